@@ -1,0 +1,48 @@
+# `make` alone says what there is to make.
+
+PYTHON ?= python3
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+IPOPT := $(VENV)/ipopt-tried
+
+.PHONY: help demo test lint bench clean
+
+help: ## say what each target does (this)
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+
+demo: $(IPOPT) ## mask a real table and show the release with its certificates
+	@$(BIN)/aggopt demo
+
+test: $(IPOPT) ## run the whole suite; ARGS="-k mdav" runs a part of it
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(READY) ## check style and types, change nothing
+	@$(BIN)/python -m ruff check
+	@$(BIN)/python -m ruff format --check
+	@$(BIN)/python -m mypy --strict
+
+bench: $(IPOPT) ## run every benchmark in turn
+	@for file in benchmarks/*.py; do \
+		echo "== $$file"; $(BIN)/python "$$file" || exit 1; \
+	done
+
+clean: ## remove all that make, pip and the tools have written here
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "$(PYTHON) is missing or older than 3.11." \
+			"To fix: make PYTHON=/path/to/a/newer/python" >&2; exit 1; }
+	@echo "Building $(VENV): a few minutes the first time."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --editable '.[polars]' --group dev
+	@touch $@
+
+$(IPOPT): $(READY) .ci/install-ipopt
+	@.ci/install-ipopt $(BIN)/python
+	@touch $@
