@@ -1,0 +1,55 @@
+"""Optimisation-centric microaggregation: `help(aggopt.mask)` is where to start.
+
+Public names are looked up when they are first used, so that importing the package is
+quick and imports no solver.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from aggopt import aggregate as aggregate
+    from aggopt import datasets as datasets
+    from aggopt import measure as measure
+    from aggopt import models as models
+    from aggopt import partition as partition
+    from aggopt import solvers as solvers
+    from aggopt.errors import AggoptError as AggoptError
+    from aggopt.job import Job as Job
+    from aggopt.pipeline import mask as mask
+    from aggopt.release import Release as Release
+
+__version__ = "0.1.0"
+
+_FOLDERS = ("aggregate", "datasets", "measure", "models", "partition", "solvers")
+_HOMES = {
+    "AggoptError": "errors",
+    "Job": "job",
+    "Release": "release",
+    "mask": "pipeline",
+}
+
+__all__ = [
+    "AggoptError",
+    "Job",
+    "Release",
+    "aggregate",
+    "datasets",
+    "mask",
+    "measure",
+    "models",
+    "partition",
+    "solvers",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FOLDERS:
+        return import_module(f"aggopt.{name}")
+    if name in _HOMES:
+        return getattr(import_module(f"aggopt.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'aggopt' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,113 @@
+"""Checked arrays: what every function that takes records and groups relies on."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.errors import InfeasibleInputError, JobError, TableError
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.intp]
+
+
+def matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
+    """Return records as a finite float matrix (n, d), C-ordered.
+
+    Raises
+    ------
+    TableError
+        Not two-dimensional, empty, not numeric, or not finite; the message gives
+        the column positions and the counts, never a value.
+    """
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise TableError(
+            f"{name} has {array.ndim} dimension(s).",
+            fix="pass records in rows and attributes in columns, shape (n, d).",
+        )
+    if 0 in array.shape:
+        raise TableError(
+            f"{name} is empty: shape {array.shape}.",
+            fix="pass at least one record and one attribute.",
+        )
+    numbers = _as_float(array, name)
+    bad = {j: int(c) for j, c in enumerate((~np.isfinite(numbers)).sum(axis=0)) if c}
+    if bad:
+        counts = ", ".join(f"column {j}: {c}" for j, c in bad.items())
+        raise TableError(
+            f"{name} has missing or infinite entries ({counts}).",
+            fix="remove those records or fill the entries before masking.",
+        )
+    return np.ascontiguousarray(numbers)
+
+
+def _as_float(array: npt.NDArray[Any], name: str) -> Floats:
+    if array.dtype.kind not in "biufO":
+        raise TableError(
+            f"{name} has entries of type {array.dtype}, which are not real numbers.",
+            fix="recode the attributes as real numbers first.",
+        )
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        pass  # the original message quotes the entry: do not chain it
+    raise TableError(
+        f"{name} has entries that are not numbers.",
+        fix="recode the attributes as real numbers first.",
+    )
+
+
+def group_size(k: object, n: int) -> int:
+    """Return k as an int, 1 <= k <= n.
+
+    Raises
+    ------
+    JobError
+        k is not a whole number, or is below 1.
+    InfeasibleInputError
+        k exceeds the number of records.
+    """
+    if isinstance(k, bool) or not isinstance(k, Integral):
+        raise JobError(
+            f"k must be a whole number, not {type(k).__name__}.",
+            fix="pass an int, the smallest group size allowed: k=3.",
+        )
+    size = int(k)
+    if size < 1:
+        raise JobError(f"k = {size} is below 1.", fix="pass k of at least 1.")
+    if size > n:
+        raise InfeasibleInputError(
+            f"k = {size}, but there are only {n} records.",
+            fix=f"choose k from 1 to {n}, or bring more records.",
+        )
+    return size
+
+
+def groups(labels: npt.ArrayLike, n: int) -> Labels:
+    """Return labels (n,) as ints 0..m-1 with no gap.
+
+    Raises
+    ------
+    JobError
+        Wrong shape, not whole numbers, negative, or a group number is skipped.
+    """
+    array = np.asarray(labels)
+    if array.shape != (n,):
+        raise JobError(
+            f"labels have shape {array.shape}, but there are {n} records.",
+            fix=f"pass one group number per record, shape ({n},).",
+        )
+    if array.dtype.kind not in "iu":
+        raise JobError(
+            f"labels have type {array.dtype}.",
+            fix="pass whole numbers, as the functions of aggopt.partition return.",
+        )
+    if array.min() < 0 or np.bincount(array.astype(np.intp)).min() == 0:
+        raise JobError(
+            "labels are negative or skip a group number.",
+            fix="number the groups 0, 1, ..., m-1: np.unique(labels, "
+            "return_inverse=True)[1] does it.",
+        )
+    return array.astype(np.intp)

@@ -1,0 +1,61 @@
+"""Every error this package raises on purpose.
+
+An error says three things, in this order: what was wrong, what was seen, and
+what to do.  The third part is required: `fix` has no default.  No error ever
+quotes a value of a record: it names attributes, counts and positions only.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class AggoptError(ValueError):
+    """Base of all errors raised on purpose."""
+
+    def __init__(self, problem: str, *, fix: str) -> None:
+        super().__init__(f"{problem}\nTo fix: {fix}")
+        self.problem = problem
+        self.fix = fix
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive a trip to another process, which keyword arguments do not."""
+        return _rebuild, (type(self), self.problem, self.fix)
+
+
+class TableError(AggoptError):
+    """A table, a file or an array cannot be used as it is."""
+
+
+class JobError(AggoptError):
+    """A job, or an argument that stands for a part of one, cannot be used."""
+
+
+class InfeasibleInputError(AggoptError):
+    """The data and the parameters admit no solution."""
+
+
+class SolverError(AggoptError):
+    """A solver is missing, cannot take the model, or found no answer."""
+
+
+class PrivacyError(AggoptError):
+    """The privacy promise does not hold, so nothing is released."""
+
+
+class UnknownNameError(JobError):
+    """A name matches nothing that is known."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = get_close_matches(name, names, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        super().__init__(
+            f"No {kind} is called {name!r}.",
+            fix=f"{hint}The known names are {', '.join(names)}.",
+        )
+
+
+def _rebuild(kind: type[AggoptError], problem: str, fix: str) -> AggoptError:
+    error = kind.__new__(kind)
+    AggoptError.__init__(error, problem, fix=fix)
+    return error

@@ -1,0 +1,27 @@
+"""What the tests share: the reference data, and solvers that may be missing."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from aggopt.solvers import SOLVERS
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def reference_data():
+    """Let the tests read the field's reference data where they lie."""
+    if "AGGOPT_DATA" not in os.environ and SHARED.is_dir():
+        os.environ["AGGOPT_DATA"] = str(SHARED)
+
+
+def require_solver(name: str) -> None:
+    """Skip without the solver; where IPOPT is promised, fail instead."""
+    if SOLVERS[name].installed:
+        return
+    reason = f"{name} is not installed; to enable: {SOLVERS[name].install}"
+    if os.environ.get("AGGOPT_REQUIRE_IPOPT") and name.endswith("ipopt"):
+        pytest.fail(reason)
+    pytest.skip(reason)
