@@ -1,0 +1,6 @@
+"""From a partition to the values that are published."""
+
+from aggopt.aggregate._aggregation import Aggregation as Aggregation
+from aggopt.aggregate._mean import mean as mean
+from aggopt.aggregate._median import median as median
+from aggopt.aggregate._p3m import p3m as p3m

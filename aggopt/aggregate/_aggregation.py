@@ -1,0 +1,46 @@
+"""What every aggregation returns, and the sums over groups they share."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aggopt.arrays import Floats, Labels
+from aggopt.solvers import Certificate
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """Published values and what is proven of them.
+
+    Attributes
+    ----------
+    centroids : (m, d)
+        One value per group and attribute, in the original units.
+    labels : (n,)
+        Group of each record.
+    certificates
+        One per attribute, in order.
+    """
+
+    centroids: Floats = field(repr=False)
+    labels: Labels = field(repr=False)
+    certificates: tuple[Certificate, ...]
+
+    @property
+    def values(self) -> Floats:
+        """Published value of each record and attribute (n, d), original units."""
+        return self.centroids[self.labels]
+
+
+def group_means(X: Floats, labels: Labels) -> Floats:
+    """Return the mean of each group (m, d).
+
+    Summed about the group's first record: values far from zero lose no digits, and
+    a group of equal values keeps that value to the last bit.
+    """
+    _, first = np.unique(labels, return_index=True)
+    base = X[first]
+    away = X - base[labels]
+    sizes = np.bincount(labels)
+    sums = np.stack([np.bincount(labels, column) for column in away.T], axis=1)
+    return np.asarray(base + sums / sizes[:, None])

@@ -1,0 +1,9 @@
+"""Solvers, named in the configuration and swapped without touching a model."""
+
+from aggopt.solvers._certificate import Certificate as Certificate
+from aggopt.solvers._certificate import Status as Status
+from aggopt.solvers._solve import Outcome as Outcome
+from aggopt.solvers._solve import solve as solve
+from aggopt.solvers._table import SOLVERS as SOLVERS
+from aggopt.solvers._table import Solver as Solver
+from aggopt.solvers._table import choose as choose

@@ -1,0 +1,60 @@
+"""What every solve returns: how it ended and how good the answer provably is."""
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """How a solve ended, in this package's words."""
+
+    OPTIMAL = "optimal"
+    LOCAL = "locally optimal"
+    LIMIT = "stopped at a limit, best point kept"
+    INFEASIBLE = "infeasible"
+    FAILED = "failed"
+
+    @property
+    def usable(self) -> bool:
+        """Whether the point that came with it may be released."""
+        return self in (Status.OPTIMAL, Status.LOCAL, Status.LIMIT)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """One solve, judged by the model and not by the solver.
+
+    Attributes
+    ----------
+    status
+        How it ended.
+    objective
+        The model's own objective at the point that is returned, in the model's
+        units (standardised).
+    bound
+        No point does better than this; None when the solver proves nothing.
+    violation
+        Largest violation of a constraint at that point, same judge.
+    solver
+        Which solver ran.
+    seconds
+        Wall time of the solve.
+    """
+
+    status: Status
+    objective: float
+    bound: float | None
+    violation: float
+    solver: str
+    seconds: float
+
+    @property
+    def gap(self) -> float | None:
+        """(objective - bound) / max(1, |objective|); None without a bound."""
+        if self.bound is None:
+            return None
+        return (self.objective - self.bound) / max(1.0, abs(self.objective))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {**asdict(self), "status": self.status.value, "gap": self.gap}

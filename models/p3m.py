@@ -1,0 +1,209 @@
+r"""P3M: shift group centroids away from the originals, keeping mean and variance.
+
+One attribute at a time, standardised.  A record may ask that its published value
+keeps a distance from its own value (`delta`) and say how much it insists
+(`importance`): with importance near 1 the wish is nearly hard, with 0 a miss costs
+its square.
+
+Data
+    x           (n,)  original values, standardised: mean 0, variance 1, no unit
+    labels      (n,)  group j of each record i, 0..m-1; at least two groups
+    delta       (n,)  distance asked between x_i and its published value, >= 0
+    importance  (n,)  w_i, how much record i insists, in [0, 1)
+    alpha             weight of the distances against the shifts, in [0, 1]
+    n_j, C_j    (m,)  size and mean of each group, derived from x and labels
+Variables
+    shift_j     (m,)  published centroid less group mean: c_j = C_j + shift_j
+    gamma_i     (n,)  what record i is missed by, in squared distance
+Minimise
+    alpha * sum_i gamma_i^2 + (1 - alpha) * sum_j n_j shift_j^2
+Subject to
+    distance:  (C_j + shift_j - x_i)^2 = delta_i^2 - (1 - w_i) gamma_i,  j = labels_i
+    mean:      sum_j n_j shift_j = 0
+    variance:  sum_j n_j (C_j + shift_j)^2 = n
+
+Class: NLP.  Not convex: a local solver gives a local minimum.
+
+Source: Mortazavi and Jalili, Transactions on Data Privacy 10 (2017).
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.arrays import Floats, Labels
+from aggopt.errors import InfeasibleInputError, JobError, TableError, UnknownNameError
+
+CLASS = "NLP"
+LANGUAGES = ("cvxpy", "pyomo")
+
+
+@dataclass(frozen=True)
+class Data:
+    """What the model needs to be told; see the head of this file."""
+
+    x: Floats = field(repr=False)
+    labels: Labels = field(repr=False)
+    delta: Floats = field(repr=False)
+    importance: Floats = field(repr=False)
+    alpha: float
+
+    def __post_init__(self) -> None:
+        if abs(self.x.mean()) > 1e-9 or abs(self.x.var() - 1) > 1e-9:
+            raise TableError(
+                "x is not standardised: its mean is not 0 or its variance not 1.",
+                fix="pass (x - x.mean()) / x.std().",
+            )
+        if self.labels.max() == 0:
+            raise InfeasibleInputError(
+                "There is one group only, and one value cannot keep the variance.",
+                fix="choose k of at most half the records, or aggregate by the mean.",
+            )
+        if not 0 <= self.alpha <= 1:
+            raise JobError(f"alpha = {self.alpha}.", fix="choose alpha in [0, 1].")
+        if not (np.isfinite(self.delta).all() and (self.delta >= 0).all()):
+            raise JobError(
+                "delta has entries that are negative or not finite.",
+                fix="ask for distances of 0 or more, in standard deviations.",
+            )
+        if not ((self.importance >= 0).all() and (self.importance < 1).all()):
+            raise JobError(
+                "importance has entries outside [0, 1).",
+                fix="choose each importance from 0 up to, not including, 1.",
+            )
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """Number of records in each group, n_j (m,)."""
+        return np.bincount(self.labels).astype(np.float64)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean of each group, C_j (m,)."""
+        return np.asarray(np.bincount(self.labels, self.x) / self.sizes)
+
+
+class Point(NamedTuple):
+    """A value of every variable: shift (m,), gamma (n,)."""
+
+    shift: Floats
+    gamma: Floats
+
+
+def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
+    """Return the nonlinear program in cvxpy or in Pyomo; nothing is solved here.
+
+    `start` (m,) are the centroids a local solver sets out from: the group means
+    when omitted.
+    """
+    first = point(data, data.means if start is None else start)
+    if language == "cvxpy":
+        return _in_cvxpy(data, first)
+    if language == "pyomo":
+        return _in_pyomo(data, first)
+    raise UnknownNameError("modelling language", language, LANGUAGES)
+
+
+def _in_cvxpy(data: Data, first: Point) -> Any:
+    import cvxpy as cp
+
+    n, m = len(data.x), len(data.sizes)
+    shift = cp.Variable(m, name="shift", value=first.shift)
+    gamma = cp.Variable(n, name="gamma", value=first.gamma)
+
+    c = data.means + shift
+    missed = cp.sum_squares(gamma)
+    moved = cp.sum(cp.multiply(data.sizes, cp.square(shift)))
+    distance = cp.square(c[data.labels] - data.x) == (
+        data.delta**2 - cp.multiply(1 - data.importance, gamma)
+    )
+    mean = data.sizes @ shift == 0
+    variance = cp.sum(cp.multiply(data.sizes, cp.square(c))) == n
+
+    cost = data.alpha * missed + (1 - data.alpha) * moved
+    return cp.Problem(cp.Minimize(cost), [distance, mean, variance])
+
+
+def _in_pyomo(data: Data, first: Point) -> Any:
+    import pyomo.environ as pyo
+
+    n, m = len(data.x), len(data.sizes)
+    records, groups = range(n), range(m)
+    problem = pyo.ConcreteModel()
+    shift = problem.shift = pyo.Var(groups, initialize=dict(enumerate(first.shift)))
+    gamma = problem.gamma = pyo.Var(records, initialize=dict(enumerate(first.gamma)))
+
+    size, x = data.sizes.tolist(), data.x.tolist()
+    c = [float(data.means[j]) + shift[j] for j in groups]
+    missed = pyo.quicksum(gamma[i] ** 2 for i in records)
+    moved = pyo.quicksum(size[j] * shift[j] ** 2 for j in groups)
+
+    def distance(_: Any, i: int) -> Any:
+        slack = float(1 - data.importance[i]) * gamma[i]
+        return (c[data.labels[i]] - x[i]) ** 2 == float(data.delta[i]) ** 2 - slack
+
+    problem.distance = pyo.Constraint(records, rule=distance)
+    problem.mean = pyo.Constraint(
+        expr=pyo.quicksum(size[j] * shift[j] for j in groups) == 0
+    )
+    problem.variance = pyo.Constraint(
+        expr=pyo.quicksum(size[j] * c[j] ** 2 for j in groups) == n
+    )
+    problem.cost = pyo.Objective(expr=data.alpha * missed + (1 - data.alpha) * moved)
+    return problem
+
+
+def objective(data: Data, at: Point) -> float:
+    """Return what the model minimises, whichever solver found the point."""
+    missed = np.sum(at.gamma**2)
+    moved = np.sum(data.sizes * at.shift**2)
+    return float(data.alpha * missed + (1 - data.alpha) * moved)
+
+
+def violation(data: Data, at: Point) -> float:
+    """Return the largest violation: of any distance, of the mean, of the variance.
+
+    The last two are per record, so that the figure does not grow with n.
+    """
+    c = data.means + at.shift
+    asked = data.delta**2 - (1 - data.importance) * at.gamma
+    distance = np.abs((c[data.labels] - data.x) ** 2 - asked).max()
+    mean = abs(np.sum(data.sizes * at.shift)) / len(data.x)
+    variance = abs(np.sum(data.sizes * c**2) / len(data.x) - 1)
+    return float(max(distance, mean, variance))
+
+
+def point(data: Data, centroids: Floats) -> Point:
+    """Return the point with these centroids (m,): the distances then give gamma."""
+    squared = (centroids[data.labels] - data.x) ** 2
+    gamma = (data.delta**2 - squared) / (1 - data.importance)
+    return Point(centroids - data.means, gamma)
+
+
+def renormalised(data: Data) -> Floats:
+    """Return centroids (m,) that keep mean and variance: group means, stretched.
+
+    They are the optimum at alpha = 0.  Where all group means coincide there is
+    nothing to stretch, and the group numbers, standardised, stand in.
+    """
+    c = data.means - np.sum(data.sizes * data.means) / len(data.x)
+    spread = np.sqrt(np.sum(data.sizes * c**2) / len(data.x))
+    if spread < 1e-9:
+        number = np.arange(len(data.sizes), dtype=np.float64)
+        c = number - np.sum(data.sizes * number) / len(data.x)
+        spread = np.sqrt(np.sum(data.sizes * c**2) / len(data.x))
+    return np.asarray(c / spread)
+
+
+def centroids(problem: Any, data: Data) -> Floats | None:
+    """Read the centroids (m,) off a solved problem; None where it holds none."""
+    if hasattr(problem, "var_dict"):
+        shift = problem.var_dict["shift"].value
+    else:
+        shift = [v.value for v in problem.shift.values()]
+    if shift is None or any(v is None for v in shift):
+        return None
+    values = data.means + np.asarray(shift, dtype=np.float64)
+    return values if np.isfinite(values).all() else None

@@ -1,0 +1,118 @@
+"""Mean, renormalised mean and median: against loops, and by what they promise."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aggopt.aggregate import mean, median
+from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.solvers import Status
+
+cases = st.integers(2, 15).flatmap(
+    lambda n: st.tuples(
+        st.lists(
+            st.lists(st.integers(-9, 9).map(float), min_size=2, max_size=2),
+            min_size=n,
+            max_size=n,
+        ),
+        st.lists(st.integers(0, 3), min_size=n, max_size=n),
+    )
+)
+
+
+def unpacked(case):
+    X, raw = case
+    return np.array(X), np.unique(raw, return_inverse=True)[1]
+
+
+@pytest.mark.parametrize(("combine", "slow"), [(mean, np.mean), (median, np.median)])
+@given(case=cases)
+def test_equals_a_loop_over_groups(combine, slow, case):
+    X, labels = unpacked(case)
+    expected = [slow(X[labels == j], axis=0) for j in range(labels.max() + 1)]
+    masked = combine(X, labels)
+    assert masked.centroids == pytest.approx(np.array(expected))
+    assert (masked.values == masked.centroids[labels]).all()
+
+
+@given(cases)
+def test_the_mean_loses_least_squared_error_and_the_median_least_absolute(case):
+    X, labels = unpacked(case)
+    means, medians = mean(X, labels), median(X, labels)
+    for j, (squared, absolute) in enumerate(
+        zip(means.certificates, medians.certificates, strict=True)
+    ):
+        assert squared.status is absolute.status is Status.OPTIMAL
+        assert squared.gap == absolute.gap == 0
+        spread = X[:, j].std() or 1.0
+
+        def lost(values, j=j, spread=spread):
+            return (values[:, j] - X[:, j]) / spread
+
+        assert squared.objective == pytest.approx((lost(means.values) ** 2).sum())
+        assert absolute.objective == pytest.approx(abs(lost(medians.values)).sum())
+        slack = 1e-9
+        assert squared.objective <= (lost(medians.values) ** 2).sum() + slack
+        assert absolute.objective <= abs(lost(means.values)).sum() + slack
+
+
+@given(st.integers(0, 10_000))
+def test_renormalising_keeps_mean_and_variance(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20, 3)) * [1e-12, 1, 1e12] + [0, 1e9, 0]
+    values = mean(X, np.arange(20) // 4, renormalise=True).values
+    assert values.mean(axis=0) == pytest.approx(X.mean(axis=0), rel=1e-9, abs=1e-20)
+    assert values.std(axis=0) == pytest.approx(X.std(axis=0), rel=1e-6)
+
+
+def test_renormalising_loses_least_among_what_keeps_mean_and_variance():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=12)
+    x = (x - x.mean()) / x.std()
+    labels = np.arange(12) // 3
+    best = mean(x[:, None], labels, renormalise=True).certificates[0].objective
+    for _ in range(300):
+        c = rng.normal(size=4)
+        c = (c - c.mean()) / c.std()
+        assert ((c[labels] - x) ** 2).sum() >= best - 1e-9
+
+
+@pytest.mark.parametrize("combine", [mean, median])
+def test_a_group_of_equal_values_keeps_them_to_the_last_bit(combine):
+    X = np.array([[0.1], [0.1], [0.1], [1e9 + 0.3], [1e9 + 0.3]])
+    assert combine(X, [0, 0, 0, 1, 1]).values.tolist() == X.tolist()
+
+
+@pytest.mark.parametrize("combine", [mean, median])
+def test_values_far_from_zero_lose_no_digits(combine):
+    X = np.array([[1e9 - 1], [1e9 + 1], [1e9 + 4], [1e9 + 6]])
+    assert combine(X, [0, 0, 1, 1]).centroids.ravel().tolist() == [1e9, 1e9 + 5]
+
+
+@pytest.mark.parametrize("combine", [mean, median])
+def test_a_constant_attribute_is_kept(combine):
+    X = np.array([[7.1, 1.0], [7.1, 2.0]])
+    assert combine(X, [0, 0]).values[:, 0].tolist() == [7.1, 7.1]
+
+
+def test_a_constant_attribute_is_kept_when_renormalised():
+    X = np.array([[7.1, 1.0], [7.1, 2.0], [7.1, 5.0]])
+    assert (mean(X, [0, 0, 1], renormalise=True).values[:, 0] == 7.1).all()
+
+
+def test_one_group_cannot_keep_the_variance():
+    with pytest.raises(InfeasibleInputError, match=r"coincide in column\(s\) \[0\]"):
+        mean([[1.0], [2.0]], [0, 0], renormalise=True)
+
+
+@pytest.mark.parametrize("combine", [mean, median])
+def test_unusable_input_is_refused(combine):
+    with pytest.raises(TableError, match="missing or infinite"):
+        combine([[1.0], [np.nan]], [0, 0])
+    with pytest.raises(JobError, match="skip a group number"):
+        combine([[1.0], [2.0]], [0, 2])
+
+
+def test_printing_shows_no_value():
+    assert "array" not in repr(mean([[1.0], [2.0]], [0, 0]))

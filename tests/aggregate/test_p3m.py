@@ -1,0 +1,130 @@
+"""P3M as a user calls it: what it keeps, what it improves, how it fails."""
+
+import numpy as np
+import pytest
+from conftest import require_solver
+
+from aggopt.aggregate import mean, p3m
+from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
+from aggopt.measure import sl
+from aggopt.solvers import SOLVERS, Status
+
+NONLINEAR = [name for name, s in SOLVERS.items() if "NLP" in s.solves]
+rng = np.random.default_rng(0)
+X = rng.gamma(2.0, size=(60, 3)) * [1, 1e-9, 1e9] + [0, 0, 1e9]
+LABELS = np.argsort(np.argsort(X[:, 0])) // 3
+
+
+@pytest.mark.parametrize("solver", NONLINEAR)
+def test_mean_and_variance_are_kept_and_certified(solver):
+    require_solver(solver)
+    masked = p3m(X, LABELS, solver=solver)
+    assert masked.values.mean(axis=0) == pytest.approx(X.mean(axis=0), rel=1e-8)
+    assert masked.values.std(axis=0) == pytest.approx(X.std(axis=0), rel=1e-8)
+    for certificate in masked.certificates:
+        assert certificate.status is Status.LOCAL
+        assert certificate.solver == solver
+        assert certificate.bound is None
+        assert certificate.gap is None
+        assert certificate.violation < 1e-8
+        assert certificate.seconds > 0
+
+
+def test_solvers_agree():
+    for solver in NONLINEAR:
+        require_solver(solver)
+    results = [p3m(X, LABELS, solver=solver) for solver in NONLINEAR]
+    one, other = ([c.objective for c in r.certificates] for r in results)
+    assert one == pytest.approx(other, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", NONLINEAR)
+def test_the_objective_is_no_worse_than_the_renormalised_means(solver):
+    require_solver(solver)
+    z = (X[:, 0] - X[:, 0].mean()) / X[:, 0].std()
+    c = mean(z[:, None], LABELS, renormalise=True).values.ravel()
+    gamma = (0.1**2 - (c - z) ** 2) / (1 - 0.001)
+    means = mean(z[:, None], LABELS).values.ravel()
+    cost = 0.5 * (gamma**2).sum() + 0.5 * ((c - means) ** 2).sum()
+    found = p3m(X, LABELS, solver=solver).certificates[0].objective
+    assert found <= cost
+
+
+def test_at_alpha_0_the_result_is_the_renormalised_mean():
+    masked = p3m(X, LABELS, alpha=0)
+    stretched = mean(X, LABELS, renormalise=True)
+    assert masked.values == pytest.approx(stretched.values, rel=1e-6)
+
+
+def test_wishes_may_differ_by_attribute_and_record():
+    everywhere = p3m(X, LABELS, delta=0.2, importance=0.3)
+    by_attribute = p3m(X, LABELS, delta=[0.2] * 3, importance=[0.3] * 3)
+    by_value = p3m(
+        X, LABELS, delta=np.full(X.shape, 0.2), importance=np.full(X.shape, 0.3)
+    )
+    assert (everywhere.values == by_attribute.values).all()
+    assert (everywhere.values == by_value.values).all()
+
+
+def test_who_insists_is_heard_more():
+    insists = np.full(X.shape, 0.05)
+    insists[:20] = 0.95
+    masked = p3m(X, LABELS, delta=0.6, importance=insists).values
+    same = p3m(X, LABELS, delta=0.6, importance=0.05).values
+    few = np.zeros(X.shape)
+    few[:20] = 1
+    heard = sl(X, masked, delta=0.5, weights=few)
+    assert heard > sl(X, same, delta=0.5, weights=few)
+
+
+def test_a_constant_attribute_is_returned_as_it_is():
+    constant = np.column_stack([X[:, 0], np.full(60, 4.2)])
+    masked = p3m(constant, LABELS)
+    assert (masked.values[:, 1] == 4.2).all()
+    assert masked.certificates[1].solver == "constant attribute"
+
+
+def test_stopped_at_once_the_renormalised_means_come_back_and_it_says_so():
+    masked = p3m(X, LABELS, solver="uno", options={"max_iterations": 1})
+    assert {c.status for c in masked.certificates} == {Status.LIMIT}
+    stretched = mean(X, LABELS, renormalise=True).values
+    assert masked.values == pytest.approx(stretched, rel=1e-9)
+    assert max(c.violation for c in masked.certificates) < 1e-12
+
+
+def test_coinciding_group_means_are_no_obstacle():
+    x = np.array([[-1.0], [1.0], [-1.0], [1.0], [-2.0], [2.0]])
+    masked = p3m(x, [0, 0, 1, 1, 2, 2])
+    assert masked.values.std() == pytest.approx(x.std(), rel=1e-6)
+
+
+def test_progress_reaches_one():
+    told = []
+    p3m(X, LABELS, progress=told.append)
+    assert told == pytest.approx([1 / 3, 2 / 3, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ({"delta": -0.1}, "negative"),
+        ({"delta": [0.1, 0.1]}, r"delta has shape \(2,\)"),
+        ({"delta": "far"}, "delta has shape"),
+        ({"importance": 1.0}, r"outside \[0, 1\)"),
+        ({"importance": np.ones((60, 2))}, r"importance has shape \(60, 2\)"),
+        ({"alpha": 2}, "alpha = 2"),
+        ({"solver": "highs"}, "does not solve problems of class NLP"),
+        ({"time_limit": -1}, "time_limit = -1"),
+        ({"options": {"no_such": 1}}, "refused one of its options"),
+    ],
+)
+def test_unusable_wishes_are_refused(wish, message):
+    with pytest.raises(JobError, match=message):
+        p3m(X, LABELS, **wish)
+
+
+def test_unknown_solver_and_one_group_are_refused():
+    with pytest.raises(UnknownNameError, match="did you mean 'ipopt'"):
+        p3m(X, LABELS, solver="ipop")
+    with pytest.raises(InfeasibleInputError, match="one group only"):
+        p3m(X, np.zeros(60, int))
