@@ -1,0 +1,119 @@
+"""How far the released values are from the original ones."""
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import matrix
+from aggopt.measure._pair import Pair, varying_scale
+
+
+def sse(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
+    """Return the sum of squared differences between standardised values.
+
+    SSE = sum_ij ((x_ij - x'_ij) / s_j)^2, with s_j the original's standard deviation,
+    divisor n.  When groups are released as their means, this is the within-group sum
+    of squares.  From 0 up, in standard deviations squared; lower is better.
+
+    Attributes that are constant in the original count 0, whatever is released.
+
+    Raises
+    ------
+    TableError
+        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+
+    Source: Domingo-Ferrer and Torra (2001).
+
+    Examples
+    --------
+    >>> round(sse([[0.0], [2.0], [4.0], [6.0]], [[1.0], [1.0], [5.0], [5.0]]), 6)
+    0.8
+    """
+    return sse_of(Pair.of(original, released))
+
+
+def sst(original: npt.ArrayLike) -> float:
+    """Return the total sum of squares of the standardised original.
+
+    SST = sum_ij ((x_ij - mean_j) / s_j)^2, which is n times the number of attributes
+    that vary, since s_j has divisor n.  What `sse` is held against; it depends on the
+    original only, and has no better or worse.
+
+    Raises
+    ------
+    TableError
+        Not a matrix of finite numbers, or no attribute varies.
+
+    Source: Domingo-Ferrer and Torra (2001).
+
+    Examples
+    --------
+    >>> sst([[0.0, 5.0], [2.0, 5.0], [4.0, 5.0], [6.0, 5.0]])
+    4.0
+    """
+    X = matrix(original, name="original")
+    return float(len(X) * varying_scale(X)[1].sum())
+
+
+def il(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
+    """Return the information loss SSE / SST, a fraction.
+
+    The mean of ((x_ij - x'_ij) / s_j)^2 over all records and all attributes that vary
+    in the original.  0 is no loss, 1 is the loss of releasing the mean for everybody;
+    group means lie between, other releases may exceed 1.  Lower is better.
+
+    Raises
+    ------
+    TableError
+        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+
+    Source: Domingo-Ferrer and Torra (2001).
+
+    Examples
+    --------
+    >>> round(il([[0.0], [2.0], [4.0], [6.0]], [[1.0], [1.0], [5.0], [5.0]]), 6)
+    0.2
+    """
+    return il_of(Pair.of(original, released))
+
+
+def il1s(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
+    """Return the information loss IL1s, a mean absolute difference without unit.
+
+    The mean of |x_ij - x'_ij| / (sqrt(2) S_j) over all records and all attributes that
+    vary in the original, S_j its standard deviation with divisor n - 1.  From 0 up,
+    not bounded by 1; lower is better.
+
+    Raises
+    ------
+    TableError
+        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+
+    Source: Yancey, Winkler and Creecy (2002).
+
+    Examples
+    --------
+    >>> round(il1s([[0.0], [2.0], [4.0], [6.0]], [[1.0], [1.0], [5.0], [5.0]]), 6)
+    0.273861
+    """
+    return il1s_of(Pair.of(original, released))
+
+
+def sse_of(pair: Pair) -> float:
+    """Return `sse` of tables already paired."""
+    return float((pair.difference**2).sum())
+
+
+def sst_of(pair: Pair) -> float:
+    """Return `sst` of tables already paired."""
+    return float(pair.original.size)
+
+
+def il_of(pair: Pair) -> float:
+    """Return `il` of tables already paired."""
+    return sse_of(pair) / sst_of(pair)
+
+
+def il1s_of(pair: Pair) -> float:
+    """Return `il1s` of tables already paired."""
+    unit = np.sqrt(2) * pair.sample_deviation
+    return float((np.abs(pair.difference) / unit).mean())

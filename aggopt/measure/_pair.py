@@ -1,0 +1,99 @@
+"""The two tables of every measure, checked and put on one scale."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Floats, matrix
+from aggopt.errors import TableError
+from aggopt.scale import Scale
+
+TOLERANCE = 1e-9
+"""Numbers closer than this share of what they are held against count as equal."""
+
+_FARTHEST = 1e100  # standard deviations; squares of it still fit into a float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Original and released records on the original's scale, varying attributes only.
+
+    Attributes
+    ----------
+    original, released : (n, v)
+        In population standard deviations of the original, about its mean.
+    difference : (n, v)
+        Released minus original, same unit, taken before any rounding by the mean.
+    varying : (d,)
+        Which attributes take more than one value in the original.
+    """
+
+    original: Floats
+    released: Floats
+    difference: Floats
+    varying: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, original: npt.ArrayLike, released: npt.ArrayLike) -> "Pair":
+        """Return the pair of two tables (n, d) in the original units.
+
+        Raises
+        ------
+        TableError
+            Not matrices of finite numbers, unequal shapes, no attribute that varies,
+            or released values too far away for their squares to be computed.
+        """
+        X = matrix(original, name="original")
+        Y = matrix(released, name="released")
+        if X.shape != Y.shape:
+            raise TableError(
+                f"original has shape {X.shape}, released has shape {Y.shape}.",
+                fix="pass the same records and the same attributes in the same order.",
+            )
+        scale, varying = varying_scale(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            difference = (Y - X)[:, varying] / scale.spread[varying]
+            z, w = (scale.standardise(table)[:, varying] for table in (X, Y))
+        _check_reach(difference, varying)
+        return cls(z, w, difference, varying)
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.original)
+
+    @property
+    def sample_deviation(self) -> float:
+        """Standard deviation with divisor n - 1, in those with divisor n."""
+        return float(np.sqrt(self.n / (self.n - 1)))  # n > 1, for something varies
+
+
+def varying_scale(X: Floats) -> tuple[Scale, npt.NDArray[np.bool_]]:
+    """Return the scale of records X (n, d), and which attributes vary, (d,).
+
+    Raises
+    ------
+    TableError
+        None does.
+    """
+    scale = Scale.of(X)
+    if scale.constant.all():
+        n, d = X.shape
+        raise TableError(
+            f"No attribute of the original varies ({n} record(s), {d} attribute(s)), "
+            "so there is no standard deviation to measure anything in.",
+            fix="pass at least two records that differ.",
+        )
+    return scale, ~scale.constant
+
+
+def _check_reach(difference: Floats, varying: npt.NDArray[np.bool_]) -> None:
+    near = np.abs(difference) <= _FARTHEST  # false for nan, too
+    if not near.all():
+        columns = np.flatnonzero(varying)[~near.all(axis=0)].tolist()
+        raise TableError(
+            f"Column(s) {columns} of released lie more than {_FARTHEST:g} standard "
+            "deviations away from the original.",
+            fix="release them in the units of the original.",
+        )

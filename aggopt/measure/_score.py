@@ -1,0 +1,66 @@
+"""Risk and loss in one number."""
+
+import numpy.typing as npt
+
+from aggopt.measure._dld import dld_of
+from aggopt.measure._pair import Pair
+from aggopt.measure._pil import pil_of
+from aggopt.measure._sdid import sdid_of
+
+
+def dr(
+    original: npt.ArrayLike, released: npt.ArrayLike, *, safety: float = 0.05
+) -> float:
+    """Return the disclosure risk (DLD + SDID) / 2, a fraction in [0, 1].
+
+    Lower is better; see `dld` and `sdid` for both parts and for the edges.
+
+    Raises
+    ------
+    TableError
+        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+    JobError
+        safety is not a number, not finite or negative.
+
+    Source: Domingo-Ferrer and Torra (2001).
+
+    Examples
+    --------
+    >>> dr([[0.0], [2.0], [4.0], [6.0]], [[0.0], [1.0], [5.0], [6.0]])
+    0.75
+    """
+    pair = Pair.of(original, released)
+    return mean_of_two(dld_of(pair), sdid_of(pair, safety))
+
+
+def si(
+    original: npt.ArrayLike, released: npt.ArrayLike, *, safety: float = 0.05
+) -> float:
+    """Return the scoring index (DR + PIL) / 2, a fraction in [0, 1].
+
+    Lower is better.  Releasing the original scores 1/2, all risk and no loss.  See
+    `dr` and `pil` for both parts and for the edges.
+
+    Raises
+    ------
+    TableError
+        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+    JobError
+        safety is not a number, not finite or negative.
+
+    Source: Mortazavi and Jalili (2017).
+
+    Examples
+    --------
+    >>> original = [[0.0, 3.0], [2.0, 0.0], [4.0, 5.0], [6.0, 7.0]]
+    >>> si(original, original)
+    0.5
+    """
+    pair = Pair.of(original, released)
+    risk = mean_of_two(dld_of(pair), sdid_of(pair, safety))
+    return mean_of_two(risk, pil_of(pair).pil)
+
+
+def mean_of_two(a: float, b: float) -> float:
+    """Return (a + b) / 2."""
+    return (a + b) / 2

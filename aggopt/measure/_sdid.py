@@ -1,0 +1,65 @@
+"""How many values can be told to within an interval."""
+
+from numbers import Real
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.errors import JobError
+from aggopt.measure._pair import TOLERANCE, Pair
+
+
+def sdid(
+    original: npt.ArrayLike, released: npt.ArrayLike, *, safety: float = 0.05
+) -> float:
+    """Return the standard deviation interval disclosure, a fraction in [0, 1].
+
+    The share of values, over all records and all attributes that vary in the
+    original, with |x_ij - x'_ij| <= safety * S_j: the original value lies in an
+    interval about the value released for the same record.  S_j is the original's
+    standard deviation with divisor n - 1.  Lower is better.
+
+    The published figures come out with each record's own released record, as here,
+    not with the one it is linked to.  At the border counts as inside.
+
+    Parameters
+    ----------
+    safety
+        Half the width of the interval, in standard deviations, 0 or more.
+
+    Raises
+    ------
+    TableError
+        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+    JobError
+        safety is not a number, not finite or negative.
+
+    Source: Domingo-Ferrer and Torra (2001).
+
+    Examples
+    --------
+    >>> sdid([[0.0], [2.0], [4.0], [6.0]], [[0.0], [1.0], [5.0], [6.0]])
+    0.5
+    """
+    return sdid_of(Pair.of(original, released), safety)
+
+
+def sdid_of(pair: Pair, safety: float) -> float:
+    """Return `sdid` of tables already paired."""
+    width = _checked(safety) * pair.sample_deviation
+    return float((np.abs(pair.difference) <= width * (1 + TOLERANCE)).mean())
+
+
+def _checked(safety: object) -> float:
+    if isinstance(safety, bool) or not isinstance(safety, Real):
+        raise JobError(
+            f"safety must be a number, not {type(safety).__name__}.",
+            fix="pass a share of the standard deviation, such as safety=0.05.",
+        )
+    share = float(safety)
+    if not 0 <= share < np.inf:
+        raise JobError(
+            f"safety = {share:g} is not a finite number of at least 0.",
+            fix="pass a share of the standard deviation, such as safety=0.05.",
+        )
+    return share

@@ -1,0 +1,89 @@
+"""How many values are as far from the original as was asked for."""
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Floats
+from aggopt.errors import JobError
+from aggopt.measure._pair import TOLERANCE, Pair
+
+
+def sl(
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    *,
+    delta: npt.ArrayLike = 0.1,
+    weights: npt.ArrayLike = 1.0,
+) -> float:
+    """Return the satisfaction level, a fraction in [0, 1].
+
+    SL = sum_ij w_ij [ |z_ij - z'_ij| >= delta_ij or delta_ij = 0 ] / sum_ij w_ij, in
+    population standard deviations of the original.  Higher is better: more values
+    keep the distance that their owners asked for.  0 when everything is released as
+    it is, unless some delta is 0; at the distance, to one part in 1e9, is enough.
+
+    Attributes constant in the original are left out, with their weights.
+
+    Parameters
+    ----------
+    delta
+        Distance asked for, in standard deviations, 0 or more: one number, one per
+        attribute (d,), or one per value (n, d).
+    weights
+        Importance, 0 or more, of the same shapes; only ratios matter.
+
+    Raises
+    ------
+    TableError
+        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+    JobError
+        delta or weights have another shape, or entries that are not finite numbers
+        of at least 0; or the weights of all attributes that vary are 0.
+
+    Source: Mortazavi and Jalili (2017).
+
+    Examples
+    --------
+    >>> sl([[0.0], [2.0], [4.0], [6.0]], [[0.0], [1.0], [5.0], [6.0]])
+    0.5
+    """
+    return sl_of(Pair.of(original, released), delta, weights)
+
+
+def sl_of(pair: Pair, delta: npt.ArrayLike, weights: npt.ArrayLike) -> float:
+    """Return `sl` of tables already paired."""
+    wanted = _per_value(delta, "delta", pair)
+    w = _per_value(weights, "weights", pair)
+    if not w.any():
+        raise JobError(
+            "The weights of all attributes that vary are 0.",
+            fix="give at least one value a positive weight.",
+        )
+    kept = np.abs(pair.difference) >= wanted * (1 - TOLERANCE)  # true where wanted is 0
+    w = np.ldexp(w, -np.frexp(w.max())[1])  # no overflow in the sums, no rounding
+    return float((w * kept).sum() / w.sum())
+
+
+def _per_value(argument: npt.ArrayLike, name: str, pair: Pair) -> Floats:
+    """Return one number per value of the pair, (n, v)."""
+    array = np.asarray(argument)
+    n, d = pair.n, len(pair.varying)
+    if array.shape not in ((), (d,), (n, d)):
+        raise JobError(
+            f"{name} has shape {array.shape}.",
+            fix=f"pass one number, one per attribute ({d},), or one per value "
+            f"({n}, {d}).",
+        )
+    if array.dtype.kind not in "iuf":
+        raise JobError(
+            f"{name} has entries of type {array.dtype}, which are not numbers.",
+            fix="pass real numbers of at least 0.",
+        )
+    bad = int((~(np.isfinite(array) & (array >= 0))).sum())
+    if bad:
+        raise JobError(
+            f"{name} has {bad} entries that are negative or not finite.",
+            fix="pass real numbers of at least 0.",
+        )
+    numbers = np.broadcast_to(array.astype(np.float64), (n, d))
+    return np.asarray(numbers[:, pair.varying])

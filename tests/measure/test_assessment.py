@@ -1,0 +1,99 @@
+"""The assessment: the same numbers, once each, and readable."""
+
+import json
+from dataclasses import FrozenInstanceError, asdict
+
+import numpy as np
+import pytest
+
+from aggopt import measure
+from aggopt.measure import _assessment
+
+RNG = np.random.default_rng(0)
+X = np.c_[RNG.normal(size=(30, 3)), np.ones(30)]
+Y = X + 0.1 * RNG.normal(size=X.shape)
+
+
+def test_equals_the_measures() -> None:
+    found = measure.assess(X, Y, safety=0.1, delta=0.2, weights=[1, 2, 3, 4])
+    assert found.sse == measure.sse(X, Y)
+    assert found.sst == measure.sst(X)
+    assert found.il == measure.il(X, Y)
+    assert found.il1s == measure.il1s(X, Y)
+    assert found.pil_parts == measure.pil_parts(X, Y)
+    assert found.pil == measure.pil(X, Y)
+    assert found.dld == measure.dld(X, Y)
+    assert found.sdid == measure.sdid(X, Y, safety=0.1)
+    assert found.dr == measure.dr(X, Y, safety=0.1)
+    assert found.si == measure.si(X, Y, safety=0.1)
+    assert found.sl == measure.sl(X, Y, delta=0.2, weights=[1, 2, 3, 4])
+    assert (found.n, found.d, found.varying) == (30, 4, 3)
+    assert (found.safety, found.delta) == (0.1, 0.2)
+
+
+@pytest.mark.parametrize("name", ["dld_of", "pil_of", "sdid_of", "sl_of"])
+def test_computes_each_measure_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    original = getattr(_assessment, name)
+    monkeypatch.setattr(
+        _assessment, name, lambda *a: (calls.append(name), original(*a))[1]
+    )
+    measure.assess(X, Y)
+    assert calls == [name]
+
+
+def test_defaults_are_those_of_the_measures() -> None:
+    found = measure.assess(X, Y)
+    assert found.si == measure.si(X, Y)
+    assert found.sl == measure.sl(X, Y)
+
+
+def test_plain_values_survive_json() -> None:
+    found = measure.assess(X, Y)
+    assert json.loads(found.to_json()) == found.to_dict() == asdict(found)
+    assert {type(v) for v in found.to_dict().values()} == {float, int, dict}
+    lone = measure.assess(X[:, :1], Y[:, :1], delta=[0.1])
+    assert json.loads(lone.to_json())["pil_parts"]["covariances"] is None
+    assert json.loads(lone.to_json())["delta"] is None
+
+
+def test_prints_as_a_table() -> None:
+    result = measure.assess(
+        [[0.0, 3.0], [2.0, 0.0], [4.0, 5.0], [6.0, 7.0]],
+        [[1.0, 1.5], [1.0, 1.5], [5.0, 6.0], [5.0, 6.0]],
+    )
+    assert str(result).splitlines() == [
+        "Records: 4. Attributes: 2, 2 of them vary.",
+        "",
+        "Loss (lower is better)",
+        "  IL              22.15 %  SSE 1.77196 / SST 8",
+        "  IL1s            28.49 %  mean |difference| / (sqrt(2) S)",
+        "  PIL             49.19 %  mean of the parts below",
+        "    quantiles    100.00 %",
+        "    means          0.00 %",
+        "    variances     40.48 %",
+        "    covariances   12.05 %",
+        "    correlations  93.44 %",
+        "",
+        "Risk (lower is better)",
+        "  DLD             50.00 %  records linked to their own",
+        "  SDID             0.00 %  values within 0.05 standard deviations",
+        "  DR              25.00 %  (DLD + SDID) / 2",
+        "",
+        "Both (lower is better)",
+        "  SI              37.10 %  (DR + PIL) / 2",
+        "",
+        "Satisfaction (higher is better)",
+        "  SL             100.00 %  values at least 0.1 standard deviations away",
+    ]
+
+
+def test_prints_what_is_not_there() -> None:
+    shown = str(measure.assess(X[:, :1], Y[:, :1], delta=[0.1]))
+    assert "    correlations     none\n" in shown
+    assert "values at the distance asked for" in shown
+
+
+def test_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        measure.assess(X, Y).dld = 0.0  # type: ignore[misc]

@@ -1,0 +1,129 @@
+"""Laws that every measure obeys, run over the registry."""
+
+import numpy as np
+import pytest
+from measure.registry import MEASURES, Measure
+
+from aggopt import measure
+
+every_measure = pytest.mark.parametrize("m", MEASURES.values(), ids=MEASURES)
+
+
+def tables(seed: int = 0, n: int = 40, d: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Return correlated, skewed records without ties, and a noisy release of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + rng.exponential(size=(n, d))
+    return X, X + 0.15 * rng.normal(size=X.shape) * X.std(axis=0)
+
+
+def grouped(X: np.ndarray, k: int = 4) -> np.ndarray:
+    """Return the means of runs of k records, a release full of ties."""
+    return np.repeat(X.reshape(-1, k, X.shape[1]).mean(axis=1), k, axis=0)
+
+
+def test_every_public_measure_is_in_the_registry() -> None:
+    kept = {"Assessment", "PilParts", "assess", "pil_parts"}
+    assert set(measure.__all__) - kept <= set(MEASURES)
+    parts = {n.split(".")[1] for n in MEASURES if n.startswith("pil_parts.")}
+    assert parts == set(measure.PilParts.__dataclass_fields__)
+
+
+@every_measure
+def test_release_of_the_original(m: Measure) -> None:
+    X, _ = tables()
+    if m.unchanged is not None:
+        assert m.of(X, X) == m.unchanged
+
+
+@every_measure
+@pytest.mark.parametrize("noise", [0.0, 0.01, 1.0, 1e6, 1e90])
+def test_stays_in_its_range(m: Measure, noise: float) -> None:
+    X, Y = tables()
+    assert 0 <= m.of(X, X + noise * (Y - X)) <= m.top
+
+
+@every_measure
+def test_units_and_origins_do_not_matter(m: Measure) -> None:
+    X, Y = tables()
+    unit, origin = np.array([1e-12, 1e12, 3.0, 0.7]), np.array([0.0, -5e12, 7.0, 1e3])
+    for release in (Y, grouped(X)):
+        moved = m.of(X * unit + origin, release * unit + origin)
+        assert moved == pytest.approx(m.of(X, release), rel=1e-6, abs=1e-12)
+
+
+@every_measure
+def test_order_of_records_does_not_matter(m: Measure) -> None:
+    X, Y = tables()
+    p = np.random.default_rng(1).permutation(len(X))
+    assert m.of(X[p], Y[p]) == pytest.approx(m.of(X, Y), rel=1e-12)
+
+
+@every_measure
+def test_order_of_attributes_does_not_matter(m: Measure) -> None:
+    X, Y = tables()
+    p = [2, 0, 3, 1]
+    for release in (Y, grouped(X)):
+        assert m.of(X[:, p], release[:, p]) == pytest.approx(m.of(X, release))
+
+
+@every_measure
+def test_every_record_twice(m: Measure) -> None:
+    X, Y = tables()
+    if m.doubled is not None:
+        twice = m.of(np.vstack([X, X]), np.vstack([Y, Y]))
+        assert twice == pytest.approx(m.doubled * m.of(X, Y), rel=1e-12)
+
+
+@every_measure
+@pytest.mark.parametrize("released", [5.0, 6.0])
+def test_constant_attribute_weighs_nothing(m: Measure, released: float) -> None:
+    X, Y = tables()
+    flat = np.full((len(X), 1), 5.0)
+    wide = m.of(np.hstack([flat, X]), np.hstack([np.full_like(flat, released), Y]))
+    assert wide == m.of(X, Y)
+
+
+@every_measure
+def test_integers_lists_and_floats_are_the_same(m: Measure) -> None:
+    X = np.random.default_rng(2).integers(0, 50, (12, 3))
+    Y = X + 1
+    assert m.of(X, Y) == m.of(X.tolist(), Y.astype(float)) == m.of(X.astype(float), Y)
+
+
+@every_measure
+def test_inputs_are_left_alone(m: Measure) -> None:
+    X, Y = tables()
+    before = X.copy(), Y.copy()
+    m.of(X, Y)
+    np.testing.assert_array_equal((X, Y), before)
+
+
+def test_groups_of_k_link_at_most_one_record_each() -> None:
+    X, _ = tables()
+    assert measure.dld(X, grouped(X)) <= 1 / 4
+
+
+def test_means_lose_the_within_group_share() -> None:
+    X, _ = tables()
+    assert 0 < measure.il(X, grouped(X)) < 1
+    mean = np.broadcast_to(X.mean(axis=0), X.shape)
+    assert measure.il(X, mean) == pytest.approx(1)
+    assert measure.sse(X, mean) == pytest.approx(measure.sst(X))
+
+
+def test_wider_intervals_disclose_more_and_longer_distances_satisfy_less() -> None:
+    X, Y = tables()
+    widths = [0, 0.01, 0.05, 0.2, 1.0, 10.0]
+    risks = [measure.sdid(X, Y, safety=s) for s in widths]
+    levels = [measure.sl(X, Y, delta=s) for s in widths]
+    assert risks == sorted(risks)
+    assert levels == sorted(levels, reverse=True)
+    assert (risks[0], risks[-1], levels[0], levels[-1]) == (0, 1, 1, 0)
+
+
+def test_only_ratios_of_weights_matter() -> None:
+    X, Y = tables()
+    w = np.random.default_rng(3).random(X.shape)
+    level = measure.sl(X, Y, weights=w)
+    assert measure.sl(X, Y, weights=1e308 * w) == pytest.approx(level)
+    assert measure.sl(X, Y, weights=1e-300 * w) == pytest.approx(level)

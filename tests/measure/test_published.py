@@ -1,0 +1,59 @@
+"""The published figures of MDAV, with group means restored to the original's variance.
+
+Mortazavi and Jalili (2017): SI of their Table 4, and SL at delta = 0.1; DLD and SDID
+as measured when the definitions were settled.  All in percent.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from oracles import mdav
+
+from aggopt import measure
+from aggopt.arrays import Floats
+from aggopt.scale import Scale
+
+DATA = Path(
+    os.environ.get("AGGOPT_DATA", Path(__file__).parents[2].parent / "shared" / "data")
+)
+PUBLISHED = [  # data, k, DLD, SDID, SI, SL
+    ("tarragona", 3, 25.540, 47.012, 37.05, 29.3),
+    ("tarragona", 10, 4.197, 28.150, 33.21, 47.2),
+    ("census", 3, 27.963, 25.840, 28.37, 53.7),
+    ("census", 10, 5.556, 16.830, 26.20, 69.3),
+    ("eia", 3, 26.295, 87.819, 34.41, 5.58),
+    ("eia", 10, 6.867, 70.994, 35.46, 17.2),
+]
+
+
+def read(name: str) -> Floats:
+    path = DATA / f"{name}.csv"
+    if not path.exists():
+        pytest.skip(f"{name}.csv is not there: set AGGOPT_DATA to the folder with it")
+    table = pd.read_csv(path)
+    if name == "eia":
+        table = table[["UTILITYID", *table.columns[5:]]]
+    return table.to_numpy(float)
+
+
+def restored_means(X: Floats, k: int) -> Floats:
+    scale = Scale.of(X)
+    Z = scale.standardise(X)
+    labels = mdav(Z, k)
+    means = np.array([Z[labels == g].mean(axis=0) for g in range(labels.max() + 1)])
+    return scale.undo(means[labels] / means[labels].std(axis=0))
+
+
+@pytest.mark.parametrize(("name", "k", "dld", "sdid", "si", "sl"), PUBLISHED)
+def test_mdav(name: str, k: int, dld: float, sdid: float, si: float, sl: float) -> None:
+    X = read(name)
+    found = measure.assess(X, restored_means(X, k))
+    assert 100 * found.si == pytest.approx(si, abs=0.01)
+    assert 100 * found.dld == pytest.approx(dld, abs=0.005)
+    assert 100 * found.sdid == pytest.approx(sdid, abs=0.005)
+    assert 100 * found.sl == pytest.approx(sl, abs=0.05)
+    assert found.pil_parts.means == pytest.approx(0, abs=1e-6)
+    assert found.pil_parts.variances == pytest.approx(0, abs=1e-6)
