@@ -1,0 +1,75 @@
+"""CBFS, centroid-based fixed-size partition: MDAV with one group a turn."""
+
+import numpy.typing as npt
+
+from aggopt.arrays import Labels, group_size
+from aggopt.partition import _pool
+from aggopt.partition._pool import Progress
+
+
+def cbfs(
+    X: npt.ArrayLike,
+    k: int,
+    *,
+    scale: str = "z",
+    progress: Progress | None = None,
+) -> Labels:
+    """Return labels (n,): groups of k similar records, one around each outermost.
+
+    While at least k records have no group, the k nearest to the record farthest
+    from their centroid become one.  The fewer than k that are left go one by one to
+    the group whose centroid, before any is added, is nearest.  Distances are
+    Euclidean.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Quasi-identifiers in their own units: numbers, none missing.
+    k : int
+        Records per group, 1 <= k <= n.  With n < 2k all records are one group.
+    scale : "z" or "none"
+        "z" measures distances on z-scores (population standard deviation), where a
+        constant attribute weighs nothing.  "none" takes X as it is: for attributes
+        that you have weighted yourself.
+    progress : callable, optional
+        Told the share of the work that is done, from 0.0 to 1.0, a few dozen times
+        at most.  What it raises stops the work, as Ctrl-C does.
+
+    Returns
+    -------
+    (n,) ints
+        Group of each record, numbered 0..m-1 in the order in which groups are made.
+        There are m = n // k groups of k to 2k - 1 records.
+
+    Raises
+    ------
+    InfeasibleInputError
+        k exceeds n.
+    JobError
+        k is below 1 or not a whole number; an unknown scale (UnknownNameError).
+    TableError
+        X is not a matrix of finite numbers.
+
+    Notes
+    -----
+    Of records equally far the one that comes first in X is taken; see `mdav` on ties.
+
+    Time grows as n^2 d / k, a third more than `mdav` takes; memory grows as n d.
+
+    Weaknesses: those of `mdav`.  Nearly all groups have exactly k records, however
+    the records cluster, and no confidential attribute is looked at.
+
+    Source: Laszlo and Mukherjee, Minimum spanning tree partitioning algorithm for
+    microaggregation, IEEE TKDE 17(7), 2005.
+
+    Examples
+    --------
+    >>> cbfs([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0], [8.0]], k=3)
+    array([0, 1, 0, 1, 0, 1, 1])
+    """
+    records = _pool.scaled(X, scale)
+    k = group_size(k, len(records))
+    pool = _pool.start(records)
+    _pool.take(pool, k, paired=False, enough=k, progress=progress)
+    _pool.spread_over_nearest_groups(pool, k)
+    return _pool.finish(pool, progress)

@@ -1,0 +1,151 @@
+"""Compiled loops over a pool.  Importing this imports numba: do so late.
+
+Sums over attributes run in the attributes' order, and nothing may be reassociated
+or fused: every processor is to return the same groups.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+
+from aggopt.arrays import Floats
+from aggopt.partition._pool import Integers, Pool
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+BLOCK = 512  # so many distances stay in the nearest cache while they are summed
+
+
+def _compiled(function: F) -> F:
+    try:
+        return cast(F, numba.njit(cache=True, nogil=True)(function))
+    except RuntimeError:  # there is no folder that a cache could be written to
+        return cast(F, numba.njit(nogil=True)(function))
+
+
+@_compiled
+def add_up(pool: Pool) -> None:
+    """Add all records to the sums."""
+    for column in range(len(pool.who)):
+        _add_to_sums(pool, column, 1)
+
+
+@_compiled
+def take(pool: Pool, k: int, paired: bool, enough: int, turns: int) -> None:
+    """Take groups of k for so many turns, while `enough` records have none."""
+    nearest = np.empty(k, np.int64)
+    for _ in range(turns):
+        if pool.counts[0] < enough:
+            return
+        _measure_from_centroid(pool)
+        r = pool.records[:, _farthest(pool)].copy()
+        _measure(pool, 1.0, r)
+        s = pool.records[:, _farthest(pool)].copy()
+        _take_nearest(pool, nearest)
+        if paired:
+            _measure(pool, 1.0, s)
+            _take_nearest(pool, nearest)
+
+
+@_compiled
+def _measure_from_centroid(pool: Pool) -> None:
+    # m times the distance: whole numbers stay whole, so that ties stay ties
+    total = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
+    _measure(pool, float(pool.counts[0]), total)
+
+
+@_compiled
+def _measure(pool: Pool, factor: float, point: Floats) -> None:
+    # distances[j] = sum_t (factor records[t, j] - point[t])^2
+    m = pool.counts[0]
+    for start in range(0, m, BLOCK):
+        stop = min(start + BLOCK, m)
+        distances = pool.distances[start:stop]
+        distances[:] = 0.0
+        for t in range(len(point)):
+            row, p = pool.records[t, start:stop], point[t]
+            for j in range(len(distances)):
+                gap = factor * row[j] - p
+                distances[j] += gap * gap
+
+
+@_compiled
+def _farthest(pool: Pool) -> int:
+    # of records equally far, the one that comes first in X
+    best, far, who = 0, pool.distances[0], pool.who[0]
+    for j in range(1, pool.counts[0]):
+        v = pool.distances[j]
+        if v >= far and (v > far or pool.who[j] < who):
+            best, far, who = j, v, pool.who[j]
+    return best
+
+
+@_compiled
+def _take_nearest(pool: Pool, nearest: Integers) -> None:
+    _find_nearest(pool, nearest)
+    group, left = pool.counts[1], pool.counts[0] - len(nearest)
+    for column in nearest:
+        pool.labels[pool.who[column]] = group
+        _add_to_sums(pool, column, -1)
+    stays = left
+    for column in nearest:
+        if column < left:
+            while pool.labels[pool.who[stays]] == group:
+                stays += 1
+            _swap(pool, column, stays)
+    pool.counts[0], pool.counts[1] = left, group + 1
+
+
+@_compiled
+def _find_nearest(pool: Pool, heap: Integers) -> None:
+    # the nearest columns met so far, with the least near of them on top
+    k = len(heap)
+    for j in range(k):
+        heap[j] = j
+    for j in range(k // 2 - 1, -1, -1):
+        _sink(pool, heap, j)
+    bound = pool.distances[heap[0]]
+    for j in range(k, pool.counts[0]):
+        if pool.distances[j] <= bound and _nearer(pool, j, heap[0]):
+            heap[0] = j
+            _sink(pool, heap, 0)
+            bound = pool.distances[heap[0]]
+
+
+@_compiled
+def _sink(pool: Pool, heap: Integers, top: int) -> None:
+    while 2 * top + 1 < len(heap):
+        child = 2 * top + 1
+        if child + 1 < len(heap) and _nearer(pool, heap[child], heap[child + 1]):
+            child += 1
+        if not _nearer(pool, heap[top], heap[child]):
+            return
+        heap[top], heap[child] = heap[child], heap[top]
+        top = child
+
+
+@_compiled
+def _nearer(pool: Pool, a: int, b: int) -> bool:
+    # of records equally near, the one that comes first in X
+    if pool.distances[a] == pool.distances[b]:
+        return bool(pool.who[a] < pool.who[b])
+    return bool(pool.distances[a] < pool.distances[b])
+
+
+@_compiled
+def _swap(pool: Pool, a: int, b: int) -> None:
+    pool.who[a], pool.who[b] = pool.who[b], pool.who[a]
+    for t in range(len(pool.records)):
+        row = pool.records[t]
+        row[a], row[b] = row[b], row[a]
+
+
+@_compiled
+def _add_to_sums(pool: Pool, column: int, sign: int) -> None:
+    for t in range(len(pool.records)):
+        x = pool.records[t, column] * pool.unit
+        whole = np.rint(x)
+        pool.sums[0, t] += sign * np.int64(whole)
+        pool.sums[1, t] += sign * np.int64(np.rint((x - whole) * pool.unit))

@@ -1,0 +1,102 @@
+"""MDAV, the partition heuristic that all others are compared with."""
+
+import numpy.typing as npt
+
+from aggopt.arrays import Labels, group_size
+from aggopt.errors import UnknownNameError
+from aggopt.partition import _pool
+from aggopt.partition._pool import Progress
+
+ENDINGS = ("3k", "nearest")
+
+
+def mdav(
+    X: npt.ArrayLike,
+    k: int,
+    *,
+    ending: str = "3k",
+    scale: str = "z",
+    progress: Progress | None = None,
+) -> Labels:
+    """Return labels (n,): groups of k similar records, found from the outside in.
+
+    A turn takes two groups from the records that have none.  Let r be the record
+    farthest from their centroid, and s the one farthest from r.  The first group is
+    the k records nearest to r (r is one of them), the second the k records nearest
+    to s among the rest.  Distances are Euclidean.  What happens when few records
+    are left is the `ending`.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Quasi-identifiers in their own units: numbers, none missing.
+    k : int
+        Records per group, 1 <= k <= n.  With n < 2k all records are one group.
+    ending : "3k" or "nearest"
+        "3k" (MDAV-generic): turns while at least 3k records are left; of 2k or more,
+        k nearest to the record farthest from the centroid are a group; the rest is
+        a group.
+        "nearest": turns while at least 2k are left; k or more are a group; fewer go
+        one by one to the group whose centroid, before any is added, is nearest.
+    scale : "z" or "none"
+        "z" measures distances on z-scores (population standard deviation), where a
+        constant attribute weighs nothing.  "none" takes X as it is: for attributes
+        that you have weighted yourself.
+    progress : callable, optional
+        Told the share of the work that is done, from 0.0 to 1.0, a few dozen times
+        at most.  What it raises stops the work, as Ctrl-C does.
+
+    Returns
+    -------
+    (n,) ints
+        Group of each record, numbered 0..m-1 in the order in which groups are made.
+        Each group has k to 2k - 1 records; with "3k", all but the last have k.
+
+    Raises
+    ------
+    InfeasibleInputError
+        k exceeds n.
+    JobError
+        k is below 1 or not a whole number; an unknown ending or scale
+        (UnknownNameError).
+    TableError
+        X is not a matrix of finite numbers.
+
+    Notes
+    -----
+    Of records equally far the one that comes first in X is taken, so that the result
+    is the same on every machine.  It does depend on the order of the records where
+    there are many ties.  Rounding may break ties in z-scores; those of whole numbers
+    with scale="none" are exact.
+
+    Time grows as n^2 d / k (0.04 seconds for n = 10 000, d = 10, k = 5), memory as n d.
+
+    Weaknesses: nearly all groups have exactly k records, however the records
+    cluster, which on the usual test files costs a tenth to a half of the loss; and
+    it looks at no confidential attribute, so that a group may well share one value.
+
+    Source: Domingo-Ferrer and Mateo-Sanz, IEEE TKDE 14(1), 2002, whose last steps
+    are "nearest" (they say only that fewer than k records go "to the closest group";
+    Domingo-Ferrer, Solanas and Martinez-Balleste, IEEE GrC 2006, are read as sending
+    them all to one); Domingo-Ferrer and Torra, Data Mining and Knowledge Discovery
+    11(2), 2005, for "3k", which mu-Argus and sdcMicro also use.
+
+    Examples
+    --------
+    >>> mdav([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3)
+    array([0, 1, 0, 1, 0, 1])
+    """
+    if ending not in ENDINGS:
+        raise UnknownNameError("ending", str(ending), ENDINGS)
+    records = _pool.scaled(X, scale)
+    k = group_size(k, len(records))
+    pool = _pool.start(records)
+    if ending == "3k":
+        _pool.take(pool, k, paired=True, enough=3 * k, progress=progress)
+        _pool.take(pool, k, paired=False, enough=2 * k, progress=progress)
+    else:
+        _pool.take(pool, k, paired=True, enough=2 * k, progress=progress)
+    if pool.remaining >= k:
+        _pool.close_with_one_group(pool)
+    _pool.spread_over_nearest_groups(pool, k)
+    return _pool.finish(pool, progress)

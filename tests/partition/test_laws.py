@@ -1,0 +1,79 @@
+"""Every partitioner obeys the same laws, on ordinary records and at the edges.
+
+A new partitioner joins by a line in PARTITIONERS.
+"""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from partition import laws
+
+from aggopt.partition import cbfs, mdav
+
+PARTITIONERS = [
+    pytest.param(mdav, id="mdav"),
+    pytest.param(partial(mdav, ending="nearest"), id="mdav-nearest"),
+    pytest.param(cbfs, id="cbfs"),
+]
+UNSCALED = [
+    pytest.param(partial(mdav, scale="none"), id="mdav-unscaled"),
+    pytest.param(partial(mdav, ending="nearest", scale="none"), id="mdav-n-unscaled"),
+    pytest.param(partial(cbfs, scale="none"), id="cbfs-unscaled"),
+]
+
+K = 4
+RNG = np.random.default_rng(20)
+NORMAL = RNG.normal(size=(61, 3))
+SIGNS = RNG.choice([-1.0, 1.0], size=(61, 3))
+
+EDGES = {
+    "n is k": NORMAL[:K],
+    "n is 2k - 1": NORMAL[: 2 * K - 1],
+    "n is 2k": NORMAL[: 2 * K],
+    "n is 3k - 1": NORMAL[: 3 * K - 1],
+    "n is 3k": NORMAL[: 3 * K],
+    "n is 4k - 1": NORMAL[: 4 * K - 1],
+    "one attribute": NORMAL[:, :1],
+    "constant attribute": np.insert(NORMAL, 1, 7.0, axis=1),
+    "identical records": np.full((61, 3), 0.1),
+    "duplicates by the hundred": RNG.permutation(np.repeat(NORMAL[:5], 100, axis=0)),
+    "grid full of ties": RNG.integers(0, 2, size=(200, 3)),
+    "offset far above spread": 1e9 + SIGNS,
+    "tiny": NORMAL * 1e-12,
+    "huge": NORMAL * 1e12,
+    "tiny beside huge": NORMAL * [1e-12, 1.0, 1e12],
+    "near the largest float": SIGNS * 1e300,
+    "at the smallest float": np.where(SIGNS > 0, 5e-324, 0.0),
+    "one far outlier": np.vstack([NORMAL, [1e15, 0.0, 0.0]]),
+    "more than a block": RNG.normal(size=(1100, 2)),
+    "more attributes than records": RNG.normal(size=(9, 40)),
+}
+
+
+@pytest.mark.parametrize("law", laws.ON_ANY_RECORDS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("f", PARTITIONERS + UNSCALED)
+def test_at_the_edges(f, edge, law) -> None:
+    law(f, EDGES[edge], K)
+
+
+@pytest.mark.parametrize("law", laws.ON_ANY_RECORDS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("k", [1, 2, 7, 30, 31, 60, 61])
+@pytest.mark.parametrize("f", PARTITIONERS + UNSCALED)
+def test_for_any_k(f, k, law) -> None:
+    law(f, NORMAL, k)
+
+
+@pytest.mark.parametrize("law", laws.WITHOUT_NEAR_TIES, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("f", PARTITIONERS + UNSCALED)
+def test_without_near_ties(f, k, law) -> None:
+    law(f, NORMAL, k)
+
+
+@pytest.mark.parametrize("law", laws.IF_IT_STANDARDISES, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("f", PARTITIONERS)
+def test_if_it_standardises(f, k, law) -> None:
+    law(f, NORMAL, k)

@@ -1,0 +1,78 @@
+"""Late import, progress, interruption and memory: what costs users time."""
+
+import os
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aggopt.partition import _pool, cbfs, mdav
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_importing_does_not_import_numba() -> None:
+    code = "import sys, aggopt.partition; sys.exit('numba' in sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
+    assert done.returncode == 0
+
+
+def test_works_where_no_cache_can_be_written() -> None:
+    code = (
+        "import numba\n"
+        "njit = numba.njit\n"
+        "def refuse(cache=False, **options):\n"
+        "    if cache: raise RuntimeError('no locator available')\n"
+        "    return njit(**options)\n"
+        "numba.njit = refuse\n"
+        "import aggopt.partition._kernels\n"
+        "numba.njit = njit\n"
+        "from aggopt.partition import cbfs\n"
+        "assert cbfs([[1.0], [9.0], [2.0], [8.0]], 2).tolist() == [0, 1, 0, 1]\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+
+
+@pytest.mark.parametrize("f", [mdav, cbfs])
+@pytest.mark.parametrize("n", [2, 10, 1000])
+def test_progress_grows_to_one_in_few_calls(
+    f, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_pool, "CHUNK", 0)  # a look after every turn
+    shares: list[float] = []
+    f(np.random.default_rng(0).normal(size=(n, 2)), 2, progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[0] >= 0.0
+    assert shares[-1] == 1.0
+    assert len(shares) <= 40
+    assert len(shares) >= min(n // 4, 20)
+
+
+def test_progress_changes_nothing() -> None:
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    assert (mdav(X, 3, progress=lambda share: None) == mdav(X, 3)).all()
+
+
+@pytest.mark.parametrize("f", [mdav, cbfs])
+def test_what_progress_raises_stops_the_work(f) -> None:
+    def stop(share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        f(np.zeros((100, 2)), 3, progress=stop)
+
+
+def test_memory_grows_as_the_records_and_not_as_their_pairs() -> None:
+    X = np.random.default_rng(0).normal(size=(4000, 5))
+    mdav(X[:100], 50)  # compiles
+    tracemalloc.start()
+    mdav(X, 50)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 6 * X.nbytes
+    assert 6 * X.nbytes < 4000**2 * 8 / 50
