@@ -1,0 +1,217 @@
+"""The job: what to mask and how.  A TOML file and a Python object say the same."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+from pydantic import ValidationError as Invalid
+
+from aggopt.errors import JobError, UnknownNameError
+from aggopt.roles import Roles
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything but the method's name: the arguments of its function."""
+        return {k: v for k, v in self if k != "method"}
+
+
+class Input(_Section):
+    """How a CSV file is written: read so, and the release written so."""
+
+    separator: str = Field(default=",", min_length=1, max_length=1)
+    decimal: Literal[".", ","] = "."
+
+
+class Privacy(_Section):
+    """What the release promises; it is audited on the values that are written."""
+
+    k: StrictInt = Field(ge=2)
+
+
+class Mdav(_Section):
+    """Settings of `aggopt.partition.mdav`."""
+
+    method: Literal["mdav"] = "mdav"
+    ending: Literal["3k", "nearest"] = "3k"
+
+
+class Cbfs(_Section):
+    """Settings of `aggopt.partition.cbfs`."""
+
+    method: Literal["cbfs"]
+
+
+class Mean(_Section):
+    """Settings of `aggopt.aggregate.mean`."""
+
+    method: Literal["mean"] = "mean"
+    renormalise: StrictBool = False
+
+
+class Median(_Section):
+    """Settings of `aggopt.aggregate.median`."""
+
+    method: Literal["median"]
+
+
+class P3m(_Section):
+    """Settings of `aggopt.aggregate.p3m`."""
+
+    method: Literal["p3m"]
+    delta: float = Field(default=0.1, ge=0, allow_inf_nan=False)
+    importance: float = Field(default=0.001, ge=0, lt=1)
+    alpha: float = Field(default=0.5, ge=0, le=1)
+    solver: str | None = None
+    time_limit: float | None = Field(default=None, gt=0)
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+class Output(_Section):
+    """How the release is written.
+
+    Attributes
+    ----------
+    shuffle
+        Write the records in a random order: the order of a table tells who is who.
+    seed
+        Fix that order.  Whoever knows the seed can undo it, so it stays out of the
+        manifest.
+    round_integers
+        Publish whole numbers where the original attribute has them.
+    """
+
+    shuffle: StrictBool = True
+    seed: StrictInt | None = Field(default=None, ge=0)
+    round_integers: StrictBool = False
+
+
+class Job(_Section):
+    """What to mask and how.
+
+    Examples
+    --------
+    >>> job = Job(
+    ...     roles={"quasi-identifier": ["age", "income"], "confidential": ["illness"]},
+    ...     privacy={"k": 3},
+    ...     aggregation={"method": "p3m", "solver": "uno"},
+    ... )
+    >>> job.privacy.k, job.partition.method, job.aggregation.method
+    (3, 'mdav', 'p3m')
+    """
+
+    roles: Roles
+    privacy: Privacy
+    partition: Annotated[Mdav | Cbfs, Field(discriminator="method")] = Mdav()
+    aggregation: Annotated[Mean | Median | P3m, Field(discriminator="method")] = Mean()
+    input: Input = Input()
+    output: Output = Output()
+
+    def __init__(self, **sections: Any) -> None:
+        try:
+            super().__init__(**sections)
+        except Invalid as invalid:
+            raise _refusal(invalid) from None
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Job":
+        """Return the job in a TOML file.
+
+        Raises
+        ------
+        JobError
+            The file cannot be read, is not TOML, or holds an unknown key or a value
+            out of range; the nearest known key is suggested.
+        """
+        file = Path(path)
+        try:
+            sections = tomllib.loads(file.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise JobError(
+                f"{file} cannot be read: {error.strerror}.",
+                fix="check the path, or let `aggopt init` write a job to edit.",
+            ) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise JobError(
+                f"{file} is not a TOML file: {error}.",
+                fix="correct it there; `aggopt init` writes a job to compare with.",
+            ) from None
+        return cls(**sections)
+
+    def public(self) -> dict[str, Any]:
+        """Return the job as plain values, without what could undo the shuffle."""
+        plain = self.model_dump(mode="json", by_alias=True)
+        if plain["output"]["seed"] is not None:
+            plain["output"]["seed"] = "withheld"
+        return plain
+
+
+def input_section(separator: str, decimal: str) -> Input:
+    """Return how a CSV file is written, or say what is wrong with it."""
+    try:
+        return Input.model_validate({"separator": separator, "decimal": decimal})
+    except Invalid as invalid:
+        raise _refusal(invalid) from None
+
+
+def _refusal(invalid: Invalid) -> JobError:
+    wrong = invalid.errors(include_url=False)
+    first = wrong[0]
+    place = [str(part) for part in first["loc"]]
+    match first["type"]:
+        case "extra_forbidden":
+            return _unknown_key(place)
+        case "union_tag_invalid":
+            return UnknownNameError(
+                f"{place[0]} method", str(first["ctx"]["tag"]), _methods(place[0])
+            )
+        case "union_tag_not_found":
+            return JobError(
+                f"[{place[0]}] names no method.",
+                fix=f"add method = one of {', '.join(_methods(place[0]))}.",
+            )
+        case "greater_than_equal" if place == ["privacy", "k"]:
+            return JobError(
+                f"k = {first['input']}.",
+                fix="ask for k of at least 2: a group of one publishes the record.",
+            )
+    return JobError(
+        f"The job cannot be used: {'; '.join(_seen(e) for e in wrong)}.",
+        fix="correct those entries; `aggopt init` writes a commented job.",
+    )
+
+
+def _seen(error: Any) -> str:
+    place = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "missing":
+        return f"{place} is missing"
+    return f"{place} is {error['input']!r}: {error['msg']}"
+
+
+def _unknown_key(place: list[str]) -> JobError:
+    """Suggest the nearest key of the section that the unknown one stands in."""
+    section: Any = Job
+    for part in place[:-1]:
+        section = _inner(section, part)
+    known = [f.alias or name for name, f in section.model_fields.items()]
+    where = f"[{'.'.join(place[:-1])}]" if place[1:] else "the job"
+    return UnknownNameError(f"key of {where}", place[-1], known)
+
+
+def _inner(section: Any, part: str) -> Any:
+    if isinstance(section, tuple):  # the methods that a section may name
+        return next(choice for choice in section if _method(choice) == part)
+    kind = section.model_fields[part].annotation
+    return get_args(kind) or kind
+
+
+def _method(section: Any) -> str:
+    return str(get_args(section.model_fields["method"].annotation)[0])
+
+
+def _methods(section: str) -> list[str]:
+    return [_method(choice) for choice in _inner(Job, section)]

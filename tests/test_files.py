@@ -1,0 +1,111 @@
+"""Reading CSV and Parquet: what is kept letter by letter, what is refused."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from aggopt.errors import TableError
+from aggopt.files import as_written, read
+from aggopt.job import Input
+from aggopt.roles import Roles
+
+roles = Roles(quasi_identifier=("age", "pay"), other=("note",))
+SECRET = "Ms Secret"
+
+
+def csv(tmp_path, text, **how):
+    path = tmp_path / "people.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read(path, roles, Input(**how))
+
+
+def test_only_quasi_identifiers_become_numbers(tmp_path):
+    table = csv(tmp_path, 'age,pay,note\n1,1.5,007\n 2 ,1e3,""\n+3,-.5,"a, b"\n')
+    assert table["age"].to_pylist() == [1, 2, 3]
+    assert table.schema.field("age").type == pa.int64()
+    assert table["pay"].to_pylist() == [1.5, 1000.0, -0.5]
+    assert table["note"].to_pylist() == ["007", "", "a, b"]
+
+
+def test_numbers_are_read_to_the_last_bit(tmp_path):
+    values = np.random.default_rng(0).normal(size=200) * 1e-7
+    rows = "\n".join(f"1,{v!r},x" for v in values.tolist())
+    table = csv(tmp_path, f"age,pay,note\n{rows}\n")
+    assert table["pay"].to_pylist() == values.tolist()
+
+
+def test_whole_numbers_beyond_64_bits_become_floats(tmp_path):
+    table = csv(tmp_path, "age,pay,note\n12345678901234567890,1,x\n")
+    assert table["age"].to_pylist() == [12345678901234567890.0]
+
+
+def test_separator_and_decimal_comma(tmp_path):
+    table = csv(
+        tmp_path, "age;pay;note\n1;1,5;a,b\n2;2;c\n", separator=";", decimal=","
+    )
+    assert table["pay"].to_pylist() == [1.5, 2.0]
+    assert table["note"].to_pylist() == ["a,b", "c"]
+
+
+def test_a_byte_order_mark_windows_lines_and_quoted_newlines(tmp_path):
+    table = csv(tmp_path, '\ufeffage,pay,note\r\n1,2,"two\r\nlines"\r\n')
+    assert table.column_names == ["age", "pay", "note"]
+    assert table["note"].to_pylist() == ["two\r\nlines"]
+
+
+@pytest.mark.parametrize("missing", ["", "NA", "NaN", "null", "None", "."])
+def test_missing_entries_become_nulls(tmp_path, missing):
+    table = csv(tmp_path, f"age,pay,note\n{missing},2,x\n1,3,y\n")
+    assert table["age"].to_pylist() == [None, 1]
+
+
+def test_parquet_keeps_types(tmp_path):
+    frame = pd.DataFrame({"age": [1, 2], "pay": [True, False], "note": ["007", None]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    table = read(tmp_path / "t.parquet", roles, Input())
+    assert table["pay"].to_pylist() == [True, False]
+    assert table["note"].to_pylist() == ["007", None]
+
+
+REFUSED = [
+    (f"age,pay,note\n{SECRET},2,x\n1,{SECRET},x\n", r"'age': 1; 'pay': 1\)"),
+    (f"age,pay,note\n1,2,x\n1,2,{SECRET},4\n", r"1 line\(s\) .* do not have 3 entries"),
+    (f"age,pay,note\n1,2\n1,2,{SECRET}\n", r"1 line\(s\) .* first of them record 1"),
+    ("", "not a readable csv file"),
+    (b"age,pay,note\n1,2,\xff\xfe\n", "not a readable csv file"),
+    (f"age,pay,note\n1,{SECRET}\x00,x\n", "'pay': 1"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_files_that_do_not_parse_are_refused_without_quoting_them(
+    tmp_path, text, message
+):
+    with pytest.raises(TableError, match=message) as refusal:
+        csv(tmp_path, text)
+    assert SECRET not in str(refusal.value)
+    assert refusal.value.__cause__ is None
+    shown = refusal.value.__context__ if not refusal.value.__suppress_context__ else ""
+    assert SECRET not in str(shown)
+
+
+def test_a_damaged_parquet_file_is_refused(tmp_path):
+    (tmp_path / "t.parquet").write_bytes(b"PAR1 not really")
+    with pytest.raises(TableError, match="not a readable parquet file"):
+        as_written(tmp_path / "t.parquet", Input())
+
+
+def test_paths_that_are_no_table_are_refused(tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    for name, message in {
+        "none.csv": "There is no file",
+        "folder.csv": "is a directory",
+        "table.xlsx": "ends in neither .csv nor .parquet",
+    }.items():
+        with pytest.raises(TableError, match=message):
+            as_written(tmp_path / name, Input())
+
+
+def test_an_empty_table_has_columns_and_no_records(tmp_path):
+    assert csv(tmp_path, "age,pay,note\n").num_rows == 0

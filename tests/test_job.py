@@ -1,0 +1,136 @@
+"""The job: one TOML file, one Python object, the same refusals."""
+
+import pytest
+from tables import ROLES, job
+
+from aggopt import Job
+from aggopt.errors import JobError, UnknownNameError
+
+TEXT = """
+[roles]
+identifier = ["name"]
+quasi-identifier = ["age", "income"]
+confidential = ["illness"]
+other = ["note"]
+[privacy]
+k = 4
+[partition]
+method = "mdav"
+ending = "nearest"
+[aggregation]
+method = "p3m"
+delta = 0.2
+solver = "uno"
+[aggregation.options]
+max_iterations = 50
+[output]
+shuffle = false
+seed = 3
+"""
+
+
+def read(tmp_path, text):
+    path = tmp_path / "job.toml"
+    path.write_text(text)
+    return Job.read(path)
+
+
+def test_a_file_and_an_object_say_the_same(tmp_path):
+    assert read(tmp_path, TEXT) == Job(
+        roles=ROLES,
+        privacy={"k": 4},
+        partition={"method": "mdav", "ending": "nearest"},
+        aggregation={
+            "method": "p3m",
+            "delta": 0.2,
+            "solver": "uno",
+            "options": {"max_iterations": 50},
+        },
+        output={"shuffle": False, "seed": 3},
+    )
+
+
+def test_settings_are_the_arguments_of_the_method():
+    assert job(partition={"method": "mdav"}).partition.settings == {"ending": "3k"}
+
+
+def test_the_seed_stays_out_of_what_is_published():
+    public = job(output={"seed": 41}).public()
+    assert public["output"]["seed"] == "withheld"
+    assert public["roles"]["quasi-identifier"] == ["age", "income"]
+    assert job().public()["output"]["seed"] is None
+
+
+def test_a_job_cannot_be_changed():
+    with pytest.raises(ValueError, match="frozen"):
+        job().privacy = None
+
+
+UNKNOWN = [
+    ({"agregation": {}}, "key of the job", "aggregation"),
+    ({"output": {"shufle": True}}, r"key of \[output\]", "shuffle"),
+    ({"roles": {**ROLES, "confidental": []}}, r"key of \[roles\]", "confidential"),
+    ({"privacy": {"k": 3, "kk": 3}}, r"key of \[privacy\]", "k"),
+    (
+        {"aggregation": {"method": "p3m", "dleta": 1}},
+        r"key of \[aggregation.p3m\]",
+        "delta",
+    ),
+    ({"aggregation": {"method": "p3n"}}, "aggregation method", "p3m"),
+    ({"partition": {"method": "mdva"}}, "partition method", "mdav"),
+]
+
+
+@pytest.mark.parametrize(("sections", "place", "nearest"), UNKNOWN)
+def test_unknown_keys_are_refused_with_the_nearest_known(sections, place, nearest):
+    with pytest.raises(UnknownNameError, match=f"No {place}") as refusal:
+        job(**sections)
+    assert f"did you mean {nearest!r}?" in refusal.value.fix
+
+
+WRONG = [
+    ({"k": 1}, r"k = 1\..*\n.*at least 2"),
+    ({"k": 0}, r"k = 0\."),
+    ({"k": 3.0}, "privacy.k is 3.0: Input should be a valid integer"),
+    ({"k": "3"}, "privacy.k is '3'"),
+    ({"k": True}, "privacy.k is True"),
+    ({"aggregation": {"delta": 0.2}}, r"\[aggregation\] names no method"),
+    ({"aggregation": {"method": "p3m", "delta": -1}}, "delta is -1"),
+    ({"aggregation": {"method": "p3m", "importance": 1}}, "importance is 1"),
+    ({"aggregation": {"method": "p3m", "alpha": 1.1}}, "alpha is 1.1"),
+    ({"aggregation": {"method": "p3m", "time_limit": 0}}, "time_limit is 0"),
+    ({"aggregation": {"method": "median", "renormalise": True}}, "renormalise"),
+    ({"partition": {"method": "cbfs", "ending": "3k"}}, "ending"),
+    ({"partition": {"method": "mdav", "ending": "2k"}}, "ending is '2k'"),
+    ({"input": {"separator": ";;"}}, "separator is ';;'"),
+    ({"input": {"decimal": ";"}}, "decimal is ';'"),
+    ({"output": {"shuffle": "yes"}}, "shuffle is 'yes'"),
+    ({"roles": {"quasi-identifier": []}}, "quasi-identifier"),
+    ({"roles": {"quasi-identifier": "age"}}, "quasi-identifier is 'age'"),
+]
+
+
+@pytest.mark.parametrize(("sections", "message"), WRONG)
+def test_values_out_of_range_are_refused(sections, message):
+    with pytest.raises(JobError, match=f"(?s){message}") as refusal:
+        job(**sections)
+    assert refusal.value.fix
+
+
+def test_sections_that_must_be_there():
+    with pytest.raises(JobError, match="roles is missing; privacy is missing"):
+        Job()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("k = ", "is not a TOML file"), ("[privacy]\nk = 3", "roles is missing")],
+)
+def test_unusable_files_are_refused(tmp_path, text, message):
+    with pytest.raises(JobError, match=message):
+        read(tmp_path, text)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(JobError, match=r"No such file.*\n.*aggopt init"):
+        Job.read(tmp_path / "none.toml")
