@@ -1,0 +1,57 @@
+"""What may be published about how a release was made: no value, no order."""
+
+import platform
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from aggopt.solvers import SOLVERS
+
+if TYPE_CHECKING:
+    from aggopt.release import Release
+
+_ALWAYS = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The table that was masked: its file, if it came from one, and its size."""
+
+    file: str | None
+    sha256: str | None
+    records: int
+    attributes: int
+
+
+def manifest(release: "Release") -> dict[str, Any]:
+    """Return versions, job, input, audit, measures and certificates."""
+    ran = {c.solver for c in release.certificates.values()}
+    order = "shuffled" if release.job.output.shuffle else "as in the input"
+    return {
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": _versions(ran),
+        "job": release.job.public(),
+        "input": asdict(release.source),
+        "order": order,
+        "groups": int(release.labels.max()) + 1,
+        "audit": release.audit.to_dict(),
+        "measures": release.measures.to_dict(),
+        "certificates": {
+            name: certificate.to_dict()
+            for name, certificate in release.certificates.items()
+        },
+        "notes": list(release.notes),
+    }
+
+
+def _versions(ran: set[str]) -> dict[str, str]:
+    used = [SOLVERS[name] for name in ran if name in SOLVERS]
+    packages = {*_ALWAYS, *(s.language for s in used), *(s.needs for s in used)}
+    found = {"python": platform.python_version()}
+    for package in sorted(packages):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed as a package"
+    return found

@@ -1,0 +1,170 @@
+"""The table in docs/input-contract.md, row by row."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables import ROLES, job, people, smallest
+
+import aggopt
+from aggopt.errors import AggoptError, PrivacyError
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "input-contract.md"
+Case = Callable[[Path], tuple[Any, Any]]
+
+frame = people()
+P3M = {"method": "p3m", "solver": "uno"}
+
+
+def with_column(name: str, values: Any, **sections: Any) -> Case:
+    return lambda _: (frame.assign(**{name: values}), job(**sections))
+
+
+def with_job(data: Any = frame, **sections: Any) -> Case:
+    return lambda _: (data, job(**sections))
+
+
+def with_file(name: str, content: bytes | None) -> Case:
+    def case(folder: Path) -> tuple[Any, Any]:
+        path = folder / name
+        if content is not None:
+            path.write_bytes(content)
+        return path, job()
+
+    return case
+
+
+def directory(folder: Path) -> tuple[Any, Any]:
+    path = folder / "people.csv"
+    path.mkdir()
+    return path, job()
+
+
+def holed(name: str, hole: Any, rows: list[int]) -> Case:
+    values = frame[name].astype(object if hole is None else float)
+    values.iloc[rows] = hole
+    if hole is None:
+        values = values.astype("Int64")
+    return with_column(name, values)
+
+
+HEADER = b"name,age,illness,income,note\n"
+roles_twice = {**ROLES, "other": ["note", "age"]}
+flags = np.arange(40) % 3 == 0
+rounding = {"output": {"round_integers": True}}
+
+CASES: dict[str, Case] = {
+    "table without records": with_job(people(0)),
+    "fewer records than k": with_job(k=50),
+    "k to 2k - 1 records": with_job(k=21),
+    "k not a whole number": lambda _: (frame, job(3.5)),
+    "k below 1": lambda _: (frame, job(0)),
+    "k = 1": lambda _: (frame, job(1)),
+    "NaN in a quasi-identifier": holed("income", np.nan, [3, 9]),
+    "None in a quasi-identifier": holed("age", None, [3]),
+    "infinity in a quasi-identifier": holed("income", np.inf, [3]),
+    "text in a quasi-identifier": with_column("age", "old"),
+    "text in a quasi-identifier of a CSV file": with_file(
+        "people.csv", frame.assign(age="old").to_csv(index=False).encode()
+    ),
+    "dates in a quasi-identifier": with_column(
+        "age", pd.date_range("2020", periods=40)
+    ),
+    "categories in a quasi-identifier": with_column(
+        "age", pd.Categorical(["low", "high"] * 20)
+    ),
+    "missing entries in another role": with_column("note", None),
+    "booleans in a quasi-identifier": with_column("age", flags),
+    "booleans, rounding asked": with_column("age", flags, **rounding),
+    "whole numbers": with_job(),
+    "whole numbers, rounding asked": with_job(**rounding),
+    "a constant attribute": with_column("age", 44),
+    "all quasi-identifiers constant": lambda _: (
+        frame.assign(age=1, income=2.0),
+        job(),
+    ),
+    "duplicate records": with_job(pd.concat([frame] * 2, ignore_index=True)),
+    "duplicate index labels": with_job(frame.set_index(np.arange(40) // 2)),
+    "duplicate column names": with_job(pd.concat([frame, frame[["age"]]], axis=1)),
+    "duplicate column names in a CSV file": with_file(
+        "people.csv", b"name,age,age,illness,income,note\na,1,2,b,3,c\n"
+    ),
+    "a column in no role": with_column("extra", 1),
+    "a column in two roles": with_job(roles=roles_twice),
+    "a role for a column that is not there": with_job(frame.drop(columns="note")),
+    "values about 1e9, spread 1": with_column(
+        "income", 1e9 + np.where(np.arange(40) % 2, 1, -1)
+    ),
+    "values about 1e-12": with_column("income", frame["income"] * 1e-12),
+    "values about 1e12": with_column("income", frame["income"] * 1e12),
+    "a range beyond floats": with_column(
+        "income", np.where(np.arange(40) % 2, 1.7e308, -1.7e308)
+    ),
+    "a file that does not exist": with_file("none.csv", None),
+    "a directory": directory,
+    "an unknown ending": with_file("people.xlsx", b""),
+    "a CSV file with lines of unequal length": with_file(
+        "people.csv", HEADER + b"a,1,b,2,c\na,1,b,2\n"
+    ),
+    "a file that is not UTF-8": with_file("people.csv", HEADER + b"\xff,1,b,2,c\n"),
+    "a damaged Parquet file": with_file("people.parquet", b"PAR1 no"),
+    "an empty file": with_file("people.csv", b""),
+    "an object that is no table": with_job([1, 2]),
+    "an unknown key in the job": lambda _: (frame, job(agregation={})),
+    "an unknown solver": with_job(aggregation={"method": "p3m", "solver": "unno"}),
+    "P3M with one group": with_job(k=21, aggregation=P3M),
+    "renormalised means with one group": with_job(
+        k=21, aggregation={"method": "mean", "renormalise": True}
+    ),
+}
+
+
+def documented() -> dict[str, tuple[str, str]]:
+    rows = [line for line in DOCUMENT.read_text("utf-8").splitlines() if "|" in line]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
+    return {name: (outcome, says) for name, outcome, says in cells}
+
+
+TABLE = documented()
+
+
+def test_the_document_and_the_tests_list_the_same_inputs() -> None:
+    assert list(TABLE) == list(CASES)
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if TABLE[n][0] == "refused"])
+def test_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(AggoptError) as refusal:
+        aggopt.mask(*CASES[name](tmp_path))
+    assert not isinstance(refusal.value, PrivacyError)
+    assert TABLE[name][1] in str(refusal.value)
+    assert refusal.value.fix
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if TABLE[n][0] != "refused"])
+def test_masked(name: str, tmp_path: Path) -> None:
+    data, asked = CASES[name](tmp_path)
+    release = aggopt.mask(data, asked)
+    assert smallest(release.table) >= asked.privacy.k
+    assert TABLE[name][1] in "\n".join(release.notes)
+    assert HOLDS.get(TABLE[name][0], lambda *_: True)(data, release.table)
+
+
+HOLDS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], bool]] = {
+    "masked, as shares": lambda _, out: out["age"].dtype == float,
+    "masked, as booleans": lambda _, out: out["age"].dtype == bool,
+    "masked, as floats": lambda _, out: out["age"].dtype == float,
+    "masked, as whole numbers": lambda into, out: out["age"].dtype == into["age"].dtype,
+    "masked, kept as it is": lambda into, out: (
+        out["age"].tolist() == into["age"].tolist()
+    ),
+    "masked, index kept": lambda into, out: out.index.equals(into.index),
+}
+
+
+def test_every_outcome_is_checked() -> None:
+    outcomes = {outcome for outcome, _ in TABLE.values()}
+    assert outcomes - {"refused", "masked"} == set(HOLDS)

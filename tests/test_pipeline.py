@@ -1,0 +1,356 @@
+"""The whole way: from a table to an audited release, in memory and on disk."""
+
+import json
+import os
+import pickle
+import stat
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from tables import ROLES, job, people, smallest
+
+import aggopt
+from aggopt import partition, pipeline
+from aggopt import release as release_module
+from aggopt.audit import audit
+from aggopt.errors import (
+    InfeasibleInputError,
+    PrivacyError,
+    SolverError,
+    TableError,
+    UnknownNameError,
+)
+from aggopt.files import as_written
+from aggopt.job import Input
+from aggopt.solvers import Certificate, Status
+
+METHODS = [
+    {"method": "mean"},
+    {"method": "mean", "renormalise": True},
+    {"method": "median"},
+    {"method": "p3m", "solver": "uno"},
+]
+
+
+@pytest.mark.parametrize("aggregation", METHODS)
+@pytest.mark.parametrize("method", ["mdav", "cbfs"])
+@pytest.mark.parametrize("k", [2, 5, 12])
+def test_every_released_combination_stands_in_k_records(method, aggregation, k):
+    release = aggopt.mask(
+        people(), job(k, partition={"method": method}, aggregation=aggregation)
+    )
+    assert smallest(release.table) >= k
+    assert release.audit.smallest == smallest(release.table)
+    assert release.audit.holds
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rounding_keeps_groups_identical(seed):
+    frame = people(seed=seed).astype({"income": int})
+    rounded = job(4, output={"round_integers": True})
+    release = aggopt.mask(frame, rounded)
+    assert smallest(release.table) >= 4
+    assert release.table.dtypes["income"] == frame.dtypes["income"]
+
+
+def test_the_python_functions_give_what_the_job_gives():
+    frame = people()
+    X = frame[["age", "income"]].to_numpy(float)
+    labels = aggopt.partition.mdav(X, k=3)
+    masked = aggopt.aggregate.p3m(X, labels, delta=0.2, solver="uno")
+    release = aggopt.mask(
+        frame, job(aggregation={"method": "p3m", "delta": 0.2, "solver": "uno"})
+    )
+    assert (release.table[["age", "income"]].to_numpy() == masked.values).all()
+    assert (release.labels == labels).all()
+    assert release.measures == aggopt.measure.assess(X, masked.values, delta=0.2)
+
+
+def test_roles_decide_what_is_released():
+    frame = people()
+    table = aggopt.mask(frame, job()).table
+    assert list(table.columns) == ["age", "illness", "income", "note"]
+    assert table["illness"].equals(frame["illness"])
+    assert table["note"].equals(frame["note"])
+    assert table.index.equals(frame.index)
+
+
+def test_certificates_are_named_by_attribute():
+    certificates = aggopt.mask(people(), job()).certificates
+    assert list(certificates) == ["age", "income"]
+    assert all(c.gap == 0 for c in certificates.values())
+
+
+def test_fewer_records_than_k_are_refused():
+    with pytest.raises(InfeasibleInputError, match="k = 5, but there are only 4"):
+        aggopt.mask(people(4), job(5))
+
+
+def test_fewer_than_2k_records_are_one_group_and_the_release_says_so():
+    release = aggopt.mask(people(9), job(5))
+    assert release.audit.groups == 1
+    assert any("form one group" in note for note in release.notes)
+
+
+def test_a_constant_attribute_is_kept_and_noted():
+    release = aggopt.mask(people().assign(age=44), job())
+    assert (release.table["age"] == 44).all()
+    assert "'age' has one value only: kept as it is, weight zero." in release.notes
+
+
+def test_duplicate_records_and_index_labels_are_no_obstacle():
+    frame = pd.concat([people(10)] * 3)
+    release = aggopt.mask(frame, job())
+    assert len(release.table) == 30
+    assert release.table.index.equals(frame.index)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_units_do_not_matter(unit):
+    frame = people()
+    scaled = frame.assign(income=frame["income"] * unit)
+    one, other = (aggopt.mask(f, job()) for f in (frame, scaled))
+    assert (one.labels == other.labels).all()
+    assert other.table["income"].to_numpy() == pytest.approx(
+        one.table["income"].to_numpy() * unit
+    )
+    assert other.measures.il == pytest.approx(one.measures.il)
+
+
+def test_values_far_from_zero_keep_their_digits():
+    x = 1e9 + np.array([-1.0, 1.0, -1.0, 1.0, -1.0, 1.0])
+    release = aggopt.mask(
+        pd.DataFrame({"x": x}),
+        aggopt.Job(roles={"quasi-identifier": ["x"]}, privacy={"k": 3}),
+    )
+    assert release.table["x"].tolist() == x.tolist()
+    assert release.measures.il == 0
+
+
+def test_an_other_attribute_that_tells_all_records_apart_is_pointed_out():
+    release = aggopt.mask(people().assign(note=np.arange(40)), job())
+    assert "'note' (other) differs in every record: is it an identifier?" in (
+        release.notes
+    )
+
+
+def test_progress_names_the_steps():
+    steps = []
+    aggopt.mask(people(), job(), progress=lambda step, share: steps.append(step))
+    assert list(dict.fromkeys(steps)) == ["group", "aggregate", "audit", "measure"]
+
+
+def test_a_broken_partitioner_is_caught_on_the_values(monkeypatch):
+    def lonely(X, k, **_):
+        labels = np.arange(len(X)) // k
+        labels[-1] = labels.max() + 1
+        return labels
+
+    monkeypatch.setattr(partition, "mdav", lonely)
+    with pytest.raises(PrivacyError, match=r"stands in 1 record\(s\), and k = 3"):
+        aggopt.mask(people(42), job())
+
+
+def test_a_failed_solve_releases_nothing(monkeypatch):
+    real = pipeline.aggregate.p3m
+
+    def failing(*data, **settings):
+        masked = real(*data, **settings)
+        failed = Certificate(Status.FAILED, 1.0, None, 0.0, "cvxpy:uno", 0.0)
+        return replace(masked, certificates=(masked.certificates[0], failed))
+
+    monkeypatch.setattr(pipeline.aggregate, "p3m", failing)
+    with pytest.raises(SolverError, match="'income': failed"):
+        aggopt.mask(people(), job(aggregation={"method": "p3m", "solver": "uno"}))
+
+
+def test_a_solve_stopped_at_a_limit_is_noted():
+    stopped = {"method": "p3m", "solver": "uno", "options": {"max_iterations": 1}}
+    release = aggopt.mask(people(), job(aggregation=stopped))
+    assert any("'age': cvxpy:uno stopped at a limit" in n for n in release.notes)
+
+
+def test_an_unknown_solver_is_refused_before_any_work(monkeypatch):
+    monkeypatch.delattr(partition, "mdav")
+    with pytest.raises(UnknownNameError, match="solver"):
+        aggopt.mask(people(), job(aggregation={"method": "p3m", "solver": "unno"}))
+
+
+@pytest.mark.parametrize("show", [repr, str])
+def test_printing_a_release_shows_no_record(show):
+    shown = show(aggopt.mask(people(), job()))
+    assert "array" not in shown
+    assert "asthma" not in shown
+
+
+def test_a_pickled_release_holds_no_original():
+    frame = people().assign(age=np.random.default_rng(5).uniform(20, 80, 40))
+    pickled = pickle.dumps(aggopt.mask(frame, job()))
+    originals = [np.float64(v).tobytes() for v in frame["age"]]
+    assert not any(value in pickled for value in originals)
+    assert b"Person 7" not in pickled
+
+
+# --- written to disk
+
+
+@pytest.fixture
+def release():
+    return aggopt.mask(people(), job(aggregation={"method": "p3m", "solver": "uno"}))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("kind", [lambda f: f, pl.from_pandas])
+def test_what_is_written_is_what_was_released(tmp_path, ending, kind):
+    release = aggopt.mask(kind(people()), job())
+    files = release.write(tmp_path / f"masked.{ending}")
+    read = pd.read_csv if ending == "csv" else pd.read_parquet
+    text = {"dtype": {"note": str}} if ending == "csv" else {}
+    written = read(files.table, **text)
+    place = pd.read_csv(files.private)["released_record"].to_numpy()
+    back = written.iloc[place].reset_index(drop=True)
+    expected = release.table
+    expected = expected.to_pandas() if isinstance(expected, pl.DataFrame) else expected
+    pd.testing.assert_frame_equal(back, expected, check_dtype=False)
+    assert smallest(written) >= 3
+
+
+def test_records_are_shuffled_and_the_key_undoes_it(tmp_path, release):
+    orders = []
+    for name in ("a.csv", "b.csv"):
+        files = release.write(tmp_path / name)
+        orders.append(pd.read_csv(files.private)["released_record"].tolist())
+    assert sorted(orders[0]) == list(range(40))
+    assert orders[0] != orders[1]
+    assert orders[0] != list(range(40))
+
+
+def test_a_seed_fixes_the_order_and_stays_out_of_the_manifest(tmp_path):
+    seeded = aggopt.mask(people(), job(output={"seed": 987123}))
+    one, two = (seeded.write(tmp_path / f"{name}.csv") for name in "ab")
+    assert one.table.read_bytes() == two.table.read_bytes()
+    assert "987123" not in one.manifest.read_text()
+
+
+def test_the_order_is_kept_when_asked(tmp_path):
+    kept = aggopt.mask(people(), job(output={"shuffle": False}))
+    files = kept.write(tmp_path / "masked.csv")
+    assert pd.read_csv(files.table)["illness"].tolist() == people()["illness"].tolist()
+    assert json.loads(files.manifest.read_text())["order"] == "as in the input"
+
+
+def test_csv_text_is_repeated_letter_by_letter(tmp_path):
+    table = tmp_path / "people.csv"
+    people().to_csv(table, index=False, sep=";", decimal=",")
+    how = {"separator": ";", "decimal": ","}
+    release = aggopt.mask(table, job(input=how, output={"shuffle": False}))
+    files = release.write(tmp_path / "masked.csv")
+    original, written = (as_written(p, Input(**how)) for p in (table, files.table))
+    for name in ("note", "illness"):
+        assert written[name].to_pylist() == original[name].to_pylist()
+    assert "," in written["income"][0].as_py()
+
+
+def test_identifiers_and_index_are_dropped(tmp_path):
+    frame = people().set_index("name", drop=False)
+    files = aggopt.mask(frame, job()).write(tmp_path / "masked.parquet")
+    assert b"Person" not in files.table.read_bytes()
+    assert pq.read_schema(files.table).names == ["age", "illness", "income", "note"]
+    assert pq.read_schema(files.table).metadata is None
+
+
+def test_modes(tmp_path, release):
+    old = os.umask(0o022)
+    try:
+        files = release.write(tmp_path / "masked.csv")
+    finally:
+        os.umask(old)
+    modes = {p: stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
+    assert modes == {files.table: 0o644, files.manifest: 0o644, files.private: 0o600}
+
+
+def test_the_manifest_says_how_and_from_what(tmp_path):
+    table = tmp_path / "people.csv"
+    people().to_csv(table, index=False)
+    release = aggopt.mask(table, job(aggregation={"method": "p3m", "solver": "uno"}))
+    files = release.write(tmp_path / "masked.csv")
+    stated = json.loads(files.manifest.read_text())
+    from hashlib import sha256
+
+    assert stated["input"] == {
+        "file": "people.csv",
+        "sha256": sha256(table.read_bytes()).hexdigest(),
+        "records": 40,
+        "attributes": 5,
+    }
+    assert stated["output"]["sha256"] == sha256(files.table.read_bytes()).hexdigest()
+    assert stated["output"]["recounted"]["holds"] is True
+    assert stated["job"]["privacy"] == {"k": 3}
+    assert {"python", "numpy", "cvxpy", "unopy"} <= set(stated["versions"])
+    assert stated["certificates"]["age"]["solver"] == "cvxpy:uno"
+    assert stated["measures"]["dld"] == release.measures.dld
+
+
+def test_neither_manifest_nor_key_holds_a_value(tmp_path, release):
+    files = release.write(tmp_path / "masked.csv")
+    frame = people()
+    texts = files.manifest.read_text() + files.private.read_text()
+    values = [repr(v) for v in frame["income"].tolist()]
+    values += [repr(v) for v in release.table["income"].tolist()]
+    assert not any(value in texts for value in [*values, "Person", "asthma"])
+
+
+def test_nothing_is_overwritten_unasked(tmp_path, release):
+    release.write(tmp_path / "masked.csv")
+    before = (tmp_path / "masked.csv").read_bytes()
+    with pytest.raises(TableError, match="would be overwritten"):
+        release.write(tmp_path / "masked.csv")
+    assert (tmp_path / "masked.csv").read_bytes() == before
+    release.write(tmp_path / "masked.csv", overwrite=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("masked.txt", "neither .csv nor"), ("no/masked.csv", "There is no folder")],
+)
+def test_a_place_that_cannot_be_written_is_refused(tmp_path, release, name, message):
+    with pytest.raises(TableError, match=message):
+        release.write(tmp_path / name)
+
+
+def test_a_file_that_breaks_the_promise_is_never_there(tmp_path, release):
+    values = release.masked.matrix()
+    values[5] += 1e-9
+    tampered = replace(release, masked=release.masked.masked(values))
+    with pytest.raises(PrivacyError, match=r"stands in 1 record\(s\)"):
+        tampered.write(tmp_path / "masked.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_write_leaves_nothing(tmp_path, release, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(release_module, "sha256", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        release.write(tmp_path / "masked.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_audit_finds_identifiers_and_rare_combinations():
+    frame = people(6).assign(age=[1, 1, 1, 2, 2, 2], income=[5.0] * 5 + [6.0])
+    found = audit(frame, job().roles, 3)
+    assert (found.groups, found.smallest, found.holds) == (3, 1, False)
+    assert found.identifiers == ("name",)
+    with pytest.raises(PrivacyError, match="still has identifiers: name"):
+        found.require()
+    with pytest.raises(PrivacyError, match="rarest combination"):
+        audit(frame.drop(columns="name"), job().roles, 3).require()
+
+
+def test_roles_are_complete():
+    assert set(ROLES) == {name for name, _ in job().roles}
