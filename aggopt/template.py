@@ -1,0 +1,70 @@
+"""A commented job for a table, to be edited."""
+
+import json
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from aggopt.files import as_written
+from aggopt.job import Input
+
+_TEXT = """\
+# What aggopt does with {file}. Edit it, then run
+#     aggopt mask {file} {job} --out masked.csv
+
+[roles]
+# Move every column into exactly one list; a column left over is refused.
+# Columns, with the number of different entries among {records} records:
+{columns}
+identifier = []          # names a record by itself; dropped from the release
+quasi-identifier = []    # known to others, together telling; masked; must be numeric
+confidential = []        # what must not be given away; published as it is
+other = []               # neither; published as it is
+
+[privacy]
+k = 5                    # records that share each published combination, at least
+
+[partition]
+method = "mdav"          # or "cbfs"
+ending = "3k"            # mdav: or "nearest" (leftovers go to their nearest group)
+
+[aggregation]
+method = "mean"          # or "median", or "p3m" (values moved away from the originals)
+renormalise = false      # mean: true keeps each attribute's variance
+# with method = "p3m", instead of renormalise:
+# delta = 0.1            # distance asked for, in standard deviations
+# importance = 0.001     # how much each record insists on it, from 0 up to 1
+# alpha = 0.5            # distances (1) against small shifts (0)
+# solver = "ipopt"       # or "uno"; `aggopt solvers` lists them
+# time_limit = 60        # seconds per attribute
+# [aggregation.options]  # the solver's own options, under its own names
+
+[input]
+separator = {separator}          # of a CSV file; the release is written with it too
+decimal = {decimal}            # or ","
+
+[output]
+shuffle = true           # the order of records tells who is who
+round_integers = false   # true: whole numbers stay whole
+"""
+
+
+def template(table: Path, job: Path, how: Input) -> str:
+    """Return a job file for `table` that lists its columns and explains each key.
+
+    The columns are listed with the number of different entries; no entry is shown.
+    """
+    written = as_written(table, how)
+    listed = [
+        f"#   {json.dumps(name, ensure_ascii=False)}  "
+        f"({pc.count_distinct(written.column(j)).as_py()} different)"
+        for j, name in enumerate(written.column_names)
+    ]
+    return _TEXT.format(
+        file=table.name,
+        job=job.name,
+        records=len(written),
+        columns="\n".join(listed),
+        separator=json.dumps(how.separator),
+        decimal=json.dumps(how.decimal),
+    )

@@ -1,0 +1,42 @@
+"""The README tells the truth: its Python runs, its job is a job, its tables hold."""
+
+import re
+import tomllib
+from pathlib import Path
+
+from aggopt import Job
+from aggopt.solvers import SOLVERS
+
+README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_example_runs(capsys) -> None:
+    (code,) = blocks("python")
+    exec(compile(code, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert printed.startswith("locally optimal\n")
+    assert "DLD" in printed
+
+
+def test_the_job_is_a_job() -> None:
+    (text,) = blocks("toml")
+    assert Job(**tomllib.loads(text)).aggregation.method == "p3m"
+
+
+def test_the_table_of_solvers_is_complete() -> None:
+    rows = dict(re.findall(r"^\| `(cvxpy:\w+)` \| ([^|]+) \|", README, re.MULTILINE))
+    assert set(rows) == set(SOLVERS)
+    for name, takes in rows.items():
+        assert {c for c in ("LP", "MILP", "NLP") if re.search(rf"\b{c}\b", takes)} == (
+            set(SOLVERS[name].solves)
+        )
+
+
+def test_documents_that_it_names_are_there() -> None:
+    root = Path(__file__).parent.parent
+    for path in re.findall(r"`((?:docs|examples|benchmarks|models)/[\w./-]*)`", README):
+        assert (root / path).exists(), path
