@@ -14,7 +14,7 @@ help: ## say what each target does (this)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
 
 demo: $(IPOPT) ## mask a real table and show the release with its certificates
-	@$(BIN)/aggopt demo
+	@$(BIN)/aggopt demo --overwrite
 
 test: $(IPOPT) ## run the whole suite; ARGS="-k mdav" runs a part of it
 	@$(BIN)/python -m pytest $(ARGS)

@@ -23,7 +23,7 @@ class Audit:
     k
         What was promised: `smallest` must reach it.
     identifiers
-        Identifiers that are still there; there must be none.
+        Identifiers, and wishes, that are still there; there must be none.
     notes
         What a data steward should look at; counts and names, no values.
     """
@@ -74,9 +74,10 @@ def audit(released: Any, roles: Roles, k: int) -> Audit:
     """
     frame = nw.from_native(released, eager_only=True)
     keys = list(roles.quasi_identifier)
-    counts = frame.group_by(keys).agg(nw.len().alias("aggopt: records"))
-    sizes = counts["aggopt: records"]
-    left = tuple(name for name in roles.identifier if name in frame.columns)
+    size = max([*frame.columns], key=len) + "#"  # a name that no column has
+    counts = frame.group_by(keys).agg(nw.len().alias(size))
+    sizes = counts[size]
+    left = tuple(name for name in roles.dropped if name in frame.columns)
     return Audit(
         records=len(frame),
         groups=len(counts),

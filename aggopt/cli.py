@@ -1,14 +1,13 @@
 """The command `aggopt`.
 
-Exit codes: 0 done and audited, 1 the privacy promise does not hold, 2 bad input or job.
+Exit codes: 0 done and audited, 1 the privacy promise does not hold, 2 bad input or job;
+130 interrupted.
 """
 
-import json
+import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -26,8 +25,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-TableFile = Annotated[Path, typer.Argument(help="A .csv or .parquet file.")]
-JobFile = Annotated[Path, typer.Argument(help="The job, a TOML file.")]
+TableFile = Annotated[
+    Path, typer.Argument(metavar="TABLE", help="A .csv or .parquet file.")
+]
+JobFile = Annotated[Path, typer.Argument(metavar="JOB", help="The job, a TOML file.")]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of text.")
 ]
@@ -44,29 +45,31 @@ def mask(
 ) -> None:
     """Mask TABLE as JOB says and write the audited release to OUT.
 
-    Beside OUT come NAME.manifest.json, which may be published, and NAME.private.csv,
-    which links records to groups and must stay with you.
+    OUT alone is for the public.  Beside it come, for you, NAME.manifest.json, which
+    says how it was made, and NAME.private.csv, which links records to groups.
     """
     from aggopt.job import Job
+    from aggopt.manifest import manifest
     from aggopt.pipeline import mask as masked
     from aggopt.release import Files
 
-    Files.beside(out).check(overwrite=overwrite)
-    if out.resolve() == table.resolve():
-        raise JobError("OUT is the table itself.", fix="write to another file.")
+    Files.beside(out).check(overwrite=overwrite, inputs=(table, job))
     with show.progress(quiet=as_json) as told:
         release = masked(table, Job.read(job), progress=told)
         files = release.write(out, overwrite=overwrite)
-    if as_json:
-        _print_json({"files": show.paths(files), **release.manifest()})
-    else:
-        show.release(release, files)
+    with show.after_release():
+        if as_json:
+            show.as_json({"files": show.paths(files), **manifest(release)})
+        else:
+            show.release(release, files)
 
 
 @app.command()
 def assess(
     table: TableFile,
-    masked: Annotated[Path, typer.Argument(help="The released .csv or .parquet.")],
+    masked: Annotated[
+        Path, typer.Argument(metavar="MASKED", help="The released .csv or .parquet.")
+    ],
     job: JobFile,
     same_order: Annotated[
         bool,
@@ -80,7 +83,7 @@ def assess(
 
     found = review(table, masked, Job.read(job), same_order=same_order)
     if as_json:
-        _print_json(found.to_dict())
+        show.as_json(found.to_dict())
     else:
         show.review(found)
     if not found.audit.holds:
@@ -99,10 +102,10 @@ def init(
 ) -> None:
     """Write a commented job for TABLE, to be edited."""
     from aggopt.job import input_section
+    from aggopt.staging import check_places
     from aggopt.template import template
 
-    if out.exists() and not overwrite:
-        raise JobError(f"{out} is there already.", fix="name another --out.")
+    check_places(out, overwrite=overwrite)
     text = template(table, out, input_section(separator, decimal))
     out.write_text(text, encoding="utf-8")
     typer.echo(f"Wrote {out}. Give every column a role in it, then run")
@@ -115,9 +118,76 @@ def solvers(as_json: AsJson = False) -> None:
     from aggopt.solvers import SOLVERS
 
     if as_json:
-        _print_json({name: show.solver_facts(s) for name, s in SOLVERS.items()})
+        show.as_json({name: show.solver_facts(s) for name, s in SOLVERS.items()})
     else:
-        show.solvers(SOLVERS.values())
+        show.solvers(list(SOLVERS.values()))
+
+
+@app.command("compare-solvers")
+def compare_solvers(
+    job: JobFile,
+    table: TableFile,
+    solvers: Annotated[
+        str, typer.Option(help="Names, separated by commas; all when left out.")
+    ] = "",
+    time_limit: Annotated[
+        float, typer.Option(help="Seconds for each solver and attribute.")
+    ] = 60.0,
+    as_json: AsJson = False,
+) -> None:
+    """Solve JOB's program on TABLE with every solver that takes it; write nothing."""
+    from aggopt.compare import compare
+
+    with show.progress(quiet=as_json) as told:
+        rows = list(compare(table, job, _words(solvers), time_limit, progress=told))
+    if as_json:
+        show.as_json({row.solver: row.to_dict() for row in rows})
+    else:
+        show.compared(rows)
+
+
+@app.command()
+def sweep(
+    job: JobFile,
+    table: TableFile,
+    alpha: Annotated[str, typer.Option(help="Values, separated by commas.")],
+    delta: Annotated[str, typer.Option(help="Values, separated by commas.")],
+    out: Annotated[
+        Path, typer.Option(help="Where to write OUT.csv and the picture OUT.png.")
+    ] = Path("sweep"),
+    jobs: Annotated[int, typer.Option(help="Processes; -1 means one per core.")] = -1,
+    overwrite: Overwrite = False,
+) -> None:
+    """Run JOB's P3M over a grid of alpha and delta: risk and loss of each point.
+
+    OUT.csv is written anew after every point, so that what is done is kept if you
+    interrupt; OUT.png shows risk against loss, with the points that no other beats.
+    """
+    from aggopt.sweep import sweep as points
+    from aggopt.sweep_files import keep
+
+    grid = _numbers(alpha, "alpha"), _numbers(delta, "delta")
+    with show.progress() as told, keep(out, overwrite=overwrite) as kept:
+        total = len(grid[0]) * len(grid[1])
+        for point in points(
+            table, job, alpha=grid[0], delta=grid[1], jobs=jobs, progress=told
+        ):
+            kept.add(point)
+            told("sweep", len(kept.points) / total)
+    show.swept(kept.points, kept.files)
+
+
+def _words(listed: str) -> list[str]:
+    return [word.strip() for word in listed.split(",") if word.strip()]
+
+
+def _numbers(listed: str, name: str) -> list[float]:
+    try:
+        return [float(word) for word in _words(listed)]
+    except ValueError:
+        raise JobError(
+            f"{name} is {listed!r}.", fix="list numbers: 0.2,0.4,0.6."
+        ) from None
 
 
 @app.command()
@@ -125,36 +195,41 @@ def demo(
     folder: Annotated[Path, typer.Option(help="Where to leave the files.")] = Path(
         "aggopt-demo"
     ),
+    overwrite: Overwrite = False,
 ) -> None:
     """Mask 442 real patients, compare risk and loss before and after."""
     from aggopt.demo import run
 
     with show.progress() as told:
-        shown = run(folder, told)
+        shown = run(folder, told, overwrite=overwrite)
     show.demo(shown)
 
 
 def main() -> None:
     """Run the command; turn what went wrong into a message and an exit code."""
-    with _refusals_as_exit_codes("--json" in sys.argv):
-        app()
-
-
-@contextmanager
-def _refusals_as_exit_codes(as_json: bool) -> Iterator[None]:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that files are tidied
     try:
-        yield
+        code = app(standalone_mode=False) or 0
+        if code == 130:
+            _refuse(130, "Interrupted.", "what was not finished was not written.")
     except AggoptError as error:
         code = 1 if isinstance(error, PrivacyError) else 2
-        if as_json:
-            _print_json({"error": error.problem, "fix": error.fix, "exit": code})
-        else:
-            show.error(error)
-        sys.exit(code)
+        _refuse(code, error.problem, error.fix)
+    except OSError as error:
+        code = 2
+        where = f" ({error.filename})" if error.filename else ""
+        _refuse(code, f"{error.strerror}{where}.", "look there.")
     except Exception as error:  # outermost: a traceback may quote records
-        show.internal(error)
-        sys.exit(2)
+        code = 2
+        if hasattr(error, "format_message"):  # of the words on the command line
+            _refuse(code, error.format_message(), "see aggopt COMMAND --help.")
+        else:
+            _refuse(code, show.defect(error), "report this line.")
+    sys.exit(code)
 
 
-def _print_json(value: dict[str, Any]) -> None:
-    typer.echo(json.dumps(value, indent=2))
+def _refuse(code: int, problem: str, fix: str) -> None:
+    if "--json" in sys.argv:
+        show.as_json({"error": problem, "fix": fix, "exit": code})
+    else:
+        show.error(problem, fix)

@@ -11,6 +11,7 @@ from aggopt.job import Job, Mean
 from aggopt.measure import Assessment, assess
 from aggopt.pipeline import Progress, mask
 from aggopt.release import Files, Release
+from aggopt.staging import Staging, check_places
 
 JOB = Job(
     roles={
@@ -45,17 +46,20 @@ class Shown:
     picture: Path
 
 
-def run(folder: Path, progress: Progress | None = None) -> Shown:
+def run(
+    folder: Path, progress: Progress | None = None, *, overwrite: bool = False
+) -> Shown:
     """Mask the patients into `folder`; compare with the originals and plain means."""
     folder.mkdir(parents=True, exist_ok=True)
+    picture = folder / "original-against-masked.png"
+    check_places(picture, overwrite=overwrite)
     table = patients()
     release = mask(table, JOB, progress=progress)
     means = mask(table, JOB.model_copy(update={"aggregation": Mean()}))
-    files = release.write(folder / "patients.csv", overwrite=True)
+    files = release.write(folder / "patients.csv", overwrite=overwrite)
 
     names = JOB.roles.quasi_identifier
     original = table[list(names)].to_numpy()
-    picture = folder / "original-against-masked.png"
     draw(original, release.masked.matrix(), names, picture)
     compared = {
         "original": assess(original, original),
@@ -81,5 +85,6 @@ def draw(original: Floats, masked: Floats, names: tuple[str, ...], to: Path) -> 
         panel.set(title=name, xlabel="original", aspect="equal")
     panels[0].set_ylabel("masked")
     figure.suptitle("Each point is a patient; on the line nothing was hidden")
-    figure.savefig(to, dpi=150)
-    to.chmod(0o600)  # it shows the originals
+    with Staging() as staging:  # mode 0600: it shows the originals
+        staging.write(to, lambda aside: figure.savefig(aside, dpi=150))
+        staging.commit(to, overwrite=True)

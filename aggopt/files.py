@@ -1,5 +1,6 @@
 """Read tables from files."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,28 +9,28 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from aggopt.csv_check import checked
 from aggopt.errors import TableError
 from aggopt.job import Input
+from aggopt.names import check_names
 from aggopt.roles import Roles
 
 ENDINGS = (".csv", ".parquet")
 MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", ".")
-_WHOLE, _NUMBER = (
-    r"^[+-]?\d{1,18}$",
-    r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?inf(inity)?$",
-)
+_WHOLE = r"^[+-]?\d{1,18}$"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?inf(inity)?$"
 
 
 def read(path: Path, roles: Roles, how: Input) -> pa.Table:
     """Return the table in a .csv or .parquet file.
 
-    Of a CSV file only the quasi-identifiers are read as numbers: every other entry
-    stays the text that it is, so that a release repeats it letter by letter.
+    Of a CSV file only quasi-identifiers and wishes are read as numbers: every other
+    entry stays the text that it is, so that a release repeats it letter by letter.
 
     Raises
     ------
     TableError
-        As `as_written`; or a quasi-identifier holds text.
+        As `as_written`; or a column that must be numeric holds text.
     """
     table = as_written(path, how)
     return _numbers(table, roles, how) if is_csv(path) else table
@@ -50,7 +51,7 @@ def as_written(path: Path, how: Input) -> pa.Table:
     if path.is_dir():
         raise TableError(f"{path} is a directory.", fix="name a file in it.")
     try:
-        return _text(path, how) if is_csv(path) else pyarrow.parquet.read_table(path)
+        return _text(path, how) if is_csv(path) else _parquet(path)
     except OSError as error:
         raise TableError(
             f"{path} cannot be read: {error.strerror or 'it is damaged'}.",
@@ -60,8 +61,7 @@ def as_written(path: Path, how: Input) -> pa.Table:
         pass  # its message quotes the file
     raise TableError(
         f"{path} is not a readable {path.suffix.lower()[1:]} file.",
-        fix="check that it is what its ending says; a CSV file must be UTF-8 text "
-        "with a header line.",
+        fix="check that it is what its ending says, and not damaged.",
     )
 
 
@@ -79,49 +79,44 @@ def check_ending(path: Path) -> None:
         )
 
 
+def _parquet(path: Path) -> pa.Table:
+    check_names(list(pyarrow.parquet.read_schema(path).names))
+    return pyarrow.parquet.read_table(path)
+
+
 def _text(path: Path, how: Input) -> pa.Table:
-    ragged: list[int] = []
-
-    def note(row: Any) -> str:
-        ragged.append(row.number or 0)
-        return "skip"
-
-    names = _header(path, how)
+    shape = checked(path, how)
+    check_names(list(shape.names))
     table = pyarrow.csv.read_csv(
         path,
-        read_options=pyarrow.csv.ReadOptions(use_threads=False),
-        parse_options=pyarrow.csv.ParseOptions(
-            delimiter=how.separator, newlines_in_values=True, invalid_row_handler=note
+        # one block: entries may be as long as they like
+        read_options=pyarrow.csv.ReadOptions(
+            use_threads=False, block_size=min(path.stat().st_size + 1, 2**31 - 1)
         ),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-        ),
-    )
-    if ragged:
-        raise TableError(
-            f"{len(ragged)} line(s) of {path.name} do not have {len(names)} entries, "
-            f"the first of them record {ragged[0] - 1}.",
-            fix="repair those lines, or set [input] separator in the job.",
-        )
-    return table
-
-
-def _header(path: Path, how: Input) -> list[str]:
-    with pyarrow.csv.open_csv(
-        path,
         parse_options=pyarrow.csv.ParseOptions(
             delimiter=how.separator,
             newlines_in_values=True,
-            invalid_row_handler=lambda _: "skip",
+            ignore_empty_lines=len(shape.names) > 1,
         ),
-    ) as reader:
-        return list(reader.schema.names)
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(shape.names, pa.string()),
+            strings_can_be_null=False,
+        ),
+    )
+    if table.num_rows != shape.records:
+        raise TableError(
+            f"{path.name} can be read in two ways, as {shape.records} or as "
+            f"{table.num_rows} records.",
+            fix="write it again with quotes around entries that hold separators, "
+            "quotes or line breaks.",
+        )
+    return table
 
 
 def _numbers(text: pa.Table, roles: Roles, how: Input) -> pa.Table:
     worded = {}
     for j, name in enumerate(text.column_names):
-        if name in roles.quasi_identifier and text.column_names.count(name) == 1:
+        if name in roles.numeric:
             column, words = _parsed(text.column(j), how)
             text = text.set_column(j, name, column)
             if words:
@@ -129,10 +124,10 @@ def _numbers(text: pa.Table, roles: Roles, how: Input) -> pa.Table:
     if worded:
         counts = "; ".join(f"{name!r}: {count}" for name, count in worded.items())
         raise TableError(
-            f"Quasi-identifiers have entries that are not numeric ({counts}).",
+            f"Columns that must be numeric have entries that are not ({counts}).",
             fix="recode them as numbers, or give them another role; for numbers with "
-            'a decimal comma set decimal = "," under [input]. Categorical '
-            "quasi-identifiers are not supported yet.",
+            'a decimal comma set decimal = "," under [input], and leave out points '
+            "between thousands. Categorical quasi-identifiers are not supported yet.",
         )
     return text
 
@@ -140,14 +135,25 @@ def _numbers(text: pa.Table, roles: Roles, how: Input) -> pa.Table:
 def _parsed(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
     """Return the column as numbers, nulls where missing, and how many are words."""
     trimmed = pc.utf8_trim_whitespace(column)
-    if how.decimal != ".":
-        trimmed = pc.replace_substring(trimmed, how.decimal, ".")
     missing = pc.is_in(trimmed, pa.array(MISSING))
     entries = pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
-    numeric = pc.match_substring_regex(entries, _NUMBER, ignore_case=True)
+    pattern = _NUMBER.replace(r"\.", re.escape(how.decimal))
+    numeric = pc.match_substring_regex(entries, pattern, ignore_case=True)
     words = pc.sum(pc.invert(numeric)).as_py() or 0
     if words:
         return column, words
     whole = pc.all(pc.match_substring_regex(entries, _WHOLE)).as_py()
     plain = pc.replace_substring_regex(entries, r"^\+", "")
+    plain = pc.replace_substring(plain, how.decimal, ".")
     return plain.cast(pa.int64() if whole else pa.float64()), 0
+
+
+def widths(table: pa.Table) -> dict[str, Any]:
+    """Return how many different entries each column has; None where none can say."""
+    counts = {}
+    for name in table.column_names:
+        try:
+            counts[name] = pc.count_distinct(table[name]).as_py()
+        except pa.ArrowNotImplementedError:
+            counts[name] = None
+    return counts

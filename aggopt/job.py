@@ -4,11 +4,21 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    model_validator,
+)
 from pydantic import ValidationError as Invalid
 
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.roles import Roles
+from aggopt.wishes import Wish
+
+SEPARATORS = (",", ";", "\t", "|")
 
 
 class _Section(BaseModel):
@@ -23,8 +33,14 @@ class _Section(BaseModel):
 class Input(_Section):
     """How a CSV file is written: read so, and the release written so."""
 
-    separator: str = Field(default=",", min_length=1, max_length=1)
+    separator: Literal[",", ";", "\t", "|"] = ","
     decimal: Literal[".", ","] = "."
+
+    @model_validator(mode="after")
+    def _check(self) -> "Input":
+        if self.separator == self.decimal:
+            raise ValueError("separator and decimal are the same")
+        return self
 
 
 class Privacy(_Section):
@@ -63,10 +79,13 @@ class P3m(_Section):
     """Settings of `aggopt.aggregate.p3m`."""
 
     method: Literal["p3m"]
-    delta: float = Field(default=0.1, ge=0, allow_inf_nan=False)
-    importance: float = Field(default=0.001, ge=0, lt=1)
+    delta: Wish = 0.1
+    importance: Wish = 0.001
     alpha: float = Field(default=0.5, ge=0, le=1)
     solver: str | None = None
+    start: Literal["means", "renormalised", "dual"] | None = None
+    starts: StrictInt = Field(default=0, ge=0)
+    seed: StrictInt | None = Field(default=None, ge=0)
     time_limit: float | None = Field(default=None, gt=0)
     options: dict[str, Any] = Field(default_factory=dict)
 
@@ -79,8 +98,8 @@ class Output(_Section):
     shuffle
         Write the records in a random order: the order of a table tells who is who.
     seed
-        Fix that order.  Whoever knows the seed can undo it, so it stays out of the
-        manifest.
+        Makes that order the same each time the same table is masked.  Without the
+        original table the seed alone does not tell the order.
     round_integers
         Publish whole numbers where the original attribute has them.
     """
@@ -88,6 +107,12 @@ class Output(_Section):
     shuffle: StrictBool = True
     seed: StrictInt | None = Field(default=None, ge=0)
     round_integers: StrictBool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> "Output":
+        if self.seed is not None and not self.shuffle:
+            raise ValueError("seed is given, but shuffle is false")
+        return self
 
 
 class Job(_Section):
@@ -129,7 +154,7 @@ class Job(_Section):
         """
         file = Path(path)
         try:
-            sections = tomllib.loads(file.read_text(encoding="utf-8"))
+            sections = tomllib.loads(file.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise JobError(
                 f"{file} cannot be read: {error.strerror}.",
@@ -141,13 +166,6 @@ class Job(_Section):
                 fix="correct it there; `aggopt init` writes a job to compare with.",
             ) from None
         return cls(**sections)
-
-    def public(self) -> dict[str, Any]:
-        """Return the job as plain values, without what could undo the shuffle."""
-        plain = self.model_dump(mode="json", by_alias=True)
-        if plain["output"]["seed"] is not None:
-            plain["output"]["seed"] = "withheld"
-        return plain
 
 
 def input_section(separator: str, decimal: str) -> Input:
@@ -162,6 +180,13 @@ def _refusal(invalid: Invalid) -> JobError:
     wrong = invalid.errors(include_url=False)
     first = wrong[0]
     place = [str(part) for part in first["loc"]]
+    for wish in ("delta", "importance"):
+        if wish in place:
+            return JobError(
+                f"{_seen({**first, 'loc': (wish,)})}.",
+                fix="write a number of 0 or more, { relative = r }, { column = "
+                '"NAME" }, or { attributes = { NAME = one of these, ... } }.',
+            )
     match first["type"]:
         case "extra_forbidden":
             return _unknown_key(place)
@@ -189,7 +214,12 @@ def _seen(error: Any) -> str:
     place = ".".join(str(part) for part in error["loc"])
     if error["type"] == "missing":
         return f"{place} is missing"
-    return f"{place} is {error['input']!r}: {error['msg']}"
+    given = error["input"]
+    plain = given is None or isinstance(given, str | int | float)
+    seen = repr(given) if plain else f"a {type(given).__name__}"
+    if error["type"] == "too_short":
+        return f"{place} is empty"
+    return f"{place} is {seen}: {error['msg']}"
 
 
 def _unknown_key(place: list[str]) -> JobError:

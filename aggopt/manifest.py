@@ -1,7 +1,12 @@
-"""What may be published about how a release was made: no value, no order."""
+"""How a release was made, for its owner.
+
+It holds no value of a record.  It is not for the public all the same: exact measures
+and hashes let a person who guesses a whole table, or most of a tiny one, check the
+guess, and the seed helps to undo the shuffle.
+"""
 
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -16,12 +21,16 @@ _ALWAYS = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
 
 @dataclass(frozen=True)
 class Source:
-    """The table that was masked: its file, if it came from one, and its size."""
+    """The table that was masked: its file, if it came from one, and its size.
+
+    `fingerprint` is the SHA-256 of its quasi-identifiers, in hexadecimal.
+    """
 
     file: str | None
     sha256: str | None
     records: int
     attributes: int
+    fingerprint: str = field(repr=False)
 
 
 def manifest(release: "Release") -> dict[str, Any]:
@@ -31,7 +40,7 @@ def manifest(release: "Release") -> dict[str, Any]:
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": _versions(ran),
-        "job": release.job.public(),
+        "job": release.job.model_dump(mode="json", by_alias=True),
         "input": asdict(release.source),
         "order": order,
         "groups": int(release.labels.max()) + 1,
@@ -47,7 +56,11 @@ def manifest(release: "Release") -> dict[str, Any]:
 
 def _versions(ran: set[str]) -> dict[str, str]:
     used = [SOLVERS[name] for name in ran if name in SOLVERS]
-    packages = {*_ALWAYS, *(s.language for s in used), *(s.needs for s in used)}
+    packages = {
+        *_ALWAYS,
+        *(s.language for s in used if s.language),
+        *(p for s in used for p in s.needs),
+    }
     found = {"python": platform.python_version()}
     for package in sorted(packages):
         try:

@@ -1,14 +1,18 @@
 """The way of a record: from a table to an audited release."""
 
+import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from aggopt import aggregate, partition
 from aggopt.aggregate import Aggregation
-from aggopt.arrays import Floats, group_size
+from aggopt.arrays import Floats, Labels, group_size
 from aggopt.audit import audit
 from aggopt.errors import InfeasibleInputError, SolverError, TableError
 from aggopt.files import read
@@ -19,10 +23,13 @@ from aggopt.models import p3m
 from aggopt.release import Release
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status, choose
+from aggopt.solvers._options import native_options
 from aggopt.staging import sha256
 from aggopt.table import Table
+from aggopt.wishes import resolved
 
 Progress = Callable[[str, float], None]
+ROUNDING = 1e-6  # of an attribute's range; float32 stays below it
 
 
 def mask(
@@ -67,18 +74,13 @@ def mask(
     >>> release.audit.smallest
     3
     """
-    job = job if isinstance(job, Job) else Job.read(job)
-    table, source = _table(data, job)
-    X = table.matrix()
-    k = group_size(job.privacy.k, len(X))
-    _require_possible(X, job)
     told = progress or (lambda step, share: None)
-
-    divide = getattr(partition, job.partition.method)
-    labels = _call(divide, X, k, **job.partition.settings, told=partial(told, "group"))
+    given = group(data, job, told)
+    job, table = given.job, given.table
     combine = getattr(aggregate, job.aggregation.method)
+    settings = {**job.aggregation.settings, **given.asked}
     masked: Aggregation = _call(
-        combine, X, labels, **job.aggregation.settings, told=partial(told, "aggregate")
+        combine, given.X, given.labels, **settings, told=partial(told, "aggregate")
     )
     names = job.roles.quasi_identifier
     certificates = dict(zip(names, masked.certificates, strict=True))
@@ -86,27 +88,81 @@ def mask(
 
     told("audit", 0.0)
     released = table.masked(masked.values, round_integers=job.output.round_integers)
-    found = audit(released.frame.to_native(), job.roles, k)
+    found = audit(released.frame.to_native(), job.roles, job.privacy.k)
     found.require()
     told("measure", 0.0)
-    measures = measured(X, released.matrix(), job)
-    notes = (*_notes(X, names, labels, certificates), *found.notes)
-    return Release(released, labels, certificates, found, measures, notes, job, source)
+    measures = measured(given.X, released.matrix(), given.asked)
+    notes = (
+        *_notes(given, certificates),
+        *_moved(given, masked, released),
+        *found.notes,
+    )
+    return Release(
+        released, given.labels, certificates, found, measures, notes, job, given.source
+    )
 
 
-def measured(original: Floats, released: Floats, job: Job) -> Assessment:
-    """Return the measures of a release, SL at the distance that the job asks for."""
-    asked = job.aggregation.delta if isinstance(job.aggregation, P3m) else 0.1
-    return assess(original, released, delta=asked)
+@dataclass(frozen=True)
+class Grouped:
+    """A checked table and its partition: what an aggregation starts from.
+
+    `X` (n, d) are the quasi-identifiers, `asked` what the records wish.
+    """
+
+    job: Job
+    table: Table
+    source: Source
+    X: Floats = field(repr=False)
+    labels: Labels = field(repr=False)
+    asked: dict[str, Floats] = field(repr=False)
+
+
+def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
+    """Return the table, checked and partitioned as the job says; raises as `mask`."""
+    job = job if isinstance(job, Job) else Job.read(job)
+    told("read", 0.0)
+    table, source = _table(data, job)
+    X = table.matrix()
+    k = group_size(job.privacy.k, len(X))
+    _require_possible(X, job)
+    asked = wishes_of(table, job)
+    divide = getattr(partition, job.partition.method)
+    labels = _call(divide, X, k, **job.partition.settings, told=partial(told, "group"))
+    return Grouped(job, table, source, X, labels, asked)
+
+
+def wishes_of(table: Table, job: Job) -> dict[str, Floats]:
+    """Return what the job's records ask for, (n, d) each; nothing without P3M."""
+    how = job.aggregation
+    if not isinstance(how, P3m):
+        return {}
+    X = table.matrix()
+    Z = Scale.of(X).standardise(X)
+    return {
+        "delta": resolved(how.delta, table, Z, "delta"),
+        "importance": resolved(how.importance, table, Z, "importance"),
+    }
+
+
+def measured(
+    original: Floats, released: Floats, asked: dict[str, Floats]
+) -> Assessment:
+    """Return the measures of a release; SL by what the records ask for, if they do."""
+    if not asked:
+        return assess(original, released)
+    weights = asked["importance"] if asked["importance"].any() else 1.0
+    return assess(original, released, delta=asked["delta"], weights=weights)
 
 
 def _table(data: Any, job: Job) -> tuple[Table, Source]:
-    if not isinstance(data, str | Path):
-        table = Table.of(data, job.roles)
-        return table, Source(None, None, *table.frame.shape)
-    path = Path(data)
-    table = Table.of(read(path, job.roles, job.input), job.roles)
-    return table, Source(path.name, sha256(path), *table.frame.shape)
+    path = Path(data) if isinstance(data, str | Path) else None
+    table = Table.of(
+        read(path, job.roles, job.input) if path else data,
+        job.roles,
+    )
+    fingerprint = hashlib.sha256(table.matrix().tobytes()).hexdigest()
+    file, digest = (path.name, sha256(path)) if path else (None, None)
+    return table, Source(file, digest, *table.frame.shape, fingerprint)
 
 
 def _require_possible(X: Floats, job: Job) -> None:
@@ -118,7 +174,7 @@ def _require_possible(X: Floats, job: Job) -> None:
         )
     how = job.aggregation
     if isinstance(how, P3m):
-        choose(how.solver, p3m.CLASS)
+        native_options(choose(how.solver, p3m.NAME, p3m.CLASS), None, how.options)
     keeps_variance = isinstance(how, P3m) or (isinstance(how, Mean) and how.renormalise)
     if keeps_variance and len(X) < 2 * job.privacy.k:
         raise InfeasibleInputError(
@@ -150,22 +206,38 @@ def _require_solved(certificates: dict[str, Certificate]) -> None:
         )
 
 
-def _notes(
-    X: Floats, names: tuple[str, ...], labels: Any, certificates: dict[str, Certificate]
-) -> list[str]:
-    constant = Scale.of(X).constant
+def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
+    n, constant = len(given.X), Scale.of(given.X).constant
     notes = [
         f"{name!r} has one value only: kept as it is, weight zero."
-        for name, same in zip(names, constant, strict=True)
+        for name, same in zip(certificates, constant, strict=True)
         if same
     ]
-    if labels.max() == 0:
-        notes.append(
-            f"All {len(X)} records form one group: there are fewer than 2k of them."
-        )
+    if given.labels.max() == 0:
+        notes.append(f"All {n} records form one group: there are fewer than 2k.")
     notes += [
         f"{name!r}: {certificate.solver} stopped at a limit; the best point is kept."
         for name, certificate in certificates.items()
         if certificate.status is Status.LIMIT
     ]
+    return notes
+
+
+def _moved(given: Grouped, masked: Aggregation, released: Table) -> list[str]:
+    """Say what a certificate and a range do not: rounding, and values beyond it."""
+    notes, X, Y = [], given.X, released.matrix()
+    low, high = X.min(axis=0), X.max(axis=0)
+    rounded = (np.abs(Y - masked.values) > ROUNDING * (high - low)).any(axis=0)
+    beyond = ((low > Y) | (high < Y)).sum(axis=0)
+    for j, name in enumerate(given.job.roles.quasi_identifier):
+        if rounded[j]:
+            notes.append(
+                f"{name!r} was rounded to its type: the certificate is of the values "
+                "before, the measures are of those released."
+            )
+        if beyond[j]:
+            notes.append(
+                f"{name!r}: {beyond[j]} released values lie outside the range of the "
+                "originals."
+            )
     return notes

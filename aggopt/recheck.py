@@ -14,7 +14,7 @@ from aggopt.errors import TableError
 from aggopt.files import as_written, read
 from aggopt.job import Job
 from aggopt.measure import Assessment
-from aggopt.pipeline import measured
+from aggopt.pipeline import measured, wishes_of
 from aggopt.release import Files
 from aggopt.staging import sha256
 from aggopt.table import Table
@@ -49,28 +49,29 @@ def review(
     """
     roles = job.roles
     first = Table.of(read(original, roles, job.input), roles)
-    kept = roles.model_copy(update={"identifier": ()})
-    second = Table.of(_without(read(released, kept, job.input), roles.identifier), kept)
+    kept = roles.released
+    second = Table.of(_without(read(released, kept, job.input), roles.dropped), kept)
     n = len(first.frame)
     if len(second.frame) != n:
         raise TableError(
             f"{original.name} has {n} records and {released.name} {len(second.frame)}.",
             fix="assess a release against the table it was made from.",
         )
-    place = np.arange(n) if same_order else _places(released, n)
+    place = np.arange(n) if same_order else _places(original, released, n)
     found = audit(as_written(released, job.input), roles, job.privacy.k)
-    return Review(found, measured(first.matrix(), second.matrix()[place], job))
+    asked = wishes_of(first, job)
+    return Review(found, measured(first.matrix(), second.matrix()[place], asked))
 
 
-def _without(table: Any, identifiers: tuple[str, ...]) -> Any:
-    """Leave identifiers to the audit, which reports them."""
-    return table.drop_columns([c for c in identifiers if c in table.column_names])
+def _without(table: Any, dropped: tuple[str, ...]) -> Any:
+    """Leave what should not be there to the audit, which reports it."""
+    return table.drop_columns([c for c in dropped if c in table.column_names])
 
 
-def _places(released: Path, n: int) -> Labels:
+def _places(original: Path, released: Path, n: int) -> Labels:
     files = Files.beside(released)
     if files.manifest.exists():
-        _require_same(files)
+        _require_same(original, files)
     if not files.private.exists():
         raise TableError(
             f"{files.private.name} is not beside {released.name}, so nobody can tell "
@@ -90,13 +91,20 @@ def _places(released: Path, n: int) -> Labels:
     return np.asarray(place, dtype=np.intp)
 
 
-def _require_same(files: Files) -> None:
+def _require_same(original: Path, files: Files) -> None:
+    """Refuse files that are not those that the manifest describes."""
     try:
-        stated = json.loads(files.manifest.read_text("utf-8"))["output"]["sha256"]
-    except (OSError, ValueError, KeyError):
-        stated = None
-    if stated != sha256(files.table):
-        raise TableError(
-            f"{files.table.name} is not the file that {files.manifest.name} describes.",
-            fix="put back the two that were written together.",
-        )
+        stated = json.loads(files.manifest.read_text("utf-8"))
+        hashes = {
+            original: stated["input"]["sha256"] or sha256(original),
+            files.table: stated["output"]["sha256"],
+            files.private: stated["output"]["key_sha256"],
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        hashes = {files.table: None}
+    for path, stated_hash in hashes.items():
+        if path.exists() and sha256(path) != stated_hash:
+            raise TableError(
+                f"{path.name} is not the file that {files.manifest.name} describes.",
+                fix="bring together the files of one and the same run.",
+            )

@@ -1,6 +1,8 @@
 """A release: the masked table with what is known and proven of it."""
 
+import csv
 import json
+import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,18 +10,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
 from aggopt.arrays import Labels
 from aggopt.audit import Audit, audit
-from aggopt.errors import TableError
+from aggopt.errors import PrivacyError, TableError
 from aggopt.files import as_written, check_ending, is_csv
 from aggopt.job import Job
 from aggopt.manifest import Source, manifest
 from aggopt.measure import Assessment
 from aggopt.solvers import Certificate
-from aggopt.staging import Staging, sha256
+from aggopt.staging import Staging, check_places, sha256
 from aggopt.table import Table
 
 
@@ -60,73 +63,103 @@ class Release:
         """The masked table, as the kind that came in; record order kept."""
         return self.masked.native
 
-    def manifest(self) -> dict[str, Any]:
-        """Return what may be published about how the release was made."""
-        return manifest(self)
-
     def write(self, path: str | Path, *, overwrite: bool = False) -> "Files":
         """Write the release and return the paths of its three files.
 
         `path` (.csv or .parquet) gets the masked table, without identifiers and
-        index, in random order unless the job says otherwise.  Beside it come
-        `NAME.manifest.json`, which may be published, and `NAME.private.csv` (mode
-        0600), which links each record of the input to its group and to its place in
-        the masked table, and must stay with the owner of the data.
+        index, in random order unless the job says otherwise: this one is for the
+        public.  The other two are for you alone (mode 0600): `NAME.manifest.json`
+        says how the release was made, `NAME.private.csv` links each record of the
+        input to its group and to its place in the masked table.
 
         The table is written aside and recounted from the bytes of that file; only
-        then do all three files appear under their names.
+        then do the files appear under their names.
 
         Raises
         ------
         TableError
-            The path has another ending, its folder does not exist, or a file is
-            there already and `overwrite` is not set.
+            The path has another ending, its folder does not exist, a file is there
+            already and `overwrite` is not set, a column cannot be written, or the
+            disk refuses.
         PrivacyError
             The recount found less than was promised; nothing is left behind.
         """
         files = Files.beside(Path(path))
         files.check(overwrite=overwrite)
-        place = self._places()
-        rows = np.argsort(place)
+        seed = self.job.output.seed
+        if seed is None:
+            seed = secrets.randbits(128)
+        place = self._places(seed)
+        try:
+            self._write(files, place, seed, overwrite=overwrite)
+        except OSError as error:
+            raise TableError(
+                f"{files.table} cannot be written: {error.strerror}.",
+                fix="make room, or choose a folder that may be written to; nothing "
+                "was left behind.",
+            ) from None
+        return files
+
+    def _write(
+        self, files: "Files", place: Labels, seed: int, *, overwrite: bool
+    ) -> None:
         with Staging() as staging:
-            staging.write(files.private, lambda to: _write_key(to, self.labels, place))
-            aside = staging.write(files.table, lambda to: self._write_table(to, rows))
-            written = as_written(aside, self.job.input)
-            found = audit(written, self.job.roles, self.k)
+            key = staging.write(
+                files.private, lambda to: _write_key(to, self.labels, place)
+            )
+            aside = staging.write(
+                files.table, lambda to: self._write_table(to, np.argsort(place))
+            )
+            found = self._recounted(aside)
             found.require()
-            stated = self.manifest()
-            stated["output"] = {
-                "file": files.table.name,
-                "sha256": sha256(aside),
-                "recounted": found.to_dict(),
+            stated = manifest(self) | {
+                "output": {
+                    "file": files.table.name,
+                    "sha256": sha256(aside),
+                    "key_sha256": sha256(key),
+                    "seed": seed if self.job.output.shuffle else None,
+                    "recounted": found.to_dict(),
+                }
             }
             staging.write(files.manifest, lambda to: _write_json(to, stated))
             staging.commit(
-                files.private, files.manifest, files.table, private=files.private
+                files.private,
+                files.manifest,
+                files.table,
+                public=files.table,
+                overwrite=overwrite,
             )
-        return files
 
-    @property
-    def k(self) -> int:
-        """Smallest group size promised."""
-        return self.job.privacy.k
+    def _places(self, seed: int) -> Labels:
+        """Place of each record in the file, (n,).
 
-    def _places(self) -> Labels:
-        """Place of each record in the file, (n,)."""
+        The original values are mixed into the seed, so that who guesses a small seed
+        still cannot undo the shuffle.
+        """
         n = len(self.labels)
         if not self.job.output.shuffle:
             return np.arange(n)
-        return np.random.default_rng(self.job.output.seed).permutation(n)
+        mixed = [seed, int(self.source.fingerprint, 16)]
+        return np.random.default_rng(mixed).permutation(n)
 
     def _write_table(self, to: Path, rows: Labels) -> None:
         shuffled = self.masked.arrow().take(pa.array(rows))
-        if not is_csv(to):
+        if is_csv(to):
+            _write_csv(to, shuffled, self.job)
+        else:
             pyarrow.parquet.write_table(shuffled, to)
-            return
-        how = self.job.input
-        shuffled.to_pandas(types_mapper=pd.ArrowDtype).to_csv(
-            to, index=False, sep=how.separator, decimal=how.decimal
-        )
+
+    def _recounted(self, aside: Path) -> Audit:
+        try:
+            written = as_written(aside, self.job.input)
+        except TableError:
+            written = None
+        if written is None or len(written) != len(self.labels):
+            raise PrivacyError(
+                f"What was written does not read as {len(self.labels)} records.",
+                fix="write a .parquet file; nothing was left behind.",
+            )
+        return audit(written, self.job.roles, self.job.privacy.k)
 
 
 @dataclass(frozen=True)
@@ -146,21 +179,39 @@ class Files:
             table.with_name(f"{table.stem}.private.csv"),
         )
 
-    def check(self, *, overwrite: bool) -> None:
+    def check(self, *, overwrite: bool, inputs: tuple[Path, ...] = ()) -> None:
         """Refuse early what could not be written, or would be lost."""
         check_ending(self.table)
-        if not self.table.parent.is_dir():
+        places = (self.table, self.manifest, self.private)
+        same = [p for p in places for other in inputs if p.resolve() == other.resolve()]
+        if same:
             raise TableError(
-                f"There is no folder {self.table.parent}.", fix="make it first."
+                f"{same[0].name} would be written over the input itself.",
+                fix="write to another name.",
             )
-        there = [
-            p.name for p in (self.table, self.manifest, self.private) if p.exists()
-        ]
-        if there and not overwrite:
-            raise TableError(
-                f"{', '.join(there)} would be overwritten.",
-                fix="choose another name, or allow it: --overwrite, overwrite=True.",
-            )
+        check_places(*places, overwrite=overwrite)
+
+
+def _write_csv(to: Path, table: pa.Table, job: Job) -> None:
+    text = [
+        table[name]
+        for name, kind in zip(table.column_names, table.schema.types, strict=True)
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    ]
+    # a bare carriage return needs quotes, which the minimal rule does not give it
+    bare = any(pc.any(pc.match_substring(column, "\r")).as_py() for column in text)
+    try:
+        table.to_pandas(types_mapper=pd.ArrowDtype).to_csv(
+            to,
+            index=False,
+            sep=job.input.separator,
+            decimal=job.input.decimal,
+            quoting=csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL,
+        )
+        return
+    except UnicodeError:
+        pass  # its message quotes the text
+    raise TableError("A column holds text that is no Unicode.", fix="clean it first.")
 
 
 def _write_key(to: Path, labels: Labels, place: Labels) -> None:

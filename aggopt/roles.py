@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from aggopt.errors import JobError, TableError
+from aggopt.names import numbers_among
 
 
 class Roles(BaseModel):
@@ -24,6 +26,9 @@ class Roles(BaseModel):
         Published as it is.
     other
         Neither known to others nor confidential.  Published as it is.
+    wish
+        How far a record asks to be moved, or how much it insists; numeric.  Read by
+        an aggregation that the job tells to, dropped from every release.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -32,11 +37,34 @@ class Roles(BaseModel):
     quasi_identifier: tuple[str, ...] = Field(alias="quasi-identifier", min_length=1)
     confidential: tuple[str, ...] = ()
     other: tuple[str, ...] = ()
+    wish: tuple[str, ...] = ()
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _only_lists(cls, names: Any) -> Any:
+        if not isinstance(names, list | tuple):
+            raise ValueError('write a list of names: ["NAME", ...]')
+        return names
 
     def __iter__(self) -> Iterator[tuple[str, tuple[str, ...]]]:  # type: ignore[override]
         """Yield each role, as a job file spells it, with its attributes."""
         for name, field in type(self).model_fields.items():
             yield field.alias or name, getattr(self, name)
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """Attributes that are read as numbers."""
+        return (*self.quasi_identifier, *self.wish)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Attributes that no release holds."""
+        return (*self.identifier, *self.wish)
+
+    @property
+    def released(self) -> "Roles":
+        """The roles that are left in a release."""
+        return self.model_copy(update={"identifier": (), "wish": ()})
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse unless each of `columns` plays exactly one role and no more exist.
@@ -59,15 +87,25 @@ class Roles(BaseModel):
         if absent:
             raise JobError(
                 f"The roles name {_listed(absent)}, which the table does not have.",
-                fix=f"use the table's own names: {_listed(columns)}.",
+                fix=_own_names(columns),
             )
         undeclared = [column for column in columns if column not in named]
         if undeclared:
             raise TableError(
                 f"No role is declared for {_listed(undeclared)}.",
                 fix="name each in one of [roles] identifier, quasi-identifier, "
-                "confidential, other.",
+                "confidential, other, wish.",
             )
+
+
+def _own_names(columns: Sequence[str]) -> str:
+    count = numbers_among(columns)
+    if count:  # they may be a record
+        return (
+            f"{count} of the table's {len(columns)} column names are numbers: if its "
+            "first line is a record, put a line with names above it."
+        )
+    return f"use the table's own names: {_listed(columns)}."
 
 
 def _listed(names: Sequence[str]) -> str:

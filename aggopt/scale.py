@@ -1,6 +1,6 @@
 """Standardise attributes, and undo it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,9 @@ class Scale:
         returns the constant itself.
     """
 
-    origin: Floats
-    centre: Floats
-    spread: Floats
+    origin: Floats = field(repr=False)
+    centre: Floats = field(repr=False)
+    spread: Floats = field(repr=False)
 
     @classmethod
     def of(cls, X: Floats) -> "Scale":

@@ -9,6 +9,7 @@ from narwhals.exceptions import DuplicateError
 
 from aggopt.arrays import Floats
 from aggopt.errors import TableError
+from aggopt.names import check_names
 from aggopt.roles import Roles
 
 
@@ -49,31 +50,40 @@ class Table:
 
     def matrix(self) -> Floats:
         """Return the quasi-identifiers as floats (n, d), original units."""
-        columns = [_floats(self.frame[name]) for name in self.roles.quasi_identifier]
+        columns = [self.numbers(name) for name in self.roles.quasi_identifier]
         return np.ascontiguousarray(np.stack(columns, axis=1))
+
+    def numbers(self, name: str) -> Floats:
+        """Return one numeric column as floats (n,)."""
+        return _floats(self.frame[name])
 
     def masked(self, values: Floats, *, round_integers: bool = False) -> "Table":
         """Return the release of this table, values (n, d) in place of the originals.
 
-        Identifiers are dropped.  Every other column, the column order, the number of
-        records, a pandas index and the types stay; a whole-number or boolean
-        quasi-identifier becomes a float, or with `round_integers` the nearest value
-        its own type can hold.
+        Identifiers and wishes are dropped.  Every other column, the column order, the
+        number of records, a pandas index and the types stay; a whole-number or
+        boolean quasi-identifier becomes a float, or with `round_integers` the nearest
+        value its own type can hold.
         """
         replaced = [
             _replaced(self.frame[name], values[:, j], round_integers)
             for j, name in enumerate(self.roles.quasi_identifier)
         ]
-        frame = self.frame.with_columns(*replaced).drop(*self.roles.identifier)
-        return Table(
-            frame, self.roles.model_copy(update={"identifier": ()}), self.is_array
-        )
+        frame = self.frame.with_columns(*replaced).drop(*self.roles.dropped)
+        kinds = frame.schema
+        used = [_used(frame[n]) for n in frame.columns if kinds[n] == nw.Categorical]
+        frame = frame.with_columns(*used)
+        return Table(frame, self.roles.released, self.is_array)
 
     @property
     def native(self) -> Any:
         """The table as the kind it came as."""
         native = self.frame.to_native()
-        return native.to_numpy() if self.is_array else native
+        if self.is_array:
+            return native.to_numpy()
+        if self.frame.implementation.is_pyarrow():
+            return native.replace_schema_metadata(None)  # it names dropped columns
+        return native
 
     def arrow(self) -> Any:
         """Return the table as a PyArrow table, a pandas index left out.
@@ -88,16 +98,34 @@ class Table:
         columns = {}
         for name in self.frame.columns:
             try:
-                columns[name] = self.frame[name].to_arrow()
-            except (pa.ArrowException, TypeError, OverflowError):
+                columns[name] = plain(self.frame[name].to_arrow())
+            except (pa.ArrowException, TypeError, ValueError, OverflowError):
                 columns[name] = None  # the original message quotes entries
         mixed = [name for name, column in columns.items() if column is None]
         if mixed:
             raise TableError(
-                f"Columns that mix types: {', '.join(map(repr, mixed))}.",
-                fix="make each of one type, text for example, before masking.",
+                f"Columns that no file can hold: {', '.join(map(repr, mixed))}.",
+                fix="make each of one plain type, numbers, text or dates, before "
+                "masking.",
             )
         return pa.table(columns)
+
+
+def plain(column: Any) -> Any:
+    """Return an Arrow column without a dictionary, or refuse one that is nested.
+
+    A dictionary, as a categorical column has, also lists entries that no record has.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    kind = column.type
+    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        raise TypeError("nested")
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise TypeError("bytes")
+    return column
 
 
 def _from_array(data: np.ndarray[Any, Any]) -> Any:
@@ -125,18 +153,15 @@ def _framed(data: Any) -> nw.DataFrame[Any]:
     except DuplicateError:
         named = getattr(data, "column_names", None) or data.columns
         names = [str(name) for name in named]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise TableError(
-            f"Column names appear more than once: {', '.join(map(repr, twice))}.",
-            fix="rename them so that each name is used once.",
-        )
+        check_names(names)
+        raise
     odd = [c for c in frame.columns if not isinstance(c, str)]
     if odd:
         raise TableError(
             f"{len(odd)} column name(s) are not text.",
             fix="rename the columns: frame.columns = frame.columns.map(str).",
         )
+    check_names(names)
     return frame
 
 
@@ -144,22 +169,23 @@ def _check_numeric(table: Table) -> None:
     schema = table.frame.schema
     other = {
         name: str(schema[name])
-        for name in table.roles.quasi_identifier
+        for name in table.roles.numeric
         if not (schema[name].is_numeric() or schema[name] == nw.Boolean)
     }
     if other:
         seen = ", ".join(f"{name!r} ({kind})" for name, kind in other.items())
         raise TableError(
-            f"Quasi-identifiers that are not numeric: {seen}.",
+            f"Columns that must be numeric and are not: {seen}.",
             fix="recode them as numbers (an order such as low < middle < high as 0, "
-            "1, 2; a date as days since a day), or give them another role. "
+            "1, 2; a date as days since a day), convert their type if they are "
+            "numbers, or give them another role. "
             "Categorical quasi-identifiers are not supported yet.",
         )
 
 
 def _check_complete(table: Table) -> None:
     holes = []
-    for name in table.roles.quasi_identifier:
+    for name in table.roles.numeric:
         column = table.frame[name]
         missing = column.null_count()
         numbers = _floats(column.drop_nulls())
@@ -169,33 +195,60 @@ def _check_complete(table: Table) -> None:
         holes += [f"{name!r}: {c} {what}" for what, c in counts.items() if c]
     if holes:
         raise TableError(
-            f"Quasi-identifiers have entries that are no numbers ({'; '.join(holes)}).",
+            f"Columns that must be complete have holes ({'; '.join(holes)}).",
             fix="fill them, or remove those records, before masking.",
         )
 
 
 def _floats(column: nw.Series[Any]) -> Floats:
-    return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    # not by a cast of its own: Arrow's refuses large whole numbers, and quotes them
+    return np.asarray(column.to_numpy()).astype(np.float64)
 
 
 def _replaced(
     column: nw.Series[Any], values: Floats, round_integers: bool
 ) -> nw.Series[Any]:
-    kind = column.dtype
-    whole = kind.is_integer() or kind == nw.Boolean
+    whole = column.dtype.is_integer() or column.dtype == nw.Boolean
+    rows = np.arange(len(values))
     if whole and round_integers:
-        new: Any = _nearest_whole(values, column)
-    else:
-        kind = nw.Float32() if kind == nw.Float32 else nw.Float64()
-        new = values
-    fresh = nw.new_series(column.name, new, kind, backend=column.implementation)
-    return column.cast(kind).scatter(np.arange(len(values)), fresh)
+        return column.scatter(rows, _like(column, _nearest_whole(values, column)))
+    kind = nw.Float32() if column.dtype == nw.Float32 else nw.Float64()
+    if whole:  # zeros first: a cast of large whole numbers may be refused
+        blank = np.zeros(len(values), dtype=bool)
+        column = column.scatter(rows, _like(column, blank))
+    fresh = nw.new_series(column.name, values, kind, backend=column.implementation)
+    return column.cast(kind).scatter(rows, fresh)
+
+
+def _used(column: nw.Series[Any]) -> nw.Series[Any]:
+    """Drop the categories that no record has: they are of records left out before."""
+    native = column.to_native()
+    if column.implementation.is_pandas():
+        native = native.cat.remove_unused_categories()
+    elif column.implementation.is_pyarrow():
+        native = native.cast(native.type.value_type).dictionary_encode()
+    series: nw.Series[Any] = nw.from_native(native, series_only=True)
+    return series.alias(column.name)
+
+
+def _like(column: nw.Series[Any], values: np.ndarray[Any, Any]) -> nw.Series[Any]:
+    if column.dtype != nw.Boolean and values.dtype == bool:
+        values = values.astype(np.int64)
+    return nw.new_series(
+        column.name, values, column.dtype, backend=column.implementation
+    )
 
 
 def _nearest_whole(values: Floats, column: nw.Series[Any]) -> np.ndarray[Any, Any]:
     if column.dtype == nw.Boolean:
         return values >= 0.5
-    native = np.dtype(str(column.dtype).lower())
+    try:
+        native = np.dtype(str(column.dtype).lower())
+    except TypeError:
+        raise TableError(
+            f"{column.name!r} ({column.dtype}) is of a type that cannot be rounded to.",
+            fix="make it 64-bit whole numbers first.",
+        ) from None
     limits = np.iinfo(native)
     # the largest 64-bit integers round up when made floats
     high = np.nextafter(float(limits.max), 0) if limits.bits == 64 else limits.max

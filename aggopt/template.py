@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-import pyarrow.compute as pc
-
-from aggopt.files import as_written
+from aggopt.errors import TableError
+from aggopt.files import as_written, widths
 from aggopt.job import Input
+from aggopt.names import numbers_among
 
 _TEXT = """\
 # What aggopt does with {file}. Edit it, then run
@@ -20,6 +20,7 @@ identifier = []          # names a record by itself; dropped from the release
 quasi-identifier = []    # known to others, together telling; masked; must be numeric
 confidential = []        # what must not be given away; published as it is
 other = []               # neither; published as it is
+wish = []                # how far a record asks to be moved; dropped from the release
 
 [privacy]
 k = 5                    # records that share each published combination, at least
@@ -55,10 +56,17 @@ def template(table: Path, job: Path, how: Input) -> str:
     The columns are listed with the number of different entries; no entry is shown.
     """
     written = as_written(table, how)
+    count = numbers_among(written.column_names)
+    if count:
+        raise TableError(
+            f"{count} of the {written.num_columns} column names of {table.name} are "
+            "numbers: its first line may be a record.",
+            fix="put a line with names above it.",
+        )
     listed = [
-        f"#   {json.dumps(name, ensure_ascii=False)}  "
-        f"({pc.count_distinct(written.column(j)).as_py()} different)"
-        for j, name in enumerate(written.column_names)
+        f"#   {json.dumps(name, ensure_ascii=False)}"
+        + ("" if different is None else f"  ({different} different)")
+        for name, different in widths(written).items()
     ]
     return _TEXT.format(
         file=table.name,

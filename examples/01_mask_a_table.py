@@ -36,7 +36,7 @@ def main() -> None:
     print(release.audit)
     print(release.measures)
     files = release.write(Path(mkdtemp()) / "patients.csv")
-    print(f"\nWrote {files.table}, a manifest to publish, and a key to keep.")
+    print(f"\nWrote {files.table} to publish, a manifest and a key to keep.")
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ import numpy as np
 from aggopt.arrays import Floats, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError, UnknownNameError
 
+NAME = "p3m"
 CLASS = "NLP"
 LANGUAGES = ("cvxpy", "pyomo")
 

@@ -1,7 +1,10 @@
 """The command, as a user runs it: what it prints, leaves behind and returns."""
 
 import json
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -9,6 +12,7 @@ from tables import people, smallest
 
 from aggopt import cli, pipeline
 from aggopt import job as job_module
+from aggopt import release as release_module
 
 JOB = """
 [roles]
@@ -125,8 +129,8 @@ def test_assess_without_the_key_cannot_tell_who_is_who(here, aggopt):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("masked.private.csv", "group,released_record\n0,0\n", "is not the key"),
-        ("masked.private.csv", "nonsense", "is not the key"),
+        ("masked.private.csv", "group,released_record\n0,0\n", "is not the file that"),
+        ("masked.private.csv", "nonsense", "is not the file that"),
         ("masked.manifest.json", '{"output": {"sha256": "0"}}', "is not the file that"),
         ("masked.manifest.json", "nonsense", "is not the file that"),
     ],
@@ -139,6 +143,23 @@ def test_assess_refuses_files_that_do_not_belong_together(
     code, _, err = aggopt("assess", "people.csv", "masked.csv", "job.toml")
     assert code == 2
     assert message in err
+
+
+def test_assess_refuses_another_original(here, aggopt):
+    aggopt(*MASK)
+    people().iloc[::-1].to_csv("people.csv", index=False)
+    code, _, err = aggopt("assess", "people.csv", "masked.csv", "job.toml")
+    assert code == 2
+    assert "people.csv is not the file that masked.manifest.json describes" in err
+
+
+def test_assess_refuses_a_key_that_does_not_fit_without_a_manifest(here, aggopt):
+    aggopt(*MASK)
+    (here / "masked.manifest.json").unlink()
+    (here / "masked.private.csv").write_text("group,released_record\n0,0\n")
+    code, _, err = aggopt("assess", "people.csv", "masked.csv", "job.toml")
+    assert code == 2
+    assert "is not the key of these two tables" in err
 
 
 def test_assess_refuses_tables_of_different_length(here, aggopt):
@@ -161,13 +182,13 @@ REFUSED = {
     ("mask", "people.csv", "none.toml", "--out", "m.csv"): "none.toml cannot be read",
     ("mask", "people.csv", "job.toml", "--out", "m.txt"): "neither .csv nor .parquet",
     ("mask", "people.csv", "job.toml", "--out", "no/m.csv"): "no folder no",
-    ("mask", "people.csv", "job.toml", "--out", "people.csv"): "would be overwritten",
+    ("mask", "people.csv", "job.toml", "--out", "people.csv"): "over the input itself",
     (
         "mask", "people.csv", "job.toml", "--out", "people.csv", "--overwrite"
-    ): "OUT is the table itself",
+    ): "would be written over the input itself",
     ("init", "people.csv", "--out", "n.toml", "--separator", ";;"): "separator is ';;'",
     ("init", "none.csv", "--out", "n.toml"): "There is no file none.csv",
-    ("init", "people.csv"): "job.toml is there already",
+    ("init", "people.csv"): "job.toml would be overwritten",
 }  # fmt: skip
 
 
@@ -250,6 +271,71 @@ def test_a_defect_shows_its_place_and_not_its_message(here, aggopt, monkeypatch)
     assert code == 2
     assert "Ms Secret" not in out + err
     assert "KeyError at test_cli.py" in err
+
+
+def test_usage_errors_have_exit_code_2_and_can_be_json(aggopt):
+    code, out, err = aggopt("mask", "people.csv")
+    assert (code, out) == (2, "")
+    assert "Missing argument" in err
+    code, out, _ = aggopt("mask", "people.csv", "--json")
+    assert code == 2
+    assert "Missing argument" in json.loads(out)["error"]
+
+
+def test_an_interrupt_has_exit_code_130(here, aggopt, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline.partition, "mdav", interrupted)
+    code, _, err = aggopt(*MASK)
+    assert code == 130
+    assert "Interrupted" in err
+    assert not list(here.glob(".*"))
+
+
+def test_names_that_look_like_markup_are_shown_as_they_are(here, aggopt):
+    people().rename(columns={"age": "[bold]", "income": "[/x]"}).to_csv(
+        "people.csv", index=False
+    )
+    text = JOB.replace('"age", "income"', '"[bold]", "[/x]"')
+    (here / "job.toml").write_text(text)
+    code, out, _ = aggopt(*MASK)
+    assert code == 0
+    assert "[bold]" in out
+    assert "[/x]" in out
+
+
+def test_the_disk_refusing_is_not_a_defect(here, aggopt, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(release_module, "_write_csv", full)
+    code, _, err = aggopt(*MASK)
+    assert code == 2
+    assert "masked.csv cannot be written: No space left on device" in err
+    assert {p.name for p in here.iterdir()} == {"people.csv", "job.toml"}
+
+
+def test_a_reader_that_stops_reading_does_not_turn_success_into_failure(here):
+    command = f"{sys.executable} -c 'from aggopt.cli import main; main()'"
+    ended = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command} {' '.join(MASK)} | true"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert (here / "masked.csv").exists()
+
+
+def test_demo_overwrites_nothing_unasked(here, aggopt):
+    (here / "shown").mkdir()
+    (here / "shown" / "patients.csv").write_text("mine")
+    code, _, err = aggopt("demo", "--folder", "shown")
+    assert code == 2
+    assert "patients.csv would be overwritten" in err
+    assert (here / "shown" / "patients.csv").read_text() == "mine"
 
 
 @pytest.mark.parametrize("words", [("--help",), ("mask", "--help")])

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from aggopt.errors import TableError
@@ -68,13 +69,21 @@ def test_parquet_keeps_types(tmp_path):
     assert table["note"].to_pylist() == ["007", None]
 
 
+HEADER = "age,pay,note\n"
 REFUSED = [
-    (f"age,pay,note\n{SECRET},2,x\n1,{SECRET},x\n", r"'age': 1; 'pay': 1\)"),
-    (f"age,pay,note\n1,2,x\n1,2,{SECRET},4\n", r"1 line\(s\) .* do not have 3 entries"),
-    (f"age,pay,note\n1,2\n1,2,{SECRET}\n", r"1 line\(s\) .* first of them record 1"),
-    ("", "not a readable csv file"),
-    (b"age,pay,note\n1,2,\xff\xfe\n", "not a readable csv file"),
-    (f"age,pay,note\n1,{SECRET}\x00,x\n", "'pay': 1"),
+    (f"{HEADER}{SECRET},2,x\n1,{SECRET},x\n", r"'age': 1; 'pay': 1\)"),
+    (f"{HEADER}1,2,x\n1,2,{SECRET},4\n", r"1 record\(s\) .* not have 3 entries"),
+    (f"{HEADER}1,2\n1,2,{SECRET}\n", r"1 record\(s\) .* first of them record 1"),
+    ("", "people.csv is empty"),
+    (HEADER.encode() + b"1,2,\xff\xfe\n", "is not UTF-8 text"),
+    (b"age,pay,n\xf6te\n1,2,x\n", "is not UTF-8 text"),
+    (f"{HEADER}1,2,{SECRET}".encode("utf-16"), "is not UTF-8 text"),
+    (f"{HEADER}1,{SECRET}\x00,x\n", "'pay': 1|rules of quotes"),
+    (f'{HEADER}1,2,"x\n1,2,{SECRET}\n', "breaks the rules of quotes"),
+    (f'{HEADER}1,2,"x\n1,2,{SECRET}\n1,2,"y\n', "breaks the rules of quotes"),
+    (f'{HEADER}1,2,"a"{SECRET}\n', "breaks the rules of quotes"),
+    ("age;pay;note\n1;2;x\n", "one column by the separator ','.*\n.*separator = ';'"),
+    ("age,pay,\n1,2,x\n", "A column has no name"),
 ]
 
 
@@ -92,7 +101,10 @@ def test_files_that_do_not_parse_are_refused_without_quoting_them(
 
 def test_a_damaged_parquet_file_is_refused(tmp_path):
     (tmp_path / "t.parquet").write_bytes(b"PAR1 not really")
-    with pytest.raises(TableError, match="not a readable parquet file"):
+    with pytest.raises(
+        TableError,
+        match="not a readable parquet file",
+    ):
         as_written(tmp_path / "t.parquet", Input())
 
 
@@ -109,3 +121,28 @@ def test_paths_that_are_no_table_are_refused(tmp_path):
 
 def test_an_empty_table_has_columns_and_no_records(tmp_path):
     assert csv(tmp_path, "age,pay,note\n").num_rows == 0
+
+
+def test_entries_may_be_longer_than_a_block(tmp_path):
+    long = "x" * 3_000_000
+    table = csv(tmp_path, f"age,pay,note\n1,2,{long}\n2,3,y\n")
+    assert table["note"].to_pylist() == [long, "y"]
+
+
+def test_empty_lines_are_no_records_unless_there_is_one_column(tmp_path):
+    assert csv(tmp_path, "age,pay,note\n1,2,x\n\n3,4,y\n").num_rows == 2
+    path = tmp_path / "one.csv"
+    path.write_text("note\nx\n\ny\n")
+    assert as_written(path, Input())["note"].to_pylist() == ["x", "", "y"]
+
+
+def test_points_between_thousands_are_not_decimal_points(tmp_path):
+    text = "age;pay;note\n1;1.234;x\n"
+    with pytest.raises(TableError, match="'pay': 1"):
+        csv(tmp_path, text, separator=";", decimal=",")
+
+
+def test_duplicate_names_in_a_parquet_file_are_named(tmp_path):
+    pq.write_table(pa.table([[1], [2]], names=["age", "age"]), tmp_path / "t.parquet")
+    with pytest.raises(TableError, match="more than once: 'age'"):
+        as_written(tmp_path / "t.parquet", Input())

@@ -80,7 +80,9 @@ CASES: dict[str, Case] = {
     "booleans in a quasi-identifier": with_column("age", flags),
     "booleans, rounding asked": with_column("age", flags, **rounding),
     "whole numbers": with_job(),
-    "whole numbers, rounding asked": with_job(**rounding),
+    "whole numbers, rounding asked": with_column(
+        "income", frame["income"].astype(int), **rounding
+    ),
     "a constant attribute": with_column("age", 44),
     "all quasi-identifiers constant": lambda _: (
         frame.assign(age=1, income=2.0),
@@ -110,6 +112,12 @@ CASES: dict[str, Case] = {
         "people.csv", HEADER + b"a,1,b,2,c\na,1,b,2\n"
     ),
     "a file that is not UTF-8": with_file("people.csv", HEADER + b"\xff,1,b,2,c\n"),
+    "a CSV file with a quote that is never closed": with_file(
+        "people.csv", HEADER + b'a,1,b,2,"c\nd,1,b,2,c\n'
+    ),
+    "a CSV file without a header line": with_file(
+        "people.csv", b"a,1,b,2,c\nd,1,b,2,c\n"
+    ),
     "a damaged Parquet file": with_file("people.parquet", b"PAR1 no"),
     "an empty file": with_file("people.csv", b""),
     "an object that is no table": with_job([1, 2]),

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tables import ROLES, job, people, smallest
@@ -19,6 +20,7 @@ from aggopt import release as release_module
 from aggopt.audit import audit
 from aggopt.errors import (
     InfeasibleInputError,
+    JobError,
     PrivacyError,
     SolverError,
     TableError,
@@ -67,7 +69,11 @@ def test_the_python_functions_give_what_the_job_gives():
     )
     assert (release.table[["age", "income"]].to_numpy() == masked.values).all()
     assert (release.labels == labels).all()
-    assert release.measures == aggopt.measure.assess(X, masked.values, delta=0.2)
+    again = aggopt.measure.assess(X, masked.values, delta=0.2)
+    for measure in ("il", "dld", "sdid", "pil", "si", "sl"):
+        assert getattr(release.measures, measure) == pytest.approx(
+            getattr(again, measure)
+        )
 
 
 def test_roles_decide_what_is_released():
@@ -141,7 +147,13 @@ def test_an_other_attribute_that_tells_all_records_apart_is_pointed_out():
 def test_progress_names_the_steps():
     steps = []
     aggopt.mask(people(), job(), progress=lambda step, share: steps.append(step))
-    assert list(dict.fromkeys(steps)) == ["group", "aggregate", "audit", "measure"]
+    assert list(dict.fromkeys(steps)) == [
+        "read",
+        "group",
+        "aggregate",
+        "audit",
+        "measure",
+    ]
 
 
 def test_a_broken_partitioner_is_caught_on_the_values(monkeypatch):
@@ -229,11 +241,24 @@ def test_records_are_shuffled_and_the_key_undoes_it(tmp_path, release):
     assert orders[0] != list(range(40))
 
 
-def test_a_seed_fixes_the_order_and_stays_out_of_the_manifest(tmp_path):
-    seeded = aggopt.mask(people(), job(output={"seed": 987123}))
+def test_a_seed_fixes_the_order_and_cannot_be_guessed(tmp_path):
+    seeded = aggopt.mask(people(), job(output={"seed": 7}))
     one, two = (seeded.write(tmp_path / f"{name}.csv") for name in "ab")
     assert one.table.read_bytes() == two.table.read_bytes()
-    assert "987123" not in one.manifest.read_text()
+    place = pd.read_csv(one.private)["released_record"].to_numpy()
+    assert (place != np.random.default_rng(7).permutation(40)).any()
+
+
+def test_the_seed_of_a_shuffle_is_kept_for_the_owner(tmp_path, release):
+    stated = json.loads(release.write(tmp_path / "m.csv").manifest.read_text())
+    again = aggopt.mask(
+        people(),
+        job(
+            aggregation={"method": "p3m", "solver": "uno"},
+            output={"seed": stated["output"]["seed"]},
+        ),
+    ).write(tmp_path / "again.csv")
+    assert again.table.read_bytes() == (tmp_path / "m.csv").read_bytes()
 
 
 def test_the_order_is_kept_when_asked(tmp_path):
@@ -270,7 +295,7 @@ def test_modes(tmp_path, release):
     finally:
         os.umask(old)
     modes = {p: stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
-    assert modes == {files.table: 0o644, files.manifest: 0o644, files.private: 0o600}
+    assert modes == {files.table: 0o644, files.manifest: 0o600, files.private: 0o600}
 
 
 def test_the_manifest_says_how_and_from_what(tmp_path):
@@ -281,12 +306,10 @@ def test_the_manifest_says_how_and_from_what(tmp_path):
     stated = json.loads(files.manifest.read_text())
     from hashlib import sha256
 
-    assert stated["input"] == {
-        "file": "people.csv",
-        "sha256": sha256(table.read_bytes()).hexdigest(),
-        "records": 40,
-        "attributes": 5,
-    }
+    assert stated["input"]["file"] == "people.csv"
+    assert stated["input"]["sha256"] == sha256(table.read_bytes()).hexdigest()
+    assert stated["input"]["records"] == 40
+    assert stated["input"]["attributes"] == 5
     assert stated["output"]["sha256"] == sha256(files.table.read_bytes()).hexdigest()
     assert stated["output"]["recounted"]["holds"] is True
     assert stated["job"]["privacy"] == {"k": 3}
@@ -331,6 +354,99 @@ def test_a_file_that_breaks_the_promise_is_never_there(tmp_path, release):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_that_came_meanwhile_is_left_alone(tmp_path, release, monkeypatch):
+    real = release_module._write_json
+
+    def slow(to, stated):
+        real(to, stated)
+        (tmp_path / "masked.csv").write_text("theirs")
+
+    monkeypatch.setattr(release_module, "_write_json", slow)
+    with pytest.raises(TableError, match=r"masked\.csv would be overwritten"):
+        release.write(tmp_path / "masked.csv")
+    assert [p.name for p in tmp_path.iterdir()] == ["masked.csv"]
+    assert (tmp_path / "masked.csv").read_text() == "theirs"
+
+
+def test_links_and_folders_are_not_written_to(tmp_path, release):
+    (tmp_path / "link.csv").symlink_to(tmp_path / "target.csv")
+    (tmp_path / "d.manifest.json").mkdir()
+    for name in ("link.csv", "d.csv"):
+        with pytest.raises(TableError, match="is a folder, a link or a device"):
+            release.write(tmp_path / name, overwrite=True)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_categories_that_no_record_has_are_not_written(tmp_path):
+    whole = people(80).assign(illness=["asthma"] * 40 + ["SECRET"] * 40)
+    kinds = {
+        "pandas": whole.astype({"illness": "category"}).iloc[:40],
+        "polars": pl.from_pandas(whole.astype({"illness": "category"})).head(40),
+    }
+    arrow = pa.Table.from_pandas(whole, preserve_index=False)
+    coded = arrow["illness"].dictionary_encode()
+    kinds["arrow"] = arrow.set_column(2, "illness", coded).slice(0, 40)
+    for kind, table in kinds.items():
+        release = aggopt.mask(table, job())
+        for ending in ("csv", "parquet"):
+            files = release.write(tmp_path / f"{kind}.{ending}")
+            assert b"SECRET" not in files.table.read_bytes()
+            for path in tmp_path.iterdir():
+                path.unlink()
+        assert b"SECRET" not in pickle.dumps(release.table)
+
+
+def test_text_with_bare_carriage_returns_survives(tmp_path):
+    frame = people().assign(note="a\rb")
+    files = aggopt.mask(frame, job()).write(tmp_path / "m.csv")
+    assert set(as_written(files.table, Input())["note"].to_pylist()) == {"a\rb"}
+
+
+def test_columns_that_a_file_would_garble_are_refused(tmp_path):
+    for note in ([[1, 2]] * 40, [b"x"] * 40):
+        release = aggopt.mask(people().assign(note=pd.Series(note)), job())
+        with pytest.raises(TableError, match="no file can hold: 'note'"):
+            release.write(tmp_path / "m.csv")
+
+
+def test_rounding_and_values_beyond_the_range_are_noted():
+    whole = people().astype({"income": int}).assign(age=np.arange(40) % 2 == 0)
+    release = aggopt.mask(
+        whole,
+        job(
+            aggregation={"method": "p3m", "solver": "uno", "delta": 0.6},
+            output={"round_integers": True},
+        ),
+    )
+    assert any("'age' was rounded to its type" in note for note in release.notes)
+
+
+def test_values_outside_the_original_range_are_counted():
+    x = np.r_[np.zeros(20), np.linspace(5, 9, 20)]
+    asked = aggopt.Job(
+        roles={"quasi-identifier": ["x"]},
+        privacy={"k": 4},
+        aggregation={"method": "p3m", "solver": "uno", "delta": 0.5, "alpha": 0.9},
+    )
+    release = aggopt.mask(pd.DataFrame({"x": x}), asked)
+    count = int((release.table["x"] < 0).sum() + (release.table["x"] > 9).sum())
+    assert count
+    assert any(f"'x': {count} released values lie outside" in n for n in release.notes)
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas-arrow", "polars", "pandas"])
+def test_whole_numbers_too_large_for_floats_are_masked(kind):
+    big = [2**53 + 1 + 2 * i for i in range(6)]
+    frame = {
+        "arrow": pa.table({"q": big}),
+        "pandas-arrow": pd.DataFrame({"q": pd.array(big, dtype="int64[pyarrow]")}),
+        "polars": pl.DataFrame({"q": big}),
+        "pandas": pd.DataFrame({"q": big}),
+    }[kind]
+    asked = aggopt.Job(roles={"quasi-identifier": ["q"]}, privacy={"k": 3})
+    assert aggopt.mask(frame, asked).audit.smallest >= 3
+
+
 def test_an_interrupted_write_leaves_nothing(tmp_path, release, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -352,5 +468,48 @@ def test_the_audit_finds_identifiers_and_rare_combinations():
         audit(frame.drop(columns="name"), job().roles, 3).require()
 
 
+def test_wishes_in_columns_are_heard_and_dropped():
+    frame = people().assign(far=np.linspace(0, 0.6, 40), insists=0.5)
+    asking = job(
+        roles={**ROLES, "wish": ["far", "insists"]},
+        aggregation={
+            "method": "p3m",
+            "solver": "uno",
+            "delta": {"attributes": {"age": {"column": "far"}, "income": 0.3}},
+            "importance": {"column": "insists"},
+        },
+    )
+    release = aggopt.mask(frame, asking)
+    assert list(release.table.columns) == ["age", "illness", "income", "note"]
+    X = frame[["age", "income"]].to_numpy(float)
+    delta = np.column_stack([frame["far"], np.full(40, 0.3)])
+    labels = aggopt.partition.mdav(X, 3)
+    masked = aggopt.aggregate.p3m(X, labels, delta=delta, importance=0.5, solver="uno")
+    assert (release.masked.matrix() == masked.values).all()
+    assert release.measures.sl == aggopt.measure.sl(X, masked.values, delta=delta)
+
+
+@pytest.mark.parametrize(
+    ("delta", "message"),
+    [
+        ({"column": "age"}, "'age', which has not the role wish"),
+        ({"attributes": {"age": 0.1}}, r"delta.attributes names \['age'\]"),
+    ],
+)
+def test_wishes_that_cannot_be_read_are_refused(delta, message):
+    with pytest.raises(JobError, match=message):
+        aggopt.mask(people(), job(aggregation={"method": "p3m", "delta": delta}))
+
+
+def test_relative_wishes_follow_the_z_scores():
+    relative = {"method": "p3m", "solver": "uno", "delta": {"relative": 0.2}}
+    release = aggopt.mask(people(), job(aggregation=relative))
+    X = people()[["age", "income"]].to_numpy(float)
+    masked = aggopt.aggregate.p3m(
+        X, aggopt.partition.mdav(X, 3), delta={"relative": 0.2}, solver="uno"
+    )
+    assert release.masked.matrix() == pytest.approx(masked.values)
+
+
 def test_roles_are_complete():
-    assert set(ROLES) == {name for name, _ in job().roles}
+    assert {*ROLES, "wish"} == {name for name, _ in job().roles}

@@ -1,6 +1,6 @@
 """The two tables of every measure, checked and put on one scale."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +29,9 @@ class Pair:
         Which attributes take more than one value in the original.
     """
 
-    original: Floats
-    released: Floats
-    difference: Floats
+    original: Floats = field(repr=False)
+    released: Floats = field(repr=False)
+    difference: Floats = field(repr=False)
     varying: npt.NDArray[np.bool_]
 
     @classmethod

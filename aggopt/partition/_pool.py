@@ -55,6 +55,10 @@ class Pool(NamedTuple):
     labels: Integers
     counts: Integers
 
+    def __repr__(self) -> str:
+        """Tell how many records are left, and show none."""
+        return f"Pool({self.remaining} of {len(self.who)} records without a group)"
+
     @property
     def remaining(self) -> int:
         """How many records have no group."""

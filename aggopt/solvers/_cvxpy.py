@@ -8,10 +8,11 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from aggopt.errors import JobError
 from aggopt.solvers._certificate import Status
+from aggopt.solvers._options import refused
 from aggopt.solvers._table import Solver
 
+NAME = "cvxpy"
 _MEANING = {
     cp.OPTIMAL: Status.OPTIMAL,
     cp.OPTIMAL_INACCURATE: Status.LIMIT,
@@ -28,36 +29,33 @@ _MEANING_IF_LOCAL = {
 
 
 def problem_class(problem: cp.Problem) -> str:
-    """Class of a problem: LP (any convex one), MILP or NLP."""
-    if problem.is_mixed_integer():
-        return "MILP"
-    return "LP" if problem.is_dcp() else "NLP"
+    """Class of a problem: LP (any convex one), MILP, NLP or MINLP."""
+    if problem.is_dcp():
+        return "MILP" if problem.is_mixed_integer() else "LP"
+    return "MINLP" if problem.is_mixed_integer() else "NLP"
 
 
 def run(
-    problem: cp.Problem, solver: Solver, native: Mapping[str, Any]
-) -> tuple[Status, float]:
-    """Return the status and the wall seconds of solving `problem` in place."""
-    local = problem_class(problem) == "NLP"
+    problem: cp.Problem, solver: Solver, native: Mapping[str, Any], kind: str
+) -> tuple[Status, float | None, float]:
+    """Return status, bound and wall seconds of solving `problem` in place."""
+    local = not solver.is_global
+    how = {"nlp": True, **native} if kind == "NLP" else native
     started = time.perf_counter()
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-            problem.solve(
-                solver=solver.native, **({"nlp": True} if local else {}), **native
-            )
+            problem.solve(solver=solver.native, **how)
         status = (_MEANING_IF_LOCAL if local else _MEANING).get(problem.status)
     except cp.SolverError:
         status = None
     except (TypeError, KeyError, ValueError, RuntimeError) as refusal:
-        raise JobError(
-            f"{solver.name} refused one of its options {sorted(native)}: {refusal}.",
-            fix="look its options up in its own manual, under the names it uses.",
-        ) from None
+        raise refused(solver, native, refusal) from None
     seconds = time.perf_counter() - started
     if status is Status.LOCAL and _missed(problem) > _FEASIBLE:
         status = None  # Uno calls it success when it stalls at an infeasible point
-    return status or Status.FAILED, seconds
+    proven = float(problem.value) if status is Status.OPTIMAL else None
+    return status or Status.FAILED, proven, seconds
 
 
 def _missed(problem: cp.Problem) -> float:

@@ -6,14 +6,19 @@ from typing import Any
 
 from aggopt.errors import JobError
 from aggopt.solvers._certificate import Status
-from aggopt.solvers._table import SOLVERS, choose
+from aggopt.solvers._options import native_options
+from aggopt.solvers._table import choose
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a solve ended; the point itself stays in the problem that was solved."""
+    """How a solve ended; the point itself stays in the problem that was solved.
+
+    `bound` is what the solver proved of the objective, None if nothing.
+    """
 
     status: Status
+    bound: float | None
     solver: str
     seconds: float
 
@@ -53,15 +58,25 @@ def solve(
     >>> float(x.value)
     2.0
     """
+    language = _language(problem)
+    kind = language.problem_class(problem)
+    chosen = choose(solver, kind)
+    if chosen.language != language.NAME:
+        raise JobError(
+            f"{chosen.name} cannot read a problem declared in {language.NAME}.",
+            fix=f"declare it in {chosen.language or 'a model of aggopt.models'}, or "
+            f"choose a solver that starts with {language.NAME}:.",
+        )
+    native = native_options(chosen, time_limit, options)
+    status, bound, seconds = language.run(problem, chosen, native, kind)
+    return Outcome(status, bound, chosen.name, seconds)
+
+
+def _language(problem: Any) -> Any:
+    if type(problem).__module__.startswith("pyomo."):
+        from aggopt.solvers import _pyomo
+
+        return _pyomo
     from aggopt.solvers import _cvxpy
 
-    chosen = choose(solver, _cvxpy.problem_class(problem))
-    if time_limit is not None and not time_limit > 0:
-        raise JobError(
-            f"time_limit = {time_limit}.", fix="allow a positive number of seconds."
-        )
-    native = {**chosen.fixed, **(options or {})}
-    if time_limit is not None:
-        native[chosen.time_limit] = float(time_limit)  # Ipopt refuses an int
-    status, seconds = _cvxpy.run(problem, SOLVERS[chosen.name], native)
-    return Outcome(status, chosen.name, seconds)
+    return _cvxpy

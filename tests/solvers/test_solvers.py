@@ -1,7 +1,12 @@
 """Every installed solver passes the same checks; absent ones say how to get them."""
 
+import shutil
+import stat
+from typing import Any
+
 import cvxpy as cp
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from conftest import require_solver
 
@@ -9,81 +14,147 @@ from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.solvers import SOLVERS, Certificate, Status, choose, solve
 from aggopt.solvers import _table as table
 
-LINEAR = [name for name, s in SOLVERS.items() if "LP" in s.solves]
-NONLINEAR = [name for name, s in SOLVERS.items() if "NLP" in s.solves]
+DECLARED = {name: s for name, s in SOLVERS.items() if s.language}
+LINEAR = [name for name, s in DECLARED.items() if s.fits("LP")]
+NONLINEAR = [name for name, s in DECLARED.items() if s.fits("NLP")]
+LOCAL = [name for name in NONLINEAR if not SOLVERS[name].is_global]
+ITERATIONS = {
+    "cvxpy:ipopt": "max_iter",
+    "cvxpy:uno": "max_iterations",
+    "pyomo:ripopt": "max_iter",
+    "pyomo:ipopt": "max_iter",
+}
 
 
-def circle() -> cp.Problem:
-    """Farthest point of the unit circle in direction (1, 1); value -sqrt 2."""
-    x = cp.Variable(2, name="x", value=np.array([0.9, 0.1]))
-    return cp.Problem(cp.Minimize(-cp.sum(x)), [cp.sum_squares(x) == 1])
+def linear(name: str, least: float = 3.0, most: float = 9.0) -> Any:
+    """Minimise 2 x + y over least <= x + y <= most, x, y >= 0; value `least`."""
+    if SOLVERS[name].language == "cvxpy":
+        x = cp.Variable(2, nonneg=True)
+        total = cp.sum(x)
+        return cp.Problem(cp.Minimize(2 * x[0] + x[1]), [total >= least, total <= most])
+    problem = pyo.ConcreteModel()
+    problem.x = pyo.Var([0, 1], domain=pyo.NonNegativeReals)
+    total = problem.x[0] + problem.x[1]
+    problem.low = pyo.Constraint(expr=total >= least)
+    problem.high = pyo.Constraint(expr=total <= most)
+    problem.cost = pyo.Objective(expr=2 * problem.x[0] + problem.x[1])
+    return problem
+
+
+def circle(name: str, squared: float = 1.0) -> Any:
+    """Farthest point of a circle in direction (1, 1); value -sqrt 2 for radius 1."""
+    if SOLVERS[name].language == "cvxpy":
+        x = cp.Variable(2, value=np.array([0.9, 0.1]))
+        return cp.Problem(cp.Minimize(-cp.sum(x)), [cp.sum_squares(x) == squared])
+    problem = pyo.ConcreteModel()
+    problem.x = pyo.Var([0, 1], initialize={0: 0.9, 1: 0.1})
+    norm = problem.x[0] ** 2 + problem.x[1] ** 2
+    problem.on = pyo.Constraint(expr=norm == squared)
+    problem.cost = pyo.Objective(expr=-problem.x[0] - problem.x[1])
+    return problem
+
+
+def value(problem: Any) -> float:
+    return float(
+        problem.value if isinstance(problem, cp.Problem) else pyo.value(problem.cost)
+    )
 
 
 @pytest.mark.parametrize("name", LINEAR)
 def test_a_linear_program_is_solved_to_optimality(name):
     require_solver(name)
-    x = cp.Variable(2, nonneg=True)
-    problem = cp.Problem(cp.Minimize(2 * x[0] + x[1]), [cp.sum(x) >= 3])
+    problem = linear(name)
     outcome = solve(problem, name, time_limit=30)
     assert outcome.status is Status.OPTIMAL
     assert outcome.solver == name
-    assert problem.value == pytest.approx(3)
+    assert value(problem) == pytest.approx(3)
+    assert outcome.bound == pytest.approx(3)
 
 
 @pytest.mark.parametrize("name", LINEAR)
 def test_infeasible_is_a_result(name):
     require_solver(name)
-    x = cp.Variable()
-    problem = cp.Problem(cp.Minimize(x), [x >= 1, x <= 0])
-    assert solve(problem, name).status is Status.INFEASIBLE
+    assert solve(linear(name, 3, 2), name).status is Status.INFEASIBLE
 
 
 @pytest.mark.parametrize("name", NONLINEAR)
-def test_a_local_solver_claims_no_more_than_a_local_optimum(name):
+def test_a_nonlinear_program_is_solved(name):
     require_solver(name)
-    problem = circle()
-    assert solve(problem, name, time_limit=30).status is Status.LOCAL
-    assert problem.value == pytest.approx(-np.sqrt(2), abs=1e-6)
+    problem = circle(name)
+    outcome = solve(problem, name, time_limit=30)
+    assert value(problem) == pytest.approx(-np.sqrt(2), abs=1e-6)
+    if name in LOCAL:
+        assert outcome.status is Status.LOCAL
+        assert outcome.bound is None
+    else:
+        assert outcome.status is Status.OPTIMAL
+        assert outcome.bound == pytest.approx(-np.sqrt(2), abs=1e-5)
 
 
-@pytest.mark.parametrize("name", NONLINEAR)
+@pytest.mark.parametrize("name", LOCAL)
 def test_a_local_solver_cannot_prove_infeasibility(name):
     require_solver(name)
-    x = cp.Variable(2, value=np.ones(2))
-    problem = cp.Problem(cp.Minimize(x[0]), [cp.sum_squares(x) == -1])
-    assert not solve(problem, name, time_limit=10).status.usable
-    assert solve(problem, name, time_limit=10).status is not Status.INFEASIBLE
+    status = solve(circle(name, -1.0), name, time_limit=10).status
+    assert not status.usable or status is Status.LIMIT
+    assert status is not Status.INFEASIBLE
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", DECLARED)
 def test_an_unknown_option_is_refused_by_name(name):
     require_solver(name)
-    problem = circle()
-    if name in LINEAR:
-        x = cp.Variable()
-        problem = cp.Problem(cp.Minimize(x), [x >= 0])
+    problem = linear(name) if name in LINEAR else circle(name)
     with pytest.raises(JobError, match=r"refused one of its options.*no_such"):
         solve(problem, name, options={"no_such": 1})
 
 
-@pytest.mark.parametrize(
-    ("name", "option"),
-    [("cvxpy:ipopt", "max_iter"), ("cvxpy:uno", "max_iterations")],
-)
-def test_options_reach_the_solver(name, option):
+@pytest.mark.parametrize("name", ITERATIONS)
+def test_options_reach_the_solver(name):
     require_solver(name)
-    assert solve(circle(), name, options={option: 1}).status is Status.LIMIT
+    outcome = solve(circle(name), name, options={ITERATIONS[name]: 1})
+    assert outcome.status is Status.LIMIT
 
 
-@pytest.mark.parametrize("name", NONLINEAR)
+@pytest.mark.parametrize("name", LOCAL)
 def test_a_time_limit_is_a_result(name):
     require_solver(name)
-    assert solve(circle(), name, time_limit=1e-9).status is Status.LIMIT
+    assert solve(circle(name), name, time_limit=1e-9).status is Status.LIMIT
+
+
+@pytest.mark.parametrize(
+    "option", ["output_file", "print_level", "verbose", "gp", "file_print_level"]
+)
+def test_what_makes_a_solver_write_is_refused(option):
+    with pytest.raises(JobError, match=f"The option '{option}' is not allowed"):
+        solve(circle("cvxpy:uno"), "uno", options={option: 1})
 
 
 def test_a_time_limit_must_be_positive():
     with pytest.raises(JobError, match="time_limit = 0"):
-        solve(circle(), "uno", time_limit=0)
+        solve(circle("cvxpy:uno"), "uno", time_limit=0)
+
+
+def test_a_solver_of_another_language_is_refused():
+    require_solver("pyomo:scip")
+    with pytest.raises(JobError, match="cannot read a problem declared in cvxpy"):
+        solve(circle("cvxpy:uno"), "pyomo:scip")
+
+
+def test_what_is_handed_over_in_files_is_removed_and_private(monkeypatch):
+    require_solver("pyomo:ripopt")
+    from aggopt.solvers import _pyomo
+
+    seen = []
+
+    def watched(*arguments, real=_pyomo._solved):
+        folder = arguments[-1].parent
+        seen.append((folder, stat.S_IMODE(folder.stat().st_mode)))
+        return real(*arguments)
+
+    monkeypatch.setattr(_pyomo, "_solved", watched)
+    solve(circle("pyomo:ripopt"), "pyomo:ripopt")
+    ((folder, mode),) = seen
+    assert mode == 0o700
+    assert not folder.exists()
 
 
 def test_the_bare_word_names_the_solver():
@@ -102,12 +173,15 @@ def test_an_unfit_solver_names_those_that_fit():
 
 @pytest.fixture
 def absent(monkeypatch):
-    """Make a package look absent."""
+    """Make packages and programs look absent."""
 
-    def hide(*packages):
-        real = table.find_spec
+    def hide(*names):
+        real, found = table.find_spec, shutil.which
         monkeypatch.setattr(
-            table, "find_spec", lambda name: None if name in packages else real(name)
+            table, "find_spec", lambda name: None if name in names else real(name)
+        )
+        monkeypatch.setattr(
+            table.shutil, "which", lambda name: None if name in names else found(name)
         )
 
     return hide
@@ -115,8 +189,14 @@ def absent(monkeypatch):
 
 def test_a_missing_solver_is_not_replaced_unasked(absent):
     absent("cyipopt")
-    with pytest.raises(SolverError, match=r"To fix: run apt-get install coinor"):
-        choose("ipopt", "NLP")
+    with pytest.raises(SolverError, match=r"no package cyipopt.*\n.*run apt-get"):
+        choose("cvxpy:ipopt", "NLP")
+
+
+def test_a_missing_program_is_named(absent):
+    absent("gams")
+    with pytest.raises(SolverError, match="no program gams on the PATH"):
+        choose("pyomo:gams", "NLP")
 
 
 def test_without_a_name_the_first_installed_one_is_taken(absent):
@@ -125,7 +205,7 @@ def test_without_a_name_the_first_installed_one_is_taken(absent):
 
 
 def test_without_any_the_error_says_how_to_get_one(absent):
-    absent("cyipopt", "unopy")
+    absent(*(need for s in SOLVERS.values() for need in (*s.needs, s.program)))
     with pytest.raises(SolverError, match="or run pip install unopy"):
         choose(None, "NLP")
 

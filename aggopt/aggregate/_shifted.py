@@ -1,0 +1,192 @@
+"""Aggregation by a model that shifts centroids, one attribute at a time."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from aggopt.aggregate._aggregation import Aggregation
+from aggopt.arrays import Floats, Labels
+from aggopt.errors import JobError, UnknownNameError
+from aggopt.scale import Scale
+from aggopt.solvers import Certificate, Solver, Status, choose
+from aggopt.solvers._answer import Answer, answer
+
+FEASIBLE = 1e-6  # largest violation, per record, that may be published
+STARTS = ("means", "renormalised", "dual")
+
+
+class Shift(Protocol):
+    """What a model file of this kind offers; see `aggopt.models.p3m`."""
+
+    NAME: str
+
+    def objective(self, data: Any, at: Any) -> float: ...
+    def violation(self, data: Any, at: Any) -> float: ...
+    def point(self, data: Any, centroids: Floats) -> Any: ...
+    def renormalised(self, data: Any) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class How:
+    """How to solve: the solver, where it sets out, when it stops.
+
+    Attributes
+    ----------
+    start
+        For a local solver: "means" (group means, the default), "renormalised" means,
+        the "dual" method's point, or centroids (m, d) in the original units.
+    starts
+        For a local solver: how many random starts to try besides; the best is kept.
+    seed
+        Of the random starts.
+    time_limit
+        Seconds for each attribute, all starts together.
+    options
+        Under the solver's own names.
+    """
+
+    solver: Solver
+    start: str | Floats | None = None
+    starts: int = 0
+    seed: int | None = None
+    time_limit: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.start, str) and self.start not in STARTS:
+            raise UnknownNameError("start", self.start, STARTS)
+        if self.starts < 0:
+            raise JobError(f"starts = {self.starts}.", fix="ask for 0 or more.")
+        if self.solver.is_global and (self.start is not None or self.starts):
+            raise JobError(
+                f"{self.solver.name} finds the optimum and takes no start.",
+                fix="leave out start and starts, or name a local solver.",
+            )
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise JobError(
+                f"time_limit = {self.time_limit}.",
+                fix="allow a positive number of seconds.",
+            )
+        if self.seed is not None and not self.starts:
+            raise JobError(
+                "seed is given, but nothing is random.", fix="ask for starts, too."
+            )
+
+
+def shifted(
+    model: Shift,
+    stated: Callable[[Floats, int], Any],
+    X: Floats,
+    labels: Labels,
+    how: How,
+    progress: Callable[[float], None] | None,
+) -> Aggregation:
+    """Return the aggregation by `model`; `stated(x, j)` states attribute j's data."""
+    scale = Scale.of(X)
+    Z = scale.standardise(X)
+    programs = [
+        None if scale.constant[j] else stated(Z[:, j], j) for j in range(Z.shape[1])
+    ]
+    starts = _by_attribute(how.start, scale, (labels.max() + 1, len(programs)))
+    solved = []
+    for j, data in enumerate(programs):
+        own = replace(how, start=starts[j])
+        solved.append(_kept(labels) if data is None else _solved(model, data, own))
+        if progress:
+            progress((j + 1) / len(programs))
+    centroids = np.stack([c for c, _ in solved], axis=1)
+    return Aggregation(scale.undo(centroids), labels, tuple(c for _, c in solved))
+
+
+def _by_attribute(
+    start: str | Floats | None, scale: Scale, shape: tuple[int, int]
+) -> list[Any]:
+    """Return the start of each attribute, standardised if it is centroids."""
+    if start is None or isinstance(start, str):
+        return [start] * shape[1]
+    if np.shape(start) != shape or not np.isfinite(start).all():
+        raise JobError(
+            f"start has shape {np.shape(start)} or entries that are not finite.",
+            fix=f"pass centroids of shape {shape} in the original units.",
+        )
+    return list(scale.standardise(np.asarray(start, dtype=np.float64)).T)
+
+
+def _kept(labels: Labels) -> tuple[Floats, Certificate]:
+    """Leave a constant attribute as it is."""
+    nothing = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "constant attribute", 0.0)
+    return np.zeros(labels.max() + 1), nothing
+
+
+def _solved(model: Shift, data: Any, how: How) -> tuple[Floats, Certificate]:
+    started = time.perf_counter()
+    answers = list(_answers(model, data, how, started))
+    fit = [(a, cost) for a in answers if (cost := _cost(model, data, a)) is not None]
+    if fit:
+        best, _ = min(fit, key=lambda pair: pair[1])
+        centroids, status = best.centroids, best.status
+    else:
+        centroids = None
+        cut_short = all(a.status is Status.LIMIT for a in answers)
+        status = Status.LIMIT if cut_short else Status.FAILED
+    if centroids is None:
+        centroids = model.renormalised(data)
+    at = model.point(data, centroids)
+    bounds = [a.bound for a in answers if a.bound is not None]
+    certificate = Certificate(
+        status,
+        model.objective(data, at),
+        max(bounds, default=None),
+        model.violation(data, at),
+        how.solver.name,
+        time.perf_counter() - started,
+    )
+    return centroids, certificate
+
+
+def _answers(model: Shift, data: Any, how: How, started: float) -> Iterator[Answer]:
+    """Yield what the solver finds from each start, until the time is up."""
+    for start in _starts(model, data, how):
+        left = None
+        if how.time_limit is not None:
+            left = how.time_limit - (time.perf_counter() - started)
+            if left <= 0:
+                return
+        yield answer(
+            model, data, how.solver, start, time_limit=left, options=how.options
+        )
+
+
+def _cost(model: Shift, data: Any, found: Answer) -> float | None:
+    """Return the objective of a point that may be published, else None.
+
+    One that is infeasible may not be, nor one that was cut short and is worse than
+    the renormalised means.
+    """
+    if found.centroids is None or not found.status.usable:
+        return None
+    at = model.point(data, found.centroids)
+    if model.violation(data, at) > FEASIBLE:
+        return None
+    cost = model.objective(data, at)
+    fallback = model.objective(data, model.point(data, model.renormalised(data)))
+    return None if found.status is Status.LIMIT and cost > fallback else cost
+
+
+def _starts(model: Shift, data: Any, how: How) -> Iterator[Floats]:
+    """Yield the centroids that a solver sets out from, each (m,)."""
+    if isinstance(how.start, np.ndarray):
+        yield how.start
+    elif how.start == "dual":
+        best = answer(model, data, choose("dual", model.NAME), data.means)
+        yield data.means if best.centroids is None else best.centroids
+    elif how.start == "renormalised" or np.ptp(data.means) == 0:
+        yield model.renormalised(data)
+    else:
+        yield data.means
+    rng = np.random.default_rng(how.seed)
+    for _ in range(how.starts):
+        yield data.means + rng.normal(size=len(data.means))

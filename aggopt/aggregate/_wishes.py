@@ -1,0 +1,47 @@
+"""What records ask for: a number for all, one per attribute, one each, or a share."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Floats
+from aggopt.errors import JobError
+
+Wish = npt.ArrayLike | Mapping[str, npt.ArrayLike]
+
+
+def spread(wish: Wish, Z: Floats, name: str) -> Floats:
+    """Return a wish about records Z (n, d), standardised, as one number each (n, d).
+
+    A number, one per attribute (d,), or (n, d).  {"relative": r}, with r of any of
+    these shapes, asks for r |z|: the farther out a record, the more.
+
+    Raises
+    ------
+    JobError
+        Another shape, type or key; the message says which are possible.
+    """
+    if isinstance(wish, Mapping):
+        if set(wish) != {"relative"}:
+            raise JobError(
+                f"{name} has the keys {sorted(map(str, wish))}.",
+                fix=f'pass {name}={{"relative": r}} for r times the distance from the '
+                "mean, or plain numbers.",
+            )
+        return spread(wish["relative"], Z, name) * np.abs(Z)
+    array: npt.NDArray[Any] = np.asarray(wish)
+    if array.dtype.kind not in "iuf" or array.shape not in ((), Z.shape[1:], Z.shape):
+        raise JobError(
+            f"{name} has shape {array.shape} and type {array.dtype}.",
+            fix=f"pass a number, one per attribute ({Z.shape[1]},), or one per "
+            f"record and attribute {Z.shape}.",
+        )
+    if not np.isfinite(array).all():
+        raise JobError(
+            f"{name} has {int((~np.isfinite(array)).sum())} entries that are missing "
+            "or infinite.",
+            fix="fill them: 0 asks for nothing.",
+        )
+    return np.broadcast_to(array.astype(np.float64), Z.shape)

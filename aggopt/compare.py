@@ -1,0 +1,108 @@
+"""One program, every solver: what each finds, proves and takes."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from aggopt import aggregate
+from aggopt.errors import JobError
+from aggopt.job import Job, P3m
+from aggopt.measure import Assessment
+from aggopt.models import p3m as model
+from aggopt.pipeline import Grouped, Progress, group, measured
+from aggopt.solvers import SOLVERS, Certificate, Solver, choose
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one solver made of a job: sums and extremes over its attributes.
+
+    `bound` and `gap` are None where a solver proves nothing.  `note` says why a
+    solver that is not here was left out; its figures are then None.
+    """
+
+    solver: str
+    status: str | None = None
+    objective: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    violation: float | None = None
+    sl: float | None = None
+    si: float | None = None
+    seconds: float | None = None
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return asdict(self)
+
+
+def compare(
+    data: Any,
+    job: Job | str | Path,
+    solvers: Sequence[str] = (),
+    time_limit: float | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Iterator[Row]:
+    """Yield a row for each solver that takes the job's model, in the table's order.
+
+    The partition is made once.  `solvers` names some of them; those must be there.
+    `time_limit` is in seconds, for each solver and attribute.
+
+    Raises
+    ------
+    JobError
+        The job's aggregation is none that a solver solves, or a named solver does
+        not take its model.
+    SolverError
+        A named solver is not installed.
+    """
+    told = progress or (lambda step, share: None)
+    given = group(data, job, told)
+    if not isinstance(given.job.aggregation, P3m):
+        raise JobError(
+            f"Nothing is solved in {given.job.aggregation.method!r}: it has a formula.",
+            fix='set method = "p3m" under [aggregation].',
+        )
+    kinds = (model.NAME, model.CLASS)
+    named = [choose(name, *kinds) for name in solvers]
+    able = named or [s for s in SOLVERS.values() if s.fits(*kinds)]
+    for done, solver in enumerate(able):
+        told(solver.name, done / len(able))
+        yield _row(given, solver, time_limit)
+
+
+def _row(given: Grouped, solver: Solver, time_limit: float | None) -> Row:
+    if solver.lacks:
+        return Row(solver.name, note=f"not installed: {solver.lacks}")
+    settings = {**given.job.aggregation.settings, **given.asked, "solver": solver.name}
+    settings |= {"options": {}, "time_limit": time_limit}
+    if solver.is_global:
+        settings |= {"start": None, "starts": 0, "seed": None}
+    started = time.perf_counter()
+    masked = aggregate.p3m(given.X, given.labels, **settings)
+    seconds = time.perf_counter() - started
+    measures = measured(given.X, masked.values, given.asked)
+    return _summed(solver.name, masked.certificates, measures, seconds)
+
+
+def _summed(
+    name: str, certificates: Sequence[Certificate], measures: Assessment, seconds: float
+) -> Row:
+    bounds = [c.bound for c in certificates if c.bound is not None]
+    gaps = [c.gap for c in certificates if c.gap is not None]
+    proven = len(bounds) == len(certificates)
+    return Row(
+        solver=name,
+        status=", ".join(sorted({c.status.value for c in certificates})),
+        objective=sum(c.objective for c in certificates),
+        bound=sum(bounds) if proven else None,
+        gap=max(gaps) if proven else None,
+        violation=max(c.violation for c in certificates),
+        sl=measures.sl,
+        si=measures.si,
+        seconds=seconds,
+    )

@@ -1,0 +1,91 @@
+"""Read a CSV file once by the strict rules, to find what a lenient reader hides.
+
+A quote that is never closed swallows the records behind it, which would then be
+published inside one entry.  So every record must have as many entries as the header,
+and every quote its end.
+"""
+
+import csv
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from aggopt.errors import TableError
+from aggopt.job import SEPARATORS, Input
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Names of the columns, number of records, entries that span several lines."""
+
+    names: tuple[str, ...]
+    records: int
+    spanning: int
+
+
+def checked(path: Path, how: Input) -> Shape:
+    """Return the shape of a CSV file that keeps the rules.
+
+    Raises
+    ------
+    TableError
+        Not UTF-8, no header, an open quote, or lines of unequal length.
+    """
+    with path.open(encoding="utf-8-sig", newline="") as stream, _long_entries():
+        lines = csv.reader(stream, delimiter=how.separator, strict=True)
+        try:
+            names = next(lines, None)
+            if not names:
+                raise TableError(
+                    f"{path.name} is empty.", fix="bring a file with a header line."
+                )
+            _check_separator(path, names, how)
+            return _walked(path, lines, tuple(names))
+        except UnicodeError:  # a message of its own would quote the file
+            problem, fix = "is not UTF-8 text", "save it again as CSV UTF-8"
+        except csv.Error:
+            problem = (
+                f"breaks the rules of quotes in the record on line {lines.line_num}"
+            )
+            fix = "close every quote, and double those inside an entry"
+    raise TableError(f"{path.name} {problem}.", fix=f"{fix}.")
+
+
+def _walked(path: Path, lines: Iterator[list[str]], names: tuple[str, ...]) -> Shape:
+    records, spanning, ragged, first = 0, 0, 0, 0
+    for entries in lines:
+        if not entries and len(names) > 1:
+            continue  # an empty line
+        records += 1
+        if len(entries or [""]) != len(names):
+            ragged, first = ragged + 1, first or records
+        spanning += sum("\n" in entry or "\r" in entry for entry in entries)
+    if ragged:
+        raise TableError(
+            f"{ragged} record(s) of {path.name} do not have {len(names)} entries, the "
+            f"first of them record {first}.",
+            fix="repair them, or set separator under [input] in the job.",
+        )
+    return Shape(names, records, spanning)
+
+
+def _check_separator(path: Path, names: list[str], how: Input) -> None:
+    others = [s for s in SEPARATORS if s != how.separator and s in names[0]]
+    if len(names) == 1 and others:
+        raise TableError(
+            f"{path.name} has one column by the separator {how.separator!r}, and its "
+            f"header holds {others[0]!r}.",
+            fix=f"set separator = {others[0]!r} under [input] in the job.",
+        )
+
+
+@contextmanager
+def _long_entries() -> Iterator[None]:
+    """Lift the limit on the length of an entry, for the while."""
+    before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)

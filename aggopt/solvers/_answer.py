@@ -1,0 +1,65 @@
+"""Solve one model's data with any solver that takes it, and judge the answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from aggopt.arrays import Floats
+from aggopt.solvers._certificate import Status
+from aggopt.solvers._options import native_options
+from aggopt.solvers._solve import solve
+from aggopt.solvers._table import Solver
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a solver found: centroids (m,) or nothing, and what it proved."""
+
+    centroids: Floats | None = field(repr=False)
+    status: Status
+    bound: float | None
+    solver: str
+    seconds: float
+
+
+def answer(
+    model: Any,
+    data: Any,
+    solver: Solver,
+    start: Floats,
+    *,
+    time_limit: float | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Answer:
+    """Return what `solver` finds for `data` of `model`, setting out from `start`."""
+    if solver.aborts:
+        from aggopt.solvers._child import answer_apart
+
+        return answer_apart(model, data, solver, start, time_limit, options)
+    return answer_here(model, data, solver, start, time_limit, options)
+
+
+def answer_here(
+    model: Any,
+    data: Any,
+    solver: Solver,
+    start: Floats,
+    time_limit: float | None,
+    options: Mapping[str, Any] | None,
+) -> Answer:
+    """Return the same, in this process."""
+    if solver.language is None:
+        native = native_options(solver, time_limit, options)
+        own = import_module(f"aggopt.solvers.{solver.native}")
+        found: Answer = own.run(data, solver, native, start)
+        return found
+    problem = model.build(data, solver.language, start=start)
+    outcome = solve(problem, solver.name, time_limit=time_limit, options=options)
+    return Answer(
+        model.centroids(problem, data) if outcome.status.usable else None,
+        outcome.status,
+        outcome.bound,
+        outcome.solver,
+        outcome.seconds,
+    )

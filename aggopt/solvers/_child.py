@@ -1,0 +1,69 @@
+"""Ask a solver in a process of its own: one that aborts takes only that with it.
+
+Data and answer go through pipes, so that no file holds them.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from aggopt.arrays import Floats
+from aggopt.errors import AggoptError
+from aggopt.solvers._answer import Answer, answer_here
+from aggopt.solvers._certificate import Status
+from aggopt.solvers._table import SOLVERS, Solver
+
+GRACE = 10.0  # seconds after its time limit in which a solver may come to an end
+
+
+def answer_apart(
+    model: Any,
+    data: Any,
+    solver: Solver,
+    start: Floats,
+    time_limit: float | None,
+    options: Mapping[str, Any] | None,
+) -> Answer:
+    """Return what `answer_here` returns, or says, in another process.
+
+    A solver that aborts has failed; one that does not end in time is ended.
+    """
+    asked = (model.__name__, data, solver.name, start, time_limit, dict(options or {}))
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-m", "aggopt.solvers._child"],
+            input=pickle.dumps(asked),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=None if time_limit is None else time_limit + GRACE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Answer(None, Status.LIMIT, None, solver.name, float(time_limit or 0))
+    if ended.returncode:
+        return Answer(None, Status.FAILED, None, solver.name, 0.0)
+    said = pickle.loads(ended.stdout)
+    if isinstance(said, AggoptError):
+        raise said
+    found: Answer = said
+    return found
+
+
+def _main() -> None:
+    replies = os.dup(1)
+    os.dup2(2, 1)  # what the solver itself prints is not a reply
+    name, data, solver, *rest = pickle.load(sys.stdin.buffer)
+    try:
+        said: object = answer_here(import_module(name), data, SOLVERS[solver], *rest)
+    except AggoptError as refusal:
+        said = refusal
+    with os.fdopen(replies, "wb") as stream:
+        pickle.dump(said, stream)
+
+
+if __name__ == "__main__":
+    _main()

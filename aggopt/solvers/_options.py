@@ -1,0 +1,64 @@
+"""Options under a solver's own names: what is handed over, what is refused."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aggopt.errors import AggoptError, JobError, SolverError
+from aggopt.solvers._table import Solver
+
+_WRITING = ("print", "output", "file", "log", "verbose", "display", "dump")
+_LANGUAGE = (  # arguments of cvxpy, not options of a solver
+    "gp",
+    "qcp",
+    "nlp",
+    "requires_grad",
+    "enforce_dpp",
+    "ignore_dpp",
+    "canon_backend",
+    "solver_path",
+    "solver",
+    "method",
+    "best_of",
+)
+
+
+def native_options(
+    solver: Solver, time_limit: float | None, options: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return all options under the solver's own names.
+
+    Raises
+    ------
+    JobError
+        The time limit is not positive, or an option makes the solver print or write:
+        what it writes holds values of records.
+    """
+    for name in options or ():
+        if name in _LANGUAGE or any(word in name.lower() for word in _WRITING):
+            raise JobError(
+                f"The option {name!r} is not allowed: it is none of the solver's, or "
+                "makes it write, and what it writes holds values of records.",
+                fix="leave it out.",
+            )
+    native = {**solver.fixed, **(options or {})}
+    if time_limit is not None:
+        if not time_limit > 0:
+            raise JobError(
+                f"time_limit = {time_limit}.", fix="allow a positive number of seconds."
+            )
+        native[solver.time_limit] = float(time_limit)  # Ipopt refuses an int
+    return native
+
+
+def refused(solver: Solver, native: Mapping[str, Any], why: object) -> AggoptError:
+    """Return the error that says which solver refused its options, and why."""
+    own = sorted(set(native) - set(solver.fixed) - {solver.time_limit})
+    if not own:  # the reason may quote the problem
+        return SolverError(
+            f"{solver.name} does not run here ({type(why).__name__}).",
+            fix="name another solver, and report this.",
+        )
+    return JobError(
+        f"{solver.name} refused one of its options {own}: {why}.",
+        fix="look its options up in its own manual, under the names it uses.",
+    )

@@ -1,0 +1,119 @@
+"""Solve problems declared in Pyomo.
+
+Several of its solvers are programs, to which Pyomo hands the problem in files.  Those
+hold the standardised values of records, so they are kept in a folder that only this
+user may read, in memory where the system has such a folder, and removed at once.
+"""
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.common.errors import ApplicationError
+from pyomo.common.log import LoggingIntercept
+from pyomo.common.tempfiles import TempfileManager
+from pyomo.opt import TerminationCondition as End
+
+from aggopt.solvers._certificate import Status
+from aggopt.solvers._options import refused
+from aggopt.solvers._table import Solver
+
+NAME = "pyomo"
+_MEMORY = Path("/dev/shm")
+_MEANING = {
+    End.optimal: Status.OPTIMAL,
+    End.globallyOptimal: Status.OPTIMAL,
+    End.locallyOptimal: Status.LOCAL,
+    End.feasible: Status.LIMIT,
+    End.maxTimeLimit: Status.LIMIT,
+    End.maxIterations: Status.LIMIT,
+    End.maxEvaluations: Status.LIMIT,
+    End.infeasible: Status.INFEASIBLE,
+}
+_REFUSAL = re.compile(r"(unknown|unrecognized|invalid) (option|value|keyword).*", re.I)
+
+
+def problem_class(problem: Any) -> str:
+    """Class of a problem: LP, MILP, NLP or MINLP."""
+    variables = problem.component_data_objects(pyo.Var)
+    mixed = any(not v.is_continuous() for v in variables)
+    bodies = [c.body for c in problem.component_data_objects(pyo.Constraint)]
+    bodies += [o.expr for o in problem.component_data_objects(pyo.Objective)]
+    linear = all(body.polynomial_degree() in (0, 1) for body in bodies)
+    return ("MI" if mixed else "") + ("LP" if linear else "NLP")
+
+
+def run(
+    problem: Any, solver: Solver, native: Mapping[str, Any], kind: str
+) -> tuple[Status, float | None, float]:
+    """Return status, bound and wall seconds of solving `problem` in place."""
+    if solver.needs == ("pyomo_ripopt",):
+        import pyomo_ripopt  # noqa: F401  # registers itself with Pyomo
+    started = time.perf_counter()
+    with _private_folder() as folder:
+        log = folder / "log"
+        try:
+            with LoggingIntercept(StringIO(), "pyomo"):  # it may quote the problem
+                result = _solved(problem, solver, native, log)
+        except (ValueError, KeyError, TypeError) as refusal:
+            raise refused(solver, native, refusal) from None
+        except (ApplicationError, RuntimeError, OSError):
+            return Status.FAILED, None, time.perf_counter() - started
+        said = log.read_text(errors="replace") if log.exists() else ""
+    if refusal_said := _REFUSAL.search(said):
+        raise refused(solver, native, refusal_said.group())
+    status = _status(solver, result)
+    bound = _bound(solver, result)
+    return status, bound, time.perf_counter() - started
+
+
+def _solved(problem: Any, solver: Solver, native: Mapping[str, Any], log: Path) -> Any:
+    called = pyo.SolverFactory(solver.native)
+    if solver.native == "scip_direct":  # Pyomo's new interface, under its old face
+        result = called.solve(problem, options=dict(native), load_solutions=False)
+    else:
+        result = called.solve(
+            problem, options=dict(native), load_solutions=False, logfile=str(log)
+        )
+    if len(result.solution) and _holds_a_point(result):
+        problem.solutions.load_from(result)
+    return result
+
+
+def _holds_a_point(result: Any) -> bool:
+    return bool(result.solution[0].variable)
+
+
+def _status(solver: Solver, result: Any) -> Status:
+    status = _MEANING.get(result.solver.termination_condition, Status.FAILED)
+    if solver.is_global:
+        return status
+    # a local solver proves neither that its point is best nor that there is none
+    weaker = {Status.OPTIMAL: Status.LOCAL, Status.INFEASIBLE: Status.FAILED}
+    return weaker.get(status, status)
+
+
+def _bound(solver: Solver, result: Any) -> float | None:
+    if not solver.is_global:
+        return None
+    bound = result.problem.lower_bound
+    return float(bound) if bound is not None and abs(bound) < 1e20 else None
+
+
+@contextmanager
+def _private_folder() -> Iterator[Path]:
+    """Let Pyomo write into a folder of mode 0700 that is removed at the end."""
+    parent = _MEMORY if _MEMORY.is_dir() else None
+    before = TempfileManager.tempdir
+    with TemporaryDirectory(dir=parent, prefix="aggopt-") as name:
+        TempfileManager.tempdir = name
+        try:
+            yield Path(name)
+        finally:
+            TempfileManager.tempdir = before

@@ -1,0 +1,98 @@
+"""The reduced P3M program, m centroids instead of m + n variables, by interior point.
+
+Takes cyipopt, or pounce, which has the same interface: exact gradient, Jacobian and
+diagonal Hessian.
+"""
+
+import time
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from aggopt.arrays import Floats
+from aggopt.models import p3m as model
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._certificate import Status
+from aggopt.solvers._options import refused
+from aggopt.solvers._quartic import quartics
+from aggopt.solvers._table import Solver
+
+_MEANING = {0: Status.LOCAL, 1: Status.LIMIT, -1: Status.LIMIT, -4: Status.LIMIT}
+
+
+class Reduced:
+    """Objective, constraints and their derivatives, as Ipopt asks for them."""
+
+    def __init__(self, data: model.Data) -> None:
+        self._f = quartics(data)
+        self._df = _derivative(self._f)
+        self._ddf = _derivative(self._df)
+        self._n, self._sizes, self._means = len(data.x), data.sizes, data.means
+
+    def objective(self, t: Floats) -> float:
+        """Return sum_j f_j(t_j)."""
+        return float(_value(self._f, t).sum())
+
+    def gradient(self, t: Floats) -> Floats:
+        """Return its gradient (m,)."""
+        return _value(self._df, t)
+
+    def constraints(self, t: Floats) -> Floats:
+        """Return the sums that must be 0 and n, per record (2,)."""
+        c = self._means + t
+        return np.array([self._sizes @ t, self._sizes @ c**2]) / self._n
+
+    def jacobian(self, t: Floats) -> Floats:
+        """Return both rows, one after the other (2 m,)."""
+        share = self._sizes / self._n
+        return np.concatenate([share, 2 * share * (self._means + t)])
+
+    def hessianstructure(self) -> tuple[Any, Any]:
+        """Return rows and columns of the diagonal."""
+        diagonal = np.arange(len(self._sizes))
+        return diagonal, diagonal
+
+    def hessian(self, t: Floats, multipliers: Floats, factor: float) -> Floats:
+        """Return the diagonal of the Hessian of the Lagrangian (m,)."""
+        bend = 2 * multipliers[1] * self._sizes / self._n
+        return np.asarray(factor * _value(self._ddf, t) + bend)
+
+
+def run(
+    data: model.Data, solver: Solver, native: Mapping[str, Any], start: Floats
+) -> Answer:
+    """Return what the solver finds from centroids `start` (m,)."""
+    started = time.perf_counter()
+    options = dict(native)
+    ipopt = import_module(options.pop("module"))
+    m = len(data.sizes)
+    target = np.array([0.0, 1.0])
+    everywhere = np.full(m, np.inf)
+    try:
+        program = ipopt.Problem(
+            n=m,
+            m=2,
+            problem_obj=Reduced(data),
+            lb=-everywhere,
+            ub=everywhere,
+            cl=target,
+            cu=target,
+        )
+        for option, value in options.items():
+            program.add_option(option, value)
+        t, info = program.solve(start - data.means)
+    except (TypeError, ValueError, RuntimeError) as refusal:
+        raise refused(solver, native, refusal) from None
+    status = _MEANING.get(int(info["status"]), Status.FAILED)
+    seconds = time.perf_counter() - started
+    return Answer(data.means + np.asarray(t), status, None, solver.name, seconds)
+
+
+def _value(coefficients: Floats, t: Floats) -> Floats:
+    return np.asarray(np.polynomial.polynomial.polyval(t, coefficients, tensor=False))
+
+
+def _derivative(coefficients: Floats) -> Floats:
+    return np.asarray(np.polynomial.polynomial.polyder(coefficients), dtype=np.float64)

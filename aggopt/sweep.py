@@ -1,0 +1,117 @@
+"""P3M over a grid of wishes: what risk and loss each point of it gives."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggopt import aggregate
+from aggopt.aggregate import Aggregation
+from aggopt.errors import JobError
+from aggopt.job import Job, P3m
+from aggopt.measure import Assessment
+from aggopt.models import p3m as model
+from aggopt.pipeline import Grouped, Progress, group, measured
+from aggopt.solvers import choose
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of the grid and what it gave; `gap` is the largest, None unproven."""
+
+    alpha: float
+    delta: float
+    si: float
+    dr: float
+    pil: float
+    sl: float
+    il: float
+    gap: float | None
+    status: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+
+def sweep(
+    data: Any,
+    job: Job | str | Path,
+    *,
+    alpha: Sequence[float],
+    delta: Sequence[float],
+    jobs: int = -1,
+    progress: Progress | None = None,
+) -> Iterator[Point]:
+    """Yield a point for each pair of alpha and delta, as soon as it is done.
+
+    The partition is made once; SL is measured at each point's own delta.  Points are
+    spread over `jobs` processes (-1: one per core), which get the records through
+    pipes, not files.  A local solver works along each row of equal delta and sets out
+    from the point before.
+
+    Raises
+    ------
+    JobError
+        The job's aggregation is not P3M, or alpha or delta is empty or out of range.
+    """
+    from joblib import Parallel, delayed
+
+    given = group(data, job, progress or (lambda step, share: None))
+    if not isinstance(given.job.aggregation, P3m):
+        raise JobError(
+            f"{given.job.aggregation.method!r} has no alpha and delta.",
+            fix='set method = "p3m" under [aggregation].',
+        )
+    if not (alpha and all(0 <= a <= 1 for a in alpha)):
+        raise JobError(f"alpha = {list(alpha)}.", fix="name some in [0, 1].")
+    if not (delta and all(0 <= d < float("inf") for d in delta)):
+        raise JobError(f"delta = {list(delta)}.", fix="name some of 0 or more.")
+    how = given.job.aggregation
+    rows = [[(a, d) for a in alpha] for d in delta]
+    if choose(how.solver, model.NAME, model.CLASS).is_global:
+        rows = [[pair] for row in rows for pair in row]  # no start to hand on
+    run = Parallel(n_jobs=jobs, return_as="generator_unordered", max_nbytes=None)
+    for points in run(delayed(_row)(given, how, row) for row in rows):
+        yield from points
+
+
+def _row(given: Grouped, how: P3m, row: Sequence[tuple[float, float]]) -> list[Point]:
+    points, start = [], how.settings["start"]
+    for alpha, delta in row:
+        asked = {**given.asked, "delta": np.full(given.X.shape, delta)}
+        settings = {**how.settings, **asked, "alpha": alpha, "start": start}
+        masked = aggregate.p3m(given.X, given.labels, **settings)
+        points.append(
+            _point(alpha, delta, masked, measured(given.X, masked.values, asked))
+        )
+        if len(row) > 1:
+            start = masked.centroids
+    return points
+
+
+def _point(alpha: float, delta: float, masked: Aggregation, found: Assessment) -> Point:
+    gaps = [c.gap for c in masked.certificates]
+    proven = [gap for gap in gaps if gap is not None]
+    return Point(
+        alpha=alpha,
+        delta=delta,
+        si=found.si,
+        dr=found.dr,
+        pil=found.pil,
+        sl=found.sl,
+        il=found.il,
+        gap=max(proven) if len(proven) == len(gaps) else None,
+        status=", ".join(sorted({c.status.value for c in masked.certificates})),
+    )
+
+
+def pareto(points: Sequence[Point]) -> list[Point]:
+    """Return the points that no other beats in both DR and PIL, by rising DR."""
+    best: list[Point] = []
+    for point in sorted(points, key=lambda p: (p.dr, p.pil)):
+        if not best or point.pil < best[-1].pil:
+            best.append(point)
+    return best

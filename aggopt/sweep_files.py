@@ -1,0 +1,85 @@
+"""What a sweep leaves behind: a table that grows point by point, and a picture."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from aggopt.staging import Staging, check_places
+from aggopt.sweep import Point, pareto
+
+
+@dataclass
+class Kept:
+    """The points that are done, on disk as soon as they are."""
+
+    table: Path
+    picture: Path
+    points: list[Point] = field(default_factory=list)
+
+    def add(self, point: Point) -> None:
+        """Keep one more point: the table is written aside and renamed."""
+        self.points.append(point)
+        frame = pd.DataFrame([p.to_dict() for p in self.points])
+        with Staging() as staging:
+            staging.write(self.table, lambda to: frame.to_csv(to, index=False))
+            staging.commit(self.table, overwrite=True)
+
+    @property
+    def files(self) -> list[Path]:
+        """Where table and picture are."""
+        return [self.table, self.picture]
+
+
+@contextmanager
+def keep(out: Path, *, overwrite: bool) -> Iterator[Kept]:
+    """Yield where points are kept; draw those that are done, even if interrupted.
+
+    Raises
+    ------
+    TableError
+        The folder does not exist, or a file is there and `overwrite` is not set.
+    """
+    kept = Kept(out.with_name(out.name + ".csv"), out.with_name(out.name + ".png"))
+    check_places(*kept.files, overwrite=overwrite)
+    try:
+        yield kept
+    finally:
+        if kept.points:
+            draw(kept.points, kept.picture)
+
+
+def draw(points: Sequence[Point], to: Path) -> None:
+    """Draw loss against risk, the points that no other beats joined by a line."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.8), layout="constrained")
+    panel = figure.subplots()
+    best = pareto(points)
+    shown = panel.scatter(
+        [100 * p.dr for p in points],
+        [100 * p.pil for p in points],
+        c=[100 * p.si for p in points],
+        cmap="viridis",
+        zorder=2,
+    )
+    panel.plot([100 * p.dr for p in best], [100 * p.pil for p in best], color="0.6")
+    for p in best:
+        panel.annotate(
+            f"{p.alpha:g}, {p.delta:g}",
+            (100 * p.dr, 100 * p.pil),
+            textcoords="offset points",
+            xytext=(5, 4),
+            fontsize=8,
+        )
+    panel.set(
+        xlabel="disclosure risk DR, %",
+        ylabel="probabilistic information loss PIL, %",
+        title="P3M over a grid; labels: alpha, delta where no point is better",
+    )
+    figure.colorbar(shown, label="scoring index SI, %")
+    with Staging() as staging:
+        staging.write(to, lambda aside: figure.savefig(aside, dpi=150))
+        staging.commit(to, overwrite=True)

@@ -1,0 +1,77 @@
+"""Wishes as a job states them: for all, by attribute, relative, or in a column."""
+
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from aggopt.arrays import Floats
+from aggopt.errors import JobError
+from aggopt.table import Table
+
+
+class _Kind(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Relative(_Kind):
+    """As many times the value's own distance from the mean."""
+
+    relative: float = Field(ge=0, allow_inf_nan=False)
+
+
+class Column(_Kind):
+    """Each record's own wish, in a column with the role `wish`."""
+
+    column: str
+
+
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+One = Number | Relative | Column
+
+
+class ByAttribute(_Kind):
+    """One wish for each quasi-identifier, by name."""
+
+    attributes: dict[str, One]
+
+
+Wish = One | ByAttribute
+
+
+def resolved(wish: Wish, table: Table, Z: Floats, name: str) -> Floats:
+    """Return a wish about the records of `table` as one number each (n, d).
+
+    `Z` (n, d) are the z-scores of its quasi-identifiers.
+
+    Raises
+    ------
+    JobError
+        A quasi-identifier is left out or unknown, or a column has not the role `wish`.
+    """
+    names = table.roles.quasi_identifier
+    if isinstance(wish, ByAttribute):
+        by_name = wish.attributes
+        if set(by_name) != set(names):
+            raise JobError(
+                f"{name}.attributes names {sorted(by_name)}.",
+                fix=f"give one wish for each quasi-identifier: {', '.join(names)}.",
+            )
+    else:
+        by_name = dict.fromkeys(names, wish)
+    columns = [_column(by_name[a], table, Z[:, j], name) for j, a in enumerate(names)]
+    return np.stack(columns, axis=1)
+
+
+def _column(wish: Any, table: Table, z: Floats, name: str) -> Floats:
+    if isinstance(wish, Relative):
+        return wish.relative * np.abs(z)
+    if isinstance(wish, Column):
+        if wish.column not in table.roles.wish:
+            raise JobError(
+                f"{name} is to be read from {wish.column!r}, which has not the role "
+                "wish.",
+                fix=f'add it to the roles: wish = ["{wish.column}"].',
+            )
+        return table.numbers(wish.column)
+    return np.full(len(z), float(wish))

@@ -1,0 +1,163 @@
+"""Solvers side by side, and P3M over a grid."""
+
+import json
+import sys
+
+import pandas as pd
+import pytest
+from tables import job, people
+
+from aggopt import cli, compare, mask, sweep, sweep_files
+from aggopt.errors import JobError, SolverError, TableError, UnknownNameError
+from aggopt.solvers import SOLVERS
+from aggopt.sweep import Point, pareto
+
+P3M = {"method": "p3m", "solver": "uno"}
+
+
+def test_every_solver_that_takes_the_model_has_a_row():
+    rows = list(compare.compare(people(), job(aggregation=P3M), time_limit=20))
+    assert [r.solver for r in rows] == [
+        n for n, s in SOLVERS.items() if s.fits("p3m", "NLP")
+    ]
+    for row in rows:
+        assert bool(row.note) == (not SOLVERS[row.solver].installed)
+        assert (row.objective is None) == bool(row.note)
+
+
+def test_a_row_says_what_the_release_says():
+    (row,) = compare.compare(people(), job(aggregation=P3M), ["uno"])
+    release = mask(people(), job(aggregation=P3M))
+    certificates = release.certificates.values()
+    assert row.solver == "cvxpy:uno"
+    assert row.objective == pytest.approx(sum(c.objective for c in certificates))
+    assert row.bound is None
+    assert row.gap is None
+    assert (row.sl, row.si) == (release.measures.sl, release.measures.si)
+    assert row.status == "locally optimal"
+    assert row.to_dict()["seconds"] > 0
+
+
+def test_what_cannot_be_compared_is_refused():
+    with pytest.raises(JobError, match="Nothing is solved in 'mean'"):
+        list(compare.compare(people(), job()))
+    with pytest.raises(UnknownNameError, match="did you mean 'uno'"):
+        list(compare.compare(people(), job(aggregation=P3M), ["unno"]))
+    with pytest.raises(SolverError, match="not installed"):
+        list(compare.compare(people(), job(aggregation=P3M), ["gams"]))
+
+
+GRID = {"alpha": [0.3, 0.7], "delta": [0.1, 0.5]}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_sweep_measures_every_point(jobs):
+    points = list(sweep.sweep(people(), job(aggregation=P3M), **GRID, jobs=jobs))
+    assert {(p.alpha, p.delta) for p in points} == {
+        (a, d) for a in GRID["alpha"] for d in GRID["delta"]
+    }
+    point = next(p for p in points if (p.alpha, p.delta) == (0.3, 0.5))
+    one = mask(people(), job(aggregation={**P3M, "alpha": 0.3, "delta": 0.5}))
+    assert point.sl == pytest.approx(one.measures.sl)
+    assert point.dr == pytest.approx(one.measures.dr)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"alpha": []}, r"alpha = \[\]"),
+        ({"alpha": [1.5]}, r"alpha = \[1.5\]"),
+        ({"delta": [-1.0]}, r"delta = \[-1.0\]"),
+        ({"delta": [float("nan")]}, r"delta = \[nan\]"),
+    ],
+)
+def test_a_grid_that_cannot_be_used_is_refused(change, message):
+    with pytest.raises(JobError, match=message):
+        list(sweep.sweep(people(), job(aggregation=P3M), **{**GRID, **change}))
+
+
+def test_a_sweep_needs_p3m():
+    with pytest.raises(JobError, match="'mean' has no alpha and delta"):
+        list(sweep.sweep(people(), job(), **GRID))
+
+
+def point(dr: float, pil: float) -> Point:
+    return Point(0.5, 0.1, (dr + pil) / 2, dr, pil, 0, 0, None, "")
+
+
+def test_pareto_keeps_what_no_other_point_beats():
+    points = [point(0.3, 0.3), point(0.1, 0.5), point(0.2, 0.6), point(0.3, 0.2)]
+    assert [(p.dr, p.pil) for p in pareto(points)] == [(0.1, 0.5), (0.3, 0.2)]
+    assert pareto([]) == []
+
+
+def test_interrupted_a_sweep_keeps_what_is_done(tmp_path):
+    def interrupted():
+        with sweep_files.keep(tmp_path / "s", overwrite=False) as kept:
+            kept.add(point(0.3, 0.3))
+            kept.add(point(0.1, 0.5))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert pd.read_csv(tmp_path / "s.csv")["dr"].tolist() == [0.3, 0.1]
+    assert (tmp_path / "s.png").read_bytes()[:4] == b"\x89PNG"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_sweep_overwrites_nothing_unasked(tmp_path):
+    (tmp_path / "s.csv").write_text("mine")
+    with (
+        pytest.raises(TableError, match=r"s\.csv would be overwritten"),
+        sweep_files.keep(tmp_path / "s", overwrite=False),
+    ):
+        pass
+    with (
+        pytest.raises(TableError, match="There is no folder"),
+        sweep_files.keep(tmp_path / "no" / "s", overwrite=False),
+    ):
+        pass
+    assert (tmp_path / "s.csv").read_text() == "mine"
+
+
+@pytest.fixture
+def aggopt(monkeypatch, capsys, tmp_path):
+    """Run the command in a folder with a table and a job."""
+    monkeypatch.chdir(tmp_path)
+    people().drop(columns=["name", "note"]).to_csv("people.csv", index=False)
+    (tmp_path / "job.toml").write_text(
+        '[roles]\nquasi-identifier = ["age", "income"]\nconfidential = ["illness"]\n'
+        '[privacy]\nk = 3\n[aggregation]\nmethod = "p3m"\nsolver = "uno"\n'
+    )
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["aggopt", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return ended.value.code or 0, *capsys.readouterr()
+
+    return run
+
+
+def test_compare_solvers_as_a_command(aggopt):
+    words = ("compare-solvers", "job.toml", "people.csv", "--solvers", "uno")
+    code, out, _ = aggopt(*words)
+    assert code == 0
+    assert "cvxpy:uno" in out
+    code, out, _ = aggopt(*words, "--json")
+    assert json.loads(out)["cvxpy:uno"]["status"] == "locally optimal"
+
+
+def test_sweep_as_a_command(aggopt, tmp_path):
+    words = ("sweep", "job.toml", "people.csv", "--alpha", "0.2,0.8", "--jobs", "1")
+    code, out, err = aggopt(*words, "--delta", "0.1")
+    assert (code, err) == (0, "")
+    assert len(pd.read_csv("sweep.csv")) == 2
+    assert (tmp_path / "sweep.png").exists()
+    assert "*" in out
+    code, _, err = aggopt(*words, "--delta", "0.1")
+    assert code == 2
+    assert "--overwrite" in err
+    code, _, err = aggopt(*words, "--delta", "far", "--overwrite")
+    assert code == 2
+    assert "delta is 'far'" in err
