@@ -9,6 +9,8 @@ from aggopt.arrays import Floats
 from aggopt.errors import JobError
 from aggopt.table import Table
 
+MOST = {"delta": np.inf, "importance": 1.0}
+
 
 class _Kind(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -60,7 +62,14 @@ def resolved(wish: Wish, table: Table, Z: Floats, name: str) -> Floats:
     else:
         by_name = dict.fromkeys(names, wish)
     columns = [_column(by_name[a], table, Z[:, j], name) for j, a in enumerate(names)]
-    return np.stack(columns, axis=1)
+    values = np.stack(columns, axis=1)
+    count = int(((values < 0) | (values > MOST[name])).sum())
+    if count:
+        raise JobError(
+            f"{name} has {count} entries below 0 or above {MOST[name]}.",
+            fix=f"ask for numbers from 0 to {MOST[name]}.",
+        )
+    return values
 
 
 def _column(wish: Any, table: Table, z: Floats, name: str) -> Floats:

@@ -9,7 +9,8 @@ Data
     x           (n,)  original values, standardised: mean 0, variance 1, no unit
     labels      (n,)  group j of each record i, 0..m-1; at least two groups
     delta       (n,)  distance asked between x_i and its published value, >= 0
-    importance  (n,)  w_i, how much record i insists, in [0, 1)
+    importance  (n,)  w_i, how much record i insists, in [0, 1]; 1 is a hard wish: the
+                      distance is then exact, and c_j one of two values
     alpha             weight of the distances against the shifts, in [0, 1]
     n_j, C_j    (m,)  size and mean of each group, derived from x and labels
 Variables
@@ -32,6 +33,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError, UnknownNameError
@@ -39,6 +41,7 @@ from aggopt.errors import InfeasibleInputError, JobError, TableError, UnknownNam
 NAME = "p3m"
 CLASS = "NLP"
 LANGUAGES = ("cvxpy", "pyomo")
+AGREE = 1e-9  # standard deviations by which two hard wishes may differ
 
 
 @dataclass(frozen=True)
@@ -69,16 +72,22 @@ class Data:
                 "delta has entries that are negative or not finite.",
                 fix="ask for distances of 0 or more, in standard deviations.",
             )
-        if not ((self.importance >= 0).all() and (self.importance < 1).all()):
+        if not ((self.importance >= 0).all() and (self.importance <= 1).all()):
             raise JobError(
-                "importance has entries outside [0, 1).",
-                fix="choose each importance from 0 up to, not including, 1.",
+                "importance has entries outside [0, 1].",
+                fix="choose each importance from 0 (a wish) to 1 (a demand).",
             )
+        _require_agreement(self)
 
     @cached_property
     def sizes(self) -> Floats:
         """Number of records in each group, n_j (m,)."""
         return np.bincount(self.labels).astype(np.float64)
+
+    @cached_property
+    def hard(self) -> npt.NDArray[np.bool_]:
+        """Which records must have their distance exactly, (n,)."""
+        return np.asarray(self.importance == 1)
 
     @cached_property
     def means(self) -> Floats:
@@ -178,9 +187,39 @@ def violation(data: Data, at: Point) -> float:
 
 def point(data: Data, centroids: Floats) -> Point:
     """Return the point with these centroids (m,): the distances then give gamma."""
-    squared = (centroids[data.labels] - data.x) ** 2
-    gamma = (data.delta**2 - squared) / (1 - data.importance)
-    return Point(centroids - data.means, gamma)
+    missed = data.delta**2 - (centroids[data.labels] - data.x) ** 2
+    forgiven = np.where(data.hard, 1.0, 1 - data.importance)
+    return Point(centroids - data.means, np.where(data.hard, 0.0, missed / forgiven))
+
+
+def demanded(data: Data) -> tuple[Labels, Floats]:
+    """Return the groups with hard wishes (g,), and their possible centroids (g, 2).
+
+    A centroid that one of the group's records cannot accept is nan.
+    """
+    rows = np.flatnonzero(data.hard)
+    groups, first, where = np.unique(
+        data.labels[rows], return_index=True, return_inverse=True
+    )
+    x, delta = data.x[rows], data.delta[rows]
+    values = np.stack([x[first] - delta[first], x[first] + delta[first]], axis=1)
+    off = np.abs(np.abs(values[where] - x[:, None]) - delta[:, None])
+    worst = np.zeros_like(values)
+    np.maximum.at(worst, where, off)
+    return groups, np.where(worst <= AGREE * (1 + np.abs(values)), values, np.nan)
+
+
+def _require_agreement(data: Data) -> None:
+    groups, values = demanded(data)
+    apart = groups[np.isnan(values).all(axis=1)]
+    if apart.size:
+        shown = ", ".join(map(str, apart[:10].tolist()))
+        raise InfeasibleInputError(
+            f"The hard wishes (importance 1) within {apart.size} group(s) contradict "
+            f"each other; the first are groups {shown}.",
+            fix="lower the importance of some of their records below 1, or group "
+            "those with the same demands together.",
+        )
 
 
 def renormalised(data: Data) -> Floats:

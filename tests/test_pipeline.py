@@ -501,6 +501,17 @@ def test_wishes_that_cannot_be_read_are_refused(delta, message):
         aggopt.mask(people(), job(aggregation={"method": "p3m", "delta": delta}))
 
 
+def test_wishes_out_of_range_are_refused_before_any_work(monkeypatch):
+    monkeypatch.delattr(partition, "mdav")
+    for wish, values in (("delta", -0.5), ("importance", 1.5)):
+        asking = job(
+            roles={**ROLES, "wish": ["w"]},
+            aggregation={"method": "p3m", wish: {"column": "w"}},
+        )
+        with pytest.raises(JobError, match=f"{wish} has 80 entries below 0 or above"):
+            aggopt.mask(people().assign(w=values), asking)
+
+
 def test_relative_wishes_follow_the_z_scores():
     relative = {"method": "p3m", "solver": "uno", "delta": {"relative": 0.2}}
     release = aggopt.mask(people(), job(aggregation=relative))

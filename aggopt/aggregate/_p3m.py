@@ -45,7 +45,8 @@ def p3m(
         standard deviations: a number, one per attribute (d,), or (n, d); or
         {"relative": r} for r |z|, z the record's z-score.
     importance
-        How much it insists, in [0, 1): a number, (d,) or (n, d).
+        How much it insists, from 0 to 1 (a demand: the distance is then exact): a
+        number, (d,) or (n, d).
     alpha
         Weight of the distances against the shifts, in [0, 1].  At 0 the result is
         the renormalised mean.
@@ -76,7 +77,7 @@ def p3m(
     TableError, JobError
         An argument cannot be used.
     InfeasibleInputError
-        One group only: a single value cannot keep the variance.
+        One group only, or demands within a group that contradict each other.
     SolverError
         The solver is not installed.
 

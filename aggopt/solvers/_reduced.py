@@ -69,25 +69,35 @@ def run(
     ipopt = import_module(options.pop("module"))
     m = len(data.sizes)
     target = np.array([0.0, 1.0])
-    everywhere = np.full(m, np.inf)
+    low, high = _bounds(data, start)
     try:
         program = ipopt.Problem(
             n=m,
             m=2,
             problem_obj=Reduced(data),
-            lb=-everywhere,
-            ub=everywhere,
+            lb=low,
+            ub=high,
             cl=target,
             cu=target,
         )
         for option, value in options.items():
             program.add_option(option, value)
-        t, info = program.solve(start - data.means)
+        t, info = program.solve(np.clip(start - data.means, low, high))
     except (TypeError, ValueError, RuntimeError) as refusal:
         raise refused(solver, native, refusal) from None
     status = _MEANING.get(int(info["status"]), Status.FAILED)
     seconds = time.perf_counter() - started
     return Answer(data.means + np.asarray(t), status, None, solver.name, seconds)
+
+
+def _bounds(data: model.Data, start: Floats) -> tuple[Floats, Floats]:
+    """Return bounds of t (m,): a hard wish leaves the nearer of two values."""
+    low, high = np.full(len(start), -np.inf), np.full(len(start), np.inf)
+    hard, values = model.demanded(data)
+    away = np.abs(values - start[hard, None])
+    nearer = np.nanargmin(away, axis=1) if hard.size else hard
+    low[hard] = high[hard] = values[np.arange(len(hard)), nearer] - data.means[hard]
+    return low, high
 
 
 def _value(coefficients: Floats, t: Floats) -> Floats:

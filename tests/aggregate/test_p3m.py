@@ -155,7 +155,7 @@ def test_progress_reaches_one():
         ({"delta": -0.1}, "negative"),
         ({"delta": [0.1, 0.1]}, r"delta has shape \(2,\)"),
         ({"delta": "far"}, "delta has shape"),
-        ({"importance": 1.0}, r"outside \[0, 1\)"),
+        ({"importance": 1.1}, r"outside \[0, 1\]"),
         ({"importance": np.ones((60, 2))}, r"importance has shape \(60, 2\)"),
         ({"alpha": 2}, "alpha = 2"),
         ({"solver": "highs"}, "does not take problems of class NLP"),
@@ -178,3 +178,19 @@ def test_unknown_solver_and_one_group_are_refused():
         p3m(X, LABELS, solver="ipop")
     with pytest.raises(InfeasibleInputError, match="one group only"):
         p3m(X, np.zeros(60, int))
+
+
+@pytest.mark.parametrize("solver", LOCAL)
+def test_a_hard_wish_is_met_exactly(solver):
+    require_solver(solver)
+    insists = np.full(X.shape, 0.001)
+    insists[3] = 1.0
+    masked = p3m(X, LABELS, delta=0.2, importance=insists, solver=solver)
+    assert all(c.status.usable for c in masked.certificates)
+    moved = np.abs(masked.values[3] - X[3]) / X.std(axis=0)
+    assert moved == pytest.approx(0.2, abs=1e-6)
+
+
+def test_demands_that_contradict_each_other_are_refused():
+    with pytest.raises(InfeasibleInputError, match="contradict each other"):
+        p3m(X, LABELS, importance=1.0)

@@ -135,8 +135,8 @@ def changed(**fields):
         ({"alpha": float("nan")}, JobError, "alpha = nan"),
         ({"delta": np.full(14, -0.1)}, JobError, "negative"),
         ({"delta": np.full(14, np.nan)}, JobError, "not finite"),
-        ({"importance": np.ones(14)}, JobError, r"outside \[0, 1\)"),
-        ({"importance": np.full(14, np.nan)}, JobError, r"outside \[0, 1\)"),
+        ({"importance": np.full(14, 1.1)}, JobError, r"outside \[0, 1\]"),
+        ({"importance": np.full(14, np.nan)}, JobError, r"outside \[0, 1\]"),
     ],
 )
 def test_data_that_states_no_program_is_refused(fields, error, message):
@@ -151,3 +151,30 @@ def test_an_unknown_language_is_refused():
 
 def test_printing_the_data_shows_no_record():
     assert "array" not in repr(instance(0))
+
+
+def test_hard_wishes_leave_a_group_two_values_or_one():
+    x = np.array([-1.0, -1.0, 1.0, 1.0, -1.0, 1.0])
+    labels = np.array([0, 0, 1, 1, 2, 2])
+    delta = np.array([0.5, 0.0, 0.5, 0.5, 2.0, 0.0])
+    hard = np.array([1.0, 0.2, 1.0, 1.0, 1.0, 1.0])
+    groups, values = model.demanded(model.Data(x, labels, delta, hard, 0.5))
+    assert groups.tolist() == [0, 1, 2]
+    assert values[0].tolist() == [-1.5, -0.5]
+    assert values[1].tolist() == [0.5, 1.5]
+    assert np.isnan(values[2, 0])
+    assert values[2, 1] == 1.0
+
+
+def test_contradicting_demands_are_refused_by_group_and_count():
+    x = np.array([-1.0, 1.0, -1.0, 1.0])
+    with pytest.raises(InfeasibleInputError, match=r"within 2 group.*groups 0, 1"):
+        model.Data(x, np.array([0, 0, 1, 1]), np.full(4, 0.1), np.ones(4), 0.5)
+
+
+def test_a_missed_demand_is_a_violation():
+    x = np.array([-1.0, 1.0, -1.0, 1.0])
+    hard = np.array([1.0, 0, 0, 0])
+    data = model.Data(x, np.array([0, 1, 0, 1]), np.full(4, 0.5), hard, 0.5)
+    assert model.violation(data, model.point(data, np.array([-1.0, 1.0]))) == 0.25
+    assert model.violation(data, model.point(data, np.array([-0.5, 0.5]))) == 0.75
