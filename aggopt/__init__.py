@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from aggopt import solvers as solvers
     from aggopt.errors import AggoptError as AggoptError
     from aggopt.job import Job as Job
+    from aggopt.output.release import Release as Release
     from aggopt.pipeline import mask as mask
-    from aggopt.release import Release as Release
 
 __version__ = "0.1.0"
 
@@ -25,7 +25,7 @@ _FOLDERS = ("aggregate", "datasets", "measure", "models", "partition", "solvers"
 _HOMES = {
     "AggoptError": "errors",
     "Job": "job",
-    "Release": "release",
+    "Release": "output.release",
     "mask": "pipeline",
 }
 

@@ -15,8 +15,8 @@ from pydantic import (
 from pydantic import ValidationError as Invalid
 
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.roles import Roles
-from aggopt.wishes import Wish
+from aggopt.input.roles import Roles
+from aggopt.input.wishes import Wish
 
 SEPARATORS = (",", ";", "\t", "|")
 

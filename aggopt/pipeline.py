@@ -13,20 +13,20 @@ import numpy as np
 from aggopt import aggregate, partition
 from aggopt.aggregate import Aggregation
 from aggopt.arrays import Floats, Labels, group_size
-from aggopt.audit import audit
 from aggopt.errors import InfeasibleInputError, SolverError, TableError
-from aggopt.files import read
+from aggopt.input.files import read
+from aggopt.input.table import Table
+from aggopt.input.wishes import resolved
 from aggopt.job import Job, Mean, P3m
-from aggopt.manifest import Source
 from aggopt.measure import Assessment, assess
 from aggopt.models import p3m
-from aggopt.release import Release
+from aggopt.output.audit import audit
+from aggopt.output.manifest import Source
+from aggopt.output.release import Release
+from aggopt.output.staging import sha256
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status, choose
 from aggopt.solvers._options import native_options
-from aggopt.staging import sha256
-from aggopt.table import Table
-from aggopt.wishes import resolved
 
 Progress = Callable[[str, float], None]
 ROUNDING = 1e-6  # of an attribute's range; float32 stays below it

@@ -16,8 +16,6 @@ from tables import ROLES, job, people, smallest
 
 import aggopt
 from aggopt import partition, pipeline
-from aggopt import release as release_module
-from aggopt.audit import audit
 from aggopt.errors import (
     InfeasibleInputError,
     JobError,
@@ -26,8 +24,10 @@ from aggopt.errors import (
     TableError,
     UnknownNameError,
 )
-from aggopt.files import as_written
+from aggopt.input.files import as_written
 from aggopt.job import Input
+from aggopt.output import release as release_module
+from aggopt.output.audit import audit
 from aggopt.solvers import Certificate, Status
 
 METHODS = [

@@ -12,7 +12,8 @@ from aggopt.arrays import Floats, Labels
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Solver, Status, choose
-from aggopt.solvers._answer import Answer, answer
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._ask import answer
 
 FEASIBLE = 1e-6  # largest violation, per record, that may be published
 STARTS = ("means", "renormalised", "dual")

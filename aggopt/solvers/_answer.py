@@ -1,4 +1,4 @@
-"""Solve one model's data with any solver that takes it, and judge the answer."""
+"""Solve one model's data with any solver that takes it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,23 +23,6 @@ class Answer:
     seconds: float
 
 
-def answer(
-    model: Any,
-    data: Any,
-    solver: Solver,
-    start: Floats,
-    *,
-    time_limit: float | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> Answer:
-    """Return what `solver` finds for `data` of `model`, setting out from `start`."""
-    if solver.aborts:
-        from aggopt.solvers._child import answer_apart
-
-        return answer_apart(model, data, solver, start, time_limit, options)
-    return answer_here(model, data, solver, start, time_limit, options)
-
-
 def answer_here(
     model: Any,
     data: Any,
@@ -48,7 +31,7 @@ def answer_here(
     time_limit: float | None,
     options: Mapping[str, Any] | None,
 ) -> Answer:
-    """Return the same, in this process."""
+    """Return what `solver` finds for `data` of `model`, in this process."""
     if solver.language is None:
         native = native_options(solver, time_limit, options)
         own = import_module(f"aggopt.solvers.{solver.native}")

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from tables import job, people
 
-from aggopt import cli, compare, mask, sweep, sweep_files
+from aggopt import compare, mask, sweep
+from aggopt.command import cli, sweep_files
 from aggopt.errors import JobError, SolverError, TableError, UnknownNameError
 from aggopt.solvers import SOLVERS
 from aggopt.sweep import Point, pareto

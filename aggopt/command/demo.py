@@ -9,9 +9,9 @@ import pandas as pd
 from aggopt.arrays import Floats
 from aggopt.job import Job, Mean
 from aggopt.measure import Assessment, assess
+from aggopt.output.release import Files, Release
+from aggopt.output.staging import Staging, check_places
 from aggopt.pipeline import Progress, mask
-from aggopt.release import Files, Release
-from aggopt.staging import Staging, check_places
 
 JOB = Job(
     roles={

@@ -6,15 +6,16 @@ guess, and the seed helps to undo the shuffle.
 """
 
 import platform
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from aggopt.solvers import SOLVERS
-
-if TYPE_CHECKING:
-    from aggopt.release import Release
+from aggopt.job import Job
+from aggopt.measure import Assessment
+from aggopt.output.audit import Audit
+from aggopt.solvers import SOLVERS, Certificate
 
 _ALWAYS = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
 
@@ -33,24 +34,28 @@ class Source:
     fingerprint: str = field(repr=False)
 
 
-def manifest(release: "Release") -> dict[str, Any]:
+def manifest(
+    job: Job,
+    source: Source,
+    groups: int,
+    audit: Audit,
+    measures: Assessment,
+    certificates: Mapping[str, Certificate],
+    notes: Sequence[str],
+) -> dict[str, Any]:
     """Return versions, job, input, audit, measures and certificates."""
-    ran = {c.solver for c in release.certificates.values()}
-    order = "shuffled" if release.job.output.shuffle else "as in the input"
+    order = "shuffled" if job.output.shuffle else "as in the input"
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions(ran),
-        "job": release.job.model_dump(mode="json", by_alias=True),
-        "input": asdict(release.source),
+        "versions": _versions({c.solver for c in certificates.values()}),
+        "job": job.model_dump(mode="json", by_alias=True),
+        "input": asdict(source),
         "order": order,
-        "groups": int(release.labels.max()) + 1,
-        "audit": release.audit.to_dict(),
-        "measures": release.measures.to_dict(),
-        "certificates": {
-            name: certificate.to_dict()
-            for name, certificate in release.certificates.items()
-        },
-        "notes": list(release.notes),
+        "groups": groups,
+        "audit": audit.to_dict(),
+        "measures": measures.to_dict(),
+        "certificates": {name: c.to_dict() for name, c in certificates.items()},
+        "notes": list(notes),
     }
 
 

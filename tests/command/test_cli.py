@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 from tables import people, smallest
 
-from aggopt import cli, pipeline
 from aggopt import job as job_module
-from aggopt import release as release_module
+from aggopt import pipeline
+from aggopt.command import cli
+from aggopt.output import release as release_module
 
 JOB = """
 [roles]
@@ -317,13 +318,13 @@ def test_the_disk_refusing_is_not_a_defect(here, aggopt, monkeypatch):
 
 
 def test_a_reader_that_stops_reading_does_not_turn_success_into_failure(here):
-    command = f"{sys.executable} -c 'from aggopt.cli import main; main()'"
+    command = f"{sys.executable} -c 'from aggopt.command.cli import main; main()'"
     ended = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command} {' '.join(MASK)} | true"],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
     )
     assert ended.returncode == 0, ended.stderr
     assert (here / "masked.csv").exists()

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from aggopt import show
+from aggopt.command import show
 from aggopt.errors import AggoptError, JobError, PrivacyError
 
 app = typer.Typer(
@@ -49,9 +49,8 @@ def mask(
     says how it was made, and NAME.private.csv, which links records to groups.
     """
     from aggopt.job import Job
-    from aggopt.manifest import manifest
+    from aggopt.output.release import Files
     from aggopt.pipeline import mask as masked
-    from aggopt.release import Files
 
     Files.beside(out).check(overwrite=overwrite, inputs=(table, job))
     with show.progress(quiet=as_json) as told:
@@ -59,7 +58,7 @@ def mask(
         files = release.write(out, overwrite=overwrite)
     with show.after_release():
         if as_json:
-            show.as_json({"files": show.paths(files), **manifest(release)})
+            show.as_json({"files": show.paths(files), **release.manifest()})
         else:
             show.release(release, files)
 
@@ -79,7 +78,7 @@ def assess(
 ) -> None:
     """Recount MASKED from its values and measure its risk and loss against TABLE."""
     from aggopt.job import Job
-    from aggopt.recheck import review
+    from aggopt.output.recheck import review
 
     found = review(table, masked, Job.read(job), same_order=same_order)
     if as_json:
@@ -101,9 +100,9 @@ def init(
     overwrite: Overwrite = False,
 ) -> None:
     """Write a commented job for TABLE, to be edited."""
+    from aggopt.command.template import template
     from aggopt.job import input_section
-    from aggopt.staging import check_places
-    from aggopt.template import template
+    from aggopt.output.staging import check_places
 
     check_places(out, overwrite=overwrite)
     text = template(table, out, input_section(separator, decimal))
@@ -163,8 +162,8 @@ def sweep(
     OUT.csv is written anew after every point, so that what is done is kept if you
     interrupt; OUT.png shows risk against loss, with the points that no other beats.
     """
+    from aggopt.command.sweep_files import keep
     from aggopt.sweep import sweep as points
-    from aggopt.sweep_files import keep
 
     grid = _numbers(alpha, "alpha"), _numbers(delta, "delta")
     with show.progress() as told, keep(out, overwrite=overwrite) as kept:
@@ -198,7 +197,7 @@ def demo(
     overwrite: Overwrite = False,
 ) -> None:
     """Mask 442 real patients, compare risk and loss before and after."""
-    from aggopt.demo import run
+    from aggopt.command.demo import run
 
     with show.progress() as told:
         shown = run(folder, told, overwrite=overwrite)

@@ -9,8 +9,8 @@ from narwhals.exceptions import DuplicateError
 
 from aggopt.arrays import Floats
 from aggopt.errors import TableError
-from aggopt.names import check_names
-from aggopt.roles import Roles
+from aggopt.input.names import check_names
+from aggopt.input.roles import Roles
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from aggopt.errors import TableError
-from aggopt.files import as_written, widths
+from aggopt.input.files import as_written, widths
+from aggopt.input.names import numbers_among
 from aggopt.job import Input
-from aggopt.names import numbers_among
 
 _TEXT = """\
 # What aggopt does with {file}. Edit it, then run

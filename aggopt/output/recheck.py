@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow.csv
 
 from aggopt.arrays import Labels
-from aggopt.audit import Audit, audit
 from aggopt.errors import TableError
-from aggopt.files import as_written, read
+from aggopt.input.files import as_written, read
+from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
+from aggopt.output.audit import Audit, audit
+from aggopt.output.release import Files
+from aggopt.output.staging import sha256
 from aggopt.pipeline import measured, wishes_of
-from aggopt.release import Files
-from aggopt.staging import sha256
-from aggopt.table import Table
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,15 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from aggopt.arrays import Labels
-from aggopt.audit import Audit, audit
 from aggopt.errors import PrivacyError, TableError
-from aggopt.files import as_written, check_ending, is_csv
+from aggopt.input.files import as_written, check_ending, is_csv
+from aggopt.input.table import Table
 from aggopt.job import Job
-from aggopt.manifest import Source, manifest
 from aggopt.measure import Assessment
+from aggopt.output.audit import Audit, audit
+from aggopt.output.manifest import Source, manifest
+from aggopt.output.staging import Staging, check_places, sha256
 from aggopt.solvers import Certificate
-from aggopt.staging import Staging, check_places, sha256
-from aggopt.table import Table
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,18 @@ class Release:
     def table(self) -> Any:
         """The masked table, as the kind that came in; record order kept."""
         return self.masked.native
+
+    def manifest(self) -> dict[str, Any]:
+        """Return how the release was made, for its owner."""
+        return manifest(
+            self.job,
+            self.source,
+            int(self.labels.max()) + 1,
+            self.audit,
+            self.measures,
+            self.certificates,
+            self.notes,
+        )
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> "Files":
         """Write the release and return the paths of its three files.
@@ -112,7 +124,7 @@ class Release:
             )
             found = self._recounted(aside)
             found.require()
-            stated = manifest(self) | {
+            stated = self.manifest() | {
                 "output": {
                     "file": files.table.name,
                     "sha256": sha256(aside),

@@ -9,11 +9,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from aggopt.csv_check import checked
 from aggopt.errors import TableError
+from aggopt.input.csv_check import checked
+from aggopt.input.names import check_names
+from aggopt.input.roles import Roles
 from aggopt.job import Input
-from aggopt.names import check_names
-from aggopt.roles import Roles
 
 ENDINGS = (".csv", ".parquet")
 MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", ".")

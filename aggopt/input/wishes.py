@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from aggopt.arrays import Floats
 from aggopt.errors import JobError
-from aggopt.table import Table
+from aggopt.input.table import Table
 
 MOST = {"delta": np.inf, "importance": 1.0}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from aggopt.staging import Staging, check_places
+from aggopt.output.staging import Staging, check_places
 from aggopt.sweep import Point, pareto
 
 

@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from aggopt.errors import TableError
-from aggopt.files import as_written, read
+from aggopt.input.files import as_written, read
+from aggopt.input.roles import Roles
 from aggopt.job import Input
-from aggopt.roles import Roles
 
 roles = Roles(quasi_identifier=("age", "pay"), other=("note",))
 SECRET = "Ms Secret"

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from aggopt.errors import JobError, TableError
-from aggopt.names import numbers_among
+from aggopt.input.names import numbers_among
 
 
 class Roles(BaseModel):

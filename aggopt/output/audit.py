@@ -7,7 +7,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from aggopt.errors import PrivacyError
-from aggopt.roles import Roles
+from aggopt.input.roles import Roles
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from aggopt.command.demo import Shown
     from aggopt.compare import Row
-    from aggopt.demo import Shown
-    from aggopt.recheck import Review
-    from aggopt.release import Files, Release
+    from aggopt.output.recheck import Review
+    from aggopt.output.release import Files, Release
     from aggopt.solvers import Certificate, Solver
     from aggopt.sweep import Point
 

@@ -1,0 +1,1 @@
+"""The command `aggopt`: what it takes, what it prints for people."""

@@ -1,0 +1,1 @@
+"""What comes in: tables and the roles of their attributes, files, wishes."""
