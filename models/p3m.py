@@ -28,15 +28,16 @@ Class: NLP.  Not convex: a local solver gives a local minimum.
 Source: Mortazavi and Jalili, Transactions on Data Privacy 10 (2017).
 """
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels
-from aggopt.errors import InfeasibleInputError, JobError, TableError, UnknownNameError
+from aggopt.errors import InfeasibleInputError, UnknownNameError
+from aggopt.models._shift import Wishes, mean_and_variance, require_share
+from aggopt.models._shift import centroids as centroids
+from aggopt.models._shift import renormalised as renormalised
 
 NAME = "p3m"
 CLASS = "NLP"
@@ -45,54 +46,15 @@ AGREE = 1e-9  # standard deviations by which two hard wishes may differ
 
 
 @dataclass(frozen=True)
-class Data:
+class Data(Wishes):
     """What the model needs to be told; see the head of this file."""
 
-    x: Floats = field(repr=False)
-    labels: Labels = field(repr=False)
-    delta: Floats = field(repr=False)
-    importance: Floats = field(repr=False)
     alpha: float
 
     def __post_init__(self) -> None:
-        if abs(self.x.mean()) > 1e-9 or abs(self.x.var() - 1) > 1e-9:
-            raise TableError(
-                "x is not standardised: its mean is not 0 or its variance not 1.",
-                fix="pass (x - x.mean()) / x.std().",
-            )
-        if self.labels.max() == 0:
-            raise InfeasibleInputError(
-                "There is one group only, and one value cannot keep the variance.",
-                fix="choose k of at most half the records, or aggregate by the mean.",
-            )
-        if not 0 <= self.alpha <= 1:
-            raise JobError(f"alpha = {self.alpha}.", fix="choose alpha in [0, 1].")
-        if not (np.isfinite(self.delta).all() and (self.delta >= 0).all()):
-            raise JobError(
-                "delta has entries that are negative or not finite.",
-                fix="ask for distances of 0 or more, in standard deviations.",
-            )
-        if not ((self.importance >= 0).all() and (self.importance <= 1).all()):
-            raise JobError(
-                "importance has entries outside [0, 1].",
-                fix="choose each importance from 0 (a wish) to 1 (a demand).",
-            )
+        super().__post_init__()
+        require_share(self.alpha)
         _require_agreement(self)
-
-    @cached_property
-    def sizes(self) -> Floats:
-        """Number of records in each group, n_j (m,)."""
-        return np.bincount(self.labels).astype(np.float64)
-
-    @cached_property
-    def hard(self) -> npt.NDArray[np.bool_]:
-        """Which records must have their distance exactly, (n,)."""
-        return np.asarray(self.importance == 1)
-
-    @cached_property
-    def means(self) -> Floats:
-        """Mean of each group, C_j (m,)."""
-        return np.asarray(np.bincount(self.labels, self.x) / self.sizes)
 
 
 class Point(NamedTuple):
@@ -180,9 +142,7 @@ def violation(data: Data, at: Point) -> float:
     c = data.means + at.shift
     asked = data.delta**2 - (1 - data.importance) * at.gamma
     distance = np.abs((c[data.labels] - data.x) ** 2 - asked).max()
-    mean = abs(np.sum(data.sizes * at.shift)) / len(data.x)
-    variance = abs(np.sum(data.sizes * c**2) / len(data.x) - 1)
-    return float(max(distance, mean, variance))
+    return float(max(distance, *mean_and_variance(data, c)))
 
 
 def point(data: Data, centroids: Floats) -> Point:
@@ -220,30 +180,3 @@ def _require_agreement(data: Data) -> None:
             fix="lower the importance of some of their records below 1, or group "
             "those with the same demands together.",
         )
-
-
-def renormalised(data: Data) -> Floats:
-    """Return centroids (m,) that keep mean and variance: group means, stretched.
-
-    They are the optimum at alpha = 0.  Where all group means coincide there is
-    nothing to stretch, and the group numbers, standardised, stand in.
-    """
-    c = data.means - np.sum(data.sizes * data.means) / len(data.x)
-    spread = np.sqrt(np.sum(data.sizes * c**2) / len(data.x))
-    if spread < 1e-9:
-        number = np.arange(len(data.sizes), dtype=np.float64)
-        c = number - np.sum(data.sizes * number) / len(data.x)
-        spread = np.sqrt(np.sum(data.sizes * c**2) / len(data.x))
-    return np.asarray(c / spread)
-
-
-def centroids(problem: Any, data: Data) -> Floats | None:
-    """Read the centroids (m,) off a solved problem; None where it holds none."""
-    if hasattr(problem, "var_dict"):
-        shift = problem.var_dict["shift"].value
-    else:
-        shift = [v.value for v in problem.shift.values()]
-    if shift is None or any(v is None for v in shift):
-        return None
-    values = data.means + np.asarray(shift, dtype=np.float64)
-    return values if np.isfinite(values).all() else None

@@ -1,11 +1,9 @@
 """P3M: the two declarations, the formula in NumPy, and what it refuses."""
 
-import cvxpy as cp
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 
-from aggopt.errors import InfeasibleInputError, JobError, TableError, UnknownNameError
+from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.models import p3m as model
 
 
@@ -50,70 +48,6 @@ def test_objective_and_violation_say_what_the_docstring_says(seed):
     assert model.violation(data, at) == pytest.approx(worst)
 
 
-def in_cvxpy(data: model.Data, at: model.Point) -> tuple[float, list[np.ndarray]]:
-    problem = model.build(data, "cvxpy")
-    problem.var_dict["shift"].value = at.shift
-    problem.var_dict["gamma"].value = at.gamma
-    missed = [np.atleast_1d(c.violation()) for c in problem.constraints]
-    return float(problem.objective.value), missed
-
-
-def in_pyomo(data: model.Data, at: model.Point) -> tuple[float, list[np.ndarray]]:
-    problem = model.build(data, "pyomo")
-    for j, value in enumerate(at.shift):
-        problem.shift[j] = value
-    for i, value in enumerate(at.gamma):
-        problem.gamma[i] = value
-    blocks = (problem.distance, problem.mean, problem.variance)
-    missed = [
-        np.array([abs(pyo.value(c.body) - pyo.value(c.upper)) for c in block.values()])
-        for block in blocks
-    ]
-    return float(pyo.value(problem.cost)), missed
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_both_languages_declare_the_same_program(seed):
-    data = instance(seed)
-    at = somewhere(data, seed)
-    cost, missed = in_cvxpy(data, at)
-    also_cost, also_missed = in_pyomo(data, at)
-    assert cost == pytest.approx(also_cost)
-    assert cost == pytest.approx(model.objective(data, at))
-    for one, other in zip(missed, also_missed, strict=True):
-        assert one == pytest.approx(other)
-    distance, mean, variance = (m.max() for m in missed)
-    n = len(data.x)
-    worst = max(distance, mean / n, variance / n)
-    assert model.violation(data, at) == pytest.approx(worst)
-
-
-@pytest.mark.parametrize("language", model.LANGUAGES)
-def test_a_problem_starts_where_it_is_told(language):
-    data = instance(1)
-    start = np.arange(4.0)
-    problem = model.build(data, language, start=start)
-    assert model.centroids(problem, data) == pytest.approx(start)
-
-
-def test_nothing_is_solved_by_declaring():
-    assert model.build(instance(1), "cvxpy").status is None
-
-
-def test_the_program_is_a_smooth_nonlinear_one():
-    problem = model.build(instance(1), "cvxpy")
-    assert problem.is_dnlp()
-    assert not problem.is_dcp()
-    assert isinstance(problem.objective, cp.Minimize)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_renormalised_means_are_feasible(seed):
-    data = instance(seed)
-    at = model.point(data, model.renormalised(data))
-    assert model.violation(data, at) < 1e-12
-
-
 def test_coinciding_group_means_still_have_a_feasible_point():
     x = np.array([-1.0, 1.0, -1.0, 1.0])
     ones = np.full(4, 0.1)
@@ -142,15 +76,6 @@ def changed(**fields):
 def test_data_that_states_no_program_is_refused(fields, error, message):
     with pytest.raises(error, match=message):
         model.Data(**changed(**fields))
-
-
-def test_an_unknown_language_is_refused():
-    with pytest.raises(UnknownNameError, match="did you mean 'cvxpy'"):
-        model.build(instance(0), "cvxpi")
-
-
-def test_printing_the_data_shows_no_record():
-    assert "array" not in repr(instance(0))
 
 
 def test_hard_wishes_leave_a_group_two_values_or_one():

@@ -1,0 +1,110 @@
+"""What the models that shift centroids share: their data and two ways to read it."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Floats, Labels
+from aggopt.errors import InfeasibleInputError, JobError, TableError
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """One standardised attribute, its groups, and what each record asks for.
+
+    Attributes
+    ----------
+    x : (n,)
+        Original values: mean 0, variance 1, no unit.
+    labels : (n,)
+        Group of each record, 0..m-1; at least two groups.
+    delta : (n,)
+        Distance asked between a record's value and its published one, >= 0.
+    importance : (n,)
+        How much the record insists, in [0, 1].
+    """
+
+    x: Floats = field(repr=False)
+    labels: Labels = field(repr=False)
+    delta: Floats = field(repr=False)
+    importance: Floats = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if abs(self.x.mean()) > 1e-9 or abs(self.x.var() - 1) > 1e-9:
+            raise TableError(
+                "x is not standardised: its mean is not 0 or its variance not 1.",
+                fix="pass (x - x.mean()) / x.std().",
+            )
+        if self.labels.max() == 0:
+            raise InfeasibleInputError(
+                "There is one group only, and one value cannot keep the variance.",
+                fix="choose k of at most half the records, or aggregate by the mean.",
+            )
+        if not (np.isfinite(self.delta).all() and (self.delta >= 0).all()):
+            raise JobError(
+                "delta has entries that are negative or not finite.",
+                fix="ask for distances of 0 or more, in standard deviations.",
+            )
+        if not ((self.importance >= 0).all() and (self.importance <= 1).all()):
+            raise JobError(
+                "importance has entries outside [0, 1].",
+                fix="choose each importance from 0 (a wish) to 1 (a demand).",
+            )
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """Number of records in each group, n_j (m,)."""
+        return np.bincount(self.labels).astype(np.float64)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean of each group, C_j (m,)."""
+        return np.asarray(np.bincount(self.labels, self.x) / self.sizes)
+
+    @cached_property
+    def hard(self) -> npt.NDArray[np.bool_]:
+        """Which records insist wholly, importance 1 (n,)."""
+        return np.asarray(self.importance == 1)
+
+
+def mean_and_variance(data: Wishes, c: Floats) -> tuple[float, float]:
+    """Return by how much centroids c (m,) miss mean and variance, per record."""
+    n = len(data.x)
+    mean = abs(np.sum(data.sizes * c)) / n
+    return float(mean), float(abs(np.sum(data.sizes * c**2) / n - 1))
+
+
+def require_share(alpha: float) -> None:
+    """Refuse a weight outside [0, 1]."""
+    if not 0 <= alpha <= 1:
+        raise JobError(f"alpha = {alpha}.", fix="choose alpha in [0, 1].")
+
+
+def renormalised(data: Wishes) -> Floats:
+    """Return centroids (m,) that keep mean and variance: group means, stretched.
+
+    They are the optimum at alpha = 0.  Where all group means coincide there is
+    nothing to stretch, and the group numbers, standardised, stand in.
+    """
+    c = data.means - np.sum(data.sizes * data.means) / len(data.x)
+    spread = np.sqrt(np.sum(data.sizes * c**2) / len(data.x))
+    if spread < 1e-9:
+        number = np.arange(len(data.sizes), dtype=np.float64)
+        c = number - np.sum(data.sizes * number) / len(data.x)
+        spread = np.sqrt(np.sum(data.sizes * c**2) / len(data.x))
+    return np.asarray(c / spread)
+
+
+def centroids(problem: Any, data: Wishes) -> Floats | None:
+    """Read the centroids (m,) off a solved problem; None where it holds none."""
+    if hasattr(problem, "var_dict"):
+        shift = problem.var_dict["shift"].value
+    else:
+        shift = [v.value for v in problem.shift.values()]
+    if shift is None or any(v is None for v in shift):
+        return None
+    values = data.means + np.asarray(shift, dtype=np.float64)
+    return values if np.isfinite(values).all() else None

@@ -1,0 +1,154 @@
+r"""One-sided P3M: only coming too close to an original costs anything.
+
+One attribute at a time, standardised.  P3M asks a record's published value to lie at
+the distance `delta` and makes it pay for lying farther away, too.  Here the distance is
+a least one: who is far enough away pays nothing.
+
+Data
+    x           (n,)  original values, standardised: mean 0, variance 1, no unit
+    labels      (n,)  group j of each record i, 0..m-1; at least two groups
+    delta       (n,)  distance asked between x_i and its published value, >= 0
+    importance  (n,)  w_i, how much record i insists, in [0, 1]; 1 is a hard wish: the
+                      distance must then be kept
+    alpha             weight of the distances against the shifts, in [0, 1]
+    n_j, C_j    (m,)  size and mean of each group, derived from x and labels
+Variables
+    shift_j     (m,)  published centroid less group mean: c_j = C_j + shift_j
+    gamma_i >= 0 (n,) by what the published value is too near, in squared distance
+Minimise
+    alpha * sum_i gamma_i^2 + (1 - alpha) * sum_j n_j shift_j^2
+Subject to
+    distance:  (C_j + shift_j - x_i)^2 >= delta_i^2 - (1 - w_i) gamma_i,  j = labels_i
+    mean:      sum_j n_j shift_j = 0
+    variance:  sum_j n_j (C_j + shift_j)^2 = n
+
+Class: NLP.  Not convex: a local solver gives a local minimum.
+
+Source: after Mortazavi and Jalili, Transactions on Data Privacy 10 (2017): P3M has
+equality in `distance` and gamma of any sign.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.arrays import Floats
+from aggopt.errors import UnknownNameError
+from aggopt.models._shift import Wishes, mean_and_variance, require_share
+from aggopt.models._shift import centroids as centroids
+from aggopt.models._shift import renormalised as renormalised
+
+NAME = "p3m_onesided"
+CLASS = "NLP"
+LANGUAGES = ("cvxpy", "pyomo")
+
+
+@dataclass(frozen=True)
+class Data(Wishes):
+    """What the model needs to be told; see the head of this file."""
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_share(self.alpha)
+
+
+class Point(NamedTuple):
+    """A value of every variable: shift (m,), gamma (n,)."""
+
+    shift: Floats
+    gamma: Floats
+
+
+def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
+    """Return the nonlinear program in cvxpy or in Pyomo; nothing is solved here.
+
+    `start` (m,) are the centroids a local solver sets out from: the group means
+    when omitted.
+    """
+    first = point(data, data.means if start is None else start)
+    if language == "cvxpy":
+        return _in_cvxpy(data, first)
+    if language == "pyomo":
+        return _in_pyomo(data, first)
+    raise UnknownNameError("modelling language", language, LANGUAGES)
+
+
+def _in_cvxpy(data: Data, first: Point) -> Any:
+    import cvxpy as cp
+
+    n, m = len(data.x), len(data.sizes)
+    shift = cp.Variable(m, name="shift", value=first.shift)
+    gamma = cp.Variable(n, name="gamma", nonneg=True, value=first.gamma)
+
+    c = data.means + shift
+    missed = cp.sum_squares(gamma)
+    moved = cp.sum(cp.multiply(data.sizes, cp.square(shift)))
+    distance = cp.square(c[data.labels] - data.x) >= (
+        data.delta**2 - cp.multiply(1 - data.importance, gamma)
+    )
+    mean = data.sizes @ shift == 0
+    variance = cp.sum(cp.multiply(data.sizes, cp.square(c))) == n
+
+    cost = data.alpha * missed + (1 - data.alpha) * moved
+    return cp.Problem(cp.Minimize(cost), [distance, mean, variance])
+
+
+def _in_pyomo(data: Data, first: Point) -> Any:
+    import pyomo.environ as pyo
+
+    n, m = len(data.x), len(data.sizes)
+    records, groups = range(n), range(m)
+    problem = pyo.ConcreteModel()
+    shift = problem.shift = pyo.Var(groups, initialize=dict(enumerate(first.shift)))
+    gamma = problem.gamma = pyo.Var(
+        records, domain=pyo.NonNegativeReals, initialize=dict(enumerate(first.gamma))
+    )
+
+    size, x = data.sizes.tolist(), data.x.tolist()
+    c = [float(data.means[j]) + shift[j] for j in groups]
+    missed = pyo.quicksum(gamma[i] ** 2 for i in records)
+    moved = pyo.quicksum(size[j] * shift[j] ** 2 for j in groups)
+
+    def distance(_: Any, i: int) -> Any:
+        slack = float(1 - data.importance[i]) * gamma[i]
+        return (c[data.labels[i]] - x[i]) ** 2 >= float(data.delta[i]) ** 2 - slack
+
+    problem.distance = pyo.Constraint(records, rule=distance)
+    problem.mean = pyo.Constraint(
+        expr=pyo.quicksum(size[j] * shift[j] for j in groups) == 0
+    )
+    problem.variance = pyo.Constraint(
+        expr=pyo.quicksum(size[j] * c[j] ** 2 for j in groups) == n
+    )
+    problem.cost = pyo.Objective(expr=data.alpha * missed + (1 - data.alpha) * moved)
+    return problem
+
+
+def objective(data: Data, at: Point) -> float:
+    """Return what the model minimises, whichever solver found the point."""
+    missed = np.sum(at.gamma**2)
+    moved = np.sum(data.sizes * at.shift**2)
+    return float(data.alpha * missed + (1 - data.alpha) * moved)
+
+
+def violation(data: Data, at: Point) -> float:
+    """Return the largest violation: of any distance, sign, the mean, the variance.
+
+    The last two are per record, so that the figure does not grow with n.
+    """
+    c = data.means + at.shift
+    asked = data.delta**2 - (1 - data.importance) * at.gamma
+    distance = (asked - (c[data.labels] - data.x) ** 2).max()
+    sign = (-at.gamma).max()
+    return float(max(distance, sign, 0.0, *mean_and_variance(data, c)))
+
+
+def point(data: Data, centroids: Floats) -> Point:
+    """Return the point with these centroids (m,) and the least gamma for them."""
+    near = data.delta**2 - (centroids[data.labels] - data.x) ** 2
+    forgiven = np.where(data.hard, 1.0, 1 - data.importance)
+    gamma = np.where(data.hard, 0.0, np.maximum(near, 0.0) / forgiven)
+    return Point(centroids - data.means, gamma)

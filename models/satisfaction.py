@@ -1,0 +1,180 @@
+r"""Satisfaction: publish as many values as asked at the distance that was asked.
+
+One attribute at a time, standardised.  P3M's squares stand in for what is wanted: that
+a published value keeps its distance, or not.  Here that is counted itself, against a
+price for moving the centroids.
+
+Data
+    x           (n,)  original values, standardised: mean 0, variance 1, no unit
+    labels      (n,)  group j of each record i, 0..m-1; at least two groups
+    delta       (n,)  least distance asked between x_i and its published value, >= 0
+    importance  (n,)  w_i, what it is worth that record i gets it, in [0, 1]
+    price             of one squared standard deviation of shift, per record, > 0
+    n_j, C_j    (m,)  size and mean of each group, derived from x and labels
+    M_i         (n,)  sqrt(n / n_j) + |x_i| + delta_i, a distance no centroid exceeds
+Variables
+    shift_j     (m,)  published centroid less group mean: c_j = C_j + shift_j
+    above_i     (n,)  1 when c_j lies delta_i or more above x_i, binary
+    below_i     (n,)  1 when c_j lies delta_i or more below x_i, binary
+Minimise
+    price * sum_j n_j shift_j^2 - sum_i w_i (above_i + below_i)
+Subject to
+    over:      C_j + shift_j - x_i >= delta_i - M_i (1 - above_i),    j = labels_i
+    under:     x_i - C_j - shift_j >= delta_i - M_i (1 - below_i),    j = labels_i
+    once:      above_i + below_i <= 1
+    mean:      sum_j n_j shift_j = 0
+    variance:  sum_j n_j (C_j + shift_j)^2 = n
+
+Class: MINLP.  The variance is not convex, and the counts are not continuous.
+
+Source: the satisfaction level of Mortazavi and Jalili, Transactions on Data Privacy 10
+(2017), made the objective.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.arrays import Floats
+from aggopt.errors import JobError, UnknownNameError
+from aggopt.models._shift import Wishes, mean_and_variance
+from aggopt.models._shift import centroids as centroids
+from aggopt.models._shift import renormalised as renormalised
+
+NAME = "satisfaction"
+CLASS = "MINLP"
+LANGUAGES = ("cvxpy", "pyomo")
+TOUCH = 1e-9  # standard deviations by which a distance may fall short and count
+
+
+@dataclass(frozen=True)
+class Data(Wishes):
+    """What the model needs to be told; see the head of this file."""
+
+    price: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.price < np.inf:
+            raise JobError(f"price = {self.price}.", fix="choose a price above 0.")
+
+    @property
+    def farthest(self) -> Floats:
+        """A distance that no centroid exceeds, M_i (n,)."""
+        widest = np.sqrt(len(self.x) / self.sizes)[self.labels]
+        return np.asarray(widest + np.abs(self.x) + self.delta)
+
+
+class Point(NamedTuple):
+    """A value of every variable: shift (m,), above and below (n,)."""
+
+    shift: Floats
+    above: Floats
+    below: Floats
+
+
+def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
+    """Return the mixed-integer program in cvxpy or in Pyomo; nothing is solved here.
+
+    `start` (m,) are the centroids a solver sets out from: the group means when
+    omitted.
+    """
+    first = point(data, data.means if start is None else start)
+    if language == "cvxpy":
+        return _in_cvxpy(data, first)
+    if language == "pyomo":
+        return _in_pyomo(data, first)
+    raise UnknownNameError("modelling language", language, LANGUAGES)
+
+
+def _in_cvxpy(data: Data, first: Point) -> Any:
+    import cvxpy as cp
+
+    n, m = len(data.x), len(data.sizes)
+    shift = cp.Variable(m, name="shift", value=first.shift)
+    above = cp.Variable(n, name="above", boolean=True, value=first.above)
+    below = cp.Variable(n, name="below", boolean=True, value=first.below)
+
+    c = data.means + shift
+    lead = c[data.labels] - data.x
+    over = lead >= data.delta - cp.multiply(data.farthest, 1 - above)
+    under = -lead >= data.delta - cp.multiply(data.farthest, 1 - below)
+    once = above + below <= 1
+    mean = data.sizes @ shift == 0
+    variance = cp.sum(cp.multiply(data.sizes, cp.square(c))) == n
+
+    moved = cp.sum(cp.multiply(data.sizes, cp.square(shift)))
+    pleased = data.importance @ (above + below)
+    cost = data.price * moved - pleased
+    return cp.Problem(cp.Minimize(cost), [over, under, once, mean, variance])
+
+
+def _in_pyomo(data: Data, first: Point) -> Any:
+    import pyomo.environ as pyo
+
+    n, m = len(data.x), len(data.sizes)
+    records, groups = range(n), range(m)
+    problem = pyo.ConcreteModel()
+    shift = problem.shift = pyo.Var(groups, initialize=dict(enumerate(first.shift)))
+    above = problem.above = pyo.Var(
+        records, domain=pyo.Binary, initialize=dict(enumerate(first.above))
+    )
+    below = problem.below = pyo.Var(
+        records, domain=pyo.Binary, initialize=dict(enumerate(first.below))
+    )
+
+    size, x = data.sizes.tolist(), data.x.tolist()
+    delta, far = data.delta.tolist(), data.farthest.tolist()
+    worth = data.importance.tolist()
+    c = [float(data.means[j]) + shift[j] for j in groups]
+    lead = [c[data.labels[i]] - x[i] for i in records]
+
+    def over(_: Any, i: int) -> Any:
+        return lead[i] >= delta[i] - far[i] * (1 - above[i])
+
+    def under(_: Any, i: int) -> Any:
+        return -lead[i] >= delta[i] - far[i] * (1 - below[i])
+
+    def once(_: Any, i: int) -> Any:
+        return above[i] + below[i] <= 1
+
+    problem.over = pyo.Constraint(records, rule=over)
+    problem.under = pyo.Constraint(records, rule=under)
+    problem.once = pyo.Constraint(records, rule=once)
+    problem.mean = pyo.Constraint(
+        expr=pyo.quicksum(size[j] * shift[j] for j in groups) == 0
+    )
+    problem.variance = pyo.Constraint(
+        expr=pyo.quicksum(size[j] * c[j] ** 2 for j in groups) == n
+    )
+    moved = pyo.quicksum(size[j] * shift[j] ** 2 for j in groups)
+    pleased = pyo.quicksum(worth[i] * (above[i] + below[i]) for i in records)
+    problem.cost = pyo.Objective(expr=data.price * moved - pleased)
+    return problem
+
+
+def objective(data: Data, at: Point) -> float:
+    """Return what the model minimises, whichever solver found the point."""
+    moved = np.sum(data.sizes * at.shift**2)
+    pleased = np.sum(data.importance * (at.above + at.below))
+    return float(data.price * moved - pleased)
+
+
+def violation(data: Data, at: Point) -> float:
+    """Return the largest violation of any constraint; mean and variance per record."""
+    c = data.means + at.shift
+    lead = c[data.labels] - data.x
+    over = data.delta - data.farthest * (1 - at.above) - lead
+    under = data.delta - data.farthest * (1 - at.below) + lead
+    once = at.above + at.below - 1
+    worst = max(over.max(), under.max(), once.max(), 0.0)
+    return float(max(worst, *mean_and_variance(data, c)))
+
+
+def point(data: Data, centroids: Floats, *, touch: float = TOUCH) -> Point:
+    """Return the point with these centroids (m,) that pleases all it can."""
+    lead = centroids[data.labels] - data.x
+    above = lead >= data.delta - touch
+    below = (-lead >= data.delta - touch) & ~above
+    return Point(centroids - data.means, above.astype(float), below.astype(float))

@@ -1,0 +1,135 @@
+"""Every model that shifts centroids keeps the contract of a model file."""
+
+import re
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from conftest import require_solver
+from shift_instances import MODELS, instance, somewhere
+
+from aggopt.errors import UnknownNameError
+from aggopt.models import satisfaction
+from aggopt.solvers import SOLVERS, Status
+from aggopt.solvers._answer import answer_here
+
+cases = pytest.mark.parametrize("model", MODELS, ids=lambda m: m.NAME)
+seeds = pytest.mark.parametrize("seed", range(4))
+HEADINGS = ("Data", "Variables", "Minimise", "Subject to", "Class:", "Source:")
+
+
+def in_cvxpy(model: Any, data: Any, at: Any) -> tuple[float, list[np.ndarray]]:
+    problem = model.build(data, "cvxpy")
+    for name, value in at._asdict().items():
+        problem.var_dict[name].value = value
+    missed = [np.atleast_1d(c.violation()) for c in problem.constraints]
+    return float(problem.objective.value), missed
+
+
+def in_pyomo(model: Any, data: Any, at: Any) -> tuple[float, list[np.ndarray]]:
+    problem = model.build(data, "pyomo")
+    for name, values in at._asdict().items():
+        for i, value in enumerate(values):
+            getattr(problem, name)[i] = value
+    blocks = problem.component_objects(pyo.Constraint)
+    missed = [np.array([_missed(c) for c in block.values()]) for block in blocks]
+    return float(pyo.value(problem.cost)), missed
+
+
+def _missed(constraint: Any) -> float:
+    body = pyo.value(constraint.body)
+    low = pyo.value(constraint.lower) if constraint.has_lb() else -np.inf
+    high = pyo.value(constraint.upper) if constraint.has_ub() else np.inf
+    return max(low - body, body - high, 0.0)
+
+
+@cases
+@seeds
+def test_both_languages_and_numpy_say_the_same(model, seed):
+    data = instance(model, seed)
+    at = somewhere(data, model, seed)
+    cost, missed = in_cvxpy(model, data, at)
+    also_cost, also_missed = in_pyomo(model, data, at)
+    assert cost == pytest.approx(also_cost)
+    assert cost == pytest.approx(model.objective(data, at))
+    for one, other in zip(missed, also_missed, strict=True):
+        assert one == pytest.approx(other)
+    *own, mean, variance = (m.max() for m in missed)
+    n = len(data.x)
+    worst = max(*own, mean / n, variance / n)
+    assert model.violation(data, at) == pytest.approx(worst)
+
+
+@cases
+@seeds
+def test_the_point_of_feasible_centroids_is_feasible(model, seed):
+    data = instance(model, seed)
+    at = model.point(data, model.renormalised(data))
+    assert model.violation(data, at) < 1e-9
+
+
+@cases
+@pytest.mark.parametrize("language", ["cvxpy", "pyomo"])
+def test_a_problem_starts_where_it_is_told_and_is_read_back(model, language):
+    data = instance(model, 1)
+    start = np.arange(4.0)
+    problem = model.build(data, language, start=start)
+    assert model.centroids(problem, data) == pytest.approx(start)
+
+
+@cases
+def test_nothing_is_solved_by_declaring(model):
+    assert model.build(instance(model, 1), "cvxpy").status is None
+
+
+@cases
+def test_an_unknown_language_is_refused(model):
+    with pytest.raises(UnknownNameError, match="did you mean 'cvxpy'"):
+        model.build(instance(model, 0), "cvxpi")
+
+
+@cases
+def test_printing_the_data_shows_no_record(model):
+    assert "array" not in repr(instance(model, 0))
+
+
+@cases
+def test_the_head_states_the_model(model):
+    places = [model.__doc__.find(f"\n{heading}") for heading in HEADINGS]
+    assert min(places) > 0
+    assert places == sorted(places)
+    assert f"Class: {model.CLASS}" in model.__doc__
+    for name in ("mean", "variance"):
+        assert re.search(rf"^    {name}: ", model.__doc__, re.MULTILINE)
+
+
+@cases
+def test_the_declared_class_is_the_problem_s(model):
+    problem = model.build(instance(model, 0), "cvxpy")
+    assert isinstance(problem.objective, cp.Minimize)
+    assert not problem.is_dcp()
+    assert problem.is_mixed_integer() == (model.CLASS == "MINLP")
+
+
+@cases
+@seeds
+def test_scip_agrees_with_the_declaration(model, seed):
+    require_solver("pyomo:scip")
+    data = instance(model, seed, n=9, m=3)
+    solver = SOLVERS["pyomo:scip"]
+    found = answer_here(model, data, solver, data.means, 60, None)
+    assert found.status is Status.OPTIMAL
+    slack = (
+        {"touch": 1e-5} if model is satisfaction else {}
+    )  # SCIP allows itself as much
+    at = model.point(data, found.centroids, **slack)
+    assert model.violation(data, at) < 2e-5
+    assert model.objective(data, at) == pytest.approx(found.bound, abs=1e-4)
+    rng = np.random.default_rng(seed)
+    for _ in range(200):
+        c = rng.normal(size=3)
+        c -= np.average(c, weights=data.sizes)
+        c /= np.sqrt(np.average(c**2, weights=data.sizes))
+        assert model.objective(data, model.point(data, c)) >= found.bound - 1e-6
