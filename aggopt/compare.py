@@ -6,12 +6,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from aggopt import aggregate
 from aggopt.errors import JobError
-from aggopt.job import Job, P3m
+from aggopt.job import Job, Shifting
 from aggopt.measure import Assessment
-from aggopt.models import p3m as model
-from aggopt.pipeline import Grouped, Progress, group, measured
+from aggopt.pipeline import Grouped, Progress, group, measured, model_of
 from aggopt.solvers import SOLVERS, Certificate, Solver, choose
 
 
@@ -50,7 +51,8 @@ def compare(
     """Yield a row for each solver that takes the job's model, in the table's order.
 
     The partition is made once.  `solvers` names some of them; those must be there.
-    `time_limit` is in seconds, for each solver and attribute.
+    `time_limit` is in seconds, for each solver and attribute; the job's own, or 60,
+    when omitted.  The options of the job's solver are left out.
 
     Raises
     ------
@@ -62,11 +64,13 @@ def compare(
     """
     told = progress or (lambda step, share: None)
     given = group(data, job, told)
-    if not isinstance(given.job.aggregation, P3m):
+    how = given.job.aggregation
+    if not isinstance(how, Shifting):
         raise JobError(
-            f"Nothing is solved in {given.job.aggregation.method!r}: it has a formula.",
+            f"Nothing is solved in {how.method!r}: it has a formula.",
             fix='set method = "p3m" under [aggregation].',
         )
+    model = model_of(how)
     kinds = (model.NAME, model.CLASS)
     named = [choose(name, *kinds) for name in solvers]
     able = named or [s for s in SOLVERS.values() if s.fits(*kinds)]
@@ -78,12 +82,20 @@ def compare(
 def _row(given: Grouped, solver: Solver, time_limit: float | None) -> Row:
     if solver.lacks:
         return Row(solver.name, note=f"not installed: {solver.lacks}")
-    settings = {**given.job.aggregation.settings, **given.asked, "solver": solver.name}
-    settings |= {"options": {}, "time_limit": time_limit}
+    how = given.job.aggregation
+    settings = {**how.settings, **given.asked, "solver": solver.name}
+    limit = time_limit or settings["time_limit"] or 60.0
+    settings |= {"options": {}, "time_limit": limit}
     if solver.is_global:
-        settings |= {"start": None, "starts": 0, "seed": None}
+        for of_local in ("start", "starts", "seed"):
+            settings.pop(of_local, None)
+    combine = getattr(aggregate, how.method)
+    few = (
+        np.arange(9.0)[:, None] ** 2
+    )  # loads and compiles what the clock is not to see
+    combine(few, np.arange(9) // 3, solver=solver.name)
     started = time.perf_counter()
-    masked = aggregate.p3m(given.X, given.labels, **settings)
+    masked = combine(given.X, given.labels, **settings)
     seconds = time.perf_counter() - started
     measures = measured(given.X, masked.values, given.asked)
     return _summed(solver.name, masked.certificates, measures, seconds)

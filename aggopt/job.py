@@ -4,8 +4,10 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
+import numpy as np
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StrictBool,
@@ -21,6 +23,11 @@ from aggopt.input.wishes import Wish
 SEPARATORS = (",", ";", "\t", "|")
 
 
+def _whole(value: Any) -> Any:
+    """Let NumPy's whole numbers pass for whole numbers."""
+    return int(value) if isinstance(value, np.integer) else value
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -31,10 +38,15 @@ class _Section(BaseModel):
 
 
 class Input(_Section):
-    """How a CSV file is written: read so, and the release written so."""
+    """How a CSV file is written: read so, and the release written so.
+
+    `multiline` says that entries may span several lines.  They are refused otherwise,
+    because two stray quotes make one entry out of the records between them.
+    """
 
     separator: Literal[",", ";", "\t", "|"] = ","
     decimal: Literal[".", ","] = "."
+    multiline: StrictBool = False
 
     @model_validator(mode="after")
     def _check(self) -> "Input":
@@ -46,7 +58,7 @@ class Input(_Section):
 class Privacy(_Section):
     """What the release promises; it is audited on the values that are written."""
 
-    k: StrictInt = Field(ge=2)
+    k: Annotated[StrictInt, BeforeValidator(_whole)] = Field(ge=2)
 
 
 class Mdav(_Section):
@@ -75,19 +87,46 @@ class Median(_Section):
     method: Literal["median"]
 
 
-class P3m(_Section):
-    """Settings of `aggopt.aggregate.p3m`."""
+class Shifting(_Section):
+    """What the aggregations that shift centroids have in common."""
 
-    method: Literal["p3m"]
+    method: str
     delta: Wish = 0.1
     importance: Wish = 0.001
-    alpha: float = Field(default=0.5, ge=0, le=1)
     solver: str | None = None
+    time_limit: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, strict=True
+    )
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+class Squared(Shifting):
+    """Those that weigh squares against each other, and that local solvers take."""
+
+    alpha: float = Field(default=0.5, ge=0, le=1, strict=True)
     start: Literal["means", "renormalised", "dual"] | None = None
     starts: StrictInt = Field(default=0, ge=0)
     seed: StrictInt | None = Field(default=None, ge=0)
-    time_limit: float | None = Field(default=None, gt=0)
-    options: dict[str, Any] = Field(default_factory=dict)
+
+
+class P3m(Squared):
+    """Settings of `aggopt.aggregate.p3m`."""
+
+    method: Literal["p3m"]
+
+
+class P3mOnesided(Squared):
+    """Settings of `aggopt.aggregate.p3m_onesided`."""
+
+    method: Literal["p3m_onesided"]
+
+
+class Satisfaction(Shifting):
+    """Settings of `aggopt.aggregate.satisfaction`."""
+
+    method: Literal["satisfaction"]
+    importance: Wish = 1.0
+    price: float = Field(default=1.0, gt=0, allow_inf_nan=False, strict=True)
 
 
 class Output(_Section):
@@ -132,7 +171,9 @@ class Job(_Section):
     roles: Roles
     privacy: Privacy
     partition: Annotated[Mdav | Cbfs, Field(discriminator="method")] = Mdav()
-    aggregation: Annotated[Mean | Median | P3m, Field(discriminator="method")] = Mean()
+    aggregation: Annotated[
+        Mean | Median | P3m | P3mOnesided | Satisfaction, Field(discriminator="method")
+    ] = Mean()
     input: Input = Input()
     output: Output = Output()
 
@@ -182,9 +223,12 @@ def _refusal(invalid: Invalid) -> JobError:
     place = [str(part) for part in first["loc"]]
     for wish in ("delta", "importance"):
         if wish in place:
+            given = first["input"]
+            keys = f" with the keys {sorted(given)}" if isinstance(given, dict) else ""
+            most = "from 0 to 1" if wish == "importance" else "of 0 or more"
             return JobError(
-                f"{_seen({**first, 'loc': (wish,)})}.",
-                fix="write a number of 0 or more, { relative = r }, { column = "
+                f"{_seen({**first, 'loc': (wish,)})}{keys}.",
+                fix=f"write a number {most}, {{ relative = r }}, {{ column = "
                 '"NAME" }, or { attributes = { NAME = one of these, ... } }.',
             )
     match first["type"]:

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -13,19 +14,18 @@ import numpy as np
 from aggopt import aggregate, partition
 from aggopt.aggregate import Aggregation
 from aggopt.arrays import Floats, Labels, group_size
-from aggopt.errors import InfeasibleInputError, SolverError, TableError
+from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.input.files import read
 from aggopt.input.table import Table
 from aggopt.input.wishes import resolved
-from aggopt.job import Job, Mean, P3m
+from aggopt.job import Job, Mean, Shifting
 from aggopt.measure import Assessment, assess
-from aggopt.models import p3m
 from aggopt.output.audit import audit
 from aggopt.output.manifest import Source
 from aggopt.output.release import Release
 from aggopt.output.staging import sha256
 from aggopt.scale import Scale
-from aggopt.solvers import Certificate, Status, choose
+from aggopt.solvers import Certificate, Solver, Status, choose
 from aggopt.solvers._options import native_options
 
 Progress = Callable[[str, float], None]
@@ -119,7 +119,13 @@ class Grouped:
 
 def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
     """Return the table, checked and partitioned as the job says; raises as `mask`."""
-    job = job if isinstance(job, Job) else Job.read(job)
+    if isinstance(job, str | Path):
+        job = Job.read(job)
+    if not isinstance(job, Job):
+        raise JobError(
+            f"A {type(job).__name__} is not a job.",
+            fix="pass a Job(...), or the path of a TOML file.",
+        )
     told("read", 0.0)
     table, source = _table(data, job)
     X = table.matrix()
@@ -134,7 +140,7 @@ def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
 def wishes_of(table: Table, job: Job) -> dict[str, Floats]:
     """Return what the job's records ask for, (n, d) each; nothing without P3M."""
     how = job.aggregation
-    if not isinstance(how, P3m):
+    if not isinstance(how, Shifting):
         return {}
     X = table.matrix()
     Z = Scale.of(X).standardise(X)
@@ -142,6 +148,17 @@ def wishes_of(table: Table, job: Job) -> dict[str, Floats]:
         "delta": resolved(how.delta, table, Z, "delta"),
         "importance": resolved(how.importance, table, Z, "importance"),
     }
+
+
+def model_of(how: Shifting) -> Any:
+    """Return the model file of an aggregation: the two have one name."""
+    return import_module(f"aggopt.models.{how.method}")
+
+
+def chosen_solver(how: Shifting) -> Solver:
+    """Return the solver that an aggregation will use; raises as `choose`."""
+    model = model_of(how)
+    return choose(how.solver, model.NAME, model.CLASS)
 
 
 def measured(
@@ -173,9 +190,11 @@ def _require_possible(X: Floats, job: Job) -> None:
             fix="name those that do, or release the table as it is.",
         )
     how = job.aggregation
-    if isinstance(how, P3m):
-        native_options(choose(how.solver, p3m.NAME, p3m.CLASS), None, how.options)
-    keeps_variance = isinstance(how, P3m) or (isinstance(how, Mean) and how.renormalise)
+    if isinstance(how, Shifting):
+        native_options(chosen_solver(how), None, how.options)
+    keeps_variance = isinstance(how, Shifting) or (
+        isinstance(how, Mean) and how.renormalise
+    )
     if keeps_variance and len(X) < 2 * job.privacy.k:
         raise InfeasibleInputError(
             f"{len(X)} records with k = {job.privacy.k} make one group, and one value "
@@ -216,9 +235,9 @@ def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
     if given.labels.max() == 0:
         notes.append(f"All {n} records form one group: there are fewer than 2k.")
     notes += [
-        f"{name!r}: {certificate.solver} stopped at a limit; the best point is kept."
+        f"{name!r}: {certificate.solver} {certificate.status}."
         for name, certificate in certificates.items()
-        if certificate.status is Status.LIMIT
+        if certificate.status in (Status.LIMIT, Status.FALLBACK)
     ]
     return notes
 

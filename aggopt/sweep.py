@@ -10,11 +10,9 @@ import numpy as np
 from aggopt import aggregate
 from aggopt.aggregate import Aggregation
 from aggopt.errors import JobError
-from aggopt.job import Job, P3m
+from aggopt.job import Job, Squared
 from aggopt.measure import Assessment
-from aggopt.models import p3m as model
-from aggopt.pipeline import Grouped, Progress, group, measured
-from aggopt.solvers import choose
+from aggopt.pipeline import Grouped, Progress, chosen_solver, group, measured
 
 
 @dataclass(frozen=True)
@@ -30,6 +28,7 @@ class Point:
     il: float
     gap: float | None
     status: str
+    usable: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -60,30 +59,35 @@ def sweep(
     from joblib import Parallel, delayed
 
     given = group(data, job, progress or (lambda step, share: None))
-    if not isinstance(given.job.aggregation, P3m):
+    how = given.job.aggregation
+    if jobs == 0:
+        raise JobError("jobs = 0.", fix="name a number of processes, or -1.")
+    if not isinstance(how, Squared):
         raise JobError(
-            f"{given.job.aggregation.method!r} has no alpha and delta.",
+            f"{how.method!r} has no alpha and delta.",
             fix='set method = "p3m" under [aggregation].',
         )
     if not (alpha and all(0 <= a <= 1 for a in alpha)):
         raise JobError(f"alpha = {list(alpha)}.", fix="name some in [0, 1].")
     if not (delta and all(0 <= d < float("inf") for d in delta)):
         raise JobError(f"delta = {list(delta)}.", fix="name some of 0 or more.")
-    how = given.job.aggregation
-    rows = [[(a, d) for a in alpha] for d in delta]
-    if choose(how.solver, model.NAME, model.CLASS).is_global:
+    rows = [[(a, d) for a in dict.fromkeys(alpha)] for d in dict.fromkeys(delta)]
+    if chosen_solver(how).is_global or len(rows) == 1:
         rows = [[pair] for row in rows for pair in row]  # no start to hand on
     run = Parallel(n_jobs=jobs, return_as="generator_unordered", max_nbytes=None)
     for points in run(delayed(_row)(given, how, row) for row in rows):
         yield from points
 
 
-def _row(given: Grouped, how: P3m, row: Sequence[tuple[float, float]]) -> list[Point]:
+def _row(
+    given: Grouped, how: Squared, row: Sequence[tuple[float, float]]
+) -> list[Point]:
     points, start = [], how.settings["start"]
     for alpha, delta in row:
         asked = {**given.asked, "delta": np.full(given.X.shape, delta)}
         settings = {**how.settings, **asked, "alpha": alpha, "start": start}
-        masked = aggregate.p3m(given.X, given.labels, **settings)
+        combine = getattr(aggregate, how.method)
+        masked = combine(given.X, given.labels, **settings)
         points.append(
             _point(alpha, delta, masked, measured(given.X, masked.values, asked))
         )
@@ -105,13 +109,18 @@ def _point(alpha: float, delta: float, masked: Aggregation, found: Assessment) -
         il=found.il,
         gap=max(proven) if len(proven) == len(gaps) else None,
         status=", ".join(sorted({c.status.value for c in masked.certificates})),
+        usable=all(c.status.usable for c in masked.certificates),
     )
+
+
+def _usable(point: Point) -> bool:
+    return point.usable
 
 
 def pareto(points: Sequence[Point]) -> list[Point]:
     """Return the points that no other beats in both DR and PIL, by rising DR."""
     best: list[Point] = []
-    for point in sorted(points, key=lambda p: (p.dr, p.pil)):
+    for point in sorted(filter(_usable, points), key=lambda p: (p.dr, p.pil)):
         if not best or point.pil < best[-1].pil:
             best.append(point)
     return best

@@ -141,7 +141,10 @@ def violation(data: Data, at: Point) -> float:
     """
     c = data.means + at.shift
     asked = data.delta**2 - (1 - data.importance) * at.gamma
-    distance = np.abs((c[data.labels] - data.x) ** 2 - asked).max()
+    away = np.abs(c[data.labels] - data.x)
+    soft = np.abs(away**2 - asked)
+    # a demand is missed by a distance: near 0 its square would hide it
+    distance = np.where(data.hard, np.abs(away - data.delta), soft).max()
     return float(max(distance, *mean_and_variance(data, c)))
 
 

@@ -1,5 +1,6 @@
 """The job: one TOML file, one Python object, the same refusals."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from tables import ROLES, job
@@ -104,6 +105,11 @@ WRONG = [
     ({"output": {"shuffle": False, "seed": 1}}, "seed is given, but shuffle is false"),
     ({"input": {"separator": ",", "decimal": ","}}, "are the same"),
     ({"input": {"separator": '"'}}, "separator is"),
+    ({"aggregation": {"method": "p3m", "delta": "0.1"}}, "delta is '0.1'"),
+    ({"aggregation": {"method": "p3m", "importance": True}}, "importance is True"),
+    ({"aggregation": {"method": "p3m", "alpha": "0.5"}}, "alpha is '0.5'"),
+    ({"aggregation": {"method": "p3m", "time_limit": float("inf")}}, "time_limit is"),
+    ({"aggregation": {"method": "p3m", "delta": {"colum": "a"}}}, r"\['colum'\]"),
     (
         {"roles": {"quasi-identifier": "age"}},
         "quasi-identifier is 'age'.*write a list of names",
@@ -146,3 +152,7 @@ def test_a_column_given_for_a_list_of_names_is_not_quoted():
 
 def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
     assert read(tmp_path, "\ufeff" + TEXT).privacy.k == 4
+
+
+def test_k_may_be_a_numpy_integer():
+    assert job(np.int64(4)).privacy.k == 4

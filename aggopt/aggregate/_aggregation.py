@@ -38,8 +38,9 @@ def group_means(X: Floats, labels: Labels) -> Floats:
     Summed about the group's first record: values far from zero lose no digits, and
     a group of equal values keeps that value to the last bit.
     """
-    _, first = np.unique(labels, return_index=True)
-    base = X[first]
+    some = np.empty(labels.max() + 1, dtype=np.intp)
+    some[labels[::-1]] = np.arange(len(labels))[::-1]  # the first is written last
+    base = X[some]
     away = X - base[labels]
     sizes = np.bincount(labels)
     sums = np.stack([np.bincount(labels, column) for column in away.T], axis=1)

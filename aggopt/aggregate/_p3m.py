@@ -1,4 +1,4 @@
-"""P3M: centroids shifted away from the originals, mean and variance kept."""
+"""Centroids shifted away from the originals, mean and variance kept."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,6 +10,8 @@ from aggopt.aggregate._shifted import How, shifted
 from aggopt.aggregate._wishes import Wish, spread
 from aggopt.arrays import Floats, groups, matrix
 from aggopt.models import p3m as model
+from aggopt.models import p3m_onesided as onesided
+from aggopt.models import satisfaction as pleasing
 from aggopt.scale import Scale
 from aggopt.solvers import choose
 
@@ -19,7 +21,7 @@ def p3m(
     labels: npt.ArrayLike,
     *,
     delta: Wish = 0.1,
-    importance: npt.ArrayLike = 0.001,
+    importance: Wish = 0.001,
     alpha: float = 0.5,
     solver: str | None = None,
     start: str | Floats | None = None,
@@ -31,8 +33,9 @@ def p3m(
 ) -> Aggregation:
     """Return centroids shifted away from the originals, mean and variance kept.
 
-    The model is stated in `aggopt.models.p3m`.  It is not convex: a local solver finds
-    a local optimum, and its certificate carries no bound.
+    The model is stated in `aggopt.models.p3m`.  It is not convex, but its own method,
+    the default solver, proves how good its answer is: every certificate carries a
+    bound.  Local solvers find a local optimum and prove nothing.
 
     Parameters
     ----------
@@ -51,8 +54,8 @@ def p3m(
         Weight of the distances against the shifts, in [0, 1].  At 0 the result is
         the renormalised mean.
     solver
-        A name of `aggopt.solvers.SOLVERS` that takes P3M, such as "ipopt" or "uno";
-        the first installed one when omitted.
+        A name of `aggopt.solvers.SOLVERS` that takes the model: "dual" (global, the
+        default), or "ipopt", "cvxpy:uno", "pyomo:ripopt" and others.
     start, starts, seed
         Of a local solver: where it sets out, "means" (group means), "renormalised",
         "dual" or centroids (m, d) in the original units; how many random starts it
@@ -60,17 +63,19 @@ def p3m(
     time_limit
         Seconds per attribute; none by default.
     options
-        Handed to the solver under its own names.
+        Handed to the solver under its own names; the dual method's are gap_tol
+        (1e-6) and nodes, how many parts of the program it looks at.
     progress
         Called with the share of attributes done.
 
     Returns
     -------
     Aggregation
-        One certificate per attribute.  Where a solve fails, or stops at a limit
-        with nothing better, the attribute gets its renormalised means, which keep
-        mean and variance; the certificate's status says so and its figures are
-        those of the values returned.  A constant attribute is returned as it is.
+        One certificate per attribute, in standardised units.  Where a solve fails,
+        or stops at a limit with nothing better, the attribute gets its renormalised
+        means, which keep mean and variance; the certificate's status says so and
+        its figures are those of the values returned.  A constant attribute is
+        returned as it is.
 
     Raises
     ------
@@ -87,18 +92,95 @@ def p3m(
     >>> masked = p3m(X, [0, 0, 0, 1, 1, 1], delta=0.1)
     >>> round(float(masked.values.mean()), 6)
     5.0
-    >>> masked.certificates[0].violation < 1e-6
+    >>> masked.certificates[0].status.value
+    'optimal'
+    """
+    how = (solver, start, starts, seed, time_limit, options)
+    wishes = delta, importance, alpha
+    return _aggregated(model, X, labels, wishes, how, progress)
+
+
+def p3m_onesided(
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    delta: Wish = 0.1,
+    importance: Wish = 0.001,
+    alpha: float = 0.5,
+    solver: str | None = None,
+    start: str | Floats | None = None,
+    starts: int = 0,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    options: Mapping[str, Any] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Aggregation:
+    """Return what `p3m` returns, where only coming too close to an original costs.
+
+    The model is stated in `aggopt.models.p3m_onesided`; arguments, result and errors
+    are those of `p3m`.  A demand (importance 1) is kept as a least distance.
+
+    Examples
+    --------
+    >>> X = [[1.0], [2.0], [3.0], [7.0], [8.0], [9.0]]
+    >>> p3m_onesided(X, [0, 0, 0, 1, 1, 1], delta=0.1).certificates[0].status.value
+    'optimal'
+    """
+    how = (solver, start, starts, seed, time_limit, options)
+    wishes = delta, importance, alpha
+    return _aggregated(onesided, X, labels, wishes, how, progress)
+
+
+def satisfaction(
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    delta: Wish = 0.1,
+    importance: Wish = 1.0,
+    price: float = 1.0,
+    solver: str | None = None,
+    time_limit: float | None = None,
+    options: Mapping[str, Any] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Aggregation:
+    """Return centroids that keep the distance asked from as many originals as pay.
+
+    The model is stated in `aggopt.models.satisfaction`: it counts, by importance, the
+    values that lie at least `delta` away, against `price` for each squared standard
+    deviation of shift of a record.  Arguments, result and errors are those of `p3m`;
+    importance weighs, and demands nothing.
+
+    Examples
+    --------
+    >>> X = [[1.0], [2.0], [3.0], [7.0], [8.0], [9.0]]
+    >>> masked = satisfaction(X, [0, 0, 0, 1, 1, 1], delta=0.1)
+    >>> masked.certificates[0].violation < 1e-9
     True
     """
+    how = (solver, None, 0, None, time_limit, options)
+    wishes = delta, importance, price
+    return _aggregated(pleasing, X, labels, wishes, how, progress)
+
+
+def _aggregated(
+    model: Any,
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    wishes: tuple[Wish, Wish, float],
+    how: tuple[Any, ...],
+    progress: Callable[[float], None] | None,
+) -> Aggregation:
     records = matrix(X)
     label = groups(labels, len(records))
     Z = Scale.of(records).standardise(records)
+    delta, importance, weight = wishes
     asked = spread(delta, Z, "delta")
     insisted = spread(importance, Z, "importance")
 
-    def stated(x: Floats, j: int) -> model.Data:
-        return model.Data(x, label, asked[:, j], insisted[:, j], alpha)
+    def stated(x: Floats, j: int) -> Any:
+        return model.Data(x, label, asked[:, j], insisted[:, j], weight)
 
+    solver, start, starts, seed, time_limit, options = how
     chosen = choose(solver, model.NAME, model.CLASS)
-    how = How(chosen, start, starts, seed, time_limit, options or {})
-    return shifted(model, stated, records, label, how, progress)
+    settings = How(chosen, start, starts, seed, time_limit, options or {})
+    return shifted(model, stated, records, label, settings, progress)

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggopt.aggregate._aggregation import Aggregation
 from aggopt.arrays import Floats, Labels
-from aggopt.errors import JobError, UnknownNameError
+from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Solver, Status, choose
 from aggopt.solvers._answer import Answer
@@ -66,7 +66,7 @@ class How:
                 f"{self.solver.name} finds the optimum and takes no start.",
                 fix="leave out start and starts, or name a local solver.",
             )
-        if self.time_limit is not None and not self.time_limit > 0:
+        if self.time_limit is not None and not 0 < self.time_limit < np.inf:
             raise JobError(
                 f"time_limit = {self.time_limit}.",
                 fix="allow a positive number of seconds.",
@@ -89,7 +89,8 @@ def shifted(
     scale = Scale.of(X)
     Z = scale.standardise(X)
     programs = [
-        None if scale.constant[j] else stated(Z[:, j], j) for j in range(Z.shape[1])
+        None if scale.constant[j] else _stated(stated, Z[:, j], j)
+        for j in range(Z.shape[1])
     ]
     starts = _by_attribute(how.start, scale, (labels.max() + 1, len(programs)))
     solved = []
@@ -100,6 +101,15 @@ def shifted(
             progress((j + 1) / len(programs))
     centroids = np.stack([c for c, _ in solved], axis=1)
     return Aggregation(scale.undo(centroids), labels, tuple(c for _, c in solved))
+
+
+def _stated(stated: Callable[[Floats, int], Any], x: Floats, j: int) -> Any:
+    try:
+        return stated(x, j)
+    except InfeasibleInputError as error:
+        raise InfeasibleInputError(
+            f"Column {j}: {error.problem}", fix=error.fix
+        ) from None
 
 
 def _by_attribute(
@@ -130,22 +140,31 @@ def _solved(model: Shift, data: Any, how: How) -> tuple[Floats, Certificate]:
         best, _ = min(fit, key=lambda pair: pair[1])
         centroids, status = best.centroids, best.status
     else:
-        centroids = None
-        cut_short = all(a.status is Status.LIMIT for a in answers)
-        status = Status.LIMIT if cut_short else Status.FAILED
+        centroids, status = None, _failure({a.status for a in answers})
     if centroids is None:
         centroids = model.renormalised(data)
     at = model.point(data, centroids)
-    bounds = [a.bound for a in answers if a.bound is not None]
+    if status.usable and model.violation(data, at) > FEASIBLE:
+        status = Status.FAILED  # hard wishes: the renormalised means miss them
+    objective = model.objective(data, at)
+    # a bound above the objective is one by the rounding of either
+    bounds = [min(a.bound, objective) for a in answers if a.bound is not None]
     certificate = Certificate(
         status,
-        model.objective(data, at),
+        objective,
         max(bounds, default=None),
         model.violation(data, at),
         how.solver.name,
         time.perf_counter() - started,
     )
     return centroids, certificate
+
+
+def _failure(seen: set[Status]) -> Status:
+    """Return how solves ended that left no point to publish."""
+    if Status.INFEASIBLE in seen:
+        return Status.INFEASIBLE
+    return Status.FALLBACK if seen <= {Status.LIMIT} else Status.FAILED
 
 
 def _answers(model: Shift, data: Any, how: How, started: float) -> Iterator[Answer]:

@@ -19,7 +19,7 @@ app = typer.Typer(
     "k each, and one value per group is published.\n\nStart with `aggopt demo`, or "
     "with `aggopt init TABLE`, which writes a commented job to edit.\n\nExit codes: 0 "
     "done and audited, 1 the privacy promise does not hold (nothing is written), 2 "
-    "bad input or job.",
+    "bad input or job (nothing is released), 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -104,11 +104,10 @@ def init(
     from aggopt.job import input_section
     from aggopt.output.staging import check_places
 
-    check_places(out, overwrite=overwrite)
+    check_places(out, overwrite=overwrite, inputs=(table,))
     text = template(table, out, input_section(separator, decimal))
     out.write_text(text, encoding="utf-8")
-    typer.echo(f"Wrote {out}. Give every column a role in it, then run")
-    typer.echo(f"    aggopt mask {table} {out} --out masked.csv")
+    show.written(table, out)
 
 
 @app.command()
@@ -130,8 +129,11 @@ def compare_solvers(
         str, typer.Option(help="Names, separated by commas; all when left out.")
     ] = "",
     time_limit: Annotated[
-        float, typer.Option(help="Seconds for each solver and attribute.")
-    ] = 60.0,
+        float | None,
+        typer.Option(
+            help="Seconds for each solver and attribute: else the job's, or 60."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve JOB's program on TABLE with every solver that takes it; write nothing."""
@@ -159,14 +161,18 @@ def sweep(
 ) -> None:
     """Run JOB's P3M over a grid of alpha and delta: risk and loss of each point.
 
-    OUT.csv is written anew after every point, so that what is done is kept if you
-    interrupt; OUT.png shows risk against loss, with the points that no other beats.
+    OUT.csv is written anew as points are done (with a local solver, rows of equal
+    delta), and kept if you interrupt; OUT.png shows risk against loss, with the points
+    that no other beats.
     """
     from aggopt.command.sweep_files import keep
     from aggopt.sweep import sweep as points
 
     grid = _numbers(alpha, "alpha"), _numbers(delta, "delta")
-    with show.progress() as told, keep(out, overwrite=overwrite) as kept:
+    with (
+        show.progress() as told,
+        keep(out, overwrite=overwrite, inputs=(job, table)) as kept,
+    ):
         total = len(grid[0]) * len(grid[1])
         for point in points(
             table, job, alpha=grid[0], delta=grid[1], jobs=jobs, progress=told
@@ -206,11 +212,13 @@ def demo(
 
 def main() -> None:
     """Run the command; turn what went wrong into a message and an exit code."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that files are tidied
+    for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):  # so that files are tidied
+        if number := getattr(signal, name, None):
+            signal.signal(number, lambda got, _: sys.exit(128 + got))
     try:
         code = app(standalone_mode=False) or 0
         if code == 130:
-            _refuse(130, "Interrupted.", "what was not finished was not written.")
+            _refuse(130, "Interrupted.", "run it again; no release was written.")
     except AggoptError as error:
         code = 1 if isinstance(error, PrivacyError) else 2
         _refuse(code, error.problem, error.fix)

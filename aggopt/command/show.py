@@ -197,10 +197,11 @@ def swept(points: Sequence["Point"], files: Iterable[Path]) -> None:
     for heading in ("alpha", "delta", "SI %", "DR %", "PIL %", "SL %", "IL %", "gap"):
         table.add_column(heading, justify="right")
     table.add_column("")
+    table.add_column("status")
     for p in sorted(points, key=lambda p: (p.delta, p.alpha)):
         shares = (f"{100 * share:.2f}" for share in (p.si, p.dr, p.pil, p.sl, p.il))
         gap, mark = _figure(p.gap, ".1e"), "*" if p in best else ""
-        _row(table, f"{p.alpha:g}", f"{p.delta:g}", *shares, gap, mark)
+        _row(table, f"{p.alpha:g}", f"{p.delta:g}", *shares, gap, mark, p.status)
     _out.print(table)
     for path in files:
         _out.print(str(path), markup=False, soft_wrap=True)
@@ -213,6 +214,15 @@ def _figure(value: float | None, form: str) -> str:
 def paths(files: "Files") -> dict[str, str]:
     """Return where the files of a release are, as text."""
     return {what: str(path) for what, path in asdict(files).items()}
+
+
+def written(table: Path, job: Path) -> None:
+    """Print what to do with a job that was written for a table."""
+    for line in (
+        f"Wrote {job}. Give every column a role in it, then run",
+        f"    aggopt mask {table} {job} --out masked.csv",
+    ):
+        _out.print(line, markup=False, soft_wrap=True)
 
 
 def as_json(value: dict[str, Any]) -> None:

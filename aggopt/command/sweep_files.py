@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from aggopt.errors import TableError
 from aggopt.output.staging import Staging, check_places
 from aggopt.sweep import Point, pareto
 
@@ -34,7 +35,9 @@ class Kept:
 
 
 @contextmanager
-def keep(out: Path, *, overwrite: bool) -> Iterator[Kept]:
+def keep(
+    out: Path, *, overwrite: bool, inputs: tuple[Path, ...] = ()
+) -> Iterator[Kept]:
     """Yield where points are kept; draw those that are done, even if interrupted.
 
     Raises
@@ -42,8 +45,11 @@ def keep(out: Path, *, overwrite: bool) -> Iterator[Kept]:
     TableError
         The folder does not exist, or a file is there and `overwrite` is not set.
     """
-    kept = Kept(out.with_name(out.name + ".csv"), out.with_name(out.name + ".png"))
-    check_places(*kept.files, overwrite=overwrite)
+    if not out.name:
+        raise TableError(f"{out} is no name for files.", fix="pass --out NAME.")
+    stem = out.with_suffix("") if out.suffix in (".csv", ".png") else out
+    kept = Kept(stem.with_name(f"{stem.name}.csv"), stem.with_name(f"{stem.name}.png"))
+    check_places(*kept.files, overwrite=overwrite, inputs=inputs)
     try:
         yield kept
     finally:

@@ -30,19 +30,24 @@ method = "mdav"          # or "cbfs"
 ending = "3k"            # mdav: or "nearest" (leftovers go to their nearest group)
 
 [aggregation]
-method = "mean"          # or "median", or "p3m" (values moved away from the originals)
+method = "mean"          # or "median"
 renormalise = false      # mean: true keeps each attribute's variance
-# with method = "p3m", instead of renormalise:
-# delta = 0.1            # distance asked for, in standard deviations
-# importance = 0.001     # how much each record insists on it, from 0 up to 1
+# Or, in place of the two lines above, values moved away from the originals:
+# method = "p3m"         # or "p3m_onesided"
+# delta = 0.1            # distance asked for, in standard deviations, or
+#         {{ relative = 0.1 }}    times the value's distance from the mean
+#         {{ column = "far" }}    each record's own, from a column listed in wish
+#         {{ attributes = {{ age = 0.1, income = 0.2 }} }}
+# importance = 0.001     # how much each record insists, from 0 to 1 (a demand)
 # alpha = 0.5            # distances (1) against small shifts (0)
-# solver = "ipopt"       # or "uno"; `aggopt solvers` lists them
+# solver = "dual"        # proves the optimum; `aggopt solvers` lists the others
 # time_limit = 60        # seconds per attribute
 # [aggregation.options]  # the solver's own options, under its own names
 
 [input]
 separator = {separator}          # of a CSV file; the release is written with it too
 decimal = {decimal}            # or ","
+multiline = false        # true: entries may span lines (stray quotes can hide records)
 
 [output]
 shuffle = true           # the order of records tells who is who

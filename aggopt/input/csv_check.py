@@ -42,7 +42,7 @@ def checked(path: Path, how: Input) -> Shape:
                     f"{path.name} is empty.", fix="bring a file with a header line."
                 )
             _check_separator(path, names, how)
-            return _walked(path, lines, tuple(names))
+            return _walked(path, lines, tuple(names), how)
         except UnicodeError:  # a message of its own would quote the file
             problem, fix = "is not UTF-8 text", "save it again as CSV UTF-8"
         except csv.Error:
@@ -53,7 +53,9 @@ def checked(path: Path, how: Input) -> Shape:
     raise TableError(f"{path.name} {problem}.", fix=f"{fix}.")
 
 
-def _walked(path: Path, lines: Iterator[list[str]], names: tuple[str, ...]) -> Shape:
+def _walked(
+    path: Path, lines: Iterator[list[str]], names: tuple[str, ...], how: Input
+) -> Shape:
     records, spanning, ragged, first = 0, 0, 0, 0
     for entries in lines:
         if not entries and len(names) > 1:
@@ -67,6 +69,13 @@ def _walked(path: Path, lines: Iterator[list[str]], names: tuple[str, ...]) -> S
             f"{ragged} record(s) of {path.name} do not have {len(names)} entries, the "
             f"first of them record {first}.",
             fix="repair them, or set separator under [input] in the job.",
+        )
+    if spanning and not how.multiline:
+        raise TableError(
+            f"{spanning} entries of {path.name} span several lines: where a quote is "
+            "missing, or one too many, they hold whole records.",
+            fix="look for stray quotes; if the entries are right, set multiline = true "
+            "under [input] in the job.",
         )
     return Shape(names, records, spanning)
 

@@ -71,7 +71,8 @@ class Table:
         ]
         frame = self.frame.with_columns(*replaced).drop(*self.roles.dropped)
         kinds = frame.schema
-        used = [_used(frame[n]) for n in frame.columns if kinds[n] == nw.Categorical]
+        coded = [n for n in frame.columns if kinds[n] in (nw.Categorical, nw.Enum)]
+        used = [_used(frame[name]) for name in coded]
         frame = frame.with_columns(*used)
         return Table(frame, self.roles.released, self.is_array)
 
@@ -223,10 +224,19 @@ def _replaced(
 def _used(column: nw.Series[Any]) -> nw.Series[Any]:
     """Drop the categories that no record has: they are of records left out before."""
     native = column.to_native()
-    if column.implementation.is_pandas():
-        native = native.cat.remove_unused_categories()
-    elif column.implementation.is_pyarrow():
+    if column.implementation.is_pyarrow():
         native = native.cast(native.type.value_type).dictionary_encode()
+    elif hasattr(native.dtype, "pyarrow_dtype"):  # a dictionary within pandas
+        entries = native.astype(object)
+        native = entries.astype(
+            type(native.dtype)(native.dtype.pyarrow_dtype.value_type)
+        )
+    elif column.implementation.is_pandas():
+        native = native.cat.remove_unused_categories()
+    elif isinstance(column.dtype, nw.Enum):
+        there = set(column.unique().to_list())
+        kept = [entry for entry in column.dtype.categories if entry in there]
+        return column.cast(nw.Enum(kept))
     series: nw.Series[Any] = nw.from_native(native, series_only=True)
     return series.alias(column.name)
 

@@ -9,6 +9,7 @@ from aggopt.arrays import Floats
 from aggopt.errors import JobError
 from aggopt.input.table import Table
 
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 MOST = {"delta": np.inf, "importance": 1.0}
 
 
@@ -19,7 +20,7 @@ class _Kind(BaseModel):
 class Relative(_Kind):
     """As many times the value's own distance from the mean."""
 
-    relative: float = Field(ge=0, allow_inf_nan=False)
+    relative: Number
 
 
 class Column(_Kind):
@@ -28,7 +29,6 @@ class Column(_Kind):
     column: str
 
 
-Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 One = Number | Relative | Column
 
 

@@ -163,7 +163,8 @@ class Release:
 
     def _recounted(self, aside: Path) -> Audit:
         try:
-            written = as_written(aside, self.job.input)
+            how = self.job.input.model_copy(update={"multiline": True})
+            written = as_written(aside, how)
         except TableError:
             written = None
         if written is None or len(written) != len(self.labels):
@@ -195,13 +196,7 @@ class Files:
         """Refuse early what could not be written, or would be lost."""
         check_ending(self.table)
         places = (self.table, self.manifest, self.private)
-        same = [p for p in places for other in inputs if p.resolve() == other.resolve()]
-        if same:
-            raise TableError(
-                f"{same[0].name} would be written over the input itself.",
-                fix="write to another name.",
-            )
-        check_places(*places, overwrite=overwrite)
+        check_places(*places, overwrite=overwrite, inputs=inputs)
 
 
 def _write_csv(to: Path, table: pa.Table, job: Job) -> None:

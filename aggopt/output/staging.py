@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import file_digest
 from pathlib import Path
 from types import TracebackType
@@ -16,15 +16,22 @@ def sha256(path: Path) -> str:
         return file_digest(stream, "sha256").hexdigest()
 
 
-def check_places(*places: Path, overwrite: bool) -> None:
+def check_places(*places: Path, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
     """Refuse early where a file could not be written, or one would be lost.
 
     Raises
     ------
     TableError
-        The folder does not exist, the place is a folder or a link, or a file is
-        there and `overwrite` is not set.
+        A place is one of `inputs`, a folder or a link; its folder does not exist; or
+        a file is there and `overwrite` is not set.
     """
+    read = {path.resolve() for path in inputs}
+    same = [p.name for p in places if p.resolve() in read]
+    if same:
+        raise TableError(
+            f"{same[0]} would be written over the input itself.",
+            fix="write to another name.",
+        )
     folder = places[0].parent
     if not folder.is_dir():
         raise TableError(f"There is no folder {folder}.", fix="make it first.")

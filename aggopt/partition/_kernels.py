@@ -4,35 +4,23 @@ Sums over attributes run in the attributes' order, and nothing may be reassociat
 or fused: every processor is to return the same groups.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
-import numba
 import numpy as np
 
 from aggopt.arrays import Floats
+from aggopt.compiled import compiled
 from aggopt.partition._pool import Integers, Pool
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 BLOCK = 512  # so many distances stay in the nearest cache while they are summed
 
 
-def _compiled(function: F) -> F:
-    try:
-        return cast(F, numba.njit(cache=True, nogil=True)(function))
-    except RuntimeError:  # there is no folder that a cache could be written to
-        return cast(F, numba.njit(nogil=True)(function))
-
-
-@_compiled
+@compiled
 def add_up(pool: Pool) -> None:
     """Add all records to the sums."""
     for column in range(len(pool.who)):
         _add_to_sums(pool, column, 1)
 
 
-@_compiled
+@compiled
 def take(pool: Pool, k: int, paired: bool, enough: int, turns: int) -> None:
     """Take groups of k for so many turns, while `enough` records have none."""
     nearest = np.empty(k, np.int64)
@@ -49,14 +37,14 @@ def take(pool: Pool, k: int, paired: bool, enough: int, turns: int) -> None:
             _take_nearest(pool, nearest)
 
 
-@_compiled
+@compiled
 def _measure_from_centroid(pool: Pool) -> None:
     # m times the distance: whole numbers stay whole, so that ties stay ties
     total = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
     _measure(pool, float(pool.counts[0]), total)
 
 
-@_compiled
+@compiled
 def _measure(pool: Pool, factor: float, point: Floats) -> None:
     # distances[j] = sum_t (factor records[t, j] - point[t])^2
     m = pool.counts[0]
@@ -71,7 +59,7 @@ def _measure(pool: Pool, factor: float, point: Floats) -> None:
                 distances[j] += gap * gap
 
 
-@_compiled
+@compiled
 def _farthest(pool: Pool) -> int:
     # of records equally far, the one that comes first in X
     best, far, who = 0, pool.distances[0], pool.who[0]
@@ -82,7 +70,7 @@ def _farthest(pool: Pool) -> int:
     return best
 
 
-@_compiled
+@compiled
 def _take_nearest(pool: Pool, nearest: Integers) -> None:
     _find_nearest(pool, nearest)
     group, left = pool.counts[1], pool.counts[0] - len(nearest)
@@ -98,7 +86,7 @@ def _take_nearest(pool: Pool, nearest: Integers) -> None:
     pool.counts[0], pool.counts[1] = left, group + 1
 
 
-@_compiled
+@compiled
 def _find_nearest(pool: Pool, heap: Integers) -> None:
     # the nearest columns met so far, with the least near of them on top
     k = len(heap)
@@ -114,7 +102,7 @@ def _find_nearest(pool: Pool, heap: Integers) -> None:
             bound = pool.distances[heap[0]]
 
 
-@_compiled
+@compiled
 def _sink(pool: Pool, heap: Integers, top: int) -> None:
     while 2 * top + 1 < len(heap):
         child = 2 * top + 1
@@ -126,7 +114,7 @@ def _sink(pool: Pool, heap: Integers, top: int) -> None:
         top = child
 
 
-@_compiled
+@compiled
 def _nearer(pool: Pool, a: int, b: int) -> bool:
     # of records equally near, the one that comes first in X
     if pool.distances[a] == pool.distances[b]:
@@ -134,7 +122,7 @@ def _nearer(pool: Pool, a: int, b: int) -> bool:
     return bool(pool.distances[a] < pool.distances[b])
 
 
-@_compiled
+@compiled
 def _swap(pool: Pool, a: int, b: int) -> None:
     pool.who[a], pool.who[b] = pool.who[b], pool.who[a]
     for t in range(len(pool.records)):
@@ -142,7 +130,7 @@ def _swap(pool: Pool, a: int, b: int) -> None:
         row[a], row[b] = row[b], row[a]
 
 
-@_compiled
+@compiled
 def _add_to_sums(pool: Pool, column: int, sign: int) -> None:
     for t in range(len(pool.records)):
         x = pool.records[t, column] * pool.unit

@@ -6,6 +6,7 @@ from typing import Any
 from aggopt.arrays import Floats
 from aggopt.solvers._answer import Answer, answer_here
 from aggopt.solvers._child import answer_apart
+from aggopt.solvers._signals import heeded
 from aggopt.solvers._table import Solver
 
 
@@ -20,4 +21,5 @@ def answer(
 ) -> Answer:
     """Return what `solver` finds for `data` of `model`, setting out from `start`."""
     ask = answer_apart if solver.aborts else answer_here
-    return ask(model, data, solver, start, time_limit, options)
+    with heeded():
+        return ask(model, data, solver, start, time_limit, options)

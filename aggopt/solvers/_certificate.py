@@ -11,13 +11,14 @@ class Status(StrEnum):
     OPTIMAL = "optimal"
     LOCAL = "locally optimal"
     LIMIT = "stopped at a limit, best point kept"
+    FALLBACK = "stopped at a limit, renormalised means kept"
     INFEASIBLE = "infeasible"
     FAILED = "failed"
 
     @property
     def usable(self) -> bool:
         """Whether the point that came with it may be released."""
-        return self in (Status.OPTIMAL, Status.LOCAL, Status.LIMIT)
+        return self not in (Status.INFEASIBLE, Status.FAILED)
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,21 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Mapping
 from importlib import import_module
+from threading import TIMEOUT_MAX
 from typing import Any
 
 from aggopt.arrays import Floats
 from aggopt.errors import AggoptError
 from aggopt.solvers._answer import Answer, answer_here
 from aggopt.solvers._certificate import Status
+from aggopt.solvers._scratch import WHERE, scratch
 from aggopt.solvers._table import SOLVERS, Solver
 
-GRACE = 10.0  # seconds after its time limit in which a solver may come to an end
+GRACE = 3.0  # seconds after its time limit in which a solver may come to an end
 
 
 def answer_apart(
@@ -33,17 +37,21 @@ def answer_apart(
     A solver that aborts has failed; one that does not end in time is ended.
     """
     asked = (model.__name__, data, solver.name, start, time_limit, dict(options or {}))
-    try:
-        ended = subprocess.run(
-            [sys.executable, "-m", "aggopt.solvers._child"],
-            input=pickle.dumps(asked),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=None if time_limit is None else time_limit + GRACE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return Answer(None, Status.LIMIT, None, solver.name, float(time_limit or 0))
+    longest = None if time_limit is None else min(time_limit + GRACE, TIMEOUT_MAX)
+    with scratch() as folder:  # made here, so that it goes even if the child is ended
+        try:
+            ended = subprocess.run(
+                [sys.executable, "-m", "aggopt.solvers._child"],
+                input=pickle.dumps(asked),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, WHERE: str(folder)},
+                timeout=longest,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            spent = float(time_limit or 0)
+            return Answer(None, Status.LIMIT, None, solver.name, spent)
     if ended.returncode:
         return Answer(None, Status.FAILED, None, solver.name, 0.0)
     said = pickle.loads(ended.stdout)
@@ -53,7 +61,15 @@ def answer_apart(
     return found
 
 
+def _end_with(parent: int) -> None:
+    """End this process once its parent is gone: a solver would run on for nobody."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
 def _main() -> None:
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     replies = os.dup(1)
     os.dup2(2, 1)  # what the solver itself prints is not a reply
     name, data, solver, *rest = pickle.load(sys.stdin.buffer)

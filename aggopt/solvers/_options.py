@@ -42,7 +42,7 @@ def native_options(
             )
     native = {**solver.fixed, **(options or {})}
     if time_limit is not None:
-        if not time_limit > 0:
+        if not 0 < time_limit < float("inf"):
             raise JobError(
                 f"time_limit = {time_limit}.", fix="allow a positive number of seconds."
             )
@@ -52,7 +52,8 @@ def native_options(
 
 def refused(solver: Solver, native: Mapping[str, Any], why: object) -> AggoptError:
     """Return the error that says which solver refused its options, and why."""
-    own = sorted(set(native) - set(solver.fixed) - {solver.time_limit})
+    same = {**solver.fixed, solver.time_limit: native.get(solver.time_limit)}
+    own = sorted(k for k in native if k not in same or native[k] != same[k])
     if not own:  # the reason may quote the problem
         return SolverError(
             f"{solver.name} does not run here ({type(why).__name__}).",

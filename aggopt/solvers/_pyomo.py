@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyomo.environ as pyo
@@ -22,10 +21,10 @@ from pyomo.opt import TerminationCondition as End
 
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._options import refused
+from aggopt.solvers._scratch import scratch
 from aggopt.solvers._table import Solver
 
 NAME = "pyomo"
-_MEMORY = Path("/dev/shm")
 _MEANING = {
     End.optimal: Status.OPTIMAL,
     End.globallyOptimal: Status.OPTIMAL,
@@ -108,12 +107,11 @@ def _bound(solver: Solver, result: Any) -> float | None:
 
 @contextmanager
 def _private_folder() -> Iterator[Path]:
-    """Let Pyomo write into a folder of mode 0700 that is removed at the end."""
-    parent = _MEMORY if _MEMORY.is_dir() else None
+    """Let Pyomo write into a folder that nobody else may read, and remove it."""
     before = TempfileManager.tempdir
-    with TemporaryDirectory(dir=parent, prefix="aggopt-") as name:
-        TempfileManager.tempdir = name
+    with scratch() as folder:
+        TempfileManager.tempdir = str(folder)
         try:
-            yield Path(name)
+            yield folder
         finally:
             TempfileManager.tempdir = before

@@ -16,7 +16,7 @@ from aggopt.models import p3m as model
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._options import refused
-from aggopt.solvers._quartic import quartics
+from aggopt.solvers._pieces import quartics
 from aggopt.solvers._table import Solver
 
 _MEANING = {0: Status.LOCAL, 1: Status.LIMIT, -1: Status.LIMIT, -4: Status.LIMIT}
@@ -26,7 +26,7 @@ class Reduced:
     """Objective, constraints and their derivatives, as Ipopt asks for them."""
 
     def __init__(self, data: model.Data) -> None:
-        self._f = quartics(data)
+        self._f = quartics(data)[0].T  # of t = c - C, constant first (5, m)
         self._df = _derivative(self._f)
         self._ddf = _derivative(self._df)
         self._n, self._sizes, self._means = len(data.x), data.sizes, data.means
@@ -66,7 +66,7 @@ def run(
     """Return what the solver finds from centroids `start` (m,)."""
     started = time.perf_counter()
     options = dict(native)
-    ipopt = import_module(options.pop("module"))
+    ipopt = import_module(solver.needs[0])
     m = len(data.sizes)
     target = np.array([0.0, 1.0])
     low, high = _bounds(data, start)

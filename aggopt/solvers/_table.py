@@ -71,6 +71,15 @@ _QUIET_IPOPT = {"print_level": 0, "sb": "yes", "tol": 1e-9}
 
 _ENTRIES = (
     Solver(
+        name="dual",
+        language=None,
+        native="_dual",
+        takes=frozenset({"p3m", "p3m_onesided", "satisfaction"}),
+        finds=OPTIMUM,
+        install="pip install numba",
+        needs=("numba",),
+    ),
+    Solver(
         name="ipopt",
         language=None,
         native="_reduced",
@@ -79,7 +88,7 @@ _ENTRIES = (
         install=_CYIPOPT,
         needs=("cyipopt",),
         time_limit="max_cpu_time",
-        fixed={"module": "cyipopt", **_QUIET_IPOPT},
+        fixed=_QUIET_IPOPT,
     ),
     Solver(
         name="pounce",
@@ -90,7 +99,7 @@ _ENTRIES = (
         install="pip install 'aggopt[pounce]'",
         needs=("pounce",),
         time_limit="max_cpu_time",
-        fixed={"module": "pounce", **_QUIET_IPOPT},
+        fixed=_QUIET_IPOPT,
     ),
     Solver(
         name="cvxpy:ipopt",

@@ -131,7 +131,7 @@ def test_a_constant_attribute_is_returned_as_it_is():
 
 def test_stopped_at_once_the_renormalised_means_come_back_and_it_says_so():
     masked = p3m(X, LABELS, solver="uno", options={"max_iterations": 1})
-    assert {c.status for c in masked.certificates} == {Status.LIMIT}
+    assert {c.status for c in masked.certificates} == {Status.FALLBACK}
     stretched = mean(X, LABELS, renormalise=True).values
     assert masked.values == pytest.approx(stretched, rel=1e-9)
     assert max(c.violation for c in masked.certificates) < 1e-12
@@ -194,3 +194,25 @@ def test_a_hard_wish_is_met_exactly(solver):
 def test_demands_that_contradict_each_other_are_refused():
     with pytest.raises(InfeasibleInputError, match="contradict each other"):
         p3m(X, LABELS, importance=1.0)
+
+
+def test_a_hard_wish_that_no_answer_meets_is_a_failure():
+    insists = np.full(X.shape, 0.001)
+    insists[3] = 1.0
+    masked = p3m(
+        X,
+        LABELS,
+        delta=0.2,
+        importance=insists,
+        solver="uno",
+        options={"max_iterations": 1},
+    )
+    assert not any(c.status.usable for c in masked.certificates)
+    assert all(c.violation > 1e-6 for c in masked.certificates)
+
+
+def test_a_contradiction_names_its_column():
+    insists = np.zeros(X.shape)
+    insists[:, 1] = 1.0
+    with pytest.raises(InfeasibleInputError, match="Column 1: The hard wishes"):
+        p3m(X, LABELS, importance=insists)

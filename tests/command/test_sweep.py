@@ -162,3 +162,21 @@ def test_sweep_as_a_command(aggopt, tmp_path):
     code, _, err = aggopt(*words, "--delta", "far", "--overwrite")
     assert code == 2
     assert "delta is 'far'" in err
+
+
+def test_inputs_are_not_overwritten(aggopt, tmp_path):
+    table, job = (tmp_path / n for n in ("people.csv", "job.toml"))
+    before = table.read_bytes(), job.read_bytes()
+    grid = ("--alpha", "0.5", "--delta", "0.1", "--overwrite")
+    code, _, err = aggopt("sweep", "job.toml", "people.csv", *grid, "--out", "people")
+    assert code == 2
+    assert "over the input itself" in err
+    code, _, err = aggopt("init", "people.csv", "--out", "people.csv", "--overwrite")
+    assert code == 2
+    assert "over the input itself" in err
+    assert before == (table.read_bytes(), job.read_bytes())
+
+
+def test_failed_points_are_never_best():
+    failed = Point(0.5, 0.1, 0, 0, 0, 0, 0, None, "failed", usable=False)
+    assert pareto([failed, point(0.3, 0.3)]) == [point(0.3, 0.3)]

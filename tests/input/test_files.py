@@ -50,7 +50,8 @@ def test_separator_and_decimal_comma(tmp_path):
 
 
 def test_a_byte_order_mark_windows_lines_and_quoted_newlines(tmp_path):
-    table = csv(tmp_path, '\ufeffage,pay,note\r\n1,2,"two\r\nlines"\r\n')
+    text = '\ufeffage,pay,note\r\n1,2,"two\r\nlines"\r\n'
+    table = csv(tmp_path, text, multiline=True)
     assert table.column_names == ["age", "pay", "note"]
     assert table["note"].to_pylist() == ["two\r\nlines"]
 
@@ -146,3 +147,11 @@ def test_duplicate_names_in_a_parquet_file_are_named(tmp_path):
     pq.write_table(pa.table([[1], [2]], names=["age", "age"]), tmp_path / "t.parquet")
     with pytest.raises(TableError, match="more than once: 'age'"):
         as_written(tmp_path / "t.parquet", Input())
+
+
+def test_entries_of_several_lines_may_hold_records_and_are_refused(tmp_path):
+    text = f'{HEADER}1,2,"x\n1,2,{SECRET}\n1,2,y"\n3,4,z\n'
+    with pytest.raises(TableError, match=r"1 entries .* span several lines") as refusal:
+        csv(tmp_path, text)
+    assert SECRET not in str(refusal.value)
+    assert csv(tmp_path, text, multiline=True).num_rows == 2

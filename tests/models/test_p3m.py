@@ -101,5 +101,5 @@ def test_a_missed_demand_is_a_violation():
     x = np.array([-1.0, 1.0, -1.0, 1.0])
     hard = np.array([1.0, 0, 0, 0])
     data = model.Data(x, np.array([0, 1, 0, 1]), np.full(4, 0.5), hard, 0.5)
-    assert model.violation(data, model.point(data, np.array([-1.0, 1.0]))) == 0.25
-    assert model.violation(data, model.point(data, np.array([-0.5, 0.5]))) == 0.75
+    assert model.violation(data, model.point(data, np.array([-1.0, 1.0]))) == 0.5
+    assert model.violation(data, model.point(data, np.array([-0.9, 0.9]))) == 0.4

@@ -1,6 +1,9 @@
 """Every installed solver passes the same checks; absent ones say how to get them."""
 
+import contextlib
+import os
 import shutil
+import signal
 import stat
 from typing import Any
 
@@ -13,6 +16,7 @@ from conftest import require_solver
 from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.solvers import SOLVERS, Certificate, Status, choose, solve
 from aggopt.solvers import _table as table
+from aggopt.solvers._signals import heeded
 
 DECLARED = {name: s for name, s in SOLVERS.items() if s.language}
 LINEAR = [name for name, s in DECLARED.items() if s.fits("LP")]
@@ -217,3 +221,28 @@ def test_gap_is_relative_to_the_objective_and_at_least_to_one():
     assert gap(200.0, 100.0) == 0.5
     assert gap(0.5, 0.25) == 0.25
     assert gap(1.0, None) is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_that_a_solver_swallows_is_raised_after_it(number):
+    class Ended(Exception):
+        pass
+
+    def end(*_):
+        raise Ended
+
+    def swallowing():
+        with contextlib.suppress(Ended):
+            os.kill(os.getpid(), number)
+
+    def solving():
+        with heeded():
+            swallowing()
+
+    before = signal.signal(number, end)
+    try:
+        with pytest.raises(Ended):
+            solving()
+        assert signal.getsignal(number) is end
+    finally:
+        signal.signal(number, before)

@@ -1,0 +1,116 @@
+"""The two lowest wells of each group, and the barriers about them.
+
+Compiled; importing this imports numba: do so late.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.arrays import Floats
+from aggopt.compiled import compiled
+from aggopt.solvers._program import Box, Program
+from aggopt.solvers._wells import height, room, wells
+
+SAMPLES = 24
+
+
+class Choices(NamedTuple):
+    """The two lowest wells of each group at some multipliers.
+
+    A row of `best` and `other` (m, 4) holds t, the barriers to its left and right, and
+    u.  Where there is one well only, `other` equals `best` and `gap` (m,), by how
+    much h is higher there, is inf.  `slide` (m,) is n_j^2 / bend of the best.
+    """
+
+    best: Floats
+    other: Floats
+    gap: Floats
+    slide: Floats
+
+
+@compiled
+def choices(program: Program, box: Box, y: Floats) -> Choices:
+    """Return the two lowest wells of each group at multipliers y."""
+    m, found = len(program.sizes), room(program)
+    best, other = np.empty((m, 4)), np.empty((m, 4))
+    gap, slide = np.full(m, np.inf), np.zeros(m)
+    for j in range(m):
+        low, high = box.low[j], box.high[j]
+        count = wells(program, j, low, high, y, found)
+        one, two = _two_lowest(found, count)
+        _basin(program, j, low, high, y, found[:count], one, best[j])
+        for column in range(4):
+            other[j, column] = best[j, column]
+        if count > 1:
+            _basin(program, j, low, high, y, found[:count], two, other[j])
+            gap[j] = found[two, 1] - found[one, 1]
+        if found[one, 2] > 0.0:
+            slide[j] = program.sizes[j] ** 2 / found[one, 2]
+    return Choices(best, other, gap, slide)
+
+
+@compiled
+def _two_lowest(found: Floats, count: int) -> tuple[int, int]:
+    one, two = 0, -1
+    for k in range(1, count):
+        if found[k, 1] < found[one, 1]:
+            one, two = k, one
+        elif two < 0 or found[k, 1] < found[two, 1]:
+            two = k
+    return one, two
+
+
+@compiled
+def _basin(
+    program: Program,
+    j: int,
+    low: float,
+    high: float,
+    y: Floats,
+    found: Floats,
+    k: int,
+    out: Floats,
+) -> None:
+    left = low if k == 0 else _barrier(program, j, y, found[k - 1], found[k])
+    last = k == len(found) - 1
+    right = high if last else _barrier(program, j, y, found[k], found[k + 1])
+    out[0], out[1], out[2], out[3] = found[k, 0], left, right, found[k, 3]
+
+
+@compiled
+def _barrier(program: Program, j: int, y: Floats, start: Floats, stop: Floats) -> float:
+    """Return where u steps between two wells, else about where h is highest."""
+    if start[3] != stop[3]:
+        for p in range(program.first[j], program.first[j + 1]):
+            if program.step[p] == stop[3]:
+                return float(max(program.low[p], start[0]))
+    top, where = -np.inf, 0.5 * (start[0] + stop[0])
+    n, centre = program.sizes[j], program.centres[j]
+    for i in range(1, SAMPLES):
+        t = start[0] + (stop[0] - start[0]) * i / SAMPLES
+        c = centre + t
+        h = worth(program, j, t) - n * c * (y[0] + y[1] * c)
+        if top < h < np.inf:
+            top, where = h, t
+    return float(where)
+
+
+@compiled
+def worth(program: Program, j: int, t: float) -> float:
+    """Return f_j at t: the lowest of the pieces that hold it, inf where none does."""
+    lowest = np.inf
+    for p in range(program.first[j], program.first[j + 1]):
+        if program.low[p] <= t <= program.high[p]:
+            q = program.quartic[p]
+            lowest = min(lowest, height((q[0], q[1], q[2], q[3], q[4]), t))
+    return lowest
+
+
+@compiled
+def cost(program: Program, t: Floats) -> float:
+    """Return sum_j f_j(t_j)."""
+    total = 0.0
+    for j in range(len(t)):
+        total += worth(program, j, t[j])
+    return total

@@ -1,0 +1,123 @@
+"""The models that shift centroids, as separable programs.
+
+With t = c_j - C_j, d_i = x_i - C_j and s_i = alpha / (1 - w_i)^2 group j pays
+
+    p3m           sum_i s_i ((t - d_i)^2 - delta_i^2)^2 + (1 - alpha) n_j t^2
+    p3m_onesided  the same, over the i with |t - d_i| < delta_i only
+    satisfaction  price n_j t^2 - sum_i w_i [ |t - d_i| >= delta_i ]
+
+Hard wishes leave p3m two points, and bar an interval in p3m_onesided.
+"""
+
+from functools import singledispatch
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Floats
+from aggopt.models import p3m, p3m_onesided, satisfaction
+from aggopt.models._shift import Wishes
+from aggopt.solvers._program import Integers, Program
+
+Truths = npt.NDArray[np.bool_]
+
+
+@singledispatch
+def program_of(data: Wishes) -> Program:
+    """Return the separable program that `data`, of one of these models, states."""
+    raise TypeError(f"no separable program for {type(data).__qualname__}")
+
+
+@program_of.register
+def _p3m(data: p3m.Data) -> Program:
+    m = len(data.sizes)
+    quartic, terms = quartics(data)
+    groups, values = p3m.demanded(data)
+    where, side = np.nonzero(~np.isnan(values))
+    free = np.delete(np.arange(m), groups)
+    owner = np.concatenate([free, groups[where]])
+    points = values[where, side] - data.means[groups[where]]
+    low = np.concatenate([np.full(len(free), -np.inf), points])
+    high = np.concatenate([np.full(len(free), np.inf), points])
+    order = np.lexsort((low, owner))
+    owner = owner[order]
+    return _program(data, owner, low[order], high[order], quartic[owner], terms)
+
+
+@program_of.register
+def _p3m_onesided(data: p3m_onesided.Data) -> Program:
+    base = np.zeros((len(data.sizes), 5))
+    base[:, 2] = (1 - data.alpha) * data.sizes
+    powers, terms = _misses(data, data.alpha)
+    return _swept(data, powers, base, terms, barred=data.hard)
+
+
+@program_of.register
+def _satisfaction(data: satisfaction.Data) -> Program:
+    worth = _by_group(data, data.importance)
+    base = np.zeros((len(data.sizes), 5))
+    base[:, 0], base[:, 2] = -worth, data.price * data.sizes
+    lost = np.zeros((len(data.x), 5))
+    lost[:, 0] = data.importance
+    return _swept(data, lost, base, worth, barred=np.zeros(len(data.x), bool))
+
+
+def _by_group(data: Wishes, terms: Floats) -> Floats:
+    return np.bincount(data.labels, terms, len(data.sizes)).astype(np.float64)
+
+
+def quartics(data: p3m.Data) -> tuple[Floats, Floats]:
+    """Return what each group pays in powers of t (m, 5), demands left out.
+
+    With it, the magnitude of what is added up in each group (m,).
+    """
+    powers, terms = _misses(data, data.alpha)
+    quartic = np.stack([_by_group(data, powers[:, k]) for k in range(5)], axis=1)
+    quartic[:, 2] += (1 - data.alpha) * data.sizes
+    return quartic, terms
+
+
+def _misses(data: Wishes, alpha: float) -> tuple[Floats, Floats]:
+    """Return s_i ((t - d_i)^2 - delta_i^2)^2 in powers of t (n, 5), 0 for hard wishes.
+
+    With it, the magnitude of what is added up in each group (m,).
+    """
+    s = alpha / np.where(data.hard, np.inf, 1 - data.importance) ** 2
+    d = data.x - data.means[data.labels]
+    e = d**2 - data.delta**2
+    powers = [s * e**2, -4 * s * d * e, s * (4 * d**2 + 2 * e), -4 * s * d, s]
+    terms = s * (d**2 + data.delta**2) ** 2
+    return np.stack(powers, axis=1), _by_group(data, terms)
+
+
+def _swept(
+    data: Wishes, add: Floats, base: Floats, terms: Floats, *, barred: Truths
+) -> Program:
+    from aggopt.solvers._sweep import Near, sweep
+
+    d = data.x - data.means[data.labels]
+    pieces = sweep(Near(data.labels, d, data.delta, add, barred), base)
+    return _program(data, *pieces, terms)
+
+
+def _program(
+    data: Wishes,
+    owner: Integers,
+    low: Floats,
+    high: Floats,
+    quartic: Floats,
+    terms: Floats,
+) -> Program:
+    return Program(
+        first=np.searchsorted(owner, np.arange(len(data.sizes) + 1)).astype(np.int64),
+        low=np.ascontiguousarray(low),
+        high=np.ascontiguousarray(high),
+        quartic=np.ascontiguousarray(quartic),
+        step=np.zeros(len(owner)),
+        sizes=data.sizes,
+        centres=data.means,
+        terms=terms,
+        total=float(data.sizes @ data.means),
+        squares=float(len(data.x)),
+        tally=0.0,
+    )

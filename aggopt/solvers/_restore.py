@@ -1,0 +1,84 @@
+"""Meet the two rows exactly from a point that nearly does.  Compiled; import late."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Floats
+from aggopt.compiled import compiled
+from aggopt.solvers._program import Box, Program
+from aggopt.solvers._wells import height
+
+Truths = npt.NDArray[np.bool_]
+
+ROUNDS = 30
+EDGE = 1e-9
+
+
+def restored(
+    program: Program, box: Box, t: Floats, slide: Floats, ends: bool
+) -> tuple[Floats, bool]:
+    """Return a point that meets both rows to rounding, and whether there is one.
+
+    Groups inside a piece move by slide_j / n_j (a + 2 b c_j), which to first order
+    costs least, and do not leave it; those at an end of one stay but where `ends` move.
+    """
+    t = t.copy()
+    n = program.sizes
+    low, high, free = _stretch(program, box, t)
+    way = np.where(free | (ends & (low < high)), slide / n, 0.0)
+    for _ in range(ROUNDS):
+        c = program.centres + t
+        r1 = program.total - np.sum(n * c)
+        r2 = program.squares - np.sum(n * c * c)
+        if abs(r1) + abs(r2) <= 1e-15 * np.sum(n):
+            break
+        s11, s12 = np.sum(way * n), 2.0 * np.sum(way * n * c)
+        s22 = 4.0 * np.sum(way * n * c * c)
+        det = s11 * s22 - s12 * s12
+        if not det > 1e-12 * s11 * s22:
+            return t, False
+        a, b = (s22 * r1 - s12 * r2) / det, (s11 * r2 - s12 * r1) / det
+        t = t + way * (a + 2.0 * b * c)
+        way[(t < low) | (t > high)] = 0.0
+        t = np.clip(t, low, high)
+    c = program.centres + t
+    r1 = program.total - np.sum(n * c)
+    r2 = program.squares - np.sum(n * c * c)
+    return t, bool(abs(r1) + abs(r2) <= 1e-12 * np.sum(n))
+
+
+@compiled
+def _stretch(program: Program, box: Box, t: Floats) -> tuple[Floats, Floats, Truths]:
+    """Return how far each group may move: the piece that gives f_j, cut by the box."""
+    m = len(t)
+    low, high, free = t.copy(), t.copy(), np.zeros(m, np.bool_)
+    for j in range(m):
+        lowest = np.inf
+        for p in range(program.first[j], program.first[j + 1]):
+            start, stop = program.low[p], program.high[p]
+            q = program.quartic[p]
+            h = height((q[0], q[1], q[2], q[3], q[4]), t[j])
+            if start <= t[j] <= stop and h < lowest:
+                lowest = h
+                low[j], high[j] = max(start, box.low[j]), min(stop, box.high[j])
+        free[j] = low[j] + EDGE < t[j] < high[j] - EDGE
+    return low, high, free
+
+
+def stretched(program: Program, centroids: Floats) -> Floats | None:
+    """Return t of centroids moved and stretched to meet both rows.
+
+    Where they coincide the group numbers stand in; None for one group.
+    """
+    n = program.sizes.sum()
+    mean = program.total / n
+    c = centroids - program.sizes @ centroids / n
+    spread = program.sizes @ c**2 / n
+    if not spread > 1e-18:
+        if len(c) == 1:
+            return None
+        return stretched(program, np.arange(len(c), dtype=np.float64))
+    variance = program.squares / n - mean**2
+    return np.asarray(mean + c * math.sqrt(variance / spread) - program.centres)

@@ -1,0 +1,42 @@
+"""Heed an interrupt that comes while a solver runs.
+
+Some solvers catch what is raised within their callbacks, an interrupt among it, and go
+on to the end; what they return then must not be taken for an answer.
+"""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+
+
+@contextmanager
+def heeded() -> Iterator[None]:
+    """Raise at the end what a signal raised within, should it have been caught."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread only
+        return
+    came: list[tuple[Any, int]] = []
+    before = {n: h for n in _numbers() if callable(h := signal.getsignal(n))}
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append((before[number], number))
+        before[number](number, frame)
+
+    for number in before:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for handler, number in came:
+        handler(number, None)
+
+
+def _numbers() -> list[int]:
+    return [number for name in _NAMES if (number := getattr(signal, name, None))]

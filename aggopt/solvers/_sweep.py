@@ -1,0 +1,111 @@
+"""Costs that are paid near an original only, as pieces.  Compiled; import late.
+
+Record i adds the quartic add_i to f_j where |t - d_i| < delta_i.  Going through t
+upward, the sum changes at the d_i - delta_i and d_i + delta_i only: the events.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Floats
+from aggopt.compiled import compiled
+from aggopt.solvers._program import Integers
+
+Truths = npt.NDArray[np.bool_]
+
+NEAR = 1e-12  # standard deviations: events no farther apart are one
+
+
+class Near(NamedTuple):
+    """What is paid near records: group (n,), d, delta, add (n, 5), barred (n,).
+
+    No piece is within delta of a record that is barred.
+    """
+
+    group: Integers
+    d: Floats
+    delta: Floats
+    add: Floats
+    barred: Truths
+
+
+class Pieces(NamedTuple):
+    """Pieces, group by group, rising: owner, low, high (p,) and quartic (p, 5)."""
+
+    owner: Integers
+    low: Floats
+    high: Floats
+    quartic: Floats
+
+
+def sweep(near: Near, base: Floats) -> Pieces:
+    """Return the pieces of all groups, which pay `base` (m, 5) anyhow.
+
+    Where one record's interval ends and another's begins, the point between, where
+    neither adds anything, is a piece.
+    """
+    some = np.flatnonzero(near.delta > 0)
+    group = np.concatenate([near.group[some]] * 2)
+    t = np.concatenate(
+        [near.d[some] - near.delta[some], near.d[some] + near.delta[some]]
+    )
+    order = np.lexsort((t, group))
+    record, enters = np.concatenate([some, some]), np.arange(len(t)) < len(some)
+    first = np.searchsorted(group[order], np.arange(len(base) + 1))
+    most = 2 * len(t) + len(base)
+    room = Pieces(
+        np.empty(most, np.int64), np.empty(most), np.empty(most), np.empty((most, 5))
+    )
+    count = _sweep(first, t[order], record[order], enters[order], near, base, room)
+    return Pieces(
+        room.owner[:count], room.low[:count], room.high[:count], room.quartic[:count]
+    )
+
+
+@compiled
+def _sweep(
+    first: Integers,
+    t: Floats,
+    record: Integers,
+    enters: Truths,
+    near: Near,
+    base: Floats,
+    out: Pieces,
+) -> int:
+    count = 0
+    for j in range(len(base)):
+        now, inside, bars, at, e = base[j].copy(), 0, 0, -np.inf, first[j]
+        while e < first[j + 1]:
+            until = e
+            while until < first[j + 1] and t[until] - t[e] <= NEAR:
+                until += 1
+            if bars == 0:
+                count = _emit(j, at, t[e], now, out, count)
+            at, left = t[e], 0
+            for k in range(e, until):
+                if not enters[k]:
+                    left += 1
+                    bars -= int(near.barred[record[k]])
+                    now -= near.add[record[k]]
+            inside -= left
+            if inside == 0:
+                now[:] = base[j]  # leaves no rounding behind
+            if 0 < left < until - e and bars == 0:
+                count = _emit(j, at, at, now, out, count)
+            for k in range(e, until):
+                if enters[k]:
+                    inside += 1
+                    bars += int(near.barred[record[k]])
+                    now += near.add[record[k]]
+            e = until
+        count = _emit(j, at, np.inf, now, out, count)
+    return count
+
+
+@compiled
+def _emit(j: int, low: float, high: float, now: Floats, out: Pieces, count: int) -> int:
+    out.owner[count], out.low[count], out.high[count] = j, low, high
+    out.quartic[count] = now
+    return count + 1
