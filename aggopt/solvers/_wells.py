@@ -156,7 +156,9 @@ def _bottom(a: Quartic, low: float, high: float) -> float:
             high = t
         bend = _bend(a, t)
         step = slope / bend
-        error = step * step * abs(12.0 * a[4] * t + 3.0 * a[3]) / bend
+        # what Newton leaves: the slope's second and third derivative, both
+        bent = abs(12.0 * a[4] * t + 3.0 * a[3]) + 4.0 * a[4] * abs(step)
+        error = step * step * bent / bend
         t -= step
         if error <= 1e-10 * (1e-3 + abs(t)) or not low < high:
             break

@@ -262,6 +262,34 @@ def test_every_well_is_found(model, seed):
             )
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_well_under_a_lone_record_is_found(seed):
+    """The slope's second derivative is 0 in the middle of the piece of one record."""
+    from aggopt.solvers._wells import lowest, room, wells
+
+    rng = np.random.default_rng(seed)
+    x = standard(rng.gamma(2.0, size=18))
+    labels = rng.permutation(np.arange(18) // 3)
+    wish = np.full(18, 0.3), np.full(18, 0.001)
+    data = p3m_onesided.Data(x, labels, *wish, 0.9)
+    program = program_of(data)
+    box, found = reach(program), room(program)
+    for y in rng.normal(size=(40, 2)) * 10 ** rng.uniform(-3, 0, (40, 2)):
+        for j in range(6):
+            grid = np.linspace(box.low[j], box.high[j], 20_001)
+            held = np.full(len(grid), np.inf)
+            for p in range(program.first[j], program.first[j + 1]):
+                on = (program.low[p] <= grid) & (grid <= program.high[p])
+                here = np.polyval(program.quartic[p][::-1], grid[on])
+                held[on] = np.minimum(held[on], here)
+            c = data.means[j] + grid
+            least = (held - 3 * c * (y[0] + y[1] * c)).min()
+            full = np.array([*y, 0.0])
+            args = program, j, box.low[j], box.high[j], full, found
+            assert found[: wells(*args), 1].min() <= least + 1e-12
+            assert lowest(*args)[1] <= least + 1e-12
+
+
 def costs_of_one(data, j):
     """Return f_j at the group's own mean."""
     program = program_of(data)
