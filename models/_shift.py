@@ -10,6 +10,8 @@ import numpy.typing as npt
 from aggopt.arrays import Floats, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 
+FARTHEST = 1e6  # standard deviations that may be asked for
+
 
 @dataclass(frozen=True)
 class Wishes:
@@ -47,6 +49,11 @@ class Wishes:
             raise JobError(
                 "delta has entries that are negative or not finite.",
                 fix="ask for distances of 0 or more, in standard deviations.",
+            )
+        if self.delta.max() > FARTHEST:
+            raise JobError(
+                f"delta has entries above {FARTHEST:g} standard deviations.",
+                fix="ask for distances that a release can keep.",
             )
         if not ((self.importance >= 0).all() and (self.importance <= 1).all()):
             raise JobError(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation
-from aggopt.aggregate._shifted import How, shifted
+from aggopt.aggregate._shifted import How, require_number, shifted
 from aggopt.aggregate._wishes import Wish, spread
 from aggopt.arrays import Floats, groups, matrix
 from aggopt.models import p3m as model
@@ -174,6 +174,7 @@ def _aggregated(
     label = groups(labels, len(records))
     Z = Scale.of(records).standardise(records)
     delta, importance, weight = wishes
+    require_number(weight, "price" if model is pleasing else "alpha")
     asked = spread(delta, Z, "delta")
     insisted = spread(importance, Z, "importance")
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
@@ -66,7 +67,8 @@ class How:
                 f"{self.solver.name} finds the optimum and takes no start.",
                 fix="leave out start and starts, or name a local solver.",
             )
-        if self.time_limit is not None and not 0 < self.time_limit < np.inf:
+        limit = self.time_limit
+        if limit is not None and not (_is_number(limit) and 0 < limit < np.inf):
             raise JobError(
                 f"time_limit = {self.time_limit}.",
                 fix="allow a positive number of seconds.",
@@ -75,6 +77,16 @@ class How:
             raise JobError(
                 "seed is given, but nothing is random.", fix="ask for starts, too."
             )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def require_number(value: object, name: str) -> None:
+    """Refuse what is no real number."""
+    if not _is_number(value):
+        raise JobError(f"{name} = {value!r}.", fix="pass a number.")
 
 
 def shifted(
@@ -149,6 +161,8 @@ def _solved(model: Shift, data: Any, how: How) -> tuple[Floats, Certificate]:
     objective = model.objective(data, at)
     # a bound above the objective is one by the rounding of either
     bounds = [min(a.bound, objective) for a in answers if a.bound is not None]
+    if not status.usable:
+        bounds = []
     certificate = Certificate(
         status,
         objective,

@@ -53,7 +53,7 @@ def dld_of(pair: Pair) -> float:
 def _first_in_reach(tree: cKDTree, z: Floats, reach: Floats, first: Labels) -> Labels:
     """Return the smallest index of a record within reach of each z (p, v)."""
     found = tree.query(z)[1]
-    index = first[found]
+    index: Labels = first[found]
     tied = tree.query_ball_point(z, reach, return_length=True) > 1
     for i in np.flatnonzero(tied):
         index[i] = first[tree.query_ball_point(z[i], reach[i])].min()

@@ -186,6 +186,8 @@ class Files:
     @classmethod
     def beside(cls, table: Path) -> "Files":
         """Return the three paths of the release whose table is at `table`."""
+        if not table.name:
+            raise TableError(f"{table} is no name for a file.", fix="name one.")
         return cls(
             table,
             table.with_name(f"{table.stem}.manifest.json"),

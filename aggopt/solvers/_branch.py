@@ -13,7 +13,7 @@ import numpy as np
 from aggopt.arrays import Floats
 from aggopt.solvers._ascent import Top, climb
 from aggopt.solvers._bound import bound
-from aggopt.solvers._choices import Choices, choices, cost
+from aggopt.solvers._choices import Choices, choices, cost, elsewhere
 from aggopt.solvers._counted import counted, likeness
 from aggopt.solvers._flips import Flips, flips_of, settle
 from aggopt.solvers._program import Box, Integers, Program, holds
@@ -171,9 +171,11 @@ class Search:
             self.best, self.t = reached, t
 
     def narrowed(self, node: Node, found: Found) -> Node:
-        """Fix the groups whose other wells cost more than the gap that is left."""
+        """Fix the groups that cost more than the gap that is left anywhere else."""
         at = found.at
-        fixed = at.gap > self.best - found.bound
+        basin = Box(at.best[:, 1].copy(), at.best[:, 2].copy())
+        higher = elsewhere(node.program, node.box, found.top.y, basin)
+        fixed = higher > self.best - found.bound
         low = np.where(fixed, at.best[:, 1], node.box.low)
         high = np.where(fixed, at.best[:, 2], node.box.high)
         at.gap[fixed] = np.inf

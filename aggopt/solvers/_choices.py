@@ -10,7 +10,7 @@ import numpy as np
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled
 from aggopt.solvers._program import Box, Program
-from aggopt.solvers._wells import height, room, wells
+from aggopt.solvers._wells import height, lowest, room, wells
 
 SAMPLES = 24
 
@@ -48,6 +48,26 @@ def choices(program: Program, box: Box, y: Floats) -> Choices:
         if found[one, 2] > 0.0:
             slide[j] = program.sizes[j] ** 2 / found[one, 2]
     return Choices(best, other, gap, slide)
+
+
+@compiled
+def elsewhere(program: Program, box: Box, y: Floats, inner: Box) -> Floats:
+    """Return by how much h is higher outside `inner` than anywhere, at least (m,).
+
+    By the safe search, and not by the wells: what is cut off by it must be worthless.
+    """
+    m, found = len(program.sizes), room(program)
+    higher = np.full(m, np.inf)
+    for j in range(m):
+        low, high = box.low[j], box.high[j]
+        least = lowest(program, j, low, high, y, found)[1]
+        if low < inner.low[j]:
+            left = lowest(program, j, low, inner.low[j], y, found)[1]
+            higher[j] = min(higher[j], left - least)
+        if inner.high[j] < high:
+            right = lowest(program, j, inner.high[j], high, y, found)[1]
+            higher[j] = min(higher[j], right - least)
+    return higher
 
 
 @compiled

@@ -1,12 +1,15 @@
 """The models' own method: the dual of a separable program, with a bound."""
 
+import math
 from collections.abc import Mapping
+from numbers import Integral, Real
 from typing import Any
 
 from aggopt.arrays import Floats
+from aggopt.errors import JobError
+from aggopt.models import satisfaction
 from aggopt.models._shift import Wishes
 from aggopt.solvers._answer import Answer
-from aggopt.solvers._options import refused
 from aggopt.solvers._pieces import program_of
 from aggopt.solvers._separable import dual
 from aggopt.solvers._table import Solver
@@ -15,11 +18,39 @@ from aggopt.solvers._table import Solver
 def run(
     data: Wishes, solver: Solver, native: Mapping[str, Any], start: Floats
 ) -> Answer:
-    """Return the optimum; `native` is for `dual`: `gap_tol`, `nodes`, `time_limit`."""
-    unknown = set(native) - {"gap_tol", "nodes", "time_limit"}
-    if unknown:
-        raise refused(solver, native, f"it has no {', '.join(sorted(unknown))}")
+    """Return the optimum; `native` holds `gap_tol`, `nodes` or `time_limit` of `dual`.
+
+    Raises
+    ------
+    JobError
+        An option that it does not have, or a value out of range.
+    """
+    for name, value in native.items():
+        _check(solver, name, value)
     found = dual(program_of(data), start=start, **native)
-    return Answer(
-        found.centroids, found.status, found.bound, solver.name, found.seconds
-    )
+    bound = max(found.bound, _floor(data))
+    return Answer(found.centroids, found.status, bound, solver.name, found.seconds)
+
+
+def _check(solver: Solver, name: str, value: object) -> None:
+    if name == "nodes":
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        fit = whole and int(value) >= 1  # type: ignore[call-overload]
+    elif name in ("gap_tol", "time_limit"):
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        fit = number and 0 < float(value) < math.inf  # type: ignore[arg-type]
+    else:
+        fit = False
+    if not fit:
+        raise JobError(
+            f"{solver.name} refused one of its options: {name} = {value!r}.",
+            fix="it takes gap_tol and time_limit, numbers above 0, and nodes, a whole "
+            "number above 0.",
+        )
+
+
+def _floor(data: Wishes) -> float:
+    """Return what the objective cannot go below: squares, or all satisfied at once."""
+    if isinstance(data, satisfaction.Data):
+        return -float(data.importance.sum())
+    return 0.0

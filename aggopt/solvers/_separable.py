@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aggopt.solvers._branch import Search
 
 WORK = 1_000_000  # groups times nodes, at most, and so many nodes:
-MOST, LEAST = 1000, 20
+MOST, LEAST = 5000, 20
 
 
 @dataclass(frozen=True)

@@ -161,6 +161,9 @@ def test_progress_reaches_one():
         ({"solver": "highs"}, "does not take problems of class NLP"),
         ({"time_limit": -1}, "time_limit = -1"),
         ({"delta": np.full((60, 3), np.nan)}, "180 entries that are missing"),
+        ({"delta": 1e9}, "above 1e\\+06 standard deviations"),
+        ({"alpha": "a"}, "alpha = 'a'"),
+        ({"time_limit": "3"}, "time_limit = 3"),
         ({"delta": {"relativ": 0.1}}, r"keys \['relativ'\]"),
         ({"start": "mean"}, "did you mean 'means'"),
         ({"starts": -1}, "starts = -1"),
@@ -216,3 +219,40 @@ def test_a_contradiction_names_its_column():
     insists[:, 1] = 1.0
     with pytest.raises(InfeasibleInputError, match="Column 1: The hard wishes"):
         p3m(X, LABELS, importance=insists)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"gap_tol": "x"},
+        {"gap_tol": float("nan")},
+        {"gap_tol": -1},
+        {"nodes": 0},
+        {"nodes": 2.5},
+        {"time_limit": -1},
+        {"max_iter": 3},
+    ],
+)
+def test_options_that_the_dual_does_not_have_are_refused(options):
+    with pytest.raises(
+        JobError, match=f"dual refused one of its.*{next(iter(options))}"
+    ):
+        p3m(X, LABELS, options=options)
+
+
+def test_options_of_the_dual_act():
+    wish = {"delta": 0.9, "alpha": 0.9}
+    rough = p3m(X, LABELS, options={"gap_tol": 0.5}, **wish).certificates
+    fine = p3m(X, LABELS, **wish).certificates
+    assert max(c.gap for c in fine) <= 1e-6
+    assert max(c.gap for c in rough) <= 0.5
+    assert sum(c.gap for c in rough) > sum(c.gap for c in fine)
+
+
+def test_a_failure_proves_nothing():
+    insists = np.full(X.shape, 0.001)
+    insists[3] = 1.0
+    stopped = {"solver": "uno", "options": {"max_iterations": 1}}
+    for c in p3m(X, LABELS, importance=insists, **stopped).certificates:
+        assert c.bound is None
+        assert c.gap is None

@@ -465,3 +465,43 @@ def test_a_hundred_thousand_groups():
     many = np.full(len(x), 0.5)
     found = solved(p3m, p3m.Data(x, labels, many, many, 0.5))
     assert found.status is Status.OPTIMAL
+
+
+def everywhere(sizes, count, rng):
+    """Return points (count, m) spread over all that keep mean and variance."""
+    root = np.sqrt(sizes.astype(float))
+    frame = np.column_stack([root, rng.normal(size=(len(root), len(root) - 1))])
+    across = np.linalg.qr(frame)[0][:, 1:]
+    way = rng.normal(size=(count, across.shape[1]))
+    way /= np.linalg.norm(way, axis=1, keepdims=True)
+    return way @ across.T * np.sqrt(sizes.sum()) / root
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("weight", [0.0, 0.3, 0.667, 1.0])
+@pytest.mark.parametrize("seed", range(8))
+def test_nothing_is_certified_that_sampling_beats(model, weight, seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 5))
+    labels = np.tile(np.arange(m), 3)
+    x = standard([rng.normal(size=3 * m), np.arange(3.0 * m) % 4][seed % 2])
+    delta = np.full(3 * m, rng.choice([0.1, 0.5, 1.5]))
+    importance = rng.uniform(0, 0.9, 3 * m) if seed % 3 else np.full(3 * m, 0.5)
+    weight = weight or 1e-3 if model is satisfaction else weight
+    data = model.Data(x, labels, delta, importance, weight)
+    found = dual(program_of(data))
+    points = everywhere(data.sizes, 3000, rng)
+    least = min(model.objective(data, model.point(data, c)) for c in points)
+    slack = 1e-6 * max(1.0, abs(least))
+    assert found.bound <= least + slack
+    if found.status is Status.OPTIMAL:
+        assert found.objective <= least + slack
+
+
+def test_a_flat_basin_is_not_cut_off():
+    values = [-0.885198, -0.336872, 0.861761, -0.567366, 0.297517, -0.633685]
+    half = np.full(6, 0.5)
+    data = p3m_onesided.Data(
+        standard(np.array(values)), np.array([0, 1, 2, 0, 1, 2]), half, half, 1.0
+    )
+    assert dual(program_of(data)).objective == pytest.approx(0, abs=1e-9)
