@@ -22,6 +22,6 @@ def require_solver(name: str) -> None:
     if SOLVERS[name].installed:
         return
     reason = f"{name} is not installed; to enable: {SOLVERS[name].install}"
-    if os.environ.get("AGGOPT_REQUIRE_IPOPT") and name.endswith("ipopt"):
+    if os.environ.get("AGGOPT_REQUIRE_IPOPT") and name in ("ipopt", "cvxpy:ipopt"):
         pytest.fail(reason)
     pytest.skip(reason)
