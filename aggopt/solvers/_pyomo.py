@@ -74,15 +74,22 @@ def run(
 
 def _solved(problem: Any, solver: Solver, native: Mapping[str, Any], log: Path) -> Any:
     called = pyo.SolverFactory(solver.native)
-    if solver.native == "scip_direct":  # Pyomo's new interface, under its old face
-        result = called.solve(problem, options=dict(native), load_solutions=False)
-    else:
-        result = called.solve(
-            problem, options=dict(native), load_solutions=False, logfile=str(log)
-        )
+    how = _arguments(solver, native, log)
+    result = called.solve(problem, load_solutions=False, **how)
     if len(result.solution) and _holds_a_point(result):
         problem.solutions.load_from(result)
     return result
+
+
+def _arguments(solver: Solver, native: Mapping[str, Any], log: Path) -> dict[str, Any]:
+    """Return the options in the form that this one of Pyomo's interfaces takes."""
+    if solver.native == "scip_direct":  # the new interface, under its old face
+        return {"options": dict(native)}
+    if solver.native == "gams":  # statements; and a folder, else it makes its own
+        statements = [f"option {name}={value};" for name, value in native.items()]
+        folder = str(log.parent / "gams")
+        return {"add_options": statements, "tmpdir": folder, "logfile": str(log)}
+    return {"options": dict(native), "logfile": str(log)}
 
 
 def _holds_a_point(result: Any) -> bool:

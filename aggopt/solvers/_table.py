@@ -195,6 +195,7 @@ _ENTRIES = (
         install="install GAMS (it brings CONOPT) and put gams on the PATH",
         program="gams",
         time_limit="reslim",
+        fixed={"nlp": "conopt"},
     ),
     Solver(
         name="pyomo:scip",

@@ -143,6 +143,23 @@ def test_a_solver_of_another_language_is_refused():
         solve(circle("cvxpy:uno"), "pyomo:scip")
 
 
+def test_gams_gets_its_options_as_statements_in_a_private_folder(tmp_path):
+    from aggopt.solvers import _pyomo
+    from aggopt.solvers._options import native_options
+
+    gams = SOLVERS["pyomo:gams"]
+    native = native_options(gams, 5, None)
+    how = _pyomo._arguments(gams, native, tmp_path / "log")
+    assert how["tmpdir"] == str(tmp_path / "gams")
+    assert how["add_options"] == ["option nlp=conopt;", "option reslim=5.0;"]
+    problem = circle("pyomo:gams")
+    problem.write(
+        str(tmp_path / "model.gms"), io_options={"add_options": how["add_options"]}
+    )
+    text = (tmp_path / "model.gms").read_text()
+    assert text.index("option nlp=conopt;") < text.lower().index("solve ")
+
+
 def test_what_is_handed_over_in_files_is_removed_and_private(monkeypatch):
     require_solver("pyomo:ripopt")
     from aggopt.solvers import _pyomo
