@@ -1,6 +1,6 @@
 """Checked arrays: what every function that takes records and groups relies on."""
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,11 @@ def _as_float(array: npt.NDArray[Any], name: str) -> Floats:
         f"{name} has entries that are not numbers.",
         fix="recode the attributes as real numbers first.",
     )
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def group_size(k: object, n: int) -> int:

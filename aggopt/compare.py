@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from aggopt import aggregate
+from aggopt.aggregate import Aggregation
 from aggopt.errors import JobError
 from aggopt.job import Job, Shifting
 from aggopt.measure import Assessment
 from aggopt.pipeline import Grouped, Progress, group, measured, model_of
-from aggopt.solvers import SOLVERS, Certificate, Solver, choose
+from aggopt.solvers import SOLVERS, Solver, choose
 
 
 @dataclass(frozen=True)
@@ -90,29 +91,26 @@ def _row(given: Grouped, solver: Solver, time_limit: float | None) -> Row:
         for of_local in ("start", "starts", "seed"):
             settings.pop(of_local, None)
     combine = getattr(aggregate, how.method)
-    few = (
-        np.arange(9.0)[:, None] ** 2
-    )  # loads and compiles what the clock is not to see
-    combine(few, np.arange(9) // 3, solver=solver.name)
+    few = np.arange(9.0)[:, None] ** 2
+    combine(few, np.arange(9) // 3, solver=solver.name)  # loads, compiles: not timed
     started = time.perf_counter()
     masked = combine(given.X, given.labels, **settings)
     seconds = time.perf_counter() - started
     measures = measured(given.X, masked.values, given.asked)
-    return _summed(solver.name, masked.certificates, measures, seconds)
+    return _summed(solver.name, masked, measures, seconds)
 
 
 def _summed(
-    name: str, certificates: Sequence[Certificate], measures: Assessment, seconds: float
+    name: str, masked: Aggregation, measures: Assessment, seconds: float
 ) -> Row:
+    certificates = masked.certificates
     bounds = [c.bound for c in certificates if c.bound is not None]
-    gaps = [c.gap for c in certificates if c.gap is not None]
-    proven = len(bounds) == len(certificates)
     return Row(
         solver=name,
-        status=", ".join(sorted({c.status.value for c in certificates})),
+        status=masked.status,
         objective=sum(c.objective for c in certificates),
-        bound=sum(bounds) if proven else None,
-        gap=max(gaps) if proven else None,
+        bound=sum(bounds) if len(bounds) == len(certificates) else None,
+        gap=masked.gap,
         violation=max(c.violation for c in certificates),
         sl=measures.sl,
         si=measures.si,

@@ -131,18 +131,17 @@ def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
     X = table.matrix()
     k = group_size(job.privacy.k, len(X))
     _require_possible(X, job)
-    asked = wishes_of(table, job)
+    asked = wishes_of(table, X, job)
     divide = getattr(partition, job.partition.method)
     labels = _call(divide, X, k, **job.partition.settings, told=partial(told, "group"))
     return Grouped(job, table, source, X, labels, asked)
 
 
-def wishes_of(table: Table, job: Job) -> dict[str, Floats]:
-    """Return what the job's records ask for, (n, d) each; nothing without P3M."""
+def wishes_of(table: Table, X: Floats, job: Job) -> dict[str, Floats]:
+    """Return what records X (n, d) ask for, (n, d) each; nothing if nothing shifts."""
     how = job.aggregation
     if not isinstance(how, Shifting):
         return {}
-    X = table.matrix()
     Z = Scale.of(X).standardise(X)
     return {
         "delta": resolved(how.delta, table, Z, "delta"),

@@ -97,8 +97,6 @@ def _row(
 
 
 def _point(alpha: float, delta: float, masked: Aggregation, found: Assessment) -> Point:
-    gaps = [c.gap for c in masked.certificates]
-    proven = [gap for gap in gaps if gap is not None]
     return Point(
         alpha=alpha,
         delta=delta,
@@ -107,8 +105,8 @@ def _point(alpha: float, delta: float, masked: Aggregation, found: Assessment) -
         pil=found.pil,
         sl=found.sl,
         il=found.il,
-        gap=max(proven) if len(proven) == len(gaps) else None,
-        status=", ".join(sorted({c.status.value for c in masked.certificates})),
+        gap=masked.gap,
+        status=masked.status,
         usable=all(c.status.usable for c in masked.certificates),
     )
 

@@ -14,22 +14,16 @@ from functools import cache
 from itertools import product
 
 import numpy as np
+from _reference import SIZES, SL_P3M, tables
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from aggopt import datasets
 from aggopt.aggregate import Aggregation, mean, p3m, p3m_onesided, satisfaction
 from aggopt.measure import assess, il, sl
 from aggopt.partition import mdav
 from aggopt.solvers import SOLVERS
 
-SIZES = (3, 4, 5, 10)
-TABLE_2 = {
-    "Tarragona": (47.92, 51.38, 54.55, 57.64),
-    "Census": (55.19, 61.10, 65.18, 73.10),
-    "EIA": (5.67, 7.52, 10.89, 17.81),
-}
 TABLE_3_MEANS = {
     "Tarragona": (29.37, 33.36, 36.70, 47.09),
     "Census": (53.74, 59.22, 62.41, 69.60),
@@ -72,15 +66,6 @@ console = Console(width=120)
 
 
 @cache
-def tables() -> dict[str, np.ndarray]:
-    return {
-        "Tarragona": datasets.tarragona().to_numpy(float),
-        "Census": datasets.census().to_numpy(float),
-        "EIA": datasets.eia()[datasets.EIA_PUBLISHED].to_numpy(float),
-    }
-
-
-@cache
 def labels(name: str, k: int) -> np.ndarray:
     return mdav(tables()[name], k)
 
@@ -114,7 +99,7 @@ def levels() -> Table:
                 sl(X, stretched, weights=W),
                 sl(X, p3m(X, group, importance=W).values, weights=W),
             )
-            published = (t[name][place] for t in (TABLE_2, TABLE_3_MEANS, TABLE_3))
+            published = (t[name][place] for t in (SL_P3M, TABLE_3_MEANS, TABLE_3))
             cells = [
                 f"{v:.2f}"
                 for pair in zip((100 * s for s in shares), published, strict=True)

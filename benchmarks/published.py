@@ -11,25 +11,18 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from _reference import SIZES, SL_P3M, tables
 from rich.console import Console
 from rich.table import Table
 
-from aggopt import datasets
 from aggopt.aggregate import mean, p3m
 from aggopt.measure import assess, il, sl
 from aggopt.partition import mdav
-from aggopt.scale import Scale
 
-SIZES = (3, 4, 5, 10)
 IL = {
     "Tarragona": (16.9326, 19.5460, 22.4619, 33.1929),
     "Census": (5.6922, 7.4947, 9.0884, 14.1559),
     "EIA": (0.4829, 0.6713, 1.6667, 3.8397),
-}
-SL_P3M = {
-    "Tarragona": (47.92, 51.38, 54.55, 57.64),
-    "Census": (55.19, 61.10, 65.18, 73.10),
-    "EIA": (5.67, 7.52, 10.89, 17.81),
 }
 SL_MEANS = {  # the published table gives k = 3 and 10 only as "about"
     "Tarragona": (29.3, None, None, 47.2),
@@ -41,18 +34,6 @@ SI_MEANS = {
     "Census": (28.37, 27.58, 26.88, 26.20),
     "EIA": (34.41, 33.17, 34.44, 35.46),
 }
-
-
-def tables() -> dict[str, np.ndarray]:
-    return {
-        "Tarragona": datasets.tarragona().to_numpy(float),
-        "Census": datasets.census().to_numpy(float),
-        "EIA": datasets.eia()[datasets.EIA_PUBLISHED].to_numpy(float),
-    }
-
-
-def standardised(X: np.ndarray) -> np.ndarray:
-    return Scale.of(X).standardise(X)
 
 
 def measured(

@@ -31,6 +31,18 @@ class Aggregation:
         """Published value of each record and attribute (n, d), original units."""
         return self.centroids[self.labels]
 
+    @property
+    def gap(self) -> float | None:
+        """Largest gap of an attribute; None unless every one has a bound."""
+        gaps = [c.gap for c in self.certificates]
+        proven = [gap for gap in gaps if gap is not None]
+        return max(proven) if len(proven) == len(gaps) else None
+
+    @property
+    def status(self) -> str:
+        """How the attributes ended, each way named once."""
+        return ", ".join(sorted({c.status.value for c in self.certificates}))
+
 
 def group_means(X: Floats, labels: Labels) -> Floats:
     """Return the mean of each group (m, d).

@@ -3,18 +3,18 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
 
 from aggopt.aggregate._aggregation import Aggregation
-from aggopt.arrays import Floats, Labels
+from aggopt.arrays import Floats, Labels, is_number
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Solver, Status, choose
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
+from aggopt.solvers._options import check_time_limit
 
 FEASIBLE = 1e-6  # largest violation, per record, that may be published
 STARTS = ("means", "renormalised", "dual")
@@ -67,25 +67,16 @@ class How:
                 f"{self.solver.name} finds the optimum and takes no start.",
                 fix="leave out start and starts, or name a local solver.",
             )
-        limit = self.time_limit
-        if limit is not None and not (_is_number(limit) and 0 < limit < np.inf):
-            raise JobError(
-                f"time_limit = {self.time_limit}.",
-                fix="allow a positive number of seconds.",
-            )
+        check_time_limit(self.time_limit)
         if self.seed is not None and not self.starts:
             raise JobError(
                 "seed is given, but nothing is random.", fix="ask for starts, too."
             )
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
 def require_number(value: object, name: str) -> None:
     """Refuse what is no real number."""
-    if not _is_number(value):
+    if not is_number(value):
         raise JobError(f"{name} = {value!r}.", fix="pass a number.")
 
 

@@ -59,8 +59,9 @@ def review(
         )
     place = np.arange(n) if same_order else _places(original, released, n)
     found = audit(as_written(released, job.input), roles, job.privacy.k)
-    asked = wishes_of(first, job)
-    return Review(found, measured(first.matrix(), second.matrix()[place], asked))
+    X = first.matrix()
+    measures = measured(X, second.matrix()[place], wishes_of(first, X, job))
+    return Review(found, measures)
 
 
 def _without(table: Any, dropped: tuple[str, ...]) -> Any:

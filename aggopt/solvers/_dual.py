@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
-from aggopt.arrays import Floats
+from aggopt.arrays import Floats, is_number
 from aggopt.errors import JobError
 from aggopt.models import satisfaction
 from aggopt.models._shift import Wishes
@@ -37,8 +37,7 @@ def _check(solver: Solver, name: str, value: object) -> None:
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         fit = whole and int(value) >= 1  # type: ignore[call-overload]
     elif name in ("gap_tol", "time_limit"):
-        number = isinstance(value, Real) and not isinstance(value, bool)
-        fit = number and 0 < float(value) < math.inf  # type: ignore[arg-type]
+        fit = is_number(value) and 0 < float(value) < math.inf  # type: ignore[arg-type]
     else:
         fit = False
     if not fit:

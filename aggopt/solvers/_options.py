@@ -1,8 +1,10 @@
 """Options under a solver's own names: what is handed over, what is refused."""
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
+from aggopt.arrays import is_number
 from aggopt.errors import AggoptError, JobError, SolverError
 from aggopt.solvers._table import Solver
 
@@ -41,13 +43,19 @@ def native_options(
                 fix="leave it out.",
             )
     native = {**solver.fixed, **(options or {})}
+    check_time_limit(time_limit)
     if time_limit is not None:
-        if not 0 < time_limit < float("inf"):
-            raise JobError(
-                f"time_limit = {time_limit}.", fix="allow a positive number of seconds."
-            )
         native[solver.time_limit] = float(time_limit)  # Ipopt refuses an int
     return native
+
+
+def check_time_limit(seconds: object) -> None:
+    """Refuse a limit that is neither None nor a positive, finite number."""
+    if seconds is None or (is_number(seconds) and 0 < seconds < inf):  # type: ignore[operator]
+        return
+    raise JobError(
+        f"time_limit = {seconds}.", fix="allow a positive number of seconds."
+    )
 
 
 def refused(solver: Solver, native: Mapping[str, Any], why: object) -> AggoptError:
