@@ -2,5 +2,7 @@
 
 from aggopt.partition._cbfs import cbfs
 from aggopt.partition._mdav import mdav
+from aggopt.partition._mhm import mhm
+from aggopt.partition._projection import projection
 
-__all__ = ["cbfs", "mdav"]
+__all__ = ["cbfs", "mdav", "mhm", "projection"]

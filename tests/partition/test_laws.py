@@ -9,17 +9,31 @@ import numpy as np
 import pytest
 from partition import laws
 
-from aggopt.partition import cbfs, mdav
+from aggopt.partition import cbfs, mdav, mhm, projection
 
+ORDERS = "mdav", "cbfs", "md", "npn", "tsp"
+AXES = "pca", "zsum", "robust_pca"
 PARTITIONERS = [
     pytest.param(mdav, id="mdav"),
     pytest.param(partial(mdav, ending="nearest"), id="mdav-nearest"),
     pytest.param(cbfs, id="cbfs"),
+    *(pytest.param(partial(mhm, order=o), id=f"mhm-{o}") for o in ORDERS),
+    *(pytest.param(partial(projection, axis=a), id=f"projection-{a}") for a in AXES),
 ]
 UNSCALED = [
     pytest.param(partial(mdav, scale="none"), id="mdav-unscaled"),
     pytest.param(partial(mdav, ending="nearest", scale="none"), id="mdav-n-unscaled"),
     pytest.param(partial(cbfs, scale="none"), id="cbfs-unscaled"),
+    *(
+        pytest.param(partial(mhm, order=o, scale="none"), id=f"mhm-{o}-unscaled")
+        for o in ORDERS
+    ),
+    *(
+        pytest.param(
+            partial(projection, axis=a, scale="none"), id=f"projection-{a}-unscaled"
+        )
+        for a in AXES
+    ),
 ]
 
 K = 4
