@@ -1,7 +1,7 @@
 """Checked arrays: what every function that takes records and groups relies on."""
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +64,11 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number, and no truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def group_size(k: object, n: int) -> int:
     """Return k as an int, 1 <= k <= n.
 
@@ -74,7 +79,7 @@ def group_size(k: object, n: int) -> int:
     InfeasibleInputError
         k exceeds the number of records.
     """
-    if isinstance(k, bool) or not isinstance(k, Integral):
+    if not is_whole(k):
         raise JobError(
             f"k must be a whole number, not {type(k).__name__}.",
             fix="pass an int, the smallest group size allowed: k=3.",
@@ -104,14 +109,39 @@ def groups(labels: npt.ArrayLike, n: int) -> Labels:
             f"labels have shape {array.shape}, but there are {n} records.",
             fix=f"pass one group number per record, shape ({n},).",
         )
+    return _numbered(array)
+
+
+def labellings(labels: npt.ArrayLike, n: int, d: int) -> Labels:
+    """Return labels (n,) of all attributes, or (n, d) of each, as `groups` does.
+
+    Raises
+    ------
+    JobError
+        As `groups`; of labels (n, d) the message names the column.
+    """
+    array = np.asarray(labels)
+    if array.ndim != 2:
+        return groups(array, n)
+    if array.shape != (n, d):
+        raise JobError(
+            f"labels have shape {array.shape}, but the records have shape {(n, d)}.",
+            fix=f"pass one group number per record, shape ({n},), or one per record "
+            f"and attribute, shape {(n, d)}.",
+        )
+    return np.stack([_numbered(column, j) for j, column in enumerate(array.T)], axis=1)
+
+
+def _numbered(array: npt.NDArray[Any], column: int | None = None) -> Labels:
+    whose = "labels" if column is None else f"labels of column {column}"
     if array.dtype.kind not in "iu":
         raise JobError(
-            f"labels have type {array.dtype}.",
+            f"{whose} have type {array.dtype}.",
             fix="pass whole numbers, as the functions of aggopt.partition return.",
         )
     if array.min() < 0 or np.bincount(array.astype(np.intp)).min() == 0:
         raise JobError(
-            "labels are negative or skip a group number.",
+            f"{whose} are negative or skip a group number.",
             fix="number the groups 0, 1, ..., m-1: np.unique(labels, "
             "return_inverse=True)[1] does it.",
         )

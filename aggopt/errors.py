@@ -5,7 +5,8 @@ what to do.  The third part is required: `fix` has no default.  No error ever
 quotes a value of a record: it names attributes, counts and positions only.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -53,6 +54,16 @@ class UnknownNameError(JobError):
             f"No {kind} is called {name!r}.",
             fix=f"{hint}The known names are {', '.join(names)}.",
         )
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Say where it was, in an error that does not know."""
+    try:
+        yield
+    except AggoptError as error:
+        problem = f"{where}: {error.problem}"
+        raise _rebuild(type(error), problem, error.fix) from None
 
 
 def _rebuild(kind: type[AggoptError], problem: str, fix: str) -> AggoptError:

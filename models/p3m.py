@@ -41,6 +41,7 @@ from aggopt.models._shift import renormalised as renormalised
 
 NAME = "p3m"
 CLASS = "NLP"
+READER = "centroids"
 LANGUAGES = ("cvxpy", "pyomo")
 AGREE = 1e-9  # standard deviations by which two hard wishes may differ
 

@@ -41,6 +41,7 @@ from aggopt.models._shift import renormalised as renormalised
 
 NAME = "p3m_onesided"
 CLASS = "NLP"
+READER = "centroids"
 LANGUAGES = ("cvxpy", "pyomo")
 
 

@@ -44,6 +44,7 @@ from aggopt.models._shift import renormalised as renormalised
 
 NAME = "satisfaction"
 CLASS = "MINLP"
+READER = "centroids"
 LANGUAGES = ("cvxpy", "pyomo")
 TOUCH = 1e-9  # standard deviations by which a distance may fall short and count
 

@@ -1,10 +1,15 @@
 """What every aggregation returns, and the sums over groups they share."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels
+from aggopt.errors import naming
+from aggopt.scale import Scale
 from aggopt.solvers import Certificate
 
 
@@ -15,9 +20,11 @@ class Aggregation:
     Attributes
     ----------
     centroids : (m, d)
-        One value per group and attribute, in the original units.
-    labels : (n,)
-        Group of each record.
+        One value per group and attribute, in the original units.  Where attributes
+        have labels of their own, m is the largest number of groups, and below the
+        last group of an attribute that has fewer stands nan.
+    labels : (n,) or (n, d)
+        Group of each record, for all attributes or for each: as they were given.
     certificates
         One per attribute, in order.
     """
@@ -29,6 +36,8 @@ class Aggregation:
     @property
     def values(self) -> Floats:
         """Published value of each record and attribute (n, d), original units."""
+        if self.labels.ndim == 2:
+            return np.take_along_axis(self.centroids, self.labels, axis=0)
         return self.centroids[self.labels]
 
     @property
@@ -42,6 +51,50 @@ class Aggregation:
     def status(self) -> str:
         """How the attributes ended, each way named once."""
         return ", ".join(sorted({c.status.value for c in self.certificates}))
+
+
+def by_attribute(
+    combine: Callable[[Floats, Labels], Aggregation], X: Floats, labels: Labels
+) -> Aggregation:
+    """Return what `combine` makes of each attribute of X (n, d) by its own labels."""
+    parts = []
+    for j, label in enumerate(labels.T):
+        with naming(f"Column {j}"):
+            parts.append(combine(X[:, [j]], label))
+    centroids = stacked([part.centroids[:, 0] for part in parts])
+    certificates = tuple(part.certificates[0] for part in parts)
+    return Aggregation(centroids, labels, certificates)
+
+
+def column(values: npt.NDArray[Any], j: int) -> npt.NDArray[Any]:
+    """Return what `values` say of attribute j, (n,); (n,) says it of all."""
+    return values if values.ndim == 1 else np.ascontiguousarray(values[:, j])
+
+
+def stacked(centroids: Sequence[Floats]) -> Floats:
+    """Return the centroids (m_j,) of each attribute as (m, d), nan below the last."""
+    most = max(map(len, centroids))
+    padded = np.full((most, len(centroids)), np.nan)
+    for j, own in enumerate(centroids):
+        padded[: len(own), j] = own
+    return padded
+
+
+def scale_for(X: Floats, labels: Labels) -> Scale:
+    """Return the scale of X (n, d).
+
+    Where attributes have labels of their own each is measured by itself, so that its
+    values are, to the last bit, those it would get alone.
+    """
+    if labels.ndim == 1:
+        return Scale.of(X)
+    alone = [Scale.of(X[:, [j]]) for j in range(X.shape[1])]
+    return Scale(
+        *(
+            np.concatenate([getattr(scale, part) for scale in alone])
+            for part in ("origin", "centre", "spread")
+        )
+    )
 
 
 def group_means(X: Floats, labels: Labels) -> Floats:

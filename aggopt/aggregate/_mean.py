@@ -1,12 +1,13 @@
 """Group means, as they are or stretched back to the original variance."""
 
 import time
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.aggregate._aggregation import Aggregation, group_means
-from aggopt.arrays import Floats, Labels, groups, matrix
+from aggopt.aggregate._aggregation import Aggregation, by_attribute, group_means
+from aggopt.arrays import Floats, Labels, labellings, matrix
 from aggopt.errors import InfeasibleInputError
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status
@@ -21,8 +22,8 @@ def mean(
     ----------
     X : (n, d)
         Records, original units.
-    labels : (n,)
-        Group of each record, 0..m-1.
+    labels : (n,) or (n, d)
+        Group of each record, 0..m-1, for all attributes or for each of them.
     renormalise
         Stretch the means of each attribute about their centre, so that the published
         attribute has the mean and the variance of the original:
@@ -53,7 +54,9 @@ def mean(
     """
     started = time.perf_counter()
     records = matrix(X)
-    label = groups(labels, len(records))
+    label = labellings(labels, *records.shape)
+    if label.ndim == 2:
+        return by_attribute(partial(mean, renormalise=renormalise), records, label)
     centroids = group_means(records, label)
     scale = Scale.of(records)
     if renormalise:
@@ -74,9 +77,9 @@ def _stretched(centroids: Floats, labels: Labels, scale: Scale) -> Floats:
     spread = np.sqrt(np.sum(share * away**2, axis=0))
     flat = np.flatnonzero((spread < 1e-9) & ~scale.constant)
     if flat.size:
+        where = f" in column(s) {flat.tolist()}" if len(spread) > 1 else ""
         raise InfeasibleInputError(
-            f"All group means coincide in column(s) {flat.tolist()}, so no stretch "
-            "restores the variance.",
+            f"All group means coincide{where}, so no stretch restores the variance.",
             fix="choose a smaller k, or take the means as they are.",
         )
     return scale.undo(away / np.where(scale.constant, 1.0, spread))

@@ -5,8 +5,8 @@ import time
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.aggregate._aggregation import Aggregation
-from aggopt.arrays import Floats, Labels, groups, matrix
+from aggopt.aggregate._aggregation import Aggregation, by_attribute
+from aggopt.arrays import Floats, Labels, labellings, matrix
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status
 
@@ -21,8 +21,8 @@ def median(X: npt.ArrayLike, labels: npt.ArrayLike) -> Aggregation:
     ----------
     X : (n, d)
         Records, original units.
-    labels : (n,)
-        Group of each record, 0..m-1.
+    labels : (n,) or (n, d)
+        Group of each record, 0..m-1, for all attributes or for each of them.
 
     Returns
     -------
@@ -43,7 +43,9 @@ def median(X: npt.ArrayLike, labels: npt.ArrayLike) -> Aggregation:
     """
     started = time.perf_counter()
     records = matrix(X)
-    label = groups(labels, len(records))
+    label = labellings(labels, *records.shape)
+    if label.ndim == 2:
+        return by_attribute(median, records, label)
     centroids = np.stack([_medians(x, label) for x in records.T], axis=1)
     scale = Scale.of(records)
     lost = scale.standardise(centroids)[label] - scale.standardise(records)

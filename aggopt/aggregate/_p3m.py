@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy.typing as npt
 
-from aggopt.aggregate._aggregation import Aggregation
+from aggopt.aggregate._aggregation import Aggregation, column, scale_for
 from aggopt.aggregate._shifted import How, require_number, shifted
 from aggopt.aggregate._wishes import Wish, spread
-from aggopt.arrays import Floats, groups, matrix
+from aggopt.arrays import Floats, labellings, matrix
 from aggopt.models import p3m as model
 from aggopt.models import p3m_onesided as onesided
 from aggopt.models import satisfaction as pleasing
-from aggopt.scale import Scale
 from aggopt.solvers import choose
 
 
@@ -41,8 +40,9 @@ def p3m(
     ----------
     X : (n, d)
         Records, original units.
-    labels : (n,)
-        Group of each record, 0..m-1; at least two groups.
+    labels : (n,) or (n, d)
+        Group of each record, 0..m-1, for all attributes or for each of them; at
+        least two groups.
     delta
         Distance that a record asks for between its value and the published one, in
         standard deviations: a number, one per attribute (d,), or (n, d); or
@@ -58,8 +58,8 @@ def p3m(
         default), or "ipopt", "cvxpy:uno", "pyomo:ripopt" and others.
     start, starts, seed
         Of a local solver: where it sets out, "means" (group means), "renormalised",
-        "dual" or centroids (m, d) in the original units; how many random starts it
-        tries besides; and their seed.
+        "dual" or centroids (m, d) in the original units (as an `Aggregation` has
+        them); how many random starts it tries besides; and their seed.
     time_limit
         Seconds per attribute; none by default.
     options
@@ -171,17 +171,19 @@ def _aggregated(
     progress: Callable[[float], None] | None,
 ) -> Aggregation:
     records = matrix(X)
-    label = groups(labels, len(records))
-    Z = Scale.of(records).standardise(records)
+    label = labellings(labels, *records.shape)
+    scale = scale_for(records, label)
+    Z = scale.standardise(records)
     delta, importance, weight = wishes
     require_number(weight, "price" if model is pleasing else "alpha")
     asked = spread(delta, Z, "delta")
     insisted = spread(importance, Z, "importance")
 
-    def stated(x: Floats, j: int) -> Any:
-        return model.Data(x, label, asked[:, j], insisted[:, j], weight)
+    def stated(j: int) -> Any:
+        x, own, d, w = (column(v, j) for v in (Z, label, asked, insisted))
+        return model.Data(x, own, d, w, weight)
 
     solver, start, starts, seed, time_limit, options = how
     chosen = choose(solver, model.NAME, model.CLASS)
     settings = How(chosen, start, starts, seed, time_limit, options or {})
-    return shifted(model, stated, records, label, settings, progress)
+    return shifted(model, stated, scale, label, settings, progress)

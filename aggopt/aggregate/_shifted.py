@@ -1,15 +1,15 @@
 """Aggregation by a model that shifts centroids, one attribute at a time."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from aggopt.aggregate._aggregation import Aggregation
+from aggopt.aggregate._aggregation import Aggregation, column, stacked
 from aggopt.arrays import Floats, Labels, is_number
-from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
+from aggopt.errors import JobError, UnknownNameError, naming
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Solver, Status, choose
 from aggopt.solvers._answer import Answer
@@ -82,57 +82,57 @@ def require_number(value: object, name: str) -> None:
 
 def shifted(
     model: Shift,
-    stated: Callable[[Floats, int], Any],
-    X: Floats,
+    stated: Callable[[int], Any],
+    scale: Scale,
     labels: Labels,
     how: How,
     progress: Callable[[float], None] | None,
 ) -> Aggregation:
-    """Return the aggregation by `model`; `stated(x, j)` states attribute j's data."""
-    scale = Scale.of(X)
-    Z = scale.standardise(X)
+    """Return the aggregation by `model`; `stated(j)` states attribute j's data."""
     programs = [
-        None if scale.constant[j] else _stated(stated, Z[:, j], j)
-        for j in range(Z.shape[1])
+        None if constant else _stated(stated, j)
+        for j, constant in enumerate(scale.constant)
     ]
-    starts = _by_attribute(how.start, scale, (labels.max() + 1, len(programs)))
+    counts = [int(column(labels, j).max()) + 1 for j in range(len(programs))]
+    starts = _by_attribute(how.start, scale, counts)
     solved = []
     for j, data in enumerate(programs):
         own = replace(how, start=starts[j])
-        solved.append(_kept(labels) if data is None else _solved(model, data, own))
+        solved.append(_kept(counts[j]) if data is None else _solved(model, data, own))
         if progress:
             progress((j + 1) / len(programs))
-    centroids = np.stack([c for c, _ in solved], axis=1)
+    centroids = stacked([c for c, _ in solved])
     return Aggregation(scale.undo(centroids), labels, tuple(c for _, c in solved))
 
 
-def _stated(stated: Callable[[Floats, int], Any], x: Floats, j: int) -> Any:
-    try:
-        return stated(x, j)
-    except InfeasibleInputError as error:
-        raise InfeasibleInputError(
-            f"Column {j}: {error.problem}", fix=error.fix
-        ) from None
+def _stated(stated: Callable[[int], Any], j: int) -> Any:
+    with naming(f"Column {j}"):
+        return stated(j)
 
 
 def _by_attribute(
-    start: str | Floats | None, scale: Scale, shape: tuple[int, int]
+    start: str | Floats | None, scale: Scale, counts: Sequence[int]
 ) -> list[Any]:
     """Return the start of each attribute, standardised if it is centroids."""
     if start is None or isinstance(start, str):
-        return [start] * shape[1]
-    if np.shape(start) != shape or not np.isfinite(start).all():
+        return [start] * len(counts)
+    shape = max(counts), len(counts)
+    there = np.arange(shape[0])[:, None] < counts
+    if np.shape(start) != shape or (np.isfinite(start) != there).any():
         raise JobError(
-            f"start has shape {np.shape(start)} or entries that are not finite.",
-            fix=f"pass centroids of shape {shape} in the original units.",
+            f"start has shape {np.shape(start)}, or entries that are not finite where "
+            "an attribute has a group.",
+            fix=f"pass centroids of shape {shape} in the original units, nan below the "
+            "last group of an attribute that has fewer.",
         )
-    return list(scale.standardise(np.asarray(start, dtype=np.float64)).T)
+    z = scale.standardise(np.asarray(start, dtype=np.float64))
+    return [z[:count, j].copy() for j, count in enumerate(counts)]
 
 
-def _kept(labels: Labels) -> tuple[Floats, Certificate]:
+def _kept(count: int) -> tuple[Floats, Certificate]:
     """Leave a constant attribute as it is."""
     nothing = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "constant attribute", 0.0)
-    return np.zeros(labels.max() + 1), nothing
+    return np.zeros(count), nothing
 
 
 def _solved(model: Shift, data: Any, how: How) -> tuple[Floats, Certificate]:
@@ -141,7 +141,7 @@ def _solved(model: Shift, data: Any, how: How) -> tuple[Floats, Certificate]:
     fit = [(a, cost) for a in answers if (cost := _cost(model, data, a)) is not None]
     if fit:
         best, _ = min(fit, key=lambda pair: pair[1])
-        centroids, status = best.centroids, best.status
+        centroids, status = best.reading, best.status
     else:
         centroids, status = None, _failure({a.status for a in answers})
     if centroids is None:
@@ -191,9 +191,9 @@ def _cost(model: Shift, data: Any, found: Answer) -> float | None:
     One that is infeasible may not be, nor one that was cut short and is worse than
     the renormalised means.
     """
-    if found.centroids is None or not found.status.usable:
+    if found.reading is None or not found.status.usable:
         return None
-    at = model.point(data, found.centroids)
+    at = model.point(data, found.reading)
     if model.violation(data, at) > FEASIBLE:
         return None
     cost = model.objective(data, at)
@@ -207,7 +207,7 @@ def _starts(model: Shift, data: Any, how: How) -> Iterator[Floats]:
         yield how.start
     elif how.start == "dual":
         best = answer(model, data, choose("dual", model.NAME), data.means)
-        yield data.means if best.centroids is None else best.centroids
+        yield data.means if best.reading is None else best.reading
     elif how.start == "renormalised" or np.ptp(data.means) == 0:
         yield model.renormalised(data)
     else:

@@ -14,9 +14,12 @@ from aggopt.solvers._table import Solver
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver found: centroids (m,) or nothing, and what it proved."""
+    """What a solver found, as its model's reader gives it, and what it proved.
 
-    centroids: Floats | None = field(repr=False)
+    `reading` is centroids (m,), or labels (n,); None where it found nothing.
+    """
+
+    reading: Any = field(repr=False)
     status: Status
     bound: float | None
     solver: str
@@ -27,7 +30,7 @@ def answer_here(
     model: Any,
     data: Any,
     solver: Solver,
-    start: Floats,
+    start: Floats | None,
     time_limit: float | None,
     options: Mapping[str, Any] | None,
 ) -> Answer:
@@ -37,10 +40,11 @@ def answer_here(
         own = import_module(f"aggopt.solvers.{solver.native}")
         found: Answer = own.run(data, solver, native, start)
         return found
-    problem = model.build(data, solver.language, start=start)
+    begin = {} if start is None else {"start": start}
+    problem = model.build(data, solver.language, **begin)
     outcome = solve(problem, solver.name, time_limit=time_limit, options=options)
     return Answer(
-        model.centroids(problem, data) if outcome.status.usable else None,
+        getattr(model, model.READER)(problem, data) if outcome.status.usable else None,
         outcome.status,
         outcome.bound,
         outcome.solver,

@@ -14,7 +14,7 @@ def answer(
     model: Any,
     data: Any,
     solver: Solver,
-    start: Floats,
+    start: Floats | None,
     *,
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,

@@ -28,7 +28,7 @@ def answer_apart(
     model: Any,
     data: Any,
     solver: Solver,
-    start: Floats,
+    start: Floats | None,
     time_limit: float | None,
     options: Mapping[str, Any] | None,
 ) -> Answer:

@@ -58,6 +58,16 @@ def check_time_limit(seconds: object) -> None:
     )
 
 
+def require_none(solver: Solver, native: Mapping[str, Any]) -> None:
+    """Refuse options and a time limit, for a solver that has none."""
+    if native:
+        raise JobError(
+            f"{solver.name} takes no options and no time limit, but got "
+            f"{sorted(native)}.",
+            fix="leave them out, or name another solver.",
+        )
+
+
 def refused(solver: Solver, native: Mapping[str, Any], why: object) -> AggoptError:
     """Return the error that says which solver refused its options, and why."""
     same = {**solver.fixed, solver.time_limit: native.get(solver.time_limit)}

@@ -73,6 +73,8 @@ def run(
 
 
 def _solved(problem: Any, solver: Solver, native: Mapping[str, Any], log: Path) -> Any:
+    if solver.native == "highs":
+        _try_on_highs(native)
     called = pyo.SolverFactory(solver.native)
     how = _arguments(solver, native, log)
     result = called.solve(problem, load_solutions=False, **how)
@@ -81,9 +83,20 @@ def _solved(problem: Any, solver: Solver, native: Mapping[str, Any], log: Path) 
     return result
 
 
+def _try_on_highs(native: Mapping[str, Any]) -> None:
+    """Raise what HiGHS has against its options: Pyomo passes over it in silence."""
+    import highspy
+
+    trial = highspy.Highs()
+    trial.silent()
+    for name, value in native.items():
+        if trial.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+            raise ValueError(f"it does not have {name!r}, or not with this value")
+
+
 def _arguments(solver: Solver, native: Mapping[str, Any], log: Path) -> dict[str, Any]:
     """Return the options in the form that this one of Pyomo's interfaces takes."""
-    if solver.native == "scip_direct":  # the new interface, under its old face
+    if solver.native in ("scip_direct", "highs"):  # new interfaces with their old face
         return {"options": dict(native)}
     if solver.native == "gams":  # statements; and a folder, else it makes its own
         statements = [f"option {name}={value};" for name, value in native.items()]

@@ -102,8 +102,11 @@ def test_a_constant_attribute_is_kept_when_renormalised():
 
 
 def test_one_group_cannot_keep_the_variance():
-    with pytest.raises(InfeasibleInputError, match=r"coincide in column\(s\) \[0\]"):
+    with pytest.raises(InfeasibleInputError, match="means coincide, so no stretch"):
         mean([[1.0], [2.0]], [0, 0], renormalise=True)
+    two = [[1.0, 1.0], [2.0, 5.0], [2.0, 3.0], [1.0, 6.0]]
+    with pytest.raises(InfeasibleInputError, match=r"coincide in column\(s\) \[0\]"):
+        mean(two, [0, 0, 1, 1], renormalise=True)
 
 
 @pytest.mark.parametrize("combine", [mean, median])

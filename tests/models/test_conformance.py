@@ -124,7 +124,7 @@ def test_scip_agrees_with_the_declaration(model, seed):
     slack = (
         {"touch": 1e-5} if model is satisfaction else {}
     )  # SCIP allows itself as much
-    at = model.point(data, found.centroids, **slack)
+    at = model.point(data, found.reading, **slack)
     assert model.violation(data, at) < 2e-5
     assert model.objective(data, at) == pytest.approx(found.bound, abs=1e-4)
     rng = np.random.default_rng(seed)

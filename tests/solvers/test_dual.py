@@ -454,7 +454,7 @@ def test_an_option_that_it_does_not_have_is_refused():
         _dual.run(data, own, {"gap_tolerance": 1.0}, data.means)
     found = _dual.run(data, own, {"gap_tol": 1e-3}, data.means)
     assert found.status is Status.OPTIMAL
-    assert found.bound <= value(p3m, data, found.centroids)
+    assert found.bound <= value(p3m, data, found.reading)
 
 
 @pytest.mark.slow

@@ -1,0 +1,69 @@
+"""The univariate partition's own method: dynamic programming over runs of values."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Floats
+from aggopt.memory import require_memory
+from aggopt.models import univariate as model
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._certificate import Status
+from aggopt.solvers._options import require_none
+from aggopt.solvers._table import Solver
+
+BYTES = 40  # for each value, at the peak
+TAME = 2.0**400  # squares of distances up to it, and down to its inverse, are floats
+
+
+def run(
+    data: model.Data, solver: Solver, native: Mapping[str, Any], start: None
+) -> Answer:
+    """Return labels of the sorted values, found in O(n k) steps at most.
+
+    For usual k few beginnings of a group need be looked at; for large k each block of
+    k is worked off by halves, in O(n log k).  Memory grows as n.
+
+    Raises
+    ------
+    InfeasibleInputError
+        It does not fit into memory.
+    JobError
+        An option or a time limit.
+    """
+    from aggopt.solvers import _runs  # imports numba: not before it is needed
+
+    require_none(solver, native)
+    n, k = len(data.x), data.k
+    require_memory(BYTES * n, f"the partition of {n} values")
+    started = time.perf_counter()
+    whole = np.int32 if n < 2**31 else np.int64
+    inverse = np.append(0.0, 1.0 / np.arange(1, 3 * k + 1))
+    work = _runs.Work(
+        x=_tame(data),
+        k=k,
+        kind=_runs.WHOLE if data.centroids == "integer" else _runs.KINDS[data.cost],
+        cost=np.empty(n + 1),
+        step=np.empty(n + 1),
+        before=np.empty(n + 1, whole),
+        around=np.zeros(3 * k + 1),
+        own=np.zeros(3 * k + 1),
+        inverse=inverse,
+        weight=np.append(0.0, inverse[1:] * inverse[:-1]),
+    )
+    _runs.solve(work)
+    labels: npt.NDArray[np.integer[Any]] = np.empty(n, dtype=whole)
+    _runs.read(work.before, labels)
+    seconds = time.perf_counter() - started
+    return Answer(labels, Status.OPTIMAL, None, solver.name, seconds)
+
+
+def _tame(data: model.Data) -> Floats:
+    """Return the values times a power of two, if their squares would be no floats."""
+    width = float(data.x[-1] - data.x[0])
+    if width == 0 or 1 / TAME < width < TAME:
+        return data.x
+    return np.asarray(np.ldexp(data.x, -np.frexp(width)[1]))

@@ -1,0 +1,30 @@
+"""The univariate partition as a shortest path through its whole graph, by SciPy."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from aggopt.models import univariate as model
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._certificate import Status
+from aggopt.solvers._options import require_none
+from aggopt.solvers._table import Solver
+
+
+def run(
+    data: model.Data, solver: Solver, native: Mapping[str, Any], start: None
+) -> Answer:
+    """Return labels of the sorted values; memory grows as n k.
+
+    Raises
+    ------
+    InfeasibleInputError
+        The graph does not fit into memory.
+    JobError
+        An option or a time limit.
+    """
+    require_none(solver, native)
+    started = time.perf_counter()
+    labels = model.along(data, *model.arcs(data))
+    seconds = time.perf_counter() - started
+    return Answer(labels, Status.OPTIMAL, None, solver.name, seconds)

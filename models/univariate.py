@@ -1,0 +1,284 @@
+r"""Univariate microaggregation: sorted values, split at least cost.
+
+An optimal partition of sorted values consists of runs of k to 2k - 1 of them, because a
+longer run costs no less than its two parts.  So it is a shortest path through the
+positions 0, 1, ..., n between the values.
+
+Data
+    x          (n,)  values, sorted
+    k                smallest group size; with n < 2k all values are one group
+    cost             what a group costs: "sse", sum of squares about its mean; "sae",
+                     sum of distances from its median; "maxdist", its largest value
+                     less its smallest
+    centroids        "any", or "integer": whole numbers only, for "sse"
+    unit u           a power of two near the width of a small group, derived from x
+    c_ij             cost of the group x[i:j], in u^2 (sse) or u, derived from x
+Variables
+    y_ij             share of the path that takes the arc from i to j; 1 when x[i:j] is
+                     a group; k <= j - i < 2k
+Minimise
+    sum_ij c_ij y_ij
+Subject to
+    leave:  sum_j y_0j = 1
+    pass:   sum_i y_ij = sum_l y_jl               for 0 < j < n
+    sign:   y_ij >= 0
+
+Class: LP.  Its matrix is that of a network, so every vertex is a path and no variable
+need be integer.
+
+Source: Hansen and Mukherjee, IEEE Transactions on Knowledge and Data Engineering 15(4),
+2003.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import fsum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.arrays import Floats, Labels, group_size
+from aggopt.errors import JobError, TableError, UnknownNameError
+from aggopt.memory import require_memory
+
+NAME = "univariate"
+CLASS = "LP"
+READER = "labels"
+LANGUAGES = ("cvxpy", "pyomo")
+COSTS = ("sse", "sae", "maxdist")
+CENTROIDS = ("any", "integer")
+WIDEST = 1e12  # largest cost that a linear program may hold, in squares of the unit
+BYTES = {"graph": 110, "cvxpy": 2000, "pyomo": 4500}  # for each arc, at the peak
+
+
+@dataclass(frozen=True)
+class Data:
+    """What the model needs to be told; see the head of this file."""
+
+    x: Floats = field(repr=False)
+    k: int
+    cost: str = "sse"
+    centroids: str = "any"
+
+    def __post_init__(self) -> None:
+        require_cost(self.cost, self.centroids)
+        if self.x.ndim != 1 or not (self.x[1:] >= self.x[:-1]).all():
+            raise TableError("x is not sorted.", fix="pass np.sort(x), finite values.")
+        group_size(self.k, len(self.x))
+        if self.x[-1] / 2 - self.x[0] / 2 > np.finfo(float).max / 2:
+            raise TableError(
+                "The values span more than a float can hold.",
+                fix="divide them by a constant first.",
+            )
+        if self.centroids == "integer" and np.abs(self.x[[0, -1]]).max() >= 2**53:
+            raise TableError(
+                "Some values are too large to tell whole numbers apart.",
+                fix='leave centroids = "integer" out, or divide the values first.',
+            )
+
+    @cached_property
+    def unit(self) -> float:
+        """A power of two near the width of a small group; 1 where all are equal."""
+        widths = self.x[self.k - 1 :] - self.x[: len(self.x) - self.k + 1]
+        positive = widths[widths > 0]
+        typical = float(np.median(positive)) if positive.size else float(np.ptp(self.x))
+        return float(2.0 ** np.frexp(typical)[1]) if typical > 0 else 1.0
+
+
+def require_cost(cost: str, centroids: str) -> None:
+    """Refuse an unknown cost or kind of centroids, or two that do not go together."""
+    if cost not in COSTS:
+        raise UnknownNameError("cost", str(cost), COSTS)
+    if centroids not in CENTROIDS:
+        raise UnknownNameError("kind of centroids", str(centroids), CENTROIDS)
+    if centroids == "integer" and cost != "sse":
+        raise JobError(
+            f"Integer centroids do not go with the cost {cost!r}: a median of whole "
+            "numbers is one already, and a width has no centroid.",
+            fix='leave centroids = "integer" out, or take cost = "sse".',
+        )
+
+
+class Point(NamedTuple):
+    """Arcs from `tail` to `head` and their shares y, (a,) each; no others are taken."""
+
+    tail: Labels
+    head: Labels
+    y: Floats
+
+
+def build(data: Data, language: str) -> Any:
+    """Return the linear program in cvxpy or in Pyomo; nothing is solved here.
+
+    Raises
+    ------
+    InfeasibleInputError
+        It would not fit into memory.
+    TableError
+        Costs span more orders of magnitude than such solvers' tolerances.
+    """
+    if language not in LANGUAGES:
+        raise UnknownNameError("modelling language", language, LANGUAGES)
+    tail, head = arcs(data, language)
+    c = costs(data, tail, head)
+    if c.max() > WIDEST:
+        raise TableError(
+            "The values lie on scales too far apart for linear programming: some "
+            f"groups cost more than {WIDEST:.0e} times what is usual.",
+            fix='solve it by "dynamic" or "path", which tell them apart.',
+        )
+    declare = _in_cvxpy if language == "cvxpy" else _in_pyomo
+    return declare(len(data.x), tail, head, c)
+
+
+def _in_cvxpy(n: int, tail: Labels, head: Labels, c: Floats) -> Any:
+    import cvxpy as cp
+    from scipy.sparse import csr_array
+
+    arc, ones = np.arange(len(tail)), np.ones(len(tail))
+    y = cp.Variable(len(tail), name="y")
+
+    outflow = csr_array((ones, (tail, arc)), (n + 1, len(tail)))
+    inflow = csr_array((ones, (head, arc)), (n + 1, len(tail)))
+    leave = outflow[[0]] @ y == 1
+    passes = inflow[1:n] @ y == outflow[1:n] @ y
+    sign = y >= 0
+
+    constraints = [leave, passes, sign] if n > 1 else [leave, sign]
+    return cp.Problem(cp.Minimize(c @ y), constraints)
+
+
+def _in_pyomo(n: int, tail: Labels, head: Labels, c: Floats) -> Any:
+    import pyomo.environ as pyo
+
+    problem = pyo.ConcreteModel()
+    y = problem.y = pyo.Var(range(len(tail)))
+    into: list[list[int]] = [[] for _ in range(n + 1)]
+    out: list[list[int]] = [[] for _ in range(n + 1)]
+    for a, (i, j) in enumerate(zip(tail.tolist(), head.tolist(), strict=True)):
+        out[i].append(a)
+        into[j].append(a)
+
+    def passes(_: Any, j: int) -> Any:
+        if not into[j] and not out[j]:
+            return pyo.Constraint.Skip
+        return pyo.quicksum(y[a] for a in into[j]) == pyo.quicksum(y[a] for a in out[j])
+
+    problem.leave = pyo.Constraint(expr=pyo.quicksum(y[a] for a in out[0]) == 1)
+    problem.passes = pyo.Constraint(range(1, n), rule=passes)
+    problem.sign = pyo.Constraint(range(len(tail)), rule=lambda _, a: y[a] >= 0)
+    problem.cost = pyo.Objective(
+        expr=pyo.quicksum(cost * y[a] for a, cost in enumerate(c.tolist()))
+    )
+    return problem
+
+
+def arcs(data: Data, use: str = "graph") -> tuple[Labels, Labels]:
+    """Return tail and head (a,) of every arc, by tail and then by head."""
+    n, k = len(data.x), data.k
+    if n < 2 * k:
+        return np.array([0]), np.array([n])
+    require_memory(BYTES[use] * n * k, f"the graph of {n} values with k = {k}")
+    tail = np.repeat(np.arange(n), k)
+    head = tail + np.tile(np.arange(k, 2 * k), n)
+    return tail[head <= n], head[head <= n]
+
+
+def costs(data: Data, tail: Labels, head: Labels) -> Floats:
+    """Return c_ij of the groups x[i:j], i in tail (a,) and j in head (a,).
+
+    Every group is reckoned from its own first value, in two passes, so that values
+    far from zero lose no digits.
+    """
+    c = np.empty(len(tail))
+    sizes = head - tail
+    for size in np.unique(sizes).tolist():
+        rows = np.flatnonzero(sizes == size)
+        for part in np.array_split(rows, 1 + rows.size * size // 2_000_000):
+            c[part] = _costs_of_size(data, tail[part], size)
+    return c
+
+
+def _costs_of_size(data: Data, first: Labels, size: int) -> Floats:
+    values = data.x[first[:, None] + np.arange(size)]
+    away = (values - values[:, :1]) / data.unit
+    if data.cost == "maxdist":
+        return np.asarray(away[:, -1])
+    if data.cost == "sae":
+        middle = away[:, [size // 2]]
+        return np.asarray(np.abs(away - middle).sum(axis=1))
+    mean = away.mean(axis=1, keepdims=True)
+    off = away - mean
+    squares = (off**2).sum(axis=1) - off.sum(axis=1) ** 2 / size
+    if data.centroids == "integer":
+        # whole numbers are reckoned from one
+        place = mean[:, 0] * data.unit + values[:, 0] % 1
+        squares += size * ((place - np.rint(place)) / data.unit) ** 2
+    return np.asarray(squares)
+
+
+def objective(data: Data, at: Point) -> float:
+    """Return what the model minimises, whichever solver found the point."""
+    return fsum(costs(data, at.tail, at.head) * at.y)
+
+
+def violation(data: Data, at: Point) -> float:
+    """Return the largest violation: of leave, pass or sign, or by an arc too many.
+
+    An arc of a size that no group may have is violated by its share.
+    """
+    n, k = len(data.x), data.k
+    flow = np.bincount(at.tail, at.y, n + 1) - np.bincount(at.head, at.y, n + 1)
+    flow[0] -= 1
+    sizes = at.head - at.tail
+    longest = n if n < 2 * k else 2 * k - 1
+    unlike = (sizes < k) | (sizes > longest)
+    missed = (np.abs(flow[:n]), -at.y, np.abs(at.y[unlike]))
+    return float(max(np.max(m, initial=0.0) for m in missed))
+
+
+def point(data: Data, labels: Labels) -> Point:
+    """Return the path through these groups 0, 1, ... of the sorted values, (n,)."""
+    edges = np.flatnonzero(np.diff(labels, prepend=-1, append=labels[-1] + 1))
+    return Point(edges[:-1], edges[1:], np.ones(len(edges) - 1))
+
+
+def labels(problem: Any, data: Data) -> Labels | None:
+    """Return the group of each sorted value (n,), read off a solved problem.
+
+    Where several paths are optimal, a solver may spread over them; then the cheapest
+    of those it took is read.  None where it took none: it was stopped too early.
+
+    >>> data = Data(np.array([0.0, 1.0, 9.0, 10.0, 11.0]), k=2)
+    >>> problem = build(data, "cvxpy")
+    >>> round(float(problem.solve(solver="HIGHS")) * data.unit**2, 6)
+    2.5
+    >>> labels(problem, data)
+    array([0, 0, 1, 1, 1])
+    """
+    tail, head = arcs(data)
+    if hasattr(problem, "var_dict"):
+        y = problem.var_dict["y"].value
+    else:
+        y = np.array([problem.y[a].value for a in range(len(tail))], dtype=float)
+    if y is None:
+        return None
+    taken = y > 0.5 / len(y)  # those left out are too small to make a cut
+    return along(data, tail[taken], head[taken])
+
+
+def along(data: Data, tail: Labels, head: Labels) -> Labels | None:
+    """Return the groups (n,) on the cheapest path of these arcs; None without one."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    n = len(data.x)
+    graph = csr_array((costs(data, tail, head), (tail, head)), (n + 1, n + 1))
+    _, before = dijkstra(graph, indices=0, return_predecessors=True)
+    starts, j = np.zeros(n, dtype=np.intp), n
+    if before[n] < 0:
+        return None
+    while j > 0:
+        j = before[j]
+        starts[j] = 1
+    return np.cumsum(starts) - 1

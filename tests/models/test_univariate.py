@@ -1,0 +1,170 @@
+"""The univariate model: both declarations, the formula in NumPy, what it refuses."""
+
+import cvxpy as cp
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from conftest import require_solver
+from partition import exact
+
+from aggopt.errors import (
+    InfeasibleInputError,
+    JobError,
+    TableError,
+    UnknownNameError,
+)
+from aggopt.models import univariate as model
+from aggopt.solvers import SOLVERS, solve
+
+CHOICES = [("sse", "any"), ("sae", "any"), ("maxdist", "any"), ("sse", "integer")]
+HEADINGS = ("Data", "Variables", "Minimise", "Subject to", "Class:", "Source:")
+choices = pytest.mark.parametrize(("cost", "centroids"), CHOICES)
+
+
+def instance(seed=0, n=11, k=3, cost="sse", centroids="any"):
+    x = np.sort(np.random.default_rng(seed).normal(scale=5, size=n))
+    return model.Data(x, k, cost, centroids)
+
+
+def somewhere(data, seed=0):
+    tail, head = model.arcs(data)
+    return model.Point(tail, head, np.random.default_rng(seed).normal(size=len(tail)))
+
+
+def in_unit(data):
+    return data.unit ** (2 if data.cost == "sse" else 1)
+
+
+@choices
+def test_costs_are_those_of_exact_arithmetic(cost, centroids):
+    for offset in (0, 10**9):
+        x = offset + np.sort(np.random.default_rng(1).integers(0, 99, 15)) / 4
+        data = model.Data(x, 3, cost, centroids)
+        tail, head = model.arcs(data)
+        v = exact.values(data.x)
+        kind = centroids if centroids == "integer" else cost
+        for i, j, c in zip(tail, head, model.costs(data, tail, head), strict=True):
+            assert c * in_unit(data) == pytest.approx(float(exact.cost(v[i:j], kind)))
+
+
+@choices
+def test_both_languages_and_numpy_say_the_same(cost, centroids):
+    data = instance(2, cost=cost, centroids=centroids)
+    at = somewhere(data)
+    declared = model.build(data, "cvxpy")
+    declared.var_dict["y"].value = at.y
+    also = model.build(data, "pyomo")
+    for a, y in enumerate(at.y):
+        also.y[a] = y
+    assert float(declared.objective.value) == pytest.approx(model.objective(data, at))
+    assert pyo.value(also.cost) == pytest.approx(model.objective(data, at))
+    leave, passes, sign = (np.atleast_1d(c.violation()) for c in declared.constraints)
+    for block, missed in ((also.leave, leave), (also.sign, sign)):
+        assert [_missed(c) for c in block.values()] == pytest.approx(missed)
+    assert max(_missed(c) for c in also.passes.values()) == pytest.approx(passes.max())
+    worst = max(m.max() for m in (leave, passes, sign))
+    assert model.violation(data, at) == pytest.approx(worst)
+
+
+def _missed(constraint):
+    body = pyo.value(constraint.body)
+    low = pyo.value(constraint.lower) if constraint.has_lb() else -np.inf
+    high = pyo.value(constraint.upper) if constraint.has_ub() else np.inf
+    return max(low - body, body - high, 0.0)
+
+
+def test_violation_by_hand():
+    data = model.Data(np.arange(6.0), 2)
+    tail, head = np.array([0, 2, 4]), np.array([2, 4, 6])
+    assert model.violation(data, model.Point(tail, head, np.ones(3))) == 0
+    assert (
+        model.violation(data, model.Point(tail, head, np.array([1, 0.75, 1]))) == 0.25
+    )
+    assert model.violation(data, model.Point(tail, head, np.array([0.5, 1, 1]))) == 0.5
+    long = model.Point(np.array([0]), np.array([6]), np.ones(1))
+    assert model.violation(data, long) == 1
+
+
+def test_the_arcs_are_all_groups_of_k_to_2k_less_1():
+    tail, head = model.arcs(instance(n=7, k=2))
+    expected = [(i, j) for i in range(7) for j in range(i + 2, min(i + 3, 7) + 1)]
+    assert list(zip(tail, head, strict=True)) == expected
+    assert [a.tolist() for a in model.arcs(instance(n=5, k=3))] == [[0], [5]]
+
+
+@pytest.mark.parametrize("name", ["cvxpy:highs", "cvxpy:clarabel", "pyomo:highs"])
+@pytest.mark.parametrize(
+    "x", [np.zeros(12), np.arange(12.0), np.repeat([1.0, 2, 3], 4)]
+)
+def test_a_path_is_read_where_a_solver_spreads_over_several(name, x):
+    require_solver(name)
+    data = model.Data(x, 2)
+    problem = model.build(data, SOLVERS[name].language)
+    outcome = solve(problem, name)
+    at = model.point(data, model.labels(problem, data))
+    assert model.violation(data, at) == 0
+    assert model.objective(data, at) == pytest.approx(outcome.bound, abs=1e-6)
+
+
+def test_nothing_is_read_off_a_problem_that_was_not_solved():
+    data = instance()
+    assert model.labels(model.build(data, "cvxpy"), data) is None
+    assert model.labels(model.build(data, "pyomo"), data) is None
+
+
+def test_the_point_of_labels_is_their_path():
+    data = model.Data(np.arange(5.0), 2)
+    tail, head, y = model.point(data, np.array([0, 0, 1, 1, 1]))
+    assert (tail.tolist(), head.tolist(), y.tolist()) == ([0, 2], [2, 5], [1, 1])
+
+
+def test_the_unit_keeps_costs_near_one():
+    for scale in (1e-150, 1e-9, 1.0, 1e9, 1e150):
+        x = np.sort(np.random.default_rng(3).normal(size=200)) * scale
+        data = model.Data(x, 4)
+        assert 0.01 < np.median(model.costs(data, *model.arcs(data))) < 100
+    assert model.Data(np.zeros(4), 2).unit == 1.0
+
+
+def test_the_head_states_the_model():
+    places = [model.__doc__.find(f"\n{heading}") for heading in HEADINGS]
+    assert min(places) > 0
+    assert places == sorted(places)
+    for name in ("leave", "pass", "sign"):
+        assert f"\n    {name}: " in model.__doc__
+
+
+def test_the_declared_class_is_the_problem_s():
+    problem = model.build(instance(), "cvxpy")
+    assert isinstance(problem.objective, cp.Minimize)
+    assert problem.is_dcp()
+    assert not problem.is_mixed_integer()
+    assert problem.status is None
+
+
+def test_printing_the_data_shows_no_value():
+    assert repr(instance()) == "Data(k=3, cost='sse', centroids='any')"
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"x": np.array([2.0, 1.0])}, TableError, "x is not sorted"),
+        ({"x": np.array([1.0, np.nan])}, TableError, "x is not sorted"),
+        ({"x": np.array([[1.0, 2.0]])}, TableError, "x is not sorted"),
+        ({"x": np.array([-1.7e308, 1.7e308])}, TableError, "span more than a float"),
+        ({"k": 3}, InfeasibleInputError, "choose k from 1 to 2"),
+        ({"k": 1.5}, JobError, "k must be a whole number"),
+        ({"cost": "mse"}, UnknownNameError, "did you mean 'sse'"),
+        ({"centroids": "integers"}, UnknownNameError, "did you mean 'integer'"),
+        ({"cost": "maxdist", "centroids": "integer"}, JobError, "do not go with"),
+    ],
+)
+def test_data_that_states_no_program_is_refused(change, error, message):
+    with pytest.raises(error, match=message):
+        model.Data(**({"x": np.array([1.0, 2.0]), "k": 1} | change))
+
+
+def test_an_unknown_language_is_refused():
+    with pytest.raises(UnknownNameError, match="did you mean 'cvxpy'"):
+        model.build(instance(), "cvxpi")
