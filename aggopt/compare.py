@@ -11,9 +11,10 @@ import numpy as np
 from aggopt import aggregate
 from aggopt.aggregate import Aggregation
 from aggopt.errors import JobError
+from aggopt.grouped import Grouped, Progress, group, model_of
 from aggopt.job import Job, Shifting
 from aggopt.measure import Assessment
-from aggopt.pipeline import Grouped, Progress, group, measured, model_of
+from aggopt.pipeline import measured
 from aggopt.solvers import SOLVERS, Solver, choose
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from aggopt import aggregate
 from aggopt.aggregate import Aggregation
 from aggopt.errors import JobError
+from aggopt.grouped import Grouped, Progress, chosen_solver, group
 from aggopt.job import Job, Squared
 from aggopt.measure import Assessment
-from aggopt.pipeline import Grouped, Progress, chosen_solver, group, measured
+from aggopt.pipeline import measured
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,41 @@ def job(k: int = 3, **sections: Any) -> Job:
     return Job(**{"roles": ROLES, "privacy": {"k": k}, **sections})
 
 
+WIDE = ("age", "height", "weight", "income", "debt")
+PAIRS = [["height", "weight"], ["income", "debt"], ["age"]]
+ONE_BY_ONE = [[name] for name in WIDE]
+WAYS = [
+    ({"method": "mdav", "attributes": PAIRS}, PAIRS),
+    ({"method": "cbfs", "attributes": "one by one"}, ONE_BY_ONE),
+    ({"method": "univariate", "attributes": "one by one"}, ONE_BY_ONE),
+    ({"method": "individual_ranking"}, ONE_BY_ONE),
+    ({"method": "mdav", "attributes": {"correlation": 0.8}}, sorted(PAIRS)),
+    ({"method": "mdav", "attributes": "together"}, [list(WIDE)]),
+]
+
+
+def wide(n: int = 60, seed: int = 0) -> pd.DataFrame:
+    """Persons with five quasi-identifiers, two pairs of them correlated."""
+    rng = np.random.default_rng(seed)
+    height, income = rng.normal(170, 10, n), rng.gamma(2.0, 1e4, n)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n),
+            "height": height,
+            "weight": height - 100 + rng.normal(0, 3, n),
+            "income": income,
+            "debt": 2 * income + rng.normal(0, 1e3, n),
+            "illness": rng.choice(["flu", "none", "asthma"], n),
+        }
+    )
+
+
+def wide_job(k: int = 3, *, scope: str = "blocks", **sections: Any) -> Job:
+    """Return a job for `wide`."""
+    roles = {"quasi-identifier": list(WIDE), "confidential": ["illness"]}
+    return Job(roles=roles, privacy={"k": k, "scope": scope}, **sections)
+
+
 def smallest(table: Any, names: tuple[str, ...] = ("age", "income")) -> int:
     """Records that share the rarest combination, counted by a plain dictionary."""
     counts: dict[tuple[Any, ...], int] = {}

@@ -56,6 +56,22 @@ roles_twice = {**ROLES, "other": ["note", "age"]}
 flags = np.arange(40) % 3 == 0
 rounding = {"output": {"round_integers": True}}
 
+blockwise = {"privacy": {"k": 3, "scope": "blocks"}}
+ranking = {"partition": {"method": "individual_ranking"}}
+age_alone = {
+    "roles": {
+        **ROLES,
+        "quasi-identifier": ["age"],
+        "other": ["note", "income"],
+    }
+}
+
+
+def grouped(attributes: Any, **sections: Any) -> Case:
+    how = {"method": "mdav", "attributes": attributes}
+    return lambda _: (frame, job(partition=how, **sections))
+
+
 CASES: dict[str, Case] = {
     "table without records": with_job(people(0)),
     "fewer records than k": with_job(k=50),
@@ -127,6 +143,27 @@ CASES: dict[str, Case] = {
     "renormalised means with one group": with_job(
         k=21, aggregation={"method": "mean", "renormalise": True}
     ),
+    "a constant attribute, in blocks": with_column("age", 44, **ranking, **blockwise),
+    "k to 2k - 1 records, in blocks": with_job(
+        **ranking, privacy={"k": 21, "scope": "blocks"}
+    ),
+    "individual ranking, k on the combination promised": with_job(**ranking),
+    "individual ranking, k in each block promised": with_job(**ranking, **blockwise),
+    "individual ranking of one quasi-identifier": with_job(**ranking, **age_alone),
+    "blocks, k on the combination promised": grouped([["age"], ["income"]]),
+    "blocks, k in each block promised": grouped([["age"], ["income"]], **blockwise),
+    "correlated attributes, all in one block": grouped({"correlation": 0.0}),
+    "correlated attributes, in several blocks": grouped({"correlation": 1.0}),
+    "univariate for several attributes together": with_job(
+        partition={"method": "univariate"}
+    ),
+    "blocks that leave a quasi-identifier out": grouped([["age"]]),
+    "blocks that name a quasi-identifier twice": grouped([["age"], ["age", "income"]]),
+    "blocks that name another column": grouped([["age", "income"], ["illness"]]),
+    "an unknown way to group attributes": grouped("one by won"),
+    "an unknown solver for the partition": with_job(
+        partition={**ranking["partition"], "solver": "dinamic"}
+    ),
 }
 
 
@@ -156,7 +193,10 @@ def test_refused(name: str, tmp_path: Path) -> None:
 def test_masked(name: str, tmp_path: Path) -> None:
     data, asked = CASES[name](tmp_path)
     release = aggopt.mask(data, asked)
-    assert smallest(release.table) >= asked.privacy.k
+    names = asked.roles.quasi_identifier
+    by_block = TABLE[name][0] == "masked, k in each block"
+    for block in [(name,) for name in names] if by_block else [names]:
+        assert smallest(release.table, block) >= asked.privacy.k
     assert TABLE[name][1] in "\n".join(release.notes)
     assert HOLDS.get(TABLE[name][0], lambda *_: True)(data, release.table)
 
@@ -169,6 +209,7 @@ HOLDS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], bool]] = {
     "masked, kept as it is": lambda into, out: (
         out["age"].tolist() == into["age"].tolist()
     ),
+    "masked, k in each block": lambda _, out: smallest(out) < 3,
     "masked, index kept": lambda into, out: out.index.equals(into.index),
 }
 

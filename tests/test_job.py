@@ -73,6 +73,23 @@ UNKNOWN = [
     ),
     ({"aggregation": {"method": "p3n"}}, "aggregation method", "p3m"),
     ({"partition": {"method": "mdva"}}, "partition method", "mdav"),
+    ({"partition": {"method": "individual"}}, "partition method", "individual_ranking"),
+    (
+        {"partition": {"method": "cbfs", "atributes": "together"}},
+        r"key of \[partition.cbfs\]",
+        "attributes",
+    ),
+    (
+        {"partition": {"method": "individual_ranking", "optons": {}}},
+        r"key of \[partition.individual_ranking\]",
+        "options",
+    ),
+    (
+        {"partition": {"method": "mdav", "attributes": "one by won"}},
+        "way to group attributes",
+        "one by one",
+    ),
+    ({"privacy": {"k": 3, "scop": "blocks"}}, r"key of \[privacy\]", "scope"),
 ]
 
 
@@ -98,6 +115,11 @@ WRONG = [
     ({"aggregation": {"method": "median", "renormalise": True}}, "renormalise"),
     ({"partition": {"method": "cbfs", "ending": "3k"}}, "ending"),
     ({"partition": {"method": "mdav", "ending": "2k"}}, "ending is '2k'"),
+    ({"partition": {"method": "mhm", "order": "xyz"}}, "order is 'xyz'"),
+    ({"partition": {"method": "projection", "axis": "x"}}, "axis is 'x'"),
+    ({"partition": {"method": "univariate", "cost": "x"}}, "cost is 'x'"),
+    ({"partition": {"method": "univariate", "time_limit": 0}}, "time_limit is 0"),
+    ({"privacy": {"k": 3, "scope": "block"}}, "scope is 'block'.*'blocks'"),
     ({"input": {"separator": ";;"}}, "separator is ';;'"),
     ({"input": {"decimal": ";"}}, "decimal is ';'"),
     ({"output": {"shuffle": "yes"}}, "shuffle is 'yes'"),
@@ -122,6 +144,68 @@ def test_values_out_of_range_are_refused(sections, message):
     with pytest.raises(JobError, match=f"(?s){message}") as refusal:
         job(**sections)
     assert refusal.value.fix
+
+
+BLOCKS = r"blocks of names \[\[\"NAME\", ...\], ...\], or \{ correlation = r \}"
+NO_ATTRIBUTES = [
+    (3, "of type int"),
+    (["age", "income"], "of type list"),
+    ([["age", 3]], "of type list"),
+    ({"corelation": 0.5}, r"of type dict with the keys \['corelation'\]"),
+    ({"correlation": 1.5}, r"with the keys \['correlation'\]"),
+    ({"correlation": "0.5"}, r"with the keys \['correlation'\]"),
+    ({"correlation": 0.5, "least": 1}, r"\['correlation', 'least'\]"),
+]
+
+
+@pytest.mark.parametrize(("attributes", "message"), NO_ATTRIBUTES)
+def test_what_is_no_way_to_group_attributes_is_refused(attributes, message):
+    with pytest.raises(
+        JobError, match=f"(?s)partition.attributes is .*{message}.*{BLOCKS}"
+    ):
+        job(partition={"method": "mdav", "attributes": attributes})
+
+
+def test_individual_ranking_has_no_choice_of_attributes():
+    with pytest.raises(UnknownNameError, match=r"key of \[partition.indiv"):
+        job(partition={"method": "individual_ranking", "attributes": "together"})
+
+
+@pytest.mark.parametrize(
+    ("section", "settings"),
+    [
+        ({"method": "cbfs"}, {}),
+        ({"method": "mhm", "order": "tsp"}, {"order": "tsp"}),
+        ({"method": "projection", "axis": "zsum"}, {"axis": "zsum"}),
+        (
+            {"method": "univariate", "cost": "sae", "time_limit": 3.0},
+            {
+                "cost": "sae",
+                "centroids": "any",
+                "solver": None,
+                "time_limit": 3.0,
+                "options": {},
+            },
+        ),
+    ],
+)
+def test_attributes_are_no_argument_of_the_method(section, settings):
+    made = job(partition={**section, "attributes": "one by one"}).partition
+    assert made.settings == settings
+    assert made.function == made.method
+
+
+def test_individual_ranking_is_univariate_one_by_one():
+    made = job(partition={"method": "individual_ranking"}).partition
+    assert (made.function, made.attributes) == ("univariate", "one by one")
+    assert "attributes" not in made.settings
+
+
+def test_blocks_in_a_file(tmp_path):
+    text = TEXT.replace('ending = "nearest"', 'attributes = [["income"], ["age"]]')
+    assert read(tmp_path, text).partition.attributes == (("income",), ("age",))
+    text = TEXT.replace('ending = "nearest"', "attributes = { correlation = 0.5 }")
+    assert read(tmp_path, text).partition.attributes.correlation == 0.5
 
 
 def test_sections_that_must_be_there():

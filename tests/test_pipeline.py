@@ -319,7 +319,11 @@ def test_the_manifest_says_how_and_from_what(tmp_path):
     assert stated["input"]["attributes"] == 5
     assert stated["output"]["sha256"] == sha256(files.table.read_bytes()).hexdigest()
     assert stated["output"]["recounted"]["holds"] is True
-    assert stated["job"]["privacy"] == {"k": 3}
+    assert stated["job"]["privacy"] == {"k": 3, "scope": "combination"}
+    groups = int(release.labels.max()) + 1
+    assert stated["partition"] == [
+        {"attributes": ["age", "income"], "groups": groups, "certificate": None}
+    ]
     assert {"python", "numpy", "cvxpy", "unopy"} <= set(stated["versions"])
     assert stated["certificates"]["age"]["solver"] == "cvxpy:uno"
     assert stated["measures"]["dld"] == release.measures.dld
@@ -474,13 +478,13 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, release, monkeypatch):
 
 def test_the_audit_finds_identifiers_and_rare_combinations():
     frame = people(6).assign(age=[1, 1, 1, 2, 2, 2], income=[5.0] * 5 + [6.0])
-    found = audit(frame, job().roles, 3)
+    found = audit(frame, job().roles, job().privacy)
     assert (found.groups, found.smallest, found.holds) == (3, 1, False)
     assert found.identifiers == ("name",)
     with pytest.raises(PrivacyError, match="still has identifiers: name"):
         found.require()
     with pytest.raises(PrivacyError, match="rarest combination"):
-        audit(frame.drop(columns="name"), job().roles, 3).require()
+        audit(frame.drop(columns="name"), job().roles, job().privacy).require()
 
 
 def test_wishes_in_columns_are_heard_and_dropped():

@@ -32,7 +32,16 @@ def test_the_table_of_solvers_is_complete() -> None:
     rows = dict(re.findall(r"^\| `([\w:]+)` \| ([^|]+) \|", section, re.MULTILINE))
     assert set(rows) == set(SOLVERS)
     for name, takes in rows.items():
-        kinds = ("LP", "MILP", "NLP", "MINLP", "P3M", "P3M_ONESIDED", "SATISFACTION")
+        kinds = (
+            "LP",
+            "MILP",
+            "NLP",
+            "MINLP",
+            "P3M",
+            "P3M_ONESIDED",
+            "SATISFACTION",
+            "UNIVARIATE",
+        )
         named = {c for c in kinds if re.search(rf"\b{c}\b", takes)}
         assert named == {kind.upper() for kind in SOLVERS[name].takes}
 

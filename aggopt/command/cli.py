@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from aggopt.command import show
+from aggopt.command import console, show, show_solvers
 from aggopt.errors import AggoptError, JobError, PrivacyError
 
 app = typer.Typer(
@@ -53,12 +53,12 @@ def mask(
     from aggopt.pipeline import mask as masked
 
     Files.beside(out).check(overwrite=overwrite, inputs=(table, job))
-    with show.progress(quiet=as_json) as told:
+    with console.progress(quiet=as_json) as told:
         release = masked(table, Job.read(job), progress=told)
         files = release.write(out, overwrite=overwrite)
-    with show.after_release():
+    with console.after_release():
         if as_json:
-            show.as_json({"files": show.paths(files), **release.manifest()})
+            console.as_json({"files": show.paths(files), **release.manifest()})
         else:
             show.release(release, files)
 
@@ -82,7 +82,7 @@ def assess(
 
     found = review(table, masked, Job.read(job), same_order=same_order)
     if as_json:
-        show.as_json(found.to_dict())
+        console.as_json(found.to_dict())
     else:
         show.review(found)
     if not found.audit.holds:
@@ -116,9 +116,11 @@ def solvers(as_json: AsJson = False) -> None:
     from aggopt.solvers import SOLVERS
 
     if as_json:
-        show.as_json({name: show.solver_facts(s) for name, s in SOLVERS.items()})
+        console.as_json(
+            {name: show_solvers.solver_facts(s) for name, s in SOLVERS.items()}
+        )
     else:
-        show.solvers(list(SOLVERS.values()))
+        show_solvers.solvers(list(SOLVERS.values()))
 
 
 @app.command("compare-solvers")
@@ -139,12 +141,12 @@ def compare_solvers(
     """Solve JOB's program on TABLE with every solver that takes it; write nothing."""
     from aggopt.compare import compare
 
-    with show.progress(quiet=as_json) as told:
+    with console.progress(quiet=as_json) as told:
         rows = list(compare(table, job, _words(solvers), time_limit, progress=told))
     if as_json:
-        show.as_json({row.solver: row.to_dict() for row in rows})
+        console.as_json({row.solver: row.to_dict() for row in rows})
     else:
-        show.compared(rows)
+        show_solvers.compared(rows)
 
 
 @app.command()
@@ -170,7 +172,7 @@ def sweep(
 
     grid = _numbers(alpha, "alpha"), _numbers(delta, "delta")
     with (
-        show.progress() as told,
+        console.progress() as told,
         keep(out, overwrite=overwrite, inputs=(job, table)) as kept,
     ):
         total = len(grid[0]) * len(grid[1])
@@ -179,7 +181,7 @@ def sweep(
         ):
             kept.add(point)
             told("sweep", len(kept.points) / total)
-    show.swept(kept.points, kept.files)
+    show_solvers.swept(kept.points, kept.files)
 
 
 def _words(listed: str) -> list[str]:
@@ -205,7 +207,7 @@ def demo(
     """Mask 442 real patients, compare risk and loss before and after."""
     from aggopt.command.demo import run
 
-    with show.progress() as told:
+    with console.progress() as told:
         shown = run(folder, told, overwrite=overwrite)
     show.demo(shown)
 
@@ -231,12 +233,12 @@ def main() -> None:
         if hasattr(error, "format_message"):  # of the words on the command line
             _refuse(code, error.format_message(), "see aggopt COMMAND --help.")
         else:
-            _refuse(code, show.defect(error), "report this line.")
+            _refuse(code, console.defect(error), "report this line.")
     sys.exit(code)
 
 
 def _refuse(code: int, problem: str, fix: str) -> None:
     if "--json" in sys.argv:
-        show.as_json({"error": problem, "fix": fix, "exit": code})
+        console.as_json({"error": problem, "fix": fix, "exit": code})
     else:
-        show.error(problem, fix)
+        console.error(problem, fix)

@@ -7,11 +7,12 @@ from typing import Any
 import pandas as pd
 
 from aggopt.arrays import Floats
+from aggopt.grouped import Progress
 from aggopt.job import Job, Mean
 from aggopt.measure import Assessment, assess
 from aggopt.output.release import Files, Release
 from aggopt.output.staging import Staging, check_places
-from aggopt.pipeline import Progress, mask
+from aggopt.pipeline import mask
 
 JOB = Job(
     roles={

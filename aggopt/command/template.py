@@ -23,11 +23,23 @@ other = []               # neither; published as it is
 wish = []                # how far a record asks to be moved; dropped from the release
 
 [privacy]
-k = 5                    # records that share each published combination, at least
+k = 5                    # records that share what is published of them, at least
+scope = "combination"    # all quasi-identifiers together; "blocks": weaker, see below
 
 [partition]
-method = "mdav"          # or "cbfs"
+method = "mdav"          # or "cbfs", "mhm", "projection"
 ending = "3k"            # mdav: or "nearest" (leftovers go to their nearest group)
+attributes = "together"  # which quasi-identifiers are grouped together, or
+#         "one by one"            each by itself
+#         [["a", "b"], ["c"]]     blocks of names
+#         {{ correlation = 0.5 }}   blocks whose every pair is correlated so much
+# More than one block loses less and protects less: a record may be alone with its
+# combination of quasi-identifiers, and k needs scope = "blocks".
+# Or, in place of the lines above, one by one with proof that no groups lose less:
+# method = "individual_ranking"
+# cost = "sse"           # or "sae" (absolute error), "maxdist" (widest range)
+# centroids = "any"      # or "integer", where whole numbers will be published
+# solver = "dynamic"     # time_limit and options as below
 
 [aggregation]
 method = "mean"          # or "median"

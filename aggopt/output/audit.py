@@ -1,13 +1,38 @@
 """Recount a release from its values, trusting nothing that made them."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
 from aggopt.errors import PrivacyError
 from aggopt.input.roles import Roles
+from aggopt.job import Privacy
+from aggopt.partition._blocks import require_cover
+
+
+@dataclass(frozen=True)
+class Count:
+    """How often combinations of some attributes occur.
+
+    Attributes
+    ----------
+    attributes
+        Which they are.
+    combinations
+        How many distinct combinations there are.
+    rarest
+        Records that share the rarest of them.
+    rare, unique
+        Records whose combination fewer than k share, and no other record has.
+    """
+
+    attributes: tuple[str, ...]
+    combinations: int
+    rarest: int
+    rare: int
+    unique: int
 
 
 @dataclass(frozen=True)
@@ -16,12 +41,15 @@ class Audit:
 
     Attributes
     ----------
-    records, groups
-        Number of records, and of distinct combinations of quasi-identifiers.
-    smallest
-        Records that share the rarest combination.
-    k
-        What was promised: `smallest` must reach it.
+    records
+        Number of records.
+    k, scope
+        What was promised: k records share each combination of all quasi-identifiers
+        ("combination"), or each of the attributes of a block ("blocks").
+    whole
+        The combinations of all quasi-identifiers.
+    blocks
+        Those of each block of attributes that were microaggregated together.
     identifiers
         Identifiers, and wishes, that are still there; there must be none.
     notes
@@ -29,16 +57,71 @@ class Audit:
     """
 
     records: int
-    groups: int
-    smallest: int
     k: int
+    scope: str
+    whole: Count
+    blocks: tuple[Count, ...]
     identifiers: tuple[str, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def groups(self) -> int:
+        """Number of distinct combinations of all quasi-identifiers."""
+        return self.whole.combinations
+
+    @property
+    def combination(self) -> int:
+        """Records that share the rarest combination of all quasi-identifiers."""
+        return self.whole.rarest
+
+    @property
+    def unique(self) -> int:
+        """Records whose combination of all quasi-identifiers no other record has."""
+        return self.whole.unique
+
+    @property
+    def smallest(self) -> int:
+        """Records that share the rarest combination in the scope of the promise."""
+        return self._rarest.rarest
+
+    @property
+    def _rarest(self) -> Count:
+        if self.scope == "combination":
+            return self.whole
+        return min(self.blocks, key=lambda count: count.rarest)
 
     @property
     def holds(self) -> bool:
         """Whether the promise holds."""
         return self.smallest >= self.k and not self.identifiers
+
+    @property
+    def verdict(self) -> str:
+        """Say whether the promise holds, with counts."""
+        where, what = "", f"{self.groups} published combinations, the rarest"
+        if self.scope == "blocks" and len(self.blocks) > 1:
+            where = f" in each of {len(self.blocks)} blocks of attributes"
+            what = "the rarest combination of a block"
+        return (
+            f"k = {self.k} {'holds' if self.holds else 'DOES NOT HOLD'}{where}: "
+            f"{self.records} records, {what} in {self.smallest} records."
+        )
+
+    def __str__(self) -> str:
+        """Return verdict and warning."""
+        return "\n".join(filter(None, (self.verdict, self.warning)))
+
+    @property
+    def warning(self) -> str | None:
+        """Say that the combination is not k-anonymous, if that was not promised."""
+        if self.scope == "combination" or self.combination >= self.k:
+            return None
+        return (
+            f"NOT {self.k}-anonymous on the combination of all "
+            f"{len(self.whole.attributes)} quasi-identifiers: {self.whole.rare} of "
+            f"{self.records} records share theirs with fewer than {self.k - 1} others, "
+            f"{self.unique} are alone with it. k holds within each block only."
+        )
 
     def require(self) -> None:
         """Refuse the release unless the promise holds.
@@ -54,8 +137,11 @@ class Audit:
                 fix="drop them; nothing was written.",
             )
         if self.smallest < self.k:
+            which = "quasi-identifiers"
+            if self.scope == "blocks":
+                which = f"the block {', '.join(map(repr, self._rarest.attributes))}"
             raise PrivacyError(
-                f"The rarest combination of quasi-identifiers stands in "
+                f"The rarest combination of {which} stands in "
                 f"{self.smallest} record(s), and k = {self.k} was promised.",
                 fix="nothing was written; mask again, and report this if aggopt made "
                 "the values.",
@@ -63,28 +149,53 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        return {**asdict(self), "holds": self.holds}
+        found = ("groups", "smallest", "combination", "unique", "holds")
+        return asdict(self) | {name: getattr(self, name) for name in found}
 
 
-def audit(released: Any, roles: Roles, k: int) -> Audit:
+def audit(
+    released: Any,
+    roles: Roles,
+    privacy: Privacy,
+    blocks: Sequence[Sequence[str]] | None = None,
+) -> Audit:
     """Return what is found in `released`, a pandas, Polars or PyArrow table.
 
-    Entries are compared as they are, so that a table of text, read from the file
-    that was written, is recounted as any reader of that file would.
+    `blocks` are the quasi-identifiers that were microaggregated together; all of them
+    when omitted.  Entries are compared as they are, so that a table of text, read from
+    the file that was written, is recounted as any reader of that file would.
+
+    Raises
+    ------
+    JobError
+        A quasi-identifier is in no block, or in two.
     """
     frame = nw.from_native(released, eager_only=True)
-    keys = list(roles.quasi_identifier)
-    size = max([*frame.columns], key=len) + "#"  # a name that no column has
-    counts = frame.group_by(keys).agg(nw.len().alias(size))
-    sizes = counts[size]
-    left = tuple(name for name in roles.dropped if name in frame.columns)
-    return Audit(
+    everything = roles.quasi_identifier
+    parts = [everything] if blocks is None else blocks
+    require_cover(parts, everything, "quasi-identifier")
+    found = Audit(
         records=len(frame),
-        groups=len(counts),
-        smallest=int(sizes.min()),
-        k=k,
-        identifiers=left,
-        notes=_telling(frame, roles.other),
+        k=privacy.k,
+        scope=privacy.scope,
+        whole=_counted(frame, everything, privacy.k),
+        blocks=tuple(_counted(frame, part, privacy.k) for part in parts),
+        identifiers=tuple(n for n in roles.dropped if n in frame.columns),
+    )
+    warning = (found.warning,) if found.warning else ()
+    return replace(found, notes=(*warning, *_telling(frame, roles.other)))
+
+
+def _counted(frame: nw.DataFrame[Any], attributes: Sequence[str], k: int) -> Count:
+    size = max([*frame.columns], key=len) + "#"  # a name that no column has
+    counts = frame.group_by(list(attributes)).agg(nw.len().alias(size))
+    sizes = counts[size].to_numpy()
+    return Count(
+        attributes=tuple(attributes),
+        combinations=len(sizes),
+        rarest=int(sizes.min()),
+        rare=int(sizes[sizes < k].sum()),
+        unique=int((sizes == 1).sum()),
     )
 
 

@@ -12,9 +12,11 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from aggopt.blocks import names_of, proven
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit
+from aggopt.partition._blocks import Block
 from aggopt.solvers import SOLVERS, Certificate
 
 _ALWAYS = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
@@ -37,26 +39,38 @@ class Source:
 def manifest(
     job: Job,
     source: Source,
-    groups: int,
+    blocks: Sequence[Block],
     audit: Audit,
     measures: Assessment,
     certificates: Mapping[str, Certificate],
     notes: Sequence[str],
 ) -> dict[str, Any]:
-    """Return versions, job, input, audit, measures and certificates."""
+    """Return versions, job, input, partition, audit, measures and certificates."""
+    solved = [*certificates.values(), *proven(blocks, job).values()]
     order = "shuffled" if job.output.shuffle else "as in the input"
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions({c.solver for c in certificates.values()}),
+        "versions": _versions({c.solver for c in solved}),
         "job": job.model_dump(mode="json", by_alias=True),
         "input": asdict(source),
         "order": order,
-        "groups": groups,
+        "partition": _partition(blocks, job),
         "audit": audit.to_dict(),
         "measures": measures.to_dict(),
         "certificates": {name: c.to_dict() for name, c in certificates.items()},
         "notes": list(notes),
     }
+
+
+def _partition(blocks: Sequence[Block], job: Job) -> list[dict[str, Any]]:
+    return [
+        {
+            "attributes": list(names),
+            "groups": block.groups,
+            "certificate": block.certificate and block.certificate.to_dict(),
+        }
+        for names, block in zip(names_of(blocks, job), blocks, strict=True)
+    ]
 
 
 def _versions(ran: set[str]) -> dict[str, str]:

@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow.csv
 
 from aggopt.arrays import Labels
+from aggopt.blocks import blocks_of, names_in
 from aggopt.errors import TableError
+from aggopt.grouped import wishes_of
 from aggopt.input.files import as_written, read
 from aggopt.input.table import Table
 from aggopt.job import Job
@@ -17,7 +19,7 @@ from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
 from aggopt.output.release import Files
 from aggopt.output.staging import sha256
-from aggopt.pipeline import measured, wishes_of
+from aggopt.pipeline import measured
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,9 @@ def review(
             fix="assess a release against the table it was made from.",
         )
     place = np.arange(n) if same_order else _places(original, released, n)
-    found = audit(as_written(released, job.input), roles, job.privacy.k)
     X = first.matrix()
+    blocks = names_in(blocks_of(job, X), job)
+    found = audit(as_written(released, job.input), roles, job.privacy, blocks)
     measures = measured(X, second.matrix()[place], wishes_of(first, X, job))
     return Review(found, measures)
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from aggopt.arrays import Labels
+from aggopt.blocks import names_of
 from aggopt.errors import PrivacyError, TableError
 from aggopt.input.files import as_written, check_ending, is_csv
 from aggopt.input.table import Table
@@ -23,6 +25,7 @@ from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
 from aggopt.output.manifest import Source, manifest
 from aggopt.output.staging import Staging, check_places, sha256
+from aggopt.partition._blocks import Block, labels_of
 from aggopt.solvers import Certificate
 
 
@@ -37,8 +40,9 @@ class Release:
     masked
         The masked table and the roles of its attributes; `table` gives it as the
         kind of table that came in, in the original record order.
-    labels : (n,)
-        Group of each record.  Private: do not publish.
+    blocks
+        Attributes that were partitioned together, with their groups and what is
+        proven of those.  Private: do not publish.
     certificates
         One per quasi-identifier, by name.
     audit, measures
@@ -50,7 +54,7 @@ class Release:
     """
 
     masked: Table = field(repr=False)
-    labels: Labels = field(repr=False)
+    blocks: tuple[Block, ...]
     certificates: dict[str, Certificate]
     audit: Audit
     measures: Assessment
@@ -63,12 +67,17 @@ class Release:
         """The masked table, as the kind that came in; record order kept."""
         return self.masked.native
 
+    @property
+    def labels(self) -> Labels:
+        """Group of each record: (n,), or (n, d) with several blocks.  Private."""
+        return labels_of(self.blocks)
+
     def manifest(self) -> dict[str, Any]:
         """Return how the release was made, for its owner."""
         return manifest(
             self.job,
             self.source,
-            int(self.labels.max()) + 1,
+            self.blocks,
             self.audit,
             self.measures,
             self.certificates,
@@ -82,7 +91,9 @@ class Release:
         index, in random order unless the job says otherwise: this one is for the
         public.  The other two are for you alone (mode 0600): `NAME.manifest.json`
         says how the release was made, `NAME.private.csv` links each record of the
-        input to its group and to its place in the masked table.
+        input to its `group` (with several blocks of attributes `group_1`, `group_2`,
+        ... in the manifest's order) and to its place in the masked table
+        (`released_record`).
 
         The table is written aside and recounted from the bytes of that file; only
         then do the files appear under their names.
@@ -117,7 +128,7 @@ class Release:
     ) -> None:
         with Staging() as staging:
             key = staging.write(
-                files.private, lambda to: _write_key(to, self.labels, place)
+                files.private, lambda to: _write_key(to, self.blocks, place)
             )
             aside = staging.write(
                 files.table, lambda to: self._write_table(to, np.argsort(place))
@@ -148,7 +159,7 @@ class Release:
         The original values are mixed into the seed, so that who guesses a small seed
         still cannot undo the shuffle.
         """
-        n = len(self.labels)
+        n = len(self.masked.frame)
         if not self.job.output.shuffle:
             return np.arange(n)
         mixed = [seed, int(self.source.fingerprint, 16)]
@@ -167,12 +178,14 @@ class Release:
             written = as_written(aside, how)
         except TableError:
             written = None
-        if written is None or len(written) != len(self.labels):
+        n = len(self.masked.frame)
+        if written is None or len(written) != n:
             raise PrivacyError(
-                f"What was written does not read as {len(self.labels)} records.",
+                f"What was written does not read as {n} records.",
                 fix="write a .parquet file; nothing was left behind.",
             )
-        return audit(written, self.job.roles, self.job.privacy.k)
+        blocks = names_of(self.blocks, self.job)
+        return audit(written, self.job.roles, self.job.privacy, blocks)
 
 
 @dataclass(frozen=True)
@@ -223,9 +236,13 @@ def _write_csv(to: Path, table: pa.Table, job: Job) -> None:
     raise TableError("A column holds text that is no Unicode.", fix="clean it first.")
 
 
-def _write_key(to: Path, labels: Labels, place: Labels) -> None:
-    key = pa.table({"group": labels, "released_record": place})
-    pyarrow.csv.write_csv(key, to)
+def _write_key(to: Path, blocks: Sequence[Block], place: Labels) -> None:
+    several = len(blocks) > 1
+    labels = {
+        f"group_{number}" if several else "group": block.labels
+        for number, block in enumerate(blocks, start=1)
+    }
+    pyarrow.csv.write_csv(pa.table({**labels, "released_record": place}), to)
 
 
 def _write_json(to: Path, stated: dict[str, Any]) -> None:

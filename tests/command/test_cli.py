@@ -11,7 +11,7 @@ import pytest
 from tables import people, smallest
 
 from aggopt import job as job_module
-from aggopt import pipeline
+from aggopt import partition, pipeline
 from aggopt.command import cli
 from aggopt.output import release as release_module
 
@@ -171,11 +171,83 @@ def test_assess_refuses_tables_of_different_length(here, aggopt):
 
 
 def test_a_broken_promise_has_exit_code_1_and_writes_nothing(here, aggopt, monkeypatch):
-    monkeypatch.setattr(pipeline.partition, "mdav", lambda X, k, **_: X[:, 0].argsort())
+    monkeypatch.setattr(partition, "mdav", lambda X, k, **_: X[:, 0].argsort())
     code, _, err = aggopt(*MASK[:3], "--out", "m.csv")
     assert code == 1
     assert "k = 4 was promised" in err
     assert not (here / "m.csv").exists()
+
+
+BLOCKS = JOB.replace("k = 4", 'k = 4\nscope = "blocks"').replace(
+    "[aggregation]", '[partition]\nmethod = "individual_ranking"\n[aggregation]'
+)
+ASSESS = ("assess", "people.csv", "masked.csv", "job.toml")
+
+
+def test_blocks_are_shown_with_what_they_leave_open(here, aggopt):
+    (here / "job.toml").write_text(BLOCKS)
+    code, out, err = aggopt(*MASK)
+    assert (code, err) == (0, "")
+    rare = pd.read_csv("masked.csv").groupby(["age", "income"]).size()
+    alone = int((rare == 1).sum())
+    warning = "WARNING: NOT 4-anonymous on the combination of all 2 quasi-identifiers"
+    assert "k = 4 holds in each of 2 blocks of attributes: 40 records" in out
+    assert out.count("NOT 4-anonymous") == 1
+    assert warning in out.splitlines()[1]
+    assert f"{alone} are alone with it" in out
+    assert "Block 1: age: " in out
+    assert "Certificates of the partition" in out
+    code, out, _ = aggopt(*ASSESS)
+    assert code == 0
+    assert warning in out.splitlines()[1]
+    risks = out.split("Risk (lower is better)")[1].split("Both")[0]
+    assert f"records alone with their combination ({alone})" in risks
+    assert "DLD" in risks
+
+
+def test_blocks_as_json(here, aggopt):
+    (here / "job.toml").write_text(BLOCKS)
+    code, out, _ = aggopt(*MASK, "--json")
+    stated = json.loads(out)
+    assert code == 0
+    assert [part["attributes"] for part in stated["partition"]] == [["age"], ["income"]]
+    assert stated["partition"][0]["certificate"]["bound"] >= 0
+    code, out, _ = aggopt(*ASSESS, "--json")
+    audit = json.loads(out)["audit"]
+    assert code == 0
+    assert audit == stated["audit"]
+    assert (audit["scope"], audit["holds"]) == ("blocks", True)
+    assert audit["combination"] < 4 <= audit["smallest"]
+    assert audit["unique"] > 0
+
+
+def test_blocks_that_promise_the_combination_have_exit_code_2(here, aggopt):
+    (here / "job.toml").write_text(BLOCKS.replace('scope = "blocks"', ""))
+    code, out, err = aggopt(*MASK)
+    assert (code, out) == (2, "")
+    assert "not for the combination of all of them, which the job promises" in err
+    assert not (here / "masked.csv").exists()
+
+
+def test_a_broken_promise_of_a_block_has_exit_code_1(here, aggopt, monkeypatch):
+    (here / "job.toml").write_text(
+        BLOCKS.replace("individual_ranking", "cbfs").replace(
+            "[aggregation]", 'attributes = "one by one"\n[aggregation]'
+        )
+    )
+    monkeypatch.setattr(partition, "cbfs", lambda X, k, **_: X[:, 0].argsort())
+    code, _, err = aggopt(*MASK)
+    assert code == 1
+    assert "of the block 'age' stands in" in err
+    assert not list(here.glob("masked*"))
+
+
+def test_assess_says_that_a_broken_block_fails(here, aggopt):
+    (here / "job.toml").write_text(BLOCKS)
+    people().drop(columns="name").assign(age=1).to_csv("masked.csv", index=False)
+    code, out, _ = aggopt(*ASSESS, "--same-order")
+    assert code == 1
+    assert "k = 4 DOES NOT HOLD in each of 2 blocks" in out
 
 
 REFUSED = {
@@ -243,6 +315,22 @@ def test_an_edited_template_is_a_job(here, aggopt):
     assert "No role is declared for 'income'" in err
 
 
+def test_individual_ranking_stands_ready_in_the_template(here, aggopt):
+    aggopt("init", "people.csv", "--out", "new.toml")
+    text = (here / "new.toml").read_text()
+    section = text.split("[partition]\n")[1].split("[aggregation]")[0]
+    ways = ("# method", "# cost", "# centroids", "# solver")
+    ready = "\n".join(
+        line[2:] for line in section.splitlines() if line.startswith(ways)
+    )
+    assert text.count(section) == 1
+    (here / "job.toml").write_text(
+        BLOCKS.split("[partition]")[0] + "[partition]\n" + ready
+    )
+    assert job_module.Job.read("job.toml").partition.solver == "dynamic"
+    assert aggopt(*MASK)[0] == 0
+
+
 def test_solvers_says_what_is_here_and_how_to_get_the_rest(aggopt):
     code, out, _ = aggopt("solvers", "--json")
     table = json.loads(out)
@@ -287,7 +375,7 @@ def test_an_interrupt_has_exit_code_130(here, aggopt, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pipeline.partition, "mdav", interrupted)
+    monkeypatch.setattr(partition, "mdav", interrupted)
     code, _, err = aggopt(*MASK)
     assert code == 130
     assert "Interrupted" in err

@@ -1,0 +1,85 @@
+"""Which attributes a job microaggregates together, and what that lets it promise."""
+
+from collections.abc import Sequence
+
+from aggopt.arrays import Floats
+from aggopt.errors import JobError
+from aggopt.job import Correlation, IndividualRanking, Job, Univariate
+from aggopt.job._partition import ONE_BY_ONE, TOGETHER
+from aggopt.partition import correlated_blocks
+from aggopt.partition._blocks import Block, require_cover
+from aggopt.solvers import Certificate
+
+Columns = tuple[tuple[int, ...], ...]
+
+
+def blocks_of(job: Job, X: Floats) -> Columns:
+    """Return the positions of the attributes of X (n, d) that are grouped together.
+
+    Raises
+    ------
+    JobError
+        The job names blocks, and a quasi-identifier is in none or in two, or is none.
+    """
+    asked, names = job.partition.attributes, job.roles.quasi_identifier
+    if asked == TOGETHER:
+        return (tuple(range(len(names))),)
+    if asked == ONE_BY_ONE:
+        return tuple((j,) for j in range(len(names)))
+    if isinstance(asked, Correlation):
+        return tuple(map(tuple, correlated_blocks(X, asked.correlation)))
+    require_cover(asked, names, "quasi-identifier")
+    return tuple(tuple(map(names.index, block)) for block in asked)
+
+
+def names_in(columns: Columns, job: Job) -> tuple[tuple[str, ...], ...]:
+    """Return the attributes in each block of column positions."""
+    names = job.roles.quasi_identifier
+    return tuple(tuple(names[j] for j in block) for block in columns)
+
+
+def names_of(blocks: Sequence[Block], job: Job) -> tuple[tuple[str, ...], ...]:
+    """Return the attributes of each block."""
+    return names_in(tuple(block.columns for block in blocks), job)
+
+
+def proven(blocks: Sequence[Block], job: Job) -> dict[str, Certificate]:
+    """Return the certificates of those partitions that have one, by attributes."""
+    found = zip(names_of(blocks, job), blocks, strict=True)
+    return {", ".join(names): b.certificate for names, b in found if b.certificate}
+
+
+def require_promise(job: Job, blocks: Columns) -> None:
+    """Refuse a partition that cannot be made, or cannot keep what the job promises.
+
+    Raises
+    ------
+    JobError
+        Several attributes in one block for a method that takes one; or several blocks
+        although k records are to share each combination of all quasi-identifiers.
+    """
+    method, d = job.partition.method, len(job.roles.quasi_identifier)
+    most = max(map(len, blocks))
+    if isinstance(job.partition, Univariate) and most > 1:
+        raise JobError(
+            f"univariate takes one attribute, and the job groups {most} together.",
+            fix="group one attribute at a time, with method = "
+            '"individual_ranking" or attributes = "one by one", which takes scope = '
+            '"blocks" under [privacy]; or all together, with method = "projection" or '
+            '"mhm".',
+        )
+    if len(blocks) > 1 and job.privacy.scope == "combination":
+        raise JobError(
+            f"{method} is to group {d} quasi-identifiers in {len(blocks)} blocks, each "
+            f"by itself. k = {job.privacy.k} then holds within each block, and not for "
+            "the combination of all of them, which the job promises.",
+            fix='promise less, with scope = "blocks" under [privacy] (a record '
+            "may then be alone with its combination); or group all together, with "
+            f"{_together(job)}.",
+        )
+
+
+def _together(job: Job) -> str:
+    if isinstance(job.partition, IndividualRanking | Univariate):
+        return 'method = "mdav", "mhm" or another that takes several attributes'
+    return 'attributes = "together" under [partition]'

@@ -1,0 +1,107 @@
+"""The two consoles of the command, and what is printed whatever the command."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from traceback import extract_tb
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+
+class _Patient(Console):
+    """A console whose reader may stop reading: the work is done all the same."""
+
+    def on_broken_pipe(self) -> None:
+        """Throw the rest away."""
+        _unheard()
+
+
+def _unheard() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+_wide = None if sys.stdout.isatty() else 110  # a file or a pipe has no width
+out = _Patient(highlight=False, width=_wide)
+_err = Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def progress(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
+    """Yield a function that shows the step and its share, while someone watches.
+
+    If `quiet`, what a solver prints goes to standard error meanwhile: standard output
+    is kept for the one JSON object.
+    """
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=_err,
+        transient=True,
+        disable=quiet or not _err.is_terminal,
+    )
+    task = bar.add_task("read", total=1.0)
+    with bar, _kept_clean() if quiet else nullcontext():
+        yield lambda step, share: bar.update(task, description=step, completed=share)
+
+
+@contextmanager
+def _kept_clean() -> Iterator[None]:
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def as_json(value: dict[str, Any]) -> None:
+    """Print one JSON object."""
+    try:
+        print(json.dumps(value, indent=2), flush=True)
+    except BrokenPipeError:
+        _unheard()
+
+
+def error(problem: str, fix: str) -> None:
+    """Print what was wrong and what to do."""
+    _err.print(f"Error: {problem}", markup=False, style="red", soft_wrap=True)
+    _err.print(f"To fix: {fix}", markup=False, soft_wrap=True)
+
+
+def defect(error: Exception) -> str:
+    """Return where a defect struck, and not its message, which may quote a record."""
+    frame = extract_tb(error.__traceback__)[-1]
+    return (
+        f"Internal error: {type(error).__name__} at {Path(frame.filename).name}:"
+        f"{frame.lineno}. Its message is withheld, because it may quote a record."
+    )
+
+
+@contextmanager
+def after_release() -> Iterator[None]:
+    """Keep the exit code of a release that is written, should printing fail."""
+    try:
+        yield
+    except (OSError, UnicodeError) as error:
+        _err.print(f"The release is written; printing failed ({type(error).__name__}).")
+        _unheard()
+
+
+def line(text: str, style: str | None = None) -> None:
+    """Print a line of plain text, however long."""
+    out.print(text, markup=False, soft_wrap=True, style=style)
+
+
+def add_row(table: Table, *cells: str) -> None:
+    """Add a row of plain text: a name may look like markup."""
+    table.add_row(*map(escape, cells))

@@ -1,0 +1,94 @@
+"""What the command prints of solvers, one by one, compared and over a grid."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from aggopt.command.console import add_row, line, out
+
+if TYPE_CHECKING:
+    from aggopt.compare import Row
+    from aggopt.solvers import Solver
+    from aggopt.sweep import Point
+
+
+def solvers(solvers: Sequence["Solver"]) -> None:
+    """Print the table of solvers, and below it how to get those that are not here."""
+    table = Table(title="Solvers", box=SIMPLE_HEAD)
+    for heading in ("name", "takes", "finds", "here"):
+        table.add_column(heading, no_wrap=True)
+    for solver in solvers:
+        takes = " ".join(sorted(solver.takes))
+        here = "yes" if solver.installed else f"no: {solver.lacks}"
+        add_row(table, solver.name, takes, solver.finds, here)
+    out.print(table)
+    for solver in solvers:
+        if not solver.installed:
+            line(f"{solver.name}: {solver.install}")
+
+
+def solver_facts(solver: "Solver") -> dict[str, Any]:
+    """Return what a user may ask of a solver, as plain values."""
+    return {
+        "name": solver.name,
+        "takes": sorted(solver.takes),
+        "finds": solver.finds,
+        "installed": solver.installed,
+        "install": solver.install,
+    }
+
+
+def compared(rows: Sequence["Row"]) -> None:
+    """Print what each solver found, proved and took."""
+    title = "Sums over attributes; gap and violation are the largest"
+    table = Table(title=title, box=SIMPLE_HEAD)
+    headings = ("objective", "bound", "gap", "violation", "SL %", "SI %", "seconds")
+    table.add_column("solver", no_wrap=True)
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("status")
+    for row in rows:
+        if row.status:
+            add_row(table, row.solver, *_figures(row), row.status)
+    out.print(table)
+    for row in rows:
+        if row.note:
+            line(f"{row.solver}: {row.note}")
+
+
+def _figures(row: "Row") -> tuple[str, ...]:
+    return (
+        _figure(row.objective, ".6g"),
+        _figure(row.bound, ".6g"),
+        _figure(row.gap, ".1e"),
+        _figure(row.violation, ".1e"),
+        _figure(row.sl, ".2%").rstrip("%"),
+        _figure(row.si, ".2%").rstrip("%"),
+        _figure(row.seconds, ".2f"),
+    )
+
+
+def swept(points: Sequence["Point"], files: Iterable[Path]) -> None:
+    """Print the points of a sweep, those that no other beats marked."""
+    from aggopt.sweep import pareto
+
+    best = pareto(points)
+    table = Table(title="* no other point has less risk and less loss")
+    for heading in ("alpha", "delta", "SI %", "DR %", "PIL %", "SL %", "IL %", "gap"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    table.add_column("status")
+    for p in sorted(points, key=lambda p: (p.delta, p.alpha)):
+        shares = (f"{100 * share:.2f}" for share in (p.si, p.dr, p.pil, p.sl, p.il))
+        gap, mark = _figure(p.gap, ".1e"), "*" if p in best else ""
+        add_row(table, f"{p.alpha:g}", f"{p.delta:g}", *shares, gap, mark, p.status)
+    out.print(table)
+    for path in files:
+        line(str(path))
+
+
+def _figure(value: float | None, form: str) -> str:
+    return "none" if value is None else format(value, form)

@@ -1,0 +1,161 @@
+"""From a table and a job to groups: all that comes before aggregation."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from aggopt.arrays import Floats, Labels, group_size
+from aggopt.blocks import blocks_of, proven, require_promise
+from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
+from aggopt.input.files import read
+from aggopt.input.table import Table
+from aggopt.input.wishes import resolved
+from aggopt.job import Job, Mean, Shifting, Solved
+from aggopt.output.manifest import Source
+from aggopt.output.staging import sha256
+from aggopt.partition._blocks import Block, divided, labels_of
+from aggopt.scale import Scale
+from aggopt.solvers import Certificate, Solver, choose
+from aggopt.solvers._options import native_options
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A checked table and its partition: what an aggregation starts from.
+
+    `X` (n, d) are the quasi-identifiers, `blocks` those that are partitioned together
+    with their groups, `asked` what the records wish.
+    """
+
+    job: Job
+    table: Table
+    source: Source
+    X: Floats = field(repr=False)
+    blocks: tuple[Block, ...]
+    asked: dict[str, Floats] = field(repr=False)
+
+    @property
+    def labels(self) -> Labels:
+        """Group of each record: (n,) with one block, (n, d) with several."""
+        return labels_of(self.blocks)
+
+
+def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
+    """Return the table, checked and partitioned as the job says; raises as `mask`."""
+    if isinstance(job, str | Path):
+        job = Job.read(job)
+    if not isinstance(job, Job):
+        raise JobError(
+            f"A {type(job).__name__} is not a job.",
+            fix="pass a Job(...), or the path of a TOML file.",
+        )
+    told("read", 0.0)
+    table, source = _table(data, job)
+    X = table.matrix()
+    k = group_size(job.privacy.k, len(X))
+    _require_possible(X, job)
+    columns = blocks_of(job, X)
+    require_promise(job, columns)
+    asked = wishes_of(table, X, job)
+    how = job.partition
+    blocks = divided(
+        X,
+        k,
+        columns,
+        how.function,
+        how.settings,
+        partial(told, "group"),
+        job.roles.quasi_identifier,
+    )
+    require_solved(proven(blocks, job))
+    return Grouped(job, table, source, X, blocks, asked)
+
+
+def wishes_of(table: Table, X: Floats, job: Job) -> dict[str, Floats]:
+    """Return what records X (n, d) ask for, (n, d) each; nothing if nothing shifts."""
+    how = job.aggregation
+    if not isinstance(how, Shifting):
+        return {}
+    Z = Scale.of(X).standardise(X)
+    return {
+        "delta": resolved(how.delta, table, Z, "delta"),
+        "importance": resolved(how.importance, table, Z, "importance"),
+    }
+
+
+def model_of(how: Solved) -> Any:
+    """Return the model file of a method that a solver carries out."""
+    return import_module(f"aggopt.models.{how.function}")
+
+
+def chosen_solver(how: Solved) -> Solver:
+    """Return the solver that a method will use; raises as `choose`."""
+    model = model_of(how)
+    return choose(how.solver, model.NAME, model.CLASS)
+
+
+def require_solved(certificates: Mapping[str, Certificate]) -> None:
+    """Refuse to go on where a solver found no answer that may be used."""
+    failed = {n: c for n, c in certificates.items() if not c.status.usable}
+    if failed:
+        seen = ", ".join(f"{n!r}: {c.status} ({c.solver})" for n, c in failed.items())
+        raise SolverError(
+            f"No usable answer was found for {seen}.",
+            fix="name another solver in the job, allow it more time, or state other "
+            "wishes (delta, alpha); nothing was released.",
+        )
+
+
+def _table(data: Any, job: Job) -> tuple[Table, Source]:
+    path = Path(data) if isinstance(data, str | Path) else None
+    table = Table.of(
+        read(path, job.roles, job.input) if path else data,
+        job.roles,
+    )
+    fingerprint = hashlib.sha256(table.matrix().tobytes()).hexdigest()
+    file, digest = (path.name, sha256(path)) if path else (None, None)
+    return table, Source(file, digest, *table.frame.shape, fingerprint)
+
+
+def _require_possible(X: Floats, job: Job) -> None:
+    """Refuse now what a later step would refuse after long work."""
+    if Scale.of(X).constant.all():
+        raise TableError(
+            "No quasi-identifier varies: there is nothing to mask.",
+            fix="name those that do, or release the table as it is.",
+        )
+    for method in (job.partition, job.aggregation):
+        if isinstance(method, Solved):
+            native_options(chosen_solver(method), None, method.options)
+    _require_whole(job)
+    how = job.aggregation
+    keeps_variance = isinstance(how, Shifting) or (
+        isinstance(how, Mean) and how.renormalise
+    )
+    if keeps_variance and len(X) < 2 * job.privacy.k:
+        raise InfeasibleInputError(
+            f"{len(X)} records with k = {job.privacy.k} make one group, and one value "
+            "cannot keep the variance.",
+            fix="choose k of at most half the records, or aggregate by the mean as it "
+            "is.",
+        )
+
+
+def _require_whole(job: Job) -> None:
+    """Refuse groups that are best for whole numbers where none would be published."""
+    whole = getattr(job.partition, "centroids", "any") == "integer"
+    how = job.aggregation
+    plain = isinstance(how, Mean) and not how.renormalise
+    if whole and not (plain and job.output.round_integers):
+        raise JobError(
+            'centroids = "integer" asks for groups whose means are to be rounded, and '
+            "this job would not round them.",
+            fix='set round_integers = true under [output] and method = "mean" under '
+            "[aggregation], or leave centroids out.",
+        )

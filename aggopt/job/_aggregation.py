@@ -1,0 +1,57 @@
+"""The sections that say how groups become published values."""
+
+from typing import Literal
+
+from pydantic import Field, StrictBool, StrictInt
+
+from aggopt.input.wishes import Wish
+from aggopt.job._section import Method, Solved
+
+
+class Mean(Method):
+    """Settings of `aggopt.aggregate.mean`."""
+
+    method: Literal["mean"] = "mean"
+    renormalise: StrictBool = False
+
+
+class Median(Method):
+    """Settings of `aggopt.aggregate.median`."""
+
+    method: Literal["median"]
+
+
+class Shifting(Solved):
+    """What the aggregations that shift centroids have in common."""
+
+    delta: Wish = 0.1
+    importance: Wish = 0.001
+
+
+class Squared(Shifting):
+    """Those that weigh squares against each other, and that local solvers take."""
+
+    alpha: float = Field(default=0.5, ge=0, le=1, strict=True)
+    start: Literal["means", "renormalised", "dual"] | None = None
+    starts: StrictInt = Field(default=0, ge=0)
+    seed: StrictInt | None = Field(default=None, ge=0)
+
+
+class P3m(Squared):
+    """Settings of `aggopt.aggregate.p3m`."""
+
+    method: Literal["p3m"]
+
+
+class P3mOnesided(Squared):
+    """Settings of `aggopt.aggregate.p3m_onesided`."""
+
+    method: Literal["p3m_onesided"]
+
+
+class Satisfaction(Shifting):
+    """Settings of `aggopt.aggregate.satisfaction`."""
+
+    method: Literal["satisfaction"]
+    importance: Wish = 1.0
+    price: float = Field(default=1.0, gt=0, allow_inf_nan=False, strict=True)

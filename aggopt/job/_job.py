@@ -1,0 +1,88 @@
+"""The whole job, made in Python or read from a TOML file."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+from pydantic import ValidationError as Invalid
+
+from aggopt.errors import JobError
+from aggopt.input.roles import Roles
+from aggopt.job._aggregation import Mean, Median, P3m, P3mOnesided, Satisfaction
+from aggopt.job._partition import (
+    Cbfs,
+    IndividualRanking,
+    Mdav,
+    Mhm,
+    Projection,
+    Univariate,
+)
+from aggopt.job._refusal import refusal
+from aggopt.job._section import Input, Output, Privacy, Section
+
+
+class Job(Section):
+    """What to mask and how.
+
+    Examples
+    --------
+    >>> job = Job(
+    ...     roles={"quasi-identifier": ["age", "income"], "confidential": ["illness"]},
+    ...     privacy={"k": 3},
+    ...     aggregation={"method": "p3m", "solver": "uno"},
+    ... )
+    >>> job.privacy.k, job.partition.method, job.aggregation.method
+    (3, 'mdav', 'p3m')
+    """
+
+    roles: Roles
+    privacy: Privacy
+    partition: Annotated[
+        Mdav | Cbfs | Mhm | Projection | Univariate | IndividualRanking,
+        Field(discriminator="method"),
+    ] = Mdav()
+    aggregation: Annotated[
+        Mean | Median | P3m | P3mOnesided | Satisfaction, Field(discriminator="method")
+    ] = Mean()
+    input: Input = Input()
+    output: Output = Output()
+
+    def __init__(self, **sections: Any) -> None:
+        try:
+            super().__init__(**sections)
+        except Invalid as invalid:
+            raise refusal(invalid, type(self)) from None
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Job":
+        """Return the job in a TOML file.
+
+        Raises
+        ------
+        JobError
+            The file cannot be read, is not TOML, or holds an unknown key or a value
+            out of range; the nearest known key is suggested.
+        """
+        file = Path(path)
+        try:
+            sections = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        except OSError as error:
+            raise JobError(
+                f"{file} cannot be read: {error.strerror}.",
+                fix="check the path, or let `aggopt init` write a job to edit.",
+            ) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise JobError(
+                f"{file} is not a TOML file: {error}.",
+                fix="correct it there; `aggopt init` writes a job to compare with.",
+            ) from None
+        return cls(**sections)
+
+
+def input_section(separator: str, decimal: str) -> Input:
+    """Return how a CSV file is written, or say what is wrong with it."""
+    try:
+        return Input.model_validate({"separator": separator, "decimal": decimal})
+    except Invalid as invalid:
+        raise refusal(invalid, Job) from None

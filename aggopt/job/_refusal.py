@@ -1,0 +1,102 @@
+"""What is wrong with a job, said so that it can be corrected."""
+
+from typing import Any, get_args
+
+from pydantic import BaseModel
+from pydantic import ValidationError as Invalid
+
+from aggopt.errors import JobError, UnknownNameError
+from aggopt.job._partition import WAYS
+
+
+def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
+    """Return the error that says what is wrong with the sections of a `job`."""
+    wrong = invalid.errors(include_url=False)
+    first = wrong[0]
+    place = [str(part) for part in first["loc"]]
+    for wish in ("delta", "importance"):
+        if wish in place:
+            return _no_wish(wish, first)
+    if place[2:3] == ["attributes"] and first["type"] != "extra_forbidden":
+        return _no_blocks(first["input"])
+    match first["type"]:
+        case "extra_forbidden":
+            return _unknown_key(place, job)
+        case "union_tag_invalid":
+            return UnknownNameError(
+                f"{place[0]} method", str(first["ctx"]["tag"]), _methods(place[0], job)
+            )
+        case "union_tag_not_found":
+            return JobError(
+                f"[{place[0]}] names no method.",
+                fix=f"add method = one of {', '.join(_methods(place[0], job))}.",
+            )
+        case "greater_than_equal" if place == ["privacy", "k"]:
+            return JobError(
+                f"k = {first['input']}.",
+                fix="ask for k of at least 2: a group of one publishes the record.",
+            )
+    return JobError(
+        f"The job cannot be used: {'; '.join(_seen(e) for e in wrong)}.",
+        fix="correct those entries; `aggopt init` writes a commented job.",
+    )
+
+
+def _no_wish(wish: str, error: Any) -> JobError:
+    most = "from 0 to 1" if wish == "importance" else "of 0 or more"
+    return JobError(
+        f"{_seen({**error, 'loc': (wish,)})}{_keys(error['input'])}.",
+        fix=f"write a number {most}, {{ relative = r }}, {{ column = "
+        '"NAME" }, or { attributes = { NAME = one of these, ... } }.',
+    )
+
+
+def _no_blocks(given: Any) -> JobError:
+    if isinstance(given, str):
+        return UnknownNameError("way to group attributes", given, WAYS)
+    return JobError(
+        f"partition.attributes is of type {type(given).__name__}{_keys(given)}.",
+        fix='write "together", "one by one", blocks of names [["NAME", ...], ...], or '
+        "{ correlation = r } with r from 0 to 1.",
+    )
+
+
+def _keys(given: Any) -> str:
+    return f" with the keys {sorted(given)}" if isinstance(given, dict) else ""
+
+
+def _seen(error: Any) -> str:
+    place = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "missing":
+        return f"{place} is missing"
+    given = error["input"]
+    plain = given is None or isinstance(given, str | int | float)
+    seen = repr(given) if plain else f"a {type(given).__name__}"
+    if error["type"] == "too_short":
+        return f"{place} is empty"
+    return f"{place} is {seen}: {error['msg']}"
+
+
+def _unknown_key(place: list[str], job: Any) -> JobError:
+    """Suggest the nearest key of the section that the unknown one stands in."""
+    section: Any = job
+    for part in place[:-1]:
+        section = _inner(section, part)
+    known = [f.alias or name for name, f in section.model_fields.items()]
+    where = f"[{'.'.join(place[:-1])}]" if place[1:] else "the job"
+    return UnknownNameError(f"key of {where}", place[-1], known)
+
+
+def _inner(section: Any, part: str) -> Any:
+    if isinstance(section, tuple):  # the methods that a section may name
+        return next(choice for choice in section if _method(choice) == part)
+    kind = section.model_fields[part].annotation
+    return get_args(kind) or kind
+
+
+def _method(section: Any) -> str:
+    return str(get_args(section.model_fields["method"].annotation)[0])
+
+
+def _methods(section: str, job: Any) -> list[str]:
+    return [_method(choice) for choice in _inner(job, section)]

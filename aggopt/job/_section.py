@@ -1,0 +1,113 @@
+"""What every section of a job is, and the sections that name no method."""
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    model_validator,
+)
+
+SEPARATORS = (",", ";", "\t", "|")
+
+
+class Section(BaseModel):
+    """A section: it cannot be changed, and refuses keys that it does not have."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Method(Section):
+    """A section that names the function it is for."""
+
+    method: str
+
+    @property
+    def function(self) -> str:
+        """What carries the method out; its model, if it has one, has the same name."""
+        return self.method
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything but the method's name: the arguments of its function."""
+        return {k: v for k, v in self if k != "method"}
+
+
+class Solved(Method):
+    """A method that a solver carries out."""
+
+    solver: str | None = None
+    time_limit: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, strict=True
+    )
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+def _whole(value: Any) -> Any:
+    """Let NumPy's whole numbers pass for whole numbers."""
+    return int(value) if isinstance(value, np.integer) else value
+
+
+class Input(Section):
+    """How a CSV file is written: read so, and the release written so.
+
+    `multiline` says that entries may span several lines.  They are refused otherwise,
+    because two stray quotes make one entry out of the records between them.
+    """
+
+    separator: Literal[",", ";", "\t", "|"] = ","
+    decimal: Literal[".", ","] = "."
+    multiline: StrictBool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> "Input":
+        if self.separator == self.decimal:
+            raise ValueError("separator and decimal are the same")
+        return self
+
+
+class Privacy(Section):
+    """What the release promises; it is audited on the values that are written.
+
+    Attributes
+    ----------
+    k
+        How many records share what is published of them, at least.
+    scope
+        What they share: "combination", the values of all quasi-identifiers; or
+        "blocks", a weaker promise, those of each block of attributes that are
+        microaggregated together, while a record may be alone with the combination.
+    """
+
+    k: Annotated[StrictInt, BeforeValidator(_whole)] = Field(ge=2)
+    scope: Literal["combination", "blocks"] = "combination"
+
+
+class Output(Section):
+    """How the release is written.
+
+    Attributes
+    ----------
+    shuffle
+        Write the records in a random order: the order of a table tells who is who.
+    seed
+        Makes that order the same each time the same table is masked.  Without the
+        original table the seed alone does not tell the order.
+    round_integers
+        Publish whole numbers where the original attribute has them.
+    """
+
+    shuffle: StrictBool = True
+    seed: StrictInt | None = Field(default=None, ge=0)
+    round_integers: StrictBool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> "Output":
+        if self.seed is not None and not self.shuffle:
+            raise ValueError("seed is given, but shuffle is false")
+        return self
