@@ -25,6 +25,8 @@ lint: $(READY) ## check style and types, change nothing
 	@$(BIN)/python -m mypy --strict
 
 bench: $(IPOPT) ## run every benchmark in turn
+	@$(BIN)/python -m pip install --quiet --group bench || \
+		echo "A rival cannot be installed: going on without it."
 	@for file in benchmarks/[a-z]*.py; do \
 		echo "== $$file"; $(BIN)/python "$$file" || exit 1; \
 	done
