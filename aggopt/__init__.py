@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from aggopt import measure as measure
     from aggopt import models as models
     from aggopt import partition as partition
+    from aggopt import privacy as privacy
+    from aggopt import repair as repair
     from aggopt import solvers as solvers
     from aggopt.errors import AggoptError as AggoptError
     from aggopt.job import Job as Job
@@ -21,7 +23,16 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_FOLDERS = ("aggregate", "datasets", "measure", "models", "partition", "solvers")
+_FOLDERS = (
+    "aggregate",
+    "datasets",
+    "measure",
+    "models",
+    "partition",
+    "privacy",
+    "repair",
+    "solvers",
+)
 _HOMES = {
     "AggoptError": "errors",
     "Job": "job",
@@ -39,6 +50,8 @@ __all__ = [
     "measure",
     "models",
     "partition",
+    "privacy",
+    "repair",
     "solvers",
 ]
 

@@ -11,6 +11,7 @@ from typing import Any
 from aggopt.arrays import Floats, Labels, group_size
 from aggopt.blocks import blocks_of, proven, require_promise
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
+from aggopt.input.confidential import Confidential
 from aggopt.input.files import read
 from aggopt.input.table import Table
 from aggopt.input.wishes import resolved
@@ -18,6 +19,8 @@ from aggopt.job import Job, Mean, Shifting, Solved
 from aggopt.output.manifest import Source
 from aggopt.output.staging import sha256
 from aggopt.partition._blocks import Block, divided, labels_of
+from aggopt.promises import partitioner, repaired, require_guarantees
+from aggopt.promises import read as read_confidential
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Solver, choose
 from aggopt.solvers._options import native_options
@@ -30,7 +33,7 @@ class Grouped:
     """A checked table and its partition: what an aggregation starts from.
 
     `X` (n, d) are the quasi-identifiers, `blocks` those that are partitioned together
-    with their groups, `asked` what the records wish.
+    with their groups, `asked` what the records wish, `held` what is confidential.
     """
 
     job: Job
@@ -39,6 +42,7 @@ class Grouped:
     X: Floats = field(repr=False)
     blocks: tuple[Block, ...]
     asked: dict[str, Floats] = field(repr=False)
+    held: tuple[Confidential, ...] = ()
 
     @property
     def labels(self) -> Labels:
@@ -62,19 +66,22 @@ def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
     _require_possible(X, job)
     columns = blocks_of(job, X)
     require_promise(job, columns)
+    require_guarantees(job)
     asked = wishes_of(table, X, job)
-    how = job.partition
+    held = read_confidential(table, job, job.input.decimal)
     blocks = divided(
         X,
         k,
         columns,
-        how.function,
-        how.settings,
+        partitioner(job, held),
+        job.partition.settings,
         partial(told, "group"),
         job.roles.quasi_identifier,
     )
+    if job.privacy.repair:
+        blocks = (repaired(blocks[0], X, job, held, partial(told, "repair")),)
     require_solved(proven(blocks, job))
-    return Grouped(job, table, source, X, blocks, asked)
+    return Grouped(job, table, source, X, blocks, asked, held)
 
 
 def wishes_of(table: Table, X: Floats, job: Job) -> dict[str, Floats]:

@@ -18,6 +18,7 @@ from aggopt.measure import Assessment, assess
 from aggopt.output.audit import audit
 from aggopt.output.release import Release
 from aggopt.partition._blocks import called
+from aggopt.promises import constant
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status
 
@@ -81,13 +82,15 @@ def mask(
     told("audit", 0.0)
     released = table.masked(masked.values, round_integers=job.output.round_integers)
     blocks = names_of(given.blocks, job)
-    found = audit(released.frame.to_native(), job.roles, job.privacy, blocks)
+    frame, point = released.frame.to_native(), job.input.decimal
+    found = audit(frame, job.roles, job.privacy, blocks, decimal=point)
     found.require()
     told("measure", 0.0)
     measures = measured(given.X, released.matrix(), given.asked)
     notes = (
         *_notes(given, certificates),
         *_moved(given, masked, released),
+        *constant(given.held, job.privacy),
         *found.notes,
     )
     return Release(

@@ -75,3 +75,22 @@ def smallest(table: Any, names: tuple[str, ...] = ("age", "income")) -> int:
     for row in zip(*(list(table[name]) for name in names), strict=True):
         counts[row] = counts.get(row, 0) + 1
     return min(counts.values())
+
+
+TREE = {"well": ["none"], "ill": ["flu", "asthma"]}
+
+
+def salaried(n: int = 60, seed: int = 0) -> pd.DataFrame:
+    """People with a confidential number that goes with their income."""
+    rng = np.random.default_rng(seed)
+    frame = people(n, seed)
+    return frame.assign(salary=(frame["income"] * rng.uniform(0.7, 1.3, n)).round(2))
+
+
+def promising(of: str = "salary", /, k: int = 3, **sections: Any) -> Job:
+    """Return a job for `salaried`; keys of [privacy] are passed by name."""
+    others = {"salary", "illness"} - {of}
+    roles = {**ROLES, "confidential": [of], "other": ["note", *others]}
+    named = ("partition", "aggregation", "input", "output")
+    rest = {name: sections.pop(name) for name in named if name in sections}
+    return Job(roles=roles, privacy={"k": k, **sections}, **rest)

@@ -11,6 +11,7 @@ from tables import ROLES, job, people, smallest
 
 import aggopt
 from aggopt.errors import AggoptError, PrivacyError
+from aggopt.privacy import t_closeness
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "input-contract.md"
 Case = Callable[[Path], tuple[Any, Any]]
@@ -70,6 +71,21 @@ age_alone = {
 def grouped(attributes: Any, **sections: Any) -> Case:
     how = {"method": "mdav", "attributes": attributes}
     return lambda _: (frame, job(partition=how, **sections))
+
+
+nothing_confidential = {**ROLES, "confidential": [], "other": ["note", "illness"]}
+holed_illness = frame["illness"].mask(frame.index < 2)
+
+
+def promised(*, k: int = 3, illness: Any = frame["illness"], **privacy: Any) -> Case:
+    data = frame.assign(illness=illness)
+    return lambda _: (data, job(privacy={"k": k, **privacy}))
+
+
+def kept(**privacy: Any) -> Case:
+    own = {key: privacy.pop(key) for key in {"order", "tree", "missing"} & {*privacy}}
+    about = {"confidential": {"illness": own}} if own else {}
+    return promised(**privacy, **about, repair="merge")
 
 
 CASES: dict[str, Case] = {
@@ -164,6 +180,34 @@ CASES: dict[str, Case] = {
     "an unknown solver for the partition": with_job(
         partition={**ranking["partition"], "solver": "dinamic"}
     ),
+    "a promise of l that the partition does not guarantee": promised(l=2),
+    "a promise of t that the partition does not guarantee": promised(t=0.2),
+    "l and t, kept by merging": kept(l=2, t=0.2, distance="equal"),
+    "l and no confidential attribute": with_job(
+        privacy={"k": 3, "l": 2}, roles=nothing_confidential
+    ),
+    "t of 0": kept(t=0.0),
+    "t of 1": kept(t=1.0),
+    "l above the distinct confidential values": kept(l=4),
+    "l in each block": kept(l=2, scope="blocks"),
+    "t of text without an order": kept(t=0.2),
+    "t of text with an order": kept(t=0.2, order=["none", "flu", "asthma"]),
+    "t of text, equal distance": kept(t=0.2, distance="equal"),
+    "t of text, a value not in the tree": kept(
+        t=0.2, distance="hierarchical", tree={"well": ["none"], "ill": ["flu"]}
+    ),
+    "missing confidential values, l or t promised": kept(illness=holed_illness, l=2),
+    "missing confidential values, a value of their own": kept(
+        illness=holed_illness, l=2, t=0.2, distance="equal", missing="own value"
+    ),
+    "a constant confidential attribute, t promised": kept(
+        illness="flu", t=0.2, distance="equal"
+    ),
+    "a constant confidential attribute, l promised": kept(illness="flu", l=2),
+    "an unknown confidential attribute under [privacy]": with_job(
+        privacy={"k": 3, "l": 2, "confidential": {"ilness": {}}}
+    ),
+    "fewer than 2k records, t promised": kept(k=21, t=0.2, distance="equal"),
 }
 
 
@@ -210,6 +254,16 @@ HOLDS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], bool]] = {
         out["age"].tolist() == into["age"].tolist()
     ),
     "masked, k in each block": lambda _, out: smallest(out) < 3,
+    "masked, l and t": lambda into, out: (
+        smallest(out) >= 3
+        and t_closeness(
+            out[["age", "income"]],
+            out["illness"],
+            distance="equal",
+            missing="own value",
+        )
+        <= 0.35
+    ),
     "masked, index kept": lambda into, out: out.index.equals(into.index),
 }
 

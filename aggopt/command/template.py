@@ -25,9 +25,21 @@ wish = []                # how far a record asks to be moved; dropped from the r
 [privacy]
 k = 5                    # records that share what is published of them, at least
 scope = "combination"    # all quasi-identifiers together; "blocks": weaker, see below
+# Of each confidential attribute, among records that share what is published:
+# l = 3                  # different values, at least; they are audited, like k and t
+# diversity = "distinct" # or "entropy" (even frequencies), "recursive" (with c = 3.0)
+# t = 0.15               # distance of its distribution from the table's, at most
+# distance = "ordered"   # between values; or "equal" (names), "hierarchical" (a tree)
+# repair = "merge"       # what keeps l and t: any promise, by merging groups; or, for
+#                          t of one ordered attribute, "merge-ilp", "swap", "sweep"
+# [privacy.confidential.NAME]             # for one attribute
+# order = ["low", "middle", "high"]       # ordered distance on text
+# tree = {{ lung = ["asthma", "flu"], heart = ["attack"] }}  # hierarchical distance
+# levels = 20                             # l counts levels of a number, not values
+# missing = "own value"                   # what is missing is one more value
 
 [partition]
-method = "mdav"          # or "cbfs", "mhm", "projection"
+method = "mdav"          # or "cbfs", "mhm", "projection", "vmdav"
 ending = "3k"            # mdav: or "nearest" (leftovers go to their nearest group)
 attributes = "together"  # which quasi-identifiers are grouped together, or
 #         "one by one"            each by itself
@@ -40,6 +52,8 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 # cost = "sse"           # or "sae" (absolute error), "maxdist" (widest range)
 # centroids = "any"      # or "integer", where whole numbers will be published
 # solver = "dynamic"     # time_limit and options as below
+# With one confidential attribute these keep, without repair, l: "diverse_vmdav"; t:
+# "closeness_first", "anonymity_first", "merge_until_close".
 
 [aggregation]
 method = "mean"          # or "median"

@@ -117,7 +117,7 @@ def _numbers(text: pa.Table, roles: Roles, how: Input) -> pa.Table:
     worded = {}
     for j, name in enumerate(text.column_names):
         if name in roles.numeric:
-            column, words = _parsed(text.column(j), how)
+            column, words = parsed(text.column(j), how)
             text = text.set_column(j, name, column)
             if words:
                 worded[name] = words
@@ -132,7 +132,7 @@ def _numbers(text: pa.Table, roles: Roles, how: Input) -> pa.Table:
     return text
 
 
-def _parsed(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
+def parsed(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
     """Return the column as numbers, nulls where missing, and how many are words."""
     trimmed = pc.utf8_trim_whitespace(column)
     missing = pc.is_in(trimmed, pa.array(MISSING))

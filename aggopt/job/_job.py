@@ -11,15 +11,21 @@ from aggopt.errors import JobError
 from aggopt.input.roles import Roles
 from aggopt.job._aggregation import Mean, Median, P3m, P3mOnesided, Satisfaction
 from aggopt.job._partition import (
+    AnonymityFirst,
     Cbfs,
+    ClosenessFirst,
+    DiverseVmdav,
     IndividualRanking,
     Mdav,
+    MergeUntilClose,
     Mhm,
     Projection,
     Univariate,
+    Vmdav,
 )
+from aggopt.job._privacy import Privacy
 from aggopt.job._refusal import refusal
-from aggopt.job._section import Input, Output, Privacy, Section
+from aggopt.job._section import Input, Output, Section
 
 
 class Job(Section):
@@ -39,7 +45,17 @@ class Job(Section):
     roles: Roles
     privacy: Privacy
     partition: Annotated[
-        Mdav | Cbfs | Mhm | Projection | Univariate | IndividualRanking,
+        Mdav
+        | Cbfs
+        | Mhm
+        | Projection
+        | Univariate
+        | IndividualRanking
+        | Vmdav
+        | DiverseVmdav
+        | MergeUntilClose
+        | AnonymityFirst
+        | ClosenessFirst,
         Field(discriminator="method"),
     ] = Mdav()
     aggregation: Annotated[

@@ -1,6 +1,6 @@
 """The sections that say how records become groups, and which attributes together."""
 
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -30,8 +30,11 @@ class Grouping(Method):
     attributes
         Which quasi-identifiers are microaggregated together: all "together", each by
         itself ("one by one"), blocks of names, or those that are correlated.
+    guarantees
+        Which of k, l and t the groups keep, whatever the table.
     """
 
+    guarantees: ClassVar[frozenset[str]] = frozenset("k")
     attributes: Attributes = TOGETHER
 
     @property
@@ -67,6 +70,60 @@ class Projection(Grouping):
     axis: Literal["pca", "zsum", "robust_pca"] = "pca"
 
 
+class Vmdav(Grouping):
+    """Settings of `aggopt.partition.vmdav`."""
+
+    method: Literal["vmdav"]
+    gamma: float = Field(default=0.2, ge=0, allow_inf_nan=False, strict=True)
+    centroid: Literal["fixed", "remaining"] = "fixed"
+
+
+class Guarding(Grouping):
+    """Those that look at the confidential attributes too.
+
+    Attributes
+    ----------
+    several
+        Whether they take more than one confidential attribute.
+    """
+
+    several: ClassVar[bool] = False
+
+
+class DiverseVmdav(Guarding):
+    """Settings of `aggopt.partition.diverse_vmdav`."""
+
+    guarantees: ClassVar[frozenset[str]] = frozenset("kl")
+    method: Literal["diverse_vmdav"]
+    gamma: float = Field(default=0.2, ge=0, allow_inf_nan=False, strict=True)
+
+
+class Close(Guarding):
+    """Those that keep t, of the ordered distance."""
+
+    guarantees: ClassVar[frozenset[str]] = frozenset("kt")
+
+
+class MergeUntilClose(Close):
+    """Settings of `aggopt.partition.merge_until_close`."""
+
+    several: ClassVar[bool] = True
+    method: Literal["merge_until_close"]
+    start: Literal["mdav", "cbfs", "mhm", "projection", "vmdav"] = "mdav"
+
+
+class AnonymityFirst(Close):
+    """Settings of `aggopt.partition.anonymity_first`."""
+
+    method: Literal["anonymity_first"]
+
+
+class ClosenessFirst(Close):
+    """Settings of `aggopt.partition.closeness_first`."""
+
+    method: Literal["closeness_first"]
+
+
 class _Optimal(Solved):
     """The optimal partition of one attribute."""
 
@@ -83,6 +140,7 @@ class Univariate(Grouping, _Optimal):
 class IndividualRanking(_Optimal):
     """Settings of `aggopt.partition.individual_ranking`: one attribute at a time."""
 
+    guarantees: ClassVar[frozenset[str]] = frozenset("k")
     method: Literal["individual_ranking"]
 
     @property

@@ -1,6 +1,6 @@
 """What is wrong with a job, said so that it can be corrected."""
 
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic import ValidationError as Invalid
@@ -31,15 +31,25 @@ def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
                 f"[{place[0]}] names no method.",
                 fix=f"add method = one of {', '.join(_methods(place[0], job))}.",
             )
-        case "greater_than_equal" if place == ["privacy", "k"]:
-            return JobError(
-                f"k = {first['input']}.",
-                fix="ask for k of at least 2: a group of one publishes the record.",
-            )
+        case "greater_than_equal" | "greater_than" | "less_than" if (
+            wanted := _WANTED.get(".".join(place))
+        ):
+            return JobError(f"{place[-1]} = {first['input']}.", fix=wanted)
+        case "value_error" if place[:1] == ["privacy"]:
+            said = first["msg"].removeprefix("Value error, ")
+            return JobError(f"[{'.'.join(place)}]: {said}.", fix=_ENTRIES)
     return JobError(
         f"The job cannot be used: {'; '.join(_seen(e) for e in wrong)}.",
-        fix="correct those entries; `aggopt init` writes a commented job.",
+        fix=_ENTRIES,
     )
+
+
+_ENTRIES = "correct those entries; `aggopt init` writes a commented job."
+_WANTED = {
+    "privacy.k": "ask for k of at least 2: a group of one publishes the record.",
+    "privacy.l": "ask for l of at least 2: with l = 1 a group may share one value.",
+    "privacy.t": "choose 0 < t < 1, strictly between: 0.05 is strict, 0.25 is lenient.",
+}
 
 
 def _no_wish(wish: str, error: Any) -> JobError:
@@ -90,8 +100,13 @@ def _unknown_key(place: list[str], job: Any) -> JobError:
 def _inner(section: Any, part: str) -> Any:
     if isinstance(section, tuple):  # the methods that a section may name
         return next(choice for choice in section if _method(choice) == part)
+    if isinstance(section, dict):  # of sections that the user names
+        return section["any"]
     kind = section.model_fields[part].annotation
-    return get_args(kind) or kind
+    choices = tuple(c for c in get_args(kind) if c is not type(None))
+    if get_origin(kind) is dict:
+        return {"any": choices[1]}
+    return choices[0] if len(choices) == 1 else choices or kind
 
 
 def _method(section: Any) -> str:

@@ -1,11 +1,10 @@
 """What every section of a job is, and the sections that name no method."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     StrictBool,
@@ -48,7 +47,7 @@ class Solved(Method):
     options: dict[str, Any] = Field(default_factory=dict)
 
 
-def _whole(value: Any) -> Any:
+def whole(value: Any) -> Any:
     """Let NumPy's whole numbers pass for whole numbers."""
     return int(value) if isinstance(value, np.integer) else value
 
@@ -69,23 +68,6 @@ class Input(Section):
         if self.separator == self.decimal:
             raise ValueError("separator and decimal are the same")
         return self
-
-
-class Privacy(Section):
-    """What the release promises; it is audited on the values that are written.
-
-    Attributes
-    ----------
-    k
-        How many records share what is published of them, at least.
-    scope
-        What they share: "combination", the values of all quasi-identifiers; or
-        "blocks", a weaker promise, those of each block of attributes that are
-        microaggregated together, while a record may be alone with the combination.
-    """
-
-    k: Annotated[StrictInt, BeforeValidator(_whole)] = Field(ge=2)
-    scope: Literal["combination", "blocks"] = "combination"
 
 
 class Output(Section):

@@ -7,9 +7,13 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from aggopt.errors import PrivacyError
+from aggopt.input.confidential import confidential_of
 from aggopt.input.roles import Roles
 from aggopt.job import Privacy
 from aggopt.partition._blocks import require_cover
+from aggopt.privacy import groups_of
+from aggopt.privacy._promise import Kept
+from aggopt.promises import kept
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class Audit:
         Those of each block of attributes that were microaggregated together.
     identifiers
         Identifiers, and wishes, that are still there; there must be none.
+    promises
+        What was promised of confidential attributes, l and t, and what was found.
     notes
         What a data steward should look at; counts and names, no values.
     """
@@ -62,6 +68,7 @@ class Audit:
     whole: Count
     blocks: tuple[Count, ...]
     identifiers: tuple[str, ...]
+    promises: tuple[Kept, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -92,8 +99,9 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Whether the promise holds."""
-        return self.smallest >= self.k and not self.identifiers
+        """Whether all that was promised holds."""
+        kept = all(promise.holds for promise in self.promises)
+        return self.smallest >= self.k and kept and not self.identifiers
 
     @property
     def verdict(self) -> str:
@@ -102,10 +110,12 @@ class Audit:
         if self.scope == "blocks" and len(self.blocks) > 1:
             where = f" in each of {len(self.blocks)} blocks of attributes"
             what = "the rarest combination of a block"
-        return (
-            f"k = {self.k} {'holds' if self.holds else 'DOES NOT HOLD'}{where}: "
+        holds = self.smallest >= self.k and not self.identifiers
+        of_k = (
+            f"k = {self.k} {'holds' if holds else 'DOES NOT HOLD'}{where}: "
             f"{self.records} records, {what} in {self.smallest} records."
         )
+        return "\n".join([of_k, *map(str, self.promises)])
 
     def __str__(self) -> str:
         """Return verdict and warning."""
@@ -129,7 +139,8 @@ class Audit:
         Raises
         ------
         PrivacyError
-            A combination is too rare, or an identifier is still there.
+            A combination is too rare, an identifier is still there, or confidential
+            values are not as diverse, or not as close to the table's, as promised.
         """
         if self.identifiers:
             raise PrivacyError(
@@ -146,6 +157,9 @@ class Audit:
                 fix="nothing was written; mask again, and report this if aggopt made "
                 "the values.",
             )
+        for promise in self.promises:
+            if not promise.holds:
+                raise _broken(promise)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -158,22 +172,30 @@ def audit(
     roles: Roles,
     privacy: Privacy,
     blocks: Sequence[Sequence[str]] | None = None,
+    *,
+    decimal: str = ".",
 ) -> Audit:
     """Return what is found in `released`, a pandas, Polars or PyArrow table.
 
     `blocks` are the quasi-identifiers that were microaggregated together; all of them
     when omitted.  Entries are compared as they are, so that a table of text, read from
-    the file that was written, is recounted as any reader of that file would.
+    the file that was written, is recounted as any reader of that file would.  Groups
+    are records equal in all quasi-identifiers, whatever made them; numbers among
+    confidential text have this `decimal` point.
 
     Raises
     ------
     JobError
         A quasi-identifier is in no block, or in two.
+    TableError
+        Confidential values do not fit what the job says of them.
     """
     frame = nw.from_native(released, eager_only=True)
     everything = roles.quasi_identifier
     parts = [everything] if blocks is None else blocks
     require_cover(parts, everything, "quasi-identifier")
+    held = confidential_of(frame, roles, privacy, decimal)
+    published = groups_of(frame.select(*everything).to_native()) if held else None
     found = Audit(
         records=len(frame),
         k=privacy.k,
@@ -181,9 +203,24 @@ def audit(
         whole=_counted(frame, everything, privacy.k),
         blocks=tuple(_counted(frame, part, privacy.k) for part in parts),
         identifiers=tuple(n for n in roles.dropped if n in frame.columns),
+        promises=() if published is None else kept(held, privacy, published),
     )
     warning = (found.warning,) if found.warning else ()
     return replace(found, notes=(*warning, *_telling(frame, roles.other)))
+
+
+def _broken(promise: Kept) -> PrivacyError:
+    close = promise.promise.startswith("t ")
+    possible = (
+        f"t of at least {promise.found:.6g}, rounded up"
+        if close
+        else f"l of at most {int(promise.found)}"
+    )
+    return PrivacyError(
+        str(promise),
+        fix='nothing was written; set repair = "merge" under [privacy], which keeps '
+        f"every promise, or promise {possible}, which these groups keep.",
+    )
 
 
 def _counted(frame: nw.DataFrame[Any], attributes: Sequence[str], k: int) -> Count:

@@ -62,7 +62,9 @@ def review(
     place = np.arange(n) if same_order else _places(original, released, n)
     X = first.matrix()
     blocks = names_in(blocks_of(job, X), job)
-    found = audit(as_written(released, job.input), roles, job.privacy, blocks)
+    written = as_written(released, job.input)
+    point = job.input.decimal
+    found = audit(written, roles, job.privacy, blocks, decimal=point)
     measures = measured(X, second.matrix()[place], wishes_of(first, X, job))
     return Review(found, measures)
 

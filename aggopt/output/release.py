@@ -185,7 +185,13 @@ class Release:
                 fix="write a .parquet file; nothing was left behind.",
             )
         blocks = names_of(self.blocks, self.job)
-        return audit(written, self.job.roles, self.job.privacy, blocks)
+        return audit(
+            written,
+            self.job.roles,
+            self.job.privacy,
+            blocks,
+            decimal=self.job.input.decimal,
+        )
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,33 @@
 """Partitions: from records to groups of at least k similar ones."""
 
+from aggopt.partition._anonymity_first import anonymity_first
 from aggopt.partition._blocks import in_blocks
 from aggopt.partition._cbfs import cbfs
+from aggopt.partition._closeness_first import closeness_first
 from aggopt.partition._correlated import correlated_blocks
+from aggopt.partition._diverse_vmdav import diverse_vmdav
 from aggopt.partition._individual_ranking import individual_ranking
 from aggopt.partition._mdav import mdav
+from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.partition._mhm import mhm
 from aggopt.partition._projection import projection
 from aggopt.partition._univariate import Partition, univariate, univariate_certified
+from aggopt.partition._vmdav import vmdav
 
 __all__ = [
     "Partition",
+    "anonymity_first",
     "cbfs",
+    "closeness_first",
     "correlated_blocks",
+    "diverse_vmdav",
     "in_blocks",
     "individual_ranking",
     "mdav",
+    "merge_until_close",
     "mhm",
     "projection",
     "univariate",
     "univariate_certified",
+    "vmdav",
 ]

@@ -71,5 +71,5 @@ def cbfs(
     k = group_size(k, len(records))
     pool = _pool.start(records)
     _pool.take(pool, k, paired=False, enough=k, progress=progress)
-    _pool.spread_over_nearest_groups(pool, k)
+    _pool.spread_over_nearest_groups(pool)
     return _pool.finish(pool, progress)

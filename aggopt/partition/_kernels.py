@@ -17,7 +17,7 @@ BLOCK = 512  # so many distances stay in the nearest cache while they are summed
 def add_up(pool: Pool) -> None:
     """Add all records to the sums."""
     for column in range(len(pool.who)):
-        _add_to_sums(pool, column, 1)
+        add_to_sums(pool, column, 1)
 
 
 @compiled
@@ -27,26 +27,27 @@ def take(pool: Pool, k: int, paired: bool, enough: int, turns: int) -> None:
     for _ in range(turns):
         if pool.counts[0] < enough:
             return
-        _measure_from_centroid(pool)
-        r = pool.records[:, _farthest(pool)].copy()
-        _measure(pool, 1.0, r)
-        s = pool.records[:, _farthest(pool)].copy()
-        _take_nearest(pool, nearest)
+        measure_from_centroid(pool)
+        r = pool.records[:, farthest(pool)].copy()
+        measure(pool, 1.0, r)
+        s = pool.records[:, farthest(pool)].copy()
+        take_nearest(pool, nearest)
         if paired:
-            _measure(pool, 1.0, s)
-            _take_nearest(pool, nearest)
+            measure(pool, 1.0, s)
+            take_nearest(pool, nearest)
 
 
 @compiled
-def _measure_from_centroid(pool: Pool) -> None:
+def measure_from_centroid(pool: Pool) -> None:
+    """Measure from the centroid of the m records without a group, in units of 1 / m."""
     # m times the distance: whole numbers stay whole, so that ties stay ties
     total = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
-    _measure(pool, float(pool.counts[0]), total)
+    measure(pool, float(pool.counts[0]), total)
 
 
 @compiled
-def _measure(pool: Pool, factor: float, point: Floats) -> None:
-    # distances[j] = sum_t (factor records[t, j] - point[t])^2
+def measure(pool: Pool, factor: float, point: Floats) -> None:
+    """Set distances[j] = sum_t (factor records[t, j] - point[t])^2."""
     m = pool.counts[0]
     for start in range(0, m, BLOCK):
         stop = min(start + BLOCK, m)
@@ -60,8 +61,8 @@ def _measure(pool: Pool, factor: float, point: Floats) -> None:
 
 
 @compiled
-def _farthest(pool: Pool) -> int:
-    # of records equally far, the one that comes first in X
+def farthest(pool: Pool) -> int:
+    """Return the farthest column; of equals, the record that comes first in X."""
     best, far, who = 0, pool.distances[0], pool.who[0]
     for j in range(1, pool.counts[0]):
         v = pool.distances[j]
@@ -71,24 +72,25 @@ def _farthest(pool: Pool) -> int:
 
 
 @compiled
-def _take_nearest(pool: Pool, nearest: Integers) -> None:
-    _find_nearest(pool, nearest)
+def take_nearest(pool: Pool, nearest: Integers) -> None:
+    """Make a group of the len(nearest) nearest columns."""
+    find_nearest(pool, nearest)
     group, left = pool.counts[1], pool.counts[0] - len(nearest)
     for column in nearest:
         pool.labels[pool.who[column]] = group
-        _add_to_sums(pool, column, -1)
+        add_to_sums(pool, column, -1)
     stays = left
     for column in nearest:
         if column < left:
             while pool.labels[pool.who[stays]] == group:
                 stays += 1
-            _swap(pool, column, stays)
+            swap(pool, column, stays)
     pool.counts[0], pool.counts[1] = left, group + 1
 
 
 @compiled
-def _find_nearest(pool: Pool, heap: Integers) -> None:
-    # the nearest columns met so far, with the least near of them on top
+def find_nearest(pool: Pool, heap: Integers) -> None:
+    """Fill a heap with the nearest columns, the least near of them on top."""
     k = len(heap)
     for j in range(k):
         heap[j] = j
@@ -96,7 +98,7 @@ def _find_nearest(pool: Pool, heap: Integers) -> None:
         _sink(pool, heap, j)
     bound = pool.distances[heap[0]]
     for j in range(k, pool.counts[0]):
-        if pool.distances[j] <= bound and _nearer(pool, j, heap[0]):
+        if pool.distances[j] <= bound and nearer(pool, j, heap[0]):
             heap[0] = j
             _sink(pool, heap, 0)
             bound = pool.distances[heap[0]]
@@ -106,24 +108,25 @@ def _find_nearest(pool: Pool, heap: Integers) -> None:
 def _sink(pool: Pool, heap: Integers, top: int) -> None:
     while 2 * top + 1 < len(heap):
         child = 2 * top + 1
-        if child + 1 < len(heap) and _nearer(pool, heap[child], heap[child + 1]):
+        if child + 1 < len(heap) and nearer(pool, heap[child], heap[child + 1]):
             child += 1
-        if not _nearer(pool, heap[top], heap[child]):
+        if not nearer(pool, heap[top], heap[child]):
             return
         heap[top], heap[child] = heap[child], heap[top]
         top = child
 
 
 @compiled
-def _nearer(pool: Pool, a: int, b: int) -> bool:
-    # of records equally near, the one that comes first in X
+def nearer(pool: Pool, a: int, b: int) -> bool:
+    """Whether column a is nearer than b; of equals, the one that comes first in X."""
     if pool.distances[a] == pool.distances[b]:
         return bool(pool.who[a] < pool.who[b])
     return bool(pool.distances[a] < pool.distances[b])
 
 
 @compiled
-def _swap(pool: Pool, a: int, b: int) -> None:
+def swap(pool: Pool, a: int, b: int) -> None:
+    """Exchange two columns, not their distances."""
     pool.who[a], pool.who[b] = pool.who[b], pool.who[a]
     for t in range(len(pool.records)):
         row = pool.records[t]
@@ -131,7 +134,8 @@ def _swap(pool: Pool, a: int, b: int) -> None:
 
 
 @compiled
-def _add_to_sums(pool: Pool, column: int, sign: int) -> None:
+def add_to_sums(pool: Pool, column: int, sign: int) -> None:
+    """Add a column to the sums, or take it away."""
     for t in range(len(pool.records)):
         x = pool.records[t, column] * pool.unit
         whole = np.rint(x)

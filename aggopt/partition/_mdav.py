@@ -98,5 +98,5 @@ def mdav(
         _pool.take(pool, k, paired=True, enough=2 * k, progress=progress)
     if pool.remaining >= k:
         _pool.close_with_one_group(pool)
-    _pool.spread_over_nearest_groups(pool, k)
+    _pool.spread_over_nearest_groups(pool)
     return _pool.finish(pool, progress)

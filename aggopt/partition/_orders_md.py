@@ -70,6 +70,6 @@ def _closed(records: Floats, labels: Integers, k: int) -> Labels:
     pool = _pool.start(records[order])
     pool.labels[:] = labels[order]
     pool.counts[:] = rest.sum(), labels.max() + 1
-    _pool.spread_over_nearest_groups(pool, k)
+    _pool.spread_over_nearest_groups(pool)
     labels[order] = pool.labels
     return labels

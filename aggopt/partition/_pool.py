@@ -123,19 +123,30 @@ def close_with_one_group(pool: Pool) -> None:
     pool.counts[:] = 0, pool.counts[1] + 1
 
 
-def spread_over_nearest_groups(pool: Pool, k: int) -> None:
+def spread_over_nearest_groups(pool: Pool) -> None:
     """Put each record without a group into the one whose centroid is nearest.
 
-    The centroids are those of the groups of k before any record is added.  Of
-    centroids equally near, the group that was made first is taken.
+    The centroids are those of the groups before any record is added.  Of centroids
+    equally near, the group that was made first is taken.
     """
+    sizes, totals = groups_made(pool)
+    for j in range(pool.remaining):
+        pool.labels[pool.who[j]] = apart(pool.records[:, j], sizes, totals).argmin()
+    pool.counts[0] = 0
+
+
+def groups_made(pool: Pool) -> tuple[Floats, Floats]:
+    """Return the size (m,) and the sum of records (d, m) of each group."""
     left = pool.remaining
     group = pool.labels[pool.who[left:]]
-    totals = np.array([np.bincount(group, row[left:]) for row in pool.records])
-    for j in range(left):
-        gaps = k * pool.records[:, j, None] - totals  # see _measure_from_centroid
-        pool.labels[pool.who[j]] = (gaps**2).sum(axis=0).argmin()
-    pool.counts[0] = 0
+    totals = [np.bincount(group, row[left:]) for row in pool.records]
+    return np.bincount(group).astype(np.float64), np.array(totals)
+
+
+def apart(point: Floats, sizes: Floats, totals: Floats) -> Floats:
+    """Return the squared distance of a point (d,) from each centroid, (m,)."""
+    gaps = sizes * point[:, None] - totals  # see measure_from_centroid
+    return np.asarray((gaps**2).sum(axis=0) / sizes**2)
 
 
 def finish(pool: Pool, progress: Progress | None) -> Labels:

@@ -12,6 +12,7 @@ class Status(StrEnum):
     LOCAL = "locally optimal"
     LIMIT = "stopped at a limit, best point kept"
     FALLBACK = "stopped at a limit, renormalised means kept"
+    KEPT = "nothing better found, input kept"
     INFEASIBLE = "infeasible"
     FAILED = "failed"
 

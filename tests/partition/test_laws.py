@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from partition import laws
 
-from aggopt.partition import cbfs, mdav, mhm, projection
+from aggopt.partition import cbfs, mdav, mhm, projection, vmdav
 
 ORDERS = "mdav", "cbfs", "md", "npn", "tsp"
 AXES = "pca", "zsum", "robust_pca"
@@ -17,6 +17,8 @@ PARTITIONERS = [
     pytest.param(mdav, id="mdav"),
     pytest.param(partial(mdav, ending="nearest"), id="mdav-nearest"),
     pytest.param(cbfs, id="cbfs"),
+    pytest.param(vmdav, id="vmdav"),
+    pytest.param(partial(vmdav, gamma=1.1, centroid="remaining"), id="vmdav-grown"),
     *(pytest.param(partial(mhm, order=o), id=f"mhm-{o}") for o in ORDERS),
     *(pytest.param(partial(projection, axis=a), id=f"projection-{a}") for a in AXES),
 ]
@@ -24,6 +26,7 @@ UNSCALED = [
     pytest.param(partial(mdav, scale="none"), id="mdav-unscaled"),
     pytest.param(partial(mdav, ending="nearest", scale="none"), id="mdav-n-unscaled"),
     pytest.param(partial(cbfs, scale="none"), id="cbfs-unscaled"),
+    pytest.param(partial(vmdav, scale="none"), id="vmdav-unscaled"),
     *(
         pytest.param(partial(mhm, order=o, scale="none"), id=f"mhm-{o}-unscaled")
         for o in ORDERS

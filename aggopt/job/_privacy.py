@@ -1,0 +1,147 @@
+"""The section that says what a release promises."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, StrictInt, model_validator
+
+from aggopt.job._section import Section, whole
+from aggopt.privacy._closeness import Kind
+
+Given = dict[str, Any]
+
+
+class Treatment(Section):
+    """How the values of one confidential attribute are compared.
+
+    Attributes
+    ----------
+    distance
+        As `aggopt.privacy.t_closeness`; that of [privacy] when left out.
+    order
+        The values from lowest to highest, of an ordered distance on text.
+    tree
+        Of the hierarchical distance: nested, or the parent of each value.
+    levels
+        What l counts of numbers, in place of distinct values: how many levels that
+        hold equally many records, or the values at which levels end.
+    missing
+        "refuse", or "own value": what is missing counts as one more value.
+    """
+
+    distance: Kind | None = None
+    order: tuple[str | int | float, ...] | None = Field(default=None, min_length=1)
+    tree: dict[str, Any] | None = Field(default=None, min_length=1)
+    levels: StrictInt | tuple[float, ...] | None = None
+    missing: Literal["refuse", "own value"] = "refuse"
+
+
+class Repair(Section):
+    """What makes a partition keep l or t; see `aggopt.repair`.
+
+    Attributes
+    ----------
+    method
+        "merge" keeps any promise; "merge-ilp", "swap" and "sweep" keep t, of one
+        attribute with the ordered distance.
+    solver
+        Of "merge-ilp".
+    time_limit
+        Seconds.
+    """
+
+    method: Literal["merge", "merge-ilp", "swap", "sweep"]
+    solver: str | None = None
+    time_limit: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, strict=True
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> "Repair":
+        if self.solver is not None and self.method != "merge-ilp":
+            raise ValueError(f"{self.method} takes no solver; merge-ilp does")
+        if self.time_limit is not None and self.method == "merge":
+            raise ValueError("merge takes no time_limit: it needs none")
+        return self
+
+
+def _named(repair: Any) -> Any:
+    return {"method": repair} if isinstance(repair, str) else repair
+
+
+class Privacy(Section):
+    """What the release promises; it is audited on the values that are written.
+
+    Attributes
+    ----------
+    k
+        How many records share what is published of them, at least.
+    scope
+        What they share: "combination", the values of all quasi-identifiers; or
+        "blocks", a weaker promise, those of each block of attributes that are
+        microaggregated together, while a record may be alone with the combination.
+    l, diversity, c
+        How diverse each confidential attribute is among records that share what is
+        published, at least: `aggopt.privacy.distinct_l`, `entropy_l`, or, with its c,
+        `recursive_cl`.
+    t, distance
+        How far its distribution among them is from the table's, at most:
+        `aggopt.privacy.t_closeness` with distinct bins.
+    repair
+        What makes the groups of the partition keep that, where it does not by itself.
+    confidential
+        How the values of an attribute are compared, by its name.
+    """
+
+    k: Annotated[StrictInt, BeforeValidator(whole)] = Field(ge=2)
+    scope: Literal["combination", "blocks"] = "combination"
+    l: Annotated[StrictInt | None, BeforeValidator(whole)] = Field(  # noqa: E741
+        default=None, ge=2
+    )
+    diversity: Literal["distinct", "entropy", "recursive"] = "distinct"
+    c: float | None = Field(default=None, gt=0, allow_inf_nan=False, strict=True)
+    t: float | None = Field(default=None, gt=0, lt=1, strict=True)
+    distance: Kind = "ordered"
+    repair: Annotated[Repair | None, BeforeValidator(_named)] = None
+    confidential: dict[str, Treatment] = Field(default_factory=dict)
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """Which of k, l and t are promised."""
+        given = {"k": self.k, "l": self.l, "t": self.t}
+        return frozenset(name for name in given if given[name] is not None)
+
+    def treatment(self, name: str) -> Treatment:
+        """Return how values of an attribute are compared, its distance filled in."""
+        own = self.confidential.get(name, Treatment())
+        return own.model_copy(update={"distance": own.distance or self.distance})
+
+    @model_validator(mode="after")
+    def _check(self) -> "Privacy":
+        given = self.model_fields_set
+        for name, needs in _NEEDS.items():
+            if name in given and not self.asked & set(needs):
+                raise ValueError(f"{name} is given, but no {' or '.join(needs)}")
+        if (self.diversity == "recursive") != (self.c is not None):
+            raise ValueError('diversity = "recursive" and c go together')
+        if self.scope == "blocks" and self.asked != {"k"}:
+            raise ValueError(
+                'l and t are promised of the combination: leave out scope = "blocks"'
+            )
+        for name, treatment in self.confidential.items():
+            self._require_used(name, treatment)
+        return self
+
+    def _require_used(self, name: str, treatment: Treatment) -> None:
+        for key in treatment.model_fields_set & set(_USED_BY):
+            if _USED_BY[key] not in self.asked:
+                raise ValueError(f"{key} is given for {name!r}, but no {_USED_BY[key]}")
+
+
+_USED_BY = {"levels": "l", "distance": "t", "order": "t", "tree": "t"}
+_NEEDS = {
+    "diversity": ("l",),
+    "c": ("l",),
+    "distance": ("t",),
+    "repair": ("l", "t"),
+    "confidential": ("l", "t"),
+}

@@ -1,0 +1,131 @@
+"""Levels of a confidential attribute, and how diverse groups are in them."""
+
+from math import exp, log
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Labels, is_whole, matrix
+from aggopt.errors import JobError, TableError, UnknownNameError
+from aggopt.partition._pool import Integers
+
+KINDS = ("distinct", "entropy")
+CLOSE = 1e-9  # entropies nearer than this are compared in whole numbers
+
+
+def levels_of(
+    confidential: npt.ArrayLike,
+    n: int,
+    levels: int | str,
+    boundaries: npt.ArrayLike | None,
+) -> Integers:
+    """Return the level of each record, (n,), 0..L-1, all of them present.
+
+    Raises
+    ------
+    TableError
+        Not one value per record, or not of numbers where they must be.
+    JobError
+        levels or boundaries cannot be used.
+    """
+    array = np.asarray(confidential)
+    if array.shape != (n,):
+        raise TableError(
+            f"The confidential attribute has shape {array.shape}, but there are {n} "
+            "records.",
+            fix=f"pass one value per record, shape ({n},).",
+        )
+    if boundaries is None and levels == "values":
+        return _numbered(array)
+    numbers = matrix(array[:, None], name="The confidential attribute")[:, 0]
+    if boundaries is not None:
+        cuts = _ascending(boundaries)
+        return _numbered(np.searchsorted(cuts, numbers, side="right"))
+    if not is_whole(levels) or levels < 1:
+        seen = levels if is_whole(levels) else type(levels).__name__
+        raise JobError(
+            f"levels = {seen}.",
+            fix='pass how many levels there are to be, levels=20, or "values" where '
+            "each value is a level of its own.",
+        )
+    ordered = np.sort(numbers)
+    rank = np.searchsorted(ordered, numbers)  # of the first equal: ties stay together
+    return _numbered(np.asarray(rank * int(levels) // n))
+
+
+def _numbered(values: npt.NDArray[np.generic]) -> Integers:
+    try:
+        found = np.unique(values, return_inverse=True)[1]
+    except TypeError:
+        found = None  # the original message may quote a value: do not chain it
+    missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
+    if found is None or missing:
+        raise TableError(
+            "The confidential attribute has entries that are missing, or of several "
+            "types.",
+            fix="remove those records, fill the entries, or recode them as a value of "
+            "their own.",
+        )
+    return np.asarray(found, dtype=np.int64)
+
+
+def _ascending(boundaries: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    cuts = np.asarray(boundaries)
+    if cuts.ndim != 1 or not cuts.size or cuts.dtype.kind not in "iuf":
+        raise JobError(
+            "boundaries are not a list of numbers.",
+            fix="pass what separates the levels, ascending: [10, 20, 50].",
+        )
+    if not (np.isfinite(cuts).all() and (np.diff(cuts) > 0).all()):
+        raise JobError(
+            "boundaries are not strictly ascending finite numbers.",
+            fix="sort them and name each once; a value on a boundary belongs to the "
+            "level above.",
+        )
+    return cuts.astype(np.float64)
+
+
+def require_kind(diversity: object) -> None:
+    """Refuse a diversity that is no name of `KINDS`."""
+    if diversity not in KINDS:
+        raise UnknownNameError("diversity", str(diversity), KINDS)
+
+
+def counts_of(labels: Labels, levels: Integers) -> Integers:
+    """Return how many records of each group have each level, (m, L)."""
+    m, width = int(labels.max()) + 1, int(levels.max()) + 1
+    counted = np.bincount(labels * width + levels, minlength=m * width)
+    return counted.reshape(m, width).astype(np.int64)
+
+
+def reaches(counts: Integers, l: int, kind: str) -> bool:  # noqa: E741
+    """Whether a group with these counts (L,) has diversity l: exactly.
+
+    Entropy: log s - (sum c log c) / s >= log l, which is s^s >= l^s prod c^c.
+    """
+    present = [int(c) for c in counts if c]
+    if kind == "distinct":
+        return len(present) >= l
+    excess = effective(counts, kind) - log(l)
+    if abs(excess) > CLOSE:
+        return excess > 0
+    s, product = sum(present), 1
+    for c in present:
+        product *= c**c
+    return bool(s**s >= l**s * product)
+
+
+def effective(counts: Integers, kind: str) -> float:
+    """Return the diversity of a group: levels present, or the entropy."""
+    present = counts[counts > 0]
+    if kind == "distinct":
+        return float(len(present))
+    share = present / present.sum()
+    return float(-(share * np.log(share)).sum())
+
+
+def largest(counts: Integers, kind: str) -> int:
+    """Return the largest l that a group with these counts reaches."""
+    found = effective(counts, kind)
+    most = round(exp(found)) if kind == "entropy" else int(found)
+    return most if reaches(counts, most, kind) else max(most - 1, 1)

@@ -1,0 +1,83 @@
+"""Records without a group, kept in the order of their confidential attribute.
+
+What partitioners that look at one confidential attribute share: neighbours in that
+attribute lie side by side, so that a scan of some values reads nothing else.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Floats
+from aggopt.partition import _pool
+from aggopt.partition._pool import Integers, Pool, Progress
+
+
+class Shelf(NamedTuple):
+    """A pool whose columns are sorted by bin, and within a bin as they come in X.
+
+    Attributes
+    ----------
+    pool
+        Its counts are how many columns there are, some of them taken, and how many
+        groups; its distances are inf where a column is taken.
+    taken : (n,)
+        Whether a column's record has a group.
+    bins : (n,)
+        Bin of each column, 0..m-1.
+    first : (m + 1,)
+        First column of each bin, and the end.
+    free : (1,)
+        How many records have no group.
+    """
+
+    pool: Pool
+    taken: npt.NDArray[np.bool_]
+    bins: Integers
+    first: Integers
+    free: Integers
+
+    def __repr__(self) -> str:
+        """Tell how many records are left, and show none."""
+        return f"Shelf({self.remaining} of {len(self.bins)} records without a group)"
+
+    @property
+    def remaining(self) -> int:
+        """How many records have no group."""
+        return int(self.free[0])
+
+    @property
+    def done(self) -> float:
+        """Share of the work done: a turn reads all records without a group."""
+        return 1.0 - (self.remaining / len(self.bins)) ** 2
+
+    @property
+    def turns(self) -> int:
+        """How many turns there are between two looks at Ctrl-C."""
+        return max(1, _pool.CHUNK // (4 * max(self.remaining, 1) * len(self.pool[0])))
+
+
+def start(records: Floats, place: Integers) -> Shelf:
+    """Return a shelf on which no record of (n, d) has a group; `place` (n,) of bins."""
+    order = np.argsort(place, kind="stable")
+    pool = _pool.start(records[order])
+    pool.who[:] = order
+    bins = place[order]
+    first = np.searchsorted(bins, np.arange(bins[-1] + 2)).astype(np.int64)
+    n = len(place)
+    return Shelf(pool, np.zeros(n, np.bool_), bins, first, np.array([n]))
+
+
+class Told:
+    """Tells the share that is done, a few dozen times at most."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress = progress
+        self.last = -1.0
+
+    def __call__(self, share: float) -> None:
+        """Tell it, unless it was told a moment ago."""
+        if self.progress and share >= min(self.last + 1 / _pool.REPORTS, 1.0):
+            self.last = share
+            self.progress(share)

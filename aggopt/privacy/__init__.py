@@ -1,0 +1,23 @@
+"""What a partition or a released table promises: k, l and t, measured exactly.
+
+Each function takes groups, as labels (n,) or as the quasi-identifiers of a released
+table, and the confidential values.  It trusts nothing but what it is given, counts in
+whole numbers and rounds once, at the end.
+"""
+
+from aggopt.privacy._closeness import t_closeness
+from aggopt.privacy._diversity import distinct_l, entropy_l, p_sensitive, recursive_cl
+from aggopt.privacy._k_anonymity import k_anonymity
+from aggopt.privacy._n_t_closeness import n_t_closeness
+from aggopt.privacy._values import groups_of
+
+__all__ = [
+    "distinct_l",
+    "entropy_l",
+    "groups_of",
+    "k_anonymity",
+    "n_t_closeness",
+    "p_sensitive",
+    "recursive_cl",
+    "t_closeness",
+]

@@ -1,0 +1,137 @@
+"""The earth mover's distance of groups from the table, in exact whole numbers.
+
+A distance is a family of sets A of confidential values, each with a weight w_A:
+
+    EMD(C) = sum_A w_A |n cnt_C(A) - |C| cnt(A)| / (unit |C|),
+
+where `cnt_C(A)` of the records of group C and `cnt(A)` of all n have a value in A.
+"""
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Floats, groups, is_number
+from aggopt.errors import InfeasibleInputError, JobError
+
+Ints = npt.NDArray[np.int64]
+LARGEST = np.iinfo(np.int64).max
+
+
+class Distance(ABC):
+    """One confidential attribute, and how far the groups' distributions lie."""
+
+    place: Ints
+
+    @property
+    def n(self) -> int:
+        """How many records there are."""
+        return len(self.place)
+
+    @property
+    @abstractmethod
+    def unit(self) -> int:
+        """What numerators are measured in: EMD = numerator / (unit |C|)."""
+
+    @abstractmethod
+    def runs(self, places: Ints, starts: Ints) -> Ints:
+        """Return the numerator of each places[starts[g]:starts[g + 1]], ascending."""
+
+    @abstractmethod
+    def profile(self, counts: Ints) -> Ints:
+        """Return `w_A cnt(A)` for each set A, of records counted by place (m,)."""
+
+    def limits(self, t: float | Fraction) -> Ints:
+        """Return the largest numerator that EMD <= t allows, by group size (n + 1,).
+
+        Exact: `numerators(labels) <= limits(t)[sizes]` decides it.  A float counts
+        as the decimal it is written as: t = 0.15 is 3/20.
+
+        Raises
+        ------
+        JobError
+            t is no number strictly between 0 and 1.
+        """
+        asked = threshold(t)
+        scaled = asked.numerator * self.unit
+        allowed = (scaled * s // asked.denominator for s in range(self.n + 1))
+        return np.fromiter(allowed, np.int64, self.n + 1)
+
+    def numerators(self, labels: npt.ArrayLike) -> Ints:
+        """Return `sum_A w_A |n cnt_C(A) - |C| cnt(A)|` of each group C of labels."""
+        of_record = groups(labels, self.n)
+        places = self.place[np.lexsort((self.place, of_record))]
+        return self.runs(places, starts_of(np.bincount(of_record)))
+
+    def emd(self, labels: npt.ArrayLike) -> Floats:
+        """Return the EMD between each group of labels (n,) and the table, 0 to 1."""
+        sizes = np.bincount(groups(labels, self.n))
+        if self.unit == 0:
+            return np.zeros(len(sizes))
+        return np.asarray(self.numerators(labels) / (float(self.unit) * sizes))
+
+    def largest(self, labels: npt.ArrayLike) -> Fraction:
+        """Return the largest EMD of a group, exactly."""
+        rounded = self.emd(labels)
+        if self.unit == 0:
+            return Fraction(0)
+        sizes, numerators = np.bincount(np.asarray(labels)), self.numerators(labels)
+        nearly = np.flatnonzero(rounded >= rounded.max() * (1 - 1e-12))
+        return max(
+            Fraction(int(numerators[g]), self.unit * int(sizes[g])) for g in nearly
+        )
+
+
+def starts_of(sizes: npt.ArrayLike) -> Ints:
+    """Return where runs of these sizes start, and where the last ends."""
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+
+def threshold(t: object) -> Fraction:
+    """Return t exactly; of a float, the decimal it is written as.
+
+    Raises
+    ------
+    JobError
+        t is no number strictly between 0 and 1.
+    """
+    if not is_number(t):
+        raise JobError(
+            f"t must be a number, not {type(t).__name__}.",
+            fix="pass the largest distance allowed, such as t = 0.15.",
+        )
+    exact = written(t)
+    if not 0 < exact < 1:
+        raise JobError(
+            f"t = {t} is not strictly between 0 and 1.",
+            fix="choose a t between: 0.05 is strict, 0.25 is lenient; without a "
+            "promise of closeness, leave t out.",
+        )
+    return exact
+
+
+def written(number: object) -> Fraction:
+    """Return a number exactly; a float as the decimal it is written as, nan as -1."""
+    if isinstance(number, int | Fraction):
+        return Fraction(number)
+    rounded = float(number)  # type: ignore[arg-type]
+    return Fraction(repr(rounded)) if np.isfinite(rounded) else Fraction(-1)
+
+
+def require_exact(n: int, width: int) -> None:
+    """Refuse what whole numbers of 64 bits could not count.
+
+    Raises
+    ------
+    InfeasibleInputError
+        n * n * width exceeds what an int64 holds.
+    """
+    if n * n * width > LARGEST:
+        raise InfeasibleInputError(
+            f"{n} records and {width} confidential values are too many to decide "
+            "t-closeness exactly.",
+            fix="round the attribute to fewer distinct values, or mask the table in "
+            "parts.",
+        )

@@ -1,0 +1,56 @@
+"""Levels of a confidential number: what l-diversity counts in place of values."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.errors import JobError
+from aggopt.privacy._distance import Ints
+
+
+def levels_of(
+    numbers: npt.NDArray[np.generic], levels: int | Sequence[float]
+) -> npt.NDArray[np.int64]:
+    """Return the level of each number (n,), 0..m-1, none empty.
+
+    A whole number asks for that many levels of equally many records each; equal
+    numbers share a level, so that there may be fewer.  Otherwise `levels` are the
+    values at which a level ends and the next begins, ascending.
+
+    Raises
+    ------
+    JobError
+        Fewer than two levels are asked for, or the values do not ascend.
+
+    Examples
+    --------
+    >>> levels_of(np.array([1, 2, 2, 2, 9, 9]), 2)
+    array([0, 0, 0, 0, 1, 1])
+    >>> levels_of(np.array([1, 2, 2, 2, 9, 9]), [2, 5])
+    array([0, 1, 1, 1, 2, 2])
+    """
+    found = _equal(numbers, levels) if isinstance(levels, int) else None
+    if found is None:
+        ends = np.asarray(levels, dtype=float)
+        if not ends.size or not (np.diff(ends) > 0).all():
+            raise _wrong("The values at which levels end do not ascend.")
+        found = np.searchsorted(ends, numbers.astype(float), side="right")
+    return np.unique(found, return_inverse=True)[1].astype(np.int64)
+
+
+def _equal(numbers: npt.NDArray[np.generic], levels: int) -> Ints:
+    if levels < 2:
+        raise _wrong(f"levels = {levels} leaves nothing to tell apart.")
+    found = np.unique(numbers, return_inverse=True, return_counts=True)
+    place, count = found[1:]
+    level = (np.cumsum(count) - count) * levels // len(numbers)
+    return np.asarray(level[place], dtype=np.int64)
+
+
+def _wrong(problem: str) -> JobError:
+    return JobError(
+        problem,
+        fix="ask for a number of levels, such as levels = 20, or name where they end, "
+        "lowest first: levels = [1000, 5000].",
+    )

@@ -1,0 +1,113 @@
+"""(n, t)-closeness: as close as to the table, but to a large neighbourhood."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Floats, group_size, matrix
+from aggopt.errors import JobError
+from aggopt.privacy._closeness import Metric
+from aggopt.privacy._distance import Distance, Ints
+from aggopt.privacy._values import columns, each, groups_of
+from aggopt.scale import Scale
+
+TIE = 1e-9  # groups equally far come in together, whatever rounding made of it
+
+
+def n_t_closeness(
+    released: Any,
+    confidential: Any,
+    n: int,
+    *,
+    distance: str = "ordered",
+    order: Sequence[Any] | None = None,
+    tree: Any = None,
+    missing: str = "refuse",
+) -> float:
+    """Return the least t found for which the release is (n, t)-close.
+
+    Definition: each group has a natural superset of at least n records from whose
+    confidential distribution it differs by at most t.  A natural superset of a group
+    is made of all records whose quasi-identifiers lie in a box around those of the
+    group.  Looked at are boxes that are cubes in standard deviations of the released
+    values, centred at the group, the smallest with at least n, 2n, 4n, ... records,
+    and the table; the closest counts.  Other boxes may be closer still, so that what
+    is returned is reached, and is never more than `t_closeness`, which is its value
+    at n = all records.
+
+    Parameters
+    ----------
+    released
+        The quasi-identifiers of a released table, numbers (records, d).
+    n
+        Records of a superset, at least; 1 to all.
+
+    Other arguments, range and errors as `t_closeness`, with distinct bins; JobError
+    also where `released` are labels, which have no neighbourhood.
+
+    Source: Li, Li and Venkatasubramanian, Closeness: a new privacy measure for data
+    publishing, IEEE TKDE 22(7), 2010.
+
+    Examples
+    --------
+    >>> n_t_closeness([[1.0], [1.0], [2.0], [2.0], [9.0], [9.0]], range(6), 4)
+    0.2
+    """
+    X = _numbers(released)
+    least = group_size(n, len(X))
+    labels = groups_of(X)
+    metric = Metric(distance, order=order, tree=tree, missing=missing)
+    held = each(confidential, len(X), missing, metric.of)
+    return max(float(_least(X, labels, distance, least)) for distance in held)
+
+
+def _numbers(released: Any) -> Floats:
+    if np.ndim(released) == 1 and not hasattr(released, "dtype"):
+        released = np.asarray(released)
+    if isinstance(released, np.ndarray) and released.ndim == 1:
+        raise JobError(
+            "Labels do not tell which groups are neighbours.",
+            fix="pass the released quasi-identifiers, shape (n, d).",
+        )
+    if isinstance(released, np.ndarray | list | tuple):
+        return matrix(released, name="released")
+    found = [values for _, values in columns(released, "released")]
+    return matrix(np.stack(found, axis=1), name="released")
+
+
+def _least(X: Floats, labels: npt.NDArray[Any], held: Distance, n: int) -> Fraction:
+    """Return the largest over groups of the least distance from a superset."""
+    if held.unit == 0:
+        return Fraction(0)
+    m = int(held.place.max()) + 1
+    shape = (int(labels.max()) + 1, m)
+    counts = np.zeros(shape, np.int64)
+    np.add.at(counts, (labels, held.place), 1)
+    first = np.unique(labels, return_index=True)[1]
+    Z = Scale.of(X).standardise(X)[first]
+    return max(
+        min(_between(held, counts[g], around) for around in _supersets(Z, counts, g, n))
+        for g in range(len(counts))
+    )
+
+
+def _supersets(Z: Floats, counts: Ints, g: int, n: int) -> Iterator[Ints]:
+    """Yield how often each value occurs in the cubes around group g."""
+    far = np.abs(Z - Z[g]).max(axis=1)
+    order = np.argsort(far, kind="stable")
+    records, total = np.cumsum(counts[order].sum(axis=1)), int(counts.sum())
+    while n < total:
+        edge = far[order[np.searchsorted(records, n)]]
+        yield counts[far <= edge * (1 + TIE)].sum(axis=0)
+        n *= 2
+    yield counts.sum(axis=0)
+
+
+def _between(held: Distance, part: Ints, whole: Ints) -> Fraction:
+    """Return the earth mover's distance of two counts (m,), exactly."""
+    s, size = int(part.sum()), int(whole.sum())
+    apart = size * held.profile(part) - s * held.profile(whole)
+    return Fraction(int(np.abs(apart).sum()) * held.n, held.unit * s * size)

@@ -1,0 +1,201 @@
+"""Distances of values without an order: equal, or by a tree.
+
+Two values are as far apart as their lowest common ancestor is high, over the height of
+the tree; the distance of a distribution is then
+
+    EMD(C) = sum_A (h(parent of A) - h(A)) |n cnt_C(A) - |C| cnt(A)| / (2 H n |C|)
+
+over the nodes A but the root, leaves included, with h the height of a node (leaves 0,
+others one above their highest child) and H that of the root.  With a root and leaves
+alone it is the equal distance: every two values are 1 apart.  Source: Li, Li and
+Venkatasubramanian, t-closeness, ICDE 2007.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from aggopt.errors import JobError, TableError
+from aggopt.privacy._distance import Distance, Ints, require_exact
+
+
+@dataclass(frozen=True, eq=False)
+class Nested(Distance):
+    """One confidential attribute whose m values are leaves of a tree.
+
+    Attributes
+    ----------
+    place : (n,)
+        Leaf of each record, 0..m-1.
+    paths : (m, depth)
+        Nodes from each leaf up to below the root; -1 where a path is shorter.
+    weight : (nodes,)
+        Height of the parent less that of the node.
+    height
+        H, that of the root.
+    """
+
+    place: Ints = field(repr=False)
+    paths: Ints = field(repr=False)
+    weight: Ints = field(repr=False)
+    height: int
+
+    def __post_init__(self) -> None:
+        require_exact(self.n, 2 * self.height)
+
+    @classmethod
+    def equal(cls, codes: Ints) -> "Nested":
+        """Return values (n,) of codes 0..m-1 that are all equally far apart."""
+        m = int(codes.max()) + 1
+        return cls(codes, np.arange(m)[:, None], np.ones(m, np.int64), 1)
+
+    @classmethod
+    def of(cls, values: Sequence[Hashable], codes: Ints, tree: Any) -> "Nested":
+        """Return values (m,) of codes (n,) as leaves of a tree.
+
+        A value that is None, what is missing, stands directly below the root.
+
+        Raises
+        ------
+        JobError
+            The tree is neither nested nor a map of parents, or names a value twice.
+        TableError
+            A value is no leaf of the tree: how many, never which.
+        """
+        parent = parents(tree)
+        leaves = set(parent) - set(parent.values())
+        strange = sum(v not in leaves for v in values if v is not None)
+        if strange:
+            raise TableError(
+                f"{strange} of {len(values)} distinct confidential values are no "
+                "leaves of the tree.",
+                fix="add each to the tree, spelled and typed as in the table.",
+            )
+        return _placed(values, codes, parent)
+
+    @property
+    def unit(self) -> int:
+        """2 H n, or 0 with one value."""
+        return 0 if len(self.paths) == 1 else 2 * self.height * self.n
+
+    def runs(self, places: Ints, starts: Ints) -> Ints:
+        """Return the numerator of each places[starts[g]:starts[g + 1]]."""
+        sizes = np.diff(starts)
+        whole = self.profile(np.bincount(self.place, minlength=len(self.paths)))
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        out = sizes * whole.sum()
+        for nodes in self.paths[places].T:
+            there = nodes >= 0
+            self._correct(out, group[there], nodes[there], sizes, whole)
+        return np.asarray(out)
+
+    def _correct(
+        self, out: Ints, group: Ints, nodes: Ints, sizes: Ints, whole: Ints
+    ) -> None:
+        """Put the terms of the nodes that a group has in place of those without."""
+        keys, count = np.unique(group * len(whole) + nodes, return_counts=True)
+        of_group, node = np.divmod(keys, len(whole))
+        absent = sizes[of_group] * whole[node]
+        present = np.abs(self.n * count * self.weight[node] - absent)
+        np.add.at(out, of_group, present - absent)
+
+    def profile(self, counts: Ints) -> Ints:
+        """Return `w_A cnt(A)` of each node A, of records counted by leaf (m,)."""
+        out = np.zeros(len(self.weight), np.int64)
+        for nodes in self.paths.T:
+            np.add.at(out, nodes[nodes >= 0], counts[nodes >= 0])
+        return out * self.weight
+
+
+def parents(tree: Any) -> dict[Hashable, Hashable]:
+    """Return the parent of each node but the root, of a tree in either form.
+
+    Nested: {"lung": ["asthma", "flu"], "heart": {"left": ["attack"]}}; or a map from
+    each value to its parent, in which the root alone has none: {"flu": "lung",
+    "lung": "any"}.
+
+    Raises
+    ------
+    JobError
+        It is neither, names a node twice, is empty or has no single root.
+    """
+    if not isinstance(tree, Mapping) or not tree:
+        raise _no_tree(f"The tree is {type(tree).__name__ if not tree else 'no map'}.")
+    nested = [isinstance(v, Mapping | list | tuple) for v in tree.values()]
+    if all(nested):
+        found: dict[Hashable, Hashable] = {}
+        _descend(tree, _ROOT, found)
+        return found
+    if any(nested):
+        raise _no_tree("The tree is nested in one place and a map in another.")
+    _require_one_root(tree)
+    return dict(tree)
+
+
+_ROOT = object()
+
+
+def _descend(branch: Any, above: Hashable, found: dict[Hashable, Hashable]) -> None:
+    inner = isinstance(branch, Mapping)
+    for node in branch:
+        if not isinstance(node, Hashable) or node in found:
+            raise _no_tree("The tree names a node twice, or one that is no plain name.")
+        found[node] = above
+        if inner:
+            if not isinstance(branch[node], Mapping | list | tuple) or not branch[node]:
+                raise _no_tree("A branch of the tree is empty or no list.")
+            _descend(branch[node], node, found)
+
+
+def _require_one_root(parent: Mapping[Hashable, Hashable]) -> None:
+    roots = {above for above in parent.values() if above not in parent}
+    if len(roots) != 1:
+        raise _no_tree(f"The tree has {len(roots)} roots.")
+    for node in parent:
+        steps, at = 0, node
+        while at in parent:
+            steps, at = steps + 1, parent[at]
+            if steps > len(parent):
+                raise _no_tree("The tree runs in a circle.")
+
+
+def _no_tree(problem: str) -> JobError:
+    return JobError(
+        problem,
+        fix='nest it, {"lung": ["asthma", "flu"], "heart": ["attack"]}, or name the '
+        'parent of each: {"asthma": "lung", "flu": "lung", "lung": "any"}.',
+    )
+
+
+def _placed(
+    values: Sequence[Hashable], codes: Ints, parent: dict[Hashable, Hashable]
+) -> Nested:
+    height = _heights(parent)
+    top = max(height.values())
+    # a value that is missing is no node: it stands alone, below the root
+    chains = [_up(v, parent)[:-1] if v in height else [v] for v in values]
+    nodes = {node: j for j, node in enumerate(dict.fromkeys(chain(*chains)))}
+    paths = np.full((len(values), max(map(len, chains))), -1, np.int64)
+    for row, nodes_above in enumerate(chains):
+        paths[row, : len(nodes_above)] = [nodes[x] for x in nodes_above]
+    rise = [height.get(parent.get(x), top) - height.get(x, 0) for x in nodes]
+    return Nested(codes, paths, np.array(rise, np.int64), top)
+
+
+def _up(node: Hashable, parent: Mapping[Hashable, Hashable]) -> list[Hashable]:
+    """Return the node, its parent, and so on to the root."""
+    way = [node]
+    while way[-1] in parent:
+        way.append(parent[way[-1]])
+    return way
+
+
+def _heights(parent: Mapping[Hashable, Hashable]) -> dict[Hashable, int]:
+    height: dict[Hashable, int] = {}
+    for leaf in set(parent) - set(parent.values()):
+        for steps, node in enumerate(_up(leaf, parent)):
+            height[node] = max(steps, height.get(node, 0))
+    return height

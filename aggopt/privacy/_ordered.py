@@ -1,0 +1,142 @@
+"""A confidential attribute with an order, in bins, and exact earth mover's distances.
+
+    EMD(C) = sum_i |n cnt_C(i) - |C| below_i| / (n |C| (m - 1)),   i = 0..m-1,
+
+where `cnt_C(i)` of the records of group C and `below_i` of all n lie in bins 0..i: the
+ordered distance of Li, Li and Venkatasubramanian (t-closeness, ICDE 2007), 0 to 1.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.errors import JobError, TableError
+from aggopt.privacy._distance import Distance, require_exact
+from aggopt.privacy._distance import Ints as Ints
+from aggopt.privacy._distance import threshold as threshold
+
+Bins = Literal["distinct", "rank"]
+BINS = get_args(Bins)
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered(Distance):
+    """One confidential attribute of n records, in m bins that have an order.
+
+    Attributes
+    ----------
+    place : (n,)
+        Bin of each record, 0..m-1.
+    below : (m,)
+        How many records lie in bins 0..j; the last is n.
+
+    Raises
+    ------
+    InfeasibleInputError
+        n * n * m exceeds what an int64 holds, so that nothing could be exact.
+    """
+
+    place: Ints = field(repr=False)
+    below: Ints = field(repr=False)
+
+    def __post_init__(self) -> None:
+        require_exact(self.n, self.m)
+
+    @classmethod
+    def of(cls, values: npt.ArrayLike, bins: str = "distinct") -> "Ordered":
+        """Return confidential numbers (n,) in bins.
+
+        "distinct": one bin per distinct value, which certifies t.  "rank": n bins,
+        records ordered by value and, among equals, by position, as experiments in
+        print count.
+
+        Raises
+        ------
+        TableError
+            Not one number per record; the message never gives a value.
+        JobError
+            `bins` is neither.
+
+        Examples
+        --------
+        >>> Ordered.of([30, 10, 10]).place
+        array([1, 0, 0])
+        >>> Ordered.of([30, 10, 10], "rank").place
+        array([2, 0, 1])
+        """
+        require_bins(bins)
+        numbers = _numbers(values)
+        if bins == "rank":
+            place = np.empty(len(numbers), np.int64)
+            place[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
+        else:
+            place = np.unique(numbers, return_inverse=True)[1].astype(np.int64)
+        return cls(place, np.cumsum(np.bincount(place), dtype=np.int64))
+
+    @property
+    def m(self) -> int:
+        """How many bins there are; with one, every EMD is 0."""
+        return len(self.below)
+
+    @property
+    def unit(self) -> int:
+        """Return n (m - 1)."""
+        return self.n * (self.m - 1)
+
+    @cached_property
+    def sums(self) -> Ints:
+        """Sum of `below` over the bins before j, (m + 1,)."""
+        return np.concatenate(([0], np.cumsum(self.below, dtype=np.int64)))
+
+    @cached_property
+    def first(self) -> Ints:
+        """First bin whose `below` exceeds v, or m, for v = 0..n."""
+        values = np.arange(self.n + 1)
+        return np.searchsorted(self.below, values, side="right").astype(np.int64)
+
+    def runs(self, places: Ints, starts: Ints) -> Ints:
+        """Return the numerator of each places[starts[g]:starts[g + 1]], ascending."""
+        from aggopt.privacy import _emd_kernels
+
+        return _emd_kernels.numerators(places, starts, self.n, self.sums, self.first)
+
+    def profile(self, counts: Ints) -> Ints:
+        """Return how many of the counted records lie in bins 0..j, (m,)."""
+        return np.cumsum(counts, axis=-1, dtype=np.int64)
+
+
+def require_bins(bins: object) -> None:
+    """Refuse bins that are no name of `BINS`."""
+    if bins not in BINS:
+        seen = repr(bins) if isinstance(bins, str) else type(bins).__name__
+        raise JobError(
+            f"bins is {seen}, and none of {', '.join(map(repr, BINS))}.",
+            fix='write bins = "distinct" to certify t, or "rank" to count as '
+            "experiments in print do.",
+        )
+
+
+def _numbers(values: npt.ArrayLike) -> npt.NDArray[np.generic]:
+    array = np.asarray(values)
+    if array.ndim != 1 or not array.size:
+        raise TableError(
+            f"The confidential attribute has shape {array.shape}.",
+            fix="pass one value per record, shape (n,).",
+        )
+    if array.dtype.kind not in "biuf":
+        raise TableError(
+            f"The confidential attribute has entries of type {array.dtype}, which "
+            "have no order that could be relied on.",
+            fix='say the order (order=["low", "high"]), or choose distance="equal" or '
+            '"hierarchical"; or recode it as numbers in the order that is meant.',
+        )
+    missing = int((~np.isfinite(array)).sum()) if array.dtype.kind == "f" else 0
+    if missing:
+        raise TableError(
+            f"The confidential attribute has {missing} missing or infinite entries.",
+            fix="remove those records or fill the entries first.",
+        )
+    return array

@@ -1,0 +1,248 @@
+"""l and t: what keeps them, and which jobs are refused because nothing would."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from aggopt.arrays import Floats, Labels, groups
+from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
+from aggopt.input.confidential import Confidential, confidential_of
+from aggopt.input.table import Table
+from aggopt.job import DiverseVmdav, Guarding, Job, MergeUntilClose, Privacy
+from aggopt.partition._blocks import Block, called
+from aggopt.privacy._promise import Kept, Promise
+from aggopt.solvers import choose
+
+
+@dataclass(frozen=True)
+class _Repair:
+    """What a repair leaves of the promises that it finds kept, and what it adds."""
+
+    leaves: frozenset[str]
+    adds: frozenset[str]
+    any_distance: bool = False
+
+
+REPAIRS = {
+    "merge": _Repair(frozenset("klt"), frozenset("lt"), any_distance=True),
+    "merge-ilp": _Repair(frozenset("kl"), frozenset("t")),
+    "swap": _Repair(frozenset("k"), frozenset("t")),
+    "sweep": _Repair(frozenset("k"), frozenset("t")),
+}
+
+
+def require_guarantees(job: Job) -> None:
+    """Refuse a job that promises what neither its partition nor its repair keeps.
+
+    Raises
+    ------
+    JobError
+        No attribute is confidential, [privacy] names one that is not, the partition
+        takes what is not promised, or the promise would only be hoped for.
+    SolverError
+        The solver of the repair is not installed.
+    """
+    privacy, names = job.privacy, job.roles.confidential
+    for name in privacy.confidential:
+        if name not in names:
+            raise UnknownNameError("confidential attribute", name, names)
+    idle = sorted(job.partition.guarantees - privacy.asked)
+    if idle:
+        raise JobError(
+            f"{job.partition.method} keeps {idle[0]}, and [privacy] states no "
+            f"{idle[0]}.",
+            fix=f"state {idle[0]} under [privacy], or choose another method.",
+        )
+    if privacy.asked == {"k"}:
+        return
+    _require_solver(privacy)
+    if not names:
+        raise JobError(
+            f"{_listed(privacy)} is promised, and no attribute is confidential.",
+            fix='name those that are under [roles]: confidential = ["NAME"].',
+        )
+    hoped = sorted(privacy.asked - _kept_by(job))
+    if hoped:
+        raise JobError(
+            f"{_listed(privacy)} is promised, and {_together(job)} does not guarantee "
+            f"{' and '.join(hoped)} {_of(job)}.",
+            fix='set repair = "merge" under [privacy], which keeps every promise; or, '
+            "of one confidential attribute: for l, of values or entropy, method = "
+            '"diverse_vmdav"; for t, of the ordered distance, method = '
+            '"closeness_first" or another of its kind, or repair = "sweep".',
+        )
+
+
+def read(table: Table, job: Job, decimal: str) -> tuple[Confidential, ...]:
+    """Return the confidential attributes if l or t is promised of them.
+
+    Raises
+    ------
+    TableError, JobError
+        As `confidential_of`.
+    InfeasibleInputError
+        Not even all records together are as diverse as the job promises.
+    """
+    held = confidential_of(table.frame, table.roles, job.privacy, decimal)
+    everybody = np.zeros(len(table.frame), np.intp)
+    for promise in _promises(held, job.privacy):
+        most = promise.kept(everybody)
+        if not most.holds:
+            raise InfeasibleInputError(
+                f"l = {job.privacy.l} ({most.promise}) cannot be kept of "
+                f"{most.attribute!r}: all {len(everybody)} records together have "
+                f"{most.found:.6g}, and not every group can have more.",
+                fix=f"promise l of at most {int(most.found)}"
+                f"{'' if most.found >= 2 else ', that is none,'} or give the attribute "
+                "another role.",
+            )
+    return held
+
+
+def partitioner(job: Job, held: Sequence[Confidential]) -> str | Callable[..., Labels]:
+    """Return the function of the job's partition, given what is confidential."""
+    how = job.partition
+    if not isinstance(how, Guarding) and how.method != "vmdav":
+        return how.function
+
+    def divide(X: Floats, k: int, *, progress: Any, **settings: Any) -> Labels:
+        package = import_module("aggopt.partition")
+        function = getattr(package, how.function)
+        if isinstance(how, MergeUntilClose):
+            settings["start"] = getattr(package, how.start)
+        if not isinstance(how, Guarding):
+            return np.asarray(called(function, X, k, progress=progress, **settings))
+        return np.asarray(
+            called(
+                function,
+                X,
+                k=k,
+                progress=progress,
+                **settings,
+                **_confided(how, job.privacy, held),
+            )
+        )
+
+    return divide
+
+
+def _confided(
+    how: Guarding, privacy: Privacy, held: Sequence[Confidential]
+) -> dict[str, Any]:
+    """Return what a method is told of the confidential attributes and the promise."""
+    if not isinstance(how, DiverseVmdav):
+        return {"confidential": _places(held), "t": privacy.t}
+    return {
+        "confidential": held[0].codes,
+        "l": privacy.l,
+        "diversity": privacy.diversity,
+        "levels": "values",
+    }
+
+
+def repaired(
+    block: Block, X: Floats, job: Job, held: Sequence[Confidential], told: Any
+) -> Block:
+    """Return the groups of a block, made to keep what the job promises."""
+    how = job.privacy.repair
+    if how is None:
+        return block
+    package = import_module("aggopt.repair")
+    k, t = job.privacy.k, job.privacy.t
+    if how.method == "merge":
+        promises = _promises(held, job.privacy)
+        labels = import_module("aggopt.repair._merge_any").merge_any(
+            X, block.labels, promises, progress=told
+        )
+        return replace(block, labels=groups(labels, len(X)), certificate=None)
+    result = called(
+        package.closeness,
+        X,
+        _places(held),
+        block.labels,
+        k,
+        t,
+        method=how.method,
+        solver=how.solver,
+        seconds=how.time_limit,
+        progress=told,
+    )
+    labels = groups(result.labels, len(X))
+    return replace(block, labels=labels, certificate=result.certificate)
+
+
+def kept(
+    held: Sequence[Confidential], privacy: Privacy, labels: Labels
+) -> tuple[Kept, ...]:
+    """Return what groups keep of each promise."""
+    return tuple(promise.kept(labels) for promise in _promises(held, privacy))
+
+
+def constant(held: Sequence[Confidential], privacy: Privacy) -> list[str]:
+    """Say of which attributes t is kept although everybody knows the value."""
+    return [
+        f"{each.name!r} has one value only: t = {privacy.t:g} holds trivially (every "
+        "group is at distance 0), and the value of each person is known."
+        for each in held
+        if privacy.t is not None and not each.codes.any()
+    ]
+
+
+def _require_solver(privacy: Privacy) -> None:
+    """Refuse now a solver that the repair could not use."""
+    if privacy.repair and privacy.repair.method == "merge-ilp":
+        model = import_module("aggopt.models.closeness_merge")
+        choose(privacy.repair.solver, model.NAME, model.CLASS)
+
+
+def _kept_by(job: Job) -> frozenset[str]:
+    """Return what the partition and its repair keep, whatever the table."""
+    start, privacy = job.partition.guarantees, job.privacy
+    several = len(job.roles.confidential) > 1
+    ordered = all(
+        privacy.treatment(name).distance == "ordered" for name in job.roles.confidential
+    )
+    if not ordered or (several and not getattr(job.partition, "several", False)):
+        start -= {"t"}
+    if privacy.diversity == "recursive" or several:
+        start -= {"l"}
+    if privacy.repair is None:
+        return start
+    repair = REPAIRS[privacy.repair.method]
+    fits = repair.any_distance or (ordered and not several)
+    return (start & repair.leaves) | (repair.adds if fits else frozenset())
+
+
+def _promises(held: Sequence[Confidential], privacy: Privacy) -> list[Promise]:
+    return [promise for each in held for promise in each.promises(privacy)]
+
+
+def _places(held: Sequence[Confidential]) -> Any:
+    """Return ranks of confidential values, (n,) of one attribute or (n, c)."""
+    ranks = [each.distance.place for each in held if each.distance is not None]
+    return ranks[0] if len(ranks) == 1 else np.stack(ranks, axis=1)
+
+
+def _listed(privacy: Privacy) -> str:
+    stated = {"l": privacy.l, "t": privacy.t}
+    return " and ".join(f"{n} = {v}" for n, v in stated.items() if v is not None)
+
+
+def _together(job: Job) -> str:
+    repair = job.privacy.repair
+    return job.partition.method + (f" with repair {repair.method!r}" if repair else "")
+
+
+def _of(job: Job) -> str:
+    names, privacy = job.roles.confidential, job.privacy
+    kinds = dict.fromkeys(str(privacy.treatment(name).distance) for name in names)
+    many = "one attribute" if len(names) == 1 else f"{len(names)} attributes"
+    said = [f"of {many}"]
+    if privacy.t is not None:
+        said.append(f"by the {' and '.join(kinds)} distance")
+    if privacy.l is not None:
+        said.append(f"in the sense of {privacy.diversity} diversity")
+    return ", ".join(said)

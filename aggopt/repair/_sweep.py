@@ -1,0 +1,70 @@
+"""Groups made t-close by strata of several sizes, then improved; the best is kept."""
+
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+
+from aggopt.arrays import Labels
+from aggopt.privacy._distance import threshold
+from aggopt.repair._swap import Annealing, annealed, improved
+from aggopt.repair._task import Clock, Task
+
+FACTORS = (1.0, 1.25, 1.5, 2.0, 3.0)  # times the least size that will do
+ROUNDS = 2  # by which the sizes are compared
+
+
+def least_size(n: int, k: int, t: float) -> int:
+    """Return k', the size from which groups with a record per stratum are t-close.
+
+    For n bins; formula (4) of Soria-Comas et al., IEEE TKDE 2015.
+    """
+    return max(k, ceil(Fraction(n) / (2 * (n - 1) * threshold(t) + 1)))
+
+
+def swept(
+    task: Task,
+    labels: Labels | None,
+    annealing: Annealing,
+    rng: np.random.Generator,
+    clock: Clock,
+) -> Labels | None:
+    """Return the best labels (n,) found; None if time ended before any.
+
+    `labels` (n,) are t-close, and improved like the others.
+    """
+    best = labels
+    sizes = _sizes(task)
+    for step, size in enumerate((None, *sizes)):
+        start = labels if size is None else _start(task, size)
+        if start is None or (clock.over and best is not None):
+            continue
+        found = improved(task, start, rng, clock, rounds=ROUNDS)
+        best = _better(task, best, found)
+        clock.tell(0.5 * (step + 1) / (len(sizes) + 1))
+    if best is None:
+        return None
+    cooled = annealed(task, best, annealing, rng, clock)
+    return _better(task, best, improved(task, cooled, rng, clock))
+
+
+def _sizes(task: Task) -> list[int]:
+    from aggopt.repair._strata import fitted
+
+    n = len(task.Z)
+    least = least_size(n, task.k, task.t) if task.ordered.m > 1 else task.k
+    return sorted({fitted(n, max(least, round(least * f))) for f in FACTORS})
+
+
+def _start(task: Task, size: int) -> Labels | None:
+    """Return groups from strata, None where ties take them beyond t."""
+    from aggopt.repair._strata import stratified
+
+    found = stratified(task, size)
+    return found if task.holds(found) else None
+
+
+def _better(task: Task, one: Labels | None, other: Labels) -> Labels:
+    if one is None or task.sse(other) < task.sse(one):
+        return other
+    return one

@@ -1,0 +1,81 @@
+"""What every method of repair is given, and what it hands back."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from aggopt.arrays import Floats, Labels
+from aggopt.privacy._ordered import Ints, Ordered
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Records Z (n, d) on z-scores, and the promise: k, and t of `ordered`."""
+
+    Z: Floats = field(repr=False)
+    ordered: Ordered = field(repr=False)
+    k: int
+    t: float
+
+    @cached_property
+    def limits(self) -> Ints:
+        """Largest numerator of a group that is t-close, by its size, (n + 1,)."""
+        return self.ordered.limits(self.t)
+
+    def holds(self, labels: Labels) -> bool:
+        """Whether each group has k records and is t-close, decided exactly."""
+        sizes = np.bincount(labels)
+        close = self.ordered.numerators(labels) <= self.limits[sizes]
+        return bool(close.all() and sizes.min() >= self.k)
+
+    def sse(self, labels: Labels) -> float:
+        """Return the sum of squares within groups, over all attributes."""
+        means = group_sums(self.Z, labels) / np.bincount(labels)[:, None]
+        return float(((self.Z - means[labels]) ** 2).sum())
+
+    def violation(self, labels: Labels) -> float:
+        """Return by how much the largest EMD exceeds t, exact; 0.0 if it does not."""
+        sizes = np.bincount(labels)
+        over = self.ordered.numerators(labels) - self.limits[sizes]
+        if (over <= 0).all():
+            return 0.0
+        return float(self.ordered.emd(labels).max() - self.t)
+
+
+@dataclass
+class Clock:
+    """Time that is left, and who is told how much of the work is done."""
+
+    seconds: float | None
+    progress: Progress | None = None
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.started
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, inf without a limit."""
+        return np.inf if self.seconds is None else self.seconds - self.spent
+
+    @property
+    def over(self) -> bool:
+        """Whether no time is left."""
+        return self.left <= 0
+
+    def tell(self, share: float) -> None:
+        """Tell who asked for it that this share is done."""
+        if self.progress is not None:
+            self.progress(min(1.0, share))
+
+
+def group_sums(Z: Floats, labels: Labels) -> Floats:
+    """Return the sum of each group's records, (m, d)."""
+    return np.stack([np.bincount(labels, z).astype(float) for z in Z.T], axis=1)

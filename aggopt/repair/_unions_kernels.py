@@ -1,0 +1,57 @@
+"""All t-close unions of a few groups.  Compiled; importing this imports numba."""
+
+import numpy as np
+
+from aggopt.arrays import Labels
+from aggopt.compiled import compiled
+from aggopt.privacy._ordered import Ints
+
+
+@compiled
+def close_unions(
+    off: Ints, sizes: Ints, limits: Ints, k: int, count: int, room: int
+) -> Labels:
+    """Return all unions (u, count) of `count` groups that are t-close and hold k.
+
+    off (m, bins) are the groups' deviations, whose sums are those of a union; `room`
+    is how many unions there are at most.
+    """
+    m, bins = off.shape
+    found, u = np.empty((room, count), np.intp), 0
+    union = np.arange(count)
+    before = np.zeros(bins, np.int64)  # of all members but the last
+    _add_up(off, union, before)
+    while True:
+        size = 0
+        for g in union:
+            size += sizes[g]
+        if size >= k and _within(before, off[union[-1]], limits[size]):
+            found[u] = union
+            u += 1
+        i = count - 1
+        while i >= 0 and union[i] == m - count + i:
+            i -= 1
+        if i < 0:
+            return found[:u]
+        union[i] += 1
+        for j in range(i + 1, count):
+            union[j] = union[j - 1] + 1
+        if i < count - 1:
+            _add_up(off, union, before)
+
+
+@compiled
+def _add_up(off: Ints, union: Labels, before: Ints) -> None:
+    before[:] = 0
+    for g in union[:-1]:
+        before += off[g]
+
+
+@compiled
+def _within(before: Ints, last: Ints, limit: int) -> bool:
+    num = 0
+    for i in range(len(before)):
+        num += abs(before[i] + last[i])
+        if num > limit:
+            return False
+    return True

@@ -1,0 +1,287 @@
+r"""Records to t-close groups directly, at the least loss: for a dozen records.
+
+Which pairs share a group, and how large it is, says it all.  The loss of a group of s
+records is the sum of the squared distances of its pairs, over s; its EMD, times its
+size, is a sum of absolute values that are linear in the pairs.
+
+Data
+    x        (n, d)  records, standardised: mean 0, variance 1, no unit
+    ordered          bins b = 0..B-1 of the confidential attribute
+    t, k             largest EMD and least size that a group may have
+    S                sizes that a group may have: k to n - k, and n
+    d_ij     (n, n)  squared distance of records i and j, derived
+    e_jb     (n, B)  1 where record j is in bins 0..b, derived
+    T_s              largest numerator n s (B - 1) EMD of a group of s, derived, exact
+Variables
+    v_is     (n, S)     1 when record i is in a group of size s
+    w_ps     (n(n-1)/2, S)  1 when the pair p = (i, j), i < j, is in one, of size s
+    a_ib     (n, B)     at least |n cnt(b) - s below_b| of the group of record i
+Minimise
+    sum_ps d_p w_ps / s
+Subject to
+    one:      sum_s v_is = 1
+    mates:    sum_j w_ijs = (s - 1) v_is
+    both:     w_ijs <= v_is,  w_ijs <= v_js
+    transit:  w_ij + w_jl - w_il <= 1             of any three, w_ij = sum_s w_ijs
+    above:    a_ib >=   n (e_ib + sum_j e_jb w_ij) - sum_s s below_b v_is
+    under:    a_ib >= -(n (e_ib + sum_j e_jb w_ij) - sum_s s below_b v_is)
+    close:    sum_b a_ib <= sum_s (T_s + 1/2) v_is          (numerators are whole)
+    whole:    v_is and w_ps are 0 or 1
+
+Class: MILP.
+
+Source: this package, after the clique partitioning of Groetschel and Wakabayashi, 1989.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import permutations
+from math import fsum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.arrays import Floats, Labels, group_size, groups
+from aggopt.errors import InfeasibleInputError, UnknownNameError
+from aggopt.privacy._ordered import Ints, Ordered
+
+NAME = "closeness_assign"
+CLASS = "MILP"
+READER = "labels"
+LANGUAGES = ("cvxpy", "pyomo")
+LARGEST = 30  # records; solvers take minutes from half as many
+
+
+@dataclass(frozen=True)
+class Data:
+    """What the model needs to be told; see the head of this file."""
+
+    x: Floats = field(repr=False)
+    ordered: Ordered = field(repr=False)
+    t: float
+    k: int
+
+    def __post_init__(self) -> None:
+        n = len(self.x)
+        group_size(self.k, n)
+        self.ordered.limits(self.t)
+        if n > LARGEST:
+            raise InfeasibleInputError(
+                f"{n} records are too many to assign one by one.",
+                fix=f"pass at most {LARGEST}, or take aggopt.repair.closeness.",
+            )
+
+    @cached_property
+    def sizes(self) -> Labels:
+        """S, ascending."""
+        n = len(self.x)
+        return np.array([*range(self.k, n - self.k + 1), n])
+
+    @cached_property
+    def pairs(self) -> tuple[Labels, Labels]:
+        """Records i < j of each pair, (p,) and (p,)."""
+        i, j = np.triu_indices(len(self.x), 1)
+        return i, j
+
+    @cached_property
+    def distances(self) -> Floats:
+        """d_p, (p,)."""
+        i, j = self.pairs
+        return np.asarray(((self.x[i] - self.x[j]) ** 2).sum(axis=1))
+
+    @cached_property
+    def limits(self) -> Ints:
+        """T_s of each size of S."""
+        return self.ordered.limits(self.t)[self.sizes]
+
+    @cached_property
+    def held(self) -> Floats:
+        """e_jb, (n, B)."""
+        bins = np.arange(self.ordered.m)
+        return (self.ordered.place[:, None] <= bins).astype(float)
+
+    @cached_property
+    def touching(self) -> Floats:
+        """1 where record i is in pair p, (n, p)."""
+        n = len(self.x)
+        i, j = self.pairs
+        found = np.zeros((n, len(i)))
+        found[i, np.arange(len(i))] = found[j, np.arange(len(i))] = 1.0
+        return found
+
+    @cached_property
+    def mates_held(self) -> Floats:
+        """e_jb of the other record j of pair p, (n, B, p); 0 without record i."""
+        i, j = self.pairs
+        p = np.arange(len(i))
+        found = np.zeros((len(self.x), self.ordered.m, len(i)))
+        found[i, :, p] = self.held[j]
+        found[j, :, p] = self.held[i]
+        return found
+
+    @cached_property
+    def triangles(self) -> tuple[Labels, Labels, Labels]:
+        """Pairs ij, jl, il for any three records, each il once."""
+        n = len(self.x)
+        number = np.zeros((n, n), int)
+        number[self.pairs] = np.arange(len(self.pairs[0]))
+        number += number.T
+        threes = [t for t in permutations(range(n), 3) if t[0] < t[2]]
+        i, j, k = np.array(threes, int).reshape(-1, 3).T
+        return number[i, j], number[j, k], number[i, k]
+
+
+class Point(NamedTuple):
+    """A value of every variable: v (n, S), w (p, S), a (n, B)."""
+
+    v: Floats
+    w: Floats
+    a: Floats
+
+
+def build(data: Data, language: str) -> Any:
+    """Return the mixed-integer program in cvxpy or in Pyomo; nothing is solved here."""
+    if language == "cvxpy":
+        return _in_cvxpy(data)
+    if language == "pyomo":
+        return _in_pyomo(data)
+    raise UnknownNameError("modelling language", language, LANGUAGES)
+
+
+def _in_cvxpy(data: Data) -> Any:
+    import cvxpy as cp
+
+    n, bins, s = len(data.x), data.ordered.m, data.sizes
+    i, j = data.pairs
+    v = cp.Variable((n, len(s)), name="v", boolean=True)
+    w = cp.Variable((len(i), len(s)), name="w", boolean=True)
+    a = cp.Variable((n, bins), name="a")
+
+    together = cp.sum(w, axis=1)
+    flat = data.mates_held.reshape(n * bins, -1) @ together
+    count = data.held + cp.reshape(flat, (n, bins), order="C")
+    below = (v @ s)[:, None] @ data.ordered.below[None, :]
+    ij, jl, il = data.triangles
+    constraints = [
+        cp.sum(v, axis=1) == 1,
+        data.touching @ w == cp.multiply(v, (s - 1)[None, :]),
+        w <= v[i],
+        w <= v[j],
+        *([together[ij] + together[jl] - together[il] <= 1] if ij.size else []),
+        a >= n * count - below,
+        a >= below - n * count,
+        cp.sum(a, axis=1) <= v @ (data.limits + 0.5),
+    ]
+    cost = cp.sum(data.distances @ cp.multiply(w, 1 / s[None, :]))
+    return cp.Problem(cp.Minimize(cost), constraints)
+
+
+def _in_pyomo(data: Data) -> Any:
+    import pyomo.environ as pyo
+
+    problem = pyo.ConcreteModel()
+    n, bins, s = range(len(data.x)), range(data.ordered.m), data.sizes.tolist()
+    i, j = (side.tolist() for side in data.pairs)
+    pairs, kinds = range(len(i)), range(len(s))
+    v = problem.v = pyo.Var(n, kinds, domain=pyo.Binary)
+    w = problem.w = pyo.Var(pairs, kinds, domain=pyo.Binary)
+    a = problem.a = pyo.Var(n, bins)
+    d, size = data.distances.tolist(), len(n)
+    of = [[p for p in pairs if r in (i[p], j[p])] for r in n]
+
+    def together(p: int) -> Any:
+        return pyo.quicksum(w[p, q] for q in kinds)
+
+    def off(r: int, b: int) -> Any:
+        mates = (float(data.mates_held[r, b, p]) * together(p) for p in of[r])
+        below = float(data.ordered.below[b])
+        count = float(data.held[r, b]) + pyo.quicksum(mates)
+        return size * count - below * pyo.quicksum(s[q] * v[r, q] for q in kinds)
+
+    def rule(of_indices: Any, *sets: Any) -> Any:
+        return pyo.Constraint(*sets, rule=lambda _, *at: of_indices(*at))
+
+    three = [side.tolist() for side in data.triangles]
+    limit = [float(most) + 0.5 for most in data.limits]
+    problem.one = rule(lambda r: pyo.quicksum(v[r, q] for q in kinds) == 1, n)
+    problem.mates = rule(
+        lambda r, q: pyo.quicksum(w[p, q] for p in of[r]) == (s[q] - 1) * v[r, q],
+        n,
+        kinds,
+    )
+    problem.first = rule(lambda p, q: w[p, q] <= v[i[p], q], pairs, kinds)
+    problem.second = rule(lambda p, q: w[p, q] <= v[j[p], q], pairs, kinds)
+    problem.transit = rule(
+        lambda z: (
+            together(three[0][z]) + together(three[1][z]) <= 1 + together(three[2][z])
+        ),
+        range(len(three[0])),
+    )
+    problem.above = rule(lambda r, b: a[r, b] >= off(r, b), n, bins)
+    problem.under = rule(lambda r, b: a[r, b] >= -off(r, b), n, bins)
+    problem.close = rule(
+        lambda r: (
+            pyo.quicksum(a[r, b] for b in bins)
+            <= pyo.quicksum(limit[q] * v[r, q] for q in kinds)
+        ),
+        n,
+    )
+    problem.cost = pyo.Objective(
+        expr=pyo.quicksum(d[p] / s[q] * w[p, q] for p in pairs for q in kinds)
+    )
+    return problem
+
+
+def objective(data: Data, at: Point) -> float:
+    """Return what the model minimises, whichever solver found the point."""
+    return fsum((data.distances[:, None] / data.sizes * at.w).ravel())
+
+
+def violation(data: Data, at: Point) -> float:
+    """Return the largest violation of a constraint."""
+    (i, j), s, n = data.pairs, data.sizes, len(data.x)
+    together = at.w.sum(axis=1)
+    count = n * (data.held + data.mates_held @ together)
+    off = count - (at.v @ s)[:, None] * data.ordered.below
+    ij, jl, il = data.triangles
+    missed = (
+        np.abs(at.v.sum(axis=1) - 1),
+        np.abs(data.touching @ at.w - at.v * (s - 1)),
+        at.w - at.v[i],
+        at.w - at.v[j],
+        together[ij] + together[jl] - together[il] - 1,
+        np.abs(off) - at.a,
+        at.a.sum(axis=1) - at.v @ (data.limits + 0.5),
+        np.abs(at.v - np.clip(np.rint(at.v), 0, 1)),
+        np.abs(at.w - np.clip(np.rint(at.w), 0, 1)),
+    )
+    return float(max(np.max(part, initial=0.0) for part in missed))
+
+
+def point(data: Data, labels: Labels) -> Point:
+    """Return the point of these groups, labels (n,), of sizes in S."""
+    label = groups(labels, len(data.x))
+    i, j = data.pairs
+    of_record = np.bincount(label)[label][:, None] == data.sizes
+    v = of_record.astype(float)
+    w = v[i] * (label[i] == label[j])[:, None]
+    count = len(label) * (data.held + data.mates_held @ w.sum(axis=1))
+    off = count - (v @ data.sizes)[:, None] * data.ordered.below
+    return Point(v, w, np.abs(off))
+
+
+def labels(problem: Any, data: Data) -> Labels | None:
+    """Return the group of each record (n,), read off a solved problem."""
+    if hasattr(problem, "var_dict"):
+        w = problem.var_dict["w"].value
+    else:
+        shape = len(data.distances), len(data.sizes)
+        found = [problem.w[at].value for at in np.ndindex(*shape)]
+        w = np.array(found, dtype=float).reshape(shape)
+    if w is None or not np.isfinite(w).all():
+        return None
+    i, j = data.pairs
+    first = np.arange(len(data.x))
+    for p in np.flatnonzero(w.sum(axis=1) > 0.5):  # by i: its first mate is known
+        first[j[p]] = min(first[j[p]], first[i[p]])
+    return np.unique(first, return_inverse=True)[1].astype(np.intp)

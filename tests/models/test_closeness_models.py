@@ -1,0 +1,225 @@
+"""The models of t-closeness: both declarations, NumPy, and every partition."""
+
+from fractions import Fraction
+
+import closeness as oracle
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from conftest import require_solver
+
+from aggopt.errors import (
+    InfeasibleInputError,
+    JobError,
+    TableError,
+    UnknownNameError,
+)
+from aggopt.models import closeness_assign as assign
+from aggopt.models import closeness_bound as bound
+from aggopt.models import closeness_merge as merge
+from aggopt.privacy._ordered import Ordered
+from aggopt.solvers import SOLVERS, solve
+
+HEADINGS = ("Data", "Variables", "Minimise", "Subject to", "Class:", "Source:")
+NAMES = {
+    assign: ("one", "mates", "both", "transit", "above", "under", "close", "whole"),
+    bound: ("share", "lipschitz"),
+    merge: ("cover", "sign", "close", "whole"),
+}
+MILP = pytest.mark.parametrize("name", ["cvxpy:highs", "pyomo:highs"])
+
+
+def merging(seed=0, shares="whole", t=0.2, k=3):
+    Z, values = oracle.instance(seed, 12)
+    labels = np.arange(12) // 2
+    pairs = [[g] for g in range(6)] + [[g, h] for g in range(6) for h in range(g)]
+    unions = [sorted(u) for u in pairs] + [[0, 1, 2], [3, 4, 5], list(range(6))]
+    column = np.repeat(np.arange(len(unions)), [len(u) for u in unions])
+    group = np.concatenate(unions).astype(int)
+    return merge.Data(Z, labels, Ordered.of(values), t, k, column, group, shares)
+
+
+def assigning(seed=0, n=7, t=0.2, k=2):
+    Z, values = oracle.instance(seed, n)
+    return assign.Data(Z, Ordered.of(values), t, k)
+
+
+def bounding(seed=0, n=12, t=0.1, pieces=3):
+    Z, values = oracle.instance(seed, n)
+    ordered = Ordered.of(values)
+    return bound.Data(Z, ordered.place / (ordered.m - 1), t, pieces)
+
+
+def somewhere(model, data, seed=0):
+    rng = np.random.default_rng(seed)
+    if model is merge:
+        return merge.Point(rng.normal(size=len(data.first)))
+    p, s = len(data.distances), len(data.sizes)
+    shapes = ((len(data.x), s), (p, s), (len(data.x), data.ordered.m))
+    return assign.Point(*(rng.normal(size=shape) for shape in shapes))
+
+
+def _missed(constraint):
+    body = pyo.value(constraint.body)
+    low = pyo.value(constraint.lower) if constraint.has_lb() else -np.inf
+    high = pyo.value(constraint.upper) if constraint.has_ub() else np.inf
+    return max(low - body, body - high, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("model", "make"),
+    [(merge, merging), (merge, lambda s: merging(s, "any")), (assign, assigning)],
+)
+def test_both_languages_and_numpy_say_the_same(model, make, seed):
+    data = make(seed)
+    at = somewhere(model, data, seed)
+    declared, also = model.build(data, "cvxpy"), model.build(data, "pyomo")
+    for name, value in at._asdict().items():
+        # a value that is not whole: save_value does not ask
+        declared.var_dict[name].save_value(value)
+        for i in np.ndindex(value.shape):
+            getattr(also, name)[i if len(i) > 1 else i[0]].set_value(
+                value[i], skip_validation=True
+            )
+    assert float(declared.objective.value) == pytest.approx(model.objective(data, at))
+    assert pyo.value(also.cost) == pytest.approx(model.objective(data, at))
+    blocks = also.component_objects(pyo.Constraint)
+    for one, block in zip(declared.constraints, blocks, strict=True):
+        other = [_missed(c) for c in block.values()]
+        assert np.sort(np.ravel(one.violation())) == pytest.approx(np.sort(other))
+    worst = max(np.max(c.violation()) for c in declared.constraints)
+    assert model.violation(data, at) >= worst - 1e-9
+    if model is assign or data.shares == "any":
+        assert model.violation(data, at) == pytest.approx(worst)
+
+
+@MILP
+@pytest.mark.parametrize(("seed", "k", "t"), [(0, 2, 0.25), (1, 2, 0.15), (2, 3, 0.3)])
+def test_assign_finds_the_best_of_all_partitions(name, seed, k, t):
+    require_solver(name)
+    data = assigning(seed, 7, t, k)
+    problem = assign.build(data, SOLVERS[name].language)
+    outcome = solve(problem, name, time_limit=60)
+    Z, values = oracle.instance(seed, 7)
+    labels = assign.labels(problem, data)
+    assert oracle.holds(values, labels, k, Fraction(str(t)))
+    best = float(oracle.least(Z, values, k, Fraction(str(t))))
+    assert assign.objective(data, assign.point(data, labels)) == pytest.approx(best)
+    assert outcome.bound == pytest.approx(best, rel=1e-4)
+    assert assign.violation(data, assign.point(data, labels)) < 1e-9
+
+
+@MILP
+def test_merge_finds_the_best_choice(name):
+    require_solver(name)
+    data = merging(3, t=0.25)
+    problem = merge.build(data, SOLVERS[name].language)
+    outcome = solve(problem, name)
+    labels = merge.labels(problem, data)
+    at = merge.point(data, labels)
+    assert merge.violation(data, at) == 0
+    assert merge.objective(data, at) == pytest.approx(outcome.bound)
+    loss = oracle.sse(data.x, oracle.parts(labels))
+    assert merge.objective(data, at) == pytest.approx(float(loss))
+
+
+def test_costs_and_numerators_are_those_of_exact_arithmetic():
+    data = merging(1)
+    _, values = oracle.instance(1, 12)
+    for q, union in enumerate(np.split(data.group, data.first[1:])):
+        rows = np.flatnonzero(np.isin(data.labels, union)).tolist()
+        assert data.costs[q] == pytest.approx(float(oracle.sse(data.x, [rows])))
+        unit = 12 * (data.ordered.m - 1) * len(rows)
+        assert Fraction(int(data.numerators[q]), unit) == oracle.emd(values, rows)
+        close = oracle.emd(values, rows) <= Fraction(1, 5)
+        assert (q in data.barred) == (not close or len(rows) < 3)
+
+
+def test_merge_violation_by_hand():
+    data = merging(0, t=0.9)
+    y = np.zeros(len(data.first))
+    y[-1] = 1
+    assert merge.violation(data, merge.Point(y)) == 0
+    y[-1] = 0.75
+    assert merge.violation(data, merge.Point(y)) == 0.25
+    y[[-1, 0]] = 1, 1  # a group of two, k = 3
+    assert merge.violation(data, merge.Point(y)) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bound_is_below_the_best_partition(seed):
+    require_solver("cvxpy:clarabel")
+    for t in (Fraction(1, 20), Fraction(1, 5)):
+        Z, values = oracle.instance(seed, 7)
+        data = bounding(seed, 7, float(t))
+        problem = bound.build(data, "cvxpy")
+        outcome = solve(problem, "cvxpy:clarabel")
+        proven = bound.proven(data, bound.multipliers(problem, data))
+        best = float(oracle.least(Z, values, 2, t)) / Z.size
+        assert proven <= best
+        at = bound.Point(problem.var_dict["Y"].value)
+        assert bound.violation(data, at) < 1e-5
+        assert bound.objective(data, at) == pytest.approx(proven, abs=1e-5)
+        assert outcome.status.usable
+
+
+def test_any_multipliers_prove_no_more_than_the_best():
+    data = bounding(1, 9)
+    problem = bound.build(data, "cvxpy")
+    solve(problem, "cvxpy:clarabel")
+    most = bound.proven(data, bound.multipliers(problem, data))
+    assert most > 0.01
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        z = rng.exponential(size=4) * rng.choice([0.01, 0.1, 1, 10])
+        assert bound.proven(data, z) <= most + 1e-6
+
+
+def test_the_root_is_one():
+    data = bounding(2)
+    assert data.root @ data.root.T == pytest.approx(data.covariance)
+    assert data.along.shape[0] == 4
+
+
+@pytest.mark.parametrize("model", NAMES, ids=lambda m: m.NAME)
+def test_the_head_states_the_model(model):
+    places = [model.__doc__.find(f"\n{heading}") for heading in HEADINGS]
+    assert min(places) > 0
+    assert places == sorted(places)
+    assert f"Class: {model.CLASS}" in model.__doc__
+    for name in NAMES[model]:
+        assert f"\n    {name}: " in model.__doc__
+
+
+@pytest.mark.parametrize(
+    ("model", "data"),
+    [(merge, merging()), (assign, assigning()), (bound, bounding())],
+    ids=["merge", "assign", "bound"],
+)
+def test_data_shows_no_record_and_a_language_may_be_unknown(model, data):
+    assert "array" not in repr(data)
+    with pytest.raises(UnknownNameError, match="did you mean 'cvxpy'"):
+        model.build(data, "cvxpi")
+    assert model.build(data, "cvxpy").status is None
+
+
+def test_data_that_states_no_program_is_refused():
+    with pytest.raises(JobError, match="not strictly between"):
+        merging(t=1.0)
+    with pytest.raises(UnknownNameError, match="did you mean 'any'"):
+        merging(shares="an")
+    with pytest.raises(InfeasibleInputError, match="too many to assign"):
+        assigning(n=31)
+    with pytest.raises(JobError, match="from 1 to 12"):
+        bounding(pieces=0)
+    with pytest.raises(TableError, match="in each row"):
+        bound.Data(np.zeros((3, 1)), np.zeros(2), 0.1)
+    data = merging()
+    same = (data.x, data.labels, data.ordered, 0.2, 3)
+    with pytest.raises(JobError, match="twice in one"):
+        merge.Data(*same, np.zeros(7, int), np.array([0, 1, 2, 3, 4, 5, 5]))
+    with pytest.raises(JobError, match="not numbered"):
+        merge.Data(*same, data.column[::-1], data.group)
+    with pytest.raises(JobError, match="not proposed"):
+        merge.point(data, np.array([0] * 8 + [1] * 4))

@@ -1,0 +1,256 @@
+"""Repair: feasible by an oracle in fractions, never below the optimum, never worse."""
+
+import time
+from fractions import Fraction
+
+import closeness as oracle
+import numpy as np
+import pytest
+from conftest import require_solver
+
+import aggopt.repair._swap as swap_module
+from aggopt.aggregate import mean
+from aggopt.errors import AggoptError
+from aggopt.partition import mdav
+from aggopt.partition._merge_until_close import merge_until_close
+from aggopt.repair import closeness
+from aggopt.repair._bound import least_loss
+from aggopt.repair._closeness import _task
+from aggopt.repair._group_kernels import if_swapped, if_with, if_without
+from aggopt.repair._strata import fitted, stratified
+from aggopt.solvers import Status
+
+methods = pytest.mark.parametrize("method", ["merge-ilp", "swap", "sweep"])
+searches = pytest.mark.parametrize("method", ["swap", "sweep"])
+
+
+def few(method):
+    return {} if method == "merge-ilp" else {"proposals": 2000}
+
+
+@searches
+@pytest.mark.parametrize("seed", range(8))
+def test_feasible_and_never_below_the_optimum(method, seed):
+    Z, values = oracle.instance(seed, 8)
+    k, t = 2 + seed % 2, (0.1, 0.2, 0.3)[seed % 3]
+    exact_t = Fraction(str(t))
+    labels = np.arange(8) // k % (8 // k)
+    found = closeness(Z, values, labels, k, t, method=method, seed=seed, **few(method))
+    assert oracle.holds(values, found.labels, k, exact_t)
+    best = float(oracle.least(Z, values, k, exact_t))
+    mine = float(oracle.sse(Z, oracle.parts(found.labels)))
+    assert mine >= best - 1e-9
+    certificate = found.certificate
+    assert certificate.objective == pytest.approx(mine)
+    assert certificate.bound <= best + 1e-9
+    assert certificate.violation == 0.0
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_merging_is_feasible_optimal_and_as_good_as_algorithm_1(seed):
+    require_solver("cvxpy:highs")
+    Z, values = oracle.instance(seed, 28)
+    t, start = 0.15, mdav(Z, 4)
+    found = closeness(Z, values, start, 4, t)
+    one = merge_until_close(Z, values, 4, t)
+    assert oracle.holds(values, found.labels, 4, Fraction("0.15"))
+    for group in oracle.parts(start):
+        assert len(set(found.labels[group])) == 1
+    task = _task(Z, values, 4, t, "distinct")
+    assert task.sse(found.labels) <= task.sse(one) + 1e-9
+    assert found.merging.status is Status.OPTIMAL
+    assert found.merging.bound <= found.merging.objective == found.certificate.objective
+    best = _best_union(task, start)
+    assert found.merging.objective == pytest.approx(best)
+
+
+def _best_union(task, start):
+    """By looking at every partition of the groups."""
+    from partition.exact import partitions
+
+    def united(parts):
+        of_group = np.empty(start.max() + 1, int)
+        for u, part in enumerate(parts):
+            of_group[part] = u
+        return of_group[start]
+
+    every = map(united, partitions(list(range(start.max() + 1)), 1))
+    return min(task.sse(labels) for labels in every if task.holds(labels))
+
+
+def test_another_solver_chooses_as_well():
+    require_solver("pyomo:highs")
+    Z, values = oracle.instance(5, 24)
+    start = mdav(Z, 3)
+    one = closeness(Z, values, start, 3, 0.2)
+    other = closeness(Z, values, start, 3, 0.2, solver="pyomo:highs", seconds=60)
+    assert other.certificate.solver == "pyomo:highs"
+    assert other.merging.objective == pytest.approx(one.merging.objective)
+
+
+def test_emd_of_a_change_is_that_of_the_changed_group():
+    rng = np.random.default_rng(0)
+    for ties in (True, False):
+        Z, values = oracle.instance(1, 30, ties)
+        task = _task(Z, values, 2, 0.2, "distinct")
+        labels = np.arange(30) % 4
+        fixed, state = swap_module.table(task), swap_module.groups(task, labels)
+        room, place = np.empty(40, np.int64), task.ordered.place
+        for a, b in rng.integers(30, size=(60, 2)):
+            g, h = labels[a], labels[b]
+            if g == h:
+                continue
+            swapped, moved = labels.copy(), labels.copy()
+            swapped[a], swapped[b], moved[a] = h, g, h
+            after = task.ordered.numerators(swapped)[[g, h]].tolist()
+            own = if_swapped(fixed, state, g, place[a], place[b])
+            assert [own, if_swapped(fixed, state, h, place[b], place[a])] == after
+            after = task.ordered.numerators(moved)[[g, h]].tolist()
+            own = if_without(fixed, state, g, place[a], room)
+            assert [own, if_with(fixed, state, h, place[a], room)] == after
+
+
+@pytest.mark.parametrize("n", [2, 5, 9, 12, 31])
+def test_strata_make_groups_of_one_record_of_each(n):
+    Z, values = oracle.instance(0, n, ties=False)
+    task = _task(Z, values, 1, 0.5, "rank")
+    for wanted in range(1, n + 1):
+        size = fitted(n, wanted)
+        counts = np.bincount(stratified(task, size))
+        assert set(counts) <= {size, size + 1}
+        assert len(counts) == n // size
+
+
+@methods
+def test_labels_that_are_best_already_are_kept(method):
+    Z = np.array([[0.0], [0.1], [5.0], [5.1]])
+    found = closeness(Z, [1, 2, 2, 1], [0, 0, 1, 1], 2, 0.2, method=method)
+    assert found.labels.tolist() == [0, 0, 1, 1]
+    assert found.certificate.status is Status.KEPT
+
+
+@searches
+@pytest.mark.parametrize("seed", range(3))
+def test_never_worse_than_close_labels(method, seed):
+    Z, values = oracle.instance(seed, 60)
+    start = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="swap").labels
+    task = _task(Z, values, 3, 0.2, "distinct")
+    found = closeness(Z, values, start, 3, 0.2, method=method, proposals=0).labels
+    assert task.sse(found) <= task.sse(start)
+
+
+@methods
+def test_labels_may_break_k_and_t(method):
+    Z, values = oracle.instance(3, 30)
+    labels = np.array([0, 1, 2, *[3] * 27])
+    found = closeness(Z, values, labels, 4, 0.1, method=method, **few(method))
+    assert oracle.holds(values, found.labels, 4, Fraction("0.1"))
+
+
+@methods
+def test_one_group_where_nothing_else_is_possible(method):
+    Z, values = oracle.instance(3, 7)
+    for k, t in ((4, 0.2), (2, 1e-9), (7, 0.5)):
+        found = closeness(Z, values, np.arange(7) % 3, k, t, method=method)
+        assert set(found.labels) == {0}
+        assert found.certificate.objective == pytest.approx(14)
+
+
+@methods
+def test_a_constant_confidential_attribute_is_close_in_any_groups(method):
+    Z, _ = oracle.instance(3, 20)
+    found = closeness(Z, np.ones(20), mdav(Z, 3), 3, 0.1, method=method)
+    assert np.bincount(found.labels).min() >= 3
+    assert found.certificate.bound == 0.0
+    assert found.certificate.objective <= _task(Z, np.ones(20), 3, 0.1, "distinct").sse(
+        mdav(Z, 3)
+    )
+
+
+def test_the_objective_is_the_sum_of_the_means_certificates():
+    X, values = oracle.instance(4, 50)
+    X = 1000 + 30 * X
+    found = closeness(X, values, mdav(X, 3), 3, 0.3, method="swap")
+    lost = sum(c.objective for c in mean(X, found.labels).certificates)
+    assert found.certificate.objective == pytest.approx(lost)
+
+
+@searches
+def test_the_same_seed_gives_the_same_groups(method):
+    Z, values = oracle.instance(6, 80)
+    one, other = (
+        closeness(Z, values, mdav(Z, 3), 3, 0.2, method=method, seed=7, **few(method))
+        for _ in range(2)
+    )
+    assert (one.labels == other.labels).all()
+
+
+@methods
+def test_the_time_limit_holds(method):
+    Z, values = oracle.instance(7, 400, ties=False)
+    start = mdav(Z, 2)
+    least_loss(_task(Z, values, 2, 0.1, "distinct"))  # imports
+    closeness(Z[:40], values[:40], mdav(Z[:40], 2), 2, 0.3, method=method, seconds=5)
+    began = time.perf_counter()
+    more = {} if method == "merge-ilp" else {"proposals": 10**9}
+    found = closeness(Z, values, start, 2, 0.1, method=method, seconds=1, **more)
+    assert time.perf_counter() - began < 8
+    assert found.certificate.status in (Status.LIMIT, Status.KEPT)
+    assert found.certificate.violation == 0.0
+
+
+def test_a_larger_table_uses_the_nearest_groups(monkeypatch):
+    Z, values = oracle.instance(8, 300, ties=False)
+    monkeypatch.setattr(swap_module, "ALL", 100)
+    monkeypatch.setattr(swap_module, "NEAR", 10)
+    found = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="sweep", proposals=0)
+    assert found.certificate.violation == 0.0
+    first = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="sweep", proposals=5)
+    assert found.certificate.bound <= first.certificate.objective
+
+
+def test_progress_is_told():
+    Z, values = oracle.instance(6, 40)
+    told = []
+    closeness(Z, values, mdav(Z, 3), 3, 0.2, method="sweep", progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+
+
+def test_nothing_printed_shows_a_value():
+    Z, values = oracle.instance(6, 20)
+    found = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="swap")
+    assert "array" not in repr(found)
+    assert "array" not in repr(_task(Z, values, 3, 0.2, "distinct"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"method": "swop"}, "did you mean 'swap'"),
+        ({"method": "swap", "solver": "highs"}, "takes no solver"),
+        ({"seed": 3}, "draws nothing at random"),
+        ({"proposals": 3}, "draws nothing at random"),
+        ({"method": "swap", "proposals": -1}, "0 for none"),
+        ({"method": "swap", "seed": 0.5}, "whole number from 0 up"),
+        ({"seconds": 0}, "positive number of seconds"),
+        ({"solver": "dual"}, "does not take problems"),
+        ({"solver": "higs"}, "did you mean 'highs'"),
+        ({"bins": "ranks"}, "bins"),
+        ({"k": 9}, "only 8 records"),
+        ({"t": 0}, "not strictly between 0 and 1"),
+        ({"labels": [0] * 7}, "one group number per record"),
+        ({"confidential": [1] * 7}, "one confidential value per record"),
+        ({"X": [[np.nan]] * 8}, "missing or infinite"),
+    ],
+)
+def test_refusals_say_what_to_do(change, message):
+    given = {
+        "X": np.arange(8.0)[:, None],
+        "confidential": range(8),
+        "labels": [0] * 8,
+        "k": 2,
+        "t": 0.2,
+    }
+    with pytest.raises(AggoptError, match=message):
+        closeness(**(given | change))

@@ -1,0 +1,453 @@
+"""Jobs that promise l or t: kept, audited on what is written, or refused."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tables import TREE, promising, salaried, smallest
+
+import aggopt
+from aggopt import partition, privacy
+from aggopt.errors import (
+    InfeasibleInputError,
+    JobError,
+    PrivacyError,
+    TableError,
+    UnknownNameError,
+)
+from aggopt.job import Privacy
+from aggopt.output.audit import audit
+from aggopt.output.recheck import review
+from aggopt.solvers import Certificate, Status
+
+QIS = ["age", "income"]
+
+
+def of_salary(**ways):
+    return {"salary": ways}
+
+
+KEPT = [
+    ("salary", {"t": 0.15}),
+    ("salary", {"l": 3}),
+    ("salary", {"l": 3, "confidential": of_salary(levels=5)}),
+    ("salary", {"l": 2, "confidential": of_salary(levels=[10000, 20000.0])}),
+    ("illness", {"l": 2, "diversity": "entropy"}),
+    ("illness", {"l": 2, "diversity": "recursive", "c": 1.5}),
+    ("illness", {"t": 0.2, "distance": "equal"}),
+    ("illness", {"l": 3, "t": 0.2, "distance": "equal"}),
+    (
+        "illness",
+        {"t": 0.2, "confidential": {"illness": {"order": ["none", "flu", "asthma"]}}},
+    ),
+    (
+        "illness",
+        {
+            "t": 0.2,
+            "distance": "hierarchical",
+            "confidential": {"illness": {"tree": TREE}},
+        },
+    ),
+]
+
+
+def measured(table, name, asked):
+    """What the public measures find in a released table."""
+    groups, values = table[QIS], table[name]
+    ways = dict(asked.get("confidential", {}).get(name, {}))
+    levels = ways.pop("levels", None)
+    if levels is not None and "l" in asked:
+        values = np.searchsorted(levels, values, side="right") if levels != 5 else None
+    found = []
+    if "l" in asked and values is not None:
+        of = {
+            "distinct": privacy.distinct_l,
+            "entropy": privacy.entropy_l,
+            "recursive": lambda g, v: privacy.recursive_cl(g, v, asked["c"]),
+        }[asked.get("diversity", "distinct")]
+        found.append(of(groups, values) >= asked["l"])
+    if "t" in asked:
+        way = asked.get("distance", "ordered")
+        t = privacy.t_closeness(groups, table[name], distance=way, **ways)
+        found.append(t <= asked["t"])
+    return all(found)
+
+
+@pytest.mark.parametrize(("name", "asked"), KEPT)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_what_is_promised_holds_in_memory_and_in_the_file(
+    tmp_path, name, asked, ending
+):
+    frame, job = salaried(), promising(name, **asked, repair="merge")
+    release = aggopt.mask(frame, job)
+    assert measured(release.table, name, asked)
+    assert smallest(release.table) >= 3
+    assert release.audit.groups > 1
+    files = release.write(tmp_path / f"masked.{ending}")
+    written = (pd.read_csv if ending == "csv" else pd.read_parquet)(files.table)
+    assert measured(written, name, asked)
+    stated = json.loads(files.manifest.read_text())
+    recounted = stated["output"]["recounted"]
+    assert recounted["promises"] == stated["audit"]["promises"]
+    assert all(promise["holds"] for promise in stated["audit"]["promises"])
+    assert len(stated["audit"]["promises"]) == len({"l", "t"} & set(asked))
+
+
+@pytest.mark.parametrize(("name", "asked"), KEPT)
+def test_a_second_look_finds_what_the_first_found(tmp_path, name, asked):
+    frame, job = salaried(), promising(name, **asked, repair="merge")
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    release = aggopt.mask(tmp_path / "people.csv", job)
+    files = release.write(tmp_path / "masked.csv")
+    again = review(tmp_path / "people.csv", files.table, job)
+    assert again.audit == release.audit
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(4, 40),
+    st.integers(2, 4),
+    st.floats(0.02, 0.6).map(lambda t: round(t, 2)),
+)
+@settings(max_examples=30, deadline=None)
+def test_for_any_table(seed, n, k, t):
+    rng = np.random.default_rng(seed)
+    frame = salaried(n, seed).assign(salary=rng.integers(0, 8, n))
+    asked = {"t": t, "l": 2}
+    if frame["salary"].nunique() > 1:
+        release = aggopt.mask(frame, promising(k=k, **asked, repair="merge"))
+        assert measured(release.table, "salary", asked)
+        assert smallest(release.table) >= k
+
+
+def test_a_csv_file_gives_what_the_data_frame_gives(tmp_path):
+    frame = salaried()
+    job = promising(t=0.15, l=3, repair="merge")
+    there = aggopt.mask(frame, job)
+    for decimal, separator in ((".", ","), (",", ";")):
+        path = tmp_path / "people.csv"
+        frame.to_csv(path, index=False, sep=separator, decimal=decimal)
+        how = {"decimal": decimal, "separator": separator}
+        asked = job.model_copy(update={"input": type(job.input)(**how)})
+        release = aggopt.mask(path, asked)
+        assert (release.labels == there.labels).all()
+        release.write(tmp_path / "masked.csv", overwrite=True)
+    other = aggopt.mask(pl.from_pandas(frame), job)
+    assert (other.labels == there.labels).all()
+
+
+def test_several_confidential_attributes_all_count():
+    frame = salaried()
+    roles = promising().roles.model_copy(
+        update={"confidential": ("salary", "illness"), "other": ("note",)}
+    )
+    asked = {"t": 0.2, "l": 2, "confidential": {"illness": {"distance": "equal"}}}
+    job = aggopt.Job(roles=dict(roles), privacy={"k": 3, **asked, "repair": "merge"})
+    release = aggopt.mask(frame, job)
+    assert len(release.audit.promises) == 4
+    groups = release.table[QIS]
+    assert privacy.t_closeness(groups, frame["salary"]) <= 0.2
+    assert privacy.t_closeness(groups, frame["illness"], distance="equal") <= 0.2
+
+
+def test_a_constant_attribute_is_close_and_that_is_said():
+    release = aggopt.mask(salaried().assign(salary=7), promising(t=0.1, repair="merge"))
+    assert any("t = 0.1 holds trivially" in note for note in release.notes)
+    with pytest.raises(InfeasibleInputError, match="l of at most 1, that is none"):
+        aggopt.mask(salaried().assign(salary=7), promising(l=2, repair="merge"))
+
+
+def test_what_is_missing():
+    frame = salaried().assign(illness=["flu", None, "none"] * 20)
+    asked = {"t": 0.2, "distance": "equal", "repair": "merge"}
+    for hole in ("NaN", "", "NA"):
+        holed = frame.fillna({"illness": hole})
+        with pytest.raises(TableError, match="'illness': 20 confidential values are m"):
+            aggopt.mask(holed, promising("illness", **asked))
+    own = {"illness": {"missing": "own value"}}
+    release = aggopt.mask(frame, promising("illness", **asked, confidential=own))
+    assert release.audit.promises[0].holds
+    tree = {"illness": {"missing": "own value", "tree": TREE}}
+    asked = {**asked, "distance": "hierarchical", "confidential": tree}
+    assert aggopt.mask(frame, promising("illness", **asked)).audit.holds
+
+
+# --- methods that see what is confidential, stood in for
+
+
+def seen(monkeypatch, name, cells=1, package=partition):
+    """Stand in for a method; what it is called with is kept."""
+    calls = []
+
+    def method(X, *rest, **settings):
+        calls.append(settings)
+        return np.arange(len(X)) * cells // len(X)
+
+    monkeypatch.setattr(package, name, method, raising=False)
+    return calls
+
+
+@pytest.mark.parametrize("method", ["anonymity_first", "closeness_first"])
+def test_methods_that_keep_t_are_given_ranks_and_t(monkeypatch, method):
+    calls = seen(monkeypatch, method)
+    release = aggopt.mask(salaried(), promising(t=0.15, partition={"method": method}))
+    settings, frame = calls[0], salaried()
+    assert (settings["confidential"] == frame["salary"].rank(method="dense") - 1).all()
+    assert {"k": 3, "t": 0.15}.items() <= settings.items()
+    assert release.audit.promises[0].found == 0
+
+
+def test_merge_until_close_is_given_its_start_and_every_attribute(monkeypatch):
+    calls = seen(monkeypatch, "merge_until_close")
+    ordinal = {"illness": {"order": ["none", "flu", "asthma"]}}
+    roles = {**dict(promising().roles), "confidential": ["salary", "illness"]}
+    job = aggopt.Job(
+        roles={**roles, "other": ["note"]},
+        privacy={"k": 3, "t": 0.15, "confidential": ordinal},
+        partition={"method": "merge_until_close", "start": "cbfs"},
+    )
+    aggopt.mask(salaried(), job)
+    settings = calls[0]
+    values = settings["confidential"]
+    assert settings["start"] is partition.cbfs
+    assert values.shape == (60, 2)
+    order = {"none": 0, "flu": 1, "asthma": 2}
+    assert (values[:, 1] == salaried()["illness"].map(order)).all()
+
+
+def test_diverse_vmdav_is_given_codes_l_and_diversity(monkeypatch):
+    calls = seen(monkeypatch, "diverse_vmdav", 4)
+    how = {"method": "diverse_vmdav", "gamma": 0.5}
+    asked = {"l": 3, "diversity": "entropy", "partition": how}
+    aggopt.mask(salaried(), promising(**asked, confidential=of_salary(levels=6)))
+    settings = calls[0]
+    assert sorted(set(settings["confidential"])) == list(range(6))
+    wanted = {"k": 3, "l": 3, "diversity": "entropy", "gamma": 0.5}
+    assert settings["levels"] == "values"
+    assert wanted.items() <= settings.items()
+
+
+def test_vmdav_needs_no_promise(monkeypatch):
+    calls = seen(monkeypatch, "vmdav", 5)
+    aggopt.mask(salaried(), promising(partition={"method": "vmdav", "gamma": 1.1}))
+    assert calls[0]["gamma"] == 1.1
+
+
+@pytest.mark.parametrize("method", ["merge-ilp", "swap", "sweep"])
+def test_a_repair_is_given_the_groups_and_its_certificate_is_kept(monkeypatch, method):
+    from aggopt import repair
+
+    calls = []
+    proof = Certificate(Status.LIMIT, 2.0, 1.0, 0.0, "highs", 0.1)
+
+    def closeness(X, confidential, labels, k, t, **settings):
+        calls.append((labels, k, t, settings))
+        return SimpleNamespace(labels=np.zeros(len(X), int), certificate=proof)
+
+    monkeypatch.setattr(repair, "closeness", closeness, raising=False)
+    asked = {"method": method, "time_limit": 3.0}
+    release = aggopt.mask(salaried(), promising(t=0.15, repair=asked))
+    labels, k, t, settings = calls[0]
+    assert (labels == aggopt.mask(salaried(), promising()).labels).all()
+    assert (k, t) == (3, 0.15)
+    assert {"method": method, "seconds": 3.0}.items() <= settings.items()
+    stated = release.manifest()["partition"][0]
+    assert stated["certificate"]["bound"] == 1.0
+    assert any("groups of age, income" in note for note in release.notes)
+
+
+def test_a_method_that_breaks_its_guarantee_is_caught_on_the_values(monkeypatch):
+    seen(monkeypatch, "closeness_first", 10)
+    frame = salaried().sort_values("salary", ignore_index=True)
+    job = promising(t=0.15, partition={"method": "closeness_first"})
+    with pytest.raises(PrivacyError) as refused:
+        aggopt.mask(frame, job)
+    assert "DOES NOT HOLD for 'salary': the worst group, of 6 rec" in str(refused.value)
+    assert "10 of 10 groups fail" in str(refused.value)
+    assert 'repair = "merge"' in refused.value.fix
+    least = float(refused.value.fix.split("t of at least ")[1].split(",")[0])
+    assert promising(t=round(least + 1e-4, 4), repair="merge").privacy.t < 1
+    assert not any(str(value) in str(refused.value) for value in frame["salary"])
+
+
+def test_a_file_that_breaks_the_promise_is_never_there(tmp_path):
+    release = aggopt.mask(salaried(), promising(t=0.15, l=3, repair="merge"))
+    frame = release.masked.frame
+    column = frame["salary"].to_numpy().copy()
+    column[release.labels == 0] = column.max()
+    spoilt = frame.to_native().assign(salary=column)
+    import narwhals.stable.v2 as nw
+
+    tampered = replace(release.masked, frame=nw.from_native(spoilt, eager_only=True))
+    with pytest.raises(PrivacyError, match="DOES NOT HOLD for 'salary'"):
+        replace(release, masked=tampered).write(tmp_path / "masked.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_audit_trusts_no_labels():
+    table = pd.DataFrame({"age": [1, 1, 2, 2], "income": 0, "salary": [1, 2, 3, 4]})
+    roles = promising().roles.model_copy(
+        update={"identifier": (), "other": (), "confidential": ("salary",)}
+    )
+    found = audit(table, roles, Privacy(k=2, t=0.3, l=2))
+    l_kept, t_kept = found.promises
+    assert (l_kept.holds, l_kept.found, t_kept.holds) == (True, 2, False)
+    assert t_kept.found == pytest.approx(1 / 3)
+    assert (t_kept.broken, t_kept.groups, t_kept.worst) == (2, 2, 2)
+    assert not found.holds
+    assert str(found).splitlines()[0].startswith("k = 2 holds")
+    assert audit(table, roles, Privacy(k=2, t=0.34)).holds
+    turned = table.rename(columns={"age": "income", "income": "age"})
+    assert audit(turned, roles, Privacy(k=2, t=0.3, l=2)).promises == found.promises
+    assert found.to_dict()["promises"][1]["holds"] is False
+
+
+# --- refused before any work
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    def work(*_, **__):
+        raise AssertionError("work was done")
+
+    monkeypatch.setattr("aggopt.grouped.divided", work)
+
+
+def test_levels_are_of_numbers(no_work):
+    asked = {"l": 2, "repair": "merge", "confidential": {"illness": {"levels": 5}}}
+    with pytest.raises(TableError, match="60 of 60 values are no numbers"):
+        aggopt.mask(salaried(), promising("illness", **asked))
+
+
+GUARANTEES = [
+    ({"t": 0.1}, "mdav", None),
+    ({"l": 2}, "mdav", None),
+    ({"l": 2}, "vmdav", None),
+    ({"t": 0.1}, "diverse_vmdav", "states no l"),
+    ({"l": 2}, "closeness_first", "states no t"),
+    ({}, "closeness_first", "states no t"),
+    ({"t": 0.1, "l": 2}, "closeness_first", "does not guarantee l"),
+    ({"t": 0.1, "l": 2}, "diverse_vmdav", "does not guarantee t"),
+    ({"t": 0.1, "distance": "equal"}, "closeness_first", "by the equal distance"),
+    ({"t": 0.1, "distance": "equal", "repair": "sweep"}, "mdav", "repair 'sweep'"),
+    ({"l": 2, "repair": "sweep"}, "mdav", "does not guarantee l"),
+    ({"t": 0.1, "l": 2, "repair": "swap"}, "diverse_vmdav", "does not guarantee l"),
+    (
+        {"l": 2, "diversity": "recursive", "c": 2.0},
+        "diverse_vmdav",
+        "recursive diversity",
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "method", "complaint"), GUARANTEES)
+def test_a_promise_is_never_hoped_for(no_work, asked, method, complaint):
+    how = {"method": method}
+    with pytest.raises(JobError) as refused:
+        aggopt.mask(salaried(), promising(**asked, partition=how))
+    expected = complaint or f"{method} does not guarantee {next(iter(asked))}"
+    assert expected in refused.value.problem
+
+
+def test_merging_by_the_integer_program_keeps_l(monkeypatch):
+    from aggopt import repair
+
+    seen(monkeypatch, "diverse_vmdav", 2)
+    zeros = SimpleNamespace(labels=np.zeros(60, int), certificate=None)
+    monkeypatch.setattr(repair, "closeness", lambda *_, **__: zeros, raising=False)
+    how = {"method": "diverse_vmdav"}
+    asked = {"t": 0.1, "l": 2, "repair": "merge-ilp", "partition": how}
+    assert aggopt.mask(salaried(), promising(**asked)).audit.holds
+
+
+def test_the_solver_of_a_repair_is_looked_for_first(no_work):
+    repair = {"method": "merge-ilp", "solver": "higs"}
+    with pytest.raises(UnknownNameError, match="did you mean 'highs'"):
+        aggopt.mask(salaried(), promising(t=0.1, repair=repair))
+    with pytest.raises(JobError, match="uno does not take problems of class MILP"):
+        aggopt.mask(salaried(), promising(t=0.1, repair={**repair, "solver": "uno"}))
+
+
+def test_no_attribute_is_confidential(no_work):
+    roles = promising().roles.model_dump(by_alias=True)
+    other = [*roles["other"], *roles["confidential"]]
+    roles = {**roles, "confidential": [], "other": other}
+    job = aggopt.Job(roles=roles, privacy={"k": 3, "t": 0.1, "repair": "merge"})
+    with pytest.raises(JobError, match=r"t = 0\.1 is promised, and no attribute is c"):
+        aggopt.mask(salaried(), job)
+
+
+def test_treatment_of_an_attribute_that_is_not_confidential(no_work):
+    job = promising(t=0.1, repair="merge", confidential={"salry": {}})
+    with pytest.raises(UnknownNameError, match="did you mean 'salary'"):
+        aggopt.mask(salaried(), job)
+
+
+def test_more_diverse_than_the_table(no_work):
+    for asked in ({"l": 4}, {"l": 3, "diversity": "entropy"}):
+        job = promising("illness", **asked, repair="merge")
+        with pytest.raises(InfeasibleInputError, match="cannot be kept of 'illness'"):
+            aggopt.mask(salaried(), job)
+
+
+@pytest.mark.parametrize(
+    ("treatment", "complaint"),
+    [
+        ({}, "60 of 60 values are no numbers"),
+        ({"order": ["none", "flu"]}, "1 of 3 distinct confidential values"),
+        ({"tree": TREE}, "tree has no meaning"),
+        ({"distance": "hierarchical"}, "needs a tree"),
+        ({"distance": "hierarchical", "tree": {"ill": ["flu"]}}, "2 of 3 distinct"),
+        ({"distance": "equal", "order": ["flu"]}, "order has no meaning"),
+    ],
+)
+def test_values_that_do_not_fit_the_distance(no_work, treatment, complaint):
+    asked = {"t": 0.1, "repair": "merge", "confidential": {"illness": treatment}}
+    with pytest.raises((TableError, JobError), match=complaint) as refused:
+        aggopt.mask(salaried(), promising("illness", **asked))
+    assert refused.value.problem.startswith("'illness': ")
+    assert not any(f"'{word}'" in str(refused.value) for word in ("flu", "asthma"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "complaint"),
+    [
+        ({"t": 0.0}, "t = 0.0"),
+        ({"t": 1.0}, "t = 1.0"),
+        ({"t": float("nan")}, "t = nan"),
+        ({"l": 1}, "l = 1"),
+        ({"l": 2.5}, "privacy.l is 2.5"),
+        ({"repair": "merge"}, "repair is given, but no l or t"),
+        ({"distance": "equal", "l": 2}, "distance is given, but no t"),
+        ({"diversity": "entropy", "t": 0.1}, "diversity is given, but no l"),
+        ({"l": 2, "diversity": "recursive"}, "c go together"),
+        ({"l": 2, "c": 2.0}, "c go together"),
+        ({"t": 0.1, "scope": "blocks"}, 'leave out scope = "blocks"'),
+        ({"t": 0.1, "repair": "sweeep"}, "'sweeep'"),
+        (
+            {"t": 0.1, "repair": {"method": "swap", "solver": "highs"}},
+            "takes no solver",
+        ),
+        ({"t": 0.1, "repair": {"method": "merge", "time_limit": 1.0}}, "time_limit"),
+        ({"t": 0.1, "bins": "rank"}, "No key of [privacy] is called 'bins'"),
+        ({"t": 0.1, "repair": {"method": "swap", "solvr": 1}}, "mean 'solver'"),
+        ({"t": 0.1, "confidential": of_salary(levls=3)}, "did you mean 'levels'"),
+        ({"t": 0.1, "confidential": of_salary(distance="eqal")}, "'eqal'"),
+        ({"t": 0.1, "confidential": of_salary(order=[])}, "order is empty"),
+        (
+            {"t": 0.1, "confidential": of_salary(levels=9)},
+            "levels is given for 'salary'",
+        ),
+        ({"l": 2, "confidential": of_salary(order=[1])}, "order is given for 'salary'"),
+    ],
+)
+def test_keys_of_the_section(asked, complaint):
+    with pytest.raises(JobError) as refused:
+        promising(**asked)
+    assert complaint in str(refused.value)
