@@ -175,7 +175,7 @@ def test_individual_ranking_has_no_choice_of_attributes():
     ("section", "settings"),
     [
         ({"method": "cbfs"}, {}),
-        ({"method": "mhm", "order": "tsp"}, {"order": "tsp"}),
+        ({"method": "mhm", "order": "tsp"}, {"order": "tsp", "starts": None}),
         ({"method": "projection", "axis": "zsum"}, {"axis": "zsum"}),
         (
             {"method": "univariate", "cost": "sae", "time_limit": 3.0},

@@ -95,12 +95,12 @@ def mhm(
     the records cluster; and no confidential attribute is looked at.
 
     Source: Domingo-Ferrer, Martinez-Balleste, Mateo-Sanz and Sebe, Efficient
-    multivariate data-oriented microaggregation, VLDB Journal 15(4), 2006.  There
-    the groups follow each other by their centroids and one path is split; entering
-    each group at the record nearest to the last, from several starts, loses less on
-    all their data.  The split: see `aggopt.partition.univariate`.  2-opt and Or-opt
-    with lists of neighbours: Bentley, Fast algorithms for geometric traveling
-    salesman problems, ORSA Journal on Computing 4(4), 1992.
+    multivariate data-oriented microaggregation, VLDB Journal 15(4), 2006.  That a
+    group is entered at the record nearest to the last, and that several starts are
+    tried, is ours; on their data "mdav" and "npn" lose less than they report.  The
+    split: Hansen and Mukherjee, IEEE TKDE 15(4), 2003.  2-opt and Or-opt with lists
+    of neighbours: Bentley, Fast algorithms for geometric traveling salesman problems,
+    ORSA Journal on Computing 4(4), 1992.
 
     Examples
     --------

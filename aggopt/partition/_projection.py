@@ -65,7 +65,7 @@ def projection(
     Time grows as n d (d + k), memory as n d.
 
     Weaknesses: records that are far apart may have equal projections.  Unless one
-    component dominates, several times as much is lost as by `mdav` or `mhm`.  Nor does
+    component dominates, often several times as much is lost as by `mdav`.  Nor does
     that loss protect: whoever knows the method knows between which values each
     record's projection lies, and by it links records to groups.  Use it for
     comparison, or for attributes that say the same in different words.

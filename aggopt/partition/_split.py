@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.arrays import Floats, Labels
+from aggopt.memory import require_memory
 from aggopt.partition._pool import CHUNK, Integers
 
 REAL = 1e-9  # share by which a loss must be less to count: more than rounding is
@@ -81,6 +82,7 @@ def _explored(records: Floats, path: Integers, k: int, cuts: int) -> Ways:
     from aggopt.partition import _split_kernels as kernels
 
     n, d = records.shape
+    require_memory(8 * (2 * k * cuts + 4 * n), f"cutting a ring open at {cuts} places")
     ways = Ways(
         path, np.full((cuts, 2 * k), np.inf), np.empty(cuts), np.zeros(n + 1, np.int64)
     )

@@ -15,7 +15,8 @@ from partition import reference_orders as slow
 from partition.test_against_reference import grids
 from partition.test_published import loss, z_scores
 
-from aggopt.errors import JobError, UnknownNameError
+from aggopt import memory
+from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.partition import _orders, _orders_md, _orders_tour, cbfs, mdav, mhm
 
 ROOT = Path(__file__).parents[2]
@@ -273,3 +274,9 @@ def test_unusable_starts_are_refused(starts) -> None:
 def test_unknown_names_are_refused(option: dict[str, str], message: str) -> None:
     with pytest.raises(UnknownNameError, match=message):
         mhm([[1.0], [2.0]], 1, **option)
+
+
+def test_a_ring_that_does_not_fit_is_refused_with_its_size(monkeypatch) -> None:
+    monkeypatch.setattr(memory, "available", lambda: 1000)
+    with pytest.raises(InfeasibleInputError, match="ring open at 19 places needs"):
+        mhm(np.arange(120.0).reshape(60, 2), 10, order="tsp")
