@@ -5,10 +5,11 @@ import numpy.typing as npt
 
 from aggopt.arrays import Labels, group_size, is_whole
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.partition import _orders, _pool
-from aggopt.partition._orders_progress import rarely
+from aggopt.partition import _pool
+from aggopt.partition._paths import order as orders
+from aggopt.partition._paths.progress import rarely
+from aggopt.partition._paths.split import best_split, shrunk
 from aggopt.partition._pool import Progress
-from aggopt.partition._split import best_split, shrunk
 
 STARTS = 8
 MANY = 5000  # records, from which on choosing among paths gains little
@@ -107,8 +108,8 @@ def mhm(
     >>> mhm([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0], [1.0]], k=3)
     array([1, 0, 1, 0, 1, 0, 1])
     """
-    if order not in _orders.ORDERS:
-        raise UnknownNameError("order", str(order), _orders.ORDERS)
+    if order not in orders.ORDERS:
+        raise UnknownNameError("order", str(order), orders.ORDERS)
     records = _pool.scaled(X, scale)
     n = len(records)
     k, starts = group_size(k, n), _checked(starts, n)
@@ -117,7 +118,7 @@ def mhm(
         report(1.0)
         return np.zeros(n, np.intp)
     records = shrunk(records)
-    paths = _orders.paths(records, k, order, starts, report)
+    paths = orders.paths(records, k, order, starts, report)
     labels = best_split(records, paths, k, closed=order == "tsp")
     report(1.0)
     return labels

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from aggopt.arrays import Floats, Labels, group_size
 from aggopt.errors import UnknownNameError
 from aggopt.partition import _pool
-from aggopt.partition._split import best_split, shrunk
+from aggopt.partition._paths.split import best_split, shrunk
 
 NOTHING = 1e-9  # share of an attribute's spread that may be rounding
 

@@ -79,7 +79,7 @@ def shrunk(records: Floats) -> Floats:
 
 
 def _explored(records: Floats, path: Integers, k: int, cuts: int) -> Ways:
-    from aggopt.partition import _split_kernels as kernels
+    from aggopt.partition._paths import split_kernels as kernels
 
     n, d = records.shape
     require_memory(8 * (2 * k * cuts + 4 * n), f"cutting a ring open at {cuts} places")
