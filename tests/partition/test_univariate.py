@@ -103,11 +103,13 @@ def test_no_partition_of_any_kind_costs_less(seed) -> None:
         assert exact.of(x, univariate(x, k, cost=kind), kind) == best
 
 
-def test_digits_covered_by_an_outlier_before_them_still_count() -> None:
-    small = RNG.integers(0, 50, 60) * 1e-9
-    x = np.concatenate([np.full(3, -1e12), small])
-    labels = univariate(x, 3)
-    assert exact.of(small, labels[3:]) == exact.of(small, univariate(small, 3))
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("k", [2, 3, 5, 8])
+def test_digits_covered_by_larger_costs_before_them_still_count(k, cost) -> None:
+    small = RNG.integers(0, 50, 20 * k) * 1e-9
+    x = np.concatenate([-(10.0**12) * np.arange(1, k + 1), small])
+    found = exact.of(small, univariate(x, k, cost=cost)[k:], cost)
+    assert found == exact.of(small, univariate(small, k, cost=cost), cost)
 
 
 @pytest.mark.parametrize(
@@ -148,6 +150,22 @@ def test_solvers_of_linear_programs_find_the_same_cost(cost, name) -> None:
         best = float(exact.least(x, k, cost))
         labels = univariate(x, k, cost=cost, solver=name)
         assert float(exact.of(x, labels, cost)) == pytest.approx(best, rel=LAST_BITS)
+
+
+@pytest.mark.slow
+def test_all_solvers_agree_on_thousands_of_inputs() -> None:
+    rng = np.random.default_rng(6)
+    names = ["path", "cvxpy:highs", "cvxpy:clarabel", "pyomo:highs"]
+    for turn in range(2000):
+        n, cost = int(rng.integers(1, 25)), COSTS[turn % 3]
+        x = (rng.integers(0, 6, n), rng.normal(size=n), rng.integers(0, 60, n) * 0.1)
+        k = int(rng.integers(1, min(n, 6) + 1))
+        x = x[turn // 3 % 3]
+        best = float(exact.of(x, univariate(x, k, cost=cost), cost))
+        for name in names if turn % 4 == 0 else names[:1]:
+            labels = univariate(x, k, cost=cost, solver=name)
+            found = float(exact.of(x, labels, cost))
+            assert found == pytest.approx(best, rel=LAST_BITS), (turn, name)
 
 
 def test_scip_finds_the_same_cost() -> None:
