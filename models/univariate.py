@@ -208,8 +208,7 @@ def _costs_of_size(data: Data, first: Labels, size: int) -> Floats:
         middle = away[:, [size // 2]]
         return np.asarray(np.abs(away - middle).sum(axis=1))
     mean = away.mean(axis=1, keepdims=True)
-    off = away - mean
-    squares = (off**2).sum(axis=1) - off.sum(axis=1) ** 2 / size
+    squares = ((away - mean) ** 2).sum(axis=1)
     if data.centroids == "integer":
         # whole numbers are reckoned from one
         place = mean[:, 0] * data.unit + values[:, 0] % 1

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,12 @@ from aggopt.errors import (
     TableError,
     UnknownNameError,
 )
-from aggopt.partition import individual_ranking, univariate, univariate_certified
+from aggopt.partition import (
+    _univariate,
+    individual_ranking,
+    univariate,
+    univariate_certified,
+)
 
 ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(4)
@@ -226,6 +232,30 @@ def test_the_certificate_is_that_of_the_mean() -> None:
     assert certificate.bound == certificate.objective
     assert certificate.violation == 0.0
     assert certificate.solver == "dynamic"
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_other_costs_are_certified_in_standard_deviations(offset) -> None:
+    x = np.round(RNG.gamma(2.0, 1e4, size=200)) + offset
+    result = univariate_certified(x, 5, cost="sae")
+    masked = aggregate.median(x[:, None], result.labels)
+    lost = masked.certificates[0].objective
+    assert result.certificate.objective == pytest.approx(lost)
+    result = univariate_certified(x, 5, cost="maxdist")
+    groups = [x[result.labels == g] for g in range(result.labels.max() + 1)]
+    lost = sum(np.ptp(group) for group in groups) / x.std()
+    assert result.certificate.objective == pytest.approx(lost)
+
+
+def test_a_bound_is_never_above_the_objective(monkeypatch) -> None:
+    real = _univariate.answer
+
+    def rounded_up(*asked, **settings):
+        return replace(real(*asked, **settings), bound=1e300)
+
+    monkeypatch.setattr(_univariate, "answer", rounded_up)
+    certificate = univariate_certified(RNG.normal(size=30), 4).certificate
+    assert certificate.bound == certificate.objective
 
 
 def test_a_linear_program_proves_a_bound() -> None:
