@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels, group_size
-from aggopt.errors import UnknownNameError
+from aggopt.errors import require_known
 from aggopt.partition import _pool
 from aggopt.partition._paths.split import best_split, shrunk
 
@@ -81,8 +81,7 @@ def projection(
     >>> projection([[0, 1], [7, 7], [2, 2], [9, 8], [1, 0], [8, 9.0]], k=3)
     array([0, 1, 0, 1, 0, 1])
     """
-    if axis not in AXES:
-        raise UnknownNameError("axis", str(axis), AXES)
+    require_known("axis", axis, AXES)
     records = _pool.scaled(X, scale)
     n = len(records)
     k = group_size(k, n)

@@ -257,3 +257,13 @@ def read(before: Whole, labels: Whole) -> None:
         for i in range(begin, j):
             labels[i] = number
         j = begin
+
+
+@compiled
+def least_gap(x: Floats) -> float:
+    """Return the least distance between two values that differ; inf if none do."""
+    least = np.inf
+    for i in range(1, len(x)):
+        gap = x[i] - x[i - 1]
+        least = gap if 0.0 < gap < least else least
+    return least

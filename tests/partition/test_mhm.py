@@ -15,8 +15,7 @@ from partition import reference_orders as slow
 from partition.test_against_reference import grids
 from partition.test_published import loss, z_scores
 
-from aggopt import memory
-from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
+from aggopt.errors import JobError, UnknownNameError
 from aggopt.partition import cbfs, mdav, mhm
 from aggopt.partition._paths import md as far_pairs
 from aggopt.partition._paths import order as orders
@@ -277,9 +276,3 @@ def test_unusable_starts_are_refused(starts) -> None:
 def test_unknown_names_are_refused(option: dict[str, str], message: str) -> None:
     with pytest.raises(UnknownNameError, match=message):
         mhm([[1.0], [2.0]], 1, **option)
-
-
-def test_a_ring_that_does_not_fit_is_refused_with_its_size(monkeypatch) -> None:
-    monkeypatch.setattr(memory, "available", lambda: 1000)
-    with pytest.raises(InfeasibleInputError, match="ring open at 19 places needs"):
-        mhm(np.arange(120.0).reshape(60, 2), 10, order="tsp")

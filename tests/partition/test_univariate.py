@@ -49,6 +49,9 @@ EDGES = {
     "tenths": RNG.integers(0, 60, 26) * 0.1,
     "near the largest float": RNG.choice([-8e307, 8e307, 1e307], 26),
     "at the smallest float": RNG.choice([0.0, 5e-324, 1e-323], 26),
+    "at the limit": np.repeat([-8e307, 5e307, 8e307], [9, 8, 9]),
+    "tiny beside one": np.append(RNG.integers(0, 50, 25) * 1e-170, 1.0),
+    "1e-200 beside 1e5": np.append(RNG.integers(0, 9, 23) * 1e-200, [1e5, 1.1e5, 3e5]),
     "single precision": RNG.normal(size=26).astype(np.float32),
     "sorted": np.sort(RNG.normal(size=26)),
     "reversed": np.sort(RNG.normal(size=26))[::-1],
@@ -247,6 +250,13 @@ def test_other_costs_are_certified_in_standard_deviations(offset) -> None:
     assert result.certificate.objective == pytest.approx(lost)
 
 
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("solver", ["dynamic", "path"])
+def test_certificates_are_numbers(edge, solver) -> None:
+    certificate = univariate_certified(EDGES[edge], 4, solver=solver).certificate
+    assert 0 <= certificate.bound == certificate.objective < np.inf
+
+
 def test_a_bound_is_never_above_the_objective(monkeypatch) -> None:
     real = _univariate.answer
 
@@ -294,6 +304,9 @@ def test_values_that_cannot_be_used_are_refused(x, message) -> None:
         ({"centroids": "int"}, UnknownNameError, "known names are any, integer"),
         ({"centroids": "integer", "cost": "sae"}, JobError, "do not go with"),
         ({"solver": "pathh"}, UnknownNameError, "did you mean 'path'"),
+        ({"solver": 3}, UnknownNameError, "No solver is called '3'"),
+        ({"options": 3}, JobError, "options is a int"),
+        ({"cost": np.array(["sse"])}, UnknownNameError, "No cost is called"),
         ({"solver": "dual"}, JobError, "dual does not take problems of class LP"),
         ({"time_limit": 3}, JobError, "dynamic takes no options and no time limit"),
         ({"options": {"a": 1}}, JobError, "dynamic takes no options"),
