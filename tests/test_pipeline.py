@@ -470,7 +470,7 @@ def test_whole_numbers_too_large_for_floats_are_masked(kind):
 def test_whole_numbers_that_floats_would_merge_are_refused(make):
     stamps = [1_700_000_000_000_000_000 + 9 * i for i in range(12)]
     asked = aggopt.Job(roles={"quasi-identifier": ["t"]}, privacy={"k": 3})
-    with pytest.raises(TableError, match="more digits than a float.*: 't'"):
+    with pytest.raises(TableError, match=r"more digits than a float.*: 't'"):
         aggopt.mask(make({"t": stamps}), asked)
 
 
