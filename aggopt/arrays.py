@@ -53,7 +53,7 @@ def vector(x: npt.ArrayLike, *, name: str = "x") -> Floats:
         )
     if not array.size:
         raise TableError(f"{name} is empty.", fix="pass at least one value.")
-    values = _as_float(array, name)
+    values = array if array.dtype == np.float64 else _as_float(array, name)
     bad = len(values) - np.count_nonzero(np.isfinite(values))
     if bad:
         raise _holed(name, str(bad))
@@ -62,8 +62,10 @@ def vector(x: npt.ArrayLike, *, name: str = "x") -> Floats:
 
 def merges_values(array: npt.NDArray[Any], numbers: Floats) -> bool:
     """Whether values (n,) that differ became one of the floats `numbers` (n,)."""
-    wide = array.dtype.kind == "f" and array.dtype.itemsize > 8
-    if not wide and not (np.abs(numbers) >= EXACT).any():
+    if array.dtype.kind == "f":
+        if array.dtype.itemsize <= 8:
+            return False
+    elif not (np.abs(numbers) >= EXACT).any():
         return False
     return len(set(array.tolist())) > len(np.unique(numbers))
 
