@@ -10,6 +10,7 @@ from aggopt.errors import InfeasibleInputError, JobError, TableError
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.intp]
+EXACT = 2.0**53  # below it, every whole number is a float
 
 
 def matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
@@ -18,10 +19,11 @@ def matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
     Raises
     ------
     TableError
-        Not two-dimensional, empty, not numeric, or not finite; the message gives
-        the column positions and the counts, never a value.
+        Not two-dimensional, empty, not numeric, not finite, or of numbers that differ
+        by less than a float can tell; the message gives the column positions and the
+        counts, never a value.
     """
-    array = np.asarray(X)
+    array = _array(X, name)
     if array.ndim != 2:
         raise TableError(
             f"{name} has {array.ndim} dimension(s).",
@@ -36,11 +38,55 @@ def matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
     bad = {j: int(c) for j, c in enumerate((~np.isfinite(numbers)).sum(axis=0)) if c}
     if bad:
         counts = ", ".join(f"column {j}: {c}" for j, c in bad.items())
-        raise TableError(
-            f"{name} has missing or infinite entries ({counts}).",
-            fix="remove those records or fill the entries before masking.",
-        )
+        raise _holed(name, counts)
     return np.ascontiguousarray(numbers)
+
+
+def vector(x: npt.ArrayLike, *, name: str = "x") -> Floats:
+    """Return the values of one attribute as finite floats (n,); raises as `matrix`."""
+    array = _array(x, name)
+    if array.ndim != 1:
+        raise TableError(
+            f"{name} has {array.ndim} dimension(s), and one attribute has 1.",
+            fix="pass one column, X[:, j]; for several, individual_ranking groups each "
+            "by itself, and projection or mhm groups the records.",
+        )
+    if not array.size:
+        raise TableError(f"{name} is empty.", fix="pass at least one value.")
+    values = array if array.dtype == np.float64 else _as_float(array, name)
+    bad = len(values) - np.count_nonzero(np.isfinite(values))
+    if bad:
+        raise _holed(name, str(bad))
+    return values
+
+
+def merges_values(array: npt.NDArray[Any], numbers: Floats) -> bool:
+    """Whether values (n,) that differ became one of the floats `numbers` (n,)."""
+    if array.dtype.kind == "f":
+        if array.dtype.itemsize <= 8:
+            return False
+    elif not (np.abs(numbers) >= EXACT).any():
+        return False
+    return len(set(array.tolist())) > len(np.unique(numbers))
+
+
+def _array(X: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
+        raise _holed(name, f"{np.ma.getmaskarray(X).sum()} masked")
+    try:
+        return np.asarray(X)
+    except (TypeError, ValueError):
+        pass  # the original message may quote an entry
+    raise TableError(
+        f"{name} is no array.", fix="pass rows of equal length, of numbers only."
+    )
+
+
+def _holed(name: str, counts: str) -> TableError:
+    return TableError(
+        f"{name} has missing or infinite entries ({counts}).",
+        fix="remove those records or fill the entries before masking.",
+    )
 
 
 def _as_float(array: npt.NDArray[Any], name: str) -> Floats:
@@ -49,14 +95,27 @@ def _as_float(array: npt.NDArray[Any], name: str) -> Floats:
             f"{name} has entries of type {array.dtype}, which are not real numbers.",
             fix="recode the attributes as real numbers first.",
         )
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        pass  # the original message quotes the entry: do not chain it
-    raise TableError(
-        f"{name} has entries that are not numbers.",
-        fix="recode the attributes as real numbers first.",
+    text = array.dtype.kind == "O" and any(
+        isinstance(entry, str | bytes) for entry in array.flat
     )
+    try:
+        with np.errstate(over="ignore"):
+            numbers = None if text else array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        numbers = None  # the original message quotes the entry: do not chain it
+    if numbers is None:
+        raise TableError(
+            f"{name} has entries that are not numbers, or too large for a float.",
+            fix="recode the attributes as real numbers first.",
+        )
+    columns = zip(np.atleast_2d(array.T), np.atleast_2d(numbers.T), strict=True)
+    if any(merges_values(given, made) for given, made in columns):
+        raise TableError(
+            f"{name} has numbers with more digits than a float can tell apart.",
+            fix="subtract a base from them, or divide them (nanoseconds to seconds), "
+            "and pass what is left as 64-bit floats.",
+        )
+    return numbers
 
 
 def is_number(value: object) -> bool:

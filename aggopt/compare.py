@@ -1,29 +1,33 @@
 """One program, every solver: what each finds, proves and takes."""
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from aggopt import aggregate
-from aggopt.aggregate import Aggregation
-from aggopt.errors import JobError
+from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.grouped import Grouped, Progress, group, model_of
-from aggopt.job import Job, Shifting
-from aggopt.measure import Assessment
+from aggopt.job import Job, Shifting, Solved
+from aggopt.partition import univariate
+from aggopt.partition._blocks import divided
 from aggopt.pipeline import measured
 from aggopt.solvers import SOLVERS, Solver, choose
+from aggopt.solvers._certificate import endings, largest_gap, total_bound
+
+DEFAULT = 60.0  # seconds for a solver and an attribute, where nobody says
 
 
 @dataclass(frozen=True)
 class Row:
     """What one solver made of a job: sums and extremes over its attributes.
 
-    `bound` and `gap` are None where a solver proves nothing.  `note` says why a
-    solver that is not here was left out; its figures are then None.
+    `bound` and `gap` are None where a solver proves nothing, `sl` and `si` for a
+    partition.  `note` says why a solver was left out or gave up; all its figures are
+    then None.
     """
 
     solver: str
@@ -52,41 +56,54 @@ def compare(
 ) -> Iterator[Row]:
     """Yield a row for each solver that takes the job's model, in the table's order.
 
-    The partition is made once.  `solvers` names some of them; those must be there.
+    Compared is the job's aggregation, on one and the same partition; if that has a
+    formula, its partition.  `solvers` names some of them; those must be there.
     `time_limit` is in seconds, for each solver and attribute; the job's own, or 60,
     when omitted.  The options of the job's solver are left out.
 
     Raises
     ------
     JobError
-        The job's aggregation is none that a solver solves, or a named solver does
-        not take its model.
+        Nothing in the job is for a solver to solve, or a named solver does not take
+        its model.
     SolverError
         A named solver is not installed.
     """
     told = progress or (lambda step, share: None)
     given = group(data, job, told)
-    how = given.job.aggregation
-    if not isinstance(how, Shifting):
-        raise JobError(
-            f"Nothing is solved in {how.method!r}: it has a formula.",
-            fix='set method = "p3m" under [aggregation].',
-        )
+    how, row = _solved_by(given.job)
     model = model_of(how)
     kinds = (model.NAME, model.CLASS)
     named = [choose(name, *kinds) for name in solvers]
     able = named or [s for s in SOLVERS.values() if s.fits(*kinds)]
     for done, solver in enumerate(able):
         told(solver.name, done / len(able))
-        yield _row(given, solver, time_limit)
+        if solver.lacks:
+            yield Row(solver.name, note=f"not installed: {solver.lacks}")
+        else:
+            yield row(given, solver, time_limit or how.time_limit or DEFAULT)
 
 
-def _row(given: Grouped, solver: Solver, time_limit: float | None) -> Row:
-    if solver.lacks:
-        return Row(solver.name, note=f"not installed: {solver.lacks}")
+Compared = Callable[[Grouped, Solver, float], Row]
+
+
+def _solved_by(job: Job) -> tuple[Solved, Compared]:
+    """Return the step of a job that solvers are compared on, and how."""
+    if isinstance(job.aggregation, Shifting):
+        return job.aggregation, _aggregated
+    if isinstance(job.partition, Solved):
+        return job.partition, _partitioned
+    raise JobError(
+        f"Nothing is solved in {job.partition.method!r} and "
+        f"{job.aggregation.method!r}: they have rules and formulas.",
+        fix='set method = "p3m" under [aggregation], or "univariate" or '
+        '"individual_ranking" under [partition].',
+    )
+
+
+def _aggregated(given: Grouped, solver: Solver, limit: float) -> Row:
     how = given.job.aggregation
     settings = {**how.settings, **given.asked, "solver": solver.name}
-    limit = time_limit or settings["time_limit"] or 60.0
     settings |= {"options": {}, "time_limit": limit}
     if solver.is_global:
         for of_local in ("start", "starts", "seed"):
@@ -97,23 +114,33 @@ def _row(given: Grouped, solver: Solver, time_limit: float | None) -> Row:
     started = time.perf_counter()
     masked = combine(given.X, given.labels, **settings)
     seconds = time.perf_counter() - started
-    measures = measured(given.X, masked.values, given.asked)
-    return _summed(solver.name, masked, measures, seconds)
+    found = measured(given.X, masked.values, given.asked)
+    row = _summed(solver.name, masked.certificates, seconds)
+    return replace(row, sl=found.sl, si=found.si)
 
 
-def _summed(
-    name: str, masked: Aggregation, measures: Assessment, seconds: float
-) -> Row:
-    certificates = masked.certificates
-    bounds = [c.bound for c in certificates if c.bound is not None]
+def _partitioned(given: Grouped, solver: Solver, limit: float) -> Row:
+    how, names = given.job.partition, given.job.roles.quasi_identifier
+    settings = {**how.settings, "solver": solver.name, "options": {}}
+    settings["time_limit"] = limit if solver.language else None
+    univariate(np.arange(9.0), 3, solver=solver.name)  # loads, compiles: not timed
+    columns = [block.columns for block in given.blocks]
+    k, started = given.job.privacy.k, time.perf_counter()
+    try:
+        blocks = divided(given.X, k, columns, how.function, settings, names=names)
+    except (SolverError, TableError, InfeasibleInputError) as refusal:
+        return Row(solver.name, note=refusal.problem)
+    seconds = time.perf_counter() - started
+    return _summed(solver.name, [b.certificate for b in blocks], seconds)
+
+
+def _summed(name: str, certificates: Sequence[Any], seconds: float) -> Row:
     return Row(
         solver=name,
-        status=masked.status,
+        status=endings(certificates),
         objective=sum(c.objective for c in certificates),
-        bound=sum(bounds) if len(bounds) == len(certificates) else None,
-        gap=masked.gap,
+        bound=total_bound(certificates),
+        gap=largest_gap(certificates),
         violation=max(c.violation for c in certificates),
-        sl=measures.sl,
-        si=measures.si,
         seconds=seconds,
     )

@@ -5,7 +5,7 @@ what to do.  The third part is required: `fix` has no default.  No error ever
 quotes a value of a record: it names attributes, counts and positions only.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
@@ -54,6 +54,12 @@ class UnknownNameError(JobError):
             f"No {kind} is called {name!r}.",
             fix=f"{hint}The known names are {', '.join(names)}.",
         )
+
+
+def require_known(kind: str, name: object, known: Collection[str]) -> None:
+    """Refuse a name that is not among those known, or is no text at all."""
+    if not isinstance(name, str) or name not in known:
+        raise UnknownNameError(kind, str(name), known)
 
 
 @contextmanager

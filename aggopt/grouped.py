@@ -64,6 +64,7 @@ def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
     X = table.matrix()
     k = group_size(job.privacy.k, len(X))
     _require_possible(X, job)
+    _require_whole(table, job)
     columns = blocks_of(job, X)
     require_promise(job, columns)
     require_guarantees(job)
@@ -135,12 +136,11 @@ def _require_possible(X: Floats, job: Job) -> None:
     if Scale.of(X).constant.all():
         raise TableError(
             "No quasi-identifier varies: there is nothing to mask.",
-            fix="name those that do, or release the table as it is.",
+            fix="name those that vary; where none does, k-anonymity needs no masking.",
         )
     for method in (job.partition, job.aggregation):
         if isinstance(method, Solved):
-            native_options(chosen_solver(method), None, method.options)
-    _require_whole(job)
+            native_options(chosen_solver(method), method.time_limit, method.options)
     how = job.aggregation
     keeps_variance = isinstance(how, Shifting) or (
         isinstance(how, Mean) and how.renormalise
@@ -154,15 +154,24 @@ def _require_possible(X: Floats, job: Job) -> None:
         )
 
 
-def _require_whole(job: Job) -> None:
-    """Refuse groups that are best for whole numbers where none would be published."""
-    whole = getattr(job.partition, "centroids", "any") == "integer"
+def _require_whole(table: Table, job: Job) -> None:
+    """Refuse groups that are best for whole numbers where others would be published."""
+    if getattr(job.partition, "centroids", "any") != "integer":
+        return
     how = job.aggregation
     plain = isinstance(how, Mean) and not how.renormalise
-    if whole and not (plain and job.output.round_integers):
+    if not (plain and job.output.round_integers):
         raise JobError(
             'centroids = "integer" asks for groups whose means are to be rounded, and '
             "this job would not round them.",
             fix='set round_integers = true under [output] and method = "mean" under '
             "[aggregation], or leave centroids out.",
+        )
+    kinds = table.frame.schema
+    other = [n for n in job.roles.quasi_identifier if not kinds[n].is_integer()]
+    if other:
+        raise JobError(
+            f'centroids = "integer" is for columns of whole numbers, which '
+            f"{', '.join(map(repr, other))} are not by their type.",
+            fix="convert them to integers, or leave centroids out.",
         )

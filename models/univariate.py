@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt.arrays import Floats, Labels, group_size
-from aggopt.errors import JobError, TableError, UnknownNameError
+from aggopt.errors import JobError, TableError, require_known
 from aggopt.memory import require_memory
 
 NAME = "univariate"
@@ -47,6 +47,7 @@ READER = "labels"
 LANGUAGES = ("cvxpy", "pyomo")
 COSTS = ("sse", "sae", "maxdist")
 CENTROIDS = ("any", "integer")
+FAINTEST = 2.0**-500  # of the values' width: the squares of what is in it stay finite
 WIDEST = 1e12  # largest cost that a linear program may hold, in squares of the unit
 BYTES = {"graph": 110, "cvxpy": 2000, "pyomo": 4500}  # for each arc, at the peak
 
@@ -81,16 +82,20 @@ class Data:
         """A power of two near the width of a small group; 1 where all are equal."""
         widths = self.x[self.k - 1 :] - self.x[: len(self.x) - self.k + 1]
         positive = widths[widths > 0]
-        typical = float(np.median(positive)) if positive.size else float(np.ptp(self.x))
-        return float(2.0 ** np.frexp(typical)[1]) if typical > 0 else 1.0
+        if not positive.size:
+            positive = self.x[-1:] - self.x[:1]
+        middle = len(positive) // 2
+        typical = max(
+            float(np.partition(positive, middle)[middle]),
+            FAINTEST * float(self.x[-1] - self.x[0]),
+        )
+        return float(2.0 ** (np.frexp(typical)[1] - 1)) if typical > 0 else 1.0
 
 
 def require_cost(cost: str, centroids: str) -> None:
     """Refuse an unknown cost or kind of centroids, or two that do not go together."""
-    if cost not in COSTS:
-        raise UnknownNameError("cost", str(cost), COSTS)
-    if centroids not in CENTROIDS:
-        raise UnknownNameError("kind of centroids", str(centroids), CENTROIDS)
+    require_known("cost", cost, COSTS)
+    require_known("kind of centroids", centroids, CENTROIDS)
     if centroids == "integer" and cost != "sse":
         raise JobError(
             f"Integer centroids do not go with the cost {cost!r}: a median of whole "
@@ -117,11 +122,10 @@ def build(data: Data, language: str) -> Any:
     TableError
         Costs span more orders of magnitude than such solvers' tolerances.
     """
-    if language not in LANGUAGES:
-        raise UnknownNameError("modelling language", language, LANGUAGES)
+    require_known("modelling language", language, LANGUAGES)
     tail, head = arcs(data, language)
     c = costs(data, tail, head)
-    if c.max() > WIDEST:
+    if not c.max() <= WIDEST:
         raise TableError(
             "The values lie on scales too far apart for linear programming: some "
             f"groups cost more than {WIDEST:.0e} times what is usual.",
@@ -208,8 +212,7 @@ def _costs_of_size(data: Data, first: Labels, size: int) -> Floats:
         middle = away[:, [size // 2]]
         return np.asarray(np.abs(away - middle).sum(axis=1))
     mean = away.mean(axis=1, keepdims=True)
-    off = away - mean
-    squares = (off**2).sum(axis=1) - off.sum(axis=1) ** 2 / size
+    squares = ((away - mean) ** 2).sum(axis=1)
     if data.centroids == "integer":
         # whole numbers are reckoned from one
         place = mean[:, 0] * data.unit + values[:, 0] % 1

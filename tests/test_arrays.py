@@ -67,3 +67,47 @@ def test_numpy_integers_are_whole_numbers():
 def test_unusable_labels_are_refused(labels, message):
     with pytest.raises(JobError, match=message):
         arrays.groups(labels, 3)
+
+
+LARGE = 1_700_000_000_000_000_000
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        LARGE + 9 * np.arange(12),
+        np.array([LARGE + 9 * i for i in range(12)], dtype=object),
+        (LARGE + 9 * np.arange(12)).astype(np.uint64),
+        1 + np.arange(1, 9) * np.longdouble(2.0) ** -60,
+    ],
+)
+def test_values_that_floats_would_merge_are_refused(values):
+    with pytest.raises(TableError, match="more digits than a float can tell apart"):
+        arrays.vector(values)
+    with pytest.raises(TableError, match="subtract a base from them"):
+        arrays.matrix(np.asarray(values)[:, None])
+
+
+def test_large_values_that_floats_tell_apart_are_taken():
+    large = LARGE + 10**6 * np.arange(12)
+    assert (arrays.vector(large) == large.astype(float)).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.array(["1", "2"], dtype=object), "not numbers"),
+        (np.array([b"1", 2], dtype=object), "not numbers"),
+        ([10**400, 1], "too large for a float"),
+        ([[1.0], [2.0, 3.0]], "is no array"),
+        (
+            np.ma.array([1.0, 2.0], mask=[0, 1]),
+            r"entries \(1 masked",
+        ),
+        ([], "is empty"),
+        ([1.0, np.nan, np.inf], r"infinite entries \(2\)"),
+    ],
+)
+def test_what_is_no_vector_of_numbers_is_refused(values, message):
+    with pytest.raises(TableError, match=message):
+        arrays.vector(values)

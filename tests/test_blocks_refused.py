@@ -73,7 +73,9 @@ def test_a_solver_of_the_partition_is_looked_for_first(no_work, method, monkeypa
     with pytest.raises(JobError, match="uno does not take problems of class LP"):
         aggopt.mask(wide(), asked(solver="uno"))
     with pytest.raises(JobError, match="'print_level' is not allowed"):
-        aggopt.mask(wide(), asked(options={"print_level": 3}))
+        aggopt.mask(wide(), asked(solver="cvxpy:highs", options={"print_level": 3}))
+    with pytest.raises(JobError, match="dynamic takes no options and no time limit"):
+        aggopt.mask(wide(), asked(time_limit=3.0))
     monkeypatch.setattr(Solver, "lacks", "no package dynamite")
     with pytest.raises(SolverError, match="not installed: no package dynamite"):
         aggopt.mask(wide(), asked(solver="dynamic"))
@@ -99,12 +101,17 @@ def test_groups_for_whole_numbers_need_whole_numbers_published(no_work, sections
     assert "round_integers = true" in refusal.value.fix
 
 
+def test_groups_for_whole_numbers_are_for_columns_of_them(no_work):
+    rounded = wide_job(partition=WHOLE, output={"round_integers": True})
+    with pytest.raises(JobError, match=r"'height', 'weight', 'income', 'debt' are not"):
+        aggopt.mask(wide(), rounded)
+
+
 def test_groups_for_whole_numbers_publish_them():
     frame = wide().round().astype(dict.fromkeys(WIDE, int))
     asked = wide_job(partition=WHOLE, output={"round_integers": True})
-    assert all(
-        kind == int for kind in aggopt.mask(frame, asked).table[list(WIDE)].dtypes
-    )
+    kinds = aggopt.mask(frame, asked).table[list(WIDE)].dtypes
+    assert set(map(str, kinds)) == {"int64"}
 
 
 def test_an_attribute_that_a_partition_refuses_is_named():

@@ -152,8 +152,6 @@ NO_ATTRIBUTES = [
     (["age", "income"], "of type list"),
     ([["age", 3]], "of type list"),
     ({"corelation": 0.5}, r"of type dict with the keys \['corelation'\]"),
-    ({"correlation": 1.5}, r"with the keys \['correlation'\]"),
-    ({"correlation": "0.5"}, r"with the keys \['correlation'\]"),
     ({"correlation": 0.5, "least": 1}, r"\['correlation', 'least'\]"),
 ]
 
@@ -166,6 +164,12 @@ def test_what_is_no_way_to_group_attributes_is_refused(attributes, message):
         job(partition={"method": "mdav", "attributes": attributes})
 
 
+@pytest.mark.parametrize("least", [1.5, "0.5", True])
+def test_a_correlation_out_of_range_is_named(least):
+    with pytest.raises(JobError, match=f"(?s)correlation is {least!r}.*from 0 to 1"):
+        job(partition={"method": "mdav", "attributes": {"correlation": least}})
+
+
 def test_individual_ranking_has_no_choice_of_attributes():
     with pytest.raises(UnknownNameError, match=r"key of \[partition.indiv"):
         job(partition={"method": "individual_ranking", "attributes": "together"})
@@ -175,7 +179,7 @@ def test_individual_ranking_has_no_choice_of_attributes():
     ("section", "settings"),
     [
         ({"method": "cbfs"}, {}),
-        ({"method": "mhm", "order": "tsp"}, {"order": "tsp"}),
+        ({"method": "mhm", "order": "tsp"}, {"order": "tsp", "starts": None}),
         ({"method": "projection", "axis": "zsum"}, {"axis": "zsum"}),
         (
             {"method": "univariate", "cost": "sae", "time_limit": 3.0},

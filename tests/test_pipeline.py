@@ -456,7 +456,7 @@ def test_values_outside_the_original_range_are_counted():
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas-arrow", "polars", "pandas"])
 def test_whole_numbers_too_large_for_floats_are_masked(kind):
-    big = [2**53 + 1 + 2 * i for i in range(6)]
+    big = [2**53 + 1 + 4 * i for i in range(6)]
     frame = {
         "arrow": pa.table({"q": big}),
         "pandas-arrow": pd.DataFrame({"q": pd.array(big, dtype="int64[pyarrow]")}),
@@ -465,6 +465,14 @@ def test_whole_numbers_too_large_for_floats_are_masked(kind):
     }[kind]
     asked = aggopt.Job(roles={"quasi-identifier": ["q"]}, privacy={"k": 3})
     assert aggopt.mask(frame, asked).audit.smallest >= 3
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_whole_numbers_that_floats_would_merge_are_refused(make):
+    stamps = [1_700_000_000_000_000_000 + 9 * i for i in range(12)]
+    asked = aggopt.Job(roles={"quasi-identifier": ["t"]}, privacy={"k": 3})
+    with pytest.raises(TableError, match=r"more digits than a float.*: 't'"):
+        aggopt.mask(make({"t": stamps}), asked)
 
 
 def test_an_interrupted_write_leaves_nothing(tmp_path, release, monkeypatch):

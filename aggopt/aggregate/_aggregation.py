@@ -11,6 +11,7 @@ from aggopt.arrays import Floats, Labels
 from aggopt.errors import naming
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate
+from aggopt.solvers._certificate import endings, largest_gap
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,12 @@ class Aggregation:
     @property
     def gap(self) -> float | None:
         """Largest gap of an attribute; None unless every one has a bound."""
-        gaps = [c.gap for c in self.certificates]
-        proven = [gap for gap in gaps if gap is not None]
-        return max(proven) if len(proven) == len(gaps) else None
+        return largest_gap(self.certificates)
 
     @property
     def status(self) -> str:
         """How the attributes ended, each way named once."""
-        return ", ".join(sorted({c.status.value for c in self.certificates}))
+        return endings(self.certificates)
 
 
 def by_attribute(

@@ -67,7 +67,7 @@ def _kept_clean() -> Iterator[None]:
 def as_json(value: dict[str, Any]) -> None:
     """Print one JSON object."""
     try:
-        print(json.dumps(value, indent=2), flush=True)
+        print(json.dumps(value, indent=2, allow_nan=False), flush=True)
     except BrokenPipeError:
         _unheard()
 

@@ -56,10 +56,9 @@ def audit(audit: "Audit") -> None:
 
 def _measures(measures: "Assessment", audit: "Audit") -> None:
     """Print the measures, and among the risks what the audit counted."""
-    share = f"{100 * audit.unique / audit.records:.2f} %"
     says = f"records alone with their combination ({audit.unique})"
-    counted = f"  {'unique':<14}{share:>9}  {says}\n"
-    out.print(str(measures).replace("\nBoth", f"{counted}\nBoth", 1), markup=False)
+    counted = ("unique", audit.unique / audit.records, says)
+    out.print(measures.table([counted]), markup=False)
 
 
 def _partition(release: "Release") -> None:

@@ -40,7 +40,7 @@ scope = "combination"    # all quasi-identifiers together; "blocks": weaker, see
 
 [partition]
 method = "mdav"          # or "cbfs", "mhm", "projection", "vmdav"
-ending = "3k"            # mdav: or "nearest" (leftovers go to their nearest group)
+# ending = "3k"          # mdav: or "nearest" (leftovers go to their nearest group)
 attributes = "together"  # which quasi-identifiers are grouped together, or
 #         "one by one"            each by itself
 #         [["a", "b"], ["c"]]     blocks of names
@@ -51,13 +51,13 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 # method = "individual_ranking"
 # cost = "sse"           # or "sae" (absolute error), "maxdist" (widest range)
 # centroids = "any"      # or "integer", where whole numbers will be published
-# solver = "dynamic"     # time_limit and options as below
+# solver = "dynamic"     # or "path"; "cvxpy:highs" and others also take a time_limit
 # With one confidential attribute these keep, without repair, l: "diverse_vmdav"; t:
 # "closeness_first", "anonymity_first", "merge_until_close".
 
 [aggregation]
 method = "mean"          # or "median"
-renormalise = false      # mean: true keeps each attribute's variance
+# renormalise = true     # mean: keeps each attribute's variance
 # Or, in place of the two lines above, values moved away from the originals:
 # method = "p3m"         # or "p3m_onesided"
 # delta = 0.1            # distance asked for, in standard deviations, or

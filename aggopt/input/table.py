@@ -7,7 +7,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from aggopt.arrays import Floats
+from aggopt.arrays import Floats, merges_values
 from aggopt.errors import TableError
 from aggopt.input.names import check_names
 from aggopt.input.roles import Roles
@@ -46,6 +46,7 @@ class Table:
         table = cls(frame, roles, is_array)
         _check_numeric(table)
         _check_complete(table)
+        _check_digits(table)
         return table
 
     def matrix(self) -> Floats:
@@ -198,6 +199,22 @@ def _check_complete(table: Table) -> None:
         raise TableError(
             f"Columns that must be complete have holes ({'; '.join(holes)}).",
             fix="fill them, or remove those records, before masking.",
+        )
+
+
+def _check_digits(table: Table) -> None:
+    """Refuse numbers that floats would not tell apart: they would all look alike."""
+    rounded = []
+    for name in table.roles.numeric:
+        entries = np.asarray(table.frame[name].to_numpy())
+        if merges_values(entries, entries.astype(np.float64)):
+            rounded.append(name)
+    if rounded:
+        raise TableError(
+            "Columns with more digits than a float can tell apart: "
+            f"{', '.join(map(repr, rounded))}.",
+            fix="subtract a base from them, or divide them (nanoseconds to seconds), "
+            "or give them another role.",
         )
 
 

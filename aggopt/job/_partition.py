@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from aggopt.job._section import Method, Section, Solved
 
@@ -60,7 +60,8 @@ class Mhm(Grouping):
     """Settings of `aggopt.partition.mhm`."""
 
     method: Literal["mhm"]
-    order: Literal["npn", "mdav", "cbfs", "md", "tsp"] = "npn"
+    order: Literal["npn", "mdav", "cbfs", "md", "tsp"] = "mdav"
+    starts: StrictInt | None = Field(default=None, ge=1)
 
 
 class Projection(Grouping):

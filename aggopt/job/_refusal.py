@@ -64,6 +64,11 @@ def _no_wish(wish: str, error: Any) -> JobError:
 def _no_blocks(given: Any) -> JobError:
     if isinstance(given, str):
         return UnknownNameError("way to group attributes", given, WAYS)
+    if isinstance(given, dict) and list(given) == ["correlation"]:
+        return JobError(
+            f"partition.attributes.correlation is {given['correlation']!r}.",
+            fix="write a number from 0 to 1.",
+        )
     return JobError(
         f"partition.attributes is of type {type(given).__name__}{_keys(given)}.",
         fix='write "together", "one by one", blocks of names [["NAME", ...], ...], or '

@@ -1,6 +1,7 @@
 """Every measure of one release at once."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ from aggopt.measure._pil import PilParts, pil_of
 from aggopt.measure._score import mean_of_two
 from aggopt.measure._sdid import sdid_of
 from aggopt.measure._sl import sl_of
+
+RISK = "Risk (lower is better)"
 
 
 @dataclass(frozen=True)
@@ -69,10 +72,19 @@ class Assessment:
 
     def __str__(self) -> str:
         """Return a table in plain text."""
+        return self.table()
+
+    def table(self, risks: Sequence[tuple[str, float, str]] = ()) -> str:
+        """Return a table in plain text.
+
+        `risks` are name, share and meaning of risks that others measured.
+        """
+        sections = self._sections()
+        sections[RISK] += [(name, _percent(share), says) for name, share, says in risks]
         lines = [
             f"Records: {self.n}. Attributes: {self.d}, {self.varying} of them vary."
         ]
-        for title, rows in self._sections().items():
+        for title, rows in sections.items():
             lines += ["", title]
             lines += [f"  {name:<14}{v:>9}  {says}".rstrip() for name, v, says in rows]
         return "\n".join(lines)
@@ -91,7 +103,7 @@ class Assessment:
                 ("PIL", _percent(self.pil), "mean of the parts below"),
                 *((f"  {name}", _percent(part), "") for name, part in parts),
             ],
-            "Risk (lower is better)": [
+            RISK: [
                 ("DLD", _percent(self.dld), "records linked to their own"),
                 ("SDID", _percent(self.sdid), near),
                 ("DR", _percent(self.dr), "(DLD + SDID) / 2"),

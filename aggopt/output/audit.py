@@ -126,11 +126,12 @@ class Audit:
         """Say that the combination is not k-anonymous, if that was not promised."""
         if self.scope == "combination" or self.combination >= self.k:
             return None
+        within = " k holds within each block only." if self.holds else ""
         return (
             f"NOT {self.k}-anonymous on the combination of all "
             f"{len(self.whole.attributes)} quasi-identifiers: {self.whole.rare} of "
             f"{self.records} records share theirs with fewer than {self.k - 1} others, "
-            f"{self.unique} are alone with it. k holds within each block only."
+            f"{self.unique} are alone with it.{within}"
         )
 
     def require(self) -> None:

@@ -252,4 +252,6 @@ def _write_key(to: Path, blocks: Sequence[Block], place: Labels) -> None:
 
 
 def _write_json(to: Path, stated: dict[str, Any]) -> None:
-    to.write_text(json.dumps(stated, indent=2) + "\n", encoding="utf-8")
+    to.write_text(
+        json.dumps(stated, indent=2, allow_nan=False) + "\n", encoding="utf-8"
+    )

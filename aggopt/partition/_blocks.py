@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels, groups, is_whole, matrix
-from aggopt.errors import JobError, UnknownNameError, naming
+from aggopt.arrays import Floats, Labels, group_size, groups, is_whole, matrix
+from aggopt.errors import JobError, PrivacyError, naming, require_known
 from aggopt.partition._pool import Progress
 from aggopt.partition._univariate import univariate, univariate_certified
 from aggopt.solvers import Certificate
@@ -93,6 +93,8 @@ def in_blocks(
         several attributes for "univariate"; and what the method raises.
     SolverError
         The solver of "univariate" found nothing.
+    PrivacyError
+        A function of yours made a group that is too small.
 
     Source: Domingo-Ferrer and Mateo-Sanz, IEEE TKDE 14(1), 2002, and Domingo-Ferrer,
     Microaggregation, Encyclopedia of Database Systems, 2009 (blocks, and one attribute
@@ -111,7 +113,10 @@ def in_blocks(
     """
     records = matrix(X)
     columns = _positions(blocks, records.shape[1])
-    return spread(divided(records, k, columns, method, settings, progress))
+    k = group_size(k, len(records))
+    made = divided(records, k, columns, method, settings, progress)
+    _require_sizes(made, k)
+    return spread(made)
 
 
 def divided(
@@ -197,10 +202,9 @@ def _positions(blocks: Any, d: int) -> list[tuple[int, ...]]:
 
 
 def _partitioner(method: str | Partitioner) -> Partitioner:
-    if not isinstance(method, str):
+    if callable(method):
         return method
-    if method not in METHODS:
-        raise UnknownNameError("partition method", method, METHODS)
+    require_known("partition method", method, METHODS)
     found: Partitioner = getattr(import_module("aggopt.partition"), method)
     return found
 
@@ -219,6 +223,16 @@ def _of_block(
         )
     found = called(univariate_certified, X[:, 0], k, **settings)
     return found.labels, found.certificate
+
+
+def _require_sizes(blocks: Sequence[Block], k: int) -> None:
+    """Refuse what a partitioner, which may be the user's own, made too small."""
+    smallest = min(int(np.bincount(block.labels).min()) for block in blocks)
+    if smallest < k:
+        raise PrivacyError(
+            f"The method made a group of {smallest}, and k = {k} was asked for.",
+            fix="correct it, or name one of this package.",
+        )
 
 
 def called(step: Callable[..., Any], *data: Any, **settings: Any) -> Any:

@@ -3,7 +3,7 @@
 import numpy.typing as npt
 
 from aggopt.arrays import Labels, group_size
-from aggopt.errors import UnknownNameError
+from aggopt.errors import require_known
 from aggopt.partition import _pool
 from aggopt.partition._pool import Progress
 
@@ -86,8 +86,7 @@ def mdav(
     >>> mdav([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3)
     array([0, 1, 0, 1, 0, 1])
     """
-    if ending not in ENDINGS:
-        raise UnknownNameError("ending", str(ending), ENDINGS)
+    require_known("ending", ending, ENDINGS)
     records = _pool.scaled(X, scale)
     k = group_size(k, len(records))
     pool = _pool.start(records)

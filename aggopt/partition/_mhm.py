@@ -4,11 +4,12 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Labels, group_size, is_whole
-from aggopt.errors import JobError, UnknownNameError
-from aggopt.partition import _orders, _pool
-from aggopt.partition._orders_progress import rarely
+from aggopt.errors import JobError, require_known
+from aggopt.partition import _pool
+from aggopt.partition._paths import order as orders
+from aggopt.partition._paths.progress import rarely
+from aggopt.partition._paths.split import best_split, shrunk
 from aggopt.partition._pool import Progress
-from aggopt.partition._split import best_split, shrunk
 
 STARTS = 8
 MANY = 5000  # records, from which on choosing among paths gains little
@@ -44,7 +45,8 @@ def mhm(
         "tsp": the path of "npn" is closed to a tour; while it becomes shorter, two of
         its edges are replaced (2-opt) or up to three records moved elsewhere
         (Or-opt).  Each change joins a record to one of its ten nearest.  The tour is
-        split as a ring.
+        split as a ring, cut open at each of 2k - 1 records that follow each other,
+        or at 63 of them.
     starts : int, optional
         How many paths are tried; the one that splits best is taken.  They begin at
         the record farthest from the centroid, at the record farthest from that, at
@@ -77,38 +79,38 @@ def mhm(
     Notes
     -----
     Which order?  With "mdav" and "cbfs" nothing can be lost: the groups of the
-    heuristic are one of the ways to split the path.  "tsp" loses less than they do
-    where k is 3 or 4 or the records come in clusters, and far more where k is 10 and
-    they do not.  "npn" and "md" are there for comparison.
+    heuristic are one of the ways to split the path.  "tsp" mostly loses less than they
+    do where k is 3 or 4 or the records come in clusters, and far more where k is 10
+    and they do not.  "npn" and "md" are there for comparison.
 
     Of records equally far the one that comes first in X is taken; see `mdav` on ties.
     Records that are the same follow each other with "npn" and "tsp": where each comes
     k times or more, nothing is lost.
 
     Time grows as n^2 d / k for "mdav" and "cbfs", as n^2 d for the others, less where
-    records cluster; the split adds n k d, of a ring n k (k + d).  For n = 100 000
-    normal records, d = 10 and k = 5, `mdav` takes 3.2 seconds, "mdav" 4.4, "npn" 5.2,
-    "tsp" 20 and "md" some 80.  Memory grows as n d + k^2: distances are never kept.
+    records cluster; the split adds n k d, of a ring several times that.  For
+    n = 100 000 normal records, d = 10 and k = 5, `mdav` takes 3.2 seconds, "mdav" 4.4,
+    "npn" 5.2, "tsp" 20 and "md" some 80.  Memory grows as n d: distances are never
+    kept.
 
     Weaknesses: the groups are the best of one path only, and most have k records as
     before, so that "mdav" gains a few percent at k = 3 and little at k = 10, unless
     the records cluster; and no confidential attribute is looked at.
 
     Source: Domingo-Ferrer, Martinez-Balleste, Mateo-Sanz and Sebe, Efficient
-    multivariate data-oriented microaggregation, VLDB Journal 15(4), 2006.  There
-    the groups follow each other by their centroids and one path is split; entering
-    each group at the record nearest to the last, from several starts, loses less on
-    all their data.  The split: see `aggopt.partition.univariate`.  2-opt and Or-opt
-    with lists of neighbours: Bentley, Fast algorithms for geometric traveling
-    salesman problems, ORSA Journal on Computing 4(4), 1992.
+    multivariate data-oriented microaggregation, VLDB Journal 15(4), 2006.  That a
+    group is entered at the record nearest to the last, and that several starts are
+    tried, is ours; on their data "mdav" and "npn" lose less than they report.  The
+    split: Hansen and Mukherjee, IEEE TKDE 15(4), 2003.  2-opt and Or-opt with lists
+    of neighbours: Bentley, Fast algorithms for geometric traveling salesman problems,
+    ORSA Journal on Computing 4(4), 1992.
 
     Examples
     --------
     >>> mhm([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0], [1.0]], k=3)
     array([1, 0, 1, 0, 1, 0, 1])
     """
-    if order not in _orders.ORDERS:
-        raise UnknownNameError("order", str(order), _orders.ORDERS)
+    require_known("order", order, orders.ORDERS)
     records = _pool.scaled(X, scale)
     n = len(records)
     k, starts = group_size(k, n), _checked(starts, n)
@@ -117,7 +119,7 @@ def mhm(
         report(1.0)
         return np.zeros(n, np.intp)
     records = shrunk(records)
-    paths = _orders.paths(records, k, order, starts, report)
+    paths = orders.paths(records, k, order, starts, report)
     labels = best_split(records, paths, k, closed=order == "tsp")
     report(1.0)
     return labels

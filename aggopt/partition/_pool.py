@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels, matrix
-from aggopt.errors import UnknownNameError
+from aggopt.errors import require_known
 from aggopt.scale import Scale
 
 Integers = npt.NDArray[np.int64]
@@ -72,8 +72,7 @@ class Pool(NamedTuple):
 
 def scaled(X: npt.ArrayLike, scale: str) -> Floats:
     """Return records (n, d) as distances are to see them: z-scores, or X as it is."""
-    if scale not in SCALES:
-        raise UnknownNameError("scale", str(scale), SCALES)
+    require_known("scale", scale, SCALES)
     records = matrix(X)
     return Scale.of(records).standardise(records) if scale == "z" else records
 

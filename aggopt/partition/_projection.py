@@ -4,9 +4,9 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels, group_size
-from aggopt.errors import UnknownNameError
+from aggopt.errors import require_known
 from aggopt.partition import _pool
-from aggopt.partition._split import best_split, shrunk
+from aggopt.partition._paths.split import best_split, shrunk
 
 NOTHING = 1e-9  # share of an attribute's spread that may be rounding
 
@@ -65,7 +65,7 @@ def projection(
     Time grows as n d (d + k), memory as n d.
 
     Weaknesses: records that are far apart may have equal projections.  Unless one
-    component dominates, several times as much is lost as by `mdav` or `mhm`.  Nor does
+    component dominates, often several times as much is lost as by `mdav`.  Nor does
     that loss protect: whoever knows the method knows between which values each
     record's projection lies, and by it links records to groups.  Use it for
     comparison, or for attributes that say the same in different words.
@@ -81,8 +81,7 @@ def projection(
     >>> projection([[0, 1], [7, 7], [2, 2], [9, 8], [1, 0], [8, 9.0]], k=3)
     array([0, 1, 0, 1, 0, 1])
     """
-    if axis not in AXES:
-        raise UnknownNameError("axis", str(axis), AXES)
+    require_known("axis", axis, AXES)
     records = _pool.scaled(X, scale)
     n = len(records)
     k = group_size(k, n)

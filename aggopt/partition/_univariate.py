@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels, group_size, matrix
-from aggopt.errors import SolverError, TableError
+from aggopt.arrays import Floats, Labels, group_size, vector
+from aggopt.errors import SolverError
 from aggopt.memory import require_memory
 from aggopt.models import univariate as model
 from aggopt.scale import Scale
@@ -167,7 +167,7 @@ class _Solved(NamedTuple):
 
 
 def _solved(x: npt.ArrayLike, k: int, how: _How) -> _Solved:
-    values = _vector(x)
+    values = vector(x)
     k = group_size(k, len(values))
     model.require_cost(how.cost, how.centroids)
     chosen = choose(how.solver, model.NAME, model.CLASS)
@@ -182,17 +182,6 @@ def _solved(x: npt.ArrayLike, k: int, how: _How) -> _Solved:
             fix="give it more time, or name another solver.",
         )
     return _Solved(data, order, found, chosen)
-
-
-def _vector(x: npt.ArrayLike) -> Floats:
-    array = np.asarray(x)
-    if array.ndim != 1:
-        raise TableError(
-            f"x has {array.ndim} dimension(s), and one attribute has 1.",
-            fix="pass one column, X[:, j]; for several, individual_ranking groups each "
-            "by itself, and projection or mhm groups the records.",
-        )
-    return matrix(array[:, None], name="x")[:, 0]
 
 
 def _sorted(values: Floats) -> tuple[Floats, npt.NDArray[np.integer[Any]]]:

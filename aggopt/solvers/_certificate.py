@@ -1,5 +1,6 @@
 """What every solve returns: how it ended and how good the answer provably is."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -60,3 +61,20 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
         return {**asdict(self), "status": self.status.value, "gap": self.gap}
+
+
+def total_bound(certificates: Sequence[Certificate]) -> float | None:
+    """Return the sum of the bounds; None unless every certificate has one."""
+    bounds = [c.bound for c in certificates if c.bound is not None]
+    return sum(bounds) if len(bounds) == len(certificates) else None
+
+
+def largest_gap(certificates: Sequence[Certificate]) -> float | None:
+    """Return the largest gap; None unless every certificate has one."""
+    gaps = [c.gap for c in certificates if c.gap is not None]
+    return max(gaps) if len(gaps) == len(certificates) else None
+
+
+def endings(certificates: Sequence[Certificate]) -> str:
+    """Return how they ended, each way named once."""
+    return ", ".join(sorted({c.status.value for c in certificates}))

@@ -12,11 +12,10 @@ from aggopt.memory import require_memory
 from aggopt.models import univariate as model
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._certificate import Status
-from aggopt.solvers._options import require_none
 from aggopt.solvers._table import Solver
 
 BYTES = 40  # for each value, at the peak
-TAME = 2.0**400  # squares of distances up to it, and down to its inverse, are floats
+LARGE, SMALL = 490, -480  # exponents: squares of 2**490 add up, those of less count
 
 
 def run(
@@ -31,12 +30,9 @@ def run(
     ------
     InfeasibleInputError
         It does not fit into memory.
-    JobError
-        An option or a time limit.
     """
     from aggopt.solvers import _runs  # imports numba: not before it is needed
 
-    require_none(solver, native)
     n, k = len(data.x), data.k
     require_memory(BYTES * n, f"the partition of {n} values")
     started = time.perf_counter()
@@ -62,8 +58,13 @@ def run(
 
 
 def _tame(data: model.Data) -> Floats:
-    """Return the values times a power of two, if their squares would be no floats."""
-    width = float(data.x[-1] - data.x[0])
-    if width == 0 or 1 / TAME < width < TAME:
+    """Return the values times a power of two, where squares would not be floats."""
+    from aggopt.solvers import _runs
+
+    gap, width = _runs.least_gap(data.x), float(data.x[-1] - data.x[0])
+    if width == 0 or data.centroids == "integer":
         return data.x
-    return np.asarray(np.ldexp(data.x, -np.frexp(width)[1]))
+    widest, narrowest = np.frexp([width, gap])[1].tolist()
+    if narrowest >= SMALL and widest <= LARGE:
+        return data.x
+    return np.asarray(np.ldexp(data.x, LARGE - widest))

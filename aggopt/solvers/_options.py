@@ -35,6 +35,17 @@ def native_options(
         The time limit is not positive, or an option makes the solver print or write:
         what it writes holds values of records.
     """
+    if not (options is None or isinstance(options, Mapping)):
+        raise JobError(
+            f"options is a {type(options).__name__}.",
+            fix="pass a dict of the solver's own options.",
+        )
+    if solver.plain and (options or time_limit is not None):
+        given = ["time_limit"] * (time_limit is not None) + sorted(options or ())
+        raise JobError(
+            f"{solver.name} takes no options and no time limit, but got {given}.",
+            fix="leave them out, or name another solver.",
+        )
     for name in options or ():
         if name in _LANGUAGE or any(word in name.lower() for word in _WRITING):
             raise JobError(
@@ -56,16 +67,6 @@ def check_time_limit(seconds: object) -> None:
     raise JobError(
         f"time_limit = {seconds}.", fix="allow a positive number of seconds."
     )
-
-
-def require_none(solver: Solver, native: Mapping[str, Any]) -> None:
-    """Refuse options and a time limit, for a solver that has none."""
-    if native:
-        raise JobError(
-            f"{solver.name} takes no options and no time limit, but got "
-            f"{sorted(native)}.",
-            fix="leave them out, or name another solver.",
-        )
 
 
 def refused(solver: Solver, native: Mapping[str, Any], why: object) -> AggoptError:

@@ -7,7 +7,6 @@ from typing import Any
 from aggopt.models import univariate as model
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._certificate import Status
-from aggopt.solvers._options import require_none
 from aggopt.solvers._table import Solver
 
 
@@ -20,10 +19,7 @@ def run(
     ------
     InfeasibleInputError
         The graph does not fit into memory.
-    JobError
-        An option or a time limit.
     """
-    require_none(solver, native)
     started = time.perf_counter()
     labels = model.along(data, *model.arcs(data))
     seconds = time.perf_counter() - started

@@ -15,8 +15,8 @@ from aggopt.arrays import Floats
 from aggopt.models import p3m as model
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._certificate import Status
+from aggopt.solvers._dual.pieces import quartics
 from aggopt.solvers._options import refused
-from aggopt.solvers._pieces import quartics
 from aggopt.solvers._table import Solver
 
 _MEANING = {0: Status.LOCAL, 1: Status.LIMIT, -1: Status.LIMIT, -4: Status.LIMIT}

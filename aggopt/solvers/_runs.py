@@ -17,7 +17,7 @@ from aggopt.compiled import compiled, inlined
 SSE, SAE, RANGE, WHOLE = range(4)  # the last: SSE about the best whole number
 KINDS = {"sse": SSE, "sae": SAE, "maxdist": RANGE}
 
-SHORT = 4  # up to this k, a row's groups are few enough to be added up for each row
+SHORT = 5  # up to this k, a row's groups are few enough to be added up for each row
 HALVING = 256  # from this k on, rows are halved and not worked off in turn
 LOSSY = 2.0**16  # so many times a group's cost, the costs before it cover its digits
 SIGHT = 16  # paths that do not meet within so many times k are left alone
@@ -257,3 +257,13 @@ def read(before: Whole, labels: Whole) -> None:
         for i in range(begin, j):
             labels[i] = number
         j = begin
+
+
+@compiled
+def least_gap(x: Floats) -> float:
+    """Return the least distance between two values that differ; inf if none do."""
+    least = np.inf
+    for i in range(1, len(x)):
+        gap = x[i] - x[i - 1]
+        least = gap if 0.0 < gap < least else least
+    return least

@@ -31,6 +31,7 @@ class Solver:
     library: str | None = None  # a shared library
     time_limit: str = "time_limit"  # its own name for a limit in seconds
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    plain: bool = False  # takes no options and no time limit
     aborts: bool = False  # can end the whole process: give it one of its own
 
     @property
@@ -87,6 +88,7 @@ _ENTRIES = (
         finds=OPTIMUM,
         install="pip install numba",
         needs=("numba",),
+        plain=True,
     ),
     Solver(
         name="path",
@@ -96,6 +98,7 @@ _ENTRIES = (
         finds=OPTIMUM,
         install="pip install scipy",
         needs=("scipy",),
+        plain=True,
     ),
     Solver(
         name="ipopt",
@@ -255,6 +258,8 @@ def choose(name: str | None, *problems: str) -> Solver:
         It is not installed; nothing takes its place unasked.
     """
     able = [s for s in SOLVERS.values() if s.fits(*problems)]
+    if name is not None and not isinstance(name, str):
+        raise UnknownNameError("solver", str(name), SOLVERS)
     if name is None:
         return _first_installed(able, problems)
     solver = _named(name, able)

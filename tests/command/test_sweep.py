@@ -3,9 +3,10 @@
 import json
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
-from tables import job, people
+from tables import job, people, wide, wide_job
 
 from aggopt import compare, mask, sweep
 from aggopt.command import cli, sweep_files
@@ -39,8 +40,30 @@ def test_a_row_says_what_the_release_says():
     assert row.to_dict()["seconds"] > 0
 
 
+def test_solvers_of_a_partition_are_compared_where_the_aggregation_has_a_formula():
+    asked = wide_job(partition={"method": "individual_ranking"})
+    rows = {row.solver: row for row in compare.compare(wide(30), asked)}
+    assert set(rows) == {n for n, s in SOLVERS.items() if s.fits("univariate", "LP")}
+    release = mask(wide(30), asked)
+    lost = sum(block.certificate.objective for block in release.blocks)
+    for row in rows.values():
+        if SOLVERS[row.solver].installed:
+            assert row.objective == pytest.approx(lost)
+            assert row.gap == pytest.approx(0, abs=1e-5)
+            assert row.sl is None
+
+
+def test_a_solver_that_gives_up_on_a_partition_says_why():
+    frame = wide(30)
+    frame["debt"] = -(10.0 ** np.arange(30))
+    asked = wide_job(partition={"method": "individual_ranking"})
+    dynamic, highs = compare.compare(frame, asked, ["dynamic", "cvxpy:highs"])
+    assert dynamic.status == "optimal"
+    assert highs.note.startswith("Attributes 'debt': The values lie on scales too far")
+
+
 def test_what_cannot_be_compared_is_refused():
-    with pytest.raises(JobError, match="Nothing is solved in 'mean'"):
+    with pytest.raises(JobError, match="Nothing is solved in 'mdav' and 'mean'"):
         list(compare.compare(people(), job()))
     with pytest.raises(UnknownNameError, match="did you mean 'uno'"):
         list(compare.compare(people(), job(aggregation=P3M), ["unno"]))

@@ -7,7 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aggopt.errors import InfeasibleInputError, JobError, TableError, UnknownNameError
+from aggopt.errors import (
+    InfeasibleInputError,
+    JobError,
+    PrivacyError,
+    TableError,
+    UnknownNameError,
+)
 from aggopt.partition import cbfs, correlated_blocks, in_blocks, mdav, univariate
 
 ROOT = Path(__file__).parents[2]
@@ -179,3 +185,9 @@ def test_scipy_is_imported_only_when_blocks_are_chosen():
     code = "import sys, aggopt.partition, aggopt.job; sys.exit('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False)
     assert done.returncode == 0
+
+
+def test_a_method_of_the_user_s_own_that_breaks_k_is_refused():
+    X = np.arange(12.0).reshape(6, 2)
+    with pytest.raises(PrivacyError, match="made a group of 1, and k = 2"):
+        in_blocks(X, 2, [[0], [1]], method=lambda X, k: np.arange(len(X)))

@@ -16,7 +16,10 @@ from partition.test_against_reference import grids
 from partition.test_published import loss, z_scores
 
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.partition import _orders, _orders_md, _orders_tour, cbfs, mdav, mhm
+from aggopt.partition import cbfs, mdav, mhm
+from aggopt.partition._paths import md as far_pairs
+from aggopt.partition._paths import order as orders
+from aggopt.partition._paths import tour as rings
 
 ROOT = Path(__file__).parents[2]
 ORDERS = "mdav", "cbfs", "md", "npn", "tsp"
@@ -49,7 +52,7 @@ def unheard(share: float) -> None:
 
 
 def paths(X, k: int, order: str, starts: int) -> list[list[int]]:
-    found = _orders.paths(X.astype(float), k, order, starts, unheard)
+    found = orders.paths(X.astype(float), k, order, starts, unheard)
     return [path.tolist() for path in found]
 
 
@@ -77,13 +80,13 @@ def test_a_look_at_ctrl_c_after_each_step_changes_nothing(
 ) -> None:
     X = np.random.default_rng(0).integers(0, 3, size=(100, 2))
     whole = paths(X, 3, order, 2)
-    monkeypatch.setattr(_orders, "CHUNK", 0)
-    monkeypatch.setattr(_orders_md, "LOOKS", 1)
+    monkeypatch.setattr(orders, "CHUNK", 0)
+    monkeypatch.setattr(far_pairs, "LOOKS", 1)
     assert paths(X, 3, order, 2) == whole
 
 
 def md(X, k: int):
-    return _orders_md.groups(X.astype(float), k, unheard)
+    return far_pairs.groups(X.astype(float), k, unheard)
 
 
 @given(X=grids(1) | grids(2) | grids(100), data=st.data())
@@ -109,8 +112,8 @@ def test_md_on_skewed_records(seed: int) -> None:
 def tour(X):
     """The places of records, the path that a tour came from, and the tour."""
     walk = np.array(slow.walks(X, np.arange(len(X)), 1)[0])
-    near = _orders_tour.places(X, walk)
-    return near, walk, _orders_tour.shortened(near, walk)
+    near = rings.places(X, walk)
+    return near, walk, rings.shortened(near, walk)
 
 
 TOURED = {
@@ -130,7 +133,7 @@ TOURED = {
 def test_no_small_change_shortens_a_tour(
     name: str, neighbours: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_orders_tour, "NEAR", neighbours)
+    monkeypatch.setattr(rings, "NEAR", neighbours)
     near, walk, path = tour(TOURED[name])
     order = near.of[path][np.append(True, np.diff(near.of[path]) != 0)]
     least = slow.length(order, near.records)
@@ -248,7 +251,7 @@ def test_memory_grows_as_the_records_and_not_as_their_pairs(order: str) -> None:
 
 def test_importing_imports_nothing_heavy() -> None:
     code = (
-        "import sys, aggopt.partition; from aggopt.partition import _orders_tour\n"
+        "import sys, aggopt.partition; from aggopt.partition._paths import tour\n"
         "sys.exit(bool({'numba', 'scipy', 'sklearn'} & set(sys.modules)))"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from aggopt.arrays import Floats
-from aggopt.partition import _split
-from aggopt.partition._split import best_split
+from aggopt.partition._paths import split
+from aggopt.partition._paths.split import best_split
 
 RNG = np.random.default_rng(7)
 
@@ -139,5 +139,5 @@ def test_a_look_at_ctrl_c_after_each_record_changes_nothing(
 ) -> None:
     path = RNG.permutation(60)
     whole = best_split(NORMAL, [path], 4, closed=closed)
-    monkeypatch.setattr(_split, "CHUNK", 0)
+    monkeypatch.setattr(split, "CHUNK", 0)
     assert (best_split(NORMAL, [path], 4, closed=closed) == whole).all()

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,12 @@ from aggopt.errors import (
     TableError,
     UnknownNameError,
 )
-from aggopt.partition import individual_ranking, univariate, univariate_certified
+from aggopt.partition import (
+    _univariate,
+    individual_ranking,
+    univariate,
+    univariate_certified,
+)
 
 ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(4)
@@ -43,6 +49,9 @@ EDGES = {
     "tenths": RNG.integers(0, 60, 26) * 0.1,
     "near the largest float": RNG.choice([-8e307, 8e307, 1e307], 26),
     "at the smallest float": RNG.choice([0.0, 5e-324, 1e-323], 26),
+    "at the limit": np.repeat([-8e307, 5e307, 8e307], [9, 8, 9]),
+    "tiny beside one": np.append(RNG.integers(0, 50, 25) * 1e-170, 1.0),
+    "1e-200 beside 1e5": np.append(RNG.integers(0, 9, 23) * 1e-200, [1e5, 1.1e5, 3e5]),
     "single precision": RNG.normal(size=26).astype(np.float32),
     "sorted": np.sort(RNG.normal(size=26)),
     "reversed": np.sort(RNG.normal(size=26))[::-1],
@@ -103,11 +112,13 @@ def test_no_partition_of_any_kind_costs_less(seed) -> None:
         assert exact.of(x, univariate(x, k, cost=kind), kind) == best
 
 
-def test_digits_covered_by_an_outlier_before_them_still_count() -> None:
-    small = RNG.integers(0, 50, 60) * 1e-9
-    x = np.concatenate([np.full(3, -1e12), small])
-    labels = univariate(x, 3)
-    assert exact.of(small, labels[3:]) == exact.of(small, univariate(small, 3))
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("k", [2, 3, 5, 8])
+def test_digits_covered_by_larger_costs_before_them_still_count(k, cost) -> None:
+    small = RNG.integers(0, 50, 20 * k) * 1e-9
+    x = np.concatenate([-(10.0**12) * np.arange(1, k + 1), small])
+    found = exact.of(small, univariate(x, k, cost=cost)[k:], cost)
+    assert found == exact.of(small, univariate(small, k, cost=cost), cost)
 
 
 @pytest.mark.parametrize(
@@ -148,6 +159,22 @@ def test_solvers_of_linear_programs_find_the_same_cost(cost, name) -> None:
         best = float(exact.least(x, k, cost))
         labels = univariate(x, k, cost=cost, solver=name)
         assert float(exact.of(x, labels, cost)) == pytest.approx(best, rel=LAST_BITS)
+
+
+@pytest.mark.slow
+def test_all_solvers_agree_on_thousands_of_inputs() -> None:
+    rng = np.random.default_rng(6)
+    names = ["path", "cvxpy:highs", "cvxpy:clarabel", "pyomo:highs"]
+    for turn in range(2000):
+        n, cost = int(rng.integers(1, 25)), COSTS[turn % 3]
+        x = (rng.integers(0, 6, n), rng.normal(size=n), rng.integers(0, 60, n) * 0.1)
+        k = int(rng.integers(1, min(n, 6) + 1))
+        x = x[turn // 3 % 3]
+        best = float(exact.of(x, univariate(x, k, cost=cost), cost))
+        for name in names if turn % 4 == 0 else names[:1]:
+            labels = univariate(x, k, cost=cost, solver=name)
+            found = float(exact.of(x, labels, cost))
+            assert found == pytest.approx(best, rel=LAST_BITS), (turn, name)
 
 
 def test_scip_finds_the_same_cost() -> None:
@@ -210,6 +237,37 @@ def test_the_certificate_is_that_of_the_mean() -> None:
     assert certificate.solver == "dynamic"
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_other_costs_are_certified_in_standard_deviations(offset) -> None:
+    x = np.round(RNG.gamma(2.0, 1e4, size=200)) + offset
+    result = univariate_certified(x, 5, cost="sae")
+    masked = aggregate.median(x[:, None], result.labels)
+    lost = masked.certificates[0].objective
+    assert result.certificate.objective == pytest.approx(lost)
+    result = univariate_certified(x, 5, cost="maxdist")
+    groups = [x[result.labels == g] for g in range(result.labels.max() + 1)]
+    lost = sum(np.ptp(group) for group in groups) / x.std()
+    assert result.certificate.objective == pytest.approx(lost)
+
+
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("solver", ["dynamic", "path"])
+def test_certificates_are_numbers(edge, solver) -> None:
+    certificate = univariate_certified(EDGES[edge], 4, solver=solver).certificate
+    assert 0 <= certificate.bound == certificate.objective < np.inf
+
+
+def test_a_bound_is_never_above_the_objective(monkeypatch) -> None:
+    real = _univariate.answer
+
+    def rounded_up(*asked, **settings):
+        return replace(real(*asked, **settings), bound=1e300)
+
+    monkeypatch.setattr(_univariate, "answer", rounded_up)
+    certificate = univariate_certified(RNG.normal(size=30), 4).certificate
+    assert certificate.bound == certificate.objective
+
+
 def test_a_linear_program_proves_a_bound() -> None:
     require_solver("cvxpy:highs")
     certificate = univariate_certified(
@@ -246,6 +304,9 @@ def test_values_that_cannot_be_used_are_refused(x, message) -> None:
         ({"centroids": "int"}, UnknownNameError, "known names are any, integer"),
         ({"centroids": "integer", "cost": "sae"}, JobError, "do not go with"),
         ({"solver": "pathh"}, UnknownNameError, "did you mean 'path'"),
+        ({"solver": 3}, UnknownNameError, "No solver is called '3'"),
+        ({"options": 3}, JobError, "options is a int"),
+        ({"cost": np.array(["sse"])}, UnknownNameError, "No cost is called"),
         ({"solver": "dual"}, JobError, "dual does not take problems of class LP"),
         ({"time_limit": 3}, JobError, "dynamic takes no options and no time limit"),
         ({"options": {"a": 1}}, JobError, "dynamic takes no options"),

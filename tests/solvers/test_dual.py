@@ -9,9 +9,9 @@ from scipy.optimize import minimize
 from aggopt.errors import JobError
 from aggopt.models import p3m, p3m_onesided, satisfaction
 from aggopt.solvers import Status
-from aggopt.solvers._pieces import program_of
-from aggopt.solvers._program import Box, reach
-from aggopt.solvers._separable import dual
+from aggopt.solvers._dual.pieces import program_of
+from aggopt.solvers._dual.program import Box, reach
+from aggopt.solvers._dual.separable import dual
 
 MODELS = (p3m, p3m_onesided, satisfaction)
 ULP = 1e-12
@@ -175,9 +175,9 @@ def test_no_choice_of_sides_is_better(seed, kinds):
 
 @pytest.mark.parametrize("seed", [0, 2, 3, 4])
 def test_what_is_handed_on_bounds_the_counts_beyond(seed):
-    from aggopt.solvers._ascent import climb
-    from aggopt.solvers._branch import LOOKS, Node, Search
-    from aggopt.solvers._separable import ceiling
+    from aggopt.solvers._dual.ascent import climb
+    from aggopt.solvers._dual.branch import LOOKS, Node, Search
+    from aggopt.solvers._dual.separable import ceiling
 
     rng = np.random.default_rng(seed)
     x = standard(np.repeat(rng.normal(size=80), 3) + 0.01 * rng.normal(size=240))
@@ -204,7 +204,7 @@ def test_what_is_handed_on_bounds_the_counts_beyond(seed):
 
 
 def dual_value(program, box, y):
-    from aggopt.solvers._bound import bound
+    from aggopt.solvers._dual.bound import bound
 
     return bound(program, box, y)
 
@@ -218,7 +218,7 @@ def test_where_one_interval_ends_and_another_begins_nobody_is_near():
 
 
 def test_points_that_miss_the_rows_are_not_called_restored():
-    from aggopt.solvers._restore import restored
+    from aggopt.solvers._dual.restore import restored
 
     x = standard(np.random.default_rng(0).normal(size=30))
     w = np.zeros(30)
@@ -234,7 +234,7 @@ def test_points_that_miss_the_rows_are_not_called_restored():
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("seed", range(10))
 def test_every_well_is_found(model, seed):
-    from aggopt.solvers._wells import lowest, room, wells
+    from aggopt.solvers._dual.wells import lowest, room, wells
 
     data = instance(model, seed, n=12, m=2, importance=0.7 if seed % 3 else None)
     program, rng = program_of(data), np.random.default_rng(seed)
@@ -265,7 +265,7 @@ def test_every_well_is_found(model, seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_a_well_under_a_lone_record_is_found(seed):
     """The slope's second derivative is 0 in the middle of the piece of one record."""
-    from aggopt.solvers._wells import lowest, room, wells
+    from aggopt.solvers._dual.wells import lowest, room, wells
 
     rng = np.random.default_rng(seed)
     x = standard(rng.gamma(2.0, size=18))
@@ -435,7 +435,7 @@ def test_no_group_can_be_farther_than_its_reach():
 
 
 def test_a_box_that_misses_a_group_is_empty():
-    from aggopt.solvers._program import holds
+    from aggopt.solvers._dual.program import holds
 
     data = instance(p3m, 3, n=30, m=5)
     program = program_of(data)

@@ -9,8 +9,8 @@ import numpy as np
 
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled
-from aggopt.solvers._program import Box, Program
-from aggopt.solvers._wells import height, lowest, room, wells
+from aggopt.solvers._dual.program import Box, Program
+from aggopt.solvers._dual.wells import height, lowest, room, wells
 
 SAMPLES = 24
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from aggopt.arrays import Floats, Labels
 from aggopt.partition import _pool
-from aggopt.partition._orders_leaves import Leaves, plant
-from aggopt.partition._orders_starts import from_centroid
+from aggopt.partition._paths.leaves import Leaves, plant
+from aggopt.partition._paths.starts import from_centroid
 from aggopt.partition._pool import Integers, Progress
 
 ROUNDING = 1e-9  # more than it can amount to
@@ -43,7 +43,7 @@ def groups(records: Floats, k: int, progress: Progress) -> Labels:
     apart, r the one farther from the centroid of all.  Then k or more are a group;
     fewer go one by one to the nearest centroid.
     """
-    from aggopt.partition import _order_kernels_md as kernels
+    from aggopt.partition._paths import md_kernels as kernels
 
     n = len(records)
     leaves, labels = plant(records), np.full(n, -1)

@@ -10,8 +10,8 @@ from aggopt.errors import JobError
 from aggopt.models import satisfaction
 from aggopt.models._shift import Wishes
 from aggopt.solvers._answer import Answer
-from aggopt.solvers._pieces import program_of
-from aggopt.solvers._separable import dual
+from aggopt.solvers._dual.pieces import program_of
+from aggopt.solvers._dual.separable import dual
 from aggopt.solvers._table import Solver
 
 

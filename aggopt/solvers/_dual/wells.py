@@ -11,7 +11,7 @@ import numpy as np
 
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled, inlined
-from aggopt.solvers._program import Program
+from aggopt.solvers._dual.program import Program
 
 Quartic = tuple[float, float, float, float, float]  # a_0..a_4
 

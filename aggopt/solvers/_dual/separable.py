@@ -15,10 +15,10 @@ import numpy as np
 
 from aggopt.arrays import Floats
 from aggopt.solvers._certificate import Status
-from aggopt.solvers._program import Box, Program, holds, reach
+from aggopt.solvers._dual.program import Box, Program, holds, reach
 
 if TYPE_CHECKING:
-    from aggopt.solvers._branch import Search
+    from aggopt.solvers._dual.branch import Search
 
 WORK = 1_000_000  # groups times nodes, at most, and so many nodes:
 MOST, LEAST = 5000, 20
@@ -75,8 +75,8 @@ def dual(
     start : (m,)
         Centroids to begin from, made feasible first; the centres when omitted.
     """
-    from aggopt.solvers._branch import Node, Search
-    from aggopt.solvers._restore import stretched
+    from aggopt.solvers._dual.branch import Node, Search
+    from aggopt.solvers._dual.restore import stretched
 
     began = time.perf_counter()
     m, box = len(program.sizes), reach(program)

@@ -2,8 +2,8 @@
 
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled
-from aggopt.solvers._program import Box, Program
-from aggopt.solvers._wells import lowest, room
+from aggopt.solvers._dual.program import Box, Program
+from aggopt.solvers._dual.wells import lowest, room
 
 ROUNDINGS = 32.0
 EPS = 2.220446049250313e-16

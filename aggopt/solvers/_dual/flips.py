@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled
-from aggopt.solvers._choices import Choices
-from aggopt.solvers._program import Integers, Program
+from aggopt.solvers._dual.choices import Choices
+from aggopt.solvers._dual.program import Integers, Program
 
 Truths = npt.NDArray[np.bool_]
 

@@ -8,6 +8,7 @@ import numpy as np
 from aggopt.arrays import Floats, Labels
 from aggopt.partition._pool import CHUNK, Integers
 
+CUTS = 63  # places at which a ring is cut open, at most: all that differ up to k = 32
 REAL = 1e-9  # share by which a loss must be less to count: more than rounding is
 
 
@@ -54,9 +55,10 @@ def best_split(
 
     Notes
     -----
-    Dynamic programming over the end of the last group: time grows as n k d, or as
-    n k (k + d) with closed paths, memory as n + k^2.  A closed path is cut open at
-    each of its first 2k - 1 records: a group begins at one of them.
+    Dynamic programming over the end of the last group: time grows as n k d, with
+    closed paths as n k (d + CUTS), memory as n + k.  A closed path is cut open at each
+    of its first 2k - 1 records, because a group begins at one of them; at the first
+    CUTS of them where k is large.
 
     Source: Hansen and Mukherjee, A polynomial algorithm for optimal univariate
     microaggregation, IEEE TKDE 15(4), 2003: their shortest path, with the
@@ -64,7 +66,7 @@ def best_split(
     """
     best, least = np.empty(0, np.int64), np.inf
     for path in paths:
-        ways = _explored(records, path, k, cuts=2 * k - 1 if closed else 1)
+        ways = _explored(records, path, k, cuts=min(2 * k - 1, CUTS) if closed else 1)
         cut = _first_least(ways.totals)
         if not best.size or _is_less(ways.totals[cut], least):
             best, least = np.roll(path, -cut), ways.totals[cut]
@@ -78,7 +80,7 @@ def shrunk(records: Floats) -> Floats:
 
 
 def _explored(records: Floats, path: Integers, k: int, cuts: int) -> Ways:
-    from aggopt.partition import _split_kernels as kernels
+    from aggopt.partition._paths import split_kernels as kernels
 
     n, d = records.shape
     ways = Ways(

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled
-from aggopt.partition._orders_leaves import Groups, Leaves
+from aggopt.partition._paths.leaves import Groups, Leaves
 from aggopt.partition._pool import Integers
 
 

@@ -9,8 +9,8 @@ multiplier of its own; its values are then tried one by one.
 import numpy as np
 
 from aggopt.arrays import Floats
-from aggopt.solvers._flips import Flips
-from aggopt.solvers._program import Program
+from aggopt.solvers._dual.flips import Flips
+from aggopt.solvers._dual.program import Program
 
 MOST = 3  # groups of the first kind that one group may stand for
 FEW = 3  # groups that are alike: below, each is branched on alone

@@ -7,9 +7,9 @@ import numpy as np
 
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled
-from aggopt.partition._order_kernels import fill_nearest, leave, measure
-from aggopt.partition._orders_leaves import Leaves
-from aggopt.partition._orders_md import Reach
+from aggopt.partition._paths.leaves import Leaves
+from aggopt.partition._paths.md import Reach
+from aggopt.partition._paths.walk_kernels import fill_nearest, leave, measure
 from aggopt.partition._pool import Integers
 
 

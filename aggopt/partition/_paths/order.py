@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from aggopt.arrays import Floats, Labels
-from aggopt.partition import _orders_md
 from aggopt.partition._cbfs import cbfs
 from aggopt.partition._mdav import mdav
-from aggopt.partition._orders_leaves import Groups, Leaves, plant, replant
-from aggopt.partition._orders_progress import part
-from aggopt.partition._orders_starts import outermost
-from aggopt.partition._orders_tour import places, shortened
+from aggopt.partition._paths import md
+from aggopt.partition._paths.leaves import Groups, Leaves, plant, replant
+from aggopt.partition._paths.progress import part
+from aggopt.partition._paths.starts import outermost
+from aggopt.partition._paths.tour import places, shortened
 from aggopt.partition._pool import CHUNK, Integers, Progress
 
 
@@ -26,7 +26,7 @@ def _cbfs(records: Floats, k: int, progress: Progress) -> Labels:
 GROUPINGS: dict[str, Callable[[Floats, int, Progress], Labels]] = {
     "mdav": _mdav,
     "cbfs": _cbfs,
-    "md": _orders_md.groups,
+    "md": md.groups,
 }
 ORDERS = ("npn", "tsp", *GROUPINGS)
 
@@ -55,7 +55,7 @@ def _walks(
 
 
 def _walk(leaves: Leaves, groups: Groups, first: int, progress: Progress) -> Integers:
-    from aggopt.partition import _order_kernels as kernels
+    from aggopt.partition._paths import walk_kernels as kernels
 
     n = len(groups.of)
     path = np.full(n, first)

@@ -7,7 +7,7 @@ the tour by more than rounding could, so that the search ends.
 import numpy as np
 
 from aggopt.compiled import compiled
-from aggopt.partition._orders_tour import Tour
+from aggopt.partition._paths.tour import Tour
 
 REAL = 1e-9  # share of the length taken out that a move must gain
 LONGEST = 3  # places that Or-opt moves at once

@@ -21,8 +21,8 @@ import numpy as np
 
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled, inlined
-from aggopt.solvers._program import Box, Program
-from aggopt.solvers._wells import room, wells
+from aggopt.solvers._dual.program import Box, Program
+from aggopt.solvers._dual.wells import room, wells
 
 COLDER = 0.1
 NEGLIGIBLE = 36.0  # exp(-36) is lost in rounding

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled
-from aggopt.partition._split import Ways
+from aggopt.partition._paths.split import Ways
 
 
 @compiled

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from aggopt.arrays import Floats
 from aggopt.models import p3m, p3m_onesided, satisfaction
 from aggopt.models._shift import Wishes
-from aggopt.solvers._program import Integers, Program
+from aggopt.solvers._dual.program import Integers, Program
 
 Truths = npt.NDArray[np.bool_]
 
@@ -93,7 +93,7 @@ def _misses(data: Wishes, alpha: float) -> tuple[Floats, Floats]:
 def _swept(
     data: Wishes, add: Floats, base: Floats, terms: Floats, *, barred: Truths
 ) -> Program:
-    from aggopt.solvers._sweep import Near, sweep
+    from aggopt.solvers._dual.sweep import Near, sweep
 
     d = data.x - data.means[data.labels]
     pieces = sweep(Near(data.labels, d, data.delta, add, barred), base)

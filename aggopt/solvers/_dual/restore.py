@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled
-from aggopt.solvers._program import Box, Program
-from aggopt.solvers._wells import height
+from aggopt.solvers._dual.program import Box, Program
+from aggopt.solvers._dual.wells import height
 
 Truths = npt.NDArray[np.bool_]
 

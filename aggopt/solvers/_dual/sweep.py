@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled
-from aggopt.solvers._program import Integers
+from aggopt.solvers._dual.program import Integers
 
 Truths = npt.NDArray[np.bool_]
 

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.arrays import Floats
-from aggopt.solvers._ascent import Top, climb
-from aggopt.solvers._bound import bound
-from aggopt.solvers._choices import Choices, choices, cost, elsewhere
-from aggopt.solvers._counted import counted, likeness
-from aggopt.solvers._flips import Flips, flips_of, settle
-from aggopt.solvers._program import Box, Integers, Program, holds
-from aggopt.solvers._restore import restored, stretched
+from aggopt.solvers._dual.ascent import Top, climb
+from aggopt.solvers._dual.bound import bound
+from aggopt.solvers._dual.choices import Choices, choices, cost, elsewhere
+from aggopt.solvers._dual.counted import counted, likeness
+from aggopt.solvers._dual.flips import Flips, flips_of, settle
+from aggopt.solvers._dual.program import Box, Integers, Program, holds
+from aggopt.solvers._dual.restore import restored, stretched
 
 LOOKS = 400  # at the dual function, in one climb
 REHEAT = 10.0  # a child starts so much hotter than its parent ended

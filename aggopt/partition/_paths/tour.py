@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats
-from aggopt.partition._orders_leaves import plant
+from aggopt.partition._paths.leaves import plant
 from aggopt.partition._pool import CHUNK, Integers
 
 NEAR = 10  # nearest places that a place may be joined to
@@ -69,7 +69,7 @@ def places(records: Floats, path: Integers) -> Places:
 
     Copies, which such a path visits one after the other, are one place.
     """
-    from aggopt.partition import _order_kernels as kernels
+    from aggopt.partition._paths import walk_kernels as kernels
 
     there = records[path]
     fresh = np.append(True, (there[1:] != there[:-1]).any(axis=1))
@@ -113,7 +113,7 @@ def shortened(places: Places, path: Integers) -> Integers:
 
 def _look_everywhere(tour: Tour) -> bool:
     """Return whether a look at each place, and where that led to, found a change."""
-    from aggopt.partition import _order_kernels_tour as kernels
+    from aggopt.partition._paths import tour_kernels as kernels
 
     m, moves = len(tour.order), tour.counts[2]
     tour.queue[:] = np.arange(m)

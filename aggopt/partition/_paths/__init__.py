@@ -1,0 +1,1 @@
+"""Paths through all records, and their optimal split into groups."""
