@@ -41,6 +41,7 @@ def test_the_table_of_solvers_is_complete() -> None:
             "P3M_ONESIDED",
             "SATISFACTION",
             "UNIVARIATE",
+            "CLOSENESS_BOUND",
         )
         named = {c for c in kinds if re.search(rf"\b{c}\b", takes)}
         assert named == {kind.upper() for kind in SOLVERS[name].takes}
