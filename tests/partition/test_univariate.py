@@ -35,26 +35,26 @@ COSTS = ("sse", "sae", "maxdist")
 LAST_BITS = 4e-16
 
 EDGES = {
-    "normal": RNG.normal(size=26),
-    "small whole numbers": RNG.integers(0, 6, 26),
-    "offset of 1e6": 1e6 + RNG.normal(size=26),
-    "1e9 and its neighbours": 1e9 + RNG.choice([-1.0, 0.0, 1.0], 26),
-    "scales from 1e-12 to 1e12": 10.0 ** RNG.uniform(-12, 12, 26),
-    "both signs, all scales": RNG.choice([-1, 1], 26)
-    * 10.0 ** RNG.uniform(-12, 12, 26),
-    "a far outlier first": np.append(-1e12, RNG.integers(0, 9, 25)),
-    "a far cluster first": np.append(np.full(3, -1e12), RNG.normal(size=23)),
-    "long ties": np.repeat([3.0, 1.0, 2.0], [11, 2, 13]),
+    "normal": RNG.normal(size=20),
+    "small whole numbers": RNG.integers(0, 6, 20),
+    "offset of 1e6": 1e6 + RNG.normal(size=20),
+    "1e9 and its neighbours": 1e9 + RNG.choice([-1.0, 0.0, 1.0], 20),
+    "scales from 1e-12 to 1e12": 10.0 ** RNG.uniform(-12, 12, 20),
+    "both signs, all scales": RNG.choice([-1, 1], 20)
+    * 10.0 ** RNG.uniform(-12, 12, 20),
+    "a far outlier first": np.append(-1e12, RNG.integers(0, 9, 19)),
+    "a far cluster first": np.append(np.full(3, -1e12), RNG.normal(size=17)),
+    "long ties": np.repeat([3.0, 1.0, 2.0], [9, 2, 9]),
     "one value": np.full(40, 0.1),
-    "tenths": RNG.integers(0, 60, 26) * 0.1,
-    "near the largest float": RNG.choice([-8e307, 8e307, 1e307], 26),
-    "at the smallest float": RNG.choice([0.0, 5e-324, 1e-323], 26),
-    "at the limit": np.repeat([-8e307, 5e307, 8e307], [9, 8, 9]),
-    "tiny beside one": np.append(RNG.integers(0, 50, 25) * 1e-170, 1.0),
-    "1e-200 beside 1e5": np.append(RNG.integers(0, 9, 23) * 1e-200, [1e5, 1.1e5, 3e5]),
-    "single precision": RNG.normal(size=26).astype(np.float32),
-    "sorted": np.sort(RNG.normal(size=26)),
-    "reversed": np.sort(RNG.normal(size=26))[::-1],
+    "tenths": RNG.integers(0, 60, 20) * 0.1,
+    "near the largest float": RNG.choice([-8e307, 8e307, 1e307], 20),
+    "at the smallest float": RNG.choice([0.0, 5e-324, 1e-323], 20),
+    "at the limit": np.repeat([-8e307, 5e307, 8e307], [7, 6, 7]),
+    "tiny beside one": np.append(RNG.integers(0, 50, 19) * 1e-170, 1.0),
+    "1e-200 beside 1e5": np.append(RNG.integers(0, 9, 17) * 1e-200, [1e5, 1.1e5, 3e5]),
+    "single precision": RNG.normal(size=20).astype(np.float32),
+    "sorted": np.sort(RNG.normal(size=20)),
+    "reversed": np.sort(RNG.normal(size=20))[::-1],
 }
 
 
@@ -69,7 +69,7 @@ def is_optimal(x, k: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", COSTS)
-@pytest.mark.parametrize("k", [1, 2, 3, 7, 13, 14, 26])
+@pytest.mark.parametrize("k", [1, 2, 3, 6, 10, 11, 20])
 @pytest.mark.parametrize("edge", EDGES)
 def test_no_partition_costs_less_in_exact_arithmetic(edge, k, kind) -> None:
     is_optimal(EDGES[edge], k, kind)
@@ -86,13 +86,13 @@ anything = inputs(st.floats(-1e12, 1e12, allow_subnormal=False))
 
 @pytest.mark.parametrize("kind", COSTS)
 @given(x=tied | tenths | anything, data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_nor_on_inputs_at_random(kind, x, data) -> None:
     is_optimal(x, data.draw(st.integers(1, len(x))), kind)
 
 
 @given(x=tied | inputs(st.integers(-1000, 1000)) | tenths, data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_nor_with_whole_numbers_for_centroids(x, data) -> None:
     is_optimal(x, data.draw(st.integers(1, len(x))), "integer")
 
