@@ -451,3 +451,34 @@ def test_keys_of_the_section(asked, complaint):
     with pytest.raises(JobError) as refused:
         promising(**asked)
     assert complaint in str(refused.value)
+
+
+LARGE = 1_700_000_000_000_000_000
+MERGING = {
+    "leading zeros": ["1", "01", "1.0", "2"],
+    "blanks": ["a", " a", "a ", "b"],
+    "long decimals": ["0.10000000000000000001", "0.1", "0.2", "0.3"],
+}
+
+
+@pytest.mark.parametrize("kind", MERGING)
+def test_entries_that_would_be_read_as_one_are_refused(kind):
+    table = salaried(60).assign(illness=MERGING[kind] * 15)
+    asked = promising("illness", t=0.3, distance="equal", repair="merge")
+    with pytest.raises(TableError, match=r"'illness': .* different entries are read"):
+        aggopt.mask(table, asked)
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_large_whole_numbers_are_told_apart(text):
+    stamps = [LARGE + i % 4 for i in range(60)]
+    absent = [None if i % 10 == 9 else stamp for i, stamp in enumerate(stamps)]
+    values = list(map(str, stamps)) if text else pd.array(absent, dtype="Int64")
+    how = {} if text else {"confidential": {"illness": {"missing": "own value"}}}
+    asked = promising("illness", t=0.3, distance="equal", repair="merge", **how)
+    table = aggopt.mask(salaried(60).assign(illness=values), asked).table
+    told = table["illness"].astype(str)
+    shares = told.value_counts(normalize=True)
+    for _, group in told.groupby([table["age"], table["income"]]):
+        apart = shares.sub(group.value_counts(normalize=True), fill_value=0)
+        assert apart.abs().sum() / 2 <= 0.3 + 1e-12

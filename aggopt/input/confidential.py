@@ -25,7 +25,7 @@ from aggopt.privacy._promise import Promise
 from aggopt.privacy._values import OWN
 from aggopt.privacy._values import codes as coded
 
-_WHOLE = re.compile(r"[+-]?\d{1,18}")
+_WHOLE = re.compile(r"[+-]?\d{1,1000}")
 _NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 Entry = Callable[[Any], Any]
 
@@ -92,10 +92,10 @@ def confidential_of(
 def _read(
     column: nw.Series[Any], treatment: Treatment, privacy: Privacy, entry: Entry
 ) -> Confidential:
-    values = np.asarray(column.to_numpy())
-    raw, distinct = pd.factorize(values, use_na_sentinel=False)
+    raw, distinct = pd.factorize(_entries(column), use_na_sentinel=False)
     plain = np.empty(len(distinct), dtype=object)
     plain[:] = [entry(v) for v in distinct]
+    _require_apart(plain)
     codes = coded(plain[raw], treatment.missing)
     order, tree = treatment.order, treatment.tree
     metric = Metric(
@@ -114,6 +114,35 @@ def _read(
             )
         codes = levels_of(_numbers(plain[raw]), treatment.levels)
     return Confidential(column.name, codes, distance)
+
+
+def _entries(column: nw.Series[Any]) -> Any:
+    """Return entries (n,) as they are: large whole numbers do not become floats."""
+    try:
+        entries = np.empty(len(column), dtype=object)
+        entries[:] = column.to_list()
+        set(entries)
+    except (TypeError, ValueError):  # lists, times of a day in parts of a microsecond
+        pass
+    else:
+        return entries
+    raise TableError(
+        "The values are of a type that cannot be compared.",
+        fix="make them plain numbers or text first.",
+    )
+
+
+def _require_apart(distinct: Any) -> None:
+    """Refuse entries that differ and are read as one: the release has them apart."""
+    there = [value for value in distinct if value is not None]
+    merged = len(there) - len(set(there))
+    if merged:
+        raise TableError(
+            f"{merged} of {len(there)} different entries are read as a value that "
+            "another one has, too.",
+            fix="spell each value in one way (no 1 beside 01 or 1.0, no blanks around "
+            "text), or shorten numbers of more digits than a float has.",
+        )
 
 
 def _entry(decimal: str) -> Entry:
@@ -141,13 +170,19 @@ def _entry(decimal: str) -> Entry:
 
 def _python(value: Any) -> Any:
     if isinstance(value, Decimal):
-        return float(value)
+        return int(value) if value == value.to_integral_value() else float(value)
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _plain_tree(tree: Any, entry: Entry) -> Any:
     if isinstance(tree, Mapping):
-        return {entry(name): _plain_tree(below, entry) for name, below in tree.items()}
+        below = {entry(name): _plain_tree(part, entry) for name, part in tree.items()}
+        if len(below) < len(tree):
+            raise JobError(
+                "The tree names one value twice, in two spellings.",
+                fix="name it once.",
+            )
+        return below
     if isinstance(tree, list | tuple):
         return [entry(value) for value in tree]
     return entry(tree)
@@ -168,4 +203,10 @@ def _numbers(values: Any) -> Any:
             'distance = "equal", or distance = "hierarchical" with a tree; under '
             "[privacy.confidential.NAME].",
         )
-    return np.array(values.tolist())
+    numbers = np.array(values.tolist())
+    if numbers.dtype == object or len(np.unique(numbers)) < len(set(values.tolist())):
+        raise TableError(
+            "The values have more digits than can be told apart.",
+            fix="subtract a base from them, or divide them.",
+        )
+    return numbers

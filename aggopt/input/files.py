@@ -16,7 +16,10 @@ from aggopt.input.roles import Roles
 from aggopt.job import Input
 
 ENDINGS = (".csv", ".parquet")
-MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", ".")
+MISSING = (
+    *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."),
+    *("n/a", "#N/A", "<NA>", "NaT"),
+)
 _WHOLE = r"^[+-]?\d{1,18}$"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?inf(inity)?$"
 

@@ -4,6 +4,7 @@ from math import exp, log
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from aggopt.arrays import Labels, is_whole, matrix
 from aggopt.errors import JobError, TableError, UnknownNameError
@@ -58,8 +59,7 @@ def _numbered(values: npt.NDArray[np.generic]) -> Integers:
         found = np.unique(values, return_inverse=True)[1]
     except TypeError:
         found = None  # the original message may quote a value: do not chain it
-    missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
-    if found is None or missing:
+    if found is None or bool(pd.isna(values).any()):
         raise TableError(
             "The confidential attribute has entries that are missing, or of several "
             "types.",

@@ -87,6 +87,11 @@ def merge_until_close(
     n = len(records)
     k = group_size(k, n)
     promise = Closeness.of(confidential, n, t, bins)
+    if not callable(start):
+        raise JobError(
+            "start is no function.",
+            fix="pass one that takes X and k: aggopt.partition.mdav, not its name.",
+        )
     labels = groups(start(X, k), n)
     smallest = int(np.bincount(labels).min())
     if smallest < k:

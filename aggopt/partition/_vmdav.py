@@ -103,9 +103,9 @@ def gamma_squared(gamma: object) -> float:
     Raises
     ------
     JobError
-        gamma is no finite number of at least 0.
+        gamma is no number of at least 0, or beyond all measure.
     """
-    if not (is_number(gamma) and 0 <= gamma < np.inf):  # type: ignore[operator]
+    if not (is_number(gamma) and 0 <= gamma < 1e100):  # type: ignore[operator]
         seen = repr(gamma) if is_number(gamma) else type(gamma).__name__
         raise JobError(
             f"gamma = {seen}.",

@@ -74,8 +74,9 @@ class Counts:
         ends = np.append(tails, 0)[self.starts[1:]]
         tails = tails - np.repeat(ends, self.distinct)
         first = np.repeat(self.count[self.starts[:-1]], self.distinct)
-        left, right = first.astype(object) * c.denominator, tails * c.numerator
-        holds = (left < right.astype(object)).astype(np.int64)
+        left = first.astype(object) * c.denominator
+        right = tails.astype(object) * c.numerator
+        holds = (left < right).astype(np.int64)
         return np.asarray(np.add.reduceat(holds, self.starts[:-1]))
 
 

@@ -33,7 +33,7 @@ def levels_of(
     found = _equal(numbers, levels) if isinstance(levels, int) else None
     if found is None:
         ends = np.asarray(levels, dtype=float)
-        if not ends.size or not (np.diff(ends) > 0).all():
+        if not ends.size or not (np.isfinite(ends).all() and (np.diff(ends) > 0).all()):
             raise _wrong("The values at which levels end do not ascend.")
         found = np.searchsorted(ends, numbers.astype(float), side="right")
     return np.unique(found, return_inverse=True)[1].astype(np.int64)
@@ -42,6 +42,7 @@ def levels_of(
 def _equal(numbers: npt.NDArray[np.generic], levels: int) -> Ints:
     if levels < 2:
         raise _wrong(f"levels = {levels} leaves nothing to tell apart.")
+    levels = min(levels, len(numbers))  # of more, none but these could be filled
     found = np.unique(numbers, return_inverse=True, return_counts=True)
     place, count = found[1:]
     level = (np.cumsum(count) - count) * levels // len(numbers)

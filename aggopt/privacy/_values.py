@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from aggopt.arrays import Labels, groups
+from aggopt.arrays import EXACT, Labels, groups
 from aggopt.errors import JobError, TableError, naming
 from aggopt.privacy._distance import Ints
 
@@ -159,16 +159,28 @@ def _array(given: Any) -> npt.NDArray[Any]:
         array = np.asarray(given)
     except ValueError:
         array = np.empty(0)
-    if array.dtype.kind in "US":  # of mixed lists NumPy makes text: 1 and "1" differ
+    made = not isinstance(given, np.ndarray)
+    # of mixed lists NumPy makes text, of large whole numbers floats: they would merge
+    if array.dtype.kind in "US" or (
+        made and array.dtype.kind == "f" and _has_large(given)
+    ):
         array = np.asarray(given, dtype=object)
     return array
+
+
+def _has_large(given: Any) -> bool:
+    entries = np.asarray(given, dtype=object).ravel().tolist()
+    return any(isinstance(v, int) and abs(v) >= EXACT for v in entries)
 
 
 def _entries(column: nw.Series[Any]) -> npt.NDArray[Any]:
     if len(column) == 0:
         raise TableError("There are no records.", fix="bring a table with records.")
-    entries: npt.NDArray[Any] = np.asarray(column.to_numpy())
-    return entries
+    if column.dtype.is_integer() and column.null_count():  # else floats, which merge
+        entries: npt.NDArray[Any] = np.empty(len(column), dtype=object)
+        entries[:] = column.to_list()
+        return entries
+    return np.asarray(column.to_numpy())
 
 
 def _is_frame(given: Any) -> bool:
