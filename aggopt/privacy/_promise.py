@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats
+from aggopt.errors import JobError
 from aggopt.privacy._distance import Distance, Ints, starts_of
 from aggopt.privacy._diversity import Counts, factor_of
 
@@ -115,19 +116,23 @@ class Promise:
             return f"recursive ({self.c:g}, l)"
         return f"{self.diversity} l"
 
+    @property
+    def _apart(self) -> Distance:
+        if self.distance is None:
+            raise JobError("t is promised, but no distance.", fix="pass one.")
+        return self.distance
+
     @cached_property
     def _allowed(self) -> Ints:
-        assert self.distance is not None
-        return self.distance.limits(self.t or Fraction(0))
+        return self._apart.limits(self.t or Fraction(0))
 
     def _limits(self, starts: Ints) -> Ints:
         return np.asarray(self._allowed[np.diff(starts)])
 
     def _numerators(self, records: Ints, starts: Ints) -> Ints:
-        assert self.distance is not None
         group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        places = self.distance.place[records]
-        return self.distance.runs(places[np.lexsort((places, group))], starts)
+        places = self._apart.place[records]
+        return self._apart.runs(places[np.lexsort((places, group))], starts)
 
     def _found(self, records: Ints, starts: Ints) -> Floats:
         sizes = np.diff(starts)
