@@ -150,16 +150,16 @@ def repaired(
     how = job.privacy.repair
     if how is None:
         return block
-    package = import_module("aggopt.repair")
+    from aggopt import repair
+    from aggopt.repair._merge_any import merge_any
+
     k, t = job.privacy.k, job.privacy.t
     if how.method == "merge":
         promises = _promises(held, job.privacy)
-        labels = import_module("aggopt.repair._merge_any").merge_any(
-            X, block.labels, promises, progress=told
-        )
+        labels = merge_any(X, block.labels, promises, progress=told)
         return replace(block, labels=groups(labels, len(X)), certificate=None)
     result = called(
-        package.closeness,
+        repair.closeness,
         X,
         _places(held),
         block.labels,

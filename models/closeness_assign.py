@@ -180,56 +180,90 @@ def _in_pyomo(data: Data) -> Any:
     import pyomo.environ as pyo
 
     problem = pyo.ConcreteModel()
-    n, bins, s = range(len(data.x)), range(data.ordered.m), data.sizes.tolist()
+    n, kinds, pairs = range(len(data.x)), range(len(data.sizes)), data.pairs[0]
+    problem.v = pyo.Var(n, kinds, domain=pyo.Binary)
+    problem.w = pyo.Var(range(len(pairs)), kinds, domain=pyo.Binary)
+    problem.a = pyo.Var(n, range(data.ordered.m))
+    d, s, w = data.distances.tolist(), data.sizes.tolist(), problem.w
+
+    _group_in_pyomo(problem, data)
+    _close_in_pyomo(problem, data)
+    problem.cost = pyo.Objective(
+        expr=pyo.quicksum(d[p] / s[q] * w[p, q] for p, q in w.index_set())
+    )
+    return problem
+
+
+def _group_in_pyomo(problem: Any, data: Data) -> None:
+    import pyomo.environ as pyo
+
+    n, kinds, s = range(len(data.x)), range(len(data.sizes)), data.sizes.tolist()
     i, j = (side.tolist() for side in data.pairs)
-    pairs, kinds = range(len(i)), range(len(s))
-    v = problem.v = pyo.Var(n, kinds, domain=pyo.Binary)
-    w = problem.w = pyo.Var(pairs, kinds, domain=pyo.Binary)
-    a = problem.a = pyo.Var(n, bins)
-    d, size = data.distances.tolist(), len(n)
-    of = [[p for p in pairs if r in (i[p], j[p])] for r in n]
-
-    def together(p: int) -> Any:
-        return pyo.quicksum(w[p, q] for q in kinds)
-
-    def off(r: int, b: int) -> Any:
-        mates = (float(data.mates_held[r, b, p]) * together(p) for p in of[r])
-        below = float(data.ordered.below[b])
-        count = float(data.held[r, b]) + pyo.quicksum(mates)
-        return size * count - below * pyo.quicksum(s[q] * v[r, q] for q in kinds)
-
-    def rule(of_indices: Any, *sets: Any) -> Any:
-        return pyo.Constraint(*sets, rule=lambda _, *at: of_indices(*at))
-
+    v, w, of, pairs = problem.v, problem.w, _pairs_of(data), range(len(i))
     three = [side.tolist() for side in data.triangles]
-    limit = [float(most) + 0.5 for most in data.limits]
-    problem.one = rule(lambda r: pyo.quicksum(v[r, q] for q in kinds) == 1, n)
-    problem.mates = rule(
-        lambda r, q: pyo.quicksum(w[p, q] for p in of[r]) == (s[q] - 1) * v[r, q],
+
+    def transit(_: Any, z: int) -> Any:
+        one, other, third = (_together(problem, data, side[z]) for side in three)
+        return one + other <= 1 + third
+
+    problem.one = pyo.Constraint(
+        n, rule=lambda _, r: pyo.quicksum(v[r, q] for q in kinds) == 1
+    )
+    problem.mates = pyo.Constraint(
         n,
         kinds,
-    )
-    problem.first = rule(lambda p, q: w[p, q] <= v[i[p], q], pairs, kinds)
-    problem.second = rule(lambda p, q: w[p, q] <= v[j[p], q], pairs, kinds)
-    problem.transit = rule(
-        lambda z: (
-            together(three[0][z]) + together(three[1][z]) <= 1 + together(three[2][z])
+        rule=lambda _, r, q: (
+            pyo.quicksum(w[p, q] for p in of[r]) == (s[q] - 1) * v[r, q]
         ),
-        range(len(three[0])),
     )
-    problem.above = rule(lambda r, b: a[r, b] >= off(r, b), n, bins)
-    problem.under = rule(lambda r, b: a[r, b] >= -off(r, b), n, bins)
-    problem.close = rule(
-        lambda r: (
+    problem.first = pyo.Constraint(
+        pairs, kinds, rule=lambda _, p, q: w[p, q] <= v[i[p], q]
+    )
+    problem.second = pyo.Constraint(
+        pairs, kinds, rule=lambda _, p, q: w[p, q] <= v[j[p], q]
+    )
+    problem.transit = pyo.Constraint(range(len(three[0])), rule=transit)
+
+
+def _close_in_pyomo(problem: Any, data: Data) -> None:
+    import pyomo.environ as pyo
+
+    n, bins, kinds = range(len(data.x)), range(data.ordered.m), range(len(data.sizes))
+    v, a, of, s = problem.v, problem.a, _pairs_of(data), data.sizes.tolist()
+    limit = [float(most) + 0.5 for most in data.limits]
+
+    def off(r: int, b: int) -> Any:
+        mates = (
+            float(data.mates_held[r, b, p]) * _together(problem, data, p) for p in of[r]
+        )
+        below = float(data.ordered.below[b])
+        count = float(data.held[r, b]) + pyo.quicksum(mates)
+        return len(n) * count - below * pyo.quicksum(s[q] * v[r, q] for q in kinds)
+
+    problem.above = pyo.Constraint(n, bins, rule=lambda _, r, b: a[r, b] >= off(r, b))
+    problem.under = pyo.Constraint(n, bins, rule=lambda _, r, b: a[r, b] >= -off(r, b))
+    problem.close = pyo.Constraint(
+        n,
+        rule=lambda _, r: (
             pyo.quicksum(a[r, b] for b in bins)
             <= pyo.quicksum(limit[q] * v[r, q] for q in kinds)
         ),
-        n,
     )
-    problem.cost = pyo.Objective(
-        expr=pyo.quicksum(d[p] / s[q] * w[p, q] for p in pairs for q in kinds)
-    )
-    return problem
+
+
+def _pairs_of(data: Data) -> list[list[int]]:
+    """Return the pairs that each record is in."""
+    i, j = (side.tolist() for side in data.pairs)
+    return [
+        [p for p, pair in enumerate(zip(i, j, strict=True)) if r in pair]
+        for r in range(len(data.x))
+    ]
+
+
+def _together(problem: Any, data: Data, p: int) -> Any:
+    import pyomo.environ as pyo
+
+    return pyo.quicksum(problem.w[p, q] for q in range(len(data.sizes)))
 
 
 def objective(data: Data, at: Point) -> float:

@@ -126,9 +126,9 @@ def _grouped(shelf: _shelf.Shelf, table: Table, progress: Progress | None) -> La
     from aggopt.partition import _anonymity_first_kernels as kernels
 
     kernels.start(table)
-    k, told = table.s, _shelf.Told(progress)
+    k, report = table.s, _pool.rarely(progress)
     group = Group(*np.zeros((3, k), np.int64), *np.zeros((3, k + 1), np.int64))
     while shelf.remaining:
-        told(shelf.done)
+        report(shelf.done)
         kernels.take_close(shelf, table, group, shelf.turns)
     return _pool.finish(shelf.pool, progress)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Labels, group_size
+from aggopt.arrays import Floats, Labels, group_size
 from aggopt.partition import _pool, _shelf
 from aggopt.partition._closeness import Closeness
 from aggopt.partition._merging import merged
@@ -99,18 +99,34 @@ def closeness_first(
     n = len(records)
     k = group_size(k, n)
     promise = Closeness.of(confidential, n, t, bins)
-    attribute = promise.only("closeness_first")
-    sizes = _strata(n, _strata_wanted(n, k, promise.t))
-    stratum = np.empty(n, np.int64)
-    by_value = np.argsort(attribute.place, kind="stable")
-    stratum[by_value] = np.repeat(np.arange(len(sizes)), sizes)
-    labels = _grouped(_shelf.start(records, stratum), sizes, progress)
-    return merged(records, labels, promise)
+    place = promise.only("closeness_first").place
+    count = fitted(n, least_strata(n, k, promise.t))
+    return merged(records, stratified(records, place, count, progress), promise)
 
 
-def _strata_wanted(n: int, k: int, t: Fraction) -> int:
-    wanted = max(k, -(-n // (2 * (n - 1) * t + 1)))
-    return int(wanted + (n % wanted) // (n // wanted))
+def least_strata(n: int, k: int, t: Fraction) -> int:
+    """Return k', from which on n distinct values are t-close: formula (4)."""
+    return max(k, int(-(-n // (2 * (n - 1) * t + 1))))
+
+
+def fitted(n: int, count: int) -> int:
+    """Return the count, grown so that fewer records are over than there are groups."""
+    return count + n % count // (n // count)
+
+
+def stratified(
+    records: Floats, place: Integers, count: int, progress: Progress | None = None
+) -> Labels:
+    """Return labels (n,): groups with a record from each stratum, or one more.
+
+    The strata are `count` runs of the records (n, d) by `place` (n,), a count that
+    `fitted` returns.
+    """
+    sizes = _strata(len(records), count)
+    stratum = np.empty(len(records), np.int64)
+    by_value = np.argsort(place, kind="stable")
+    stratum[by_value] = np.repeat(np.arange(count), sizes)
+    return _grouped(_shelf.start(records, stratum), sizes, progress)
 
 
 def _strata(n: int, count: int) -> Integers:
@@ -126,8 +142,8 @@ def _strata(n: int, count: int) -> Integers:
 def _grouped(shelf: _shelf.Shelf, sizes: Integers, progress: Progress | None) -> Labels:
     from aggopt.partition import _closeness_first_kernels as kernels
 
-    told = _shelf.Told(progress)
+    report = _pool.rarely(progress)
     while shelf.remaining:
-        told(shelf.done)
+        report(shelf.done)
         kernels.take_strata(shelf, sizes, shelf.turns)
     return _pool.finish(shelf.pool, progress)

@@ -16,7 +16,6 @@ from aggopt.partition._diversity import (
     require_kind,
 )
 from aggopt.partition._pool import Integers, Pool, Progress
-from aggopt.partition._shelf import Told
 from aggopt.partition._vmdav import gamma_squared
 
 FEW = 50  # nearest records that may join a group: beyond, d_in is hardly less
@@ -113,7 +112,7 @@ def diverse_vmdav(
     _require_reachable(np.bincount(level), l, diversity)
     k = group_size(k, n)
     pool = _pool.start(records)
-    _take(pool, level, (k, l, diversity), gamma_squared(gamma), Told(progress))
+    _take(pool, level, (k, l, diversity), gamma_squared(gamma), _pool.rarely(progress))
     labels = _spread(pool, level, l, diversity)
     labels = _merged(records, labels, level, l, diversity)
     if progress:
@@ -149,7 +148,7 @@ def _take(
     level: Integers,
     wanted: tuple[int, int, str],
     gamma2: float,
-    told: Told,
+    report: Progress,
 ) -> None:
     from aggopt.partition import _diverse_kernels, _vmdav_kernels
 
@@ -160,7 +159,7 @@ def _take(
     turns = max(1, _pool.CHUNK // (pool.records.size * (k + FEW)))
     more = True
     while more:
-        told(pool.done)
+        report(pool.done)
         more = _diverse_kernels.take_diverse(
             pool, level, outermost, asked, (gamma2, FEW), turns
         )

@@ -7,8 +7,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from aggopt.arrays import Labels, is_whole, matrix
-from aggopt.errors import JobError, TableError, UnknownNameError
+from aggopt.errors import JobError, TableError, require_known
 from aggopt.partition._pool import Integers
+from aggopt.privacy._levels import equally_filled
 
 KINDS = ("distinct", "entropy")
 CLOSE = 1e-9  # entropies nearer than this are compared in whole numbers
@@ -49,9 +50,7 @@ def levels_of(
             fix='pass how many levels there are to be, levels=20, or "values" where '
             "each value is a level of its own.",
         )
-    ordered = np.sort(numbers)
-    rank = np.searchsorted(ordered, numbers)  # of the first equal: ties stay together
-    return _numbered(np.asarray(rank * int(levels) // n))
+    return _numbered(equally_filled(numbers, int(levels)))
 
 
 def _numbered(values: npt.NDArray[np.generic]) -> Integers:
@@ -87,8 +86,7 @@ def _ascending(boundaries: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 def require_kind(diversity: object) -> None:
     """Refuse a diversity that is no name of `KINDS`."""
-    if diversity not in KINDS:
-        raise UnknownNameError("diversity", str(diversity), KINDS)
+    require_known("diversity", diversity, KINDS)
 
 
 def counts_of(labels: Labels, levels: Integers) -> Integers:

@@ -7,9 +7,8 @@ from aggopt.arrays import Labels, group_size, is_whole
 from aggopt.errors import JobError, require_known
 from aggopt.partition import _pool
 from aggopt.partition._paths import order as orders
-from aggopt.partition._paths.progress import rarely
 from aggopt.partition._paths.split import best_split, shrunk
-from aggopt.partition._pool import Progress
+from aggopt.partition._pool import Progress, rarely
 
 STARTS = 8
 MANY = 5000  # records, from which on choosing among paths gains little

@@ -19,7 +19,7 @@ Integers = npt.NDArray[np.int64]
 Progress = Callable[[float], None]
 
 SCALES = ("z", "none")
-REPORTS = 32  # how often `take` reports progress, about
+REPORTS = 32  # how often progress is told, about
 CHUNK = 30_000_000  # entries read between two looks at Ctrl-C: some 0.05 seconds
 
 
@@ -96,6 +96,19 @@ def start(records: Floats) -> Pool:
     return pool
 
 
+def rarely(progress: Progress | None) -> Progress:
+    """Return what may be told as often as one likes, and passes on a few dozen."""
+    reported = -1.0
+
+    def report(share: float) -> None:
+        nonlocal reported
+        if progress and share >= min(reported + 1 / REPORTS, 1.0):
+            reported = share
+            progress(share)
+
+    return report
+
+
 def take(
     pool: Pool, k: int, *, paired: bool, enough: int, progress: Progress | None
 ) -> None:
@@ -107,11 +120,9 @@ def take(
     """
     from aggopt.partition import _kernels
 
-    reported = -1.0
+    report = rarely(progress)
     while pool.remaining >= enough:
-        if progress and pool.done >= reported + 1 / REPORTS:
-            reported = pool.done
-            progress(reported)
+        report(pool.done)
         turns = max(1, CHUNK // (pool.remaining * len(pool.records)))
         _kernels.take(pool, k, paired, enough, turns)
 

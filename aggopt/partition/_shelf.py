@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from aggopt.arrays import Floats
 from aggopt.partition import _pool
-from aggopt.partition._pool import Integers, Pool, Progress
+from aggopt.partition._pool import Integers, Pool
 
 
 class Shelf(NamedTuple):
@@ -67,17 +67,3 @@ def start(records: Floats, place: Integers) -> Shelf:
     first = np.searchsorted(bins, np.arange(bins[-1] + 2)).astype(np.int64)
     n = len(place)
     return Shelf(pool, np.zeros(n, np.bool_), bins, first, np.array([n]))
-
-
-class Told:
-    """Tells the share that is done, a few dozen times at most."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self.progress = progress
-        self.last = -1.0
-
-    def __call__(self, share: float) -> None:
-        """Tell it, unless it was told a moment ago."""
-        if self.progress and share >= min(self.last + 1 / _pool.REPORTS, 1.0):
-            self.last = share
-            self.progress(share)

@@ -124,11 +124,9 @@ def _take(
     if centroid == "fixed":
         outermost = kernels.outermost_first(pool)
     turns = max(1, _pool.CHUNK // (pool.records.size * (k + 2)))
-    reported = -1.0
+    report = _pool.rarely(progress)
     while pool.remaining >= k:
-        if progress and pool.done >= reported + 1 / _pool.REPORTS:
-            reported = pool.done
-            progress(reported)
+        report(pool.done)
         kernels.take_grown(pool, k, gamma2, outermost, turns)
 
 

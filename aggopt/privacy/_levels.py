@@ -30,8 +30,11 @@ def levels_of(
     >>> levels_of(np.array([1, 2, 2, 2, 9, 9]), [2, 5])
     array([0, 1, 1, 1, 2, 2])
     """
-    found = _equal(numbers, levels) if isinstance(levels, int) else None
-    if found is None:
+    if isinstance(levels, int):
+        if levels < 2:
+            raise _wrong(f"levels = {levels} leaves nothing to tell apart.")
+        found = equally_filled(numbers, levels)
+    else:
         ends = np.asarray(levels, dtype=float)
         if not ends.size or not (np.isfinite(ends).all() and (np.diff(ends) > 0).all()):
             raise _wrong("The values at which levels end do not ascend.")
@@ -39,9 +42,8 @@ def levels_of(
     return np.unique(found, return_inverse=True)[1].astype(np.int64)
 
 
-def _equal(numbers: npt.NDArray[np.generic], levels: int) -> Ints:
-    if levels < 2:
-        raise _wrong(f"levels = {levels} leaves nothing to tell apart.")
+def equally_filled(numbers: npt.NDArray[np.generic], levels: int) -> Ints:
+    """Return the level (n,) of each number; equal ones share it, some may be empty."""
     levels = min(levels, len(numbers))  # of more, none but these could be filled
     found = np.unique(numbers, return_inverse=True, return_counts=True)
     place, count = found[1:]

@@ -7,11 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Labels, group_size, groups, is_whole, matrix
-from aggopt.errors import JobError, SolverError, TableError, UnknownNameError
+from aggopt.errors import JobError, SolverError, TableError, require_known
 from aggopt.models import closeness_merge as merge_model
-from aggopt.privacy._ordered import Ordered
+from aggopt.partition._pool import Progress
+from aggopt.privacy._ordered import Ordered, threshold
 from aggopt.repair._bound import least_loss
-from aggopt.repair._task import Clock, Progress, Task
+from aggopt.repair._task import Clock, Task
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status, choose
 from aggopt.solvers._options import check_time_limit
@@ -162,7 +163,7 @@ def _task(
             fix="pass one confidential value per record.",
         )
     k = group_size(k, len(records))
-    ordered.limits(t)
+    threshold(t)
     scaled = np.ascontiguousarray(Scale.of(records).standardise(records))
     return Task(scaled, ordered, k, t)
 
@@ -176,8 +177,7 @@ def _proposals(asked: int | None, method: str, n: int) -> int:
 
 
 def _require_of_method(method: str, how: _How, proposals: int | None) -> None:
-    if method not in METHODS:
-        raise UnknownNameError("method of repair", str(method), METHODS)
+    require_known("method of repair", method, METHODS)
     if not is_whole(how.seed) or how.seed < 0:
         raise JobError(f"seed = {how.seed}.", fix="pass a whole number from 0 up.")
     if method != "merge-ilp" and how.solver is not None:

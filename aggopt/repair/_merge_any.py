@@ -1,13 +1,15 @@
 """Groups merged until they keep any promise: l or t, of any distance."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels
+from aggopt.partition._pool import Progress
 from aggopt.privacy._distance import Ints, starts_of
 from aggopt.privacy._promise import Promise
+from aggopt.repair._task import group_sums
 from aggopt.scale import Scale
 
 NEAR = 8
@@ -18,7 +20,7 @@ def merge_any(
     labels: Labels,
     promises: Sequence[Promise],
     *,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
 ) -> Labels:
     """Return labels (n,): the groups, some of them merged, that keep all promises.
 
@@ -81,7 +83,7 @@ def _nearest(Z: Floats, labels: Labels, of: Ints) -> dict[int, Ints]:
     from scipy.spatial import cKDTree
 
     sizes = np.bincount(labels)
-    centroids = np.stack([np.bincount(labels, z) / sizes for z in Z.T], axis=1)
+    centroids = group_sums(Z, labels) / sizes[:, None]
     wanted = min(NEAR + 1, len(sizes))
     found = cKDTree(centroids).query(centroids[of], k=wanted)[1]
     rows = zip(of.tolist(), found, strict=True)

@@ -1,25 +1,15 @@
 """Groups made t-close by strata of several sizes, then improved; the best is kept."""
 
-from fractions import Fraction
-from math import ceil
-
 import numpy as np
 
 from aggopt.arrays import Labels
+from aggopt.partition._closeness_first import fitted, least_strata, stratified
 from aggopt.privacy._distance import threshold
 from aggopt.repair._swap import Annealing, annealed, improved
 from aggopt.repair._task import Clock, Task
 
 FACTORS = (1.0, 1.25, 1.5, 2.0, 3.0)  # times the least size that will do
 ROUNDS = 2  # by which the sizes are compared
-
-
-def least_size(n: int, k: int, t: float) -> int:
-    """Return k', the size from which groups with a record per stratum are t-close.
-
-    For n bins; formula (4) of Soria-Comas et al., IEEE TKDE 2015.
-    """
-    return max(k, ceil(Fraction(n) / (2 * (n - 1) * threshold(t) + 1)))
 
 
 def swept(
@@ -49,18 +39,15 @@ def swept(
 
 
 def _sizes(task: Task) -> list[int]:
-    from aggopt.repair._strata import fitted
-
-    n = len(task.Z)
-    least = least_size(n, task.k, task.t) if task.ordered.m > 1 else task.k
-    return sorted({fitted(n, max(least, round(least * f))) for f in FACTORS})
+    n, least = len(task.Z), task.k
+    if task.ordered.m > 1:
+        least = least_strata(n, task.k, threshold(task.t))
+    return sorted({fitted(n, min(n, round(least * f))) for f in FACTORS})
 
 
 def _start(task: Task, size: int) -> Labels | None:
     """Return groups from strata, None where ties take them beyond t."""
-    from aggopt.repair._strata import stratified
-
-    found = stratified(task, size)
+    found = stratified(task.Z, task.ordered.place, size)
     return found if task.holds(found) else None
 
 

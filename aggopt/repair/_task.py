@@ -1,16 +1,14 @@
 """What every method of repair is given, and what it hands back."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from aggopt.arrays import Floats, Labels
+from aggopt.partition._pool import Progress
 from aggopt.privacy._ordered import Ints, Ordered
-
-Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, eq=False)

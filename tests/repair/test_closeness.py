@@ -12,12 +12,12 @@ import aggopt.repair._swap as swap_module
 from aggopt.aggregate import mean
 from aggopt.errors import AggoptError
 from aggopt.partition import mdav
+from aggopt.partition._closeness_first import fitted, stratified
 from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.repair import closeness
 from aggopt.repair._bound import least_loss
 from aggopt.repair._closeness import _task
 from aggopt.repair._group_kernels import if_swapped, if_with, if_without
-from aggopt.repair._strata import fitted, stratified
 from aggopt.solvers import Status
 
 methods = pytest.mark.parametrize("method", ["merge-ilp", "swap", "sweep"])
@@ -116,7 +116,7 @@ def test_strata_make_groups_of_one_record_of_each(n):
     task = _task(Z, values, 1, 0.5, "rank")
     for wanted in range(1, n + 1):
         size = fitted(n, wanted)
-        counts = np.bincount(stratified(task, size))
+        counts = np.bincount(stratified(task.Z, task.ordered.place, size))
         assert set(counts) <= {size, size + 1}
         assert len(counts) == n // size
 
