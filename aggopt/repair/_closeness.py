@@ -7,12 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Labels, group_size, groups, is_whole, matrix
+from aggopt.clock import Clock
 from aggopt.errors import JobError, SolverError, TableError, require_known
 from aggopt.models import closeness_merge as merge_model
 from aggopt.partition._pool import Progress
 from aggopt.privacy._ordered import Ordered, threshold
 from aggopt.repair._bound import least_loss
-from aggopt.repair._task import Clock, Task
+from aggopt.repair._task import Task
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status, choose
 from aggopt.solvers._options import check_time_limit

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.arrays import Labels
+from aggopt.clock import Clock
 from aggopt.models import closeness_merge as model
-from aggopt.repair._task import Clock, Task
+from aggopt.repair._task import Task
 from aggopt.repair._unions import Priced, Unions, close_unions, priced
 from aggopt.solvers import Certificate, Solver, Status
 from aggopt.solvers._answer import Answer

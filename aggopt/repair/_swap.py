@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggopt.arrays import Floats, Labels
+from aggopt.clock import Clock
 from aggopt.repair import _swap_kernels as kernels
 from aggopt.repair._group_kernels import Groups, Table
-from aggopt.repair._task import Clock, Task, group_sums
+from aggopt.repair._task import Task, group_sums
 
 ALL = 3000  # records up to which each may change with any
 NEAR = 24  # groups that a record of a larger table may change with, the nearest

@@ -3,10 +3,11 @@
 import numpy as np
 
 from aggopt.arrays import Labels
+from aggopt.clock import Clock
 from aggopt.partition._closeness_first import fitted, least_strata, stratified
 from aggopt.privacy._distance import threshold
 from aggopt.repair._swap import Annealing, annealed, improved
-from aggopt.repair._task import Clock, Task
+from aggopt.repair._task import Task
 
 FACTORS = (1.0, 1.25, 1.5, 2.0, 3.0)  # times the least size that will do
 ROUNDS = 2  # by which the sizes are compared

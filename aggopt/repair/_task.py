@@ -1,13 +1,11 @@
 """What every method of repair is given, and what it hands back."""
 
-import time
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from aggopt.arrays import Floats, Labels
-from aggopt.partition._pool import Progress
 from aggopt.privacy._ordered import Ints, Ordered
 
 
@@ -43,35 +41,6 @@ class Task:
         if (over <= 0).all():
             return 0.0
         return float(self.ordered.emd(labels).max() - self.t)
-
-
-@dataclass
-class Clock:
-    """Time that is left, and who is told how much of the work is done."""
-
-    seconds: float | None
-    progress: Progress | None = None
-    started: float = field(default_factory=time.perf_counter)
-
-    @property
-    def spent(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self.started
-
-    @property
-    def left(self) -> float:
-        """Seconds that are left, inf without a limit."""
-        return np.inf if self.seconds is None else self.seconds - self.spent
-
-    @property
-    def over(self) -> bool:
-        """Whether no time is left."""
-        return self.left <= 0
-
-    def tell(self, share: float) -> None:
-        """Tell who asked for it that this share is done."""
-        if self.progress is not None:
-            self.progress(min(1.0, share))
 
 
 def group_sums(Z: Floats, labels: Labels) -> Floats:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from aggopt.arrays import Floats, Labels
+from aggopt.clock import Clock
 from aggopt.errors import SolverError
 from aggopt.models import closeness_merge as model
-from aggopt.repair._task import Clock, Task
+from aggopt.repair._task import Task
 from aggopt.solvers import SOLVERS
 
 MOST = 2_000_000  # unions that are looked at

@@ -12,6 +12,7 @@ class Status(StrEnum):
     OPTIMAL = "optimal"
     LOCAL = "locally optimal"
     LIMIT = "stopped at a limit, best point kept"
+    INTERRUPTED = "interrupted, best point kept"
     FALLBACK = "stopped at a limit, renormalised means kept"
     KEPT = "nothing better found, input kept"
     INFEASIBLE = "infeasible"
