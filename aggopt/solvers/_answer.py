@@ -9,7 +9,7 @@ from aggopt.arrays import Floats
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._options import native_options
 from aggopt.solvers._solve import solve
-from aggopt.solvers._table import Solver
+from aggopt.solvers._solver import Solver
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from aggopt.arrays import Floats
 from aggopt.solvers._answer import Answer, answer_here
 from aggopt.solvers._child import answer_apart
 from aggopt.solvers._signals import heeded
-from aggopt.solvers._table import Solver
+from aggopt.solvers._solver import Solver
 
 
 def answer(

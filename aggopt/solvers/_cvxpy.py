@@ -10,7 +10,7 @@ import numpy as np
 
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._options import refused
-from aggopt.solvers._table import Solver
+from aggopt.solvers._solver import Solver
 
 NAME = "cvxpy"
 _MEANING = {

@@ -12,7 +12,7 @@ from aggopt.memory import require_memory
 from aggopt.models import univariate as model
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._certificate import Status
-from aggopt.solvers._table import Solver
+from aggopt.solvers._solver import Solver
 
 BYTES = 40  # for each value, at the peak
 LARGE, SMALL = 490, -480  # exponents: squares of 2**490 add up, those of less count

@@ -6,7 +6,7 @@ from typing import Any
 
 from aggopt.arrays import is_number
 from aggopt.errors import AggoptError, JobError, SolverError
-from aggopt.solvers._table import Solver
+from aggopt.solvers._solver import Solver
 
 _WRITING = ("print", "output", "file", "log", "verbose", "display", "dump")
 _LANGUAGE = (  # arguments of cvxpy, not options of a solver

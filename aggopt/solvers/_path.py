@@ -7,7 +7,7 @@ from typing import Any
 from aggopt.models import univariate as model
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._certificate import Status
-from aggopt.solvers._table import Solver
+from aggopt.solvers._solver import Solver
 
 
 def run(

@@ -22,7 +22,7 @@ from pyomo.opt import TerminationCondition as End
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._options import refused
 from aggopt.solvers._scratch import scratch
-from aggopt.solvers._table import Solver
+from aggopt.solvers._solver import Solver
 
 NAME = "pyomo"
 _MEANING = {

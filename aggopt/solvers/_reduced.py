@@ -17,7 +17,7 @@ from aggopt.solvers._answer import Answer
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._dual.pieces import quartics
 from aggopt.solvers._options import refused
-from aggopt.solvers._table import Solver
+from aggopt.solvers._solver import Solver
 
 _MEANING = {0: Status.LOCAL, 1: Status.LIMIT, -1: Status.LIMIT, -4: Status.LIMIT}
 

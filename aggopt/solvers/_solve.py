@@ -6,8 +6,8 @@ from typing import Any
 
 from aggopt.errors import JobError
 from aggopt.solvers._certificate import Status
+from aggopt.solvers._choose import choose
 from aggopt.solvers._options import native_options
-from aggopt.solvers._table import choose
 
 
 @dataclass(frozen=True)

@@ -6,62 +6,10 @@ first entry that ends so.  Among the entries that take a problem, the first that
 installed is the default.
 """
 
-import shutil
 from collections.abc import Mapping
-from ctypes.util import find_library
-from dataclasses import dataclass, field
-from importlib.util import find_spec
-from typing import Any
 
-from aggopt.errors import JobError, SolverError, UnknownNameError
+from aggopt.solvers._solver import LOCAL_OPTIMUM, OPTIMUM, Solver
 
-
-@dataclass(frozen=True)
-class Solver:
-    """One solver: what it can take, where it comes from, how it is called."""
-
-    name: str
-    language: str | None  # None: takes a model's data, without a declaration
-    native: str  # what the language calls it; without one, its module here
-    takes: frozenset[str]  # classes LP, MILP, NLP, MINLP, or names of models
-    finds: str  # what its answer is worth
-    install: str  # what to tell a user who lacks it
-    needs: tuple[str, ...] = ()  # Python packages
-    program: str | None = None  # a program on the PATH
-    library: str | None = None  # a shared library
-    time_limit: str = "time_limit"  # its own name for a limit in seconds
-    fixed: Mapping[str, Any] = field(default_factory=dict)
-    plain: bool = False  # takes no options and no time limit
-    aborts: bool = False  # can end the whole process: give it one of its own
-
-    @property
-    def lacks(self) -> str | None:
-        """What is missing to run it, None if nothing.  Looks, without importing."""
-        for package in self.needs:
-            if find_spec(package) is None:
-                return f"no package {package}"
-        if self.program and not shutil.which(self.program):
-            return f"no program {self.program} on the PATH"
-        if self.library and not find_library(self.library):
-            return f"no library {self.library}"
-        return None
-
-    @property
-    def installed(self) -> bool:
-        """Whether all it needs is there."""
-        return self.lacks is None
-
-    @property
-    def is_global(self) -> bool:
-        """Whether it proves its answer best, or that there is none."""
-        return self.finds == OPTIMUM
-
-    def fits(self, *problems: str) -> bool:
-        """Whether it takes any of these classes or models."""
-        return not self.takes.isdisjoint(problems)
-
-
-OPTIMUM, LOCAL_OPTIMUM = "the optimum", "a local optimum"
 _LIBRARIES = (
     "apt-get install coinor-libipopt-dev liblapack-dev libblas-dev "
     "libmumps-seq-dev gfortran pkg-config"
@@ -240,61 +188,3 @@ _ENTRIES = (
     ),
 )
 SOLVERS: Mapping[str, Solver] = {solver.name: solver for solver in _ENTRIES}
-
-
-def choose(name: str | None, *problems: str) -> Solver:
-    """Return the solver called `name`, ready for a problem of one of these kinds.
-
-    A kind is a class (LP, MILP, NLP, MINLP) or the name of a model.  Without a name:
-    the first installed solver that takes one of them.
-
-    Raises
-    ------
-    UnknownNameError
-        No solver has that name.
-    JobError
-        It takes none of them.
-    SolverError
-        It is not installed; nothing takes its place unasked.
-    """
-    able = [s for s in SOLVERS.values() if s.fits(*problems)]
-    if name is not None and not isinstance(name, str):
-        raise UnknownNameError("solver", str(name), SOLVERS)
-    if name is None:
-        return _first_installed(able, problems)
-    solver = _named(name, able)
-    if solver not in able:
-        raise JobError(
-            f"{solver.name} does not take problems of class {problems[-1]}.",
-            fix=f"choose one of {', '.join(s.name for s in able)}.",
-        )
-    if solver.lacks:
-        raise SolverError(
-            f"{solver.name} is not installed: {solver.lacks}.",
-            fix=f"run {solver.install}.",
-        )
-    return solver
-
-
-def _named(name: str, able: list[Solver]) -> Solver:
-    if name in SOLVERS:
-        return SOLVERS[name]
-    for solver in (*able, *SOLVERS.values()):
-        if name == _bare(solver):
-            return solver
-    known = {*SOLVERS, *map(_bare, SOLVERS.values())}
-    raise UnknownNameError("solver", name, known)
-
-
-def _bare(solver: Solver) -> str:
-    return solver.name.partition(":")[2] or solver.name
-
-
-def _first_installed(able: list[Solver], problems: tuple[str, ...]) -> Solver:
-    for solver in able:
-        if solver.installed:
-            return solver
-    raise SolverError(
-        f"No solver for problems of class {problems[-1]} is installed.",
-        fix=" or ".join(f"run {s.install}" for s in able) + ".",
-    )

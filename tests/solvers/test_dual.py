@@ -446,7 +446,7 @@ def test_a_box_that_misses_a_group_is_empty():
 
 def test_an_option_that_it_does_not_have_is_refused():
     from aggopt.solvers import _dual
-    from aggopt.solvers._table import Solver
+    from aggopt.solvers._solver import Solver
 
     data = instance(p3m, 3)
     own = Solver("dual", None, "_dual", frozenset({"p3m"}), "the optimum", "")

@@ -15,7 +15,7 @@ from conftest import require_solver
 
 from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.solvers import SOLVERS, Certificate, Status, choose, solve
-from aggopt.solvers import _table as table
+from aggopt.solvers import _solver as known
 from aggopt.solvers._signals import heeded
 
 DECLARED = {name: s for name, s in SOLVERS.items() if s.language}
@@ -197,12 +197,12 @@ def absent(monkeypatch):
     """Make packages and programs look absent."""
 
     def hide(*names):
-        real, found = table.find_spec, shutil.which
+        real, found = known.find_spec, shutil.which
         monkeypatch.setattr(
-            table, "find_spec", lambda name: None if name in names else real(name)
+            known, "find_spec", lambda name: None if name in names else real(name)
         )
         monkeypatch.setattr(
-            table.shutil, "which", lambda name: None if name in names else found(name)
+            known.shutil, "which", lambda name: None if name in names else found(name)
         )
 
     return hide

@@ -12,7 +12,7 @@ from aggopt.models._shift import Wishes
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._dual.pieces import program_of
 from aggopt.solvers._dual.separable import dual
-from aggopt.solvers._table import Solver
+from aggopt.solvers._solver import Solver
 
 
 def run(
