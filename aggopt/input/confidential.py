@@ -18,7 +18,7 @@ from aggopt.errors import JobError, TableError, naming
 from aggopt.input.files import MISSING
 from aggopt.input.roles import Roles
 from aggopt.job import Privacy, Treatment
-from aggopt.privacy._closeness import Metric
+from aggopt.privacy._metric import Metric
 from aggopt.privacy._distance import Distance, Ints
 from aggopt.privacy._levels import levels_of
 from aggopt.privacy._promise import Promise

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StrictInt, model_validator
 
 from aggopt.job._section import Section, whole
-from aggopt.privacy._closeness import Kind
+from aggopt.privacy._metric import Kind
 
 Given = dict[str, Any]
 

@@ -1,106 +1,12 @@
 """t-closeness: how far the confidential values of a group lie from the table's."""
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from aggopt.errors import JobError, TableError
-from aggopt.privacy._distance import Distance, Ints
-from aggopt.privacy._nested import Nested
-from aggopt.privacy._ordered import Ordered, require_bins
-from aggopt.privacy._values import OWN, REFUSE, each, labels_of
-
-Kind = Literal["ordered", "equal", "hierarchical"]
-KINDS = get_args(Kind)
-
-
-@dataclass(frozen=True)
-class Metric:
-    """How the values of a confidential attribute are compared; see `t_closeness`."""
-
-    distance: str = "ordered"
-    bins: str = "distinct"
-    order: Sequence[Any] | None = None
-    tree: Any = None
-    missing: str = REFUSE
-
-    def __post_init__(self) -> None:
-        require_bins(self.bins)
-        if self.distance not in KINDS:
-            raise JobError(
-                f"distance is none of {', '.join(map(repr, KINDS))}.",
-                fix='choose "ordered" for values with an order, "equal" for names, '
-                '"hierarchical" for names in a tree.',
-            )
-        self._require("order", self.order, "ordered")
-        self._require("tree", self.tree, "hierarchical")
-        if self.distance == "hierarchical" and self.tree is None:
-            raise JobError(
-                "The hierarchical distance needs a tree.",
-                fix='pass tree={"lung": ["asthma", "flu"], "heart": ["attack"]}, or '
-                'distance="equal".',
-            )
-        if self.bins == "rank" and self.distance != "ordered":
-            raise JobError(
-                f'bins = "rank" has no meaning for distance = "{self.distance}".',
-                fix='leave bins out, or choose distance = "ordered".',
-            )
-
-    def of(self, values: npt.NDArray[Any], codes: Ints) -> Distance:
-        """Return the attribute of values (n,) with codes (n,), ready to be measured.
-
-        Raises
-        ------
-        TableError
-            The distance is ordered, and the values are no numbers and have no order;
-            or a value is missing, or stands in neither order nor tree.
-        """
-        if self.distance == "equal":
-            return Nested.equal(codes)
-        if self.distance == "hierarchical":
-            return Nested.of(self._distinct(values, codes), codes, self.tree)
-        self._require_present(values)
-        if self.order is None:
-            return Ordered.of(_plain(values), self.bins)
-        return Ordered.of(self._ranks(values, codes)[codes], self.bins)
-
-    def _distinct(self, values: npt.NDArray[Any], codes: Ints) -> list[Any]:
-        """Return the value of each code; None for what is missing."""
-        first = np.unique(codes, return_index=True)[1]
-        distinct = values[first].tolist()
-        return [None if v is None or v != v else v for v in distinct]
-
-    def _ranks(self, values: npt.NDArray[Any], codes: Ints) -> Ints:
-        """Return the rank of the value of each code in the order that was given."""
-        order = list(self.order or ())
-        distinct = self._distinct(values, codes)
-        strange = sum(v not in order for v in distinct)
-        if strange or len(set(order)) < len(order):
-            raise TableError(
-                f"{strange} of {len(distinct)} distinct confidential values are not in "
-                f"the order, which names {len(set(order))} values {len(order)} times.",
-                fix="name each value once, lowest first, spelled and typed as in the "
-                "table.",
-            )
-        return np.array([order.index(v) for v in distinct], np.int64)
-
-    def _require_present(self, values: npt.NDArray[Any]) -> None:
-        if self.missing == OWN and _missing(values):
-            raise TableError(
-                "What is missing has no place in an order.",
-                fix='choose distance = "equal" or "hierarchical" for this attribute, '
-                "or remove the records where it is missing.",
-            )
-
-    def _require(self, name: str, given: Any, distance: str) -> None:
-        if given is not None and self.distance != distance:
-            raise JobError(
-                f'{name} has no meaning for distance = "{self.distance}".',
-                fix=f'leave it out, or choose distance = "{distance}".',
-            )
+from aggopt.privacy._distance import Distance
+from aggopt.privacy._metric import Metric
+from aggopt.privacy._values import each, labels_of
 
 
 def t_closeness(
@@ -116,8 +22,9 @@ def t_closeness(
     """Return t: the largest earth mover's distance of a group from the table.
 
     Range 0 (each group has the table's distribution) to 1; less protects better.  An
-    attribute that is constant in the table gives 0, and protects nothing.  The largest
-    distance is found exactly, in whole numbers, and then rounded once.
+    attribute that is constant in the table gives 0 and protects nothing, of which a
+    UserWarning tells.  The largest distance is found exactly, in whole numbers, and
+    then rounded once.
 
     Parameters
     ----------
@@ -138,8 +45,8 @@ def t_closeness(
         rank of its own, equal values in the order of the records, as experiments in
         print do.
     order
-        The values from lowest to highest, for values that are no numbers; values that
-        the table lacks take no rank.
+        The values from lowest to highest, a list, array or series, for values that
+        are no numbers; values that the table lacks take no rank.
     tree
         {"lung": ["asthma", "flu"], ...}, nested as deep as needed, or a map from each
         value to its parent.
@@ -169,15 +76,18 @@ def t_closeness(
     labels = labels_of(groups)
     metric = Metric(distance, bins, order, tree, missing)
     held = each(confidential, len(labels), missing, metric.of)
-    return max(float(distance.largest(labels)) for distance in held)
+    warn_of_constant(held)
+    return max(float(distance.largest(labels)) for _, distance in held)
 
 
-def _plain(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return numbers that came as objects as numbers."""
-    if values.dtype != object or any(isinstance(v, str) for v in values):
-        return values
-    return np.array(values.tolist())
-
-
-def _missing(values: npt.NDArray[Any]) -> bool:
-    return any(v is None or v != v for v in values.tolist())
+def warn_of_constant(held: Sequence[tuple[str, Distance]]) -> None:
+    """Warn of attributes with one value: t = 0 says nothing of them."""
+    constant = [name for name, distance in held if distance.unit == 0]
+    if not constant:
+        return
+    named = ", ".join(filter(None, constant)) or "The confidential attribute"
+    warnings.warn(
+        f"{named}: one value only, so that every group is at distance 0 and the value "
+        "of each person is known.",
+        stacklevel=3,
+    )

@@ -198,9 +198,10 @@ def factor_of(c: object) -> Fraction:
 def counted(groups: Any, confidential: Any, *, missing: str) -> list[Counts]:
     """Return the counts of each confidential attribute; errors name it."""
     labels = labels_of(groups)
-    return each(
+    found = each(
         confidential,
         len(labels),
         missing,
         lambda values, codes: Counts.of(labels, codes),
     )
+    return [counts for _, counts in found]

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, group_size, matrix
-from aggopt.errors import JobError
-from aggopt.privacy._closeness import Metric
+from aggopt.arrays import Floats, is_whole, matrix
+from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.privacy._closeness import warn_of_constant
+from aggopt.privacy._columns import columns, is_series, is_table
 from aggopt.privacy._distance import Distance, Ints
-from aggopt.privacy._values import columns, each, groups_of
+from aggopt.privacy._metric import Metric
+from aggopt.privacy._values import each, groups_of
 from aggopt.scale import Scale
 
 TIE = 1e-9  # groups equally far come in together, whatever rounding made of it
@@ -57,25 +59,45 @@ def n_t_closeness(
     0.2
     """
     X = _numbers(released)
-    least = group_size(n, len(X))
+    least = _records(n, len(X))
     labels = groups_of(X)
     metric = Metric(distance, order=order, tree=tree, missing=missing)
     held = each(confidential, len(X), missing, metric.of)
-    return max(float(_least(X, labels, distance, least)) for distance in held)
+    warn_of_constant(held)
+    return max(float(_least(X, labels, distance, least)) for _, distance in held)
+
+
+def _records(n: object, everybody: int) -> int:
+    fix = f"pass how many records a superset has, at least: 1 to {everybody}."
+    if not is_whole(n) or n < 1:
+        raise JobError(f"n = {n if is_whole(n) else type(n).__name__}.", fix=fix)
+    if n > everybody:
+        raise InfeasibleInputError(
+            f"n = {n}, but there are only {everybody} records.", fix=fix
+        )
+    return int(n)
 
 
 def _numbers(released: Any) -> Floats:
-    if np.ndim(released) == 1 and not hasattr(released, "dtype"):
-        released = np.asarray(released)
-    if isinstance(released, np.ndarray) and released.ndim == 1:
+    if is_series(released) or (not is_table(released) and _is_flat(released)):
         raise JobError(
             "Labels do not tell which groups are neighbours.",
-            fix="pass the released quasi-identifiers, shape (n, d).",
+            fix="pass the released quasi-identifiers as a table, or an array of shape "
+            '(n, d): of one column frame[["NAME"]].',
         )
-    if isinstance(released, np.ndarray | list | tuple):
+    if not is_table(released):
         return matrix(released, name="released")
     found = [values for _, values in columns(released, "released")]
+    if not found:
+        raise TableError("No column was passed.", fix="pass at least one attribute.")
     return matrix(np.stack(found, axis=1), name="released")
+
+
+def _is_flat(released: Any) -> bool:
+    try:
+        return np.ndim(released) == 1
+    except ValueError:  # rows of unequal length: `matrix` says so
+        return False
 
 
 def _least(X: Floats, labels: npt.NDArray[Any], held: Distance, n: int) -> Fraction:

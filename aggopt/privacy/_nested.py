@@ -11,14 +11,16 @@ alone it is the equal distance: every two values are 1 apart.  Source: Li, Li an
 Venkatasubramanian, t-closeness, ICDE 2007.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from aggopt.errors import JobError, TableError
+from aggopt.privacy._columns import columns, is_series, plain
 from aggopt.privacy._distance import Distance, Ints, require_exact
 
 
@@ -122,9 +124,11 @@ def parents(tree: Any) -> dict[Hashable, Hashable]:
     JobError
         It is neither, names a node twice, is empty or has no single root.
     """
-    if not isinstance(tree, Mapping) or not tree:
-        raise _no_tree(f"The tree is {type(tree).__name__ if not tree else 'no map'}.")
-    nested = [isinstance(v, Mapping | list | tuple) for v in tree.values()]
+    if not isinstance(tree, Mapping):
+        raise _no_tree(f"The tree is {type(tree).__name__}, and no map.")
+    if not tree:
+        raise _no_tree("The tree is empty.")
+    nested = [_is_branch(v) for v in tree.values()]
     if all(nested):
         found: dict[Hashable, Hashable] = {}
         _descend(tree, _ROOT, found)
@@ -138,19 +142,39 @@ def parents(tree: Any) -> dict[Hashable, Hashable]:
 _ROOT = object()
 
 
+def _is_branch(part: Any) -> bool:
+    return not pd.api.types.is_scalar(part)
+
+
 def _descend(branch: Any, above: Hashable, found: dict[Hashable, Hashable]) -> None:
-    inner = isinstance(branch, Mapping)
-    for node in branch:
-        if not isinstance(node, Hashable) or node in found:
-            raise _no_tree("The tree names a node twice, or one that is no plain name.")
+    inner = branch if isinstance(branch, Mapping) else None
+    for node in _nodes(branch):
+        _require_name(node)
+        if node in found:
+            raise _no_tree("The tree names a node twice.")
         found[node] = above
-        if inner:
-            if not isinstance(branch[node], Mapping | list | tuple) or not branch[node]:
-                raise _no_tree("A branch of the tree is empty or no list.")
-            _descend(branch[node], node, found)
+        if inner is not None:
+            _descend(inner[node], node, found)
+
+
+def _nodes(branch: Any) -> list[Any]:
+    listed = isinstance(branch, Mapping | list | tuple | Set)
+    if is_series(branch) or (isinstance(branch, np.ndarray) and branch.ndim == 1):
+        branch = [v for _, found in columns(branch, "A branch") for v in plain(found)]
+        listed = True
+    if not listed or not branch:
+        raise _no_tree("A branch of the tree is empty or no list.")
+    return list(branch)
+
+
+def _require_name(node: Any) -> None:
+    if not pd.api.types.is_scalar(node) or pd.isna(node):
+        raise _no_tree("The tree names what is missing, or no plain name.")
 
 
 def _require_one_root(parent: Mapping[Hashable, Hashable]) -> None:
+    for name in (*parent, *parent.values()):
+        _require_name(name)
     roots = {above for above in parent.values() if above not in parent}
     if len(roots) != 1:
         raise _no_tree(f"The tree has {len(roots)} roots.")

@@ -17,6 +17,7 @@ from aggopt.errors import JobError, TableError
 from aggopt.privacy._distance import Distance, require_exact
 from aggopt.privacy._distance import Ints as Ints
 from aggopt.privacy._distance import threshold as threshold
+from aggopt.privacy._ranked import unordered
 
 Bins = Literal["distinct", "rank"]
 BINS = get_args(Bins)
@@ -110,7 +111,7 @@ class Ordered(Distance):
 
 def require_bins(bins: object) -> None:
     """Refuse bins that are no name of `BINS`."""
-    if bins not in BINS:
+    if not isinstance(bins, str) or bins not in BINS:
         seen = repr(bins) if isinstance(bins, str) else type(bins).__name__
         raise JobError(
             f"bins is {seen}, and none of {', '.join(map(repr, BINS))}.",
@@ -127,12 +128,7 @@ def _numbers(values: npt.ArrayLike) -> npt.NDArray[np.generic]:
             fix="pass one value per record, shape (n,).",
         )
     if array.dtype.kind not in "biuf":
-        raise TableError(
-            f"The confidential attribute has entries of type {array.dtype}, which "
-            "have no order that could be relied on.",
-            fix='say the order (order=["low", "high"]), or choose distance="equal" or '
-            '"hierarchical"; or recode it as numbers in the order that is meant.',
-        )
+        raise unordered(f"The confidential attribute has entries of type {array.dtype}")
     missing = int((~np.isfinite(array)).sum()) if array.dtype.kind == "f" else 0
     if missing:
         raise TableError(

@@ -66,16 +66,21 @@ def test_at_all_records_it_is_t_closeness_and_never_more():
 
 
 def test_a_constant_attribute_and_a_data_frame():
-    frame = pd.DataFrame({"age": [1.0, 1, 2, 2]})
-    assert n_t_closeness(frame, [7, 7, 7, 7], 2) == 0
-    assert n_t_closeness(frame["age"], [1, 2, 3, 4], 3) == pytest.approx(1 / 3)
+    frame = pd.DataFrame({"age": [1.0, 1, 2, 2]}, index=[9, 9, 0, 7])
+    with pytest.warns(UserWarning, match="one value only"):
+        assert n_t_closeness(frame, [7, 7, 7, 7], 2) == 0
+    assert n_t_closeness(frame, [1, 2, 3, 4], 3) == pytest.approx(1 / 3)
 
 
 def test_refusals():
-    for labels in ([0, 0, 1], np.array([0, 0, 1])):
+    given = [0, 0, 1]
+    for labels in (given, np.array(given), pd.Series(given, index=[5, 5, 1])):
         with pytest.raises(JobError, match="which groups are neighbours"):
             n_t_closeness(labels, [1, 2, 3], 2)
-    with pytest.raises(InfeasibleInputError, match="only 2 records"):
+    for n in (0, True, 2.0, "2"):
+        with pytest.raises(JobError, match="n = "):
+            n_t_closeness([[1.0], [2.0]], [1, 2], n)
+    with pytest.raises(InfeasibleInputError, match="n = 3, but there are only 2 rec"):
         n_t_closeness([[1.0], [2.0]], [1, 2], 3)
     with pytest.raises(TableError, match="numbers"):
         n_t_closeness([["a"], ["b"]], [1, 2], 1)

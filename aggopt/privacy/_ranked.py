@@ -1,0 +1,57 @@
+"""Numbers of any type in their order, exactly."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from aggopt.errors import TableError
+from aggopt.privacy._distance import Ints
+
+
+def ranked(distinct: Sequence[Any]) -> Ints:
+    """Return the rank of each of some different numbers (m,), 0..m-1.
+
+    Raises
+    ------
+    TableError
+        They are no numbers, or not finite.
+
+    Examples
+    --------
+    >>> ranked([10**30, Decimal("0.1"), 10**30 - 1])
+    array([2, 0, 1])
+    """
+    words = sum(not isinstance(value, Real | Decimal) for value in distinct)
+    if words:
+        raise unordered(f"{words} of {len(distinct)} distinct values are no numbers")
+    exact = [_exact(value) for value in distinct]
+    endless = exact.count(None)
+    if endless:
+        raise TableError(
+            f"{endless} of {len(distinct)} distinct confidential values are infinite.",
+            fix="remove those records, or set the values to a finite number.",
+        )
+    rank = np.empty(len(exact), np.int64)
+    rank[sorted(range(len(exact)), key=exact.__getitem__)] = np.arange(len(exact))
+    return rank
+
+
+def unordered(seen: str) -> TableError:
+    """Return the refusal of values that have no order of their own."""
+    return TableError(
+        f"{seen}, which have no order that could be relied on.",
+        fix='say the order, order=["low", "high"], or choose distance="equal" or '
+        '"hierarchical"; or recode the values as numbers in the order that is meant '
+        "(a date as days since a day).",
+    )
+
+
+def _exact(value: Any) -> Any:
+    try:
+        return Fraction(value.item() if isinstance(value, np.generic) else value)
+    except (OverflowError, ValueError):  # infinite
+        return None
