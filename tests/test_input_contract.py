@@ -74,12 +74,12 @@ def grouped(attributes: Any, **sections: Any) -> Case:
 
 
 nothing_confidential = {**ROLES, "confidential": [], "other": ["note", "illness"]}
+days = pd.date_range("2020", periods=4).repeat(10)
 holed_illness = frame["illness"].mask(frame.index < 2)
 
 
 def promised(*, k: int = 3, illness: Any = frame["illness"], **privacy: Any) -> Case:
-    data = frame.assign(illness=illness)
-    return lambda _: (data, job(privacy={"k": k, **privacy}))
+    return lambda _: (frame.assign(illness=illness), job(privacy={"k": k, **privacy}))
 
 
 def kept(**privacy: Any) -> Case:
@@ -94,6 +94,7 @@ CASES: dict[str, Case] = {
     "k to 2k - 1 records": with_job(k=21),
     "k not a whole number": lambda _: (frame, job(3.5)),
     "k below 1": lambda _: (frame, job(0)),
+    "l not a whole number": kept(l=2.0),
     "k = 1": lambda _: (frame, job(1)),
     "NaN in a quasi-identifier": holed("income", np.nan, [3, 9]),
     "None in a quasi-identifier": holed("age", None, [3]),
@@ -196,6 +197,22 @@ CASES: dict[str, Case] = {
     "t of text, a value not in the tree": kept(
         t=0.2, distance="hierarchical", tree={"well": ["none"], "ill": ["flu"]}
     ),
+    "a truth value in an order, values that are truth values": kept(
+        illness=flags, t=0.2, order=[False, True]
+    ),
+    "an order that names what is no value": kept(t=0.2, order=["flu", float("nan")]),
+    "an order that names what is missing": kept(t=0.2, order=["flu", "NA"]),
+    "a name in a tree that is no plain value": kept(
+        t=0.2, distance="hierarchical", tree={"ill": [pd.Timestamp(0)]}
+    ),
+    "dates, t by the ordered distance": kept(illness=days, t=0.2),
+    "dates, t by the equal distance": kept(illness=days, t=0.2, distance="equal"),
+    "confidential values of several types, l promised": kept(
+        illness=[1, "flu"] * 20, l=2
+    ),
+    "text that may stand for what is missing, l promised": kept(
+        illness=["unknown", "-"] * 20, l=2
+    ),
     "missing confidential values, l or t promised": kept(illness=holed_illness, l=2),
     "missing confidential values, a value of their own": kept(
         illness=holed_illness, l=2, t=0.2, distance="equal", missing="own value"
@@ -233,6 +250,7 @@ def test_refused(name: str, tmp_path: Path) -> None:
     assert refusal.value.fix
 
 
+@pytest.mark.filterwarnings("ignore:.*one value only")
 @pytest.mark.parametrize("name", [n for n in CASES if TABLE[n][0] != "refused"])
 def test_masked(name: str, tmp_path: Path) -> None:
     data, asked = CASES[name](tmp_path)

@@ -1,13 +1,46 @@
 """The section that says what a release promises."""
 
+from math import isfinite
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, StrictInt, model_validator
+import numpy as np
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
 
 from aggopt.job._section import Section, whole
 from aggopt.privacy._metric import Kind
 
-Given = dict[str, Any]
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _checked(tree: Any) -> Any:
+    """Refuse what a tree of a job cannot name."""
+    parts = tree.values() if isinstance(tree, dict) else tree
+    for part in parts if isinstance(tree, dict | list | tuple) else ():
+        _checked(part)
+    if isinstance(tree, dict | list | tuple | str | bool | int):
+        return tree
+    if isinstance(tree, float) and isfinite(tree):
+        return tree
+    seen = repr(tree) if isinstance(tree, float) else type(tree).__name__
+    raise ValueError(f"{seen} in it is neither text, number nor truth value")
+
+
+def _checked_tree(tree: Any) -> Any:
+    return None if tree is None else _checked(tree)
+
+
+Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Value = Annotated[StrictBool | StrictInt | Finite | StrictStr, BeforeValidator(_plain)]
 
 
 class Treatment(Section):
@@ -29,9 +62,13 @@ class Treatment(Section):
     """
 
     distance: Kind | None = None
-    order: tuple[str | int | float, ...] | None = Field(default=None, min_length=1)
-    tree: dict[str, Any] | None = Field(default=None, min_length=1)
-    levels: StrictInt | tuple[float, ...] | None = None
+    order: tuple[Value, ...] | None = Field(default=None, min_length=1)
+    tree: Annotated[dict[str, Any] | None, AfterValidator(_checked_tree)] = Field(
+        default=None, min_length=1
+    )
+    levels: Annotated[StrictInt | tuple[Finite, ...] | None, BeforeValidator(whole)] = (
+        None
+    )
     missing: Literal["refuse", "own value"] = "refuse"
 
 

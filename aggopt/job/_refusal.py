@@ -35,9 +35,13 @@ def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
             wanted := _WANTED.get(".".join(place))
         ):
             return JobError(f"{place[-1]} = {first['input']}.", fix=wanted)
+        case kind if kind != "value_error" and place[3:4] and place[3] in _WRITTEN:
+            return _no_treatment(place[:4], wrong)
         case "value_error" if place[:1] == ["privacy"]:
             said = first["msg"].removeprefix("Value error, ")
             return JobError(f"[{'.'.join(place)}]: {said}.", fix=_ENTRIES)
+        case _ if wanted := _WANTED.get(".".join(place)):
+            return JobError(f"{_seen(first)}.", fix=wanted)
     return JobError(
         f"The job cannot be used: {'; '.join(_seen(e) for e in wrong)}.",
         fix=_ENTRIES,
@@ -46,9 +50,20 @@ def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
 
 _ENTRIES = "correct those entries; `aggopt init` writes a commented job."
 _WANTED = {
-    "privacy.k": "ask for k of at least 2: a group of one publishes the record.",
-    "privacy.l": "ask for l of at least 2: with l = 1 a group may share one value.",
+    "privacy.k": "ask for a whole number of at least 2: a group of one "
+    "publishes the record.",
+    "privacy.l": "ask for a whole number of at least 2: with l = 1 a group may share "
+    "one value.",
+    "privacy.c": "write a number above 0, such as c = 3.0.",
     "privacy.t": "choose 0 < t < 1, strictly between: 0.05 is strict, 0.25 is lenient.",
+}
+_WRITTEN = {
+    "order": "list each value once, lowest first, as text, numbers or true and false: "
+    'order = ["low", "middle", "high"].',
+    "tree": 'nest it, tree = { lung = ["asthma", "flu"], heart = ["attack"] }, or name '
+    "the parent of each value.",
+    "levels": "ask for a whole number of levels, such as levels = 20, or name where "
+    "they end, lowest first: levels = [1000, 5000].",
 }
 
 
@@ -59,6 +74,18 @@ def _no_wish(wish: str, error: Any) -> JobError:
         fix=f"write a number {most}, {{ relative = r }}, {{ column = "
         '"NAME" }, or { attributes = { NAME = one of these, ... } }.',
     )
+
+
+def _no_treatment(place: list[str], wrong: Any) -> JobError:
+    """Say what is wrong with the order, tree or levels of an attribute."""
+    of_it = [e for e in wrong if [str(part) for part in e["loc"][:4]] == place]
+    deepest = max(of_it, key=lambda error: len(error["loc"]))
+    inside = any(isinstance(part, int) for part in deepest["loc"][4:])
+    seen = "is empty"
+    if deepest["type"] != "too_short":
+        seen = f"{'names' if inside else 'is'} {_shown(deepest['input'])}"
+    where, key = ".".join(place[:3]), place[3]
+    return JobError(f"[{where}] {key} {seen}.", fix=_WRITTEN[key])
 
 
 def _no_blocks(given: Any) -> JobError:
@@ -84,12 +111,14 @@ def _seen(error: Any) -> str:
     place = ".".join(str(part) for part in error["loc"])
     if error["type"] == "missing":
         return f"{place} is missing"
-    given = error["input"]
-    plain = given is None or isinstance(given, str | int | float)
-    seen = repr(given) if plain else f"a {type(given).__name__}"
     if error["type"] == "too_short":
         return f"{place} is empty"
-    return f"{place} is {seen}: {error['msg']}"
+    return f"{place} is {_shown(error['input'])}: {error['msg']}"
+
+
+def _shown(given: Any) -> str:
+    plain = given is None or isinstance(given, str | int | float)
+    return repr(given) if plain else f"a {type(given).__name__}"
 
 
 def _unknown_key(place: list[str], job: Any) -> JobError:

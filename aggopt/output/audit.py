@@ -207,7 +207,8 @@ def audit(
         promises=() if published is None else kept(held, privacy, published),
     )
     warning = (found.warning,) if found.warning else ()
-    return replace(found, notes=(*warning, *_telling(frame, roles.other)))
+    said = (note for each in held for note in each.notes)
+    return replace(found, notes=(*warning, *said, *_telling(frame, roles.other)))
 
 
 def _broken(promise: Kept) -> PrivacyError:

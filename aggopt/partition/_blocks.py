@@ -17,7 +17,7 @@ from aggopt.partition._pool import Progress
 from aggopt.partition._univariate import univariate, univariate_certified
 from aggopt.solvers import Certificate
 
-METHODS = ("cbfs", "mdav", "mhm", "projection", "univariate")
+METHODS = ("cbfs", "mdav", "mhm", "projection", "univariate", "vmdav")
 Partitioner = Callable[..., Labels]
 
 
@@ -73,8 +73,8 @@ def in_blocks(
         Lists of column positions, from 0, that name each column exactly once; one
         attribute at a time is [[0], [1], ...].  See `correlated_blocks`.
     method
-        What partitions a block: a name ("mdav", "cbfs", "mhm", "projection", or
-        "univariate" for blocks of one attribute), or a function
+        What partitions a block: a name ("mdav", "cbfs", "mhm", "projection", "vmdav",
+        or "univariate" for blocks of one attribute), or a function
         f(X, k, **settings) -> labels (n,).
     progress
         Told the share of the work that is done, from 0.0 to 1.0.
@@ -219,7 +219,7 @@ def _of_block(
         raise JobError(
             f"univariate takes one attribute, and a block has {X.shape[1]}.",
             fix="name blocks of one, or take a method that groups several attributes "
-            "together: mdav, cbfs, mhm, projection.",
+            "together: mdav, cbfs, mhm, projection, vmdav.",
         )
     found = called(univariate_certified, X[:, 0], k, **settings)
     return found.labels, found.certificate

@@ -107,10 +107,9 @@ def diverse_vmdav(
     n = len(records)
     require_kind(diversity)
     l = _wanted(l)  # noqa: E741
-    k = max(l, group_size(l if k is None else k, n))
     level = levels_of(confidential, n, levels, boundaries)
-    _require_reachable(np.bincount(level), l, diversity)
-    k = group_size(k, n)
+    _require_reachable(np.bincount(level), l, diversity)  # and with it l <= n
+    k = max(l, group_size(l if k is None else k, n))
     pool = _pool.start(records)
     _take(pool, level, (k, l, diversity), gamma_squared(gamma), _pool.rarely(progress))
     labels = _spread(pool, level, l, diversity)

@@ -4,13 +4,15 @@ from math import exp, log
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from aggopt.arrays import Labels, is_whole, matrix
 from aggopt.errors import JobError, TableError, require_known
 from aggopt.partition._pool import Integers
+from aggopt.privacy._columns import columns
 from aggopt.privacy._levels import equally_filled
+from aggopt.privacy._values import codes
 
+WHOSE = "The confidential attribute"
 KINDS = ("distinct", "entropy")
 CLOSE = 1e-9  # entropies nearer than this are compared in whole numbers
 
@@ -30,16 +32,16 @@ def levels_of(
     JobError
         levels or boundaries cannot be used.
     """
-    array = np.asarray(confidential)
-    if array.shape != (n,):
+    found = [values for _, values in columns(confidential, WHOSE)]
+    if len(found) != 1 or len(found[0]) != n:
+        shape = found[0].shape + (() if len(found) == 1 else (len(found),))
         raise TableError(
-            f"The confidential attribute has shape {array.shape}, but there are {n} "
-            "records.",
+            f"{WHOSE} has shape {shape}, but there are {n} records.",
             fix=f"pass one value per record, shape ({n},).",
         )
-    if boundaries is None and levels == "values":
-        return _numbered(array)
-    numbers = matrix(array[:, None], name="The confidential attribute")[:, 0]
+    if boundaries is None and isinstance(levels, str) and levels == "values":
+        return np.asarray(codes(found[0]), np.int64)
+    numbers = matrix(found[0][:, None], name=WHOSE)[:, 0]
     if boundaries is not None:
         cuts = _ascending(boundaries)
         return _numbered(np.searchsorted(cuts, numbers, side="right"))
@@ -53,19 +55,8 @@ def levels_of(
     return _numbered(equally_filled(numbers, int(levels)))
 
 
-def _numbered(values: npt.NDArray[np.generic]) -> Integers:
-    try:
-        found = np.unique(values, return_inverse=True)[1]
-    except TypeError:
-        found = None  # the original message may quote a value: do not chain it
-    if found is None or bool(pd.isna(values).any()):
-        raise TableError(
-            "The confidential attribute has entries that are missing, or of several "
-            "types.",
-            fix="remove those records, fill the entries, or recode them as a value of "
-            "their own.",
-        )
-    return np.asarray(found, dtype=np.int64)
+def _numbered(levels: npt.NDArray[np.generic]) -> Integers:
+    return np.asarray(np.unique(levels, return_inverse=True)[1], np.int64)
 
 
 def _ascending(boundaries: npt.ArrayLike) -> npt.NDArray[np.float64]:

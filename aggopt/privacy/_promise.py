@@ -33,6 +33,8 @@ class Kept:
         How many groups there are, and how many do not keep the promise.
     worst
         Records in the worst group; in the smallest of several.
+    trivial
+        Whether the attribute has one value only, so that t holds and says nothing.
     """
 
     attribute: str
@@ -43,11 +45,17 @@ class Kept:
     groups: int
     broken: int
     worst: int
+    trivial: bool = False
 
     def __str__(self) -> str:
         """Say it with counts; no value of a record."""
         sign = "<=" if self.promise.startswith("t ") else ">="
         says = "holds" if self.holds else "DOES NOT HOLD"
+        if self.trivial:
+            return (
+                f"{self.promise} {sign} {self.asked:g} {says} trivially for "
+                f"{self.attribute!r}: it has one value only, known of everybody."
+            )
         return (
             f"{self.promise} {sign} {self.asked:g} {says} for {self.attribute!r}: the "
             f"worst group, of {self.worst} records, has {self.found:.6g}"
@@ -89,6 +97,7 @@ class Promise:
             groups=len(sizes),
             broken=int(broken.sum()),
             worst=int(sizes[found == extreme].min()),
+            trivial=self.distance is not None and self.distance.unit == 0,
         )
 
     def broken(self, records: Ints, starts: Ints) -> Flags:

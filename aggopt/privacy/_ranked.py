@@ -45,7 +45,7 @@ def unordered(seen: str) -> TableError:
     return TableError(
         f"{seen}, which have no order that could be relied on.",
         fix='say the order, order=["low", "high"], or choose distance="equal" or '
-        '"hierarchical"; or recode the values as numbers in the order that is meant '
+        '"hierarchical"; or recode it as numbers in the order that is meant '
         "(a date as days since a day).",
     )
 

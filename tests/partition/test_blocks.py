@@ -14,21 +14,28 @@ from aggopt.errors import (
     TableError,
     UnknownNameError,
 )
-from aggopt.partition import cbfs, correlated_blocks, in_blocks, mdav, univariate
+from aggopt.partition import (
+    cbfs,
+    correlated_blocks,
+    in_blocks,
+    mdav,
+    univariate,
+    vmdav,
+)
 
 ROOT = Path(__file__).parents[2]
 X = np.random.default_rng(4).gamma(2.0, size=(41, 4))
 NAMED = [mdav, cbfs]
 
 
-@pytest.mark.parametrize("method", [*NAMED, "mdav", "cbfs"])
+@pytest.mark.parametrize("method", [*NAMED, "mdav", "cbfs", "vmdav"])
 @pytest.mark.parametrize(
     "blocks", [[[0], [1, 3], [2]], [[3, 0, 2, 1]], [[2, 1], [0, 3]]]
 )
 def test_each_block_is_what_the_method_makes_of_it_alone(method, blocks):
     labels = in_blocks(X, 3, blocks, method=method)
     assert labels.shape == X.shape
-    divide = {"mdav": mdav, "cbfs": cbfs}.get(method, method)
+    divide = {"mdav": mdav, "cbfs": cbfs, "vmdav": vmdav}.get(method, method)
     for block in blocks:
         alone = divide(X[:, block], 3)
         assert (labels[:, block] == alone[:, None]).all()

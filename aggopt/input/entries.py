@@ -1,0 +1,140 @@
+"""Entries of a confidential attribute as the numbers or the text that they spell.
+
+The same table in memory and in a file gives the same: what a file repeats as one text
+is one value, and what it tells apart is refused rather than read as one.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from aggopt.errors import JobError, TableError
+from aggopt.input.files import MISSING
+from aggopt.input.table import plain
+
+_WHOLE = re.compile(r"[+-]?\d{1,1000}")
+_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+_DOUBTFUL = frozenset(
+    (
+        *("-", "--", "---", "?", "??", "???", "*", "..", "...", "na", "n.a.", "n.a"),
+        *("nan", "nil", "null", "missing", "unknown", "not known", "unspecified"),
+        *("not available", "not applicable", "not specified", "#value!", "#div/0!"),
+        *("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"),
+    )
+)
+Entry = Callable[[Any], Any]
+Entries = np.ndarray[Any, np.dtype[np.object_]]
+
+
+def entries_of(column: nw.Series[Any]) -> Entries:
+    """Return the entries (n,) of a column as they are: no whole number is rounded.
+
+    Raises
+    ------
+    TableError
+        They are of a type, or of several, that no file can hold.
+    """
+    try:
+        plain(column.to_arrow())
+        found = np.empty(len(column), dtype=object)
+        found[:] = column.to_list()
+        return found
+    except Exception:  # of four libraries, and each message may quote an entry
+        pass
+    raise TableError(
+        "The values are of a type, or of several, that no file can hold.",
+        fix="make them plain numbers or text first.",
+    )
+
+
+def entry_of(decimal: str) -> Entry:
+    """Return what makes of an entry the number that it is or spells, or text.
+
+    What is missing, or is text that stands for it in a CSV file, becomes None; an
+    infinite number the text that a file has for it.
+    """
+    number = re.compile(_NUMBER.replace(r"\.", re.escape(decimal)))
+
+    def entry(value: Any) -> Any:
+        if pd.api.types.is_scalar(value) and pd.isna(value):
+            return None
+        if isinstance(value, bool | np.bool_):
+            return str(bool(value))
+        if not isinstance(value, str):
+            return _python(value)
+        text = value.strip()
+        if text in MISSING:
+            return None
+        if _WHOLE.fullmatch(text):
+            return int(text)
+        if number.fullmatch(text):
+            return _finite(float(text.replace(decimal, ".")))
+        return text
+
+    return entry
+
+
+def tree_of(tree: Any, entry: Entry) -> Any:
+    """Return a tree with its names read as entries are.
+
+    Raises
+    ------
+    JobError
+        It names one value twice, in two spellings.
+    """
+    if isinstance(tree, Mapping):
+        below = {entry(name): tree_of(part, entry) for name, part in tree.items()}
+        if len(below) < len(tree):
+            raise JobError(
+                "The tree names one value twice, in two spellings.",
+                fix="name it once.",
+            )
+        return below
+    if isinstance(tree, list | tuple):
+        return [entry(value) for value in tree]
+    return entry(tree)
+
+
+def require_apart(distinct: Iterable[Any]) -> None:
+    """Refuse entries that differ and are read as one: the release has them apart."""
+    there = [value for value in distinct if value is not None]
+    merged = len(there) - len(set(there))
+    if merged:
+        raise TableError(
+            f"{merged} of {len(there)} different entries are read as a value that "
+            "another one has, too.",
+            fix="spell each value in one way (no 1 beside 01 or 1.0, no blanks around "
+            "text), or shorten numbers of more digits than a float has.",
+        )
+
+
+def dates_among(values: Iterable[Any]) -> int:
+    """Return how many values are dates, times or spans of time."""
+    return sum(isinstance(value, date | time | timedelta) for value in values)
+
+
+def doubtful(entries: Entries) -> int:
+    """Return how many entries are text that often stands for what is missing.
+
+    Each counts as a value of its own all the same; "none", which may be an answer, is
+    not among them.
+    """
+    return sum(isinstance(v, str) and v.lower() in _DOUBTFUL for v in entries)
+
+
+def _python(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        exact = value.is_finite() and value == value.to_integral_value()
+        return int(value) if exact else _finite(float(value))
+    found = value.item() if isinstance(value, np.generic) else value
+    return _finite(found) if isinstance(found, float) else found
+
+
+def _finite(number: float) -> float | str:
+    return number if np.isfinite(number) else str(number)

@@ -1,0 +1,68 @@
+"""Entries of confidential attributes, in memory and as a file repeats them."""
+
+import datetime
+from decimal import Decimal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import pytest
+
+from aggopt.errors import JobError, TableError
+from aggopt.input.entries import doubtful, entries_of, entry_of, require_apart, tree_of
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "meant"),
+    [
+        (1, "1", 1),
+        (np.int64(7), " +7 ", 7),
+        (1.5, "1.50", 1.5),
+        (Decimal("2.50"), "2.5", 2.5),
+        (Decimal("2.0"), "2", 2),
+        (10**20, str(10**20), 10**20),
+        (True, "True", "True"),
+        (np.inf, "inf", "inf"),
+        (-np.inf, "-inf", "-inf"),
+        ("flu", "flu ", "flu"),
+        (None, "", None),
+        (np.nan, "NA", None),
+        (pd.NA, ".", None),
+        (pd.NaT, "n/a", None),
+        (Decimal("NaN"), "NaN", None),
+    ],
+)
+def test_a_value_is_what_its_text_is(value, text, meant) -> None:
+    entry = entry_of(".")
+    for given in (value, text):
+        found = entry(given)
+        assert found == meant
+        assert type(found) is type(meant)
+
+
+def test_a_decimal_comma() -> None:
+    entry = entry_of(",")
+    assert (entry("1,5"), entry("1.5"), entry("1e999")) == (1.5, "1.5", "inf")
+
+
+def test_text_that_may_stand_for_what_is_missing_is_counted() -> None:
+    values = np.array(["-", "Unknown", "inf", "none", "flu", None, 3], object)
+    assert doubtful(values) == 3
+
+
+def test_refusals() -> None:
+    with pytest.raises(TableError, match="2 of 4 different entries are read as"):
+        require_apart([1, 1.0, "a", "a", None])
+    with pytest.raises(JobError, match="one value twice, in two spellings"):
+        tree_of({"1": ["a"], "01": ["b"]}, entry_of("."))
+    for odd in ([1, "a"], [[1], [2]], [b"a", b"b"], [10**30, 1], [1j, 2j]):
+        frame = nw.from_native(pd.DataFrame({"x": pd.Series(odd, dtype=object)}))
+        with pytest.raises(TableError, match="that no file can hold") as refused:
+            entries_of(frame["x"])
+        assert refused.value.__cause__ is None
+
+
+def test_dates_are_kept() -> None:
+    day = datetime.date(2020, 1, 2)
+    frame = nw.from_native(pd.DataFrame({"x": [day, None]}))
+    assert entries_of(frame["x"])[0] == day
