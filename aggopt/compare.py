@@ -12,6 +12,7 @@ from aggopt import aggregate
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.grouped import Grouped, Progress, group, model_of
 from aggopt.job import Job, Shifting, Solved
+from aggopt.output.trial import audit_of
 from aggopt.partition import univariate
 from aggopt.partition._blocks import divided
 from aggopt.pipeline import measured
@@ -25,9 +26,10 @@ DEFAULT = 60.0  # seconds for a solver and an attribute, where nobody says
 class Row:
     """What one solver made of a job: sums and extremes over its attributes.
 
-    `bound` and `gap` are None where a solver proves nothing, `sl` and `si` for a
-    partition.  `note` says why a solver was left out or gave up; all its figures are
-    then None.
+    `bound` and `gap` are None where a solver proves nothing.  `sl`, `si` and `holds`,
+    whether the audit of these values finds all that the job promises, are None for a
+    partition, of which no values are made.  `note` says why a solver was left out or
+    gave up; all its figures are then None.
     """
 
     solver: str
@@ -39,6 +41,7 @@ class Row:
     sl: float | None = None
     si: float | None = None
     seconds: float | None = None
+    holds: bool | None = None
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,9 +60,9 @@ def compare(
     """Yield a row for each solver that takes the job's model, in the table's order.
 
     Compared is the job's aggregation, on one and the same partition; if that has a
-    formula, its partition.  `solvers` names some of them; those must be there.
-    `time_limit` is in seconds, for each solver and attribute; the job's own, or 60,
-    when omitted.  The options of the job's solver are left out.
+    formula, its partition, as it is before any repair.  `solvers` names some of them;
+    those must be there.  `time_limit` is in seconds, for each solver and attribute; the
+    job's own, or 60, when omitted.  The options of the job's solver are left out.
 
     Raises
     ------
@@ -116,7 +119,9 @@ def _aggregated(given: Grouped, solver: Solver, limit: float) -> Row:
     seconds = time.perf_counter() - started
     found = measured(given.X, masked.values, given.asked)
     row = _summed(solver.name, masked.certificates, seconds)
-    return replace(row, sl=found.sl, si=found.si)
+    usable = all(c.status.usable for c in masked.certificates)
+    holds = audit_of(given, masked.values).holds if usable else None
+    return replace(row, sl=found.sl, si=found.si, holds=holds)
 
 
 def _partitioned(given: Grouped, solver: Solver, limit: float) -> Row:

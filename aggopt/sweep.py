@@ -1,7 +1,7 @@
 """P3M over a grid of wishes: what risk and loss each point of it gives."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,17 @@ from aggopt.errors import JobError
 from aggopt.grouped import Grouped, Progress, chosen_solver, group
 from aggopt.job import Job, Squared
 from aggopt.measure import Assessment
+from aggopt.output.trial import audit_of
 from aggopt.pipeline import measured
 
 
 @dataclass(frozen=True)
 class Point:
-    """One point of the grid and what it gave; `gap` is the largest, None unproven."""
+    """One point of the grid and what it gave.
+
+    `gap` is the largest, None unproven; `holds` is whether the audit of the point's
+    values finds all that the job promises, None where there are none.
+    """
 
     alpha: float
     delta: float
@@ -30,6 +35,7 @@ class Point:
     gap: float | None
     status: str
     usable: bool = True
+    holds: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -89,9 +95,11 @@ def _row(
         settings = {**how.settings, **asked, "alpha": alpha, "start": start}
         combine = getattr(aggregate, how.method)
         masked = combine(given.X, given.labels, **settings)
-        points.append(
-            _point(alpha, delta, masked, measured(given.X, masked.values, asked))
-        )
+        found = measured(given.X, masked.values, asked)
+        point = _point(alpha, delta, masked, found)
+        if point.usable:
+            point = replace(point, holds=audit_of(given, masked.values).holds)
+        points.append(point)
         if len(row) > 1:
             start = masked.centroids
     return points
@@ -113,11 +121,14 @@ def _point(alpha: float, delta: float, masked: Aggregation, found: Assessment) -
 
 
 def _usable(point: Point) -> bool:
-    return point.usable
+    return point.usable and point.holds is not False
 
 
 def pareto(points: Sequence[Point]) -> list[Point]:
-    """Return the points that no other beats in both DR and PIL, by rising DR."""
+    """Return the points that no other beats in both DR and PIL, by rising DR.
+
+    Points without an answer, or that break the job's promises, are left out.
+    """
     best: list[Point] = []
     for point in sorted(filter(_usable, points), key=lambda p: (p.dr, p.pil)):
         if not best or point.pil < best[-1].pil:

@@ -138,7 +138,11 @@ def compare_solvers(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Solve JOB's program on TABLE with every solver that takes it; write nothing."""
+    """Solve JOB's program on TABLE with every solver that takes it; write nothing.
+
+    The values that each finds are audited: whether they keep what JOB promises.
+    Groups alone, where the partition is what is solved, are not.
+    """
     from aggopt.compare import compare
 
     with console.progress(quiet=as_json) as told:
@@ -165,7 +169,7 @@ def sweep(
 
     OUT.csv is written anew as points are done (with a local solver, rows of equal
     delta), and kept if you interrupt; OUT.png shows risk against loss, with the points
-    that no other beats.
+    that no other beats.  Each point is audited: whether it keeps what JOB promises.
     """
     from aggopt.command.sweep_files import keep
     from aggopt.sweep import sweep as points

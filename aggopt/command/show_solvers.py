@@ -49,10 +49,11 @@ def compared(rows: Sequence["Row"]) -> None:
     table.add_column("solver", no_wrap=True)
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("promises")
     table.add_column("status")
     for row in rows:
         if row.status:
-            add_row(table, row.solver, *_figures(row), row.status)
+            add_row(table, row.solver, *_figures(row), _says(row.holds), row.status)
     out.print(table)
     for row in rows:
         if row.note:
@@ -79,15 +80,22 @@ def swept(points: Sequence["Point"], files: Iterable[Path]) -> None:
     table = Table(title="* no other point has less risk and less loss")
     for heading in ("alpha", "delta", "SI %", "DR %", "PIL %", "SL %", "IL %", "gap"):
         table.add_column(heading, justify="right")
+    table.add_column("promises")
     table.add_column("")
     table.add_column("status")
     for p in sorted(points, key=lambda p: (p.delta, p.alpha)):
         shares = (f"{100 * share:.2f}" for share in (p.si, p.dr, p.pil, p.sl, p.il))
         gap, mark = _figure(p.gap, ".1e"), "*" if p in best else ""
-        add_row(table, f"{p.alpha:g}", f"{p.delta:g}", *shares, gap, mark, p.status)
+        figures = (f"{p.alpha:g}", f"{p.delta:g}", *shares, gap)
+        add_row(table, *figures, _says(p.holds), mark, p.status)
     out.print(table)
     for path in files:
         line(str(path))
+
+
+def _says(holds: bool | None) -> str:
+    """Say what the audit of values that were tried found; of no values, nothing."""
+    return {None: "not audited", True: "kept", False: "BROKEN"}[holds]
 
 
 def _figure(value: float | None, form: str) -> str:

@@ -65,6 +65,30 @@ def test_a_broken_promise_ends_with_1_and_leaves_nothing(
     assert {path.name for path in promising.iterdir()} == {"people.csv", "job.toml"}
 
 
+P3M = '[aggregation]\nmethod = "p3m"\nsolver = "uno"\n'
+COMPARE = ("compare-solvers", "job.toml", "people.csv", "--solvers", "uno", "--json")
+GRID = ("--alpha", "0.5", "--delta", "0.1", "--jobs", "1", "--overwrite")
+
+
+def test_what_is_only_tried_is_audited_too(promising, aggopt, monkeypatch):  # noqa: F811
+    from aggopt.repair import _merge_any
+
+    (promising / "job.toml").write_text(PROMISING + P3M)
+    for holds in (True, False):
+        code, out, _ = aggopt(*COMPARE)
+        assert (code, json.loads(out)["cvxpy:uno"]["holds"]) == (0, holds)
+        code, out, _ = aggopt("sweep", "job.toml", "people.csv", *GRID)
+        assert code == 0
+        assert pd.read_csv(promising / "sweep.csv")["holds"].tolist() == [holds]
+        assert ("kept" in out, "BROKEN" in out, "*" in out.split("\n", 1)[1]) == (
+            holds,
+            not holds,
+            holds,
+        )
+        assert ("kept" in aggopt(*COMPARE[:-1])[1]) == holds
+        monkeypatch.setattr(_merge_any, "merge_any", lambda X, labels, *_, **__: labels)
+
+
 def test_a_job_that_only_hopes_ends_with_2(promising, aggopt):  # noqa: F811
     (promising / "job.toml").write_text(PROMISING.replace('repair = "merge"', ""))
     code, _, err = aggopt(*WORDS)
