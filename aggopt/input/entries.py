@@ -6,13 +6,14 @@ is one value, and what it tells apart is refused rather than read as one.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date, time, timedelta
 from decimal import Decimal
+from math import copysign
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from aggopt.errors import JobError, TableError
 from aggopt.input.files import MISSING
@@ -40,10 +41,13 @@ def entries_of(column: nw.Series[Any]) -> Entries:
     TableError
         They are of a type, or of several, that no file can hold.
     """
+    found = np.empty(len(column), dtype=object)
     try:
-        plain(column.to_arrow())
-        found = np.empty(len(column), dtype=object)
-        found[:] = column.to_list()
+        arrow = plain(column.to_arrow())
+        if pa.types.is_temporal(arrow.type):
+            found[:] = [None if v is None else Moment(v) for v in _counts(arrow)]
+        else:
+            found[:] = [_signed(v) for v in column.to_list()]
         return found
     except Exception:  # of four libraries, and each message may quote an entry
         pass
@@ -51,6 +55,10 @@ def entries_of(column: nw.Series[Any]) -> Entries:
         "The values are of a type, or of several, that no file can hold.",
         fix="make them plain numbers or text first.",
     )
+
+
+class Moment(int):
+    """A date or a time in its own small units: one of Python's may be rounded."""
 
 
 def entry_of(decimal: str) -> Entry:
@@ -116,7 +124,7 @@ def require_apart(distinct: Iterable[Any]) -> None:
 
 def dates_among(values: Iterable[Any]) -> int:
     """Return how many values are dates, times or spans of time."""
-    return sum(isinstance(value, date | time | timedelta) for value in values)
+    return sum(isinstance(value, Moment) for value in values)
 
 
 def doubtful(entries: Entries) -> int:
@@ -126,6 +134,20 @@ def doubtful(entries: Entries) -> int:
     not among them.
     """
     return sum(isinstance(v, str) and v.lower() in _DOUBTFUL for v in entries)
+
+
+def _counts(moments: Any) -> list[int | None]:
+    narrow = pa.types.is_date32(moments.type) or pa.types.is_time32(moments.type)
+    counts: list[int | None] = moments.cast(
+        pa.int32() if narrow else pa.int64()
+    ).to_pylist()
+    return counts
+
+
+def _signed(value: Any) -> Any:
+    """Return what a file tells apart as what differs: -0.0 equals 0.0 otherwise."""
+    negative = isinstance(value, float) and value == 0 and copysign(1, value) < 0
+    return "-0" if negative else value
 
 
 def _python(value: Any) -> Any:

@@ -20,6 +20,7 @@ MISSING = (
     *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."),
     *("n/a", "#N/A", "<NA>", "NaT"),
 )
+_TRUTH = ("True", "False")  # as a release of truth values is written
 _WHOLE = r"^[+-]?\d{1,18}$"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?inf(inity)?$"
 
@@ -136,10 +137,16 @@ def _numbers(text: pa.Table, roles: Roles, how: Input) -> pa.Table:
 
 
 def parsed(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
-    """Return the column as numbers, nulls where missing, and how many are words."""
+    """Return the column as numbers, or truth values, and how many are words.
+
+    What is missing is null.
+    """
     trimmed = pc.utf8_trim_whitespace(column)
     missing = pc.is_in(trimmed, pa.array(MISSING))
     entries = pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
+    there = entries.drop_null()
+    if len(there) and pc.all(pc.is_in(there, pa.array(_TRUTH))).as_py():
+        return pc.equal(entries, _TRUTH[0]), 0
     pattern = _NUMBER.replace(r"\.", re.escape(how.decimal))
     numeric = pc.match_substring_regex(entries, pattern, ignore_case=True)
     words = pc.sum(pc.invert(numeric)).as_py() or 0

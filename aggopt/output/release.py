@@ -1,6 +1,5 @@
 """A release: the masked table with what is known and proven of it."""
 
-import csv
 import json
 import secrets
 from collections.abc import Sequence
@@ -9,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -23,6 +20,7 @@ from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
+from aggopt.output.csv_file import write_csv
 from aggopt.output.manifest import Source, manifest
 from aggopt.output.staging import Staging, check_places, sha256
 from aggopt.partition._blocks import Block, labels_of
@@ -168,7 +166,7 @@ class Release:
     def _write_table(self, to: Path, rows: Labels) -> None:
         shuffled = self.masked.arrow().take(pa.array(rows))
         if is_csv(to):
-            _write_csv(to, shuffled, self.job)
+            write_csv(to, shuffled, self.job.input)
         else:
             pyarrow.parquet.write_table(shuffled, to)
 
@@ -218,28 +216,6 @@ class Files:
         check_ending(self.table)
         places = (self.table, self.manifest, self.private)
         check_places(*places, overwrite=overwrite, inputs=inputs)
-
-
-def _write_csv(to: Path, table: pa.Table, job: Job) -> None:
-    text = [
-        table[name]
-        for name, kind in zip(table.column_names, table.schema.types, strict=True)
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    ]
-    # a bare carriage return needs quotes, which the minimal rule does not give it
-    bare = any(pc.any(pc.match_substring(column, "\r")).as_py() for column in text)
-    try:
-        table.to_pandas(types_mapper=pd.ArrowDtype).to_csv(
-            to,
-            index=False,
-            sep=job.input.separator,
-            decimal=job.input.decimal,
-            quoting=csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL,
-        )
-        return
-    except UnicodeError:
-        pass  # its message quotes the text
-    raise TableError("A column holds text that is no Unicode.", fix="clean it first.")
 
 
 def _write_key(to: Path, blocks: Sequence[Block], place: Labels) -> None:

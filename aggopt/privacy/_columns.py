@@ -123,6 +123,10 @@ def _entries(column: nw.Series[Any]) -> Entries:
         # as an array, whole numbers with holes would be floats, which merge
         categories = np.array([*native.cat.categories, None], dtype=object)
         return _with_none(categories[native.cat.codes.to_numpy()])
+    if column.dtype == nw.Time:  # in parts of a microsecond, which Python's has not
+        counts = column.to_arrow()
+        counts = counts.cast(f"int{counts.type.bit_width}")
+        return _with_none(np.array(counts.to_pylist(), dtype=object))
     coded = isinstance(column.dtype, nw.Categorical | nw.Enum)
     if coded or (column.dtype.is_integer() and column.null_count()):
         entries = np.empty(len(column), dtype=object)

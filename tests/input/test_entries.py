@@ -6,10 +6,19 @@ from decimal import Decimal
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from aggopt.errors import JobError, TableError
-from aggopt.input.entries import doubtful, entries_of, entry_of, require_apart, tree_of
+from aggopt.input.entries import (
+    dates_among,
+    doubtful,
+    entries_of,
+    entry_of,
+    require_apart,
+    tree_of,
+)
+from aggopt.privacy import distinct_l, groups_of
 
 
 @pytest.mark.parametrize(
@@ -62,7 +71,21 @@ def test_refusals() -> None:
         assert refused.value.__cause__ is None
 
 
-def test_dates_are_kept() -> None:
+@pytest.mark.parametrize("kind", [pl.Datetime("ns"), pl.Duration("ns"), pl.Time])
+def test_times_are_told_apart_to_the_nanosecond(kind) -> None:
+    column = pl.Series("x", [0, 1, 2, None]).cast(kind)
+    found = entries_of(nw.from_native(column.to_frame())["x"])
+    assert len(set(found.tolist())) == 4
+    assert dates_among(found) == 3
+    assert distinct_l([0, 0, 0], column.head(3)) == 3
+    assert groups_of(column).tolist() == [1, 2, 3, 0]
+
+
+def test_dates_are_dates_and_the_two_zeros_are_one() -> None:
     day = datetime.date(2020, 1, 2)
-    frame = nw.from_native(pd.DataFrame({"x": [day, None]}))
-    assert entries_of(frame["x"])[0] == day
+    frame = nw.from_native(pd.DataFrame({"day": [day, None], "zero": [0.0, -0.0]}))
+    assert dates_among(entries_of(frame["day"])) == 1
+    zeros = entries_of(frame["zero"])
+    assert zeros[0] != zeros[1]  # as a file has them
+    with pytest.raises(TableError, match="1 of 2 different entries"):
+        require_apart(map(entry_of(","), zeros))

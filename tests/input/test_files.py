@@ -41,6 +41,14 @@ def test_whole_numbers_beyond_64_bits_become_floats(tmp_path):
     assert table["age"].to_pylist() == [12345678901234567890.0]
 
 
+def test_truth_values_are_read_as_a_release_of_them_is_written(tmp_path):
+    table = csv(tmp_path, "age,pay,note\nTrue,1,x\nFalse,2,True\n,3,x\n")
+    assert table["age"].to_pylist() == [True, False, None]
+    assert table["note"].to_pylist() == ["x", "True", "x"]
+    with pytest.raises(TableError, match="'age': 2"):
+        csv(tmp_path, "age,pay,note\nTrue,1,x\n1,2,x\nFalse,2,x\n")
+
+
 def test_separator_and_decimal_comma(tmp_path):
     table = csv(
         tmp_path, "age;pay;note\n1;1,5;a,b\n2;2;c\n", separator=";", decimal=","

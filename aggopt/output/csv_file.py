@@ -1,0 +1,52 @@
+"""A CSV file as a job says that it is written."""
+
+import csv
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.errors import TableError
+from aggopt.job import Input
+
+
+def write_csv(to: Path, table: pa.Table, how: Input) -> None:
+    """Write a table with the separator and the decimal point of a job.
+
+    Raises
+    ------
+    TableError
+        A column holds text that is no Unicode.
+    """
+    table = _pointed(table, how.decimal)
+    text = [c for c in table.columns if _is_text(c.type)]
+    # a bare carriage return needs quotes, which the minimal rule does not give it
+    bare = any(pc.any(pc.match_substring(column, "\r")).as_py() for column in text)
+    try:
+        table.to_pandas(types_mapper=pd.ArrowDtype).to_csv(
+            to,
+            index=False,
+            sep=how.separator,
+            decimal=how.decimal,
+            quoting=csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL,
+        )
+        return
+    except UnicodeError:
+        pass  # its message quotes the text
+    raise TableError("A column holds text that is no Unicode.", fix="clean it first.")
+
+
+def _pointed(table: pa.Table, decimal: str) -> pa.Table:
+    """Give decimal numbers the decimal point that pandas gives to floats only."""
+    if decimal == ".":
+        return table
+    for j, column in enumerate(table.columns):
+        if pa.types.is_decimal(column.type):
+            spelled = pc.replace_substring(column.cast(pa.string()), ".", decimal)
+            table = table.set_column(j, table.column_names[j], spelled)
+    return table
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
