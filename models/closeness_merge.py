@@ -38,6 +38,7 @@ import numpy as np
 
 from aggopt.arrays import Floats, Labels, group_size, groups
 from aggopt.errors import JobError, UnknownNameError
+from aggopt.privacy._distance import starts_of
 from aggopt.privacy._ordered import Ints, Ordered
 
 NAME = "closeness_merge"
@@ -101,15 +102,21 @@ class Data:
     @cached_property
     def numerators(self) -> Ints:
         """EMD of each union times n n_q (m - 1), (q,), exact."""
-        off = deviations(self.ordered, self.labels)
-        found = np.empty(len(self.first), np.int64)
-        step = 1 + 4_000_000 // self.ordered.m
+        records = np.argsort(self.labels, kind="stable")
+        starts = np.cumsum(self.sizes) - self.sizes
         edges = np.append(self.first, len(self.group))
+        step = 1 + 4_000_000 // int(self.union_sizes.max())
+        found = np.empty(len(self.first), np.int64)
         for q in range(0, len(found), step):
-            part = edges[q : q + step + 1]
-            rows = off[self.group[part[0] : part[-1]]]
-            of_unions = np.add.reduceat(rows, part[:-1] - part[0])
-            found[q : q + step] = np.abs(of_unions).sum(axis=1)
+            part = slice(edges[q], edges[min(q + step, len(found))])
+            lengths = self.sizes[self.group[part]]
+            ends = np.cumsum(lengths)
+            shift = np.repeat(starts[self.group[part]] - ends + lengths, lengths)
+            places = self.ordered.place[records[shift + np.arange(ends[-1])]]
+            union = np.repeat(self.column[part], lengths)
+            places = places[np.lexsort((places, union))]
+            sizes = self.union_sizes[q : q + step]
+            found[q : q + step] = self.ordered.runs(places, starts_of(sizes))
         return found
 
     @cached_property

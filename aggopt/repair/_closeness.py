@@ -1,62 +1,19 @@
 """Partitions repaired: made t-close, at the least loss that is found."""
 
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Labels, group_size, groups, is_whole, matrix
+from aggopt.arrays import groups, is_whole
 from aggopt.clock import Clock
-from aggopt.errors import JobError, SolverError, TableError, require_known
-from aggopt.models import closeness_merge as merge_model
+from aggopt.errors import JobError, require_known
 from aggopt.partition._pool import Progress
-from aggopt.privacy._ordered import Ordered, threshold
 from aggopt.repair._bound import least_loss
-from aggopt.repair._task import Task
-from aggopt.scale import Scale
-from aggopt.solvers import Certificate, Status, choose
+from aggopt.repair._repaired import Repaired, not_worse, repaired
+from aggopt.repair._task import task_of
+from aggopt.repair._ways import METHODS, SOLVE, How, chosen_solver, compile_for
 from aggopt.solvers._options import check_time_limit
 
-METHODS = ("merge-ilp", "swap", "sweep")
 PROPOSALS = 6000  # of annealing, for each record
-
-
-@dataclass(frozen=True)
-class Repaired:
-    """Groups that are t-close, and what is proven of them.
-
-    Attributes
-    ----------
-    labels : (n,)
-        Group of each record, 0..m-1.
-    certificate
-        objective: the sum of squares within groups, on z-scores, over all records and
-        attributes; the sum of the certificates of `aggregate.mean`.  bound: no
-        t-close partition of any kind loses less (`aggopt.models.closeness_bound`).
-        violation: by how much the largest EMD exceeds t, decided exactly: 0.0.
-    merging
-        Of "merge-ilp": the certificate of the program that chose the unions.  Its
-        bound is about less: no partition into t-close unions of the groups given, of
-        `widest` of them at most, loses less.  Swapping records may.  OPTIMAL: no such
-        partition is better; LOCAL: none over the unions that were taken in.
-    """
-
-    labels: Labels = field(repr=False)
-    certificate: Certificate
-    merging: Certificate | None = None
-
-
-class _Found(NamedTuple):
-    labels: Labels
-    status: Status
-    merging: Certificate | None = None
-
-
-class _How(NamedTuple):
-    solver: str | None
-    proposals: int
-    seed: int
 
 
 def closeness(
@@ -97,11 +54,16 @@ def closeness(
         "sweep", the strongest, makes groups of several sizes from strata of the
         confidential values, swaps and moves, and anneals the best.
     solver
-        Of "merge-ilp": a name of `aggopt.solvers.SOLVERS` that takes MILP.
+        A name of `aggopt.solvers.SOLVERS` that takes MILP.  "merge-ilp" needs one, and
+        takes the first that is installed.  After "swap" and "sweep", if one is named,
+        an integer program exchanges records between many groups at once, from groups
+        that differ in one record or two, until that brings nothing; of `seconds`, the
+        search then has three fifths.
     seconds
         Time after which the best so far is returned, with status LIMIT; none by
-        default.  The bound takes about a second more, the first call some for
-        compilation.  The end of an integer program is enforced.
+        default.  Compilation, in the first call, is before; the bound takes about a
+        second more.  The end of an integer program is enforced, at most three seconds
+        late.
     seed : int
         Of the order of swaps, and of annealing: without a time limit the same seed
         gives the same groups.  "merge-ilp" draws nothing.
@@ -131,7 +93,10 @@ def closeness(
     -----
     EMDs are compared with t in whole numbers.  Up to 3000 records each may change
     with any; in larger tables with those of the 24 nearest groups.  "merge-ilp" looks
-    at all unions of up to 5 groups for m = 36, 3 for m = 200, 2 for m = 2000.
+    at all unions of up to 5 groups for m = 36, 3 for m = 200, 2 for m = 2000; and, for
+    more than 229, at those of up to 3 that are near each other, to half a million.
+    HiGHS prices unions and chooses some of them, part by part; the solver named then
+    has the last word over all that a better choice may hold.
 
     Examples
     --------
@@ -139,34 +104,19 @@ def closeness(
     >>> closeness(X, wage, [0, 0, 1, 1], k=2, t=0.2, method="swap").labels
     array([0, 0, 1, 1])
     """
-    how = _How(solver, _proposals(proposals, method, len(np.asarray(X))), seed)
-    task = _task(X, confidential, k, t, bins)
+    _require_of_method(method, seed, proposals)
+    named = None if solver is None else chosen_solver(solver)
+    how = How(named, _proposals(proposals, method, len(np.asarray(X))), seed)
+    task = task_of(X, confidential, k, t, bins)
     given = groups(labels, len(task.Z))
-    _require_of_method(method, how, proposals)
     check_time_limit(seconds)
+    if seconds is not None:
+        compile_for(method)
     clock = Clock(seconds, progress)
-    found = _not_worse(task, given, _SOLVE[method](task, given, how, clock))
+    found = not_worse(task, given, SOLVE[method](task, given, how, clock))
     bound = least_loss(task)
     clock.tell(1.0)
-    return Repaired(
-        _renumbered(found.labels), _certified(task, found, bound, clock), found.merging
-    )
-
-
-def _task(
-    X: npt.ArrayLike, confidential: npt.ArrayLike, k: int, t: float, bins: str
-) -> Task:
-    records = matrix(X)
-    ordered = Ordered.of(confidential, bins)
-    if ordered.n != len(records):
-        raise TableError(
-            f"There are {ordered.n} confidential values and {len(records)} records.",
-            fix="pass one confidential value per record.",
-        )
-    k = group_size(k, len(records))
-    threshold(t)
-    scaled = np.ascontiguousarray(Scale.of(records).standardise(records))
-    return Task(scaled, ordered, k, t)
+    return repaired(task, found, bound, clock)
 
 
 def _proposals(asked: int | None, method: str, n: int) -> int:
@@ -177,96 +127,12 @@ def _proposals(asked: int | None, method: str, n: int) -> int:
     return int(asked)
 
 
-def _require_of_method(method: str, how: _How, proposals: int | None) -> None:
+def _require_of_method(method: str, seed: int, proposals: int | None) -> None:
     require_known("method of repair", method, METHODS)
-    if not is_whole(how.seed) or how.seed < 0:
-        raise JobError(f"seed = {how.seed}.", fix="pass a whole number from 0 up.")
-    if method != "merge-ilp" and how.solver is not None:
-        raise JobError(
-            f"The method {method!r} takes no solver.",
-            fix='leave it out, or take method = "merge-ilp".',
-        )
-    if method == "merge-ilp" and (how.seed or proposals is not None):
+    if not is_whole(seed) or seed < 0:
+        raise JobError(f"seed = {seed}.", fix="pass a whole number from 0 up.")
+    if method == "merge-ilp" and (seed or proposals is not None):
         raise JobError(
             'The method "merge-ilp" draws nothing at random.',
             fix='leave seed and proposals out, or take method = "sweep".',
         )
-
-
-def _by_unions(task: Task, given: Labels, how: _How, clock: Clock) -> _Found:
-    solver = choose(how.solver, merge_model.NAME, merge_model.CLASS)
-    from aggopt.repair._merge import made_close
-    from aggopt.repair._merge_ilp import chosen_unions
-
-    start = made_close(task, given)
-    chosen = chosen_unions(task, given, start, solver, clock)
-    status = chosen.certificate.status
-    # the best of all unions is not the best of all partitions
-    ended = Status.LOCAL if status is Status.OPTIMAL else status
-    return _Found(chosen.labels, ended, chosen.certificate)
-
-
-def _by_swaps(task: Task, given: Labels, how: _How, clock: Clock) -> _Found:
-    from aggopt.repair._merge import made_close
-    from aggopt.repair._swap import Annealing, annealed, improved
-
-    rng = np.random.default_rng(how.seed)
-    start = given if task.holds(given) else made_close(task, given)
-    best = improved(task, start, rng, clock)
-    if how.proposals:
-        cooled = annealed(task, best, Annealing(how.proposals), rng, clock)
-        cooled = improved(task, cooled, rng, clock)
-        best = min(best, cooled, key=task.sse)
-    return _Found(best, Status.LIMIT if clock.over else Status.LOCAL)
-
-
-def _by_sweep(task: Task, given: Labels, how: _How, clock: Clock) -> _Found:
-    from aggopt.repair._merge import made_close
-    from aggopt.repair._swap import Annealing
-    from aggopt.repair._sweep import swept
-
-    rng = np.random.default_rng(how.seed)
-    start = given if task.holds(given) else None
-    best = swept(task, start, Annealing(how.proposals), rng, clock)
-    if best is None:
-        best = made_close(task, given)
-    return _Found(best, Status.LIMIT if clock.over else Status.LOCAL)
-
-
-_SOLVE = {"merge-ilp": _by_unions, "swap": _by_swaps, "sweep": _by_sweep}
-
-
-def _not_worse(task: Task, given: Labels, found: _Found) -> _Found:
-    """Return the labels given where they hold, and nothing better was found."""
-    if task.holds(given) and task.sse(given) <= task.sse(found.labels):
-        return found._replace(labels=given, status=Status.KEPT)
-    if not task.holds(found.labels):
-        raise SolverError(
-            "The groups that were found do not keep k and t.",
-            fix="name another solver or method, and report this.",
-        )
-    return found
-
-
-def _renumbered(labels: Labels) -> Labels:
-    """Return labels 0..m-1 in the order of the groups' first records."""
-    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(rank[group])
-
-
-def _certified(task: Task, found: _Found, bound: float, clock: Clock) -> Certificate:
-    objective = task.sse(found.labels)
-    by = found.merging.solver if found.merging else "swaps and moves"
-    certificate = Certificate(
-        found.status,
-        objective,
-        min(bound, objective),
-        task.violation(found.labels),
-        by,
-        clock.spent,
-    )
-    if objective - bound <= 1e-9 * max(1.0, objective):
-        return replace(certificate, status=Status.OPTIMAL)
-    return certificate

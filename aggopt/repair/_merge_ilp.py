@@ -1,5 +1,6 @@
 """Unions of groups that are t-close, chosen by an integer program."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -7,17 +8,18 @@ import numpy as np
 from aggopt.arrays import Labels
 from aggopt.clock import Clock
 from aggopt.models import closeness_merge as model
+from aggopt.repair._merge import made_close
+from aggopt.repair._parts import searched
+from aggopt.repair._pricing import Priced, priced
 from aggopt.repair._task import Task
-from aggopt.repair._unions import Priced, Unions, close_unions, priced
+from aggopt.repair._unions import Unions, close_unions
 from aggopt.solvers import Certificate, Solver, Status
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._child import GRACE, answer_apart
 
 ROUNDING = 1e-9
-# unions in each integer program, those of least reduced cost; at last all that an
-# optimum may hold, if they are no more than MANY
-STAGES = (400, 2000, 10_000, None)
-MANY = 40_000
+MANY = 40_000  # unions in the last integer program, at most
+FEW = 10_000  # of least reduced cost, where an optimum may hold more than MANY
 
 
 class Chosen(NamedTuple):
@@ -32,36 +34,75 @@ def chosen_unions(
 ) -> Chosen:
     """Return t-close unions of the groups of labels (n,), as good as `start` or better.
 
-    By reduced cost: a union that costs more than its groups' prices by all that
-    separates the best choice from the bound is in no better choice.  So the program
-    over all others is as good as that over all unions.
+    `start` (n,) are such unions.
     """
     unions = close_unions(task, labels, start, clock)
-    known = int(start.max()) + 2
-    seconds = clock.left / 2 if np.isfinite(clock.left) else np.inf
-    prices = priced(unions, known, clock, max(seconds, 0.0))
+    return chosen_of(unions, int(start.max()) + 2, start, solver, clock)
+
+
+def chosen_of(
+    unions: Unions, known: int, start: Labels, solver: Solver, clock: Clock
+) -> Chosen:
+    """Return the best choice of unions that is found, and what is proven of it.
+
+    The last `known` unions hold every group, and among them those of `start`.
+
+    Small programs first, part by part, in HiGHS; then `solver` has the last word over
+    all unions that a better choice may hold.  By reduced cost: a union that costs more
+    than its groups' prices by all that separates the best choice from the bound is in
+    no better choice.  So the program over all others is as good as that over all.
+    """
+    task = unions.task
+    prices = priced(unions, known, clock, _share(clock, 0.5))
     clock.tell(0.4)
     best, least = start, task.sse(start)
-    complete = least - prices.bound <= ROUNDING * max(1.0, least)
-    by_cost, status = np.argsort(prices.reduced, kind="stable"), Status.LIMIT
-    for few in STAGES:
-        wanted = _wanted(prices, least)
-        if complete or clock.left <= 1 or (few is None and len(wanted) > MANY):
-            break
-        asked = _with_known(wanted if few is None else by_cost[:few], by_cost, known)
-        found = _solved(unions, asked, solver, clock, hurry=few == STAGES[0])
+    if not _proven(prices, least):
+        owner = searched(unions, prices, least + 1.0, clock, _share(clock, 0.7))
+        best = min(best, _completed(unions, owner), key=task.sse)
+        least = task.sse(best)
+    clock.tell(0.7)
+    complete, status = _proven(prices, least), Status.LIMIT
+    if not complete and clock.left > 1:
+        asked = _asked(prices, least, known)
+        found = _solved(unions, asked, solver, clock)
         status = found.status
         if found.reading is not None and task.sse(found.reading) < least:
             best, least = found.reading, task.sse(found.reading)
         left_out = np.setdiff1d(_wanted(prices, least), asked)
         complete = status is Status.OPTIMAL and len(left_out) == 0
-        clock.tell(0.7)
-    return Chosen(best, _certificate(prices, least, complete, status, solver, clock))
+    certificate = _certificate(prices, least, complete, status, solver, clock)
+    return Chosen(best, certificate if unions.complete else _modest(certificate))
 
 
-def _with_known(chosen: Labels, by_cost: Labels, known: int) -> Labels:
-    last = np.arange(len(by_cost) - known, len(by_cost))
-    return np.union1d(chosen, last)
+def _modest(certificate: Certificate) -> Certificate:
+    """Return a certificate that claims nothing of unions that were not looked at."""
+    optimal = certificate.status is Status.OPTIMAL
+    status = Status.LOCAL if optimal else certificate.status
+    return replace(certificate, status=status, bound=None)
+
+
+def _share(clock: Clock, share: float) -> float:
+    return max(0.0, share * clock.left) if np.isfinite(clock.left) else np.inf
+
+
+def _proven(prices: Priced, least: float) -> bool:
+    return least - prices.bound <= ROUNDING * max(1.0, least)
+
+
+def _completed(unions: Unions, owner: Labels) -> Labels:
+    """Return labels (n,) of a choice; groups that it leaves out are merged."""
+    alone = np.arange(len(owner)) + len(unions.costs)
+    whose = np.where(owner < 0, alone, owner)[unions.labels]
+    united = np.unique(whose, return_inverse=True)[1].astype(np.intp)
+    return united if (owner >= 0).all() else made_close(unions.task, united)
+
+
+def _asked(prices: Priced, least: float, known: int) -> Labels:
+    """Return the unions of the last program."""
+    wanted, q = _wanted(prices, least), len(prices.reduced)
+    if len(wanted) > MANY:
+        wanted = np.argsort(prices.reduced, kind="stable")[:FEW]
+    return np.union1d(wanted, np.arange(q - known, q))
 
 
 def _wanted(prices: Priced, least: float) -> Labels:
@@ -69,13 +110,11 @@ def _wanted(prices: Priced, least: float) -> Labels:
     return np.flatnonzero(prices.reduced <= gap * (1 + ROUNDING) + ROUNDING)
 
 
-def _solved(
-    unions: Unions, asked: Labels, solver: Solver, clock: Clock, *, hurry: bool
-) -> Answer:
+def _solved(unions: Unions, asked: Labels, solver: Solver, clock: Clock) -> Answer:
     """Ask in a process of its own: HiGHS's time limit is soft, and this one is not."""
     limit = None
     if np.isfinite(clock.left):
-        limit = clock.left / 4 if hurry else max(clock.left - GRACE, clock.left / 2)
+        limit = max(clock.left - GRACE, clock.left / 2)
     return answer_apart(model, unions.data(asked), solver, None, limit, None)
 
 

@@ -4,9 +4,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels
-from aggopt.privacy._ordered import Ints, Ordered
+from aggopt.arrays import Floats, Labels, group_size, matrix
+from aggopt.errors import TableError
+from aggopt.privacy._ordered import Ints, Ordered, threshold
+from aggopt.scale import Scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,3 +49,20 @@ class Task:
 def group_sums(Z: Floats, labels: Labels) -> Floats:
     """Return the sum of each group's records, (m, d)."""
     return np.stack([np.bincount(labels, z).astype(float) for z in Z.T], axis=1)
+
+
+def task_of(
+    X: npt.ArrayLike, confidential: npt.ArrayLike, k: int, t: float, bins: str
+) -> Task:
+    """Return the task of records in their own units; refuse what cannot be one."""
+    records = matrix(X)
+    ordered = Ordered.of(confidential, bins)
+    if ordered.n != len(records):
+        raise TableError(
+            f"There are {ordered.n} confidential values and {len(records)} records.",
+            fix="pass one confidential value per record.",
+        )
+    k = group_size(k, len(records))
+    threshold(t)
+    scaled = np.ascontiguousarray(Scale.of(records).standardise(records))
+    return Task(scaled, ordered, k, t)

@@ -1,31 +1,34 @@
-"""Unions of groups: all that are t-close, and a linear program that prices them."""
+"""Unions of groups that are t-close: all of a few groups, and what they cost."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from math import comb
-from typing import Any
 
 import numpy as np
 
 from aggopt.arrays import Floats, Labels
 from aggopt.clock import Clock
-from aggopt.errors import SolverError
 from aggopt.models import closeness_merge as model
-from aggopt.repair._task import Task
-from aggopt.solvers import SOLVERS
+from aggopt.repair._task import Task, group_sums
 
 MOST = 2_000_000  # unions that are looked at
-ENTERING = 600  # unions that a round adds to the linear program, at most
+MOST_NEAR = 500_000  # of groups near each other, by width
+NEAR_WIDTH = 3  # groups in a union of near ones, at most
 
 
 @dataclass(frozen=True, eq=False)
 class Unions:
-    """Proposed unions of the groups of `labels` (n,), as `closeness_merge` has them."""
+    """Proposed unions of the groups of `labels` (n,), as `closeness_merge` has them.
+
+    `complete`: all t-close ones of up to `widest` groups, two or more, are there.
+    """
 
     task: Task
     labels: Labels = field(repr=False)
     column: Labels = field(repr=False)
     group: Labels = field(repr=False)
+    complete: bool = True
 
     def data(self, chosen: Labels | None = None) -> model.Data:
         """Return the model's data, of these unions only."""
@@ -40,6 +43,22 @@ class Unions:
         return model.Data(
             task.Z, self.labels, task.ordered, task.t, task.k, column, group
         )
+
+    @cached_property
+    def m(self) -> int:
+        """How many groups there are."""
+        return int(self.labels.max()) + 1
+
+    def members(self, q: int) -> Labels:
+        """Return the groups of one union."""
+        return self.group[self.first[q] : self.first[q + 1]]
+
+    def rows(self, columns: Labels) -> tuple[Labels, Labels]:
+        """Return where each of some unions starts, and their groups one by one."""
+        lengths = self.first[columns + 1] - self.first[columns]
+        starts = np.concatenate(([0], np.cumsum(lengths)))
+        shift = np.repeat(self.first[columns] - starts[:-1], lengths)
+        return starts, self.group[shift + np.arange(starts[-1])]
 
     @cached_property
     def costs(self) -> Floats:
@@ -70,93 +89,94 @@ def widest(m: int) -> int:
 def close_unions(task: Task, labels: Labels, known: Labels, clock: Clock) -> Unions:
     """Return all t-close unions of up to `widest` groups, and those of `known` (n,).
 
+    Where that is less than `NEAR_WIDTH`, wider ones of groups near each other, too.
     Those of known, which are t-close, come last, and with them the union of all.
     When time is up, wider ones are left out.
     """
-    from aggopt.repair import _unions_kernels as kernels
-
     m = int(labels.max()) + 1
-    off, sizes = model.deviations(task.ordered, labels), np.bincount(labels)
-    found: list[Labels] = []
-    for count in range(1, widest(m) + 1):
+    found: list[Labels] = [_of_width(task, labels, 1)]
+    all_of = widest(m)
+    for count in range(2, min(m, max(NEAR_WIDTH, all_of)) + 1):
         if clock.over:
             break
-        room = comb(m, count)
-        found.append(kernels.close_unions(off, sizes, task.limits, task.k, count, room))
+        whole = count <= all_of
+        of = _of_width if whole else _of_near
+        found.append(of(task, labels, count))
     last = [np.unique(labels[known == u]) for u in range(known.max() + 1)]
     last.append(np.arange(m))
     group = np.concatenate([*(f.ravel() for f in found), *last])
     of_known = np.array([len(u) for u in last])
     lengths = np.concatenate([*(np.full(*f.shape) for f in found), of_known])
     column = np.repeat(np.arange(len(lengths)), lengths)
-    return Unions(task, labels, column, group)
+    complete = len(found) >= all_of and (all_of > 1 or m == 1)
+    return Unions(task, labels, column, group, complete)
 
 
-@dataclass(frozen=True)
-class Priced:
-    """Reduced cost of every union (q,), and the bound that the prices prove."""
+def _of_width(task: Task, labels: Labels, count: int) -> Labels:
+    """Return all t-close unions (u, count)."""
+    m = int(labels.max()) + 1
+    if count == 1:
+        return _close(task, labels, np.arange(m)[:, None])
+    from aggopt.repair import _unions_kernels as kernels
 
-    reduced: Floats = field(repr=False)
-    bound: float
+    off, sizes = model.deviations(task.ordered, labels), np.bincount(labels)
+    room = comb(m, count)
+    return kernels.close_unions(off, sizes, task.limits, task.k, count, room)
 
 
-def priced(unions: Unions, known: int, clock: Clock, seconds: float) -> Priced:
-    """Return what the linear program says, solved by adding unions that pay.
+def _of_near(task: Task, labels: Labels, count: int) -> Labels:
+    """Return t-close unions (u, count), each of a group and some that are near it."""
+    m = int(labels.max()) + 1
+    wide = count - 1
+    while wide < m - 1 and m * comb(wide + 1, count - 1) <= MOST_NEAR:
+        wide += 1
+    near = _near(task, labels, wide)
+    picks = np.array(list(combinations(range(near.shape[1]), count - 1)), np.intp)
+    if not picks.size:
+        return np.empty((0, count), np.intp)
+    others = near[:, picks].reshape(-1, count - 1)
+    first = np.repeat(np.arange(m), len(picks))[:, None]
+    unions = np.unique(np.sort(np.hstack((first, others)), axis=1), axis=0)
+    return _close(task, labels, unions)
 
-    The last `known` unions are in from the start.  Stopped after so many seconds; the
-    bound holds then, too.
+
+def _near(task: Task, labels: Labels, count: int) -> Labels:
+    """Return the groups nearest to each (m, count), half on the other side of all.
+
+    Groups that are near are often alike in the confidential attribute, so that they
+    complete each other little: those whose mean bin is on the other side do.
     """
-    q, m = len(unions.costs), int(unions.labels.max()) + 1
-    master, within = _Master(m), np.zeros(q, bool)
-    enter = np.arange(q - known, q)
-    best = Priced(unions.reduced(np.zeros(m)), 0.0)
-    until = clock.spent + seconds
-    while enter.size and clock.spent < until:
-        within[enter] = True
-        reduced = unions.reduced(prices := master.prices(unions, enter))
-        # a choice has m unions at most: each gains no more than the least
-        proven = float(prices.sum() + m * min(0.0, reduced.min()))
-        if proven > best.bound or not best.bound:
-            best = Priced(reduced, max(proven, 0.0))
-        paying = np.flatnonzero((reduced < -1e-9) & ~within)
-        enter = paying[np.argsort(reduced[paying], kind="stable")[:ENTERING]]
-    return best
+    from scipy.spatial import cKDTree
+
+    sizes = np.bincount(labels)
+    means = group_sums(task.Z, labels) / sizes[:, None]
+    place = np.bincount(labels, task.ordered.place) / sizes
+    high = place > np.median(place)
+    m, found = len(sizes), np.empty((len(sizes), count), np.intp)
+    for side in (False, True):
+        rows, others = np.flatnonzero(high == side), np.flatnonzero(high != side)
+        across = min(count // 2, len(others))
+        if not len(rows):
+            continue
+        far = np.empty((len(rows), 0), np.intp)
+        if across:
+            ranks = np.arange(1, across + 1)
+            far = others[cKDTree(means[others]).query(means[rows], ranks)[1]]
+        ranks = np.arange(1, min(m, count + 1) + 1)
+        close = cKDTree(means).query(means[rows], ranks)[1]
+        for row, one, two in zip(rows, far, close, strict=True):
+            rest = two[(two != row) & ~np.isin(two, one)]
+            found[row] = np.concatenate((one, rest))[:count]
+    return found
 
 
-class _Master:
-    """The linear program over the unions so far, kept in HiGHS between rounds."""
-
-    def __init__(self, m: int) -> None:
-        if SOLVERS["cvxpy:highs"].lacks:
-            raise SolverError(
-                "Unions are priced by HiGHS, which is not installed.",
-                fix=f"run {SOLVERS['cvxpy:highs'].install}.",
-            )
-        import highspy
-
-        self.highs: Any = highspy.Highs()
-        self.highs.silent()
-        self.highs.setOptionValue("threads", 1)
-        for _ in range(m):
-            self.highs.addRow(1.0, 1.0, 0, [], [])
-
-    def prices(self, unions: Unions, enter: Labels) -> Floats:
-        """Return the dual of each group (m,), once these unions are in."""
-        parts = [unions.group[unions.first[q] : unions.first[q + 1]] for q in enter]
-        lengths = np.array([len(part) for part in parts])
-        starts = (np.cumsum(lengths) - lengths).astype(np.int32)
-        index = np.concatenate(parts).astype(np.int32)
-        count, ones = len(enter), np.ones(len(index))
-        endless = np.full(count, np.inf)
-        self.highs.addCols(
-            count,
-            unions.costs[enter],
-            np.zeros(count),
-            endless,
-            len(index),
-            starts,
-            index,
-            ones,
-        )
-        self.highs.run()
-        return np.array(self.highs.getSolution().row_dual)
+def _close(task: Task, labels: Labels, unions: Labels) -> Labels:
+    """Return those of some unions (u, count) that are t-close and hold k records."""
+    if not len(unions):
+        return unions
+    count = unions.shape[1]
+    column = np.repeat(np.arange(len(unions)), count)
+    proposed = model.Data(
+        task.Z, labels, task.ordered, task.t, task.k, column, unions.ravel()
+    )
+    return np.delete(unions, proposed.barred, axis=0)

@@ -9,16 +9,20 @@ import pytest
 from conftest import require_solver
 
 import aggopt.repair._swap as swap_module
+import aggopt.repair._unions as unions_module
 from aggopt.aggregate import mean
+from aggopt.clock import Clock
 from aggopt.errors import AggoptError
 from aggopt.partition import mdav
 from aggopt.partition._closeness_first import fitted, stratified
 from aggopt.partition._merge_until_close import merge_until_close
+from aggopt.repair import _closeness as closeness_module
 from aggopt.repair import closeness
 from aggopt.repair._bound import least_loss
-from aggopt.repair._closeness import _task
+from aggopt.repair._exchange import exchanged
 from aggopt.repair._group_kernels import if_swapped, if_with, if_without
-from aggopt.solvers import Status
+from aggopt.repair._task import task_of
+from aggopt.solvers import Status, choose
 
 methods = pytest.mark.parametrize("method", ["merge-ilp", "swap", "sweep"])
 searches = pytest.mark.parametrize("method", ["swap", "sweep"])
@@ -56,7 +60,7 @@ def test_merging_is_feasible_optimal_and_as_good_as_algorithm_1(seed):
     assert oracle.holds(values, found.labels, 4, Fraction("0.15"))
     for group in oracle.parts(start):
         assert len(set(found.labels[group])) == 1
-    task = _task(Z, values, 4, t, "distinct")
+    task = task_of(Z, values, 4, t, "distinct")
     assert task.sse(found.labels) <= task.sse(one) + 1e-9
     assert found.merging.status is Status.OPTIMAL
     assert found.merging.bound <= found.merging.objective == found.certificate.objective
@@ -88,11 +92,75 @@ def test_another_solver_chooses_as_well():
     assert other.merging.objective == pytest.approx(one.merging.objective)
 
 
+@searches
+@pytest.mark.parametrize("seed", range(2))
+def test_a_solver_that_is_named_has_the_last_word(method, seed):
+    require_solver("cvxpy:highs")
+    Z, values = oracle.instance(seed, 24, ties=False)
+    given = (mdav(Z, 3), 3, 0.25)
+    asked = {"method": method, "proposals": 0, "seed": seed}
+    without = closeness(Z, values, *given, **asked).certificate
+    found = closeness(Z, values, *given, **asked, solver="highs")
+    assert oracle.holds(values, found.labels, 3, Fraction("0.25"))
+    assert found.certificate.objective <= without.objective + 1e-9
+    assert found.certificate.solver == "swaps and moves, then cvxpy:highs"
+    assert found.merging is None
+
+
+def test_a_ring_of_three_changes_is_found():
+    require_solver("cvxpy:highs")
+    # each group holds a record of the next; any swap of two loses more
+    corner = np.array([[0.0, 0.0], [10.0, 0.0], [5.0, 8.66]])
+    Z = np.concatenate([corner[[g, g, (g + 1) % 3]] for g in range(3)])
+    values, labels = np.tile([1, 2, 3], 3), np.arange(9) // 3
+    task = task_of(Z, values, 3, 0.5, "distinct")
+    highs = choose("highs", "closeness_merge", "MILP")
+    found = exchanged(task, labels, highs, Clock(None)).labels
+    assert task.sse(found) == pytest.approx(0.0)
+    assert task.sse(labels) > 1
+
+
+def test_more_groups_than_can_be_looked_at_claim_no_bound(monkeypatch):
+    require_solver("cvxpy:highs")
+    monkeypatch.setattr(unions_module, "MOST", 30)
+    Z, values = oracle.instance(3, 60, ties=False)
+    start = mdav(Z, 3)
+    found = closeness(Z, values, start, 3, 0.2)
+    one = merge_until_close(Z, values, 3, 0.2)
+    task = task_of(Z, values, 3, 0.2, "distinct")
+    assert task.sse(found.labels) < task.sse(one)
+    assert found.merging.bound is None
+    assert found.merging.status is Status.LOCAL
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_near_unions_are_close_unions_each_once(count):
+    Z, values = oracle.instance(4, 36, ties=False)
+    task, labels = task_of(Z, values, 3, 0.3, "distinct"), mdav(Z, 3)
+    every = set(map(tuple, unions_module._of_width(task, labels, count)))
+    near = list(map(tuple, unions_module._of_near(task, labels, count)))
+    assert set(near) == every  # m is small: all are near
+    assert len(near) == len(every)
+    for g, row in enumerate(unions_module._near(task, labels, 4)):
+        assert g not in row
+        assert len(set(row)) == 4
+
+
+def test_compilation_is_not_in_the_time(monkeypatch):
+    called = []
+    monkeypatch.setattr(closeness_module, "compile_for", called.append)
+    Z, values = oracle.instance(3, 12)
+    closeness(Z, values, [0] * 12, 3, 0.2, method="swap")
+    assert not called
+    closeness(Z, values, [0] * 12, 3, 0.2, method="swap", seconds=9)
+    assert called == ["swap"]
+
+
 def test_emd_of_a_change_is_that_of_the_changed_group():
     rng = np.random.default_rng(0)
     for ties in (True, False):
         Z, values = oracle.instance(1, 30, ties)
-        task = _task(Z, values, 2, 0.2, "distinct")
+        task = task_of(Z, values, 2, 0.2, "distinct")
         labels = np.arange(30) % 4
         fixed, state = swap_module.table(task), swap_module.groups(task, labels)
         room, place = np.empty(40, np.int64), task.ordered.place
@@ -113,7 +181,7 @@ def test_emd_of_a_change_is_that_of_the_changed_group():
 @pytest.mark.parametrize("n", [2, 5, 9, 12, 31])
 def test_strata_make_groups_of_one_record_of_each(n):
     Z, values = oracle.instance(0, n, ties=False)
-    task = _task(Z, values, 1, 0.5, "rank")
+    task = task_of(Z, values, 1, 0.5, "rank")
     for wanted in range(1, n + 1):
         size = fitted(n, wanted)
         counts = np.bincount(stratified(task.Z, task.ordered.place, size))
@@ -134,7 +202,7 @@ def test_labels_that_are_best_already_are_kept(method):
 def test_never_worse_than_close_labels(method, seed):
     Z, values = oracle.instance(seed, 60)
     start = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="swap").labels
-    task = _task(Z, values, 3, 0.2, "distinct")
+    task = task_of(Z, values, 3, 0.2, "distinct")
     found = closeness(Z, values, start, 3, 0.2, method=method, proposals=0).labels
     assert task.sse(found) <= task.sse(start)
 
@@ -162,9 +230,9 @@ def test_a_constant_confidential_attribute_is_close_in_any_groups(method):
     found = closeness(Z, np.ones(20), mdav(Z, 3), 3, 0.1, method=method)
     assert np.bincount(found.labels).min() >= 3
     assert found.certificate.bound == 0.0
-    assert found.certificate.objective <= _task(Z, np.ones(20), 3, 0.1, "distinct").sse(
-        mdav(Z, 3)
-    )
+    assert found.certificate.objective <= task_of(
+        Z, np.ones(20), 3, 0.1, "distinct"
+    ).sse(mdav(Z, 3))
 
 
 def test_the_objective_is_the_sum_of_the_means_certificates():
@@ -189,7 +257,7 @@ def test_the_same_seed_gives_the_same_groups(method):
 def test_the_time_limit_holds(method):
     Z, values = oracle.instance(7, 400, ties=False)
     start = mdav(Z, 2)
-    least_loss(_task(Z, values, 2, 0.1, "distinct"))  # imports
+    least_loss(task_of(Z, values, 2, 0.1, "distinct"))  # imports
     closeness(Z[:40], values[:40], mdav(Z[:40], 2), 2, 0.3, method=method, seconds=5)
     began = time.perf_counter()
     more = {} if method == "merge-ilp" else {"proposals": 10**9}
@@ -221,14 +289,14 @@ def test_nothing_printed_shows_a_value():
     Z, values = oracle.instance(6, 20)
     found = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="swap")
     assert "array" not in repr(found)
-    assert "array" not in repr(_task(Z, values, 3, 0.2, "distinct"))
+    assert "array" not in repr(task_of(Z, values, 3, 0.2, "distinct"))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"method": "swop"}, "did you mean 'swap'"),
-        ({"method": "swap", "solver": "highs"}, "takes no solver"),
+        ({"method": "swap", "solver": "uno"}, "does not take problems"),
         ({"seed": 3}, "draws nothing at random"),
         ({"proposals": 3}, "draws nothing at random"),
         ({"method": "swap", "proposals": -1}, "0 for none"),

@@ -1,0 +1,84 @@
+"""Records exchanged between many groups at once, by an integer program."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.arrays import Labels
+from aggopt.clock import Clock
+from aggopt.privacy._distance import starts_of
+from aggopt.repair._merge_ilp import chosen_of
+from aggopt.repair._task import Task, group_sums
+from aggopt.repair._unions import Unions
+from aggopt.solvers import Solver, Status
+
+INTO = 12  # records, the nearest, that may come into a group
+
+
+class Exchanged(NamedTuple):
+    """Labels (n,), and how the last program ended."""
+
+    labels: Labels
+    status: Status
+
+
+def exchanged(task: Task, labels: Labels, solver: Solver, clock: Clock) -> Exchanged:
+    """Return t-close labels (n,), as good as those given or better.
+
+    A program of `closeness_merge`, of records in place of groups, chooses from the
+    groups as they are and with one record less, one more, or one changed for another:
+    so that rings of changes are found, of which each alone would lose more or break t.
+    Again from what it found, until it finds nothing better.
+    """
+    status = Status.LIMIT
+    while not clock.over:
+        m, before = int(labels.max()) + 1, task.sse(labels)
+        chosen = chosen_of(_changes(task, labels), m, labels, solver, clock)
+        status = chosen.certificate.status
+        if task.sse(chosen.labels) >= before - 1e-9:
+            break
+        labels = chosen.labels
+    return Exchanged(labels, Status.LIMIT if status is Status.LIMIT else Status.LOCAL)
+
+
+def _changes(task: Task, labels: Labels) -> Unions:
+    """Return the groups changed by a record or two that are t-close, then all as is."""
+    from scipy.spatial import cKDTree
+
+    sizes, n = np.bincount(labels), len(labels)
+    means = group_sums(task.Z, labels) / sizes[:, None]
+    wanted = min(n, int(sizes.max()) + INTO)
+    near = cKDTree(task.Z).query(means, np.arange(1, wanted + 1))[1]
+    members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
+    groups = [
+        group
+        for now, row in zip(members, near, strict=True)
+        for group in _changed(now, row[~np.isin(row, now)][:INTO])
+    ]
+    column, record = _flat(groups)
+    fits = _close(task, column, record, len(groups))
+    kept = [group for group, fit in zip(groups, fits, strict=True) if fit]
+    column, record = _flat(kept + members)
+    return Unions(task, np.arange(n), column, record, complete=False)
+
+
+def _changed(now: Labels, into: Labels) -> list[Labels]:
+    """Return a group with one record less, one more, or one for another."""
+    less = [np.delete(now, i) for i in range(len(now)) if len(now) > 1]
+    more = [np.append(now, b) for b in into]
+    other = [np.append(rest, b) for rest in less for b in into]
+    return less + more + other
+
+
+def _flat(groups: list[Labels]) -> tuple[Labels, Labels]:
+    lengths = np.array([len(group) for group in groups])
+    return np.repeat(np.arange(len(groups)), lengths), np.concatenate(groups)
+
+
+def _close(task: Task, column: Labels, record: Labels, count: int) -> Labels:
+    """Whether each proposed group is t-close and has k records."""
+    sizes = np.bincount(column, minlength=count)
+    places = task.ordered.place[record]
+    ordered = places[np.lexsort((places, column))]
+    numerators = task.ordered.runs(ordered, starts_of(sizes))
+    return np.asarray((numerators <= task.limits[sizes]) & (sizes >= task.k))

@@ -1,0 +1,175 @@
+"""A choice of unions, found and improved part by part, by small integer programs."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from aggopt.arrays import Floats, Labels
+from aggopt.clock import Clock
+from aggopt.repair._pricing import Priced
+from aggopt.repair._unions import Unions
+
+GROUPS = 100  # in the first part; later ones are larger while programs stay easy
+COLUMNS = 3000  # unions in the program of a part, at most
+NODES = 50  # of the search of one program, at most
+PATIENCE = 60  # parts in a row that bring nothing, after which all ends
+LONGEST = 10.0  # seconds of one program, where time is limited
+
+
+@dataclass
+class _Choice:
+    """Which union holds each group, `owner` (m,): -1 for none yet."""
+
+    unions: Unions
+    owner: Labels = field(repr=False)
+    missing: float  # what a group costs that no union holds
+
+    @property
+    def chosen(self) -> Labels:
+        """The unions that are taken."""
+        return np.unique(self.owner[self.owner >= 0])
+
+    @property
+    def cost(self) -> float:
+        """Sum of squares, and what is missing."""
+        return self.cost_of(np.arange(len(self.owner)))
+
+    def cost_of(self, part: Labels) -> float:
+        """Return what the unions of these groups cost."""
+        owners = self.owner[part]
+        held = np.unique(owners[owners >= 0])
+        missed = int((owners < 0).sum())
+        return float(self.unions.costs[held].sum() + self.missing * missed)
+
+    def take(self, part: Labels, columns: Labels) -> None:
+        """Let these unions hold the groups of a part."""
+        self.owner[part] = -1
+        for q in columns:
+            self.owner[self.unions.members(q)] = q
+
+
+def searched(
+    unions: Unions, prices: Priced, missing: float, clock: Clock, seconds: float
+) -> Labels:
+    """Return the union of each group (m,), -1 for none: a choice of low cost.
+
+    The first is what the linear program takes most of.  Then, part by part: some
+    unions of the choice, those that cost most beyond their groups' prices more often,
+    are chosen anew among all that lie within their groups; a choice costs no less than
+    its groups' prices, so that unions with a reduced cost of more than the part's
+    excess are left out.  Nothing is drawn but from a fixed seed.
+    """
+    choice = _Choice(unions, np.full(unions.m, -1, np.intp), missing)
+    _round_up(choice, prices)
+    rng, until = np.random.default_rng(0), clock.spent + seconds
+    size, idle = float(GROUPS), 0
+    near = _near(choice, prices)
+    while idle < PATIENCE and clock.spent < until:
+        part = _part(choice, prices, int(size), rng)
+        before = choice.cost
+        longest = min(LONGEST, until - clock.spent) if np.isfinite(until) else np.inf
+        easy = _chosen_anew(choice, prices, part, near, longest)
+        size = min(size * 1.05, float(unions.m)) if easy else max(20.0, size * 0.8)
+        better = choice.cost < before - 1e-9
+        idle = 0 if better else idle + 1
+        if better:
+            near = _near(choice, prices)
+        elif easy and len(part) == unions.m:
+            break  # the part was everything
+    return choice.owner
+
+
+def _round_up(choice: _Choice, prices: Priced) -> None:
+    taken = np.flatnonzero(prices.shares > 1e-6)
+    for q in taken[np.argsort(-prices.shares[taken], kind="stable")]:
+        groups = choice.unions.members(q)
+        if (choice.owner[groups] < 0).all():
+            choice.owner[groups] = q
+
+
+def _near(choice: _Choice, prices: Priced) -> Labels:
+    """Return the unions that a better choice may hold."""
+    excess = choice.cost - float(prices.prices.sum())
+    return np.flatnonzero(prices.reduced <= excess + 1e-9)
+
+
+def _part(
+    choice: _Choice, prices: Priced, size: int, rng: np.random.Generator
+) -> Labels:
+    """Return some `size` groups: those without a union, and all of some unions."""
+    chosen = choice.chosen
+    excess = np.maximum(prices.reduced[chosen], 0.0)
+    weights = excess + excess.mean() / 10 + 1e-9
+    drawn = chosen[np.argsort(-np.log(rng.random(len(chosen))) / weights)]
+    groups = np.flatnonzero(choice.owner < 0)
+    for q in drawn:
+        members = choice.unions.members(q)
+        if not len(groups) or len(groups) + len(members) <= size:
+            groups = np.concatenate((groups, members))
+    return np.sort(groups)
+
+
+def _chosen_anew(
+    choice: _Choice, prices: Priced, part: Labels, near: Labels, longest: float
+) -> bool:
+    """Choose the unions of a part anew; return whether that was easy."""
+    unions = choice.unions
+    allowed = np.zeros(unions.m, bool)
+    allowed[part] = True
+    starts, index = unions.rows(near)
+    inside = near[np.logical_and.reduceat(allowed[index], starts[:-1])]
+    excess = choice.cost_of(part) - float(prices.prices[part].sum())
+    inside = inside[prices.reduced[inside] <= excess + 1e-9]
+    by_cost = inside[np.argsort(prices.reduced[inside], kind="stable")]
+    held = np.unique(choice.owner[part])
+    columns = np.union1d(by_cost[:COLUMNS], held[held >= 0])
+    highs = _program(choice, part, columns)
+    if np.isfinite(longest):
+        highs.setOptionValue("time_limit", max(0.1, longest))
+    highs.run()
+    import highspy
+
+    before, owner = choice.cost_of(part), choice.owner.copy()
+    y = np.array(highs.getSolution().col_value)
+    choice.take(part, columns[y[: len(columns)] > 0.5])
+    if choice.cost_of(part) > before:
+        choice.owner[:] = owner
+    return bool(highs.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+
+
+def _program(choice: _Choice, part: Labels, columns: Labels) -> Any:
+    """Return the program in HiGHS, that starts from the choice as it is."""
+    import highspy
+
+    unions, many = choice.unions, len(columns)
+    starts, index = unions.rows(columns)
+    place = np.empty(unions.m, np.intp)
+    place[part] = np.arange(len(part))
+    lacking = np.arange(len(part))
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = many + len(part), len(part)
+    lp.col_cost_ = _padded(unions.costs[columns], len(part), choice.missing)
+    lp.col_lower_ = np.zeros(lp.num_col_)
+    lp.col_upper_ = np.ones(lp.num_col_)
+    lp.row_lower_ = lp.row_upper_ = np.ones(len(part))
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_ = np.concatenate((starts, starts[-1] + 1 + lacking))
+    lp.a_matrix_.index_ = np.concatenate((place[index], lacking))
+    lp.a_matrix_.value_ = np.ones(len(index) + len(part))
+    lp.integrality_ = [highspy.HighsVarType.kInteger] * lp.num_col_
+    highs: Any = highspy.Highs()
+    highs.silent()
+    highs.setOptionValue("threads", 1)
+    highs.setOptionValue("mip_rel_gap", 0.0)
+    highs.setOptionValue("mip_max_nodes", NODES)
+    highs.passModel(lp)
+    now = highspy.HighsSolution()
+    held = np.isin(columns, choice.owner[part])
+    now.col_value = np.concatenate((held, choice.owner[part] < 0)).astype(float)
+    highs.setSolution(now)
+    return highs
+
+
+def _padded(costs: Floats, count: int, value: float) -> Floats:
+    return np.concatenate((costs, np.full(count, value)))

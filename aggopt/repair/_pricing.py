@@ -1,0 +1,103 @@
+"""Prices of groups: a linear program over unions, to which those that pay are added."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from aggopt.arrays import Floats, Labels
+from aggopt.clock import Clock
+from aggopt.errors import SolverError
+from aggopt.repair._unions import Unions
+from aggopt.solvers import SOLVERS
+
+ENTERING = 600  # unions that a round adds to the linear program, at most
+
+
+@dataclass(frozen=True)
+class Priced:
+    """What the linear program says.
+
+    Attributes
+    ----------
+    prices : (m,)
+        Of the groups.
+    reduced : (q,)
+        Cost of every union less the prices of its groups.
+    shares : (q,)
+        How much of every union the program takes, 0 to 1.
+    bound
+        What the prices prove: no choice of these unions costs less.
+    """
+
+    prices: Floats = field(repr=False)
+    reduced: Floats = field(repr=False)
+    shares: Floats = field(repr=False)
+    bound: float
+
+
+def priced(unions: Unions, known: int, clock: Clock, seconds: float) -> Priced:
+    """Return what the linear program says, solved by adding unions that pay.
+
+    The last `known` unions are in from the start.  Stopped after so many seconds; the
+    bound holds then, too.
+    """
+    q, m = len(unions.costs), unions.m
+    master, within = _Master(m), np.zeros(q, bool)
+    enter = np.arange(q - known, q)
+    zero = np.zeros(m)
+    best = Priced(zero, unions.reduced(zero), np.zeros(q), 0.0)
+    until = clock.spent + seconds
+    while enter.size and clock.spent < until:
+        within[enter] = True
+        prices = master.prices(unions, enter)
+        reduced = unions.reduced(prices)
+        # a choice has m unions at most: each gains no more than the least
+        proven = float(prices.sum() + m * min(0.0, reduced.min()))
+        if proven > best.bound or not best.bound:
+            best = Priced(prices, reduced, master.shares(q), max(proven, 0.0))
+        paying = np.flatnonzero((reduced < -1e-9) & ~within)
+        enter = paying[np.argsort(reduced[paying], kind="stable")[:ENTERING]]
+    return best
+
+
+class _Master:
+    """The linear program over the unions so far, kept in HiGHS between rounds."""
+
+    def __init__(self, m: int) -> None:
+        if SOLVERS["cvxpy:highs"].lacks:
+            raise SolverError(
+                "Unions are priced by HiGHS, which is not installed.",
+                fix=f"run {SOLVERS['cvxpy:highs'].install}.",
+            )
+        import highspy
+
+        self.highs: Any = highspy.Highs()
+        self.highs.silent()
+        self.highs.setOptionValue("threads", 1)
+        self.entered: list[Labels] = []
+        for _ in range(m):
+            self.highs.addRow(1.0, 1.0, 0, [], [])
+
+    def prices(self, unions: Unions, enter: Labels) -> Floats:
+        """Return the dual of each group (m,), once these unions are in."""
+        starts, index = unions.rows(enter)
+        self.highs.addCols(
+            len(enter),
+            unions.costs[enter],
+            np.zeros(len(enter)),
+            np.full(len(enter), np.inf),
+            len(index),
+            starts[:-1].astype(np.int32),
+            index.astype(np.int32),
+            np.ones(len(index)),
+        )
+        self.entered.append(enter)
+        self.highs.run()
+        return np.array(self.highs.getSolution().row_dual)
+
+    def shares(self, q: int) -> Floats:
+        """Return how much of each of q unions the program takes."""
+        found = np.zeros(q)
+        found[np.concatenate(self.entered)] = self.highs.getSolution().col_value
+        return found

@@ -1,0 +1,92 @@
+"""Groups that were made t-close, and what is proven of them."""
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.arrays import Labels
+from aggopt.clock import Clock
+from aggopt.errors import SolverError
+from aggopt.repair._task import Task
+from aggopt.solvers import Certificate, Status
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """Groups that are t-close, and what is proven of them.
+
+    Attributes
+    ----------
+    labels : (n,)
+        Group of each record, 0..m-1.
+    certificate
+        objective: the sum of squares within groups, on z-scores, over all records and
+        attributes; the sum of the certificates of `aggregate.mean`.  bound: no
+        t-close partition of any kind loses less (`aggopt.models.closeness_bound`).
+        violation: by how much the largest EMD exceeds t, decided exactly: 0.0.
+    merging
+        Of "merge-ilp": the certificate of the program that chose the unions.  Its
+        bound is about less: no partition into t-close unions of the groups given, of
+        `widest` of them at most, loses less.  Swapping records may.  OPTIMAL: no such
+        partition is better; LOCAL: none over the unions that were taken in.  Where not
+        all of two groups could be looked at (m > 1999, or time was up): no bound, and
+        LOCAL at best, over unions of groups near each other.
+    """
+
+    labels: Labels = field(repr=False)
+    certificate: Certificate
+    merging: Certificate | None = None
+
+
+class Found(NamedTuple):
+    """What a method found; `polished` is the solver that had the last word."""
+
+    labels: Labels
+    status: Status
+    merging: Certificate | None = None
+    polished: str | None = None
+
+
+def not_worse(task: Task, given: Labels, found: Found) -> Found:
+    """Return the labels given where they hold, and nothing better was found."""
+    if task.holds(given) and task.sse(given) <= task.sse(found.labels):
+        return found._replace(labels=given, status=Status.KEPT)
+    if not task.holds(found.labels):
+        raise SolverError(
+            "The groups that were found do not keep k and t.",
+            fix="name another solver or method, and report this.",
+        )
+    return found
+
+
+def repaired(task: Task, found: Found, bound: float, clock: Clock) -> Repaired:
+    """Return what was found, numbered anew and with its certificate."""
+    certificate = _certified(task, found, bound, clock)
+    return Repaired(_renumbered(found.labels), certificate, found.merging)
+
+
+def _renumbered(labels: Labels) -> Labels:
+    """Return labels 0..m-1 in the order of the groups' first records."""
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.intp)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(rank[group])
+
+
+def _certified(task: Task, found: Found, bound: float, clock: Clock) -> Certificate:
+    objective = task.sse(found.labels)
+    by = found.merging.solver if found.merging else "swaps and moves"
+    if found.polished:
+        by += f", then {found.polished}"
+    certificate = Certificate(
+        found.status,
+        objective,
+        min(bound, objective),
+        task.violation(found.labels),
+        by,
+        clock.spent,
+    )
+    if objective - bound <= 1e-9 * max(1.0, objective):
+        return replace(certificate, status=Status.OPTIMAL)
+    return certificate

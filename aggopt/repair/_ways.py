@@ -1,0 +1,106 @@
+"""The methods of repair, one function each."""
+
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.arrays import Labels
+from aggopt.clock import Clock
+from aggopt.models import closeness_merge as merge_model
+from aggopt.privacy._ordered import Ordered
+from aggopt.repair._repaired import Found
+from aggopt.repair._task import Task
+from aggopt.solvers import Solver, Status, choose
+
+SEARCH = 0.6  # share of the time, where a program has the last word
+
+
+class How(NamedTuple):
+    """What a method is told beside the task."""
+
+    solver: Solver | None
+    proposals: int
+    seed: int
+
+
+def chosen_solver(name: str | None) -> Solver:
+    """Return the solver of that name for programs over unions; refuse another."""
+    return choose(name, merge_model.NAME, merge_model.CLASS)
+
+
+def _by_unions(task: Task, given: Labels, how: How, clock: Clock) -> Found:
+    from aggopt.repair._merge import made_close
+    from aggopt.repair._merge_ilp import chosen_unions
+
+    start = made_close(task, given)
+    solver = how.solver or chosen_solver(None)
+    chosen = chosen_unions(task, given, start, solver, clock)
+    status = chosen.certificate.status
+    # the best of all unions is not the best of all partitions
+    ended = Status.LOCAL if status is Status.OPTIMAL else status
+    return Found(chosen.labels, ended, chosen.certificate)
+
+
+def _by_swaps(task: Task, given: Labels, how: How, clock: Clock) -> Found:
+    from aggopt.repair._merge import made_close
+    from aggopt.repair._swap import Annealing, annealed, improved
+
+    rng = np.random.default_rng(how.seed)
+    whole, clock = clock, _of_search(how, clock)
+    start = given if task.holds(given) else made_close(task, given)
+    best = improved(task, start, rng, clock)
+    if how.proposals:
+        cooled = annealed(task, best, Annealing(how.proposals), rng, clock)
+        cooled = improved(task, cooled, rng, clock)
+        best = min(best, cooled, key=task.sse)
+    return _polished(task, best, how, clock, whole)
+
+
+def _by_sweep(task: Task, given: Labels, how: How, clock: Clock) -> Found:
+    from aggopt.repair._merge import made_close
+    from aggopt.repair._swap import Annealing
+    from aggopt.repair._sweep import swept
+
+    rng = np.random.default_rng(how.seed)
+    whole, clock = clock, _of_search(how, clock)
+    start = given if task.holds(given) else None
+    best = swept(task, start, Annealing(how.proposals), rng, clock)
+    if best is None:
+        best = made_close(task, given)
+    return _polished(task, best, how, clock, whole)
+
+
+def _of_search(how: How, clock: Clock) -> Clock:
+    """Return the clock of the search, which leaves time for a program that follows."""
+    if how.solver is None or clock.seconds is None:
+        return clock
+    return Clock(SEARCH * clock.left, clock.progress)
+
+
+def _polished(
+    task: Task, labels: Labels, how: How, searching: Clock, clock: Clock
+) -> Found:
+    """Return the labels of a search, after the program of a solver that was named."""
+    if how.solver is None:
+        return Found(labels, Status.LIMIT if searching.over else Status.LOCAL)
+    from aggopt.repair._exchange import exchanged
+
+    best, status = exchanged(task, labels, how.solver, replace(clock, progress=None))
+    ended = Status.LIMIT if searching.over else status
+    return Found(best, ended, polished=how.solver.name)
+
+
+SOLVE = {"merge-ilp": _by_unions, "swap": _by_swaps, "sweep": _by_sweep}
+
+
+METHODS = tuple(SOLVE)
+
+
+@cache
+def compile_for(method: str) -> None:
+    """Compile what a method needs, on four records, before its time is taken."""
+    ordered = Ordered.of([0, 0, 1, 1])
+    task = Task(np.array([[0.0], [0.0], [1.0], [1.0]]), ordered, 2, 0.1)
+    SOLVE[method](task, np.array([0, 0, 1, 1]), How(None, 1, 0), Clock(None))

@@ -1,0 +1,75 @@
+"""Choices of unions, part by part: as good as one program over all, never worse."""
+
+import closeness as oracle
+import numpy as np
+import pytest
+from conftest import require_solver
+
+from aggopt.clock import Clock
+from aggopt.partition import mdav
+from aggopt.repair import _parts, closeness
+from aggopt.repair._merge import made_close
+from aggopt.repair._merge_ilp import _completed
+from aggopt.repair._parts import searched
+from aggopt.repair._pricing import priced
+from aggopt.repair._task import task_of
+from aggopt.repair._unions import close_unions
+
+
+def prepared(seed, n=39, k=3, t=0.2):
+    require_solver("cvxpy:highs")
+    Z, values = oracle.instance(seed, n, ties=False)
+    task = task_of(Z, values, k, t, "distinct")
+    labels = mdav(Z, k)
+    start = made_close(task, labels)
+    unions = close_unions(task, labels, start, Clock(None))
+    prices = priced(unions, int(start.max()) + 2, Clock(None), np.inf)
+    return task, start, unions, prices
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("groups", [6, 100])
+def test_every_group_is_in_one_close_union(monkeypatch, seed, groups):
+    monkeypatch.setattr(_parts, "GROUPS", groups)
+    task, start, unions, prices = prepared(seed)
+    missing = task.sse(start) + 1
+    owner = searched(unions, prices, missing, Clock(None), np.inf)
+    for q in np.unique(owner[owner >= 0]):
+        assert set(unions.members(q)) == set(np.flatnonzero(owner == q))
+    found = _completed(unions, owner)
+    assert task.holds(found)
+    assert task.sse(found) >= prices.bound - 1e-9
+    if groups == 100:  # one part of everything is the whole program
+        best = closeness(task.Z, task.ordered.place, unions.labels, task.k, task.t)
+        assert task.sse(found) == pytest.approx(best.merging.objective)
+
+
+def test_the_same_twice_where_no_time_is_set():
+    _, _, unions, prices = prepared(1)
+    one, other = (searched(unions, prices, 500, Clock(None), np.inf) for _ in range(2))
+    assert (one == other).all()
+
+
+def test_groups_that_are_left_out_are_merged():
+    task, _, unions, _ = prepared(2)
+    nobody = np.full(unions.m, -1)
+    found = _completed(unions, nobody)
+    assert task.holds(found)
+    assert (found == made_close(task, unions.labels)).all()
+
+
+def test_rows_of_some_unions():
+    _, _, unions, _ = prepared(0)
+    some = np.array([5, 2, len(unions.costs) - 1])
+    starts, index = unions.rows(some)
+    parts = np.split(index, starts[1:-1])
+    expected = [unions.members(q).tolist() for q in some]
+    assert [part.tolist() for part in parts] == expected
+
+
+def test_prices_prove_the_bound_and_shares_cover_each_group_once():
+    _, _, unions, prices = prepared(0)
+    covered = np.bincount(unions.group, prices.shares[unions.column])
+    assert covered == pytest.approx(np.ones(unions.m))
+    assert prices.reduced.min() >= -1e-8
+    assert prices.bound == pytest.approx(unions.costs @ prices.shares)
