@@ -9,18 +9,9 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import pandas as pd
 
 from aggopt.errors import JobError, TableError, naming
-from aggopt.input.entries import (
-    Entry,
-    dates_among,
-    doubtful,
-    entries_of,
-    entry_of,
-    require_apart,
-    tree_of,
-)
+from aggopt.input.entries import Entry, Values, entry_of, is_date, is_doubtful, tree_of
 from aggopt.input.roles import Roles
 from aggopt.job import Privacy, Treatment
 from aggopt.privacy._distance import Distance, Ints
@@ -96,12 +87,8 @@ def confidential_of(
 def _read(
     column: nw.Series[Any], treatment: Treatment, privacy: Privacy, entry: Entry
 ) -> Confidential:
-    raw, distinct = pd.factorize(entries_of(column), use_na_sentinel=False)
-    known = np.empty(len(distinct), dtype=object)
-    known[:] = [entry(value) for value in distinct]
-    require_apart(known)
-    values = known[raw]
-    codes = coded(values, treatment.missing)
+    values = Values.of(column, entry)
+    codes = coded(values.all, treatment.missing)
     distance = None
     if privacy.t is not None:
         distance = _distance(values, codes, treatment, entry)
@@ -110,7 +97,9 @@ def _read(
     return Confidential(column.name, codes, distance, _notes(column.name, values))
 
 
-def _distance(values: Any, codes: Ints, treatment: Treatment, entry: Entry) -> Distance:
+def _distance(
+    values: Values, codes: Ints, treatment: Treatment, entry: Entry
+) -> Distance:
     order, tree = treatment.order, treatment.tree
     metric = Metric(
         str(treatment.distance),
@@ -122,10 +111,10 @@ def _distance(values: Any, codes: Ints, treatment: Treatment, entry: Entry) -> D
         _require_no_dates(values, f"the {metric.distance} distance")
     if metric.distance == "ordered" and order is None:
         _require_numbers(values)
-    return metric.of(values, codes)
+    return metric.of(values.all, codes)
 
 
-def _levels(values: Any, treatment: Treatment) -> Ints:
+def _levels(values: Values, treatment: Treatment) -> Ints:
     if treatment.missing == OWN:
         raise JobError(
             "levels are of numbers, and what is missing has none.",
@@ -133,39 +122,40 @@ def _levels(values: Any, treatment: Treatment) -> Ints:
         )
     _require_no_dates(values, "levels")
     _require_numbers(values)
-    numbers = np.array(values.tolist())
-    if numbers.dtype == object or len(np.unique(numbers)) < len(set(values)):
+    numbers = np.array(values.distinct.tolist())
+    if numbers.dtype == object or len(np.unique(numbers)) < len(numbers):
         raise TableError(
             "The values have more digits than can be told apart.",
             fix="subtract a base from them, or divide them.",
         )
-    return levels_of(numbers, treatment.levels or 2)
+    return levels_of(numbers[values.which], treatment.levels or 2)
 
 
-def _require_no_dates(values: Any, way: str) -> None:
-    dates = dates_among(values)
+def _require_no_dates(values: Values, way: str) -> None:
+    dates = values.count(is_date)
     if dates:
         raise TableError(
-            f"{dates} of {len(values)} values are dates or times, which {way} cannot "
-            "compare.",
+            f"{dates} of {len(values.which)} values are dates or times, which {way} "
+            "cannot compare.",
             fix="recode them as numbers, such as days since a day; or, for t, choose "
             'distance = "equal".',
         )
 
 
-def _require_numbers(values: Any) -> None:
-    words = sum(not isinstance(v, int | float) for v in values if v is not None)
+def _require_numbers(values: Values) -> None:
+    words = values.count(lambda value: not isinstance(value, int | float | None))
     if words:
         raise TableError(
-            f"{words} of {len(values)} values are no numbers, and no order is given.",
+            f"{words} of {len(values.which)} values are no numbers, and no order is "
+            "given.",
             fix='say how they are compared: order = ["low", "middle", "high"], '
             'distance = "equal", or distance = "hierarchical" with a tree; under '
             "[privacy.confidential.NAME]. Recode dates as days since a day.",
         )
 
 
-def _notes(name: str, values: Any) -> tuple[str, ...]:
-    count = doubtful(values)
+def _notes(name: str, values: Values) -> tuple[str, ...]:
+    count = values.count(is_doubtful)
     if not count:
         return ()
     return (

@@ -6,12 +6,14 @@ is one value, and what it tells apart is refused rather than read as one.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
-from math import copysign
+from math import copysign, isfinite, isnan
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
@@ -57,6 +59,41 @@ def entries_of(column: nw.Series[Any]) -> Entries:
     )
 
 
+@dataclass(frozen=True)
+class Values:
+    """What the entries of a column mean.
+
+    Attributes
+    ----------
+    distinct : (m,)
+        The values there are; None for what is missing.
+    which : (n,)
+        Which of them each record has.
+    """
+
+    distinct: Entries = field(repr=False)
+    which: npt.NDArray[np.intp] = field(repr=False)
+
+    @classmethod
+    def of(cls, column: nw.Series[Any], entry: Entry) -> "Values":
+        """Return the values of a column; raises as `entries_of` and `require_apart`."""
+        which, there = pd.factorize(entries_of(column), use_na_sentinel=False)
+        distinct = np.empty(len(there), dtype=object)
+        distinct[:] = [entry(found) for found in there]
+        require_apart(distinct)
+        return cls(distinct, which)
+
+    @property
+    def all(self) -> Entries:
+        """The value of each record, (n,)."""
+        return np.asarray(self.distinct[self.which])
+
+    def count(self, test: Callable[[Any], bool]) -> int:
+        """Return how many records have a value that passes a test."""
+        passes = np.array([test(value) for value in self.distinct], dtype=bool)
+        return int(passes[self.which].sum())
+
+
 class Moment(int):
     """A date or a time in its own small units: one of Python's may be rounded."""
 
@@ -70,10 +107,6 @@ def entry_of(decimal: str) -> Entry:
     number = re.compile(_NUMBER.replace(r"\.", re.escape(decimal)))
 
     def entry(value: Any) -> Any:
-        if pd.api.types.is_scalar(value) and pd.isna(value):
-            return None
-        if isinstance(value, bool | np.bool_):
-            return str(bool(value))
         if not isinstance(value, str):
             return _python(value)
         text = value.strip()
@@ -122,18 +155,18 @@ def require_apart(distinct: Iterable[Any]) -> None:
         )
 
 
-def dates_among(values: Iterable[Any]) -> int:
-    """Return how many values are dates, times or spans of time."""
-    return sum(isinstance(value, Moment) for value in values)
+def is_date(value: object) -> bool:
+    """Whether a value is a date, a time or a span of time."""
+    return isinstance(value, Moment)
 
 
-def doubtful(entries: Entries) -> int:
-    """Return how many entries are text that often stands for what is missing.
+def is_doubtful(value: object) -> bool:
+    """Whether a value is text that often stands for what is missing.
 
-    Each counts as a value of its own all the same; "none", which may be an answer, is
+    It counts as a value of its own all the same; "none", which may be an answer, is
     not among them.
     """
-    return sum(isinstance(v, str) and v.lower() in _DOUBTFUL for v in entries)
+    return isinstance(value, str) and value.lower() in _DOUBTFUL
 
 
 def _counts(moments: Any) -> list[int | None]:
@@ -151,12 +184,19 @@ def _signed(value: Any) -> Any:
 
 
 def _python(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        exact = value.is_finite() and value == value.to_integral_value()
-        return int(value) if exact else _finite(float(value))
-    found = value.item() if isinstance(value, np.generic) else value
-    return _finite(found) if isinstance(found, float) else found
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, float):
+        return None if isnan(value) else _finite(value)
+    if isinstance(value, Decimal) and not value.is_nan():
+        whole = value.is_finite() and value == value.to_integral_value()
+        return int(value) if whole else _finite(float(value))
+    if isinstance(value, int) or not pd.api.types.is_scalar(value):
+        return value
+    return None if pd.isna(value) else value
 
 
 def _finite(number: float) -> float | str:
-    return number if np.isfinite(number) else str(number)
+    return number if isfinite(number) else str(number)

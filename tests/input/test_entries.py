@@ -11,10 +11,11 @@ import pytest
 
 from aggopt.errors import JobError, TableError
 from aggopt.input.entries import (
-    dates_among,
-    doubtful,
+    Values,
     entries_of,
     entry_of,
+    is_date,
+    is_doubtful,
     require_apart,
     tree_of,
 )
@@ -55,8 +56,10 @@ def test_a_decimal_comma() -> None:
 
 
 def test_text_that_may_stand_for_what_is_missing_is_counted() -> None:
-    values = np.array(["-", "Unknown", "inf", "none", "flu", None, 3], object)
-    assert doubtful(values) == 3
+    entries = ["-", "Unknown", "inf", "-", "none", "flu", None, "3"]
+    values = Values.of(nw.new_series("x", entries, backend="polars"), entry_of("."))
+    assert values.count(is_doubtful) == 4
+    assert values.all.tolist() == [*entries[:-1], 3]
 
 
 def test_refusals() -> None:
@@ -76,7 +79,7 @@ def test_times_are_told_apart_to_the_nanosecond(kind) -> None:
     column = pl.Series("x", [0, 1, 2, None]).cast(kind)
     found = entries_of(nw.from_native(column.to_frame())["x"])
     assert len(set(found.tolist())) == 4
-    assert dates_among(found) == 3
+    assert sum(map(is_date, found)) == 3
     assert distinct_l([0, 0, 0], column.head(3)) == 3
     assert groups_of(column).tolist() == [1, 2, 3, 0]
 
@@ -84,7 +87,7 @@ def test_times_are_told_apart_to_the_nanosecond(kind) -> None:
 def test_dates_are_dates_and_the_two_zeros_are_one() -> None:
     day = datetime.date(2020, 1, 2)
     frame = nw.from_native(pd.DataFrame({"day": [day, None], "zero": [0.0, -0.0]}))
-    assert dates_among(entries_of(frame["day"])) == 1
+    assert sum(map(is_date, entries_of(frame["day"]))) == 1
     zeros = entries_of(frame["zero"])
     assert zeros[0] != zeros[1]  # as a file has them
     with pytest.raises(TableError, match="1 of 2 different entries"):
