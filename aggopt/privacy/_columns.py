@@ -72,6 +72,8 @@ def factorized(entries: Entries) -> tuple[npt.NDArray[np.int64], int]:
     TableError
         They are lists, or other things that cannot be compared.
     """
+    if entries.dtype in (np.longdouble, np.clongdouble):  # pandas would round them
+        entries = entries.astype(object)
     try:
         found, distinct = pd.factorize(entries)
     except (TypeError, ValueError):
@@ -103,6 +105,8 @@ def _of_table(given: Any) -> Iterator[tuple[str, Entries]]:
 
 def _known(given: Any) -> Any:
     """Return a column or table that narwhals does not know as one that it does."""
+    if isinstance(given, pd.MultiIndex):
+        return given.to_frame(index=False, name=range(given.nlevels))
     if isinstance(given, pd.Index | pd.api.extensions.ExtensionArray):
         return pd.Series(given)
     arrow = nw.dependencies.get_pyarrow()

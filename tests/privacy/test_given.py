@@ -92,6 +92,18 @@ def test_numbers_of_any_type_are_ordered_exactly():
     )
 
 
+def test_long_floats_are_told_apart():
+    near = np.array([1, 1, 2, 2], np.longdouble)
+    near[1] = np.nextafter(near[0], near[2])
+    assert groups_of(near).tolist() == [0, 1, 2, 2]
+    assert t_closeness([0, 1, 0, 1], near) == t_closeness([0, 1, 0, 1], [0, 1, 2, 2])
+
+
+def test_levels_of_an_index_are_columns():
+    index = pd.MultiIndex.from_tuples([(1, 2), (1, 3), (1, 2)])
+    assert groups_of(index).tolist() == [0, 1, 0]
+
+
 @pytest.mark.parametrize(
     "labels",
     [
