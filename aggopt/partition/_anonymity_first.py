@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Labels, group_size
-from aggopt.partition import _pool, _shelf
+from aggopt.partition import _pool, _screen, _shelf
 from aggopt.partition._closeness import Closeness
 from aggopt.partition._merging import merged
 from aggopt.partition._pool import Integers, Progress
@@ -74,7 +74,9 @@ def anonymity_first(
     attribute = promise.only("anonymity_first")
     shelf = _shelf.start(records, attribute.place)
     limit = int(promise.limits[0, k])
-    table = Table(n, k, limit, attribute.sums, attribute.first, *np.empty((2, k), int))
+    table = Table(
+        n, k, limit, attribute.sums, attribute.first, *np.empty((4, k + 1), int)
+    )
     return merged(records, _grouped(shelf, table, progress), promise)
 
 
@@ -87,9 +89,11 @@ class Table(NamedTuple):
         Records in all and in the group, and the largest numerator that t allows.
     sums, first
         As in `aggopt.privacy._ordered.Ordered`.
-    totals, best : (s,)
+    begins : (s + 1,)
+        First bin that belongs to the slot or to a later one.
+    totals, best, least : (s + 1,), the last without a meaning
         Cost of each slot with its value beyond the last bin, but for n times the
-        number of bins; and the bin where it costs least.
+        number of bins; the bin where it costs least; and what it costs there.
     """
 
     n: int
@@ -97,8 +101,10 @@ class Table(NamedTuple):
     limit: int
     sums: Integers
     first: Integers
+    begins: Integers
     totals: Integers
     best: Integers
+    least: Integers
 
 
 class Group(NamedTuple):
@@ -125,10 +131,11 @@ class Group(NamedTuple):
 def _grouped(shelf: _shelf.Shelf, table: Table, progress: Progress | None) -> Labels:
     from aggopt.partition import _anonymity_first_kernels as kernels
 
-    kernels.start(table)
     k, report = table.s, _pool.rarely(progress)
+    screen = _screen.start(*shelf.pool.records.shape)
+    kernels.start(shelf, screen, table)
     group = Group(*np.zeros((3, k), np.int64), *np.zeros((3, k + 1), np.int64))
     while shelf.remaining:
         report(shelf.done)
-        kernels.take_close(shelf, table, group, shelf.turns)
+        kernels.take_close(shelf, screen, table, group, shelf.turns)
     return _pool.finish(shelf.pool, progress)

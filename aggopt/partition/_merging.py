@@ -6,8 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels
+from aggopt.partition import _screen
 from aggopt.partition._closeness import Closeness
 from aggopt.partition._pool import CHUNK, Integers, Progress
+from aggopt.partition._screen import BLOCK, Screen
 
 Flags = npt.NDArray[np.bool_]
 
@@ -46,11 +48,15 @@ class Merging(NamedTuple):
     number, sizes : (m,)
         The group's number, and how many records it has.
     totals : (d, m)
-        Sum of its records.
+        Sum of its records, in units in which none exceeds 1.
+    screen
+        Its centroid.
     emd : (m,)
         Its largest EMD over the attributes, or more than that while not `exact`.
-    exact, over : (m,)
-        Whether `emd` is exact, and whether the group may exceed t.
+    exact : (m,)
+        Whether `emd` is exact.
+    excess, peak : (m,), (m / BLOCK,)
+        `emd` where the group may exceed t, else -1; and the largest of a block.
     head, tail, after : (m,), (m,), (n,)
         Its first record, its last, and which record follows which.
     alive : (1,)
@@ -61,9 +67,11 @@ class Merging(NamedTuple):
     number: Integers
     sizes: Integers
     totals: Floats
+    screen: Screen
     emd: Floats
     exact: Flags
-    over: Flags
+    excess: Floats
+    peak: Floats
     head: Integers
     tail: Integers
     after: Integers
@@ -91,7 +99,7 @@ def merged(
     from aggopt.partition import _merge_kernels as kernels
 
     merging = _start(records, labels, promise)
-    kernels.reckon_all(merging)
+    kernels.start(merging)
     m, d = len(merging.sizes), records.shape[1]
     while kernels.merge(merging, max(1, CHUNK // (4 * int(merging.alive[0]) * d))):
         if progress:
@@ -105,15 +113,18 @@ def _start(records: Floats, labels: Labels, promise: Closeness) -> Merging:
     ends = np.cumsum(sizes)
     after = np.empty(len(labels), np.int64)
     after[order] = np.append(order[1:], -1)
-    m = len(sizes)
+    m, (_, exponent) = len(sizes), np.frexp(np.abs(records).max())
+    rows = np.ldexp(records.T, -exponent)
     return Merging(
         _table(promise),
         number=np.arange(m),
         sizes=sizes,
-        totals=np.array([np.bincount(labels, column) for column in records.T]),
+        totals=np.array([np.bincount(labels, row) for row in rows]),
+        screen=_screen.start(len(rows), m),
         emd=np.empty(m),
         exact=np.zeros(m, np.bool_),
-        over=np.ones(m, np.bool_),
+        excess=np.empty(m),
+        peak=np.empty(-(-m // BLOCK)),
         head=order[ends - sizes],
         tail=order[ends - 1],
         after=after,

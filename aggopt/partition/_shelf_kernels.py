@@ -58,12 +58,14 @@ def take(shelf: Shelf, column: int) -> None:
 def tidy(shelf: Shelf) -> None:
     """Close a group, and drop the taken columns when they have become many."""
     shelf.pool.counts[1] += 1
-    if shelf.free[0] < KEEP * shelf.pool.counts[0]:
-        _drop_taken(shelf)
+    drop_taken(shelf)
 
 
 @compiled
-def _drop_taken(shelf: Shelf) -> None:
+def drop_taken(shelf: Shelf) -> bool:
+    """Drop the taken columns when they have become many; return whether they had."""
+    if shelf.free[0] >= KEEP * shelf.pool.counts[0]:
+        return False
     pool, kept, bin_ = shelf.pool, 0, 0
     for j in range(pool.counts[0]):
         while bin_ <= shelf.bins[j]:
@@ -78,3 +80,4 @@ def _drop_taken(shelf: Shelf) -> None:
     shelf.first[bin_:] = kept
     shelf.taken[:kept] = False
     pool.counts[0] = kept
+    return True
