@@ -106,7 +106,7 @@ def _of_table(given: Any) -> Iterator[tuple[str, Entries]]:
 def _known(given: Any) -> Any:
     """Return a column or table that narwhals does not know as one that it does."""
     if isinstance(given, pd.MultiIndex):
-        return given.to_frame(index=False, name=range(given.nlevels))
+        return pd.DataFrame(given.tolist())
     if isinstance(given, pd.Index | pd.api.extensions.ExtensionArray):
         return pd.Series(given)
     arrow = nw.dependencies.get_pyarrow()
