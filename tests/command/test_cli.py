@@ -398,7 +398,7 @@ def test_the_disk_refusing_is_not_a_defect(here, aggopt, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(release_module, "_write_csv", full)
+    monkeypatch.setattr(release_module, "write_csv", full)
     code, _, err = aggopt(*MASK)
     assert code == 2
     assert "masked.csv cannot be written: No space left on device" in err
