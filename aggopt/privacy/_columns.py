@@ -82,14 +82,14 @@ def factorized(entries: Entries) -> tuple[npt.NDArray[np.int64], int]:
 
 
 def _of_table(given: Any) -> Iterator[tuple[str, Entries]]:
+    frame, names = None, []
     try:
         frame = nw.from_native(_known(given), eager_only=True, allow_series=True)
     except TypeError:
-        frame = None
+        pass
     except DuplicateError:
-        named = getattr(given, "column_names", None) or given.columns
-        check_names([str(name) for name in named])
-        raise
+        names = list(getattr(given, "column_names", None) or given.columns)
+    check_names([str(name) for name in names])
     if frame is None:
         raise TableError(
             f"A {type(given).__module__}.{type(given).__name__} is not a table.",
