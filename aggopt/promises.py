@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from aggopt.arrays import Floats, Labels, groups
-from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
+from aggopt.clock import Clock
+from aggopt.errors import JobError, UnknownNameError
 from aggopt.input.confidential import Confidential, confidential_of
 from aggopt.input.table import Table
 from aggopt.job import DiverseVmdav, Guarding, Job, MergeUntilClose, Privacy
 from aggopt.partition._blocks import Block, called
+from aggopt.possible import measured, too_diverse
 from aggopt.privacy._promise import Kept, Promise
 from aggopt.solvers import choose
 
@@ -72,7 +74,8 @@ def require_guarantees(job: Job) -> None:
             fix='set repair = "merge" under [privacy], which keeps every promise; or, '
             "of one confidential attribute: for l, of values or entropy, method = "
             '"diverse_vmdav"; for t, of the ordered distance, method = '
-            '"closeness_first" or another of its kind, or repair = "sweep".',
+            '"closeness_first" or another of its kind, or repair = "sweep".'
+            + measured(privacy),
         )
 
 
@@ -91,14 +94,7 @@ def read(table: Table, job: Job, decimal: str) -> tuple[Confidential, ...]:
     for promise in _promises(held, job.privacy):
         most = promise.kept(everybody)
         if not most.holds:
-            raise InfeasibleInputError(
-                f"l = {job.privacy.l} ({most.promise}) cannot be kept of "
-                f"{most.attribute!r}: all {len(everybody)} records together have "
-                f"{most.found:.6g}, and not every group can have more.",
-                fix=f"promise l of at most {int(most.found)}"
-                f"{'' if most.found >= 2 else ', that is none,'} or give the attribute "
-                "another role.",
-            )
+            raise too_diverse(most, job.privacy, int(promise.codes.max()) + 1)
     return held
 
 
@@ -151,13 +147,17 @@ def repaired(
     if how is None:
         return block
     from aggopt import repair
-    from aggopt.repair._merge_any import merge_any
+    from aggopt.repair._merge_any import certified, merge_any
 
     k, t = job.privacy.k, job.privacy.t
     if how.method == "merge":
         promises = _promises(held, job.privacy)
-        labels = merge_any(X, block.labels, promises, progress=told)
-        return replace(block, labels=groups(labels, len(X)), certificate=None)
+        clock = Clock(None, told)
+        merged = groups(merge_any(X, block.labels, promises, progress=told), len(X))
+        if np.array_equal(merged, block.labels):
+            return block
+        proof = certified(X, merged, promises, clock.spent)
+        return replace(block, labels=merged, certificate=proof)
     result = called(
         repair.closeness,
         X,

@@ -396,6 +396,57 @@ def test_more_diverse_than_the_table(no_work):
             aggopt.mask(salaried(), job)
 
 
+def test_a_refused_l_names_the_largest_and_every_way_out(no_work):
+    def fix(**asked):
+        with pytest.raises(InfeasibleInputError) as refused:
+            aggopt.mask(salaried(), promising("illness", **asked, repair="merge"))
+        return refused.value.fix
+
+    largest = salaried()["illness"].nunique()
+    assert f"l of at most {largest}, or give" in fix(l=largest + 1)
+    entropy = fix(l=largest, diversity="entropy")
+    shares = salaried()["illness"].value_counts(normalize=True)
+    effective = int(np.exp(-(shares * np.log(shares)).sum()))
+    assert f"l of at most {effective}" in entropy
+    assert f"of which l = {largest} is the largest" in entropy
+    assert "a larger c" in fix(l=largest, diversity="recursive", c=0.01)
+
+
+def test_a_refused_t_offers_both_ways_out(no_work):
+    with pytest.raises(JobError) as refused:
+        aggopt.mask(salaried(), promising(t=0.1))
+    assert 'repair = "merge"' in refused.value.fix
+    assert "promise a larger t: aggopt.repair.held_t" in refused.value.fix
+    with pytest.raises(JobError) as refused:
+        aggopt.mask(salaried(), promising(l=2))
+    assert "held_t" not in refused.value.fix
+
+
+def test_the_t_that_held_t_names_is_kept_by_a_repair_at_no_loss():
+    from aggopt.repair import held_t
+
+    frame = salaried()
+    before = aggopt.mask(frame, promising())
+    t = held_t(before.labels, frame["salary"]).t
+    after = aggopt.mask(frame, promising(t=t, repair="merge"))
+    assert (after.labels == before.labels).all()
+
+
+def test_merged_groups_carry_a_certificate():
+    release = aggopt.mask(salaried(), promising(t=0.1, repair="merge"))
+    proof = release.manifest()["partition"][0]["certificate"]
+    X = salaried()[QIS].to_numpy(float)
+    means = aggopt.aggregate.mean(X, release.labels).certificates
+    lost = sum(c.objective for c in means)
+    assert proof["objective"] == pytest.approx(lost)
+    assert 0 <= proof["bound"] <= proof["objective"]
+    assert proof["violation"] == 0.0
+    assert proof["solver"] == "merging"
+    other = {"t": 0.2, "distance": "equal", "repair": "merge"}
+    unproven = aggopt.mask(salaried(), promising("illness", **other))
+    assert unproven.manifest()["partition"][0]["certificate"]["bound"] is None
+
+
 @pytest.mark.parametrize(
     ("treatment", "complaint"),
     [

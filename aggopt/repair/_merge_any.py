@@ -8,9 +8,12 @@ import numpy.typing as npt
 from aggopt.arrays import Floats, Labels
 from aggopt.partition._pool import Progress
 from aggopt.privacy._distance import Ints, starts_of
+from aggopt.privacy._ordered import Ordered
 from aggopt.privacy._promise import Promise
-from aggopt.repair._task import group_sums
+from aggopt.repair._bound import least_loss
+from aggopt.repair._task import Task, group_sse, group_sums
 from aggopt.scale import Scale
+from aggopt.solvers import Certificate, Status
 
 NEAR = 8
 
@@ -48,6 +51,34 @@ def merge_any(
         labels = _joined(labels, _partners(Z, labels, short, promises))
     told(1.0)
     return labels
+
+
+def certified(
+    X: Floats, labels: Labels, promises: Sequence[Promise], seconds: float
+) -> Certificate:
+    """Return what is proven of merged groups: status LIMIT, as nothing is searched.
+
+    objective: the sum of squares within groups, on z-scores; bound: what any groups
+    lose that are as close as promised of one attribute by the ordered distance, None
+    if none is; violation: 0.0, decided exactly.
+    """
+    Z = np.ascontiguousarray(Scale.of(X).standardise(X))
+    close = [
+        Task(Z, promise.distance, 1, float(promise.t))
+        for promise in promises
+        if isinstance(promise.distance, Ordered) and promise.t is not None
+    ]
+    objective = group_sse(Z, labels)
+    bounds = [min(least_loss(task), objective) for task in close]
+    broken = max(promise.short(*_members(labels)).max() for promise in promises)
+    return Certificate(
+        Status.LIMIT,
+        objective,
+        max(bounds) if bounds else None,
+        float(broken),
+        "merging",
+        seconds,
+    )
 
 
 def _members(labels: Labels) -> tuple[Ints, Ints]:

@@ -10,11 +10,11 @@ from aggopt.clock import Clock
 from aggopt.repair._pricing import Priced
 from aggopt.repair._unions import Unions
 
-GROUPS = 100  # in the first part; later ones are larger while programs stay easy
+GROUPS = 100  # in the first part, at most; later ones are larger while that is easy
 COLUMNS = 3000  # unions in the program of a part, at most
-NODES = 50  # of the search of one program, at most
+NODES = 200  # of the search of one program, at most
 PATIENCE = 60  # parts in a row that bring nothing, after which all ends
-LONGEST = 10.0  # seconds of one program, where time is limited
+LONGEST = 3.0  # seconds of one program, where time is limited
 
 
 @dataclass
@@ -63,7 +63,7 @@ def searched(
     choice = _Choice(unions, np.full(unions.m, -1, np.intp), missing)
     _round_up(choice, prices)
     rng, until = np.random.default_rng(0), clock.spent + seconds
-    size, idle = float(GROUPS), 0
+    size, idle = min(GROUPS, max(6.0, 2 * unions.m / 3)), 0
     near = _near(choice, prices)
     while idle < PATIENCE and clock.spent < until:
         part = _part(choice, prices, int(size), rng)

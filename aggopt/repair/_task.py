@@ -34,8 +34,7 @@ class Task:
 
     def sse(self, labels: Labels) -> float:
         """Return the sum of squares within groups, over all attributes."""
-        means = group_sums(self.Z, labels) / np.bincount(labels)[:, None]
-        return float(((self.Z - means[labels]) ** 2).sum())
+        return group_sse(self.Z, labels)
 
     def violation(self, labels: Labels) -> float:
         """Return by how much the largest EMD exceeds t, exact; 0.0 if it does not."""
@@ -44,6 +43,12 @@ class Task:
         if (over <= 0).all():
             return 0.0
         return float(self.ordered.emd(labels).max() - self.t)
+
+
+def group_sse(Z: Floats, labels: Labels) -> float:
+    """Return the sum of squares within groups, over all attributes."""
+    means = group_sums(Z, labels) / np.bincount(labels)[:, None]
+    return float(((Z - means[labels]) ** 2).sum())
 
 
 def group_sums(Z: Floats, labels: Labels) -> Floats:

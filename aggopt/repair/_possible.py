@@ -1,0 +1,161 @@
+"""Which t is possible: what groups keep, and what so many groups could keep."""
+
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Labels, group_size, is_whole
+from aggopt.arrays import groups as checked
+from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.privacy._ordered import Ordered
+
+DIGITS = 6  # of a t that is named, rounded up so that it can be promised
+WORK = 200_000_000  # steps that a bound may take
+
+
+class Held(NamedTuple):
+    """The smallest t, to six digits, that groups keep, and which group blocks less.
+
+    `group` is its number, `records` its size.
+    """
+
+    t: float
+    group: int
+    records: int
+
+
+class Reachable(NamedTuple):
+    """A t that is reached by `labels` (n,), and a bound: no t below it can be.
+
+    `bound` is 0.0 where the table is too large to prove one.
+    """
+
+    t: float
+    bound: float
+    group: int
+    records: int
+    labels: Labels
+
+    def __repr__(self) -> str:
+        """Show no labels."""
+        return (
+            f"Reachable(t={self.t}, bound={self.bound:.6g}, group={self.group}, "
+            f"records={self.records})"
+        )
+
+
+def held_t(
+    labels: npt.ArrayLike, confidential: npt.ArrayLike, *, bins: str = "distinct"
+) -> Held:
+    """Return the smallest t that groups keep, and the group that blocks a smaller one.
+
+    Parameters
+    ----------
+    labels : (n,)
+        Group of each record, 0..m-1.
+    confidential : (n,)
+        The confidential attribute, as in `closeness`.
+    bins
+        As in `closeness`.
+
+    Raises
+    ------
+    TableError, JobError
+        As `closeness`.
+
+    Examples
+    --------
+    >>> held_t([0, 0, 1, 1], [10, 40, 30, 20])
+    Held(t=0.166667, group=0, records=2)
+    """
+    ordered = Ordered.of(confidential, bins)
+    group = checked(labels, ordered.n)
+    return _held(ordered, group)
+
+
+def smallest_t(
+    confidential: npt.ArrayLike, k: int, *, groups: int = 2, bins: str = "distinct"
+) -> Reachable:
+    """Return a small t that at least so many groups of k records can keep.
+
+    One group keeps any t, and says nothing.  The groups are dealt from the records in
+    order of their confidential values, to and fro, whatever the quasi-identifiers are;
+    `closeness` with this t finds groups that keep it and lose less.  The bound: one of
+    the groups has at most n / groups records, and no so many records of the table are
+    closer to it.
+
+    Parameters
+    ----------
+    confidential : (n,)
+        The confidential attribute, as in `closeness`.
+    k : int
+        Records per group, at least.
+    groups : int
+        How many groups, at least; 1 <= groups <= n / k.
+    bins
+        As in `closeness`.
+
+    Raises
+    ------
+    InfeasibleInputError
+        n records do not make so many groups of k.
+    TableError, JobError
+        As `closeness`; groups is no whole number.
+
+    Examples
+    --------
+    >>> smallest_t([10, 40, 30, 20], k=2)
+    Reachable(t=0.166667, bound=0.166667, group=0, records=2)
+    """
+    ordered = Ordered.of(confidential, bins)
+    n = ordered.n
+    k = group_size(k, n)
+    if not is_whole(groups) or groups < 1:
+        raise JobError(f"groups = {groups}.", fix="pass a whole number from 1 up.")
+    if groups * k > n:
+        raise InfeasibleInputError(
+            f"{n} records make no {groups} groups of k = {k} or more.",
+            fix=f"ask for at most {n // k} groups, or a k of at most {n // groups}.",
+        )
+    labels = _dealt(ordered, int(groups))
+    held = _held(ordered, labels)
+    return Reachable(held.t, _bound(ordered, k, int(groups)), *held[1:], labels)
+
+
+def _held(ordered: Ordered, labels: Labels) -> Held:
+    sizes = np.bincount(labels)
+    if ordered.m == 1:
+        return Held(0.0, 0, int(sizes[0]))
+    worst = int(np.argmax(ordered.numerators(labels) / sizes))
+    largest = ordered.largest(labels)
+    t = ceil(largest * 10**DIGITS) / 10**DIGITS
+    return Held(t, worst, int(sizes[worst]))
+
+
+def _dealt(ordered: Ordered, groups: int) -> Labels:
+    """Return groups dealt from the records by value: 0 1 2, 2 1 0, 0 1 2, ..."""
+    turn = np.arange(ordered.n) % (2 * groups)
+    labels = np.empty(ordered.n, np.intp)
+    by_value = np.argsort(ordered.place, kind="stable")
+    labels[by_value] = np.minimum(turn, 2 * groups - 1 - turn)
+    return labels
+
+
+def _bound(ordered: Ordered, k: int, groups: int) -> float:
+    """Return the least EMD of k to n / groups records.
+
+    Of s records, the numerator is least where in each bin `cnt` is s below / n,
+    rounded: such records there are.
+    """
+    n, most = ordered.n, ordered.n // groups
+    if ordered.m == 1 or (most - k + 1) * ordered.m > WORK:
+        return 0.0
+    least = Fraction(1)
+    for s in range(k, most + 1):
+        over = s * ordered.below % n
+        numerator = int(np.minimum(over, n - over).sum())
+        least = min(least, Fraction(numerator, ordered.unit * s))
+    return float(least)
