@@ -68,7 +68,11 @@ def searched(
     while idle < PATIENCE and clock.spent < until:
         part = _part(choice, prices, int(size), rng)
         before = choice.cost
-        longest = min(LONGEST, until - clock.spent) if np.isfinite(until) else np.inf
+        left = until - clock.spent
+        # the first that holds every group is worth more time than a better one
+        incomplete = bool((choice.owner < 0).any())
+        longest = max(LONGEST, left / 2) if incomplete else min(LONGEST, left)
+        longest = longest if np.isfinite(until) else np.inf
         easy = _chosen_anew(choice, prices, part, near, longest)
         size = min(size * 1.05, float(unions.m)) if easy else max(20.0, size * 0.8)
         better = choice.cost < before - 1e-9
