@@ -193,9 +193,10 @@ def constant(held: Sequence[Confidential], privacy: Privacy) -> list[str]:
 
 def _require_solver(privacy: Privacy) -> None:
     """Refuse now a solver that the repair could not use."""
-    if privacy.repair and privacy.repair.method == "merge-ilp":
+    repair = privacy.repair
+    if repair and (repair.solver is not None or repair.method == "merge-ilp"):
         model = import_module("aggopt.models.closeness_merge")
-        choose(privacy.repair.solver, model.NAME, model.CLASS)
+        choose(repair.solver, model.NAME, model.CLASS)
 
 
 def _kept_by(job: Job) -> frozenset[str]:

@@ -251,12 +251,13 @@ def test_a_repair_is_given_the_groups_and_its_certificate_is_kept(monkeypatch, m
         return SimpleNamespace(labels=np.zeros(len(X), int), certificate=proof)
 
     monkeypatch.setattr(repair, "closeness", closeness, raising=False)
-    asked = {"method": method, "time_limit": 3.0}
+    asked = {"method": method, "time_limit": 3.0, "solver": "cvxpy:highs"}
     release = aggopt.mask(salaried(), promising(t=0.15, repair=asked))
     labels, k, t, settings = calls[0]
     assert (labels == aggopt.mask(salaried(), promising()).labels).all()
     assert (k, t) == (3, 0.15)
-    assert {"method": method, "seconds": 3.0}.items() <= settings.items()
+    named = {"method": method, "seconds": 3.0, "solver": "cvxpy:highs"}
+    assert named.items() <= settings.items()
     stated = release.manifest()["partition"][0]
     assert stated["certificate"]["bound"] == 1.0
     assert any("groups of age, income" in note for note in release.notes)
@@ -482,7 +483,7 @@ def test_values_that_do_not_fit_the_distance(no_work, treatment, complaint):
         ({"t": 0.1, "scope": "blocks"}, 'leave out scope = "blocks"'),
         ({"t": 0.1, "repair": "sweeep"}, "'sweeep'"),
         (
-            {"t": 0.1, "repair": {"method": "swap", "solver": "highs"}},
+            {"t": 0.1, "repair": {"method": "merge", "solver": "highs"}},
             "takes no solver",
         ),
         ({"t": 0.1, "repair": {"method": "merge", "time_limit": 1.0}}, "time_limit"),

@@ -81,7 +81,8 @@ class Repair(Section):
         "merge" keeps any promise; "merge-ilp", "swap" and "sweep" keep t, of one
         attribute with the ordered distance.
     solver
-        Of "merge-ilp".
+        Of "merge-ilp"; of "swap" and "sweep" the one that exchanges records at the end,
+        or none.
     time_limit
         Seconds.
     """
@@ -94,8 +95,8 @@ class Repair(Section):
 
     @model_validator(mode="after")
     def _check(self) -> "Repair":
-        if self.solver is not None and self.method != "merge-ilp":
-            raise ValueError(f"{self.method} takes no solver; merge-ilp does")
+        if self.solver is not None and self.method == "merge":
+            raise ValueError("merge takes no solver; the other repairs do")
         if self.time_limit is not None and self.method == "merge":
             raise ValueError("merge takes no time_limit: it needs none")
         return self
