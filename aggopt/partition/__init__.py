@@ -11,11 +11,13 @@ from aggopt.partition._mdav import mdav
 from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.partition._mhm import mhm
 from aggopt.partition._projection import projection
+from aggopt.partition._recommend import Recommendation, recommend
 from aggopt.partition._univariate import Partition, univariate, univariate_certified
 from aggopt.partition._vmdav import vmdav
 
 __all__ = [
     "Partition",
+    "Recommendation",
     "anonymity_first",
     "cbfs",
     "closeness_first",
@@ -27,6 +29,7 @@ __all__ = [
     "merge_until_close",
     "mhm",
     "projection",
+    "recommend",
     "univariate",
     "univariate_certified",
     "vmdav",
