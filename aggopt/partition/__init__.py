@@ -10,6 +10,7 @@ from aggopt.partition._individual_ranking import individual_ranking
 from aggopt.partition._mdav import mdav
 from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.partition._mhm import mhm
+from aggopt.partition._optimal import optimal
 from aggopt.partition._projection import projection
 from aggopt.partition._recommend import Recommendation, recommend
 from aggopt.partition._univariate import Partition, univariate, univariate_certified
@@ -28,6 +29,7 @@ __all__ = [
     "mdav",
     "merge_until_close",
     "mhm",
+    "optimal",
     "projection",
     "recommend",
     "univariate",
