@@ -8,7 +8,8 @@ import numpy as np
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled, inlined
 from aggopt.partition._search.descent_kernels import Change
-from aggopt.partition._search.group_kernels import apart, settle, transfer
+from aggopt.partition._search.group_kernels import settle, transfer
+from aggopt.partition._search.lanes_kernels import apart
 from aggopt.partition._search.luck_kernels import below, share
 from aggopt.partition._search.promise_kernels import may_chain, may_move, may_swap
 from aggopt.partition._search.state import Groups, Space, Trail

@@ -11,7 +11,8 @@ squared distances |.|, SSE changes by
 from typing import NamedTuple
 
 from aggopt.compiled import compiled, inlined
-from aggopt.partition._search.group_kernels import apart, move, settle
+from aggopt.partition._search.group_kernels import move, settle
+from aggopt.partition._search.lanes_kernels import apart
 from aggopt.partition._search.promise_kernels import may_chain, may_move, may_swap
 from aggopt.partition._search.state import Groups, Space, Trail
 
@@ -97,15 +98,25 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
             gain = into * b / (b + 1.0) - leave
             if gain < best.gain - REAL * into and may_move(space, groups, i, B):
                 best = Change(gain, B, -1, -1)
+        f = 1.0 / a + 1.0 / b
+        centres = apart(groups.centre, A, groups.centre, B)
+        least = centres + into - out - f * into
+        slope = 4.0 * (centres - f * (centres + into - out) + f * f * into)
         for at in range(groups.start[B], groups.start[B] + b):
             j = groups.who[at]
+            own = groups.own[j]
+            room = least - f * own - best.gain
+            may = room <= 0.0 or room * room < slope * own
+            if not (may or a > space.k):
+                continue
             between = apart(space.Z, i, space.Z, j)
-            gain = apart(space.Z, j, groups.centre, A) - groups.own[j] + into - out
-            gain -= between * (1.0 / a + 1.0 / b)
-            if gain < best.gain - REAL * into and may_swap(space, groups, i, j):
-                best = Change(gain, B, j, -1)
+            if may:
+                gain = apart(space.Z, j, groups.centre, A) - own + into - out
+                gain -= between * f
+                if gain < best.gain - REAL * into and may_swap(space, groups, i, j):
+                    best = Change(gain, B, j, -1)
             if a > space.k:
-                gain = into - groups.own[j] - between / b - leave
+                gain = into - own - between / b - leave
                 if gain < best.gain - REAL * into:
                     best = _chain(space, groups, i, j, gain, best)
     return best

@@ -5,23 +5,9 @@ from a group's members, so that nothing drifts however long a search takes.  Sum
 in a fixed order, and nothing is reassociated or fused: every processor finds the same.
 """
 
-from aggopt.arrays import Floats
 from aggopt.compiled import compiled, inlined
-from aggopt.partition._search.state import LANES, Groups, Space, Trail
-
-
-@inlined
-def apart(A: Floats, i: int, B: Floats, j: int) -> float:
-    """Return the squared distance of rows A[i] and B[j]."""
-    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-    for t in range(0, A.shape[1], LANES):
-        g0, g1 = A[i, t] - B[j, t], A[i, t + 1] - B[j, t + 1]
-        g2, g3 = A[i, t + 2] - B[j, t + 2], A[i, t + 3] - B[j, t + 3]
-        s0 += g0 * g0
-        s1 += g1 * g1
-        s2 += g2 * g2
-        s3 += g3 * g3
-    return (s0 + s1) + (s2 + s3)
+from aggopt.partition._search.lanes_kernels import apart
+from aggopt.partition._search.state import Groups, Space, Trail
 
 
 @compiled

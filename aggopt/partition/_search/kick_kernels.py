@@ -6,7 +6,8 @@ Importing this imports numba: do so late.
 import numpy as np
 
 from aggopt.compiled import compiled, inlined
-from aggopt.partition._search.group_kernels import apart, move, settle
+from aggopt.partition._search.group_kernels import move, settle
+from aggopt.partition._search.lanes_kernels import apart
 from aggopt.partition._search.luck_kernels import below, share
 from aggopt.partition._search.promise_kernels import keeps, may_move, may_swap
 from aggopt.partition._search.state import Groups, Space, Trail

@@ -113,12 +113,11 @@ def _kick(
                 nothing() if pool is None else pool.arrays,
             )
         done += count
-        clock.tell(
-            done / total
-            if np.isfinite(total)
-            else 1 - clock.left / (clock.seconds or 1)
-        )
-    return groups.label
+        clock.tell(_share(done / total, clock))
+
+
+def _share(done: float, clock: Clock) -> float:
+    return max(done, clock.spent / clock.seconds) if clock.seconds else done
 
 
 def annealed(
