@@ -1,6 +1,7 @@
 """Partitions: from records to groups of at least k similar ones."""
 
 from aggopt.partition._anonymity_first import anonymity_first
+from aggopt.partition._blocked import blocked, blocked_certified
 from aggopt.partition._blocks import in_blocks
 from aggopt.partition._cbfs import cbfs
 from aggopt.partition._closeness_first import closeness_first
@@ -20,6 +21,8 @@ __all__ = [
     "Partition",
     "Recommendation",
     "anonymity_first",
+    "blocked",
+    "blocked_certified",
     "cbfs",
     "closeness_first",
     "correlated_blocks",
