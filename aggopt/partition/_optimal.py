@@ -13,6 +13,7 @@ from aggopt.memory import require_memory
 from aggopt.models import set_partition as model
 from aggopt.partition._columns.groups import groups_of, labels_of
 from aggopt.partition._columns.incumbent import PROVEN, Incumbent
+from aggopt.partition._columns.master import require_highs
 from aggopt.partition._mdav import mdav
 from aggopt.partition._pool import Progress, rarely, scaled
 from aggopt.partition._univariate import Partition
@@ -112,13 +113,13 @@ def optimal(
     records = scaled(X, scale)
     k = group_size(k, len(records))
     how = _How(choose(solver, model.NAME, model.CLASS), seed, rarely(progress))
+    require_highs()
     _require_limits(seconds, gap, seed)
     clock = Clock(seconds)
     if k == 1 or len(records) < 2 * k:
         return _only(records, k, clock)
     work = _Work.of(records, k, gap)
     status = _solved(work, how, clock)
-    how.report(1.0)
     return work.result(status, how, clock)
 
 
@@ -207,6 +208,7 @@ def _solved(work: _Work, how: _How, clock: Clock) -> Status:
     try:
         if not (clock.over or work.best.closed):
             _improve(work.best, how, clock)
+        how.report(1.0)
     except KeyboardInterrupt:
         return Status.INTERRUPTED
     return Status.LIMIT

@@ -6,6 +6,7 @@ import numpy as np
 
 from aggopt.arrays import Floats, Labels
 from aggopt.clock import Clock, Progress
+from aggopt.partition._columns.branching import branch_and_price
 from aggopt.partition._columns.choice import chosen
 from aggopt.partition._columns.generation import Generation
 from aggopt.partition._columns.incumbent import Incumbent
@@ -19,8 +20,11 @@ from aggopt.solvers import Solver
 RESTARTS, KICKS = 4, 30  # local searches at first, and kicks per record in each
 SMALL = 5  # up to this k, prices of all groups can mostly be searched to the end
 ROUNDS, TRIALS = 5, 8  # of roundings
-STALLED = 1e-4  # of the gap that a round of cuts has to close
-STAGES = (4000, 12_000)  # groups in an integer program, those of least reduced cost
+STALLED = 1e-3  # of the gap that a round of cuts has to close
+FEW = 6000  # groups in an integer program, those of least reduced cost
+LONGEST = 300.0  # seconds for an integer program where there is no limit
+QUICK = 200  # records up to which branches are tried before integer programs
+NODES = 100  # branches that are tried then
 
 
 @dataclass(frozen=True)
@@ -45,17 +49,24 @@ def drive(task: Task, best: Incumbent, clock: Clock, report: Progress) -> None:
     report(0.1)
     generation.climb()
     if task.k >= SMALL:
-        _round(generation, searches, clock)
-    report(0.3)
+        _round(generation, searches, _part(clock, 0.25))
+    report(0.2)
     converged = _price(generation, task, clock)
-    report(0.5)
+    report(0.4)
     if converged:
         _cut(generation, _part(clock, 0.5))
+    report(0.5)
+    if converged and len(task.Z) <= QUICK:
+        branch_and_price(generation, clock, NODES)
+    if not best.closed:
+        _round(generation, searches, _part(clock, 0.2))
+        _choose(generation, searches, task, clock)
     report(0.7)
-    _choose(generation, searches, task, clock)
-    report(0.9)
     if converged and not best.closed:
-        proved(generation, task.solver, clock, clock.left)
+        proved(generation, task.solver, clock, _longest(clock, 0.5))
+    report(0.8)
+    if converged and not best.closed:
+        branch_and_price(generation, clock)
 
 
 def _part(clock: Clock, share: float) -> Clock:
@@ -63,12 +74,16 @@ def _part(clock: Clock, share: float) -> Clock:
     return Clock(share * clock.left if np.isfinite(clock.left) else None)
 
 
-def _round(generation: Generation, searches: Searches, clock: Clock) -> None:
-    within = _part(clock, 0.3)
+def _longest(clock: Clock, share: float) -> float:
+    """Return seconds that an integer program may take."""
+    return share * clock.left if np.isfinite(clock.left) else LONGEST
+
+
+def _round(generation: Generation, searches: Searches, within: Clock) -> None:
+    """Round the linear program's choice, search on, and let in what is met."""
     for _ in range(ROUNDS):
-        if within.over:
+        if within.over or not round_up(generation, searches, TRIALS, within):
             return
-        round_up(generation, searches, TRIALS)
         generation.climb()
 
 
@@ -85,7 +100,7 @@ def _cut(generation: Generation, within: Clock) -> None:
     best = generation.best
     while not (best.closed or within.over):
         before = best.bound
-        if not generation.cut() or not generation.price(climbing=False):
+        if not generation.cut() or not generation.price():
             return
         if best.bound - before < STALLED * (best.value - before):
             return
@@ -95,14 +110,11 @@ def _choose(
     generation: Generation, searches: Searches, task: Task, clock: Clock
 ) -> None:
     """Choose among groups of low reduced cost, and search on from what is chosen."""
-    best = generation.best
-    for few in STAGES:
-        if best.closed or clock.over or generation.solved is None:
-            return
-        solved = generation.solved
-        reduced = generation.master.reduced(solved.duals, generation.pool.costs)
-        order = np.argsort(reduced, kind="stable")
-        wanted = order[reduced[order] <= best.value - solved.value][:few]
-        chosen(generation, task.solver, wanted, clock, clock.left / 4)
-        search_on(generation, searches, best.labels, KICKS)
-        generation.price(climbing=False, exact=False)
+    best, solved = generation.best, generation.solve()
+    if clock.over or solved is None:
+        return
+    reduced = generation.master.reduced(solved.duals, generation.pool.costs)
+    order = np.argsort(reduced, kind="stable")
+    wanted = order[reduced[order] <= best.value - solved.value][:FEW]
+    chosen(generation, task.solver, wanted, clock, _longest(clock, 0.2))
+    search_on(generation, searches, best.labels, KICKS)

@@ -24,8 +24,10 @@ class Generation:
     ----------
     solved
         What it said last.
+    bound
+        What is proven of the present branch.
     proof
-        Duals, and the least reduced costs (n,), that gave the best bound.
+        Duals, and the least reduced costs (n,), that proved it without a branch.
     """
 
     def __init__(self, best: Incumbent, pricer: Pricer, clock: Clock) -> None:
@@ -33,7 +35,7 @@ class Generation:
         self.pool, self.master = Pool(best.Z, best.k), Master(len(best.Z))
         self.solved: Solved | None = None
         self.proof: tuple[Duals, Floats] | None = None
-        self._proven = -np.inf
+        self.bound = -np.inf
         self.add(groups_of(best.labels, best.k))
 
     def add(self, groups: Groups) -> int:
@@ -53,9 +55,13 @@ class Generation:
         if solved is not None:
             self.solved = solved
             if solved.whole:
-                chosen = self.pool.all.at(solved.share > 0.5)
-                self.best.offer(labels_of(chosen, self.master.n))
+                self._offer_chosen(self.pool.all.at(solved.share > 0.5))
         return solved
+
+    def _offer_chosen(self, chosen: Groups) -> None:
+        n = self.master.n
+        if chosen.sizes.sum() == n:  # no record is by itself
+            self.best.offer(labels_of(chosen, n))
 
     def climb(self) -> bool:
         """Add groups that neighbours make pay, while there are any; False if late."""
@@ -65,16 +71,18 @@ class Generation:
         return False
 
     def _climbed(self, solved: Solved) -> int:
+        if self.master.cuts or self.master.together or self.master.apart:
+            return 0  # neighbours look at prices of records only
         reduced = self.master.reduced(solved.duals, self.pool.costs)
         near = np.argsort(reduced, kind="stable")[:CLIMBED]
         found, paid = self.pricer.climbed(solved.duals, self.pool.all.at(near))
         return self.add(found.at(np.argsort(paid, kind="stable")[:ENTERING]))
 
-    def price(self, *, climbing: bool = True, exact: bool = True) -> bool:
+    def price(self, *, exact: bool = True) -> bool:
         """Add all groups that pay; return whether it is proven that none is left."""
         phase = 0
-        while (solved := self.solve()) is not None and not self.best.closed:
-            if climbing and phase == 0 and self._climbed(solved):
+        while (solved := self.solve()) is not None and not self.pruned:
+            if phase == 0 and self._climbed(solved):
                 continue
             found, phase = self._paying(solved.duals, phase, exact)
             if found is None or not self.add(_least(found)):
@@ -97,10 +105,19 @@ class Generation:
     def prove(self, duals: Duals, least: Floats) -> None:
         """Keep the bound that these duals prove, if it is the best."""
         bound = self.pricer.bound(duals, least)
-        if bound > self._proven:
-            self._proven, self.proof = bound, (duals, least)
+        if bound <= self.bound:
+            return
+        self.bound = bound
+        if not (duals.together or duals.apart):
+            self.proof = duals, least
             self.best.prove(bound)
             self.best.priced = True
+
+    @property
+    def pruned(self) -> bool:
+        """Whether the present branch holds nothing much better than the best."""
+        best = self.best
+        return best.value - self.bound <= best.gap * max(1.0, best.value) / 2
 
     def cut(self) -> int:
         """Add cuts that the last choice breaks; return how many."""

@@ -1,5 +1,6 @@
 """The linear program over the groups so far, kept in HiGHS between rounds."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +42,9 @@ class Solved:
 class Master:
     """Rows for records and cuts, columns for groups; see `aggopt.models.set_partition`.
 
-    Only columns that a branch allows may be chosen.
+    The first n columns are records by themselves, which only branches may choose, at
+    a price that no group has: they leave the program something to say where the groups
+    that a branch allows do not hold every record yet.
     """
 
     def __init__(self, n: int) -> None:
@@ -59,6 +62,8 @@ class Master:
         none = np.empty(0, np.int32)
         for _ in range(n):
             self.highs.addRow(1.0, 1.0, 0, none, none.astype(float))
+        every, zeros = np.arange(n, dtype=np.int32), np.zeros(n)
+        self.highs.addCols(n, zeros, zeros, zeros, n, every, every, np.ones(n))
 
     def add(self, groups: Groups, costs: Floats) -> None:
         """Take in groups (q, 2k - 1), and what they cost."""
@@ -100,7 +105,7 @@ class Master:
         half = halves(self.groups, cuts, self.n).tocsr()
         for row, cut in enumerate(cuts):
             part = slice(half.indptr[row], half.indptr[row + 1])
-            index = half.indices[part].astype(np.int32)
+            index = (self.n + half.indices[part]).astype(np.int32)
             self.highs.addRow(
                 -np.inf, len(cut) // 2, len(index), index, half.data[part]
             )
@@ -125,7 +130,34 @@ class Master:
             self.apart,
         )
         value = float(self.highs.getInfo().objective_function_value)
-        return Solved(value, np.array(found.col_value), duals)
+        return Solved(value, np.array(found.col_value)[self.n :], duals)
+
+    def branch(
+        self, together: Sequence[Pair], apart: Sequence[Pair], alone: float
+    ) -> None:
+        """Allow only groups that hold both or none of a pair, or not both of another.
+
+        A record by itself costs `alone`.
+        """
+        members, n = self.groups.members, self.n
+        barred = np.zeros(len(members), bool)
+        for i, j in together:
+            barred |= (members == i).any(axis=1) ^ (members == j).any(axis=1)
+        for i, j in apart:
+            barred |= (members == i).any(axis=1) & (members == j).any(axis=1)
+        self.together, self.apart = tuple(together), tuple(apart)
+        branched = bool(together or apart)
+        most = np.where(np.append(np.full(n, not branched), barred), 0.0, np.inf)
+        every = np.arange(len(most), dtype=np.int32)
+        self.highs.changeColsBounds(len(most), every, np.zeros(len(most)), most)
+        self.highs.changeColsCost(n, every[:n], np.full(n, alone))
+
+    def guess(self, iterations: int) -> float:
+        """Return the objective after so many iterations: no more than it will be."""
+        self.highs.setOptionValue("simplex_iteration_limit", iterations)
+        self.highs.run()
+        self.highs.setOptionValue("simplex_iteration_limit", 2**31 - 1)
+        return float(self.highs.getInfo().objective_function_value)
 
     def _limit(self, seconds: float) -> None:
         spent = self.highs.getRunTime()

@@ -3,6 +3,7 @@
 import numpy as np
 
 from aggopt.arrays import Floats, Labels
+from aggopt.clock import Clock
 from aggopt.partition._columns.generation import Generation
 from aggopt.partition._columns.groups import groups_of, labels_of
 from aggopt.partition._columns.start import Searches, search_on
@@ -13,11 +14,13 @@ MORE = 0.3  # added to a share, for the chance of being taken
 KICKS = 20  # per record
 
 
-def round_up(generation: Generation, searches: Searches, trials: int) -> bool:
+def round_up(
+    generation: Generation, searches: Searches, trials: int, within: Clock
+) -> bool:
     """Try so many roundings; return whether one became the best partition."""
     better = False
     for _ in range(trials):
-        if generation.clock.over:
+        if within.over:
             break
         better |= search_on(generation, searches, _rounded(generation, searches), KICKS)
     return better
