@@ -8,6 +8,8 @@ from aggopt.partition._closeness_first import closeness_first
 from aggopt.partition._correlated import correlated_blocks
 from aggopt.partition._diverse_vmdav import diverse_vmdav
 from aggopt.partition._individual_ranking import individual_ranking
+from aggopt.partition._local_search import local_search, local_search_certified
+from aggopt.partition._loss_bound import loss_bound
 from aggopt.partition._mdav import mdav
 from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.partition._mhm import mhm
@@ -29,6 +31,9 @@ __all__ = [
     "diverse_vmdav",
     "in_blocks",
     "individual_ranking",
+    "local_search",
+    "local_search_certified",
+    "loss_bound",
     "mdav",
     "merge_until_close",
     "mhm",

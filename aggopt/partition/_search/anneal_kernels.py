@@ -6,13 +6,15 @@ Importing this imports numba: do so late.
 import numpy as np
 
 from aggopt.arrays import Floats
-from aggopt.compiled import compiled, inlined
-from aggopt.partition._search.descent_kernels import Change
+from aggopt.compiled import compiled
+from aggopt.partition._search.descent_kernels import NOBODY, Change
 from aggopt.partition._search.group_kernels import settle, transfer
 from aggopt.partition._search.lanes_kernels import apart
 from aggopt.partition._search.luck_kernels import below, share
 from aggopt.partition._search.promise_kernels import may_chain, may_move, may_swap
 from aggopt.partition._search.state import Groups, Space, Trail
+
+STEP = 256  # proposals at one heat
 
 
 @compiled
@@ -20,23 +22,20 @@ def anneal(
     space: Space,
     groups: Groups,
     trail: Trail,
-    turns: int,
-    heat: tuple[float, float],
+    heat: Floats,
     spacing: Floats,
 ) -> float:
-    """Return by how much SSE changed in so many turns, heat falling geometrically.
+    """Return by how much SSE changed after STEP proposals at each heat.
 
     A change proposed for record i that loses more by x is made with probability
     exp(-x / (heat spacing[i])).
     """
-    changed, now = 0.0, heat[0]
-    fall = (heat[1] / heat[0]) ** (1.0 / turns)
+    changed = 0.0
     n, c = space.near.shape
-    for _ in range(turns):
+    for turn in range(STEP * len(heat)):
         i = below(trail.luck, n)
         B = groups.label[space.near[i, below(trail.luck, c)]]
-        limit = -now * spacing[i] * np.log(1.0 - share(trail.luck))
-        now *= fall
+        limit = -heat[turn // STEP] * spacing[i] * np.log(1.0 - share(trail.luck))
         if groups.label[i] == B:
             continue
         change = _proposed(space, groups, trail, i, B)
@@ -47,28 +46,28 @@ def anneal(
     return changed
 
 
-@inlined
+@compiled
 def _proposed(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Change:
     A = groups.label[i]
     a, b = groups.size[A], groups.size[B]
     out, into = groups.own[i], apart(space.Z, i, groups.centre, B)
     if a > space.k and b < space.most and share(trail.luck) < 0.5:
-        return Change(into * b / (b + 1.0) - out * a / (a - 1.0), B, -1, -1)
+        return Change(into * b / (b + 1.0) - out * a / (a - 1.0), B, NOBODY, NOBODY)
     j = groups.who[groups.start[B] + below(trail.luck, b)]
     between = apart(space.Z, i, space.Z, j)
     if a > space.k and share(trail.luck) < 0.3:
         D = groups.label[space.near[j, below(trail.luck, space.near.shape[1])]]
         d = groups.size[D]
         if D in (A, B) or d >= space.most:
-            return Change(0.0, -1, -1, -1)
+            return Change(0.0, NOBODY, NOBODY, NOBODY)
         gain = into - groups.own[j] - between / b - out * a / (a - 1.0)
         gain += apart(space.Z, j, groups.centre, D) * d / (d + 1.0)
         return Change(gain, B, j, D)
     gain = apart(space.Z, j, groups.centre, A) - groups.own[j] + into - out
-    return Change(gain - between * (1.0 / a + 1.0 / b), B, j, -1)
+    return Change(gain - between * (1.0 / a + 1.0 / b), B, j, NOBODY)
 
 
-@inlined
+@compiled
 def _allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
     if change.j < 0:
         return may_move(space, groups, i, change.to)
@@ -77,14 +76,14 @@ def _allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
     return may_chain(space, groups, i, change.j, change.on)
 
 
-@inlined
+@compiled
 def _make(space: Space, groups: Groups, i: int, change: Change) -> None:
-    A = groups.label[i]
-    if change.on >= 0:
-        transfer(groups, change.j, change.on)
-        settle(space, groups, change.on)
-    transfer(groups, i, change.to)
-    if change.j >= 0 and change.on < 0:
+    A, B, D = groups.label[i], change.to, change.on
+    if D >= 0:
+        transfer(groups, change.j, D)
+    transfer(groups, i, B)
+    if D < 0 <= change.j:
         transfer(groups, change.j, A)
-    settle(space, groups, A)
-    settle(space, groups, change.to)
+    for g in (A, B, D):
+        if g >= 0:
+            settle(space, groups, g)

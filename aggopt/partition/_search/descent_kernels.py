@@ -10,14 +10,17 @@ squared distances |.|, SSE changes by
 
 from typing import NamedTuple
 
-from aggopt.compiled import compiled, inlined
-from aggopt.partition._search.group_kernels import move, settle
+import numpy as np
+
+from aggopt.compiled import compiled
+from aggopt.partition._search.group_kernels import forget, move, settle
 from aggopt.partition._search.lanes_kernels import apart
 from aggopt.partition._search.promise_kernels import may_chain, may_move, may_swap
 from aggopt.partition._search.state import Groups, Space, Trail
 
 REAL = 1e-9  # share of the distances that a change must gain
 ROUNDING = 1e-22  # as much may be rounding, records being within [-1, 1]
+NOBODY: int = np.int64(-1)  # type: ignore[assignment]  # no literal to compile for
 
 
 class Change(NamedTuple):
@@ -31,11 +34,16 @@ class Change(NamedTuple):
 
 @compiled
 def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
-    """Let so many queued records take their turn; return whether none is left."""
+    """Let so many queued records take their turn; return whether none is left.
+
+    Where changes are to be undone, it ends when the trail is full.
+    """
     for _ in range(turns):
         if trail.counts[4] == 0:
             return True
-        if trail.counts[0] + 2 > len(trail.moved):
+        if trail.counts[7] == 0:
+            forget(trail)
+        elif trail.counts[0] + 2 > len(trail.moved):
             return False
         i = take(trail)
         change = best_change(space, groups, trail, i)
@@ -44,7 +52,7 @@ def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
     return False
 
 
-@inlined
+@compiled
 def take(trail: Trail) -> int:
     """Return the first queued record."""
     i: int = trail.queue[trail.counts[3]]
@@ -56,7 +64,7 @@ def take(trail: Trail) -> int:
     return i
 
 
-@inlined
+@compiled
 def put(groups: Groups, trail: Trail, g: int) -> None:
     """Queue the records of group g."""
     for at in range(groups.start[g], groups.start[g] + groups.size[g]):
@@ -84,7 +92,7 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
     trail.counts[6] += 1
     trail.seen[A] = trail.counts[6]
     a, out = groups.size[A], groups.own[i]
-    best = Change(-REAL * out - ROUNDING, -1, -1, -1)
+    best = Change(-REAL * out - ROUNDING, NOBODY, NOBODY, NOBODY)
     leave = 0.0
     if a > space.k:
         leave = out * a / (a - 1.0)
@@ -97,7 +105,7 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
         if a > space.k and b < space.most:
             gain = into * b / (b + 1.0) - leave
             if gain < best.gain - REAL * into and may_move(space, groups, i, B):
-                best = Change(gain, B, -1, -1)
+                best = Change(gain, B, NOBODY, NOBODY)
         f = 1.0 / a + 1.0 / b
         centres = apart(groups.centre, A, groups.centre, B)
         least = centres + into - out - f * into
@@ -114,7 +122,7 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
                 gain = apart(space.Z, j, groups.centre, A) - own + into - out
                 gain -= between * f
                 if gain < best.gain - REAL * into and may_swap(space, groups, i, j):
-                    best = Change(gain, B, j, -1)
+                    best = Change(gain, B, j, NOBODY)
             if a > space.k:
                 gain = into - own - between / b - leave
                 if gain < best.gain - REAL * into:
@@ -122,7 +130,7 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
     return best
 
 
-@inlined
+@compiled
 def _chain(
     space: Space, groups: Groups, i: int, j: int, gain: float, best: Change
 ) -> Change:
@@ -145,18 +153,13 @@ def carry_out(
     space: Space, groups: Groups, trail: Trail, i: int, change: Change
 ) -> None:
     """Make the change, and queue the records of the groups that it touches."""
-    A, B = groups.label[i], change.to
-    if change.on >= 0:
-        move(groups, trail, change.j, change.on)
-        _touched(space, groups, trail, change.on)
+    A, B, D = groups.label[i], change.to, change.on
+    if D >= 0:
+        move(groups, trail, change.j, D)
     move(groups, trail, i, B)
-    if change.j >= 0 and change.on < 0:
+    if D < 0 <= change.j:
         move(groups, trail, change.j, A)
-    _touched(space, groups, trail, A)
-    _touched(space, groups, trail, B)
-
-
-@inlined
-def _touched(space: Space, groups: Groups, trail: Trail, g: int) -> None:
-    settle(space, groups, g)
-    put(groups, trail, g)
+    for g in (A, B, D):
+        if g >= 0:
+            settle(space, groups, g)
+            put(groups, trail, g)

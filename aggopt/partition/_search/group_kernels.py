@@ -5,7 +5,7 @@ from a group's members, so that nothing drifts however long a search takes.  Sum
 in a fixed order, and nothing is reassociated or fused: every processor finds the same.
 """
 
-from aggopt.compiled import compiled, inlined
+from aggopt.compiled import compiled
 from aggopt.partition._search.lanes_kernels import apart
 from aggopt.partition._search.state import Groups, Space, Trail
 
@@ -39,7 +39,7 @@ def settle_all(space: Space, groups: Groups) -> None:
         settle(space, groups, g)
 
 
-@inlined
+@compiled
 def transfer(groups: Groups, i: int, to: int) -> None:
     """Move record i to another group, which has room; neither is summed up."""
     g = groups.label[i]
@@ -53,7 +53,7 @@ def transfer(groups: Groups, i: int, to: int) -> None:
     groups.label[i] = to
 
 
-@inlined
+@compiled
 def touch(groups: Groups, trail: Trail, g: int) -> None:
     """Note what group g lost before it is changed for the first time."""
     if trail.mark[g] != trail.counts[2]:
@@ -63,7 +63,7 @@ def touch(groups: Groups, trail: Trail, g: int) -> None:
         trail.counts[1] += 1
 
 
-@inlined
+@compiled
 def move(groups: Groups, trail: Trail, i: int, to: int) -> None:
     """Move record i to another group, which has room, and leave a trail."""
     g = groups.label[i]

@@ -5,7 +5,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.compiled import compiled, inlined
+from aggopt.compiled import compiled
 from aggopt.partition._search.group_kernels import move, settle
 from aggopt.partition._search.lanes_kernels import apart
 from aggopt.partition._search.luck_kernels import below, share
@@ -35,7 +35,7 @@ def kick(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     return done
 
 
-@inlined
+@compiled
 def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
     while groups.size[g] > 0:
         i = groups.who[groups.start[g] + below(trail.luck, groups.size[g])]
@@ -54,7 +54,7 @@ def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
     return True
 
 
-@inlined
+@compiled
 def _create(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     if trail.counts[5] == 0:
         return False
@@ -69,7 +69,7 @@ def _create(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     return bool(groups.size[new] == space.k)
 
 
-@inlined
+@compiled
 def _shake(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     near = space.near[i]
     for turn in range(1 + below(trail.luck, SWAPS)):
@@ -81,7 +81,7 @@ def _shake(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     return bool(trail.counts[0] > 0)
 
 
-@inlined
+@compiled
 def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> None:
     A, b = groups.label[i], groups.size[B]
     j = groups.who[groups.start[B] + below(trail.luck, b)]

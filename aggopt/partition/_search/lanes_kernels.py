@@ -5,31 +5,39 @@ itself, and would then add one square after the other; here it is told which fou
 side by side.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from aggopt.arrays import Floats
 from aggopt.partition._search.state import LANES
 
 FOUR = ir.VectorType(ir.DoubleType(), LANES)
 
 
-@intrinsic
-def apart(typing: Any, A: Any, i: Any, B: Any, j: Any) -> Any:
-    """Return the squared distance of rows A[i] and B[j], C-ordered, of equal width.
+if TYPE_CHECKING:
 
-    The width is a multiple of LANES.
-    """
-    return types.float64(A, i, B, j), _summed
+    def apart(A: Floats, i: int, B: Floats, j: int) -> float:
+        """Return the squared distance of rows A[i] and B[j]."""
+
+else:
+
+    @intrinsic
+    def apart(typing, A, i, B, j):
+        """Return the squared distance of rows A[i] and B[j].
+
+        Both are C-ordered and equally wide, by a multiple of LANES.
+        """
+        return types.float64(A, i, B, j), _summed
 
 
 def _summed(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     one, width = _row(context, builder, signature.args[0], args[0], args[1])
     other, _ = _row(context, builder, signature.args[2], args[2], args[3])
     zero = ir.Constant(FOUR, [0.0] * LANES)
-    total = cgutils.alloca_once_value(builder, zero)
+    total = cgutils.alloca_once_value(builder, zero)  # type: ignore[no-untyped-call]
     steps = builder.udiv(width, ir.Constant(width.type, LANES))
     with cgutils.for_range(builder, steps) as loop:
         p = builder.load(builder.gep(one, [loop.index]), align=8)
@@ -47,6 +55,6 @@ def _summed(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 def _row(context: Any, builder: Any, kind: Any, array: Any, i: Any) -> Any:
     made = context.make_array(kind)(context, builder, array)
-    width = cgutils.unpack_tuple(builder, made.shape)[1]
+    width = cgutils.unpack_tuple(builder, made.shape)[1]  # type: ignore[no-untyped-call]
     first = builder.gep(made.data, [builder.mul(i, width)])
     return builder.bitcast(first, FOUR.as_pointer()), width

@@ -1,13 +1,12 @@
 """The records nearest to each."""
 
 import numpy as np
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
 
 from aggopt.arrays import Floats, Labels
 
 COPIES = 2  # records at one place that a list may hold
 TREE = 20  # attributes up to which a tree is faster than looking at all
+PART = 5000  # records looked up between two looks at Ctrl-C
 CHUNK = 4_000_000  # distances held at a time
 
 
@@ -33,8 +32,7 @@ def nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
     Exact, nearest first; each is among its own.
     """
     if Z.shape[1] <= TREE:
-        distances, found = cKDTree(Z).query(Z, np.arange(1, count + 1))
-        return distances, found
+        return _by_tree(Z, count)
     step = max(1, CHUNK // len(Z))
     parts = [
         _by_looking_at_all(Z, Z[a : a + step], count) for a in range(0, len(Z), step)
@@ -42,7 +40,17 @@ def nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
     return np.vstack([p[0] for p in parts]), np.vstack([p[1] for p in parts])
 
 
+def _by_tree(Z: Floats, count: int) -> tuple[Floats, Labels]:
+    from scipy.spatial import cKDTree
+
+    tree, ranks = cKDTree(Z), np.arange(1, count + 1)
+    parts = [tree.query(Z[a : a + PART], ranks) for a in range(0, len(Z), PART)]
+    return np.vstack([p[0] for p in parts]), np.vstack([p[1] for p in parts])
+
+
 def _by_looking_at_all(Z: Floats, some: Floats, count: int) -> tuple[Floats, Labels]:
+    from scipy.spatial.distance import cdist
+
     apart = cdist(some, Z)
     found = np.argpartition(apart, count - 1, axis=1)[:, :count]
     distances = np.take_along_axis(apart, found, axis=1)

@@ -1,6 +1,6 @@
 """Searches from labels to better labels, in portions between looks at the clock."""
 
-import time
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,13 @@ from aggopt.arrays import Floats, Labels
 from aggopt.clock import Clock
 from aggopt.partition._search import state
 from aggopt.partition._search.collection import Collection, nothing
+from aggopt.partition._search.pace import Heat, Pace, shares
 from aggopt.partition._search.split import numbered, split
 from aggopt.partition._search.state import NoPromise
 
-PORTION = 0.05  # seconds between two looks at the clock and at Ctrl-C, about
+# How much worse a change may make it, at first and at last: in kicks and in annealing.
+# In units of half the squared distance of a record's nearest neighbours.
+KICKS, ANNEALING = Heat(0.3, 0.015), Heat(1.0, 0.05)
 
 
 def searched(
@@ -27,6 +30,7 @@ def searched(
     pool: Collection | None = None,
     order: Labels | None = None,
     promise: Any = None,
+    heat: Heat | None = None,
 ) -> Labels:
     """Return labels (n,) that lose no more than those given, sizes k to 2k - 1.
 
@@ -48,76 +52,14 @@ def searched(
         In which the records are kicked; 0..n-1 if omitted.
     promise
         What groups keep beside (`promise_kernels`); nothing if omitted.
+    heat
+        Of kicks, as they begin and end; if omitted, none may make it worse.
     """
-    from aggopt.partition._search import sweep_kernels
-
-    space = state.space(Z, near, k, NoPromise() if promise is None else promise)
-    groups = state.groups(space, split(Z, labels, k))
-    trail = state.trail(groups, seed)
+    search = Search(Z, split(Z, labels, k), k, near, seed, promise)
     turns = np.arange(len(Z)) if order is None else np.asarray(order, np.intp)
-    sweep_kernels.queue_all(trail, turns)
-    pace = _Pace()
-    while not clock.over:
-        with pace:
-            done = sweep_kernels.descend_part(space, groups, trail, pace.count)
-        if done:
-            break
-    if kicks and not clock.over:
-        _kick(space, groups, trail, turns, kicks, clock, pool)
-    return numbered(groups.label)
-
-
-class _Pace:
-    """How much to do in a portion of time."""
-
-    def __init__(self) -> None:
-        self.count = 64
-
-    def __enter__(self) -> None:
-        self._started = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        spent = time.perf_counter() - self._started
-        if spent < PORTION / 2:
-            self.count *= 2
-        elif spent > 2 * PORTION:
-            self.count = max(1, self.count // 2)
-
-
-def _kick(
-    space: state.Space,
-    groups: state.Groups,
-    trail: state.Trail,
-    turns: Labels,
-    kicks: float,
-    clock: Clock,
-    pool: Collection | None,
-) -> None:
-    from aggopt.partition._search import sweep_kernels
-
-    n = len(turns)
-    total = kicks * n
-    done, pace = 0, _Pace()
-    while done < total and not clock.over:
-        count = int(min(pace.count, total - done))
-        records = turns[np.arange(done, done + count) % n]
-        if pool is not None:
-            pool.make_room()
-        with pace:
-            sweep_kernels.sweep(
-                space,
-                groups,
-                trail,
-                records,
-                np.zeros(count),
-                nothing() if pool is None else pool.arrays,
-            )
-        done += count
-        clock.tell(_share(done / total, clock))
-
-
-def _share(done: float, clock: Clock) -> float:
-    return max(done, clock.spent / clock.seconds) if clock.seconds else done
+    search.descend(turns, clock)
+    search.kick(turns, kicks, clock, heat, pool)
+    return search.labels
 
 
 def annealed(
@@ -130,31 +72,118 @@ def annealed(
     seed: int,
     clock: Clock,
     promise: Any = None,
+    heat: Heat = ANNEALING,
 ) -> Labels:
     """Return labels (n,) after so many random changes per record under falling heat.
 
     They may lose more than those given; the other arguments are those of `searched`.
     """
-    from aggopt.partition._search import anneal_kernels, sweep_kernels
-
-    space = state.space(Z, near, k, NoPromise() if promise is None else promise)
-    groups = state.groups(space, split(Z, labels, k))
-    trail = state.trail(groups, seed)
-    spacing = sweep_kernels.spacing(space)
-    total, done, pace = int(proposals * len(Z)), 0, _Pace()
-    pace.count = 4096
-    while done < total and not clock.over:
-        count = min(pace.count, total - done)
-        heat = _between(done / total), _between((done + count) / total)
-        with pace:
-            anneal_kernels.anneal(space, groups, trail, count, heat, spacing)
-        done += count
-        clock.tell(done / total)
-    return numbered(groups.label)
+    search = Search(Z, split(Z, labels, k), k, near, seed, promise)
+    search.anneal(proposals, clock, heat)
+    return numbered(search.groups.label)
 
 
-HOT, COLD = 0.5, 0.02  # of half the squared distance of near neighbours
+class Search:
+    """Groups under change, and the best that there were."""
+
+    def __init__(
+        self,
+        Z: Floats,
+        labels: Labels,
+        k: int,
+        near: Labels,
+        seed: int,
+        promise: Any = None,
+    ) -> None:
+        promise = NoPromise() if promise is None else promise
+        self.space = state.space(Z, near, k, promise)
+        self.groups = state.groups(self.space, labels)
+        self.trail = state.trail(self.groups, seed)
+        self._now = self._lowest = float(self.groups.loss.sum())
+        self._best = self.groups.label.copy()
+
+    @property
+    def labels(self) -> Labels:
+        """The best so far, (n,)."""
+        return numbered(self._best)
+
+    def descend(self, order: Labels, clock: Clock) -> None:
+        """Let changes lower SSE until none does, or the clock is over."""
+        from aggopt.partition._search import sweep_kernels as kernels
+
+        kernels.queue_all(self.trail, order)
+        pace, done = Pace(), False
+        while not done and not clock.over:
+            with pace:
+                done = kernels.settle_down(
+                    self.space, self.groups, self.trail, pace.count
+                )
+        self._now = float(self.groups.loss.sum())
+        self._look()
+
+    def kick(
+        self,
+        order: Labels,
+        kicks: float,
+        clock: Clock,
+        heat: Heat | None = None,
+        pool: Collection | None = None,
+    ) -> None:
+        """Kick the records in this order, so often each, and descend each time."""
+        from aggopt.partition._search import sweep_kernels as kernels
+
+        spacing = kernels.spacing(self.space)
+        n, pace = len(order), Pace()
+        total, done = kicks * n, 0
+        while done < total and not clock.over:
+            count = int(min(pace.count, total - done, n - done % n))
+            turns = np.arange(done, done + count)
+            records, worse = order[turns % n], np.zeros(count)
+            if heat is not None:
+                worse = spacing[records] * heat.at(shares(turns / total, clock))
+            if pool is not None:
+                pool.make_room()
+            columns = nothing() if pool is None else pool.arrays
+            with pace:
+                self._now += kernels.sweep(
+                    self.space, self.groups, self.trail, records, worse, columns
+                )
+            done += count
+            if done % n == 0 or done >= total or clock.over:
+                self._look()  # not after each portion: how long they are is chance
+            clock.tell(float(shares(done / total, clock)))
+
+    def anneal(self, proposals: float, clock: Clock, heat: Heat = ANNEALING) -> None:
+        """Try so many random changes per record, and those from the best on."""
+        from aggopt.partition._search import anneal_kernels as kernels
+        from aggopt.partition._search.sweep_kernels import spacing
+
+        near_by = spacing(self.space)
+        steps, done, pace = int(proposals * len(near_by)) // kernels.STEP + 1, 0, Pace()
+        while done < steps and not clock.over:
+            turns = np.arange(done, min(done + pace.count, steps))
+            temperature = heat.at(shares(turns / steps, clock))
+            with pace:
+                self._now += kernels.anneal(
+                    self.space, self.groups, self.trail, temperature, near_by
+                )
+            done += len(turns)
+            clock.tell(float(shares(done / steps, clock)))
+        self._now = float(self.groups.loss.sum())
+        self._look()
+
+    def _look(self) -> None:
+        if self._now < self._lowest:
+            self._lowest = self._now
+            np.copyto(self._best, self.groups.label)
 
 
-def _between(share: float) -> float:
-    return float(HOT * (COLD / HOT) ** share)
+@cache
+def compile_all() -> None:
+    """Compile what a search needs, or load it: no search's time is to pay for it."""
+    Z, labels = np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
+    search = Search(Z, labels, 2, np.array([[1], [0], [3], [2]]), 0)
+    clock = Clock(None)
+    search.descend(np.arange(4), clock)
+    search.kick(np.arange(4), 1, clock)
+    search.anneal(1, clock)

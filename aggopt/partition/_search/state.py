@@ -9,7 +9,7 @@ from aggopt.arrays import Floats, Labels
 
 Ints = npt.NDArray[np.int64]
 LANES = 4  # attributes that are summed side by side
-TRAIL = 4096  # changes between two kicks that can be undone
+TRAIL = 4096  # changes since a kick that can be undone, at least
 
 
 class NoPromise(NamedTuple):
@@ -55,7 +55,8 @@ class Trail(NamedTuple):
     Record moved[c] came from group origin[c], for c below counts[0]; the groups
     touched[:counts[1]] lost before[g] each, mark[g] being counts[2] for them.  The
     records queue[counts[3]], ... counts[4] of them, are queued; spare[:counts[5]] are
-    the empty groups; seen[g] is counts[6] for a group that was looked at.
+    the empty groups; seen[g] is counts[6] for a group that was looked at;
+    counts[7] is 1 where changes are to be undone.
     """
 
     moved: Ints
@@ -109,12 +110,13 @@ def groups(space: Space, labels: Labels) -> Groups:
 def trail(groups: Groups, seed: int) -> Trail:
     """Return an empty trail; the seed is that of all random choices."""
     n, m = len(groups.label), len(groups.size)
+    room = max(TRAIL, 8 * int(groups.size.max()))
     empty = np.flatnonzero(groups.size == 0)
     spare = np.zeros(m, np.int64)
     spare[: len(empty)] = empty
     return Trail(
-        moved=np.zeros(TRAIL, np.int64),
-        origin=np.zeros(TRAIL, np.int64),
+        moved=np.zeros(room, np.int64),
+        origin=np.zeros(room, np.int64),
         touched=np.zeros(m, np.int64),
         before=np.zeros(m),
         mark=np.zeros(m, np.int64),
@@ -123,5 +125,5 @@ def trail(groups: Groups, seed: int) -> Trail:
         spare=spare,
         seen=np.zeros(m, np.int64),
         luck=np.random.default_rng(seed).integers(2**63, size=1, dtype=np.uint64),
-        counts=np.array([0, 0, 1, 0, 0, len(empty), 0], np.int64),
+        counts=np.array([0, 0, 1, 0, 0, len(empty), 0, 0], np.int64),
     )

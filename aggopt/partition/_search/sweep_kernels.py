@@ -15,7 +15,6 @@ from aggopt.partition._search.kick_kernels import kick
 from aggopt.partition._search.luck_kernels import share
 from aggopt.partition._search.state import Groups, Space, Trail
 
-LONG = 1 << 40  # turns: as many as it takes
 NEAREST = 5  # records that say how far apart others are hereabouts
 
 
@@ -30,15 +29,10 @@ def queue_all(trail: Trail, order: Labels) -> None:
 
 
 @compiled
-def descend_part(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
+def settle_down(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
     """Let so many records take their turn for good; return whether none is left."""
-    done = False
-    for _ in range(turns):
-        forget(trail)
-        done = descend(space, groups, trail, 1)
-        if done:
-            break
-    return done
+    trail.counts[7] = 0
+    return descend(space, groups, trail, turns)
 
 
 @compiled
@@ -54,7 +48,8 @@ def sweep(
 
     What loses more by x is kept with probability exp(-x / heat[i]).
     """
-    changed = 0.0
+    changed, turns = 0.0, len(trail.moved) * len(trail.queue)  # as many as it takes
+    trail.counts[7] = 1
     for c in range(len(records)):
         forget(trail)
         i = records[c]
@@ -62,7 +57,7 @@ def sweep(
         if done:
             for t in range(trail.counts[1]):
                 put(groups, trail, trail.touched[t])
-            descend(space, groups, trail, LONG)
+            descend(space, groups, trail, turns)
             empty(trail)
             more = gained(groups, trail)
             done = more <= 0.0 or more < -heat[c] * np.log(1.0 - share(trail.luck))
