@@ -47,7 +47,8 @@ def measure_from_centroid(pool: Pool) -> None:
 @compiled
 def total(pool: Pool) -> Floats:
     """Return the sum of the m records without a group, (d,)."""
-    return (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
+    found: Floats = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
+    return found
 
 
 @compiled

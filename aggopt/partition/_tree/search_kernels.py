@@ -1,8 +1,11 @@
 """The farthest and the nearest records of a tree.  Importing this imports numba.
 
-A bound on a box is computed by the operations, in the order, of the distances in it.
-Rounding never changes the order of two numbers, so no distance passes its bound: what
-is skipped would have lost in the plain scan too, and equals are told apart as there.
+Distances are computed as the plain scan does, to the same bits, and equals are told
+apart as there.  So the same record wins, if bounds on boxes hold for what is computed:
+- the least distance in a box is bounded by the operations, in the order, of the
+  distances themselves; rounding never swaps two numbers, so none is below its bound;
+- the most is bounded by way of a centre, which is tighter than by the corners of the
+  box, but by other operations: the bound is raised by more than they can lose.
 """
 
 from typing import NamedTuple
@@ -15,7 +18,7 @@ from aggopt.partition._pool import Integers
 from aggopt.partition._tree.tree import FAN, LEAF, NOBODY, Tree
 
 DEEP = 256  # boxes that can wait to be searched: FAN for each of 32 levels
-ROUNDING = 2.0**-50  # relative, of a few operations
+ROUNDING = 1e-15  # more than an operation loses, records being within [-1, 1]
 SLACK = 1e-6  # relative, of a bound by way of the centre: more than rounding needs
 
 
@@ -103,15 +106,22 @@ def bound_far(tree: Tree, branch: int, way: Floats, away: float, room: Room) -> 
     With c the centre, w = q - c the `way` and w (q + c) what is `away`,
     |x - q|^2 = |x - c|^2 + w (q + c) - 2 w x, whose parts are bounded one by one.
     """
-    far = room.sides
-    far[:] = 0.0
-    for t in range(len(way)):
-        w = way[t]
+    d, far = len(way), room.sides
+    for b in range(FAN):
+        far[b] = min(way[0] * tree.low[branch, 0, b], way[0] * tree.high[branch, 0, b])
+    for t in range(1, d - 1, 2):
+        v, w = way[t], way[t + 1]
+        for b in range(FAN):
+            least = min(v * tree.low[branch, t, b], v * tree.high[branch, t, b])
+            other = min(w * tree.low[branch, t + 1, b], w * tree.high[branch, t + 1, b])
+            far[b] += least + other
+    if d % 2 == 0:
+        t, w = d - 1, way[d - 1]
         for b in range(FAN):
             far[b] += min(w * tree.low[branch, t, b], w * tree.high[branch, t, b])
     for b in range(FAN):
         far[b] = tree.reach[branch, b] - 2 * far[b]
-    room.read[0] += 2 * FAN * len(way)
+    room.read[0] += 2 * FAN * d
 
 
 @compiled
@@ -122,10 +132,10 @@ def farthest(tree: Tree, factor: float, point: Floats, room: Room) -> int:
     place, best, who = -1, -1.0, NOBODY
     q = point / factor
     way = q - tree.centre
-    w1 = np.abs(way).sum()
-    away = (way * (q + tree.centre)).sum() + 1e-15 * (len(way) + 4) * w1
-    square = factor * factor * (1 + SLACK)
-    floor = factor * factor * (1e-15 * len(way)) ** 2 / SLACK
+    lost = ROUNDING * (len(way) + 4)
+    away = (way * (q + tree.centre)).sum() + lost * 8 * np.abs(way).sum()
+    away += lost**2 / SLACK  # q itself is rounded: 2 ab <= a^2 SLACK + b^2 / SLACK
+    square = factor * factor * (1 + 4 * SLACK)
     while size > 0:
         size -= 1
         node, bound = boxes[size], bounds[size]
@@ -144,7 +154,7 @@ def farthest(tree: Tree, factor: float, point: Floats, room: Room) -> int:
         bound_far(tree, node, way, away, room)
         top = size
         for b in range(FAN):
-            bound = (room.sides[b] + away) * square + floor
+            bound = (room.sides[b] + away) * square
             if bound >= best and tree.first[node, b] < NOBODY:
                 boxes[size], bounds[size] = FAN * node + 1 + b, bound
                 if bound > bounds[top]:
