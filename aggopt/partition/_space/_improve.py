@@ -34,8 +34,8 @@ class Effort(NamedTuple):
 
 EFFORTS = {
     "fast": Effort(1, 100, 8),
-    "default": Effort(4, 300, 12),
-    "best": Effort(40, 1000, 16),
+    "default": Effort(3, 300, 10),
+    "best": Effort(30, 1000, 12),
 }
 ANNEALED = 8  # smallest k for which annealing pays
 REGION = 32768  # records of a region, at least

@@ -40,7 +40,7 @@ def in_space(
 def parts(n: int, size: int) -> list[slice]:
     """Return the parts into which n records in spatial order are halved.
 
-    Each has `size` records or fewer, and more than size // 2 unless n has fewer.
+    Each has `size` records or fewer, and size // 2 or more unless n has fewer.
     """
     done, level = [], [slice(0, n)]
     while level:
