@@ -168,7 +168,7 @@ def test_branches_close_the_gap_without_cuts(seed, monkeypatch):
     monkeypatch.setattr(generation, "CUTS", 0)
     of = priced(records(seed, 10, 2, KINDS[seed % 3]), 2 + seed % 2, gap=1e-7)
     assert of.price()
-    branching.branch_and_price(of, Clock(None))
+    branching.Branches(of).look(Clock(None))
     best = least_loss(of.best.Z, of.best.k)
     assert of.best.value == pytest.approx(best)
     assert best * (1 - 1e-6) - 1e-6 <= of.best.bound <= best
@@ -246,11 +246,11 @@ def test_constant_attributes_lose_nothing():
 
 def test_records_by_the_thousand_at_a_few_places():
     X = np.repeat([[0.0, 1.0], [5.0, 2.0], [9.0, 9.0]], [1001, 800, 2], axis=0)
-    found = optimal(X, 3, seconds=5)
+    found = optimal(X, 3, seconds=60)
     Z = Scale.of(X).standardise(X)
     near = ((Z[1000] - Z[-1]) ** 2).sum(), ((Z[1001] - Z[-1]) ** 2).sum()
     assert found.certificate.objective == pytest.approx(min(near) * 2 / 3)
-    assert 0 < found.certificate.bound <= found.certificate.objective
+    assert found.certificate.status is Status.OPTIMAL
 
 
 def test_no_time_leaves_the_start_and_says_so():

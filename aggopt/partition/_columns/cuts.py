@@ -5,25 +5,28 @@ from typing import Any
 import numpy as np
 
 from aggopt.arrays import Floats
-from aggopt.partition._columns.groups import Groups
+from aggopt.partition._columns.groups import Flags, Groups
 from aggopt.partition._columns.pricing import Cut, _by_record
 
 FEW = 20  # with more cuts of three than this, none of five are looked for
 
 
-def broken(groups: Groups, share: Floats, have: set[Cut], most: int) -> list[Cut]:
+def broken(
+    groups: Groups, share: Floats, few: Flags, have: set[Cut], most: int
+) -> list[Cut]:
     """Return cuts of 3 and 5 records that this choice breaks most, so many at most.
 
-    `share` (q,) is how much of each group is chosen.
+    `share` (q,) is how much of each group is chosen; cuts hold records of `few` (n,).
     """
     from aggopt.partition._columns import cut_kernels as kernels
 
     fractional = (share > 1e-6) & (share < 1 - 1e-6)
     columns, share = groups.members[fractional], share[fractional]
     records = np.unique(columns[columns >= 0])
+    records = records[few[records]]
     if not len(records):
         return []
-    place = np.full(int(records[-1]) + 2, -1, np.int32)  # the last is for -1
+    place = np.full(len(few) + 1, -1, np.int32)  # the last is for -1
     place[records] = np.arange(len(records))
     columns = place[columns]
     what = columns, share, kernels.together(columns, share, len(records))

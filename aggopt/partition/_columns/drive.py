@@ -6,7 +6,7 @@ import numpy as np
 
 from aggopt.arrays import Floats, Labels
 from aggopt.clock import Clock, Progress
-from aggopt.partition._columns.branching import branch_and_price
+from aggopt.partition._columns.branching import Branches
 from aggopt.partition._columns.choice import chosen
 from aggopt.partition._columns.generation import Generation
 from aggopt.partition._columns.incumbent import Incumbent
@@ -24,7 +24,6 @@ STALLED = 1e-3  # of the gap that a round of cuts has to close
 FEW = 6000  # groups in an integer program, those of least reduced cost
 LONGEST = 300.0  # seconds for an integer program where there is no limit
 QUICK = 200  # records up to which branches are tried before integer programs
-NODES = 100  # branches that are tried then
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,10 @@ def drive(task: Task, best: Incumbent, clock: Clock, report: Progress) -> None:
     """Improve and bound `best` until it is closed, time is up, or nothing helps."""
     searches = Searches(task.Z, task.k, task.near, task.seed)
     generation = Generation(best, Pricer(task.Z, task.k, task.near), clock)
-    start = best.labels
+    start, within = best.labels, _part(clock, 0.15)
     for _ in range(RESTARTS):
-        if not clock.over:
-            search_on(generation, searches, start, KICKS)
+        if not within.over:
+            search_on(generation, searches, start, KICKS, within)
     report(0.1)
     generation.climb()
     if task.k >= SMALL:
@@ -56,17 +55,20 @@ def drive(task: Task, best: Incumbent, clock: Clock, report: Progress) -> None:
     if converged:
         _cut(generation, _part(clock, 0.5))
     report(0.5)
+    branches = Branches(generation)
     if converged and len(task.Z) <= QUICK:
-        branch_and_price(generation, clock, NODES)
+        branches.look(_part(clock, 0.5))
     if not best.closed:
-        _round(generation, searches, _part(clock, 0.2))
+        _round(generation, searches, _part(clock, 0.1))
         _choose(generation, searches, task, clock)
     report(0.7)
     if converged and not best.closed:
-        proved(generation, task.solver, clock, _longest(clock, 0.5))
-    report(0.8)
+        branches.look(Clock(_longest(clock, 0.4)))
     if converged and not best.closed:
-        branch_and_price(generation, clock)
+        proved(generation, task.solver, clock, _longest(clock, 0.7))
+    report(0.8)
+    if converged:
+        branches.look(clock)
 
 
 def _part(clock: Clock, share: float) -> Clock:
@@ -117,4 +119,4 @@ def _choose(
     order = np.argsort(reduced, kind="stable")
     wanted = order[reduced[order] <= best.value - solved.value][:FEW]
     chosen(generation, task.solver, wanted, clock, _longest(clock, 0.2))
-    search_on(generation, searches, best.labels, KICKS)
+    search_on(generation, searches, best.labels, KICKS, _part(clock, 0.1))

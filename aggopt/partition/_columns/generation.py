@@ -71,12 +71,20 @@ class Generation:
         return False
 
     def _climbed(self, solved: Solved) -> int:
-        if self.master.cuts or self.master.together or self.master.apart:
-            return 0  # neighbours look at prices of records only
+        master = self.master
+        if master.cuts or master.together or master.apart or self.pricer.copies.some:
+            return 0  # neighbours look at prices of records only, and at every copy
         reduced = self.master.reduced(solved.duals, self.pool.costs)
         near = np.argsort(reduced, kind="stable")[:CLIMBED]
         found, paid = self.pricer.climbed(solved.duals, self.pool.all.at(near))
         return self.add(found.at(np.argsort(paid, kind="stable")[:ENTERING]))
+
+    def _enter(self, groups: Groups) -> int:
+        """Take in groups that pay, with those of their copies that do."""
+        copies = self.pricer.copies
+        if copies.some and self.solved is not None:
+            groups = copies.spread(groups, self.solved.duals.u)
+        return self.add(groups)
 
     def price(self, *, exact: bool = True) -> bool:
         """Add all groups that pay; return whether it is proven that none is left."""
@@ -85,7 +93,7 @@ class Generation:
             if phase == 0 and self._climbed(solved):
                 continue
             found, phase = self._paying(solved.duals, phase, exact)
-            if found is None or not self.add(_least(found)):
+            if found is None or not self._enter(_least(found)):
                 return found is not None and found.done
         return False
 
@@ -124,7 +132,8 @@ class Generation:
         if self.solved is None:
             return 0
         have = set(self.master.cuts)
-        cuts = broken(self.pool.all, self.solved.share, have, CUTS)
+        few = ~self.pricer.copies.many
+        cuts = broken(self.pool.all, self.solved.share, few, have, CUTS)
         if cuts:
             self.master.add_cuts(cuts)
         return len(cuts)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from aggopt.arrays import Floats, Labels
 
 Members = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
 CHUNK = 20_000  # groups that are looked at together
 
 

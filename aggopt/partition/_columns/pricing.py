@@ -9,12 +9,14 @@ import numpy as np
 
 from aggopt.arrays import Floats, Labels
 from aggopt.clock import Clock
+from aggopt.partition._columns.copies import Copies
 from aggopt.partition._columns.groups import Groups, sorted_groups
 
 PAYS = -1e-9  # a reduced cost above is none
 WORK = 1_000_000  # nodes between two looks at the clock
 NEAR = 12  # neighbours that may come into a group
 FORBIDDEN = 1e7  # penalty of a pair that must be apart, squared distances being near 1
+UNWANTED = 1e9  # what a record that no group needs costs
 
 Cut = tuple[int, ...]
 Pair = tuple[int, int]
@@ -91,6 +93,7 @@ class Pricer:
         self.D = pricing_kernels.distances(Z)
         self.sums = pricing_kernels.near_sums(self.D, 2 * k - 1)
         self.near = np.ascontiguousarray(near[:, :NEAR])
+        self.copies = Copies.of(Z, k)
 
     def climbed(self, duals: Duals, start: Groups) -> tuple[Groups, Floats]:
         """Return groups that pay, found by changing these; cuts are left out."""
@@ -103,10 +106,13 @@ class Pricer:
     def paying(
         self, duals: Duals, effort: Effort, clock: Clock, most: float = PAYS
     ) -> Priced:
-        """Return groups of a reduced cost of `most` at most, all if complete."""
+        """Return groups of a reduced cost of `most` at most, all if complete.
+
+        At prices that are even for copies; of groups that differ in copies only, one.
+        """
         prices = self._prices(duals)
-        least, done = np.full(self.n, most), np.zeros(self.n, bool)
-        parts, left, work = [], np.arange(self.n), WORK
+        least, done = np.full(self.n, most), self.copies.before >= 0
+        parts, left, work = [], np.flatnonzero(~done), WORK
         seen = kept = 0
         while len(left) and kept < effort.room and not clock.over:
             limits = self.kernels.Limits(
@@ -127,6 +133,7 @@ class Pricer:
         reduced = np.concatenate([p[1] for p in parts]) if parts else np.empty(0)
         all_done = bool(done.all())
         groups = Groups(members, (members >= 0).sum(axis=1))
+        least = self.copies.for_all(least)
         return Priced(groups, reduced, least, all_done, all_done and seen == kept)
 
     def bound(self, duals: Duals, least: Floats) -> float:
@@ -150,11 +157,12 @@ class Pricer:
         pairs = np.array([*duals.together], np.int64).reshape(-1, 2)
         both = np.concatenate([pairs, pairs[:, ::-1]])
         return self.kernels.Prices(
-            np.ascontiguousarray(duals.u),
+            np.where(self.copies.spare, -UNWANTED, self.copies.evened(duals.u)),
             penalty,
             inside,
             *_by_record(np.array(costly, np.int64), np.array(which, np.int64), self.n),
             *_by_record(both[:, 0], both[:, 1], self.n),
+            self.copies.before.astype(np.int64),
         )
 
 

@@ -10,7 +10,10 @@ within P, g_j that from j to P, and near_j(q) that from j to the q nearest candi
 
 since c(S) = W(S) / s.  Both are sums over R, so that the r least terms bound every
 choice of R, and a candidate whose own term exceeds what they leave is dropped.
-Penalties of cuts only grow with S.  Importing this imports numba: do so late.
+Penalties of cuts only grow with S.  Of copies, records at one place, the first are
+taken, so that groups that differ in copies only are found once.
+
+Importing this imports numba: do so late.
 """
 
 from typing import NamedTuple
@@ -42,6 +45,8 @@ class Prices(NamedTuple):
         The cuts that count record i and cost something: cuts[first[i] : first[i + 1]].
     mate_first, mates
         Likewise the records that must be in one group with record i.
+    before : (n,)
+        A record without which record i is not taken, its copy; -1 without one.
     """
 
     u: Floats
@@ -51,6 +56,7 @@ class Prices(NamedTuple):
     cuts: Whole
     mate_first: Whole
     mates: Whole
+    before: Whole
 
 
 class Limits(NamedTuple):
@@ -378,6 +384,8 @@ def _search(
             return False
         at = tree.next[level]
         tree.next[level] += 1
+        if _skips_a_copy(tree, prices, level, at):
+            continue
         _choose(tree, prices, level, at)
         level += 1
         reduced = tree.W[level] / level - tree.U[level] + tree.penalty[level]
@@ -390,6 +398,15 @@ def _search(
         if not (opened and _require_mate(tree, prices, level, missing)):
             level -= 1
     return True
+
+
+@inlined
+def _skips_a_copy(tree: Tree, prices: Prices, level: int, at: int) -> bool:
+    needed = prices.before[tree.who[tree.open[level, at]]]
+    held = needed < 0
+    for y in range(level):
+        held |= tree.who[tree.part[y]] == needed
+    return not held
 
 
 @inlined

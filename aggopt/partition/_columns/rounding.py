@@ -22,7 +22,9 @@ def round_up(
     for _ in range(trials):
         if within.over:
             break
-        better |= search_on(generation, searches, _rounded(generation, searches), KICKS)
+        better |= search_on(
+            generation, searches, _rounded(generation, searches), KICKS, within
+        )
     return better
 
 

@@ -50,9 +50,14 @@ class Searches:
 
 
 def search_on(
-    generation: Generation, searches: Searches, labels: Labels, kicks: float
+    generation: Generation,
+    searches: Searches,
+    labels: Labels,
+    kicks: float,
+    clock: Clock,
 ) -> bool:
     """Improve labels, take in all groups met; return whether they became the best."""
-    found = searches.improved(labels, kicks, generation.clock)
-    generation.add(searches.new_groups())
+    found = searches.improved(labels, kicks, clock)
+    if not generation.pricer.copies.some:  # of which the groups met differ in copies
+        generation.add(searches.new_groups())
     return generation.offer(found)
