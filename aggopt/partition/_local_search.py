@@ -204,7 +204,7 @@ def _found(X: npt.ArrayLike, k: int, how: _How, told: Clock) -> _Found:
     records, exponent = within_one(_pool.scaled(X, how.scale))
     k = group_size(k, len(records))
     _require(how)
-    compile_all()
+    _compile(how.start)
     clock = Clock(how.seconds, told.progress)
     first = _start(records, k, how.start)
     if k == 1 or len(records) < 2 * k:
@@ -214,6 +214,13 @@ def _found(X: npt.ArrayLike, k: int, how: _How, told: Clock) -> _Found:
     labels, status = _searched(records, k, first, how, clock)
     told.tell(1.0)
     return _Found(records, exponent, k, labels, status)
+
+
+def _compile(start: str | npt.ArrayLike) -> None:
+    """Compile, or load, what the clock is not to count."""
+    compile_all()
+    if isinstance(start, str):
+        _start(np.arange(4.0)[:, None], 2, start)
 
 
 def _require(how: _How) -> None:

@@ -7,11 +7,16 @@ import numpy as np
 
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled
-from aggopt.partition._search.descent_kernels import NOBODY, Change
+from aggopt.partition._search.descent_kernels import Change
 from aggopt.partition._search.group_kernels import settle, transfer
 from aggopt.partition._search.lanes_kernels import apart
 from aggopt.partition._search.luck_kernels import below, share
-from aggopt.partition._search.promise_kernels import may_chain, may_move, may_swap
+from aggopt.partition._search.promise_kernels import (
+    NOBODY,
+    may_chain,
+    may_move,
+    may_swap,
+)
 from aggopt.partition._search.state import Groups, Space, Trail
 
 STEP = 256  # proposals at one heat

@@ -10,17 +10,19 @@ squared distances |.|, SSE changes by
 
 from typing import NamedTuple
 
-import numpy as np
-
 from aggopt.compiled import compiled
 from aggopt.partition._search.group_kernels import forget, move, settle
 from aggopt.partition._search.lanes_kernels import apart
-from aggopt.partition._search.promise_kernels import may_chain, may_move, may_swap
+from aggopt.partition._search.promise_kernels import (
+    NOBODY,
+    may_chain,
+    may_move,
+    may_swap,
+)
 from aggopt.partition._search.state import Groups, Space, Trail
 
 REAL = 1e-9  # share of the distances that a change must gain
 ROUNDING = 1e-22  # as much may be rounding, records being within [-1, 1]
-NOBODY: int = np.int64(-1)  # type: ignore[assignment]  # no literal to compile for
 
 
 class Change(NamedTuple):

@@ -6,11 +6,15 @@ caller's place: what promises nothing costs nothing.  Importing this imports num
 
 from typing import Any
 
+import numpy as np
 from numba.extending import overload
 
-from aggopt.partition._search.state import Groups, NoPromise, Space
+from aggopt.compiled import compiled
+from aggopt.partition._search.state import Close, Groups, NoPromise, Space
+from aggopt.privacy._emd_kernels import numerator
 
 HOW: Any = {"nogil": True, "error_model": "numpy", "forceinline": True}
+NOBODY: int = np.int64(-1)  # type: ignore[assignment]  # no literal to compile for
 
 
 def may_swap(space: Space, groups: Groups, i: int, j: int) -> bool:
@@ -33,6 +37,25 @@ def keeps(space: Space, groups: Groups, g: int) -> bool:
     raise NotImplementedError
 
 
+@compiled
+def is_close(space: Space, groups: Groups, g: int, out: int, into: int) -> bool:
+    """Whether group g is t-close without record `out` and with `into`; -1: nobody."""
+    promise: Close = space.promise  # type: ignore[assignment]
+    count = 0
+    places = np.empty(groups.size[g] + 1, np.int64)
+    for at in range(groups.start[g], groups.start[g] + groups.size[g]):
+        i = groups.who[at]
+        if i != out:
+            places[count] = promise.place[i]
+            count += 1
+    if into >= 0:
+        places[count] = promise.place[into]
+        count += 1
+    kept = np.sort(places[:count])
+    worst = numerator(kept, len(promise.place), promise.sums, promise.first)
+    return bool(worst <= promise.limits[count])
+
+
 def _promises_nothing(space: Any) -> bool:
     return _promise_of(space) is NoPromise
 
@@ -42,29 +65,55 @@ def _promise_of(space: Any) -> type:
     return kind
 
 
+def _swap_stays_close(space: Any, groups: Any, i: Any, j: Any) -> Any:
+    if space.promise.place[i] == space.promise.place[j]:
+        return True
+    if not is_close(space, groups, groups.label[i], i, j):
+        return False
+    return is_close(space, groups, groups.label[j], j, i)
+
+
+def _move_stays_close(space: Any, groups: Any, i: Any, to: Any) -> Any:
+    if not is_close(space, groups, groups.label[i], i, NOBODY):
+        return False
+    return is_close(space, groups, to, NOBODY, i)
+
+
+def _chain_stays_close(space: Any, groups: Any, i: Any, j: Any, to: Any) -> Any:
+    if not is_close(space, groups, groups.label[i], i, NOBODY):
+        return False
+    if not is_close(space, groups, to, NOBODY, j):
+        return False
+    return is_close(space, groups, groups.label[j], j, i)
+
+
+def _stays_close(space: Any, groups: Any, g: Any) -> Any:
+    return is_close(space, groups, g, NOBODY, NOBODY)
+
+
 @overload(may_swap, jit_options=HOW, strict=False)
 def _may_swap(space: Any, groups: Any, i: Any, j: Any) -> Any:
     if _promises_nothing(space):
         return lambda space, groups, i, j: True
-    return None
+    return _swap_stays_close
 
 
 @overload(may_move, jit_options=HOW, strict=False)
 def _may_move(space: Any, groups: Any, i: Any, to: Any) -> Any:
     if _promises_nothing(space):
         return lambda space, groups, i, to: True
-    return None
+    return _move_stays_close
 
 
 @overload(may_chain, jit_options=HOW, strict=False)
 def _may_chain(space: Any, groups: Any, i: Any, j: Any, to: Any) -> Any:
     if _promises_nothing(space):
         return lambda space, groups, i, j, to: True
-    return None
+    return _chain_stays_close
 
 
 @overload(keeps, jit_options=HOW, strict=False)
 def _keeps(space: Any, groups: Any, g: Any) -> Any:
     if _promises_nothing(space):
         return lambda space, groups, g: True
-    return None
+    return _stays_close

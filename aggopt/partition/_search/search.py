@@ -1,7 +1,6 @@
 """Searches from labels to better labels, in portions between looks at the clock."""
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from aggopt.partition._search import state
 from aggopt.partition._search.collection import Collection, nothing
 from aggopt.partition._search.pace import Heat, Pace, shares
 from aggopt.partition._search.split import numbered, split
-from aggopt.partition._search.state import NoPromise
+from aggopt.partition._search.state import NoPromise, Promise
 
 # How much worse a change may make it, at first and at last: in kicks and in annealing.
 # In units of half the squared distance of a record's nearest neighbours.
@@ -29,7 +28,8 @@ def searched(
     clock: Clock,
     pool: Collection | None = None,
     order: Labels | None = None,
-    promise: Any = None,
+    promise: Promise | None = None,
+    most: int | None = None,
     heat: Heat | None = None,
 ) -> Labels:
     """Return labels (n,) that lose no more than those given, sizes k to 2k - 1.
@@ -39,7 +39,7 @@ def searched(
     Z : (n, d)
         Records, as distances are to see them.
     labels : (n,)
-        Groups of k records or more; those of 2k or more are split first.
+        Groups of k records or more; without `most`, those of 2k or more are split.
     near : (n, c)
         Records whose groups a record may change with.
     kicks
@@ -51,11 +51,13 @@ def searched(
     order : (n,)
         In which the records are kicked; 0..n-1 if omitted.
     promise
-        What groups keep beside (`promise_kernels`); nothing if omitted.
+        What groups keep beside, as those given do; nothing if omitted.
+    most
+        Largest size, 2k - 1 if omitted.  Memory is taken for n / k groups so large.
     heat
         Of kicks, as they begin and end; if omitted, none may make it worse.
     """
-    search = Search(Z, split(Z, labels, k), k, near, seed, promise)
+    search = Search(Z, _fit(Z, labels, k, most), k, near, seed, promise, most)
     turns = np.arange(len(Z)) if order is None else np.asarray(order, np.intp)
     search.descend(turns, clock)
     search.kick(turns, kicks, clock, heat, pool)
@@ -71,16 +73,21 @@ def annealed(
     proposals: float,
     seed: int,
     clock: Clock,
-    promise: Any = None,
+    promise: Promise | None = None,
+    most: int | None = None,
     heat: Heat = ANNEALING,
 ) -> Labels:
     """Return labels (n,) after so many random changes per record under falling heat.
 
     They may lose more than those given; the other arguments are those of `searched`.
     """
-    search = Search(Z, split(Z, labels, k), k, near, seed, promise)
+    search = Search(Z, _fit(Z, labels, k, most), k, near, seed, promise, most)
     search.anneal(proposals, clock, heat)
     return numbered(search.groups.label)
+
+
+def _fit(Z: Floats, labels: Labels, k: int, most: int | None) -> Labels:
+    return split(Z, labels, k) if most is None else numbered(labels)
 
 
 class Search:
@@ -93,10 +100,12 @@ class Search:
         k: int,
         near: Labels,
         seed: int,
-        promise: Any = None,
+        promise: Promise | None = None,
+        most: int | None = None,
     ) -> None:
-        promise = NoPromise() if promise is None else promise
-        self.space = state.space(Z, near, k, promise)
+        kept = NoPromise() if promise is None else promise
+        largest = 2 * k - 1 if most is None else most
+        self.space = state.space(Z, near, k, largest, kept)
         self.groups = state.groups(self.space, labels)
         self.trail = state.trail(self.groups, seed)
         self._now = self._lowest = float(self.groups.loss.sum())

@@ -1,6 +1,6 @@
 """What a search reads and changes: records, groups, and a trail of changes."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,22 @@ class NoPromise(NamedTuple):
     """Groups need promise nothing but their sizes."""
 
 
+class Close(NamedTuple):
+    """Groups are t-close to the table, decided in whole numbers.
+
+    place (n,), sums (m + 1,) and first (n + 1,) as in `privacy._ordered.Ordered`;
+    limits (n + 1,), the largest numerator of a group by its size.
+    """
+
+    place: Ints
+    sums: Ints
+    first: Ints
+    limits: Ints
+
+
+Promise = NoPromise | Close
+
+
 class Space(NamedTuple):
     """What does not change.
 
@@ -28,7 +44,7 @@ class Space(NamedTuple):
     near: Labels
     k: int
     most: int
-    promise: Any
+    promise: Promise
 
 
 class Groups(NamedTuple):
@@ -72,13 +88,13 @@ class Trail(NamedTuple):
     counts: Ints
 
 
-def space(Z: Floats, near: Labels, k: int, promise: Any) -> Space:
+def space(Z: Floats, near: Labels, k: int, most: int, promise: Promise) -> Space:
     """Return records Z (n, d) as the kernels read them."""
     n, d = Z.shape
     _, exponent = np.frexp(np.abs(Z).max())
     filled = np.zeros((n, -(-d // LANES) * LANES))
     filled[:, :d] = np.ldexp(Z, -exponent)
-    return Space(filled, np.ascontiguousarray(near, np.intp), k, 2 * k - 1, promise)
+    return Space(filled, np.ascontiguousarray(near, np.intp), k, most, promise)
 
 
 def groups(space: Space, labels: Labels) -> Groups:
