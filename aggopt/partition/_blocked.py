@@ -78,9 +78,9 @@ def blocked(
         Most records of a block, 2k or more: 1000 when omitted, or 20 k where that is
         more.  Larger ones begin better and take longer; the search evens that out.
     effort : "fast", "default" or "best"
-        How long is searched: 1, 3 or 30 sweeps over all records, and with how many
+        How long is searched: 1, 2 or 30 sweeps over all records, and with how many
         neighbours of each: 8, 10 or 12.  For k >= 8 the search begins by annealing:
-        100, 300 or 1000 random changes per record.
+        300, 1000 or 3000 random changes per record.
     seconds : float, optional
         Time after which the best so far is returned; sweeps then go on until it is
         over, however many.  The blocks themselves are always finished.  Without it the
@@ -268,6 +268,8 @@ def _certificate(found: _Found, jobs: int | None, clock: Clock) -> Certificate:
 
 
 def _bound(found: _Found, objective: float, jobs: int | None) -> float | None:
+    if len(found.records) < 2 * found.k:  # there is no other partition
+        return objective
     try:
         with Crew(jobs) as crew:
             return min(objective, free_bound(found.records, found.k, crew))

@@ -114,6 +114,7 @@ def test_few_records(n, k):
 def test_k_of_half_the_records_and_more():
     assert np.bincount(blocked(X, 150)).tolist() == [150, 150]
     assert (blocked(X, 151) == 0).all()
+    assert blocked_certified(X, 151).certificate.status is Status.OPTIMAL
     with pytest.raises(InfeasibleInputError, match="k = 301, but there are only 300"):
         blocked(X, 301)
 

@@ -27,8 +27,7 @@ def near_ones(
 
     The rows are in spatial order, so that the first tree is theirs; `trees` - 1 more
     have random axes.  Records of one part of a tree are compared with each other.
-    Of normal records in 10 dimensions, 94 in 100 of the nearest 12 are found if n
-    is 100 000.  A
+    Of 100 000 records in 10 dimensions, 94 in 100 of the nearest 12 are found.  A
     record that has fewer neighbours stands in its own list, as do those that no time
     was left for.
     """

@@ -33,9 +33,9 @@ class Effort(NamedTuple):
 
 
 EFFORTS = {
-    "fast": Effort(1, 100, 8),
-    "default": Effort(3, 300, 10),
-    "best": Effort(30, 1000, 12),
+    "fast": Effort(1, 300, 8),
+    "default": Effort(2, 1000, 10),
+    "best": Effort(30, 3000, 12),
 }
 ANNEALED = 8  # smallest k for which annealing pays
 REGION = 32768  # records of a region, at least
