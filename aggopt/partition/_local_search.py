@@ -16,7 +16,7 @@ from aggopt.partition import _pool
 from aggopt.partition._loss_bound import least_loss, squared_back, within_one
 from aggopt.partition._pool import Progress
 from aggopt.partition._search.near import neighbours
-from aggopt.partition._search.search import KICKS, Search, compile_all
+from aggopt.partition._search.search import COOLED, KICKS, Search, compile_all
 from aggopt.partition._search.split import numbered, split
 from aggopt.partition._univariate import Partition
 from aggopt.solvers import Certificate, Status
@@ -25,7 +25,7 @@ EFFORTS = {"fast": 1, "default": 10, "best": 100}  # kicks for each record
 STARTS = ("cbfs", "mdav", "mhm", "projection", "vmdav")
 NEAR = 12  # records, the nearest, whose groups a record may change with
 ANNEALED = 8  # smallest k for which annealing pays
-PROPOSALS = 1000  # of annealing, for each record
+PROPOSALS = 3000  # of annealing, for each record
 SHARE = 0.4  # of the time, that annealing may take
 
 
@@ -75,9 +75,9 @@ def local_search(
         The partition to set out from: a method's, or labels 0..m-1 of groups of k or
         more; groups of 2k or more are split.
     seconds : float, optional
-        Time for start and search, the first call's compilation not counted: they go
-        on until then, and the best so far is returned.  With 0 that is the start,
-        which is never cut short.
+        Time for the search, which goes on until then; the best so far is returned.
+        The start and the first call's compilation come before and are not counted.
+        With 0 the start is returned.
     effort : "fast", "default" or "best"
         Without `seconds`: 1, 10 or 100 shakes per record.  A few milliseconds for each
         record with "best", a hundredth of that with "fast".
@@ -204,9 +204,9 @@ def _found(X: npt.ArrayLike, k: int, how: _How, told: Clock) -> _Found:
     records, exponent = within_one(_pool.scaled(X, how.scale))
     k = group_size(k, len(records))
     _require(how)
-    _compile(how.start)
-    clock = Clock(how.seconds, told.progress)
     first = _start(records, k, how.start)
+    compile_all()
+    clock = Clock(how.seconds, told.progress)
     if k == 1 or len(records) < 2 * k:
         told.tell(1.0)
         alone = np.arange(len(records)) if k == 1 else np.zeros_like(first)
@@ -214,13 +214,6 @@ def _found(X: npt.ArrayLike, k: int, how: _How, told: Clock) -> _Found:
     labels, status = _searched(records, k, first, how, clock)
     told.tell(1.0)
     return _Found(records, exponent, k, labels, status)
-
-
-def _compile(start: str | npt.ArrayLike) -> None:
-    """Compile, or load, what the clock is not to count."""
-    compile_all()
-    if isinstance(start, str):
-        _start(np.arange(4.0)[:, None], 2, start)
 
 
 def _require(how: _How) -> None:
@@ -282,7 +275,7 @@ def _run(search: Search, k: int, how: _How, clock: Clock) -> Status:
             share = None if how.seconds is None else clock.left * SHARE
             search.anneal(PROPOSALS, Clock(share))
         search.descend(order, clock)
-        search.kick(order, kicks, clock, KICKS)
+        search.kick(order, kicks, clock, KICKS if k < ANNEALED else COOLED)
     except KeyboardInterrupt:
         return Status.INTERRUPTED
     return Status.LIMIT if clock.over else Status.LOCAL

@@ -14,7 +14,8 @@ from aggopt.partition._search.state import NoPromise, Promise
 
 # How much worse a change may make it, at first and at last: in kicks and in annealing.
 # In units of half the squared distance of a record's nearest neighbours.
-KICKS, ANNEALING = Heat(0.3, 0.015), Heat(1.0, 0.05)
+KICKS, ANNEALING = Heat(0.3, 0.015), Heat(0.5, 0.05)
+COOLED = Heat(0.1, 0.01)  # of kicks after annealing
 
 
 def searched(
