@@ -15,7 +15,7 @@ from aggopt.input.confidential import Confidential
 from aggopt.input.files import read
 from aggopt.input.table import Table
 from aggopt.input.wishes import resolved
-from aggopt.job import Job, Mean, Shifting, Solved
+from aggopt.job import Job, Mean, Shifting, Solved, settled
 from aggopt.output.manifest import Source
 from aggopt.output.staging import sha256
 from aggopt.partition._blocks import Block, divided, labels_of
@@ -33,7 +33,8 @@ class Grouped:
     """A checked table and its partition: what an aggregation starts from.
 
     `X` (n, d) are the quasi-identifiers, `blocks` those that are partitioned together
-    with their groups, `asked` what the records wish, `held` what is confidential.
+    with their groups, `asked` what the records wish, `held` what is confidential,
+    `reasons` why the partition's method was chosen where the job leaves that open.
     """
 
     job: Job
@@ -43,6 +44,7 @@ class Grouped:
     blocks: tuple[Block, ...]
     asked: dict[str, Floats] = field(repr=False)
     held: tuple[Confidential, ...] = ()
+    reasons: tuple[str, ...] = ()
 
     @property
     def labels(self) -> Labels:
@@ -63,9 +65,10 @@ def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
     table, source = _table(data, job)
     X = table.matrix()
     k = group_size(job.privacy.k, len(X))
+    columns = blocks_of(job, X)
+    job, reasons = settled(job, len(X), max(map(len, columns)))
     _require_possible(X, job)
     _require_whole(table, job)
-    columns = blocks_of(job, X)
     require_promise(job, columns)
     require_guarantees(job)
     asked = wishes_of(table, X, job)
@@ -82,7 +85,9 @@ def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
     if job.privacy.repair:
         blocks = (repaired(blocks[0], X, job, held, partial(told, "repair")),)
     require_solved(proven(blocks, job))
-    return Grouped(job, table, source, X, blocks, asked, held)
+    if any(block.interrupted for block in blocks):
+        raise KeyboardInterrupt
+    return Grouped(job, table, source, X, blocks, asked, held, reasons)
 
 
 def wishes_of(table: Table, X: Floats, job: Job) -> dict[str, Floats]:

@@ -88,6 +88,7 @@ def mask(
     told("measure", 0.0)
     measures = measured(given.X, released.matrix(), given.asked)
     notes = (
+        *given.reasons,
         *_notes(given, certificates),
         *_moved(given, masked, released),
         *constant(given.held, job.privacy),

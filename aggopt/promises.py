@@ -101,7 +101,7 @@ def read(table: Table, job: Job, decimal: str) -> tuple[Confidential, ...]:
 def partitioner(job: Job, held: Sequence[Confidential]) -> str | Callable[..., Labels]:
     """Return the function of the job's partition, given what is confidential."""
     how = job.partition
-    if not isinstance(how, Guarding) and how.method != "vmdav":
+    if not isinstance(how, Guarding):
         return how.function
 
     def divide(X: Floats, k: int, *, progress: Any, **settings: Any) -> Labels:
@@ -109,8 +109,6 @@ def partitioner(job: Job, held: Sequence[Confidential]) -> str | Callable[..., L
         function = getattr(package, how.function)
         if isinstance(how, MergeUntilClose):
             settings["start"] = getattr(package, how.start)
-        if not isinstance(how, Guarding):
-            return np.asarray(called(function, X, k, progress=progress, **settings))
         return np.asarray(
             called(
                 function,

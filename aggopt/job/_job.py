@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic import ValidationError as Invalid
 
 from aggopt.errors import JobError
@@ -12,14 +12,18 @@ from aggopt.input.roles import Roles
 from aggopt.job._aggregation import Mean, Median, P3m, P3mOnesided, Satisfaction
 from aggopt.job._partition import (
     AnonymityFirst,
+    Blocked,
     Cbfs,
     ClosenessFirst,
     DiverseVmdav,
     IndividualRanking,
+    LocalSearch,
     Mdav,
     MergeUntilClose,
     Mhm,
+    Optimal,
     Projection,
+    Recommended,
     Univariate,
     Vmdav,
 )
@@ -39,13 +43,17 @@ class Job(Section):
     ...     aggregation={"method": "p3m", "solver": "uno"},
     ... )
     >>> job.privacy.k, job.partition.method, job.aggregation.method
-    (3, 'mdav', 'p3m')
+    (3, 'recommended', 'p3m')
     """
 
     roles: Roles
     privacy: Privacy
     partition: Annotated[
-        Mdav
+        Recommended
+        | LocalSearch
+        | Blocked
+        | Optimal
+        | Mdav
         | Cbfs
         | Mhm
         | Projection
@@ -57,12 +65,20 @@ class Job(Section):
         | AnonymityFirst
         | ClosenessFirst,
         Field(discriminator="method"),
-    ] = Mdav()
+    ] = Recommended()
     aggregation: Annotated[
         Mean | Median | P3m | P3mOnesided | Satisfaction, Field(discriminator="method")
     ] = Mean()
     input: Input = Input()
     output: Output = Output()
+
+    @field_validator("partition", mode="before")
+    @classmethod
+    def _recommend(cls, section: Any) -> Any:
+        """Read a section that names no method as asking for a recommended one."""
+        if isinstance(section, dict) and "method" not in section:
+            return {"method": "recommended", **section}
+        return section
 
     def __init__(self, **sections: Any) -> None:
         try:
@@ -102,3 +118,23 @@ def input_section(separator: str, decimal: str) -> Input:
         return Input.model_validate({"separator": separator, "decimal": decimal})
     except Invalid as invalid:
         raise refusal(invalid, Job) from None
+
+
+def settled(job: Job, n: int, d: int) -> tuple[Job, tuple[str, ...]]:
+    """Return the job with a partition method that suits n records, and the reason.
+
+    `d` attributes are grouped together, at most.  A job that names its method is
+    returned as it is.
+    """
+    how = job.partition
+    if not isinstance(how, Recommended):
+        return job, ()
+    from aggopt.partition import recommend
+
+    found = recommend(n, d, job.privacy.k, how.seconds)
+    named = {"method": found.method, "attributes": how.attributes, **found.settings}
+    section = Job.model_validate(
+        {"roles": job.roles, "privacy": job.privacy, "partition": named}
+    ).partition
+    reason = f"The partition {found.method!r} was chosen: {found.reason}"
+    return job.model_copy(update={"partition": section}), (reason,)

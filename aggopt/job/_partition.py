@@ -1,6 +1,6 @@
 """The sections that say how records become groups, and which attributes together."""
 
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, StrictInt
 
@@ -43,10 +43,51 @@ class Grouping(Method):
         return {k: v for k, v in super().settings.items() if k != "attributes"}
 
 
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Effort = Literal["fast", "default", "best"]
+
+
+class Recommended(Grouping):
+    """What `aggopt.partition.recommend` says suits the table and the time."""
+
+    method: Literal["recommended"] = "recommended"
+    seconds: Seconds | None = None
+
+
+class LocalSearch(Grouping):
+    """Settings of `aggopt.partition.local_search`."""
+
+    method: Literal["local_search"]
+    start: Literal["mdav", "cbfs", "mhm", "projection", "vmdav"] = "mdav"
+    seconds: Seconds | None = None
+    effort: Effort = "default"
+    seed: StrictInt = Field(default=0, ge=0)
+
+
+class Blocked(Grouping):
+    """Settings of `aggopt.partition.blocked`."""
+
+    method: Literal["blocked"]
+    inner: Literal["mdav", "cbfs", "projection", "vmdav"] = "mdav"
+    block_size: StrictInt | None = Field(default=None, ge=1)
+    seconds: Seconds | None = None
+    effort: Effort = "default"
+    seed: StrictInt = Field(default=0, ge=0)
+
+
+class Optimal(Grouping):
+    """Settings of `aggopt.partition.optimal`."""
+
+    method: Literal["optimal"]
+    solver: str | None = None
+    seconds: Seconds | None = None
+    seed: StrictInt = Field(default=0, ge=0)
+
+
 class Mdav(Grouping):
     """Settings of `aggopt.partition.mdav`."""
 
-    method: Literal["mdav"] = "mdav"
+    method: Literal["mdav"]
     ending: Literal["3k", "nearest"] = "3k"
 
 

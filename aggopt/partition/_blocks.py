@@ -14,11 +14,22 @@ import numpy.typing as npt
 from aggopt.arrays import Floats, Labels, group_size, groups, is_whole, matrix
 from aggopt.errors import JobError, PrivacyError, naming, require_known
 from aggopt.partition._pool import Progress
-from aggopt.partition._univariate import univariate, univariate_certified
-from aggopt.solvers import Certificate
+from aggopt.partition._univariate import Partition, univariate, univariate_certified
+from aggopt.solvers import Certificate, Status
 
-METHODS = ("cbfs", "mdav", "mhm", "projection", "univariate", "vmdav")
+METHODS = (
+    "blocked",
+    "cbfs",
+    "local_search",
+    "mdav",
+    "mhm",
+    "optimal",
+    "projection",
+    "univariate",
+    "vmdav",
+)
 Partitioner = Callable[..., Labels]
+Divide = Callable[..., Labels | Partition]
 
 
 @dataclass(frozen=True)
@@ -44,13 +55,19 @@ class Block:
         """How many groups there are."""
         return int(self.labels.max()) + 1
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search, which then returned its best so far."""
+        found = self.certificate
+        return found is not None and found.status is Status.INTERRUPTED
+
 
 def in_blocks(
     X: npt.ArrayLike,
     k: int,
     blocks: Iterable[Iterable[int]],
     *,
-    method: str | Partitioner = "mdav",
+    method: str | Divide = "mdav",
     progress: Progress | None = None,
     **settings: Any,
 ) -> Labels:
@@ -73,9 +90,9 @@ def in_blocks(
         Lists of column positions, from 0, that name each column exactly once; one
         attribute at a time is [[0], [1], ...].  See `correlated_blocks`.
     method
-        What partitions a block: a name ("mdav", "cbfs", "mhm", "projection", "vmdav",
-        or "univariate" for blocks of one attribute), or a function
-        f(X, k, **settings) -> labels (n,).
+        What partitions a block: a name ("mdav", "local_search", ..., or "univariate"
+        for blocks of one attribute), or a function f(X, k, **settings) -> labels (n,),
+        or a `Partition`.
     progress
         Told the share of the work that is done, from 0.0 to 1.0.
     settings
@@ -123,7 +140,7 @@ def divided(
     X: Floats,
     k: int,
     columns: Sequence[tuple[int, ...]],
-    method: str | Partitioner,
+    method: str | Divide,
     settings: Mapping[str, Any],
     progress: Progress | None = None,
     names: Sequence[object] | None = None,
@@ -201,28 +218,37 @@ def _positions(blocks: Any, d: int) -> list[tuple[int, ...]]:
     return positions
 
 
-def _partitioner(method: str | Partitioner) -> Partitioner:
+def _partitioner(method: str | Divide) -> Divide:
     if callable(method):
-        return method
+        return univariate_certified if method is univariate else method
     require_known("partition method", method, METHODS)
-    found: Partitioner = getattr(import_module("aggopt.partition"), method)
-    return found
+    package = import_module("aggopt.partition")
+    plain: Divide = getattr(package, method)
+    certified: Divide = getattr(package, f"{method}_certified", plain)
+    return certified
 
 
 def _of_block(
-    divide: Partitioner, X: Floats, k: int, settings: dict[str, Any]
+    divide: Divide, X: Floats, k: int, settings: dict[str, Any]
 ) -> tuple[Labels, Certificate | None]:
     """Return the labels of one block, and their certificate if the method proves."""
-    if divide is not univariate:
-        return groups(called(divide, X, k, **settings), len(X)), None
+    if divide is univariate_certified:
+        X = _one(X)
+    found = called(divide, X, k, **settings)
+    if not isinstance(found, Partition):
+        return groups(found, len(X)), None
+    return groups(found.labels, len(X)), found.certificate
+
+
+def _one(X: Floats) -> Floats:
+    """Return the one attribute (n,) of a block (n, 1)."""
     if X.shape[1] > 1:
         raise JobError(
             f"univariate takes one attribute, and a block has {X.shape[1]}.",
             fix="name blocks of one, or take a method that groups several attributes "
             "together: mdav, cbfs, mhm, projection, vmdav.",
         )
-    found = called(univariate_certified, X[:, 0], k, **settings)
-    return found.labels, found.certificate
+    return X[:, 0]
 
 
 def _require_sizes(blocks: Sequence[Block], k: int) -> None:

@@ -54,7 +54,8 @@ def cbfs(
     -----
     Of records equally far the one that comes first in X is taken; see `mdav` on ties.
 
-    Time grows as n^2 d / k, a third more than `mdav` takes; memory grows as n d.
+    Time grows as n^2 d / k, a third more than `mdav` takes, and less where a tree pays,
+    as there; memory grows as n d.
 
     Weaknesses: those of `mdav`.  Nearly all groups have exactly k records, however
     the records cluster, and no confidential attribute is looked at.

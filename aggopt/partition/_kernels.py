@@ -41,8 +41,14 @@ def take(pool: Pool, k: int, paired: bool, enough: int, turns: int) -> None:
 def measure_from_centroid(pool: Pool) -> None:
     """Measure from the centroid of the m records without a group, in units of 1 / m."""
     # m times the distance: whole numbers stay whole, so that ties stay ties
-    total = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
-    measure(pool, float(pool.counts[0]), total)
+    measure(pool, float(pool.counts[0]), total(pool))
+
+
+@compiled
+def total(pool: Pool) -> Floats:
+    """Return the sum of the m records without a group, (d,)."""
+    found: Floats = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
+    return found
 
 
 @compiled
@@ -137,7 +143,13 @@ def swap(pool: Pool, a: int, b: int) -> None:
 def add_to_sums(pool: Pool, column: int, sign: int) -> None:
     """Add a column to the sums, or take it away."""
     for t in range(len(pool.records)):
-        x = pool.records[t, column] * pool.unit
-        whole = np.rint(x)
-        pool.sums[0, t] += sign * np.int64(whole)
-        pool.sums[1, t] += sign * np.int64(np.rint((x - whole) * pool.unit))
+        add_entry(pool, t, pool.records[t, column], sign)
+
+
+@compiled
+def add_entry(pool: Pool, t: int, entry: float, sign: int) -> None:
+    """Add an entry of attribute t to its sum, or take it away."""
+    x = entry * pool.unit
+    whole = np.rint(x)
+    pool.sums[0, t] += sign * np.int64(whole)
+    pool.sums[1, t] += sign * np.int64(np.rint((x - whole) * pool.unit))

@@ -69,7 +69,11 @@ def mdav(
     there are many ties.  Rounding may break ties in z-scores; those of whole numbers
     with scale="none" are exact.
 
-    Time grows as n^2 d / k (0.04 seconds for n = 10 000, d = 10, k = 5), memory as n d.
+    Some thousands of records are searched by plain scans, whose time grows as n^2 d / k
+    (0.04 seconds for n = 10 000, d = 10, k = 5).  More are searched through a tree of
+    boxes, with the same result.  It pays where attributes are few or records cluster:
+    for n = 100 000 in 10 clusters, d = 10, k = 3, half of the time or less; with 30
+    unrelated attributes, nothing.  Memory grows as n d.
 
     Weaknesses: nearly all groups have exactly k records, however the records
     cluster, which on the usual test files costs a tenth to a half of the loss; and

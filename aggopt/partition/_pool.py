@@ -116,11 +116,20 @@ def take(
 
     A turn takes a group around the record r farthest from the centroid of the
     records without a group.  If `paired`, it then takes another around the record
-    that was farthest from r.
+    that was farthest from r.  Where there are many records, a tree finds them: the
+    same ones that plain scans find.
     """
-    from aggopt.partition import _kernels
+    from aggopt.partition._tree.take import take as take_by_tree
 
     report = rarely(progress)
+    take_by_tree(pool, k, paired=paired, enough=enough, report=report)
+    scan(pool, k, paired=paired, enough=enough, report=report)
+
+
+def scan(pool: Pool, k: int, *, paired: bool, enough: int, report: Progress) -> None:
+    """Do as `take` says by plain scans of all records without a group."""
+    from aggopt.partition import _kernels
+
     while pool.remaining >= enough:
         report(pool.done)
         turns = max(1, CHUNK // (pool.remaining * len(pool.records)))

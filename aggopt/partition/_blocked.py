@@ -1,0 +1,276 @@
+"""Records partitioned in blocks, then searched across the borders of the blocks."""
+
+import warnings
+from functools import partial
+from importlib import import_module
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Floats, Labels, group_size, is_number, is_whole
+from aggopt.clock import Clock
+from aggopt.errors import JobError, require_known
+from aggopt.partition import _pool
+from aggopt.partition._pool import Progress
+from aggopt.partition._space._bound import free_bound
+from aggopt.partition._space._crew import Crew
+from aggopt.partition._space._improve import EFFORTS, improve
+from aggopt.partition._space._order import in_space, parts
+from aggopt.partition._space._regions import centroids, firsts
+from aggopt.partition._univariate import Partition
+from aggopt.solvers import Certificate, Status
+
+INNER = ("cbfs", "mdav", "projection", "vmdav")
+BLOCK, GROUPS = 1000, 20  # records of a block, or so many times k
+LEAF = 64  # records that are in no order of their own
+START = 0.1  # share of the work, about, that comes before the search
+
+
+class _How(NamedTuple):
+    inner: str
+    block_size: int | None
+    effort: str
+    seconds: float | None
+    seed: int
+    jobs: int | None
+    scale: str
+
+
+class _Found(NamedTuple):
+    records: Floats
+    k: int
+    labels: Labels
+    status: Status
+
+
+def blocked(
+    X: npt.ArrayLike,
+    k: int,
+    *,
+    inner: str = "mdav",
+    block_size: int | None = None,
+    effort: str = "default",
+    seconds: float | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    scale: str = "z",
+    progress: Progress | None = None,
+) -> Labels:
+    """Return labels (n,): groups of k similar records, for millions of records.
+
+    The records are halved across their principal axis, again and again, down to
+    blocks, and each block is partitioned by itself.  Then a local search (see
+    `local_search`) crosses the borders: each record may change with the groups of its
+    neighbours in space, be it in another block.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Quasi-identifiers in their own units: numbers, none missing.
+    k : int
+        Records per group, at least; 1 <= k <= n.  With n < 2k all records are one
+        group.
+    inner : "mdav", "cbfs", "projection" or "vmdav"
+        What partitions a block.
+    block_size : int, optional
+        Most records of a block, 2k or more: 1000 when omitted, or 20 k where that is
+        more.  Larger ones begin better and take longer; the search evens that out.
+    effort : "fast", "default" or "best"
+        How long is searched: 1, 2 or 30 sweeps over all records, and with how many
+        neighbours of each: 8, 10 or 12.  For k >= 8 the search begins by annealing:
+        300, 1000 or 3000 random changes per record.
+    seconds : float, optional
+        Time after which the best so far is returned; sweeps then go on until it is
+        over, however many.  The blocks themselves are always finished.  Without it the
+        seed decides the groups.
+    seed : int
+        Of the random choices.
+    jobs : int, optional
+        How many threads may work at once; all cores when omitted.  The groups do not
+        depend on it.
+    scale : "z" or "none"
+        "z" measures distances on z-scores (population standard deviation), where a
+        constant attribute weighs nothing.  "none" takes X as it is: for attributes
+        that you have weighted yourself.
+    progress : callable, optional
+        Told the share of the work that is done, from 0.0 to 1.0, a few dozen times
+        at most.  What it raises stops the work.
+
+    Returns
+    -------
+    (n,) ints
+        Group of each record, numbered 0..m-1 in the order of the groups' first
+        records.  Each group has k to 2k - 1 records.
+
+    Raises
+    ------
+    InfeasibleInputError
+        k exceeds n.
+    JobError
+        k is below 1 or not a whole number, block_size is below 2k; seconds, seed or
+        jobs is no such number; an unknown inner method, effort or scale
+        (UnknownNameError).
+    TableError
+        X is not a matrix of finite numbers.
+
+    Warns
+    -----
+    UserWarning
+        Ctrl-C ended the search: what is returned is the best so far.  While there are
+        no groups yet, KeyboardInterrupt is raised.
+
+    Notes
+    -----
+    Neighbours are those found by six trees of random splits, within parts of 512
+    records; a search needs no exact ones.  Time grows nearly as n, memory as n d.
+
+    The search is done in regions of 32768 records or more, cut anew for each sweep;
+    records near a border have their turn in a second cut.  Threads share the regions.
+
+    Examples
+    --------
+    >>> blocked([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3)
+    array([0, 1, 0, 1, 0, 1])
+    """
+    how = _How(inner, block_size, effort, seconds, seed, jobs, scale)
+    found = _partitioned(X, k, how, progress)
+    if found.status is Status.INTERRUPTED:
+        warnings.warn(
+            "The search was interrupted; these are the best groups so far.",
+            stacklevel=2,
+        )
+    return found.labels
+
+
+def blocked_certified(
+    X: npt.ArrayLike,
+    k: int,
+    *,
+    inner: str = "mdav",
+    block_size: int | None = None,
+    effort: str = "default",
+    seconds: float | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    scale: str = "z",
+    progress: Progress | None = None,
+) -> Partition:
+    """Return what `blocked` returns, with its certificate, and without its warning.
+
+    Arguments and errors are those of `blocked`.  The certificate is in the units of
+    the distances, squared, over all records and attributes: the objective is the sum
+    of squares within groups, and the bound, below which no partition goes, comes from
+    the distances of the nearest records: SSE >= sum_i (sum of the k - 1 smallest
+    squared distances of i) / (2 k).  It takes time of its own, which `seconds` does not
+    limit; Ctrl-C then leaves it out.  The status is LOCAL after all sweeps, LIMIT where
+    time ended them, INTERRUPTED after Ctrl-C, OPTIMAL where the objective is as low as
+    the bound.
+
+    Examples
+    --------
+    >>> X = [[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]]
+    >>> blocked_certified(X, k=3).certificate.status.value
+    'optimal'
+    """
+    how = _How(inner, block_size, effort, seconds, seed, jobs, scale)
+    clock = Clock(None)
+    found = _partitioned(X, k, how, progress)
+    return Partition(found.labels, _certificate(found, jobs, clock))
+
+
+def _partitioned(
+    X: npt.ArrayLike, k: int, how: _How, progress: Progress | None
+) -> _Found:
+    records = _pool.scaled(X, how.scale)
+    k = group_size(k, len(records))
+    size = _block_size(how.block_size, k)
+    _require(how)
+    told = _pool.rarely(progress)
+    with Crew(how.jobs, how.seconds) as crew:
+        rows, who = in_space(records, LEAF, crew)
+        first = _in_blocks(rows, k, how.inner, size, crew, told)
+        search_told = partial(_after_start, told)
+        status = improve(rows, first, k, how.effort, how.seed, crew, search_told)
+    if status is not Status.INTERRUPTED:
+        told(1.0)
+    named = np.empty_like(first)
+    named[who] = first
+    return _Found(records, k, _renumbered(named), status)
+
+
+def _in_blocks(
+    rows: Floats, k: int, inner: str, size: int, crew: Crew, told: Progress
+) -> Labels:
+    """Return the first record of each record's group, (n,), blocks by themselves."""
+    divide = getattr(import_module("aggopt.partition"), inner)
+
+    def block(part: slice) -> Labels:
+        return np.asarray(part.start + firsts(divide(rows[part], k, scale="none")))
+
+    made = crew.each(block, parts(len(rows), size), lambda share: told(START * share))
+    return np.concatenate(made)
+
+
+def _after_start(told: Progress, share: float) -> None:
+    told(START + (1 - START) * min(share, 1.0))
+
+
+def _block_size(size: object, k: int) -> int:
+    if size is None:
+        return max(BLOCK, GROUPS * k)
+    if not is_whole(size) or size < 2 * k:
+        raise JobError(
+            f"block_size = {size}, and k = {k}.",
+            fix=f"pass a whole number of at least 2 k = {2 * k}, a thousand or more "
+            "if there are that many records, or leave it out.",
+        )
+    return int(size)
+
+
+def _require(how: _How) -> None:
+    require_known("inner method", how.inner, INNER)
+    require_known("effort", how.effort, EFFORTS)
+    if not is_whole(how.seed) or how.seed < 0:
+        raise JobError(f"seed = {how.seed}.", fix="pass a whole number from 0 up.")
+    if how.seconds is None:
+        return
+    if not is_number(how.seconds) or not 0 <= how.seconds < inf:
+        raise JobError(
+            f"seconds = {how.seconds}.",
+            fix="allow a number of seconds, 0 or more, or leave it out.",
+        )
+
+
+def _renumbered(labels: Labels) -> Labels:
+    """Return labels 0..m-1 in the order of the groups' first records."""
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.intp)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(rank[group])
+
+
+def _certificate(found: _Found, jobs: int | None, clock: Clock) -> Certificate:
+    means = centroids(found.records, found.labels)
+    objective = float(((found.records - means[found.labels]) ** 2).sum())
+    bound = _bound(found, objective, jobs)
+    tight = bound is not None and objective - bound <= 1e-9 * max(1.0, objective)
+    return Certificate(
+        Status.OPTIMAL if tight else found.status,
+        objective,
+        bound,
+        0.0,
+        "blocks and local search",
+        clock.spent,
+    )
+
+
+def _bound(found: _Found, objective: float, jobs: int | None) -> float | None:
+    if len(found.records) < 2 * found.k:  # there is no other partition
+        return objective
+    try:
+        with Crew(jobs) as crew:
+            return min(objective, free_bound(found.records, found.k, crew))
+    except KeyboardInterrupt:  # who cannot wait for a proof still has the groups
+        return None

@@ -1,0 +1,1 @@
+"""Column generation for groups of k to 2k - 1 records: bounds, and a proof."""

@@ -1,0 +1,122 @@
+"""From records to the best partition that is found, and the best bound."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggopt.arrays import Floats, Labels
+from aggopt.clock import Clock, Progress
+from aggopt.partition._columns.branching import Branches
+from aggopt.partition._columns.choice import chosen
+from aggopt.partition._columns.generation import Generation
+from aggopt.partition._columns.incumbent import Incumbent
+from aggopt.partition._columns.ladder import scaled_bounds
+from aggopt.partition._columns.pricing import Pricer
+from aggopt.partition._columns.proof import proved
+from aggopt.partition._columns.rounding import round_up
+from aggopt.partition._columns.start import Searches, search_on
+from aggopt.solvers import Solver
+
+RESTARTS, KICKS = 4, 30  # local searches at first, and kicks per record in each
+SMALL = 5  # up to this k, prices of all groups can mostly be searched to the end
+ROUNDS, TRIALS = 5, 8  # of roundings
+STALLED = 1e-3  # of the gap that a round of cuts has to close
+FEW = 6000  # groups in an integer program, those of least reduced cost
+LONGEST = 300.0  # seconds for an integer program where there is no limit
+QUICK = 200  # records up to which branches are tried before integer programs
+
+
+@dataclass(frozen=True)
+class Task:
+    """Records (n, d), k, neighbours (n, c), and who solves the integer programs."""
+
+    Z: Floats
+    k: int
+    near: Labels
+    solver: Solver
+    seed: int
+
+
+def drive(task: Task, best: Incumbent, clock: Clock, report: Progress) -> None:
+    """Improve and bound `best` until it is closed, time is up, or nothing helps."""
+    searches = Searches(task.Z, task.k, task.near, task.seed)
+    generation = Generation(best, Pricer(task.Z, task.k, task.near), clock)
+    start, within = best.labels, _part(clock, 0.15)
+    for _ in range(RESTARTS):
+        if not within.over:
+            search_on(generation, searches, start, KICKS, within)
+    report(0.1)
+    generation.climb()
+    if task.k >= SMALL:
+        _round(generation, searches, _part(clock, 0.25))
+    report(0.2)
+    converged = _price(generation, task, clock)
+    report(0.4)
+    if converged:
+        _cut(generation, _part(clock, 0.5))
+    report(0.5)
+    branches = Branches(generation)
+    if converged and len(task.Z) <= QUICK:
+        branches.look(_part(clock, 0.5))
+    if not best.closed:
+        _round(generation, searches, _part(clock, 0.1))
+        _choose(generation, searches, task, clock)
+    report(0.7)
+    if converged and not best.closed:
+        branches.look(Clock(_longest(clock, 0.4)))
+    if converged and not best.closed:
+        proved(generation, task.solver, clock, _longest(clock, 0.7))
+    report(0.8)
+    if converged:
+        branches.look(clock)
+
+
+def _part(clock: Clock, share: float) -> Clock:
+    """Return a clock for this share of the time that is left."""
+    return Clock(share * clock.left if np.isfinite(clock.left) else None)
+
+
+def _longest(clock: Clock, share: float) -> float:
+    """Return seconds that an integer program may take."""
+    return share * clock.left if np.isfinite(clock.left) else LONGEST
+
+
+def _round(generation: Generation, searches: Searches, within: Clock) -> None:
+    """Round the linear program's choice, search on, and let in what is met."""
+    for _ in range(ROUNDS):
+        if within.over or not round_up(generation, searches, TRIALS, within):
+            return
+        generation.climb()
+
+
+def _price(generation: Generation, task: Task, clock: Clock) -> bool:
+    if task.k <= SMALL and generation.price():
+        return True
+    if generation.best.closed or not scaled_bounds(generation, _part(clock, 0.7)):
+        return False
+    return generation.price()
+
+
+def _cut(generation: Generation, within: Clock) -> None:
+    """Cut and price until the gap is closed, nothing is broken, or little is gained."""
+    best = generation.best
+    while not (best.closed or within.over):
+        before = best.bound
+        if not generation.cut() or not generation.price():
+            return
+        if best.bound - before < STALLED * (best.value - before):
+            return
+
+
+def _choose(
+    generation: Generation, searches: Searches, task: Task, clock: Clock
+) -> None:
+    """Choose among groups of low reduced cost, and search on from what is chosen."""
+    best, solved = generation.best, generation.solve()
+    if clock.over or solved is None:
+        return
+    reduced = generation.master.reduced(solved.duals, generation.pool.costs)
+    order = np.argsort(reduced, kind="stable")
+    wanted = order[reduced[order] <= best.value - solved.value][:FEW]
+    chosen(generation, task.solver, wanted, clock, _longest(clock, 0.2))
+    search_on(generation, searches, best.labels, KICKS, _part(clock, 0.1))

@@ -1,0 +1,54 @@
+"""The best partition so far, and the best bound."""
+
+from aggopt.arrays import Floats, Labels
+from aggopt.partition._columns.groups import Groups, groups_of, sums_of_squares
+
+PROVEN = 1e-6  # a gap that solvers' tolerances may leave
+SAFE = 1e-9  # of the loss, for rounding
+
+
+class Incumbent:
+    """Labels (n,) of the partition that loses least so far, and what none loses less.
+
+    Attributes
+    ----------
+    value, bound
+        What it loses, and what is proven, in units of Z (n, d).
+    priced
+        Whether groups were priced for the bound.
+    """
+
+    def __init__(self, Z: Floats, k: int, labels: Labels, bound: float, gap: float):
+        self.Z, self.k, self.gap, self.bound = Z, k, gap, bound
+        self.labels, self.value = labels, self.cost(groups_of(labels, k))
+        self.priced = False
+
+    def cost(self, groups: Groups) -> float:
+        """Return the loss of a partition into these groups."""
+        return float(sums_of_squares(self.Z, groups).sum())
+
+    def offer(self, labels: Labels) -> bool:
+        """Keep these labels if they lose less; return whether they do."""
+        value = self.cost(groups_of(labels, self.k))
+        if value >= self.value:
+            return False
+        self.labels, self.value = labels, value
+        return True
+
+    def prove(self, bound: float) -> None:
+        """Keep this bound, less what rounding may have added, if it is higher."""
+        self.bound = max(self.bound, bound - SAFE * max(1.0, self.value))
+
+    @property
+    def closed(self) -> bool:
+        """Whether the partition is proven to be as good as was asked for."""
+        return self.within(max(self.gap, SAFE))
+
+    @property
+    def proven(self) -> bool:
+        """Whether it is proven the best."""
+        return self.within(PROVEN)
+
+    def within(self, gap: float) -> bool:
+        """Whether the gap is no more than this."""
+        return self.value - self.bound <= gap * max(1.0, self.value)

@@ -1,0 +1,94 @@
+"""Annealing: random changes, taken by chance when they lose more.
+
+Importing this imports numba: do so late.
+"""
+
+import numpy as np
+
+from aggopt.arrays import Floats
+from aggopt.compiled import compiled
+from aggopt.partition._search.descent_kernels import Change
+from aggopt.partition._search.group_kernels import settle, transfer
+from aggopt.partition._search.lanes_kernels import apart
+from aggopt.partition._search.luck_kernels import below, share
+from aggopt.partition._search.promise_kernels import (
+    NOBODY,
+    may_chain,
+    may_move,
+    may_swap,
+)
+from aggopt.partition._search.state import Groups, Space, Trail
+
+STEP = 256  # proposals at one heat
+
+
+@compiled
+def anneal(
+    space: Space,
+    groups: Groups,
+    trail: Trail,
+    heat: Floats,
+    spacing: Floats,
+) -> float:
+    """Return by how much SSE changed after STEP proposals at each heat.
+
+    A change proposed for record i that loses more by x is made with probability
+    exp(-x / (heat spacing[i])).
+    """
+    changed = 0.0
+    n, c = space.near.shape
+    for turn in range(STEP * len(heat)):
+        i = below(trail.luck, n)
+        B = groups.label[space.near[i, below(trail.luck, c)]]
+        limit = -heat[turn // STEP] * spacing[i] * np.log(1.0 - share(trail.luck))
+        if groups.label[i] == B:
+            continue
+        change = _proposed(space, groups, trail, i, B)
+        proposed = change.to >= 0 and change.gain <= limit
+        if proposed and _allowed(space, groups, i, change):
+            _make(space, groups, i, change)
+            changed += change.gain
+    return changed
+
+
+@compiled
+def _proposed(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Change:
+    A = groups.label[i]
+    a, b = groups.size[A], groups.size[B]
+    out, into = groups.own[i], apart(space.Z, i, groups.centre, B)
+    if a > space.k and b < space.most and share(trail.luck) < 0.5:
+        return Change(into * b / (b + 1.0) - out * a / (a - 1.0), B, NOBODY, NOBODY)
+    j = groups.who[groups.start[B] + below(trail.luck, b)]
+    between = apart(space.Z, i, space.Z, j)
+    if a > space.k and share(trail.luck) < 0.3:
+        D = groups.label[space.near[j, below(trail.luck, space.near.shape[1])]]
+        d = groups.size[D]
+        if D in (A, B) or d >= space.most:
+            return Change(0.0, NOBODY, NOBODY, NOBODY)
+        gain = into - groups.own[j] - between / b - out * a / (a - 1.0)
+        gain += apart(space.Z, j, groups.centre, D) * d / (d + 1.0)
+        return Change(gain, B, j, D)
+    gain = apart(space.Z, j, groups.centre, A) - groups.own[j] + into - out
+    return Change(gain - between * (1.0 / a + 1.0 / b), B, j, NOBODY)
+
+
+@compiled
+def _allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
+    if change.j < 0:
+        return may_move(space, groups, i, change.to)
+    if change.on < 0:
+        return may_swap(space, groups, i, change.j)
+    return may_chain(space, groups, i, change.j, change.on)
+
+
+@compiled
+def _make(space: Space, groups: Groups, i: int, change: Change) -> None:
+    A, B, D = groups.label[i], change.to, change.on
+    if D >= 0:
+        transfer(groups, change.j, D)
+    transfer(groups, i, B)
+    if D < 0 <= change.j:
+        transfer(groups, change.j, A)
+    for g in (A, B, D):
+        if g >= 0:
+            settle(space, groups, g)

@@ -1,0 +1,93 @@
+"""Kicks: small random changes, after which a descent begins.
+
+Importing this imports numba: do so late.
+"""
+
+import numpy as np
+
+from aggopt.compiled import compiled
+from aggopt.partition._search.group_kernels import move, settle
+from aggopt.partition._search.lanes_kernels import apart
+from aggopt.partition._search.luck_kernels import below, share
+from aggopt.partition._search.promise_kernels import keeps, may_move, may_swap
+from aggopt.partition._search.state import Groups, Space, Trail
+
+RARE = 0.1  # share of the kicks that dissolve a group, and of those that make one
+SWAPS = 3  # at most, in the others
+
+
+@compiled
+def kick(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
+    """Change something near record i; return whether all groups are allowed."""
+    luck = share(trail.luck)
+    if luck < RARE:
+        done = _dissolve(space, groups, trail, groups.label[i])
+    elif luck < 2 * RARE:
+        done = _create(space, groups, trail, i)
+    else:
+        done = _shake(space, groups, trail, i)
+    for c in range(trail.counts[1]):
+        settle(space, groups, trail.touched[c])
+    if luck < 2 * RARE:
+        for c in range(trail.counts[1]):
+            g = trail.touched[c]
+            done = done and (groups.size[g] == 0 or keeps(space, groups, g))
+    return done
+
+
+@compiled
+def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
+    while groups.size[g] > 0:
+        i = groups.who[groups.start[g] + below(trail.luck, groups.size[g])]
+        to, least = -1, np.inf
+        for near in space.near[i]:
+            B = groups.label[near]
+            b = groups.size[B]
+            if g != B and b < space.most:
+                cost = apart(space.Z, i, groups.centre, B) * b / (b + 1.0)
+                if cost < least:
+                    to, least = B, cost
+        if to < 0:
+            return False
+        move(groups, trail, i, to)
+        settle(space, groups, to)
+    return True
+
+
+@compiled
+def _create(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
+    if trail.counts[5] == 0:
+        return False
+    new = trail.spare[trail.counts[5] - 1]
+    if groups.size[groups.label[i]] > space.k:
+        move(groups, trail, i, new)
+    for j in space.near[i]:
+        if groups.size[new] == space.k:
+            return True
+        if groups.label[j] != new and groups.size[groups.label[j]] > space.k:
+            move(groups, trail, j, new)
+    return bool(groups.size[new] == space.k)
+
+
+@compiled
+def _shake(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
+    near = space.near[i]
+    for turn in range(1 + below(trail.luck, SWAPS)):
+        one = i if turn == 0 else near[below(trail.luck, len(near))]
+        other = space.near[one, below(trail.luck, len(near))]
+        A, B = groups.label[one], groups.label[other]
+        if A != B:
+            _exchange(space, groups, trail, one, B)
+    return bool(trail.counts[0] > 0)
+
+
+@compiled
+def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> None:
+    A, b = groups.label[i], groups.size[B]
+    j = groups.who[groups.start[B] + below(trail.luck, b)]
+    if groups.size[A] > space.k and b < space.most and share(trail.luck) < 0.5:
+        if may_move(space, groups, i, B):
+            move(groups, trail, i, B)
+    elif may_swap(space, groups, i, j):
+        move(groups, trail, i, B)
+        move(groups, trail, j, A)

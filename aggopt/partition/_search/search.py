@@ -1,0 +1,199 @@
+"""Searches from labels to better labels, in portions between looks at the clock."""
+
+from functools import cache
+
+import numpy as np
+
+from aggopt.arrays import Floats, Labels
+from aggopt.clock import Clock
+from aggopt.partition._search import state
+from aggopt.partition._search.collection import Collection, nothing
+from aggopt.partition._search.pace import Heat, Pace, shares
+from aggopt.partition._search.split import numbered, split
+from aggopt.partition._search.state import NoPromise, Promise
+
+# How much worse a change may make it, at first and at last: in kicks and in annealing.
+# In units of half the squared distance of a record's nearest neighbours.
+KICKS, ANNEALING = Heat(0.3, 0.015), Heat(0.5, 0.05)
+COOLED = Heat(0.1, 0.01)  # of kicks after annealing
+
+
+def searched(
+    Z: Floats,
+    labels: Labels,
+    k: int,
+    near: Labels,
+    *,
+    kicks: float,
+    seed: int,
+    clock: Clock,
+    pool: Collection | None = None,
+    order: Labels | None = None,
+    promise: Promise | None = None,
+    most: int | None = None,
+    heat: Heat | None = None,
+) -> Labels:
+    """Return labels (n,) that lose no more than those given, sizes k to 2k - 1.
+
+    Parameters
+    ----------
+    Z : (n, d)
+        Records, as distances are to see them.
+    labels : (n,)
+        Groups of k records or more; without `most`, those of 2k or more are split.
+    near : (n, c)
+        Records whose groups a record may change with.
+    kicks
+        How many per record, after a first descent; inf: until the clock is over.
+    seed, clock
+        Of the kicks; of the end.  Without a limit the seed decides the labels.
+    pool
+        Collects the groups that are met.
+    order : (n,)
+        In which the records are kicked; 0..n-1 if omitted.
+    promise
+        What groups keep beside, as those given do; nothing if omitted.
+    most
+        Largest size, 2k - 1 if omitted.  Memory is taken for n / k groups so large.
+    heat
+        Of kicks, as they begin and end; if omitted, none may make it worse.
+    """
+    search = Search(Z, _fit(Z, labels, k, most), k, near, seed, promise, most)
+    turns = np.arange(len(Z)) if order is None else np.asarray(order, np.intp)
+    search.descend(turns, clock)
+    search.kick(turns, kicks, clock, heat, pool)
+    return search.labels
+
+
+def annealed(
+    Z: Floats,
+    labels: Labels,
+    k: int,
+    near: Labels,
+    *,
+    proposals: float,
+    seed: int,
+    clock: Clock,
+    promise: Promise | None = None,
+    most: int | None = None,
+    heat: Heat = ANNEALING,
+) -> Labels:
+    """Return labels (n,) after so many random changes per record under falling heat.
+
+    They may lose more than those given; the other arguments are those of `searched`.
+    """
+    search = Search(Z, _fit(Z, labels, k, most), k, near, seed, promise, most)
+    search.anneal(proposals, clock, heat)
+    return numbered(search.groups.label)
+
+
+def _fit(Z: Floats, labels: Labels, k: int, most: int | None) -> Labels:
+    return split(Z, labels, k) if most is None else numbered(labels)
+
+
+class Search:
+    """Groups under change, and the best that there were."""
+
+    def __init__(
+        self,
+        Z: Floats,
+        labels: Labels,
+        k: int,
+        near: Labels,
+        seed: int,
+        promise: Promise | None = None,
+        most: int | None = None,
+    ) -> None:
+        kept = NoPromise() if promise is None else promise
+        largest = 2 * k - 1 if most is None else most
+        self.space = state.space(Z, near, k, largest, kept)
+        self.groups = state.groups(self.space, labels)
+        self.trail = state.trail(self.groups, seed)
+        self._now = self._lowest = float(self.groups.loss.sum())
+        self._best = self.groups.label.copy()
+
+    @property
+    def labels(self) -> Labels:
+        """The best so far, (n,)."""
+        return numbered(self._best)
+
+    def descend(self, order: Labels, clock: Clock) -> None:
+        """Let changes lower SSE until none does, or the clock is over."""
+        from aggopt.partition._search import sweep_kernels as kernels
+
+        kernels.queue_all(self.trail, order)
+        pace, done = Pace(), False
+        while not done and not clock.over:
+            with pace:
+                done = kernels.settle_down(
+                    self.space, self.groups, self.trail, pace.count
+                )
+        self._now = float(self.groups.loss.sum())
+        self._look()
+
+    def kick(
+        self,
+        order: Labels,
+        kicks: float,
+        clock: Clock,
+        heat: Heat | None = None,
+        pool: Collection | None = None,
+    ) -> None:
+        """Kick the records in this order, so often each, and descend each time."""
+        from aggopt.partition._search import sweep_kernels as kernels
+
+        spacing = kernels.spacing(self.space)
+        n, pace = len(order), Pace()
+        total, done = kicks * n, 0
+        while done < total and not clock.over:
+            count = int(min(pace.count, total - done, n - done % n))
+            turns = np.arange(done, done + count)
+            records, worse = order[turns % n], np.zeros(count)
+            if heat is not None:
+                worse = spacing[records] * heat.at(shares(turns / total, clock))
+            if pool is not None:
+                pool.make_room()
+            columns = nothing() if pool is None else pool.arrays
+            with pace:
+                self._now += kernels.sweep(
+                    self.space, self.groups, self.trail, records, worse, columns
+                )
+            done += count
+            if done % n == 0 or done >= total or clock.over:
+                self._look()  # not after each portion: how long they are is chance
+            clock.tell(float(shares(done / total, clock)))
+
+    def anneal(self, proposals: float, clock: Clock, heat: Heat = ANNEALING) -> None:
+        """Try so many random changes per record, and those from the best on."""
+        from aggopt.partition._search import anneal_kernels as kernels
+        from aggopt.partition._search.sweep_kernels import spacing
+
+        near_by = spacing(self.space)
+        steps, done, pace = int(proposals * len(near_by)) // kernels.STEP + 1, 0, Pace()
+        while done < steps and not clock.over:
+            turns = np.arange(done, min(done + pace.count, steps))
+            temperature = heat.at(shares(turns / steps, clock))
+            with pace:
+                self._now += kernels.anneal(
+                    self.space, self.groups, self.trail, temperature, near_by
+                )
+            done += len(turns)
+            clock.tell(float(shares(done / steps, clock)))
+        self._now = float(self.groups.loss.sum())
+        self._look()
+
+    def _look(self) -> None:
+        if self._now < self._lowest:
+            self._lowest = self._now
+            np.copyto(self._best, self.groups.label)
+
+
+@cache
+def compile_all() -> None:
+    """Compile what a search needs, or load it: no search's time is to pay for it."""
+    Z, labels = np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
+    search = Search(Z, labels, 2, np.array([[1], [0], [3], [2]]), 0)
+    clock = Clock(None)
+    search.descend(np.arange(4), clock)
+    search.kick(np.arange(4), 1, clock)
+    search.anneal(1, clock)

@@ -1,0 +1,1 @@
+"""Records in space: an order in which neighbours are near, parts of it, neighbours."""

@@ -1,0 +1,1 @@
+"""Records in nested boxes: far and near ones are found without reading most."""

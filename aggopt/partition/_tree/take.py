@@ -1,0 +1,56 @@
+"""Groups are taken from a tree for as long as that is faster than plain scans.
+
+A tree is planted anew whenever a third of its records are gone.  Plain scans do the
+work instead
+- where so few turns are left until then that planting costs more than it saves:
+  with k = 3 some 3000 records, with k = 10 some 10 000;
+- until then, where a tree has been seen to read more than PAYS of what they would read:
+  so it is with many attributes that do not depend on each other.
+"""
+
+import numpy as np
+
+from aggopt.partition import _pool
+from aggopt.partition._pool import Pool, Progress
+from aggopt.partition._tree.tree import plant
+
+STAYS = 2 / 3  # share of its records after which a tree is planted anew
+TURNS = 150  # to take until then, at least
+PAYS = 0.5  # an entry that a tree reads takes nearly twice as long as one scanned
+TRIAL = 20  # times all entries: read before a tree is judged
+
+
+def take(pool: Pool, k: int, *, paired: bool, enough: int, report: Progress) -> None:
+    """Take groups of k while `enough` records have none and a tree may pay.
+
+    The groups are those of plain scans; see `_pool.take`.
+    """
+    taken = 2 * k if paired else k
+    while (pool.remaining - (goal := _next(pool, enough))) >= TURNS * taken:
+        _by_tree(pool, k, paired, goal, report)
+        _pool.scan(pool, k, paired=paired, enough=goal, report=report)
+
+
+def _next(pool: Pool, enough: int) -> int:
+    return max(enough, int(STAYS * pool.remaining))
+
+
+def _by_tree(pool: Pool, k: int, paired: bool, enough: int, report: Progress) -> None:
+    from aggopt.partition._tree import search_kernels, take_kernels
+
+    tree, room = plant(pool), search_kernels.room(k)
+    most = max(1, min(_pool.CHUNK, TRIAL * pool.records.size))
+    read = scanned = 0
+    while pool.remaining >= enough and read <= PAYS * scanned:
+        report(pool.done)
+        more = take_kernels.take(pool, tree, room, k, paired, enough, most)
+        read, scanned = read + more[0], scanned + more[1]
+    _settle(pool)
+
+
+def _settle(pool: Pool) -> None:
+    """Put the columns without a group first."""
+    order = np.argsort(pool.labels[pool.who] >= 0, kind="stable")
+    pool.who[:] = pool.who[order]
+    for row in pool.records:
+        row[:] = row[order]

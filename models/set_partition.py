@@ -1,0 +1,275 @@
+r"""Choose groups of k to 2k - 1 records that hold every record once, at least loss.
+
+Any partition into groups of k or more is worth no more than one of these: a group of
+2k or more can be split, and loses less.  There are far too many groups to write down,
+so some are proposed, and those that pay are added: column generation.
+
+Data
+    x            (n, d)  records, standardised: mean 0, variance 1, no unit
+    k                    least size of a group
+    column, record (p,)  group column_i holds record record_i: the proposals q, by q
+    cut, inside    (c,)  cut cut_i counts record inside_i: the sets T_l, by l; or none
+    shares               "whole": groups are chosen or not; "any": in part, too
+    a_iq                 1 where group q holds record i, derived from column and record
+    c_q          (q,)    sum of squares of group q about its mean, derived:
+                         sum_{i < j in q} |x_i - x_j|^2 / n_q
+    n_q          (q,)    records of group q, derived
+    h_lq                 half the records of T_l that q holds, rounded down, derived
+Variables
+    y_q          (q,)    share of group q that is chosen
+Minimise
+    sum_q c_q y_q
+Subject to
+    cover:   sum_q a_iq y_q = 1             for each record i
+    subset:  sum_q h_lq y_q <= floor(|T_l| / 2)    for each cut l
+    sign:    y_q >= 0
+    size:    y_q = 0                        where n_q < k or n_q > 2k - 1
+    whole:   y_q is 0 or 1                  unless shares = "any"
+
+A subset-row cut holds for every partition: half of cover, summed over T_l and rounded
+down.  Fractional choices break it where |T_l| is odd.
+
+Class: MILP; LP with shares = "any", whose duals price groups not yet proposed.
+
+Pricing: with the duals u_i of cover and s_l <= 0 of subset, a group S that is not
+proposed pays if its reduced cost is negative,
+
+    c(S) - sum_{i in S} u_i - sum_l s_l floor(|S & T_l| / 2).
+
+If no group of k to 2k - 1 records has a reduced cost below -r, r >= 0, no partition
+costs less than sum_i u_i + sum_l s_l floor(|T_l| / 2) - r floor(n / k).
+
+Source: column generation for microaggregation, after Aloise, Hansen, Rocha and Santi,
+Journal of Global Optimization, 2014; subset-row cuts by Jepsen, Petersen, Spoorendonk
+and Pisinger, Operations Research 56(2), 2008.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import fsum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.arrays import Floats, Labels, group_size
+from aggopt.errors import JobError, UnknownNameError
+
+NAME = "set_partition"
+CLASS = "MILP"
+READER = "labels"
+LANGUAGES = ("cvxpy", "pyomo")
+SHARES = ("whole", "any")
+
+
+@dataclass(frozen=True)
+class Data:
+    """What the model needs to be told; see the head of this file."""
+
+    x: Floats = field(repr=False)
+    k: int
+    column: Labels = field(repr=False)
+    record: Labels = field(repr=False)
+    cut: Labels = field(default_factory=lambda: np.empty(0, np.intp), repr=False)
+    inside: Labels = field(default_factory=lambda: np.empty(0, np.intp), repr=False)
+    shares: str = "whole"
+
+    def __post_init__(self) -> None:
+        n = len(self.x)
+        group_size(self.k, n)
+        if self.shares not in SHARES:
+            raise UnknownNameError("kind of shares", str(self.shares), SHARES)
+        _require_sets("group", self.column, self.record, n)
+        if not len(self.column) or len(np.unique(self.record)) < n:
+            raise JobError(
+                "Some record is in no proposed group.",
+                fix="propose groups that hold every record, those of any partition.",
+            )
+        if len(self.cut) or len(self.inside):
+            _require_sets("cut", self.cut, self.inside, n)
+
+    @cached_property
+    def first(self) -> Labels:
+        """Where each group starts in `column` and `record`, (q,)."""
+        return np.flatnonzero(np.diff(self.column, prepend=-1))
+
+    @cached_property
+    def sizes(self) -> Labels:
+        """Records of each group, (q,)."""
+        return np.bincount(self.column)
+
+    @cached_property
+    def costs(self) -> Floats:
+        """Sum of squares of each group about its mean, (q,)."""
+        total = np.zeros(len(self.sizes))
+        for values in self.x.T:
+            at = values[self.record]
+            mean = np.bincount(self.column, at) / self.sizes
+            total += np.bincount(self.column, (at - mean[self.column]) ** 2)
+        return total
+
+    @cached_property
+    def barred(self) -> Labels:
+        """Which groups have fewer than k records, or 2k or more."""
+        return np.flatnonzero((self.sizes < self.k) | (self.sizes >= 2 * self.k))
+
+    @cached_property
+    def halves(self) -> Any:
+        """h_lq, a sparse matrix (cuts, q)."""
+        n, q, count = len(self.x), len(self.sizes), len(self.most)
+        counted = _sparse(self.cut, self.inside, (count, n))
+        held = counted @ _sparse(self.record, self.column, (n, q))
+        held.data //= 2
+        held.eliminate_zeros()
+        return held
+
+    @cached_property
+    def most(self) -> Floats:
+        """floor(|T_l| / 2), (cuts,)."""
+        return np.floor(np.bincount(self.cut) / 2)
+
+    @cached_property
+    def holds(self) -> Any:
+        """a_iq, a sparse matrix (n, q)."""
+        return _sparse(self.record, self.column, (len(self.x), len(self.sizes)))
+
+
+def _require_sets(what: str, number: Labels, record: Labels, n: int) -> None:
+    steps = np.diff(number, prepend=-1)
+    in_order = bool(
+        (steps >= 0).all() and (steps <= 1).all() and (steps[:1] == 1).all()
+    )
+    if number.shape != record.shape or not in_order:
+        raise JobError(
+            f"The {what}s are not numbered 0, 1, ... in this order.",
+            fix="sort both arrays by number, and leave none out.",
+        )
+    pairs = np.sort(number * n + record)
+    outside = len(record) and (record.min() < 0 or record.max() >= n)
+    if outside or (pairs[1:] == pairs[:-1]).any():
+        raise JobError(
+            f"Some {what} holds a record twice, or one that there is not.",
+            fix=f"number records from 0 to {n - 1}, and name each once in a {what}.",
+        )
+
+
+def _sparse(row: Labels, column: Labels, shape: tuple[int, int]) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(len(row)), (row, column)), shape)
+
+
+class Point(NamedTuple):
+    """Share of every group, (q,)."""
+
+    y: Floats
+
+
+def build(data: Data, language: str) -> Any:
+    """Return the program in cvxpy or in Pyomo; nothing is solved here."""
+    if language == "cvxpy":
+        return _in_cvxpy(data)
+    if language == "pyomo":
+        return _in_pyomo(data)
+    raise UnknownNameError("modelling language", language, LANGUAGES)
+
+
+def _in_cvxpy(data: Data) -> Any:
+    import cvxpy as cp
+
+    y = cp.Variable(len(data.sizes), name="y", integer=data.shares == "whole")
+
+    cover = data.holds @ y == 1
+    subset = [data.halves @ y <= data.most] if data.most.size else []
+    sign = y >= 0
+    size = [y[data.barred] == 0] if data.barred.size else []
+
+    return cp.Problem(cp.Minimize(data.costs @ y), [cover, *subset, sign, *size])
+
+
+def _in_pyomo(data: Data) -> Any:
+    import pyomo.environ as pyo
+
+    problem = pyo.ConcreteModel()
+    whole = data.shares == "whole"
+    proposed = range(len(data.sizes))
+    y = problem.y = pyo.Var(proposed, domain=pyo.Integers if whole else pyo.Reals)
+    holding, halved = data.holds, data.halves
+
+    def weighted(matrix: Any, i: int) -> Any:
+        part = slice(matrix.indptr[i], matrix.indptr[i + 1])
+        terms = zip(matrix.indices[part], matrix.data[part], strict=True)
+        return pyo.quicksum(float(weight) * y[int(q)] for q, weight in terms)
+
+    def cover(_: Any, i: int) -> Any:
+        return weighted(holding, i) == 1
+
+    def subset(_: Any, i: int) -> Any:
+        if halved.indptr[i] == halved.indptr[i + 1]:
+            return pyo.Constraint.Feasible
+        return weighted(halved, i) <= data.most[i]
+
+    problem.cover = pyo.Constraint(range(len(data.x)), rule=cover)
+    problem.subset = pyo.Constraint(range(len(data.most)), rule=subset)
+    problem.sign = pyo.Constraint(proposed, rule=lambda _, q: y[q] >= 0)
+    problem.size = pyo.Constraint(data.barred.tolist(), rule=lambda _, q: y[q] == 0)
+    problem.cost = pyo.Objective(
+        expr=pyo.quicksum(c * y[q] for q, c in enumerate(data.costs.tolist()))
+    )
+    return problem
+
+
+def objective(data: Data, at: Point) -> float:
+    """Return what the model minimises, whichever solver found the point."""
+    return fsum(data.costs * at.y)
+
+
+def violation(data: Data, at: Point) -> float:
+    """Return the largest violation: of cover, subset, sign, size or whole."""
+    covered = data.holds @ at.y
+    above = data.halves @ at.y - data.most
+    broken = np.abs(at.y - np.rint(at.y)) if data.shares == "whole" else np.zeros(1)
+    missed = (np.abs(covered - 1), above, -at.y, np.abs(at.y[data.barred]), broken)
+    return float(max(np.max(part, initial=0.0) for part in missed))
+
+
+def point(data: Data, labels: Labels) -> Point:
+    """Return the point at which the groups of labels (n,) are chosen.
+
+    Raises
+    ------
+    JobError
+        One of them was not proposed.
+    """
+    parts = np.split(data.record, data.first[1:])
+    proposed = {tuple(sorted(part.tolist())): q for q, part in enumerate(parts)}
+    chosen = np.zeros(len(parts))
+    for g in range(int(labels.max()) + 1):
+        key = tuple(np.flatnonzero(labels == g).tolist())
+        if key not in proposed:
+            raise JobError(
+                "A group of these labels was not proposed.",
+                fix="add it to column and record.",
+            )
+        chosen[proposed[key]] = 1.0
+    return Point(chosen)
+
+
+def labels(problem: Any, data: Data) -> Labels | None:
+    """Return the group of each record (n,), read off a solved problem.
+
+    Numbered in the order of the groups' first records.  None where the solver found no
+    choice that holds every record once.
+    """
+    if hasattr(problem, "var_dict"):
+        y = problem.var_dict["y"].value
+    else:
+        y = np.array([problem.y[q].value for q in problem.y], dtype=float)
+    if y is None or not (np.abs(y - np.rint(y)) < 1e-3).all():
+        return None
+    taken = np.rint(y)[data.column] == 1
+    if not np.array_equal(np.sort(data.record[taken]), np.arange(len(data.x))):
+        return None
+    group = np.empty(len(data.x), np.intp)
+    group[data.record[taken]] = data.column[taken]
+    _, first, number = np.unique(group, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[number], dtype=np.intp)

@@ -1,0 +1,320 @@
+"""Blocks of records, and the search across their borders: small ones, by force."""
+
+from functools import partial
+from itertools import combinations
+from threading import Event
+
+import numpy as np
+import pytest
+from partition import laws
+from scipy.spatial import cKDTree
+
+from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
+from aggopt.partition import blocked, blocked_certified, mdav
+from aggopt.partition._space import _improve
+from aggopt.partition._space._bound import free_bound
+from aggopt.partition._space._crew import Crew
+from aggopt.partition._space._forest import near_ones
+from aggopt.partition._space._order import in_space, parts
+from aggopt.partition._space._regions import Map, firsts, sweep
+from aggopt.solvers import Status
+
+RNG = np.random.default_rng(6)
+X = RNG.normal(size=(300, 4)) + 4 * RNG.integers(0, 3, size=(300, 1))
+small = partial(blocked, block_size=40, effort="fast")
+
+
+def sse(X, labels):
+    Z = (X - X.mean(axis=0)) / np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
+    groups = (Z[labels == g] for g in range(labels.max() + 1))
+    return sum(((group - group.mean(axis=0)) ** 2).sum() for group in groups)
+
+
+@pytest.fixture
+def regions_of_70(monkeypatch):
+    monkeypatch.setattr(_improve, "REGION", 70)
+    monkeypatch.setattr(_improve, "REGIONS", 1000)
+
+
+@pytest.mark.parametrize("k", [2, 3, 9, 20])
+@pytest.mark.parametrize("law", laws.ON_ANY_RECORDS)
+def test_laws_on_any_records(law, k, regions_of_70):
+    law(small, X, k)
+    law(small, np.floor(X), k)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        laws.container_does_not_matter,
+        laws.impossible_k_says_what_to_do,
+        laws.unusable_records_say_what_to_do,
+    ],
+)
+def test_laws_without_near_ties(law):
+    law(small, X, 3)
+
+
+@pytest.mark.parametrize(
+    "law", [laws.order_of_attributes_does_not_matter, *laws.IF_IT_STANDARDISES]
+)
+def test_laws_of_blocks_alone(law):
+    # the search keeps what is not worse, of which rounding has a say
+    law(partial(blocked, block_size=40, seconds=0), X, 3)
+
+
+@pytest.mark.parametrize("k", [3, 8])
+def test_neither_jobs_nor_a_second_run_change_the_groups(k, regions_of_70):
+    labels = small(X, k, seed=5)
+    for jobs in (1, 2, 3):
+        assert (small(X, k, seed=5, jobs=jobs) == labels).all()
+    assert (small(X, k, seed=6) != labels).any()
+
+
+@pytest.mark.parametrize(
+    ("inner", "k"),
+    [
+        *[("mdav", k) for k in (2, 3, 5, 8, 12)],
+        *[(inner, 3) for inner in ("cbfs", "projection", "vmdav")],
+    ],
+)
+def test_a_search_loses_less_than_blocks_and_mdav(inner, k, regions_of_70):
+    blocks, fast, more = (
+        sse(X, blocked(X, k, inner=inner, block_size=40, **how))
+        for how in ({"seconds": 0}, {"effort": "fast"}, {"effort": "default"})
+    )
+    assert fast < blocks
+    assert more < min(1.02 * fast, blocks, sse(X, mdav(X, k)))
+
+
+def test_groups_that_a_border_cuts_are_mended(regions_of_70):
+    place = 100.0 * RNG.normal(size=(33, 3))  # 99 halved and halved: no part is whole
+    order = RNG.permutation(99)
+    clustered = np.repeat(place, 3, axis=0)[order] + RNG.normal(size=(99, 3))
+    assert sse(clustered, blocked(clustered, 3, block_size=12, seconds=0)) > 1.0
+    assert sse(clustered, blocked(clustered, 3, block_size=12)) < 0.1
+
+
+def test_labels_are_numbered_in_the_order_of_first_records():
+    labels = small(X, 3)
+    _, first = np.unique(labels, return_index=True)
+    assert (np.diff(first) > 0).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 6, 7, 11, 12])
+@pytest.mark.parametrize("k", [1, 2, 3, 6])
+def test_few_records(n, k):
+    if k > n:
+        return
+    sizes = np.bincount(blocked(X[:n], k, block_size=2 * k))
+    assert k <= sizes.min() <= sizes.max() <= 2 * k - 1
+    assert len(sizes) == 1 or n >= 2 * k
+
+
+def test_k_of_half_the_records_and_more():
+    assert np.bincount(blocked(X, 150)).tolist() == [150, 150]
+    assert (blocked(X, 151) == 0).all()
+    assert blocked_certified(X, 151).certificate.status is Status.OPTIMAL
+    with pytest.raises(InfeasibleInputError, match="k = 301, but there are only 300"):
+        blocked(X, 301)
+
+
+def test_copies_by_the_thousand_and_constant_attributes():
+    assert np.bincount(blocked(np.ones((5000, 3)), 3, effort="fast")).max() <= 5
+    copies = np.repeat([[0.0, 1.0, 7.0], [1.0, 1.0, 7.0], [5.0, 0.0, 7.0]], 999, axis=0)
+    labels = blocked(copies, 3, effort="fast", block_size=100)
+    assert sse(copies, labels) < 1e-3 * copies.size
+
+
+def test_time_that_is_over_leaves_the_blocks():
+    found = blocked_certified(X, 3, block_size=80, seconds=0)
+    assert found.certificate.status is Status.LIMIT
+    with Crew(1) as crew:
+        Z = (X - X.mean(axis=0)) / X.std(axis=0)
+        rows, who = in_space(Z, 64, crew)
+    for part in parts(300, 80):
+        of_block = found.labels[who[part]]
+        by_itself = mdav(rows[part], 3, scale="none")
+        assert (
+            firsts(np.unique(of_block, return_inverse=True)[1]) == firsts(by_itself)
+        ).all()
+
+
+def test_sweeps_go_on_while_there_is_time():
+    found = blocked_certified(X, 3, block_size=80, seconds=0.5)
+    assert found.certificate.status is Status.LIMIT
+    assert 0.5 <= found.certificate.seconds < 5.0
+    assert found.certificate.objective <= sse(X, small(X, 3))
+
+
+def test_the_certificate_holds():
+    found = blocked_certified(X, 3, block_size=40, effort="fast")
+    assert (found.labels == small(X, 3)).all()
+    certificate = found.certificate
+    assert certificate.status is Status.LOCAL
+    assert certificate.objective == pytest.approx(sse(X, found.labels))
+    assert 0 < certificate.bound < certificate.objective
+    copies = blocked_certified(np.repeat(X[:9], 3, axis=0), 3).certificate
+    assert copies.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 7])
+def test_the_bound_is_that_of_the_nearest(k):
+    rows = 9.0 * np.vstack([X, X[:5], X[:2]])  # with copies
+    apart = ((rows[:, None] - rows) ** 2).sum(axis=2)
+    with Crew(2) as crew:
+        bound = free_bound(rows, k, crew)
+    assert bound == pytest.approx(np.sort(apart)[:, :k].sum() / (2 * k))
+
+
+def test_no_partition_goes_below_the_bound():
+    rows = RNG.normal(size=(6, 2))
+    splits = [(0, *pair) for pair in combinations(range(1, 6), 2)]
+    least = min(
+        sum(((half - half.mean(axis=0)) ** 2).sum() for half in (rows[[*a]], rest))
+        for a in splits
+        for rest in [np.delete(rows, a, axis=0)]
+    )
+    with Crew(1) as crew:
+        assert 0 < free_bound(rows, 3, crew) <= least
+
+
+def test_progress_grows_to_the_end():
+    told = []
+    blocked(X, 3, block_size=40, progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    assert 5 < len(told) < 50
+
+
+def test_an_interrupt_returns_the_best_so_far():
+    def interrupt(share):
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    blocks = sse(X, blocked(X, 3, block_size=40, seconds=0))
+    with pytest.warns(UserWarning, match="interrupted; these are the best groups"):
+        labels = blocked(X, 3, block_size=40, progress=interrupt)
+    assert np.bincount(labels).min() >= 3
+    assert sse(X, labels) < blocks
+    found = blocked_certified(X, 3, block_size=40, progress=interrupt)
+    assert found.certificate.status is Status.INTERRUPTED
+
+
+def test_an_interrupt_before_there_are_groups_and_errors_of_a_listener_go_through():
+    for error, after in ((KeyboardInterrupt, 0.0), (ZeroDivisionError, 0.5)):
+
+        def listener(share, error=error, after=after):
+            if share > after:
+                raise error
+
+        with pytest.raises(error):
+            blocked(X, 3, block_size=40, progress=listener)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"block_size": 5}, "block_size = 5, and k = 3.\nTo fix: pass a whole number"),
+        ({"block_size": 40.0}, "block_size = 40.0"),
+        ({"jobs": 0}, "jobs = 0.\nTo fix: pass how many threads"),
+        ({"jobs": -1}, "jobs = -1"),
+        ({"seed": -1}, "seed = -1.\nTo fix: pass a whole number from 0 up"),
+        ({"seconds": -1}, "seconds = -1.\nTo fix: allow a number of seconds, 0 or"),
+        ({"seconds": np.inf}, "seconds = inf"),
+        ({"seconds": "1"}, "seconds = 1"),
+    ],
+)
+def test_wrong_options_say_what_to_do(wrong, message):
+    with pytest.raises(JobError, match=message):
+        blocked(X, 3, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"inner": "mdva"}, "No inner method is called 'mdva'.\nTo fix: did you mean"),
+        ({"effort": "high"}, "No effort is called 'high'"),
+        ({"scale": "y"}, "No scale is called 'y'"),
+    ],
+)
+def test_unknown_names_say_what_is_known(wrong, message):
+    with pytest.raises(UnknownNameError, match=message):
+        blocked(X, 3, **wrong)
+
+
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 1000])
+@pytest.mark.parametrize("size", [1, 10, 64])
+def test_parts_are_halves_of_halves(n, size):
+    found = parts(n, size)
+    assert np.concatenate([np.arange(n)[p] for p in found]).tolist() == list(range(n))
+    lengths = [p.stop - p.start for p in found]
+    assert max(lengths) <= size
+    assert len(found) == 1 or min(lengths) >= size // 2
+
+
+@pytest.mark.parametrize("turns", [0, 8])
+def test_the_order_in_space_brings_near_records_together(turns):
+    rows = RNG.normal(size=(1024, 2))
+    with Crew(2) as crew:
+        moved, who = in_space(rows, 16, crew, turns=turns)
+    assert sorted(who) == list(range(1024))
+    assert (moved == rows[who]).all()
+    spread = np.mean([np.ptp(moved[p], axis=0).max() for p in parts(1024, 16)])
+    assert spread < 0.3 * np.ptp(rows, axis=0).mean()
+
+
+def test_near_ones_are_the_nearest_with_few_exceptions():
+    with Crew(2) as crew:
+        rows, _ = in_space(RNG.normal(size=(3000, 5)), 64, crew)
+        near = near_ones(rows, 8, crew, part=256)
+        few = near_ones(rows[:4], 8, crew)
+    exact = cKDTree(rows).query(rows, 9)[1][:, 1:]
+    right = [len(set(a) & set(b)) for a, b in zip(near, exact, strict=True)]
+    assert np.mean(right) > 0.85 * 8
+    assert (near != np.arange(3000)[:, None]).all()
+    assert all(set(row) == set(range(4)) for row in few)
+
+
+def test_lists_of_copies_lead_elsewhere():
+    rows = np.repeat([[0.0], [1.0], [3.0]], 50, axis=0)
+    with Crew(1) as crew:
+        near = near_ones(rows, 6, crew)
+    assert all(set(rows[row, 0]) == {0.0, 1.0, 3.0} for row in near)
+
+
+def test_each_record_has_one_turn_in_a_sweep():
+    turns = []
+
+    def search(region):
+        turns.extend(region.rows[region.turn, 2])
+        assert (region.near < len(region.rows)).all()
+        assert len(region.rows) < 250
+        return region.labels
+
+    rows = np.column_stack([RNG.normal(size=(1000, 2)), np.arange(1000)])
+    with Crew(1) as crew:
+        near = near_ones(rows[:, :2].copy(), 5, crew)
+        first = np.arange(1000) // 4 * 4
+        where = Map(rows, near, first.copy())
+        sweep(where, (search, search), crew, size=100, seed=3)
+    assert sorted(turns) == list(range(1000))
+    assert (where.first == first).all()
+
+
+def test_a_crew_keeps_the_order_and_ends_with_an_error():
+    with Crew(3) as crew:
+        assert crew.each(lambda part: part**2, range(50)) == [p**2 for p in range(50)]
+    begun, go = [], Event()
+
+    def task(part):
+        begun.append(part)
+        if part == 0:
+            raise ZeroDivisionError
+        go.wait(0.01)
+
+    with Crew(2) as crew:
+        with pytest.raises(ZeroDivisionError):
+            crew.each(task, range(500))
+        assert len(begun) < 400
+        assert crew.clock.over

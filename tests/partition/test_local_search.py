@@ -1,0 +1,280 @@
+"""What local search does that other partitioners need not."""
+
+import _thread
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from partition import exact, laws
+
+from aggopt.clock import Clock
+from aggopt.errors import JobError, UnknownNameError
+from aggopt.partition import closeness_first, mdav
+from aggopt.partition._local_search import (
+    local_search,
+    local_search_certified,
+    loss,
+)
+from aggopt.partition._loss_bound import loss_bound
+from aggopt.partition._search import (
+    Close,
+    Collection,
+    annealed,
+    neighbours,
+    searched,
+)
+from aggopt.partition._search import search as searching
+from aggopt.privacy._ordered import Ordered
+from aggopt.solvers import Status
+
+RNG = np.random.default_rng(6)
+NORMAL = RNG.normal(size=(150, 4))
+EDGES = {
+    "normal": NORMAL,
+    "n is k": NORMAL[:4],
+    "n is 2k - 1": NORMAL[:7],
+    "n is 2k": NORMAL[:8],
+    "one attribute": NORMAL[:, :1],
+    "constant attribute": np.insert(NORMAL, 1, 7.0, axis=1),
+    "identical records": np.full((61, 3), 0.1),
+    "duplicates by the thousand": RNG.permutation(np.repeat(NORMAL[:3], 1001, axis=0)),
+    "grid full of ties": RNG.integers(0, 2, size=(200, 3)).astype(float),
+    "tiny beside huge": NORMAL * [1e-12, 1.0, 1e12, 1.0],
+    "near the largest float": np.sign(NORMAL) * 8e307,
+    "at the smallest float": np.where(NORMAL > 0, 5e-324, 0.0),
+    "more attributes than records": RNG.normal(size=(9, 40)),
+}
+
+
+def partitions(n: int, k: int):
+    for parts in exact.partitions(list(range(n)), k):
+        labels = np.empty(n, int)
+        for g, members in enumerate(parts):
+            labels[members] = g
+        yield labels
+
+
+def standardised(X):
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+@pytest.mark.parametrize("law", laws.ON_ANY_RECORDS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("scale", ["z", "none"])
+@pytest.mark.parametrize("edge", EDGES)
+def test_at_the_edges(edge, scale, law) -> None:
+    law(lambda X, k: local_search(X, k, effort="fast", scale=scale), EDGES[edge], 4)
+
+
+@pytest.mark.parametrize("k", [1, 2, 9, 74, 75, 76, 150])
+def test_for_any_k(k) -> None:
+    laws.is_a_partition(local_search, NORMAL, k)
+    laws.no_group_could_be_split(local_search, NORMAL, k)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        laws.container_does_not_matter,
+        laws.copies_stay_together,
+        laws.impossible_k_says_what_to_do,
+        laws.unusable_records_say_what_to_do,
+        laws.constant_attribute_does_not_matter,
+    ],
+    ids=lambda law: law.__name__,
+)
+def test_laws(law) -> None:
+    law(local_search, NORMAL[:40], 3)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_tiny_tables_are_solved_and_bounded(seed) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, size=(9, 2)) + (seed % 2) * rng.normal(size=(9, 2))
+    for k in (2, 3, 4):
+        losses = [loss(X, labels) for labels in partitions(9, k)]
+        found = local_search_certified(X, k, effort="best", scale="none").certificate
+        assert found.objective == pytest.approx(min(losses), abs=1e-9)
+        assert found.bound == pytest.approx(loss_bound(X, k, scale="none"))
+        assert 0 <= loss_bound(X, k, scale="none") <= min(losses) + 1e-12
+
+
+def test_the_bound_is_met_where_records_are_equally_far() -> None:
+    assert loss_bound(np.eye(6), 6, scale="none") == pytest.approx(5.0)
+    assert loss_bound(np.eye(6), 3, scale="none") == pytest.approx(4.0)
+    assert loss_bound(NORMAL, 1) == 0.0
+    wide = np.hstack([NORMAL, np.zeros((150, 30))])
+    assert loss_bound(wide, 5) == pytest.approx(loss_bound(NORMAL, 5))
+
+
+@pytest.mark.parametrize("start", ["cbfs", "mdav", "mhm", "projection", "vmdav"])
+def test_no_start_is_made_worse(start) -> None:
+    first = local_search_certified(NORMAL, 3, start=start, seconds=0)
+    then = local_search_certified(NORMAL, 3, start=start, effort="fast")
+    assert first.certificate.status is Status.LIMIT
+    assert then.certificate.objective < first.certificate.objective
+    assert then.certificate.status is Status.LOCAL
+    assert then.certificate.objective == pytest.approx(
+        loss(standardised(NORMAL), then.labels)
+    )
+
+
+def test_the_best_is_kept() -> None:
+    best = local_search(NORMAL[:20], 4, effort="best")
+    other = (best.max() - best).astype(int)
+    again = local_search_certified(NORMAL[:20], 4, start=other)
+    assert again.certificate.status is Status.KEPT
+    assert (again.labels == best).all()
+
+
+def test_labels_of_large_groups_are_split() -> None:
+    labels = local_search(NORMAL, 3, start=np.zeros(150, int))
+    assert np.bincount(labels).max() < 6
+
+
+def test_more_effort_loses_less() -> None:
+    losses = [
+        loss(NORMAL, local_search(NORMAL, 9, effort=e, scale="none"))
+        for e in ("fast", "default", "best")
+    ]
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_labels_are_numbered_by_first_records() -> None:
+    labels = local_search(NORMAL, 3)
+    _, first = np.unique(labels, return_index=True)
+    assert (np.diff(first) > 0).all()
+
+
+def test_time_is_kept() -> None:
+    local_search(NORMAL, 3, seconds=0.01)
+    clock, shares = Clock(None), []
+    local_search(NORMAL, 9, seconds=0.5, progress=shares.append)
+    assert 0.5 <= clock.spent < 1.0
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+def test_ctrl_c_returns_the_best_so_far(monkeypatch) -> None:
+    def interrupt(*_) -> None:
+        raise KeyboardInterrupt
+
+    searching.compile_all()
+    monkeypatch.setattr(searching.Search, "kick", interrupt)
+    found = local_search_certified(NORMAL, 3)
+    assert found.certificate.status is Status.INTERRUPTED
+    assert found.certificate.objective < loss(standardised(NORMAL), mdav(NORMAL, 3))
+    with pytest.warns(UserWarning, match="interrupted; these are its best groups"):
+        assert (local_search(NORMAL, 3) == found.labels).all()
+
+
+def test_ctrl_c_is_heard_within_the_search() -> None:
+    pressed = []
+
+    def once(share: float) -> None:
+        if share > 0.01 and not pressed:
+            pressed.append(share)
+            _thread.interrupt_main()
+
+    clock = Clock(None)
+    found = local_search_certified(NORMAL, 3, seconds=60, progress=once)
+    assert found.certificate.status is Status.INTERRUPTED
+    assert clock.spent < 40
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"start": "mdva"}, "did you mean 'mdav'"),
+        ({"effort": "bets"}, "did you mean 'best'"),
+        ({"scale": "zz"}, "No scale is called"),
+        ({"seconds": -1}, "To fix: pass a number from 0 up, or None"),
+        ({"seconds": np.nan}, "To fix: pass a number from 0 up, or None"),
+        ({"seconds": True}, "To fix: pass a number from 0 up, or None"),
+        ({"seconds": 1, "effort": "best"}, "To fix: leave one of the two out"),
+        ({"seed": -1}, "To fix: pass a whole number from 0 up"),
+        ({"seed": 0.5}, "To fix: pass a whole number from 0 up"),
+        ({"start": np.arange(150) // 2}, "a group of 2; k = 3.\nTo fix: pass groups"),
+        ({"start": np.zeros(3, int)}, "To fix: pass one group number per record"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(options, message) -> None:
+    with pytest.raises((JobError, UnknownNameError), match=message):
+        local_search(NORMAL, 3, **options)
+
+
+def test_neighbours_are_the_nearest_others() -> None:
+    for Z in (NORMAL, np.hstack([NORMAL, RNG.normal(size=(150, 20))])):
+        apart = ((Z[:, None] - Z) ** 2).sum(axis=2) + np.diag(np.full(150, np.inf))
+        assert (neighbours(Z, 7) == apart.argsort(axis=1)[:, :7]).all()
+
+
+@pytest.mark.parametrize("count", [1, 5, 12, 600])
+def test_neighbours_lead_away_from_duplicates(count) -> None:
+    Z = RNG.permutation(np.repeat(NORMAL[:30], 100, axis=0))
+    near = neighbours(Z, count)
+    assert near.shape == (3000, count)
+    assert (near != np.arange(3000)[:, None]).all()
+    places = {len(np.unique(Z[row], axis=0)) for row in near[:50]}
+    assert min(places) >= min(30, -(-count // 2))
+
+
+def test_groups_of_a_search_are_collected_once() -> None:
+    near, pool = neighbours(NORMAL, 10), Collection(150)
+    labels = searched(
+        NORMAL, mdav(NORMAL, 4), 4, near, kicks=30, seed=0, clock=Clock(None), pool=pool
+    )
+    start, who = pool.groups()
+    met = [tuple(who[a:b]) for a, b in pairwise(start)]
+    assert len(set(met)) == len(pool) > 60
+    assert all(4 <= len(g) < 8 and sorted(set(g)) == list(g) for g in met)
+    pool.add(labels)
+    again = Collection(150)
+    again.add(labels)
+    again.add(labels)
+    assert len(again) == labels.max() + 1
+
+
+def test_a_collection_grows() -> None:
+    pool = Collection(40_000)
+    for shift in range(3):
+        pool.add((np.arange(40_000) + shift) % 20_000)
+    assert len(pool) == 60_000 - 40_000  # the same groups each time
+    pool.add(np.arange(40_000) // 2)
+    assert len(pool) == 40_000
+    start, who = pool.groups()
+    assert (np.diff(start) == 2).all()
+    assert (who[-2:] == [39_998, 39_999]).all()
+
+
+def test_annealing_keeps_sizes_and_repeats_itself() -> None:
+    near = neighbours(NORMAL, 10)
+    found = [
+        annealed(
+            NORMAL, mdav(NORMAL, 9), 9, near, proposals=300, seed=s, clock=Clock(None)
+        )
+        for s in (0, 0, 1)
+    ]
+    assert (found[0] == found[1]).all()
+    assert (found[0] != found[2]).any()
+    assert {*np.bincount(found[0])} <= {*range(9, 18)}
+    assert loss(NORMAL, found[0]) < loss(NORMAL, mdav(NORMAL, 9))
+
+
+@pytest.mark.slow  # compiles the kernels once more
+@pytest.mark.parametrize("t", [0.1, 0.2])
+def test_a_promise_is_kept_through_all_changes(t) -> None:
+    Z = NORMAL[:60]
+    ordered = Ordered.of(np.random.default_rng(1).integers(0, 20, size=60))
+    start = closeness_first(Z, ordered.place, 3, t)
+    limits = ordered.limits(t)
+    assert (ordered.numerators(start) <= limits[np.bincount(start)]).all()
+    close = Close(ordered.place, ordered.sums, ordered.first, limits)
+    options = {"k": 3, "near": neighbours(Z, 59), "seed": 0, "clock": Clock(None)}
+    options |= {"promise": close, "most": 60}
+    found = searched(Z, start, kicks=20, **options)
+    assert loss(Z, found) < loss(Z, start)
+    for labels in (found, annealed(Z, found, proposals=200, **options)):
+        assert (ordered.numerators(labels) <= limits[np.bincount(labels)]).all()
+        assert np.bincount(labels).min() >= 3
+    free = searched(Z, start, kicks=20, **(options | {"promise": None}))
+    assert (ordered.numerators(free) > limits[np.bincount(free)]).any()

@@ -1,0 +1,341 @@
+"""Optimal partitions, held against every partition; and the bounds at any time."""
+
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
+from math import inf
+
+import numpy as np
+import pytest
+from partition import laws
+
+from aggopt import datasets
+from aggopt.clock import Clock
+from aggopt.errors import (
+    InfeasibleInputError,
+    JobError,
+    SolverError,
+    UnknownNameError,
+)
+from aggopt.partition import _optimal, mdav, optimal
+from aggopt.partition._columns import branching, cuts, drive, generation, ladder, master
+from aggopt.partition._columns.generation import Generation
+from aggopt.partition._columns.groups import Pool, groups_of, labels_of
+from aggopt.partition._columns.incumbent import Incumbent
+from aggopt.partition._columns.pricing import Duals, Effort, Pricer
+from aggopt.partition._search import neighbours
+from aggopt.scale import Scale
+from aggopt.solvers import SOLVERS, Status
+
+KINDS = ("normal", "tied", "repeated", "far apart")
+
+
+def records(seed: int, n: int, d: int, kind: str = "normal"):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    if kind == "tied":
+        return np.rint(X)
+    if kind == "repeated":
+        return X[rng.integers(0, max(1, n // 2), n)]
+    return X * 10.0 ** rng.integers(-6, 7, d) if kind == "far apart" else X
+
+
+def least_loss(Z, k: int) -> float:
+    """The least loss of all partitions into groups of k or more."""
+
+    @cache
+    def loss(group: tuple[int, ...]) -> float:
+        return float(((Z[list(group)] - Z[list(group)].mean(axis=0)) ** 2).sum())
+
+    @cache
+    def least(left: tuple[int, ...]) -> float:
+        best = inf if left else 0.0
+        for size in range(k, len(left) + 1) if left else ():
+            for others in combinations(left[1:], size - 1):
+                rest = tuple(i for i in left[1:] if i not in others)
+                best = min(best, loss((left[0], *others)) + least(rest))
+        return best
+
+    return least(tuple(range(len(Z))))
+
+
+def priced(X, k: int, gap: float = 1e-9) -> Generation:
+    """Column generation over z-scores, from MDAV's groups."""
+    Z = np.ascontiguousarray(Scale.of(X).standardise(X))
+    labels = labels_of(groups_of(mdav(X, k), k), len(X))
+    best = Incumbent(Z, k, labels, 0.0, gap)
+    return Generation(best, Pricer(Z, k, neighbours(Z, 8)), Clock(None))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("n", "d", "k"),
+    [(7, 1, 2), (8, 3, 2), (9, 2, 3), (10, 1, 3), (10, 2, 4), (10, 3, 5)],
+)
+def test_no_partition_loses_less(n, d, k, kind):
+    X = records(n + d + k, n, d, kind)
+    found = optimal(X, k)
+    Z = Scale.of(X).standardise(X)
+    best = least_loss(Z, k)
+    certificate = found.certificate
+    assert certificate.status is Status.OPTIMAL
+    assert certificate.objective == pytest.approx(best, abs=1e-6 * Z.size)
+    assert certificate.bound <= best * (1 + 1e-12) + 1e-12
+    assert certificate.gap <= 1.1e-6
+    means = [Z[found.labels == g].mean(axis=0) for g in found.labels]
+    assert certificate.objective == pytest.approx(((Z - means) ** 2).sum())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_records_may_be_taken_as_they_are(seed):
+    X = 1e3 * records(seed, 9, 2) + 1e6
+    found = optimal(X, 2, scale="none").certificate
+    assert found.objective == pytest.approx(least_loss(X, 2), rel=1e-5)
+    assert found.bound <= least_loss(X, 2)
+    assert found.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("solver", ["cvxpy:highs", "pyomo:highs", "pyomo:scip"])
+def test_any_solver_of_integer_programs_will_do(solver, monkeypatch):
+    if not SOLVERS[solver].installed:
+        pytest.skip(f"{solver} is missing; to enable: {SOLVERS[solver].install}")
+    monkeypatch.setattr(drive, "QUICK", 0)  # no branches before integer programs
+    monkeypatch.setattr(generation, "CUTS", 0)
+    X = records(3, 10, 2)
+    found = optimal(X, 2, solver=solver).certificate
+    best = least_loss(Scale.of(X).standardise(X), 2)
+    assert found.objective == pytest.approx(best)
+    assert found.bound <= best
+    assert (found.status, found.solver) == (Status.OPTIMAL, solver)
+
+
+@pytest.mark.parametrize(("k", "most"), [(2, 0.2), (3, -0.5), (4, -0.3), (5, 0.5)])
+@pytest.mark.parametrize("kind", ["normal", "tied"])
+def test_exact_pricing_finds_every_group_that_pays(k, most, kind):
+    rng = np.random.default_rng(k)
+    Z, n = records(k, 13, 3, kind), 13
+    u, s = rng.uniform(0.5, 2, n), -rng.uniform(0, 1, 7)
+    drawn = [rng.choice(n, size, replace=False).tolist() for size in 4 * [3] + 3 * [5]]
+    pricer = Pricer(Z, k, neighbours(Z, 5))
+    for together, apart in (((), ()), ([(0, 3), (3, 5)], [(1, 4), (5, 6)])):
+        duals = Duals(u, [tuple(c) for c in drawn], s, together, apart)
+        found = pricer.paying(duals, Effort(keep=9999), Clock(None), most)
+        pays = {}
+        for size in range(k, 2 * k):
+            for g in combinations(range(n), size):
+                rows, inside = list(g), {*g}
+                if any((i in inside) != (j in inside) for i, j in together):
+                    continue
+                if any(i in inside and j in inside for i, j in apart):
+                    continue
+                cost = ((Z[rows] - Z[rows].mean(axis=0)) ** 2).sum() - u[rows].sum()
+                halves = [len(inside & {*c}) // 2 for c in drawn]
+                pays[g] = cost - np.dot(s, halves)
+        got = [tuple(row[row >= 0].tolist()) for row in found.groups.members]
+        assert found.complete
+        assert len(got) == len({*got})
+        assert {*got} == {g for g, cost in pays.items() if cost <= most}
+        for g, cost in zip(got, found.reduced, strict=True):
+            assert cost == pytest.approx(pays[g])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_prices_prove_no_more_than_the_best(seed):
+    X = records(seed, 9, 2, KINDS[seed])
+    of = priced(X, 3)
+    best = least_loss(of.best.Z, 3)
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        triples = [tuple(rng.choice(9, 3, replace=False).tolist()) for _ in range(4)]
+        duals = Duals(rng.normal(1, 1, 9), triples, -rng.exponential(0.3, 4))
+        found = of.pricer.paying(duals, Effort(), Clock(None))
+        assert found.done
+        assert of.pricer.bound(duals, found.least) <= best + 1e-9
+
+
+def test_a_share_of_the_prices_proves_a_bound():
+    of = priced(records(5, 40, 3), 3)
+    of.climb()
+    assert ladder.scaled_bounds(of, Clock(None))
+    scaled = of.best.bound
+    assert of.price()
+    assert of.solved.value == pytest.approx(of.best.bound, rel=1e-6)
+    assert 0.97 * of.best.bound < scaled < of.best.bound
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_branches_close_the_gap_without_cuts(seed, monkeypatch):
+    monkeypatch.setattr(generation, "CUTS", 0)
+    of = priced(records(seed, 10, 2, KINDS[seed % 3]), 2 + seed % 2, gap=1e-7)
+    assert of.price()
+    branching.Branches(of).look(Clock(None))
+    best = least_loss(of.best.Z, of.best.k)
+    assert of.best.value == pytest.approx(best)
+    assert best * (1 - 1e-6) - 1e-6 <= of.best.bound <= best
+
+
+def test_cuts_are_broken_by_the_choice_and_raise_the_bound():
+    of = priced(records(7, 60, 2), 3)
+    assert of.price()
+    before, share = of.best.bound, of.solved.share
+    count = of.cut()
+    found = of.master.cuts
+    held = cuts.halves(of.pool.all, found, 60)[:, : len(share)] @ share
+    assert count == len(found) == len({*found})
+    assert (held > [len(c) // 2 for c in found]).all()
+    assert of.price()
+    assert of.best.bound > before
+
+
+def test_a_pool_holds_each_group_once():
+    Z = records(0, 6, 2)
+    pool = Pool(Z, 2)
+    groups = groups_of(np.array([0, 1, 0, 2, 1, 2]), 2)
+    assert pool.add(groups).tolist() == [0, 1, 2]
+    assert pool.add(groups).tolist() == []
+    assert pool.places(groups.at([2, 0])).tolist() == [2, 0]
+    assert pool.costs[0] == pytest.approx(((Z[0] - Z[2]) ** 2).sum() / 2)
+
+
+def labels(X, k):
+    return optimal(X, k).labels
+
+
+@pytest.mark.parametrize("law", [*laws.ON_ANY_RECORDS, *laws.WITHOUT_NEAR_TIES])
+def test_laws(law):
+    if law is not laws.order_of_records_does_not_matter:  # it does to group numbers
+        law(labels, records(11, 14, 3), 3)
+
+
+def test_order_of_records_changes_numbers_of_groups_only():
+    X, order = records(11, 14, 3), np.random.default_rng(0).permutation(14)
+    shuffled, plain = labels(X[order], 3), labels(X, 3)[order]
+    same = shuffled[:, None] == shuffled
+    assert (same == (plain[:, None] == plain)).all()
+
+
+@pytest.mark.parametrize("law", laws.IF_IT_STANDARDISES)
+def test_laws_of_units(law):
+    law(labels, records(12, 12, 2), 2)
+
+
+def test_labels_follow_the_groups_first_records():
+    found = labels(records(13, 12, 2), 2)
+    first = [int(np.flatnonzero(found == g)[0]) for g in range(found.max() + 1)]
+    assert first == sorted(first)
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (5, 1), (4, 4), (7, 4)])
+def test_where_there_is_one_choice(n, k):
+    found = optimal(records(n, n, 2), k, seconds=0)
+    assert found.labels.tolist() == (list(range(n)) if k == 1 else [0] * n)
+    assert found.certificate.status is Status.OPTIMAL
+    assert found.certificate.gap == 0
+
+
+def test_n_of_2k_may_be_two_groups():
+    X = [[0.0], [0.1], [9.0], [9.1]]
+    assert optimal(X, 2).labels.tolist() == [0, 0, 1, 1]
+
+
+def test_constant_attributes_lose_nothing():
+    found = optimal(np.full((9, 2), 7.0), 2)
+    assert found.certificate.status is Status.OPTIMAL
+    assert (found.certificate.objective, found.certificate.bound) == (0, 0)
+
+
+def test_records_by_the_thousand_at_a_few_places():
+    X = np.repeat([[0.0, 1.0], [5.0, 2.0], [9.0, 9.0]], [1001, 800, 2], axis=0)
+    found = optimal(X, 3, seconds=60)
+    Z = Scale.of(X).standardise(X)
+    near = ((Z[1000] - Z[-1]) ** 2).sum(), ((Z[1001] - Z[-1]) ** 2).sum()
+    assert found.certificate.objective == pytest.approx(min(near) * 2 / 3)
+    assert found.certificate.status is Status.OPTIMAL
+
+
+def test_no_time_leaves_the_start_and_says_so():
+    X = records(20, 60, 3)
+    found = optimal(X, 3, seconds=0)
+    assert (found.labels == labels_of(groups_of(mdav(X, 3), 3), 60)).all()
+    assert found.certificate.status is Status.LIMIT
+    assert 0 < found.certificate.bound < found.certificate.objective
+    assert found.certificate.solver == "local search"
+
+
+def test_a_gap_that_is_wide_enough_ends_it():
+    X = records(21, 60, 3)
+    wide, narrow = optimal(X, 3, gap=0.1), optimal(X, 3)
+    assert wide.certificate.gap <= 0.1
+    assert wide.certificate.bound <= narrow.certificate.objective
+    assert narrow.certificate.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("when", [0.0, 0.3, 0.5])
+def test_an_interrupt_leaves_the_best_so_far(when):
+    X = records(22, 80, 3)
+
+    def interrupt(share: float) -> None:
+        if share >= when:
+            raise KeyboardInterrupt
+
+    found = optimal(X, 3, progress=interrupt)
+    assert found.certificate.status is Status.INTERRUPTED
+    assert np.bincount(found.labels).min() >= 3
+    start = optimal(X, 3, seconds=0).certificate
+    assert found.certificate.objective <= start.objective
+    assert start.bound <= found.certificate.bound <= found.certificate.objective
+
+
+def test_progress_ends_with_all_done():
+    told: list[float] = []
+    optimal(records(23, 30, 2), 3, progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+
+
+def test_a_large_table_gets_a_local_search_and_is_told(monkeypatch):
+    monkeypatch.setattr(_optimal, "LARGE", 50)
+    X = records(24, 60, 3)
+    found = optimal(X, 3).certificate
+    assert (found.status, found.solver) == (Status.LIMIT, "local search")
+    start = optimal(X, 3, seconds=0).certificate
+    assert found.objective < start.objective
+    assert found.bound == pytest.approx(start.bound)
+
+
+def test_what_cannot_be_used_is_named():
+    X = records(25, 9, 2)
+    with pytest.raises(InfeasibleInputError, match="choose k from 1 to 9"):
+        optimal(X, 10)
+    for seconds in (-1, inf, "1", True):
+        with pytest.raises(JobError, match="To fix: pass a number from 0 up, or None"):
+            optimal(X, 3, seconds=seconds)
+    for gap in (-0.1, 1.0, None):
+        with pytest.raises(JobError, match="To fix: pass a number from 0 to 1"):
+            optimal(X, 3, gap=gap)
+    with pytest.raises(JobError, match="To fix: pass a whole number from 0 up"):
+        optimal(X, 3, seed=-1)
+    with pytest.raises(UnknownNameError, match="did you mean 'highs'"):
+        optimal(X, 3, solver="highz")
+    with pytest.raises(JobError, match=r"dynamic does not take .*\n.* cvxpy:highs"):
+        optimal(X, 3, solver="dynamic")
+    with pytest.raises(UnknownNameError, match="No scale"):
+        optimal(X, 3, scale="y")
+
+
+def test_a_solver_that_is_missing_is_named_before_any_work(monkeypatch):
+    missing = replace(SOLVERS["cvxpy:highs"], needs=("no_such_package",))
+    monkeypatch.setitem(SOLVERS, "cvxpy:highs", missing)
+    X = records(26, 9, 2)
+    with pytest.raises(SolverError, match=r"not installed.*\nTo fix: run pip install"):
+        optimal(X, 3, solver="cvxpy:highs", progress=lambda _: pytest.fail("it worked"))
+    with pytest.raises(SolverError, match="priced by HiGHS, which is not installed"):
+        optimal(X, 3, progress=lambda _: pytest.fail("it worked"))
+    assert master.SOLVERS is SOLVERS
+
+
+@pytest.mark.slow
+def test_census_is_proven_within_two_minutes():
+    found = optimal(datasets.census(), 3, seconds=120).certificate
+    assert found.status is Status.OPTIMAL
+    assert 100 * found.objective / (1080 * 13) == pytest.approx(4.667936, abs=1e-6)

@@ -1,0 +1,139 @@
+"""A tree finds the groups that plain scans find, ties and rounding included."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from aggopt.arrays import Floats, Labels
+from aggopt.partition import _pool, cbfs, mdav
+from aggopt.partition._tree import take
+from aggopt.partition._tree.tree import FAN, LEAF, plant
+
+NEVER = 10**9
+
+
+@pytest.fixture(params=[take.STAYS, 0.0], ids=["replanted", "planted once"])
+def forced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a tree do all turns but those that are left to few records."""
+    monkeypatch.setattr(take, "TURNS", 1)
+    monkeypatch.setattr(take, "PAYS", 1e9)
+    monkeypatch.setattr(take, "STAYS", request.param)
+
+
+def both(f, X: Floats, k: int, **options: str) -> tuple[Labels, Labels]:
+    """Return the labels by a tree, and by plain scans alone."""
+    found = f(X, k, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(take, "TURNS", NEVER)
+        return found, f(X, k, **options)
+
+
+def kinds(rng: np.random.Generator, n: int, d: int) -> Iterator[Floats]:
+    """Yield records that are hard in different ways."""
+    normal = rng.normal(size=(n, d))
+    yield normal
+    yield normal + 20 * rng.integers(0, 3, size=(n, 1))  # clusters
+    yield rng.standard_cauchy(size=(n, d))
+    yield np.exp(3 * normal)
+    yield rng.integers(0, 3, size=(n, d)).astype(float)  # ties
+    yield rng.permutation(np.repeat(normal[: n // 40 + 1], 40, axis=0)[:n])
+    yield np.round(normal, 1)
+    yield 1e9 + np.sign(normal)
+    yield np.vstack([normal[1:], np.full((1, d), 1e15)])
+    yield normal * 1e-170  # whose squares are below the smallest float
+    yield np.zeros((n, d))
+
+
+@pytest.mark.usefixtures("forced")
+@pytest.mark.parametrize("scale", ["z", "none"])
+@pytest.mark.parametrize("ending", ["3k", "nearest"])
+@pytest.mark.parametrize("d", [1, 2, 3, 10, 15])
+def test_mdav_is_the_same(d: int, ending: str, scale: str) -> None:
+    rng = np.random.default_rng(d)
+    for n, k in [(20, 3), (333, 3), (500, 7)]:
+        for X in kinds(rng, n, d):
+            found, expected = both(mdav, X, k, ending=ending, scale=scale)
+            assert (found == expected).all()
+
+
+@pytest.mark.usefixtures("forced")
+@pytest.mark.parametrize("ending", ["3k", "nearest"])
+@pytest.mark.parametrize("k", [1, 4, 30])
+def test_around_2k_and_3k(k: int, ending: str) -> None:
+    rng = np.random.default_rng(k)
+    for n in {2 * k - 1, 2 * k, 3 * k - 1, 3 * k, 5 * k, 5 * k + 1} - {0}:
+        for X in kinds(rng, n, 3):
+            found, expected = both(mdav, X, k, ending=ending)
+            assert (found == expected).all()
+
+
+@pytest.mark.usefixtures("forced")
+@pytest.mark.parametrize("d", [1, 4])
+def test_cbfs_is_the_same(d: int) -> None:
+    for X in kinds(np.random.default_rng(d), 600, d):
+        found, expected = both(cbfs, X, 3)
+        assert (found == expected).all()
+
+
+def test_many_records_are_taken_by_a_tree_and_few_by_scans(monkeypatch) -> None:
+    planted = []
+    monkeypatch.setattr(take, "plant", lambda pool: planted.append(0) or plant(pool))
+    X = np.random.default_rng(0).normal(size=(9000, 2))
+    assert (mdav(X[:1000], 3) >= 0).all()
+    assert planted == []
+    found, expected = both(mdav, X, 3)
+    assert (found == expected).all()
+    assert len(planted) > 1
+
+
+def test_a_tree_that_does_not_pay_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    scans: list[int] = []
+    scan = _pool.scan
+
+    def counted(pool: _pool.Pool, k: int, **options) -> None:
+        before = pool.remaining
+        scan(pool, k, **options)
+        scans.append(before - pool.remaining)
+
+    monkeypatch.setattr(_pool, "scan", counted)
+    monkeypatch.setattr(take, "TRIAL", 1)
+    X = np.random.default_rng(0).normal(size=(4000, 40))
+    found, expected = both(mdav, X, 3)
+    assert (found == expected).all()
+    assert scans[0] > 1000
+
+
+def test_a_look_at_ctrl_c_between_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(take, "TURNS", 1)
+    monkeypatch.setattr(_pool, "CHUNK", 0)
+    shares: list[float] = []
+
+    def stop(share: float) -> None:
+        shares.append(share)
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mdav(np.random.default_rng(0).normal(size=(400, 2)), 3, progress=stop)
+    assert 10 < len(shares) < 40
+
+
+@pytest.mark.parametrize("n", [1, LEAF, LEAF + 1, FAN * LEAF + 1, FAN**2 * LEAF + 7])
+def test_boxes_are_drawn_around_what_they_hold(n: int) -> None:
+    pool = _pool.start(np.random.default_rng(n).normal(size=(n, 2)))
+    tree = plant(pool)
+    held = [tree.who[leaf, :m] for leaf, m in enumerate(tree.waiting)]
+    assert sorted(np.concatenate(held)) == list(range(n))
+    for leaf, who in enumerate(held):
+        branch, b = divmod(tree.above + leaf - 1, FAN)
+        assert (tree.low[branch, :, b] == pool.records[:, who].min(axis=1)).all()
+        assert (tree.high[branch, :, b] == pool.records[:, who].max(axis=1)).all()
+        assert tree.first[branch, b] == who.min()
+    assert (tree.low[0].min(axis=1) == pool.records.min(axis=1)).all()
+    assert (tree.high[0].max(axis=1) == pool.records.max(axis=1)).all()
+
+
+def test_repr_shows_no_record() -> None:
+    pool = _pool.start(np.array([[123.0], [456.0]]))
+    assert repr(plant(pool)) == f"Tree(2 of {LEAF} places hold a record)"
