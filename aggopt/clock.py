@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from aggopt.arrays import is_number
+from aggopt.errors import JobError
+
 Progress = Callable[[float], None]
+
+
+def require_seconds(seconds: object) -> None:
+    """Refuse a time that is neither None nor a finite number from 0 up."""
+    if seconds is None or (is_number(seconds) and 0 <= seconds < np.inf):  # type: ignore[operator]
+        return
+    raise JobError(f"seconds = {seconds}.", fix="pass a number from 0 up, or None.")
 
 
 @dataclass

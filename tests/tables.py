@@ -31,9 +31,11 @@ def people(n: int = 40, seed: int = 0) -> pd.DataFrame:
 
 def job(k: int = 3, **sections: Any) -> Job:
     """Return a job for `people`."""
-    return Job(**{"roles": ROLES, "privacy": {"k": k}, **sections})
+    plain = {"roles": ROLES, "privacy": {"k": k}, "partition": MDAV}
+    return Job(**{**plain, **sections})
 
 
+MDAV = {"method": "mdav"}
 WIDE = ("age", "height", "weight", "income", "debt")
 PAIRS = [["height", "weight"], ["income", "debt"], ["age"]]
 ONE_BY_ONE = [[name] for name in WIDE]
@@ -66,7 +68,8 @@ def wide(n: int = 60, seed: int = 0) -> pd.DataFrame:
 def wide_job(k: int = 3, *, scope: str = "blocks", **sections: Any) -> Job:
     """Return a job for `wide`."""
     roles = {"quasi-identifier": list(WIDE), "confidential": ["illness"]}
-    return Job(roles=roles, privacy={"k": k, "scope": scope}, **sections)
+    plain = {"roles": roles, "privacy": {"k": k, "scope": scope}, "partition": MDAV}
+    return Job(**{**plain, **sections})
 
 
 def smallest(table: Any, names: tuple[str, ...] = ("age", "income")) -> int:
@@ -93,4 +96,6 @@ def promising(of: str = "salary", /, k: int = 3, **sections: Any) -> Job:
     roles = {**ROLES, "confidential": [of], "other": ["note", *others]}
     named = ("partition", "aggregation", "input", "output")
     rest = {name: sections.pop(name) for name in named if name in sections}
-    return Job(roles=roles, privacy={"k": k, **sections}, **rest)
+    return Job(
+        **{"roles": roles, "privacy": {"k": k, **sections}, "partition": MDAV, **rest}
+    )

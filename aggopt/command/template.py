@@ -39,8 +39,12 @@ scope = "combination"    # all quasi-identifiers together; "blocks": weaker, see
 # missing = "own value"                   # what is missing is one more value
 
 [partition]
-method = "mdav"          # or "cbfs", "mhm", "projection", "vmdav"
-# ending = "3k"          # mdav: or "nearest" (leftovers go to their nearest group)
+# method = "local_search"  # left out, the one that suits the table's size: or
+#         "optimal"      least loss, with proof or a proven gap (thousands of records)
+#         "blocked"      local search in blocks of records (millions)
+#         "mdav", "cbfs", "mhm", "projection", "vmdav"  what others publish
+# seconds = 120          # of the first three: stop then, with the best so far
+# solver = "highs"       # optimal: of its integer programs
 attributes = "together"  # which quasi-identifiers are grouped together, or
 #         "one by one"            each by itself
 #         [["a", "b"], ["c"]]     blocks of names

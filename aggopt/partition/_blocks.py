@@ -219,8 +219,10 @@ def _positions(blocks: Any, d: int) -> list[tuple[int, ...]]:
 
 
 def _partitioner(method: str | Divide) -> Divide:
+    if method in ("univariate", univariate):
+        return _of_one
     if callable(method):
-        return univariate_certified if method is univariate else method
+        return method
     require_known("partition method", method, METHODS)
     package = import_module("aggopt.partition")
     plain: Divide = getattr(package, method)
@@ -232,23 +234,21 @@ def _of_block(
     divide: Divide, X: Floats, k: int, settings: dict[str, Any]
 ) -> tuple[Labels, Certificate | None]:
     """Return the labels of one block, and their certificate if the method proves."""
-    if divide is univariate_certified:
-        X = _one(X)
     found = called(divide, X, k, **settings)
     if not isinstance(found, Partition):
         return groups(found, len(X)), None
     return groups(found.labels, len(X)), found.certificate
 
 
-def _one(X: Floats) -> Floats:
-    """Return the one attribute (n,) of a block (n, 1)."""
+def _of_one(X: Floats, k: int, **settings: Any) -> Partition:
+    """Return the groups of the one attribute of a block (n, 1)."""
     if X.shape[1] > 1:
         raise JobError(
             f"univariate takes one attribute, and a block has {X.shape[1]}.",
             fix="name blocks of one, or take a method that groups several attributes "
             "together: mdav, cbfs, mhm, projection, vmdav.",
         )
-    return X[:, 0]
+    return univariate_certified(X[:, 0], k, **settings)
 
 
 def _require_sizes(blocks: Sequence[Block], k: int) -> None:

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aggopt.arrays import group_size, is_whole
+from aggopt.clock import require_seconds
 from aggopt.errors import JobError
-from aggopt.solvers._options import check_time_limit
 
 PROVABLE = 5000  # records up to which column generation ends with a useful bound
 PRICED = 5  # smallest group size up to which its pricing is exact
@@ -72,8 +72,7 @@ def recommend(n: int, d: int, k: int, seconds: float | None = None) -> Recommend
                 fix="pass the numbers of records and of attributes, from 1 up.",
             )
     k = group_size(k, n)
-    if seconds != 0:
-        check_time_limit(seconds)
+    require_seconds(seconds)
     if d == 1:
         return Recommendation(
             "univariate", "the groups of one attribute that lose least are known."
