@@ -27,7 +27,7 @@ from aggopt.solvers import Certificate, Status
 INNER = ("cbfs", "mdav", "projection", "vmdav")
 BLOCK, GROUPS = 1000, 20  # records of a block, or so many times k
 LEAF = 64  # records that are in no order of their own
-ROUNDING = 1e-30  # a square of it: records are within [-1, 1]
+ROUNDING = 1e-30  # per entry, of a sum of squares of records within [-1, 1]
 START = 0.1  # share of the work, about, that comes before the search
 
 
