@@ -13,7 +13,9 @@ from aggopt.arrays import Floats, Labels, group_size, is_number, is_whole
 from aggopt.clock import Clock
 from aggopt.errors import JobError, require_known
 from aggopt.partition import _pool
+from aggopt.partition._loss_bound import squared_back, within_one
 from aggopt.partition._pool import Progress
+from aggopt.partition._search.split import numbered
 from aggopt.partition._space._bound import free_bound
 from aggopt.partition._space._crew import Crew
 from aggopt.partition._space._improve import EFFORTS, improve
@@ -25,6 +27,7 @@ from aggopt.solvers import Certificate, Status
 INNER = ("cbfs", "mdav", "projection", "vmdav")
 BLOCK, GROUPS = 1000, 20  # records of a block, or so many times k
 LEAF = 64  # records that are in no order of their own
+ROUNDING = 1e-30  # per entry, of a sum of squares of records within [-1, 1]
 START = 0.1  # share of the work, about, that comes before the search
 
 
@@ -40,6 +43,7 @@ class _How(NamedTuple):
 
 class _Found(NamedTuple):
     records: Floats
+    exponent: int
     k: int
     labels: Labels
     status: Status
@@ -183,7 +187,7 @@ def blocked_certified(
 def _partitioned(
     X: npt.ArrayLike, k: int, how: _How, progress: Progress | None
 ) -> _Found:
-    records = _pool.scaled(X, how.scale)
+    records, exponent = within_one(_pool.scaled(X, how.scale))
     k = group_size(k, len(records))
     size = _block_size(how.block_size, k)
     _require(how)
@@ -197,7 +201,7 @@ def _partitioned(
         told(1.0)
     named = np.empty_like(first)
     named[who] = first
-    return _Found(records, k, _renumbered(named), status)
+    return _Found(records, exponent, k, numbered(named), status)
 
 
 def _in_blocks(
@@ -243,23 +247,16 @@ def _require(how: _How) -> None:
         )
 
 
-def _renumbered(labels: Labels) -> Labels:
-    """Return labels 0..m-1 in the order of the groups' first records."""
-    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(rank[group])
-
-
 def _certificate(found: _Found, jobs: int | None, clock: Clock) -> Certificate:
     means = centroids(found.records, found.labels)
     objective = float(((found.records - means[found.labels]) ** 2).sum())
     bound = _bound(found, objective, jobs)
-    tight = bound is not None and objective - bound <= 1e-9 * max(1.0, objective)
+    rounding = 1e-9 * objective + ROUNDING * found.records.size
+    tight = bound is not None and objective - bound <= rounding
     return Certificate(
         Status.OPTIMAL if tight else found.status,
-        objective,
-        bound,
+        squared_back(objective, found.exponent),
+        None if bound is None else squared_back(bound, found.exponent),
         0.0,
         "blocks and local search",
         clock.spent,

@@ -158,6 +158,12 @@ def test_the_certificate_holds():
     assert copies.status is Status.OPTIMAL
 
 
+@pytest.mark.parametrize("unit", [2.0**-600, 2.0**900])
+def test_very_small_and_very_large_units(unit):
+    labels = small(X, 3, scale="none")
+    assert (small(unit * X, 3, scale="none") == labels).all()
+
+
 @pytest.mark.parametrize("k", [1, 2, 3, 7])
 def test_the_bound_is_that_of_the_nearest(k):
     rows = 9.0 * np.vstack([X, X[:5], X[:2]])  # with copies

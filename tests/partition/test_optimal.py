@@ -155,7 +155,7 @@ def test_any_prices_prove_no_more_than_the_best(seed):
 
 def test_a_share_of_the_prices_proves_a_bound():
     of = priced(records(5, 40, 3), 3)
-    of.climb()
+    of.climb(Clock(None))
     assert ladder.scaled_bounds(of, Clock(None))
     scaled = of.best.bound
     assert of.price()

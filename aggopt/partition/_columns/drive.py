@@ -19,7 +19,7 @@ from aggopt.solvers import Solver
 
 RESTARTS, KICKS = 4, 30  # local searches at first, and kicks per record in each
 SMALL = 5  # up to this k, prices of all groups can mostly be searched to the end
-ROUNDS, TRIALS = 5, 8  # of roundings
+TRIALS, PATIENCE = 8, 3  # roundings at a time, and times that they may fail
 STALLED = 1e-3  # of the gap that a round of cuts has to close
 FEW = 6000  # groups in an integer program, those of least reduced cost
 LONGEST = 300.0  # seconds for an integer program where there is no limit
@@ -46,9 +46,9 @@ def drive(task: Task, best: Incumbent, clock: Clock, report: Progress) -> None:
         if not within.over:
             search_on(generation, searches, start, KICKS, within)
     report(0.1)
-    generation.climb()
+    generation.climb(_part(clock, 0.25))
     if task.k >= SMALL:
-        _round(generation, searches, _part(clock, 0.25))
+        _round(generation, searches, _part(clock, 0.2))
     report(0.2)
     converged = _price(generation, task, clock)
     report(0.4)
@@ -59,7 +59,7 @@ def drive(task: Task, best: Incumbent, clock: Clock, report: Progress) -> None:
     if converged and len(task.Z) <= QUICK:
         branches.look(_part(clock, 0.5))
     if not best.closed:
-        _round(generation, searches, _part(clock, 0.1))
+        _round(generation, searches, _part(clock, 0.2))
         _choose(generation, searches, task, clock)
     report(0.7)
     if converged and not best.closed:
@@ -83,10 +83,11 @@ def _longest(clock: Clock, share: float) -> float:
 
 def _round(generation: Generation, searches: Searches, within: Clock) -> None:
     """Round the linear program's choice, search on, and let in what is met."""
-    for _ in range(ROUNDS):
-        if within.over or not round_up(generation, searches, TRIALS, within):
-            return
-        generation.climb()
+    failed = 0
+    while failed < PATIENCE and not within.over:
+        better = round_up(generation, searches, TRIALS, within)
+        failed = 0 if better else failed + 1
+        generation.climb(within)
 
 
 def _price(generation: Generation, task: Task, clock: Clock) -> bool:

@@ -12,6 +12,8 @@ from aggopt.partition._columns.pricing import Duals, Effort, Priced, Pricer
 
 CLIMBED = 3000  # groups of least reduced cost that neighbours are tried in
 ENTERING = 4000  # groups that a round adds, at most
+CALM = 5  # up to this k, duals are taken as they are
+KEPT, PACE = 0.8, 0.1  # of calm prices, in a round; of the duals, that they take on
 CUTS = 200  # cuts that a round adds, at most
 # while prices are far off a look at all groups takes for ever: first at a few
 PHASES = (Effort(12, 3000), Effort(20, 20_000), Effort(40, 100_000))
@@ -36,6 +38,7 @@ class Generation:
         self.solved: Solved | None = None
         self.proof: tuple[Duals, Floats] | None = None
         self.bound = -np.inf
+        self.centre = _shares(best)
         self.add(groups_of(best.labels, best.k))
 
     def add(self, groups: Groups) -> int:
@@ -63,21 +66,43 @@ class Generation:
         if chosen.sizes.sum() == n:  # no record is by itself
             self.best.offer(labels_of(chosen, n))
 
-    def climb(self) -> bool:
+    def climb(self, clock: Clock) -> bool:
         """Add groups that neighbours make pay, while there are any; False if late."""
-        while (solved := self.solve()) is not None:
-            if not self._climbed(solved):
+        while not clock.over and (solved := self.solve()) is not None:
+            if not self._stepped(solved):
                 return True
         return False
 
-    def _climbed(self, solved: Solved) -> int:
+    def _stepped(self, solved: Solved) -> int:
+        """Add groups that pay at calm prices, or at the present ones; say how many.
+
+        Of large groups, a few hundred hold all records in so many ways that the duals
+        jump from one end to the other: prices that change little lead farther.
+        """
+        if self.best.k <= CALM:
+            return self._climbed(solved.duals)
+        mixed = Duals(KEPT * self.centre + (1 - KEPT) * solved.duals.u)
+        self.centre = PACE * solved.duals.u + (1 - PACE) * self.centre
+        if found := self._climbed(mixed):
+            return found
+        self.centre = solved.duals.u
+        return self._climbed(solved.duals)
+
+    def _climbed(self, duals: Duals) -> int:
         master = self.master
         if master.cuts or master.together or master.apart or self.pricer.copies.some:
             return 0  # neighbours look at prices of records only, and at every copy
-        reduced = self.master.reduced(solved.duals, self.pool.costs)
+        reduced = self.master.reduced(duals, self.pool.costs)
         near = np.argsort(reduced, kind="stable")[:CLIMBED]
-        found, paid = self.pricer.climbed(solved.duals, self.pool.all.at(near))
+        found, paid = self.pricer.climbed(duals, self.pool.all.at(near))
         return self.add(found.at(np.argsort(paid, kind="stable")[:ENTERING]))
+
+    @property
+    def prices(self) -> Duals:
+        """Calm prices, or those of the linear program where they are calm."""
+        if self.best.k <= CALM and self.solved is not None:
+            return self.solved.duals
+        return Duals(self.centre)
 
     def _enter(self, groups: Groups) -> int:
         """Take in groups that pay, with those of their copies that do."""
@@ -90,7 +115,7 @@ class Generation:
         """Add all groups that pay; return whether it is proven that none is left."""
         phase = 0
         while (solved := self.solve()) is not None and not self.pruned:
-            if phase == 0 and self._climbed(solved):
+            if phase == 0 and self._climbed(solved.duals):
                 continue
             found, phase = self._paying(solved.duals, phase, exact)
             if found is None or not self._enter(_least(found)):
@@ -137,6 +162,14 @@ class Generation:
         if cuts:
             self.master.add_cuts(cuts)
         return len(cuts)
+
+
+def _shares(best: Incumbent) -> Floats:
+    """Return what each record adds to the loss, (n,): prices to begin with."""
+    means = [
+        best.Z[best.labels == g].mean(axis=0) for g in range(best.labels.max() + 1)
+    ]
+    return np.asarray(((best.Z - np.array(means)[best.labels]) ** 2).sum(axis=1))
 
 
 def _least(found: Priced) -> Groups:

@@ -16,15 +16,13 @@ def scaled_bounds(generation: Generation, clock: Clock) -> bool:
     share, the sooner a search for groups that pay is over.
     """
     for share in STEPS:
-        solved = generation.solved
-        if solved is None or clock.over:
+        if clock.over:
             return False
-        duals = solved.duals.scaled(share)
+        duals = generation.prices.scaled(share)
         found = generation.pricer.paying(duals, Effort(), clock)
         if not found.done:
             return False
         generation.prove(duals, found.least)
         if len(found.reduced):  # they pay under the whole prices, too
             generation.add(found.groups.at(np.argsort(found.reduced)[:20_000]))
-            generation.climb()
     return not clock.over
