@@ -128,6 +128,12 @@ def is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+def require_seed(seed: object) -> None:
+    """Refuse a seed that is not a whole number from 0 up."""
+    if not is_whole(seed) or seed < 0:
+        raise JobError(f"seed = {seed}.", fix="pass a whole number from 0 up.")
+
+
 def group_size(k: object, n: int) -> int:
     """Return k as an int, 1 <= k <= n.
 
@@ -168,7 +174,7 @@ def groups(labels: npt.ArrayLike, n: int) -> Labels:
             f"labels have shape {array.shape}, but there are {n} records.",
             fix=f"pass one group number per record, shape ({n},).",
         )
-    return _numbered(array)
+    return _checked(array)
 
 
 def labellings(labels: npt.ArrayLike, n: int, d: int) -> Labels:
@@ -188,10 +194,10 @@ def labellings(labels: npt.ArrayLike, n: int, d: int) -> Labels:
             fix=f"pass one group number per record, shape ({n},), or one per record "
             f"and attribute, shape {(n, d)}.",
         )
-    return np.stack([_numbered(column, j) for j, column in enumerate(array.T)], axis=1)
+    return np.stack([_checked(column, j) for j, column in enumerate(array.T)], axis=1)
 
 
-def _numbered(array: npt.NDArray[Any], column: int | None = None) -> Labels:
+def _checked(array: npt.NDArray[Any], column: int | None = None) -> Labels:
     whose = "labels" if column is None else f"labels of column {column}"
     if array.dtype.kind not in "iu":
         raise JobError(
@@ -205,3 +211,11 @@ def _numbered(array: npt.NDArray[Any], column: int | None = None) -> Labels:
             "return_inverse=True)[1] does it.",
         )
     return array.astype(np.intp)
+
+
+def numbered(labels: Labels) -> Labels:
+    """Return labels (n,), 0..m-1 in the order of the groups' first records."""
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.intp)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(rank[group])

@@ -3,19 +3,17 @@
 import warnings
 from functools import partial
 from importlib import import_module
-from math import inf
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels, group_size, is_number, is_whole
-from aggopt.clock import Clock
+from aggopt.arrays import Floats, Labels, group_size, is_whole, numbered, require_seed
+from aggopt.clock import Clock, require_seconds
 from aggopt.errors import JobError, require_known
 from aggopt.partition import _pool
 from aggopt.partition._loss_bound import squared_back, within_one
 from aggopt.partition._pool import Progress
-from aggopt.partition._search.split import numbered
 from aggopt.partition._space._bound import free_bound
 from aggopt.partition._space._crew import Crew
 from aggopt.partition._space._improve import EFFORTS, improve
@@ -236,15 +234,8 @@ def _block_size(size: object, k: int) -> int:
 def _require(how: _How) -> None:
     require_known("inner method", how.inner, INNER)
     require_known("effort", how.effort, EFFORTS)
-    if not is_whole(how.seed) or how.seed < 0:
-        raise JobError(f"seed = {how.seed}.", fix="pass a whole number from 0 up.")
-    if how.seconds is None:
-        return
-    if not is_number(how.seconds) or not 0 <= how.seconds < inf:
-        raise JobError(
-            f"seconds = {how.seconds}.",
-            fix="allow a number of seconds, 0 or more, or leave it out.",
-        )
+    require_seed(how.seed)
+    require_seconds(how.seconds)
 
 
 def _certificate(found: _Found, jobs: int | None, clock: Clock) -> Certificate:

@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels, group_size, groups, is_number, is_whole
-from aggopt.clock import Clock
+from aggopt.arrays import Floats, Labels, group_size, groups, numbered, require_seed
+from aggopt.clock import Clock, require_seconds
 from aggopt.errors import JobError, require_known
 from aggopt.partition import _pool
 from aggopt.partition._loss_bound import least_loss, squared_back, within_one
 from aggopt.partition._pool import Progress
 from aggopt.partition._search.near import neighbours
 from aggopt.partition._search.search import COOLED, KICKS, Search, compile_all
-from aggopt.partition._search.split import numbered, split
+from aggopt.partition._search.split import split
 from aggopt.partition._univariate import Partition
 from aggopt.solvers import Certificate, Status
 
@@ -220,15 +220,9 @@ def _require(how: _How) -> None:
     require_known("effort", how.effort, EFFORTS)
     if isinstance(how.start, str):
         require_known("start", how.start, STARTS)
-    if not is_whole(how.seed) or how.seed < 0:
-        raise JobError(f"seed = {how.seed}.", fix="pass a whole number from 0 up.")
-    if how.seconds is None:
-        return
-    if not is_number(how.seconds) or not 0 <= how.seconds < inf:
-        raise JobError(
-            f"seconds = {how.seconds}.", fix="pass a number from 0 up, or None."
-        )
-    if how.effort != "default":
+    require_seed(how.seed)
+    require_seconds(how.seconds)
+    if how.seconds is not None and how.effort != "default":
         raise JobError(
             f"effort = {how.effort!r} beside seconds, which say when the search ends.",
             fix="leave one of the two out.",

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import groups, is_whole
+from aggopt.arrays import groups, is_whole, require_seed
 from aggopt.clock import Clock
 from aggopt.errors import JobError, require_known
 from aggopt.partition._pool import Progress
@@ -129,8 +129,7 @@ def _proposals(asked: int | None, method: str, n: int) -> int:
 
 def _require_of_method(method: str, seed: int, proposals: int | None) -> None:
     require_known("method of repair", method, METHODS)
-    if not is_whole(seed) or seed < 0:
-        raise JobError(f"seed = {seed}.", fix="pass a whole number from 0 up.")
+    require_seed(seed)
     if method == "merge-ilp" and (seed or proposals is not None):
         raise JobError(
             'The method "merge-ilp" draws nothing at random.',

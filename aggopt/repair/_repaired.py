@@ -3,9 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-import numpy as np
-
-from aggopt.arrays import Labels
+from aggopt.arrays import Labels, numbered
 from aggopt.clock import Clock
 from aggopt.errors import SolverError
 from aggopt.repair._task import Task
@@ -63,15 +61,7 @@ def not_worse(task: Task, given: Labels, found: Found) -> Found:
 def repaired(task: Task, found: Found, bound: float, clock: Clock) -> Repaired:
     """Return what was found, numbered anew and with its certificate."""
     certificate = _certified(task, found, bound, clock)
-    return Repaired(_renumbered(found.labels), certificate, found.merging)
-
-
-def _renumbered(labels: Labels) -> Labels:
-    """Return labels 0..m-1 in the order of the groups' first records."""
-    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(rank[group])
+    return Repaired(numbered(found.labels), certificate, found.merging)
 
 
 def _certified(task: Task, found: Found, bound: float, clock: Clock) -> Certificate:

@@ -226,7 +226,7 @@ def test_an_interrupt_before_there_are_groups_and_errors_of_a_listener_go_throug
         ({"jobs": 0}, "jobs = 0.\nTo fix: pass how many threads"),
         ({"jobs": -1}, "jobs = -1"),
         ({"seed": -1}, "seed = -1.\nTo fix: pass a whole number from 0 up"),
-        ({"seconds": -1}, "seconds = -1.\nTo fix: allow a number of seconds, 0 or"),
+        ({"seconds": -1}, "seconds = -1.\nTo fix: pass a number from 0"),
         ({"seconds": np.inf}, "seconds = inf"),
         ({"seconds": "1"}, "seconds = 1"),
     ],

@@ -4,12 +4,12 @@ from functools import cache
 
 import numpy as np
 
-from aggopt.arrays import Floats, Labels
+from aggopt.arrays import Floats, Labels, numbered
 from aggopt.clock import Clock
 from aggopt.partition._search import state
 from aggopt.partition._search.collection import Collection, nothing
 from aggopt.partition._search.pace import Heat, Pace, shares
-from aggopt.partition._search.split import numbered, split
+from aggopt.partition._search.split import split
 from aggopt.partition._search.state import NoPromise, Promise
 
 # How much worse a change may make it, at first and at last: in kicks and in annealing.

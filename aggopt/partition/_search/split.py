@@ -1,8 +1,8 @@
-"""Groups that are too large split, and groups numbered."""
+"""Groups that are too large, split."""
 
 import numpy as np
 
-from aggopt.arrays import Floats, Labels
+from aggopt.arrays import Floats, Labels, numbered
 from aggopt.partition._mdav import mdav
 
 
@@ -15,11 +15,3 @@ def split(Z: Floats, labels: Labels, k: int) -> Labels:
         parts = mdav(Z[members], k, scale="none")
         labels[members] = np.where(parts == 0, g, labels.max() + parts)
     return labels
-
-
-def numbered(labels: Labels) -> Labels:
-    """Return labels (n,), 0..m-1 in the order of the groups' first records."""
-    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(rank[group])
