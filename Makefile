@@ -17,7 +17,7 @@ demo: $(IPOPT) ## mask a real table and show the release with its certificates
 	@$(BIN)/aggopt demo --overwrite
 
 test: $(IPOPT) ## run the whole suite; ARGS="-k mdav" runs a part of it
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 2 $(ARGS)
 
 lint: $(READY) ## check style and types, change nothing
 	@$(BIN)/python -m ruff check
