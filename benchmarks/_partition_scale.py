@@ -60,7 +60,8 @@ class Row:
     @property
     def limits(self) -> tuple[float, float, float | None] | None:
         """IL, seconds and GiB that blocked partitions are to stay within, if any."""
-        return LIMITS.get((self.n, self.k)) if self.method == "blocked" else None
+        plain = self.method == "blocked" and not self.settings
+        return LIMITS.get((self.n, self.k)) if plain else None
 
     @property
     def within(self) -> bool:
@@ -108,7 +109,8 @@ def rows(*, quick: bool = False) -> Iterator[Row]:
     for k in (3, 10):
         yield measured(100_000, k, "mdav")
     yield measured(100_000, 3, "blocked", effort="fast", jobs=1)
-    yield measured(100_000, 3, "blocked")
+    for n in sizes[1:]:
+        yield measured(n, 3, "blocked")
     for effort in ("fast", "default"):
         yield measured(100_000, 10, "blocked", effort=effort)
 
