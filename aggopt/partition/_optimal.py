@@ -56,7 +56,8 @@ def optimal(
         Time after which the best so far is returned, with status LIMIT; at once if 0:
         MDAV's groups, and the bound that neighbours prove.  None: until the gap is
         closed or nothing more is tried, which may take hours, or for ever where k is 10
-        or more.  Whole minutes are well spent on a thousand records.  The first call takes some for compilation.
+        or more.  Whole minutes are well spent on a thousand records.  The first call
+        takes some for compilation.
     gap
         Stop where the certificate's gap is no more than this, 0 <= gap < 1.
     seed : int
