@@ -55,13 +55,14 @@ def optimal(
     seconds
         Time after which the best so far is returned, with status LIMIT; at once if 0:
         MDAV's groups, and the bound that neighbours prove.  None: until the gap is
-        closed or nothing more is tried, which may take hours.  Whole minutes are well
-        spent on a thousand records.  The first call takes some for compilation.
+        closed or nothing more is tried, which may take hours, or for ever where k is 10
+        or more.  Whole minutes are well spent on a thousand records.  The first call
+        takes some for compilation.
     gap
         Stop where the certificate's gap is no more than this, 0 <= gap < 1.
     seed : int
-        Of the local searches: without a time limit the same seed gives the same
-        groups.
+        Of the local searches.  The same seed gives the same groups where no limit of
+        time had a part in it: tables of up to 200 records, without `seconds`.
     scale : "z" or "none"
         As in `mdav`: z-scores, or X as it is.
     progress : callable, optional
