@@ -1,14 +1,19 @@
 """Which attributes a job microaggregates together, and what that lets it promise."""
 
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 
+from aggopt.aggregate import mean
 from aggopt.arrays import Floats
 from aggopt.errors import JobError
 from aggopt.job import Correlation, IndividualRanking, Job, Univariate
 from aggopt.job._partition import ONE_BY_ONE, TOGETHER
 from aggopt.partition import correlated_blocks
 from aggopt.partition._blocks import Block, require_cover
-from aggopt.solvers import Certificate
+from aggopt.partition._loss_bound import least_loss
+from aggopt.scale import Scale
+from aggopt.solvers import Certificate, Status
 
 Columns = tuple[tuple[int, ...], ...]
 
@@ -47,6 +52,32 @@ def proven(blocks: Sequence[Block], job: Job) -> dict[str, Certificate]:
     """Return the certificates of those partitions that have one, by attributes."""
     found = zip(names_of(blocks, job), blocks, strict=True)
     return {", ".join(names): b.certificate for names, b in found if b.certificate}
+
+
+def bounded(blocks: Sequence[Block], X: Floats, job: Job) -> tuple[Block, ...]:
+    """Return the blocks, each with a certificate that has a bound.
+
+    Where a method proves nothing, the bound is that of `aggopt.partition.loss_bound`,
+    and the objective the sum of squares within groups, both on z-scores of X (n, d).
+    """
+    return tuple(_bounded(block, X[:, block.columns], job) for block in blocks)
+
+
+def _bounded(block: Block, X: Floats, job: Job) -> Block:
+    found = block.certificate
+    if found is not None and found.bound is not None:
+        return block
+    started = time.perf_counter()
+    Z = Scale.of(X).standardise(X)
+    objective = sum(c.objective for c in mean(X, block.labels).certificates)
+    bound = min(least_loss(Z, job.privacy.k), objective)
+    if found is not None:
+        return replace(block, certificate=replace(found, bound=bound))
+    status = Status.OPTIMAL if bound == objective else Status.HEURISTIC
+    spent, by = time.perf_counter() - started, job.partition.method
+    return replace(
+        block, certificate=Certificate(status, objective, bound, 0.0, by, spent)
+    )
 
 
 def require_promise(job: Job, blocks: Columns) -> None:

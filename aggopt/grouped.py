@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aggopt.arrays import Floats, Labels, group_size
-from aggopt.blocks import blocks_of, proven, require_promise
+from aggopt.blocks import blocks_of, bounded, proven, require_promise
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.input.confidential import Confidential
 from aggopt.input.files import read
@@ -87,6 +87,8 @@ def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
     require_solved(proven(blocks, job))
     if any(block.interrupted for block in blocks):
         raise KeyboardInterrupt
+    told("bound", 0.0)
+    blocks = bounded(blocks, X, job)
     return Grouped(job, table, source, X, blocks, asked, held, reasons)
 
 

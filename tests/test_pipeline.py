@@ -150,6 +150,7 @@ def test_progress_names_the_steps():
     assert list(dict.fromkeys(steps)) == [
         "read",
         "group",
+        "bound",
         "aggregate",
         "audit",
         "measure",
@@ -322,9 +323,16 @@ def test_the_manifest_says_how_and_from_what(tmp_path):
     promised = {"k": 3, "scope": "combination", "l": None, "t": None}
     assert promised.items() <= stated["job"]["privacy"].items()
     groups = int(release.labels.max()) + 1
-    assert stated["partition"] == [
-        {"attributes": ["age", "income"], "groups": groups, "certificate": None}
-    ]
+    (block,) = stated["partition"]
+    assert (block["attributes"], block["groups"]) == (["age", "income"], groups)
+    proof = block["certificate"]
+    assert (proof["status"], proof["solver"]) == ("heuristic", "mdav")
+    X = people()[["age", "income"]].to_numpy(float)
+    assert proof["bound"] == aggopt.partition.loss_bound(X, 3) < proof["objective"]
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    means = np.stack([Z[release.labels == g].mean(axis=0) for g in range(groups)])
+    lost = ((Z - means[release.labels]) ** 2).sum()
+    assert proof["objective"] == pytest.approx(lost)
     assert {"python", "numpy", "cvxpy", "unopy"} <= set(stated["versions"])
     assert stated["certificates"]["age"]["solver"] == "cvxpy:uno"
     assert stated["measures"]["dld"] == release.measures.dld

@@ -6,6 +6,7 @@ import numpy.typing as npt
 from aggopt.arrays import Floats, group_size
 from aggopt.partition import _pool
 
+MANY = 20_000  # records from which on a tree of our own is faster, on all cores
 ROUNDING = 1e-12  # share of the bound that rounding may have added
 
 
@@ -69,16 +70,26 @@ def loss_bound(X: npt.ArrayLike, k: int, *, scale: str = "z") -> float:
 
 def least_loss(records: Floats, k: int) -> float:
     """Return the bound for records (n, d), as distances are to see them."""
-    from aggopt.partition._search.near import nearest
-
     if k == 1:
         return 0.0
     small, exponent = within_one(records)
     if len(records) < 2 * k:
         least = float(((small - small.mean(axis=0)) ** 2).sum())
     else:
-        least = float((nearest(small, k)[0] ** 2).sum()) / (2 * k)
+        least = _of_near_records(small, k)
     return squared_back(least * (1 - ROUNDING), exponent)
+
+
+def _of_near_records(records: Floats, k: int) -> float:
+    if len(records) < MANY:
+        from aggopt.partition._search.near import nearest
+
+        return float((nearest(records, k)[0] ** 2).sum()) / (2 * k)
+    from aggopt.partition._space._bound import free_bound
+    from aggopt.partition._space._crew import Crew
+
+    with Crew(None) as crew:
+        return free_bound(records, k, crew)
 
 
 def within_one(records: Floats) -> tuple[Floats, int]:

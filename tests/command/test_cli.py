@@ -171,7 +171,10 @@ def test_assess_refuses_tables_of_different_length(here, aggopt):
 
 
 def test_a_broken_promise_has_exit_code_1_and_writes_nothing(here, aggopt, monkeypatch):
-    monkeypatch.setattr(partition, "mdav", lambda X, k, **_: X[:, 0].argsort())
+    def alone(X, k, **_):
+        return X[:, 0].argsort()
+
+    monkeypatch.setattr(partition, "local_search_certified", alone)
     code, _, err = aggopt(*MASK[:3], "--out", "m.csv")
     assert code == 1
     assert "k = 4 was promised" in err
@@ -318,7 +321,7 @@ def test_an_edited_template_is_a_job(here, aggopt):
 def test_individual_ranking_stands_ready_in_the_template(here, aggopt):
     aggopt("init", "people.csv", "--out", "new.toml")
     text = (here / "new.toml").read_text()
-    section = text.split("[partition]\n")[1].split("[aggregation]")[0]
+    section = text.split("in place of the lines above")[1].split("[aggregation]")[0]
     ways = ("# method", "# cost", "# centroids", "# solver")
     ready = "\n".join(
         line[2:] for line in section.splitlines() if line.startswith(ways)
@@ -375,7 +378,7 @@ def test_an_interrupt_has_exit_code_130(here, aggopt, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(partition, "mdav", interrupted)
+    monkeypatch.setattr(partition, "local_search_certified", interrupted)
     code, _, err = aggopt(*MASK)
     assert code == 130
     assert "Interrupted" in err
