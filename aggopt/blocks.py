@@ -10,7 +10,8 @@ from aggopt.errors import JobError
 from aggopt.job import Correlation, IndividualRanking, Job, Univariate
 from aggopt.job._partition import ONE_BY_ONE, TOGETHER
 from aggopt.partition import correlated_blocks
-from aggopt.partition._blocks import Block, require_cover
+from aggopt.partition._block import Block
+from aggopt.partition._blocks import require_cover
 from aggopt.partition._loss_bound import least_loss
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status

@@ -18,7 +18,8 @@ from aggopt.input.wishes import resolved
 from aggopt.job import Job, Mean, Shifting, Solved, settled
 from aggopt.output.manifest import Source
 from aggopt.output.staging import sha256
-from aggopt.partition._blocks import Block, divided, labels_of
+from aggopt.partition._block import Block, labels_of
+from aggopt.partition._blocks import divided
 from aggopt.promises import partitioner, repaired, require_guarantees
 from aggopt.promises import read as read_confidential
 from aggopt.scale import Scale

@@ -13,7 +13,8 @@ from aggopt.errors import JobError, UnknownNameError
 from aggopt.input.confidential import Confidential, confidential_of
 from aggopt.input.table import Table
 from aggopt.job import DiverseVmdav, Guarding, Job, MergeUntilClose, Privacy
-from aggopt.partition._blocks import Block, called
+from aggopt.partition._block import Block
+from aggopt.partition._blocks import called
 from aggopt.possible import measured, too_diverse
 from aggopt.privacy._promise import Kept, Promise
 from aggopt.solvers import choose

@@ -16,7 +16,7 @@ from aggopt.blocks import names_of, proven
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit
-from aggopt.partition._blocks import Block
+from aggopt.partition._block import Block
 from aggopt.solvers import SOLVERS, Certificate
 
 _ALWAYS = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")

@@ -23,7 +23,7 @@ from aggopt.output.audit import Audit, audit
 from aggopt.output.csv_file import write_csv
 from aggopt.output.manifest import Source, manifest
 from aggopt.output.staging import Staging, check_places, sha256
-from aggopt.partition._blocks import Block, labels_of
+from aggopt.partition._block import Block, labels_of
 from aggopt.solvers import Certificate
 
 

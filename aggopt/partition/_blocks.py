@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from inspect import signature
@@ -13,9 +12,10 @@ import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels, group_size, groups, is_whole, matrix
 from aggopt.errors import JobError, PrivacyError, naming, require_known
+from aggopt.partition._block import Block, spread
 from aggopt.partition._pool import Progress
 from aggopt.partition._univariate import Partition, univariate, univariate_certified
-from aggopt.solvers import Certificate, Status
+from aggopt.solvers import Certificate
 
 METHODS = (
     "blocked",
@@ -30,36 +30,6 @@ METHODS = (
 )
 Partitioner = Callable[..., Labels]
 Divide = Callable[..., Labels | Partition]
-
-
-@dataclass(frozen=True)
-class Block:
-    """Attributes that are partitioned together, and how they are.
-
-    Attributes
-    ----------
-    columns
-        Positions of the attributes.
-    labels : (n,)
-        Group of each record.
-    certificate
-        What is proven of the partition; None where the method proves nothing.
-    """
-
-    columns: tuple[int, ...]
-    labels: Labels = field(repr=False)
-    certificate: Certificate | None = None
-
-    @property
-    def groups(self) -> int:
-        """How many groups there are."""
-        return int(self.labels.max()) + 1
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the search, which then returned its best so far."""
-        found = self.certificate
-        return found is not None and found.status is Status.INTERRUPTED
 
 
 def in_blocks(
@@ -160,20 +130,6 @@ def divided(
         made.append(Block(block, *found))
     told(1.0)
     return tuple(made)
-
-
-def labels_of(blocks: Sequence[Block]) -> Labels:
-    """Return labels (n,) of one block, or (n, d) of several."""
-    return blocks[0].labels if len(blocks) == 1 else spread(blocks)
-
-
-def spread(blocks: Sequence[Block]) -> Labels:
-    """Return labels (n, d): those of its block for each attribute."""
-    d = sum(len(block.columns) for block in blocks)
-    labels = np.empty((len(blocks[0].labels), d), dtype=np.intp)
-    for block in blocks:
-        labels[:, block.columns] = block.labels[:, None]
-    return labels
 
 
 def require_cover(
