@@ -4,6 +4,8 @@ from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from math import inf
+from subprocess import run
+from sys import executable
 
 import numpy as np
 import pytest
@@ -284,6 +286,31 @@ def test_an_interrupt_leaves_the_best_so_far(when):
     start = optimal(X, 3, seconds=0).certificate
     assert found.certificate.objective <= start.objective
     assert start.bound <= found.certificate.bound <= found.certificate.objective
+
+
+CTRL_C = """
+import os, signal, threading
+import numpy as np
+from aggopt.clock import Clock
+from aggopt.partition._columns.pricing import Duals, Effort, Pricer
+from aggopt.partition._search import neighbours
+
+Z = np.random.default_rng(0).normal(size=(1500, 13))
+pricer = Pricer(Z, 3, neighbours(Z, 8))
+pricer.paying(Duals(np.ones(1500)), Effort(), Clock(9.0))  # compiled
+press = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+press.start()
+try:
+    while press.is_alive():
+        pricer.paying(Duals(np.full(1500, 9.0)), Effort(), Clock(9.0))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_while_compiled_pricing_runs_is_an_interrupt_and_no_crash():
+    found = run([executable, "-c", CTRL_C], capture_output=True, text=True)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "interrupted\n", "")
 
 
 def test_progress_ends_with_all_done():

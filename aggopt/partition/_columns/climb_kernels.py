@@ -7,7 +7,7 @@ import numpy as np
 
 from aggopt.arrays import Floats, Labels
 from aggopt.compiled import compiled, inlined
-from aggopt.partition._columns.pricing_kernels import Flags, Rows, Whole
+from aggopt.partition._columns.wanted import Flags, Rows, Whole
 
 LEAST = 1e-9  # that a change must gain
 STAY, JOIN, SWAP, LEAVE = range(4)

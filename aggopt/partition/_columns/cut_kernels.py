@@ -8,7 +8,7 @@ import numpy as np
 
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled
-from aggopt.partition._columns.pricing_kernels import Rows, Whole
+from aggopt.partition._columns.wanted import Rows, Whole
 
 BROKEN = 1e-4  # by how much a cut must be broken
 

@@ -11,6 +11,7 @@ from aggopt.arrays import Floats, Labels
 from aggopt.clock import Clock
 from aggopt.partition._columns.copies import Copies
 from aggopt.partition._columns.groups import Groups, sorted_groups
+from aggopt.partition._columns.wanted import Found, Limits, Prices
 
 PAYS = -1e-9  # a reduced cost above is none
 WORK = 1_000_000  # nodes between two looks at the clock
@@ -86,18 +87,19 @@ class Pricer:
     """Squared distances (n, n), and what is derived from them once."""
 
     def __init__(self, Z: Floats, k: int, near: Labels) -> None:
-        from aggopt.partition._columns import climb_kernels, pricing_kernels
+        from aggopt.partition._columns import least_kernels
 
         self.k, self.n = k, len(Z)
-        self.kernels, self.climbs = pricing_kernels, climb_kernels
-        self.D = pricing_kernels.distances(Z)
-        self.sums = pricing_kernels.near_sums(self.D, 2 * k - 1)
+        self.D = least_kernels.distances(Z)
+        self.sums = least_kernels.near_sums(self.D, 2 * k - 1)
         self.near = np.ascontiguousarray(near[:, :NEAR])
         self.copies = Copies.of(Z, k)
 
     def climbed(self, duals: Duals, start: Groups) -> tuple[Groups, Floats]:
         """Return groups that pay, found by changing these; cuts are left out."""
-        ended, reduced = self.climbs.climb(
+        from aggopt.partition._columns.climb_kernels import climb
+
+        ended, reduced = climb(
             self.D, self.near, duals.u, self.k, start.members, start.sizes
         )
         pays = reduced < 100 * PAYS
@@ -110,12 +112,14 @@ class Pricer:
 
         At prices that are even for copies; of groups that differ in copies only, one.
         """
+        from aggopt.partition._columns.pricing_kernels import price
+
         prices = self._prices(duals)
         least, done = np.full(self.n, most), self.copies.before >= 0
         parts, left, work = [], np.flatnonzero(~done), WORK
         seen = kept = 0
         while len(left) and kept < effort.room and not clock.over:
-            limits = self.kernels.Limits(
+            limits = Limits(
                 most,
                 effort.keep,
                 effort.room - kept,
@@ -123,7 +127,8 @@ class Pricer:
                 effort.nodes,
                 work,
             )
-            found = self.kernels.price(self.D, self.sums, self.k, prices, left, limits)
+            found = Found.nothing(self.n, self.k, limits)
+            price(self.D, self.sums, self.k, prices, left, limits, found)
             count, groups, _, passed = found.counts.tolist()
             parts.append((found.members[:count], found.reduced[:count]))
             least, done = np.minimum(least, found.least), done | found.done
@@ -145,7 +150,7 @@ class Pricer:
         lowest = np.sort(least)[: self.n // self.k]
         return duals.value + fsum(np.minimum(lowest, 0.0))
 
-    def _prices(self, duals: Duals) -> Any:
+    def _prices(self, duals: Duals) -> Prices:
         apart = [tuple(pair) for pair in duals.apart]
         cuts = [*duals.cuts, *apart]
         penalty = np.append(-duals.s, np.full(len(apart), FORBIDDEN))
@@ -156,7 +161,7 @@ class Pricer:
         which = [cut for cut, p in enumerate(penalty) if p > 0 for _ in cuts[cut]]
         pairs = np.array([*duals.together], np.int64).reshape(-1, 2)
         both = np.concatenate([pairs, pairs[:, ::-1]])
-        return self.kernels.Prices(
+        return Prices(
             np.where(self.copies.spare, -UNWANTED, self.copies.evened(duals.u)),
             penalty,
             inside,

@@ -1,0 +1,63 @@
+"""Compiled sums of the least distances.  Importing this imports numba: do so late."""
+
+import numpy as np
+
+from aggopt.arrays import Floats
+from aggopt.compiled import compiled, inlined
+
+FAR = 1e150  # more than any sum of terms
+
+
+@compiled
+def distances(Z: Floats) -> Floats:
+    """Return the squared distances among records (n, d), (n, n)."""
+    n, d = Z.shape
+    D = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i):
+            total = 0.0
+            for t in range(d):
+                total += (Z[i, t] - Z[j, t]) ** 2
+            D[i, j] = D[j, i] = total
+    return D
+
+
+@compiled
+def near_sums(D: Floats, most: int) -> Floats:
+    """Return the sum of the q least distances from each record, (n, most + 1)."""
+    n = len(D)
+    sums, least = np.empty((n, most + 1)), np.empty(most + 1)
+    for i in range(n):
+        least[:] = FAR
+        for j in range(n):
+            if j != i:
+                insert(least, most, D[i, j])
+        add_up(sums[i], least, most)
+    return sums
+
+
+@inlined
+def insert(least: Floats, size: int, x: float) -> None:
+    """Put x among the `size` least so far, which ascend."""
+    if x < least[size - 1]:
+        at = size - 1
+        while at > 0 and least[at - 1] > x:
+            least[at] = least[at - 1]
+            at -= 1
+        least[at] = x
+
+
+@inlined
+def add_up(sums: Floats, least: Floats, most: int) -> None:
+    sums[0] = 0.0
+    for q in range(most):
+        sums[q + 1] = sums[q] + least[q]
+
+
+@inlined
+def sums_of(least: Floats, r: int, base: float) -> tuple[float, float]:
+    """Return base plus the r least, and plus the r - 1 least."""
+    less = base
+    for q in range(r - 1):
+        less += least[q]
+    return less + least[r - 1], less
