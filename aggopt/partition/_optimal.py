@@ -6,14 +6,21 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels, group_size, is_number, is_whole
-from aggopt.clock import Clock
+from aggopt.arrays import (
+    Floats,
+    Labels,
+    group_size,
+    is_number,
+    numbered,
+    require_seed,
+)
+from aggopt.clock import Clock, require_seconds
 from aggopt.errors import JobError
 from aggopt.memory import require_memory
 from aggopt.models import set_partition as model
-from aggopt.partition._columns.groups import groups_of, labels_of
 from aggopt.partition._columns.incumbent import PROVEN, Incumbent
 from aggopt.partition._columns.master import require_highs
+from aggopt.partition._loss_bound import least_loss
 from aggopt.partition._mdav import mdav
 from aggopt.partition._pool import Progress, rarely, scaled
 from aggopt.partition._univariate import Partition
@@ -56,8 +63,8 @@ def optimal(
         Time after which the best so far is returned, with status LIMIT; at once if 0:
         MDAV's groups, and the bound that neighbours prove.  None: until the gap is
         closed or nothing more is tried, which may take hours, or for ever where k is 10
-        or more.  Whole minutes are well spent on a thousand records.  The first call
-        takes some for compilation.
+        or more.  Whole minutes are well spent on a thousand records.  Compilation, on
+        the first call, is not counted.
     gap
         Stop where the certificate's gap is no more than this, 0 <= gap < 1.
     seed : int
@@ -115,22 +122,27 @@ def optimal(
     k = group_size(k, len(records))
     how = _How(choose(solver, model.NAME, model.CLASS), seed, rarely(progress))
     require_highs()
-    _require_limits(seconds, gap, seed)
-    clock = Clock(seconds)
+    require_seconds(seconds)
+    require_seed(seed)
+    _require_gap(gap)
     if k == 1 or len(records) < 2 * k:
-        return _only(records, k, clock)
+        return _only(records, k, Clock(seconds))
+    _compile()
+    clock = Clock(seconds)
     work = _Work.of(records, k, gap)
     status = _solved(work, how, clock)
     return work.result(status, how, clock)
 
 
-def _require_limits(seconds: object, gap: object, seed: object) -> None:
-    if seconds is not None and not (is_number(seconds) and 0 <= seconds < inf):  # type: ignore[operator]
-        raise JobError(f"seconds = {seconds}.", fix="pass a number from 0 up, or None.")
+def _compile() -> None:
+    from aggopt.partition._columns.ready import compile_all
+
+    compile_all()
+
+
+def _require_gap(gap: object) -> None:
     if not is_number(gap) or not 0 <= gap < 1:  # type: ignore[operator]
         raise JobError(f"gap = {gap}.", fix="pass a number from 0 to 1, such as 0.01.")
-    if not is_whole(seed) or seed < 0:
-        raise JobError(f"seed = {seed}.", fix="pass a whole number from 0 up.")
 
 
 @dataclass(frozen=True)
@@ -155,10 +167,9 @@ class _Work:
         Z = Z / (largest or 1.0)
         root = float(np.sqrt((Z**2).mean())) or 1.0
         Z = np.ascontiguousarray(Z / root)
-        start = _in_order(mdav(records, k, scale="none"), k)
-        return cls(
-            records, float(largest) * root, Incumbent(Z, k, start, _free(Z, k), gap)
-        )
+        start = numbered(mdav(records, k, scale="none"))
+        best = Incumbent(Z, k, start, least_loss(Z, k), gap)
+        return cls(records, float(largest) * root, best)
 
     def result(self, status: Status, how: _How, clock: Clock) -> Partition:
         best = self.best
@@ -172,25 +183,9 @@ class _Work:
         return Partition(labels, certificate)
 
 
-def _in_order(labels: Labels, k: int) -> Labels:
-    return labels_of(groups_of(labels, k), len(labels))
-
-
 def _loss(records: Floats, labels: Labels, k: int) -> float:
     Z = records - records[0]
     return Incumbent(Z, k, labels, 0.0, 0.0).value
-
-
-def _free(Z: Floats, k: int) -> float:
-    """Return what no partition loses less than: each has k - 1 in its group or more.
-
-    A group of s >= k records loses sum_i sum_j |x_i - x_j|^2 / (2 s), the inner sum no
-    less than that of the s - 1 nearest to x_i, q_i(s - 1); and q_i(s - 1) / s is no
-    less than q_i(k - 1) / k, since the terms ascend.
-    """
-    from aggopt.partition._search.near import nearest
-
-    return float((nearest(Z, k)[0] ** 2).sum()) / (2 * k)
 
 
 def _only(records: Floats, k: int, clock: Clock) -> Partition:
@@ -230,4 +225,4 @@ def _improve(best: Incumbent, how: _How, clock: Clock) -> None:
     found = searched(
         best.Z, best.labels, best.k, near, kicks=kicks, seed=how.seed, clock=clock
     )
-    best.offer(_in_order(np.asarray(found, np.intp), best.k))
+    best.offer(np.asarray(found, np.intp))

@@ -20,7 +20,15 @@ from aggopt.errors import (
     UnknownNameError,
 )
 from aggopt.partition import _optimal, mdav, optimal
-from aggopt.partition._columns import branching, cuts, drive, generation, ladder, master
+from aggopt.partition._columns import (
+    branching,
+    cuts,
+    drive,
+    generation,
+    ladder,
+    master,
+    ready,
+)
 from aggopt.partition._columns.generation import Generation
 from aggopt.partition._columns.groups import Pool, groups_of, labels_of
 from aggopt.partition._columns.incumbent import Incumbent
@@ -288,16 +296,35 @@ def test_an_interrupt_leaves_the_best_so_far(when):
     assert start.bound <= found.certificate.bound <= found.certificate.objective
 
 
+def test_nothing_is_compiled_for_records_that_four_did_not_need():
+    from aggopt.partition._columns import climb_kernels, cut_kernels, pricing_kernels
+
+    ready.compile_all()
+    kernels = (
+        climb_kernels.climb,
+        cut_kernels.together,
+        cut_kernels.triples,
+        cut_kernels.quintuples,
+        pricing_kernels.price,
+    )
+    before = [kernel.signatures for kernel in kernels]
+    for k in (3, 6):
+        optimal(records(27, 40, 2), k, seconds=2)
+    assert [len(signatures) for signatures in before] == [1, 1, 1, 1, 1]
+    assert [kernel.signatures for kernel in kernels] == before
+
+
 CTRL_C = """
 import os, signal, threading
 import numpy as np
 from aggopt.clock import Clock
 from aggopt.partition._columns.pricing import Duals, Effort, Pricer
+from aggopt.partition._columns.ready import compile_all
 from aggopt.partition._search import neighbours
 
 Z = np.random.default_rng(0).normal(size=(1500, 13))
 pricer = Pricer(Z, 3, neighbours(Z, 8))
-pricer.paying(Duals(np.ones(1500)), Effort(), Clock(9.0))  # compiled
+compile_all()
 press = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
 press.start()
 try:

@@ -1,0 +1,28 @@
+"""What is compiled, or loaded, before anyone's time is taken."""
+
+from functools import cache
+
+import numpy as np
+
+from aggopt.clock import Clock
+from aggopt.partition._columns.cuts import broken
+from aggopt.partition._columns.groups import groups_of, sorted_groups
+from aggopt.partition._columns.pricing import Duals, Effort, Pricer
+from aggopt.partition._columns.start import Searches
+from aggopt.partition._mdav import mdav
+from aggopt.partition._search import neighbours
+
+
+@cache
+def compile_all() -> None:
+    """Call every kernel on four records: no one's time is to pay for compilation."""
+    Z, clock = np.array([[0.0], [1.0], [5.0], [6.0]]), Clock(None)
+    labels, near = mdav(Z, 2), neighbours(Z, 3)
+    searches = Searches(Z, 2, near, 0)
+    searches.improved(labels, 1, clock)
+    searches.met.add(labels)
+    pricer = Pricer(Z, 2, near)
+    pricer.climbed(Duals(np.ones(4)), groups_of(labels, 2))
+    pricer.paying(Duals(np.ones(4), [(0, 1, 2)], -np.ones(1)), Effort(), clock)
+    pairs = sorted_groups(np.array([[0, 1, -1], [0, 2, -1], [1, 2, -1]], np.int32))
+    broken(pairs, np.full(3, 0.5), np.ones(4, bool), set(), 1)
