@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from conftest import require_solver
 
+import aggopt.repair._merge_ilp as ilp_module
 import aggopt.repair._swap as swap_module
 import aggopt.repair._unions as unions_module
 from aggopt.aggregate import mean
 from aggopt.clock import Clock
 from aggopt.errors import AggoptError
-from aggopt.partition import mdav
+from aggopt.partition import closeness_first, mdav
 from aggopt.partition._closeness_first import fitted, stratified
 from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.repair import _closeness as closeness_module
@@ -118,6 +119,32 @@ def test_a_ring_of_three_changes_is_found():
     found = exchanged(task, labels, highs, Clock(None)).labels
     assert task.sse(found) == pytest.approx(0.0)
     assert task.sse(labels) > 1
+
+
+def test_exchanging_ends_in_time_and_merges_no_single_records(monkeypatch):
+    require_solver("cvxpy:highs")
+    Z, values = oracle.instance(2, 60, ties=False)
+    task, highs = (
+        task_of(Z, values, 3, 0.3, "distinct"),
+        choose("highs", "closeness_merge", "MILP"),
+    )
+    labels = closeness_first(Z, values, 3, 0.3)
+    monkeypatch.delattr(ilp_module, "made_close")
+    nothing = np.full(60, -1)
+    monkeypatch.setattr(ilp_module, "searched", lambda *given: nothing)
+    found = exchanged(task, labels, highs, Clock(0.9))
+    assert task.sse(found.labels) <= task.sse(labels)
+    short = Clock(1e-4)
+    found = exchanged(task, labels, highs, short)
+    assert (found.labels == labels).all()
+    assert found.status is Status.LIMIT
+
+
+@searches
+def test_a_solver_has_nothing_to_exchange_in_one_record(method):
+    require_solver("cvxpy:highs")
+    found = closeness([[1.0]], [3], [0], 1, 0.2, method=method, solver="highs")
+    assert found.labels.tolist() == [0]
 
 
 def test_more_groups_than_can_be_looked_at_claim_no_bound(monkeypatch):

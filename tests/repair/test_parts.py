@@ -36,7 +36,7 @@ def test_every_group_is_in_one_close_union(monkeypatch, seed, groups):
     owner = searched(unions, prices, missing, Clock(None), np.inf)
     for q in np.unique(owner[owner >= 0]):
         assert set(unions.members(q)) == set(np.flatnonzero(owner == q))
-    found = _completed(unions, owner)
+    found = _completed(unions, owner, start)
     assert task.holds(found)
     assert task.sse(found) >= prices.bound - 1e-9
     if groups == 100:  # one part of everything is the whole program
