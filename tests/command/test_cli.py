@@ -477,3 +477,15 @@ def test_help_teaches(aggopt, words):
     code, out, _ = aggopt(*words)
     assert code == 0
     assert "aggopt init" in out or "manifest" in out
+
+
+def test_the_package_runs_as_the_command(here):
+    ended = subprocess.run(
+        [sys.executable, "-m", "aggopt", "assess", "none.csv", "x.csv", "job.toml"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
+    )
+    assert ended.returncode == 2
+    assert "There is no file none.csv." in ended.stderr
