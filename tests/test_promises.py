@@ -159,6 +159,10 @@ def test_several_confidential_attributes_all_count():
 def test_a_constant_attribute_is_close_and_that_is_said():
     release = aggopt.mask(salaried().assign(salary=7), promising(t=0.1, repair="merge"))
     assert any("t = 0.1 holds trivially" in note for note in release.notes)
+    for repair in ("merge-ilp", "swap"):  # by the notes alone, no warning beside
+        asked = {"t": 0.1, "repair": repair, "partition": {"method": "closeness_first"}}
+        again = aggopt.mask(salaried().assign(salary=7), promising(**asked))
+        assert any("t = 0.1 holds trivially" in note for note in again.notes)
     with pytest.raises(InfeasibleInputError, match="l of at most 1, that is none"):
         aggopt.mask(salaried().assign(salary=7), promising(l=2, repair="merge"))
 
@@ -337,7 +341,8 @@ GUARANTEES = [
     ({"t": 0.1, "l": 2}, "diverse_vmdav", "does not guarantee t"),
     ({"t": 0.1, "distance": "equal"}, "closeness_first", "by the equal distance"),
     ({"t": 0.1, "distance": "equal", "repair": "sweep"}, "mdav", "repair 'sweep'"),
-    ({"l": 2, "repair": "sweep"}, "mdav", "does not guarantee l"),
+    ({"l": 2, "repair": "sweep"}, "mdav", "'sweep' keeps t, and [privacy] states no t"),
+    ({"l": 2, "repair": "merge-ilp"}, "diverse_vmdav", "'merge-ilp' keeps t, and"),
     ({"t": 0.1, "l": 2, "repair": "swap"}, "diverse_vmdav", "does not guarantee l"),
     (
         {"l": 2, "diversity": "recursive", "c": 2.0},

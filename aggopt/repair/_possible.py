@@ -11,6 +11,7 @@ from aggopt.arrays import Labels, group_size, is_whole
 from aggopt.arrays import groups as checked
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.privacy._ordered import Ordered
+from aggopt.repair._task import ordered_of, rows
 
 DIGITS = 6  # of a t that is named, rounded up so that it can be promised
 WORK = 200_000_000  # steps that a bound may take
@@ -71,8 +72,8 @@ def held_t(
     >>> held_t([0, 0, 1, 1], [10, 40, 30, 20])
     Held(t=0.166667, group=0, records=2)
     """
-    ordered = Ordered.of(confidential, bins)
-    group = checked(labels, ordered.n)
+    ordered = ordered_of(confidential, bins)
+    group = checked(rows(labels), ordered.n)
     return _held(ordered, group)
 
 
@@ -110,7 +111,7 @@ def smallest_t(
     >>> smallest_t([10, 40, 30, 20], k=2)
     Reachable(t=0.166667, bound=0.166667, group=0, records=2)
     """
-    ordered = Ordered.of(confidential, bins)
+    ordered = ordered_of(confidential, bins)
     n = ordered.n
     k = group_size(k, n)
     if not is_whole(groups) or groups < 1:

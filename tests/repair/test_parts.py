@@ -53,7 +53,7 @@ def test_the_same_twice_where_no_time_is_set():
 def test_groups_that_are_left_out_are_merged():
     task, _, unions, _ = prepared(2)
     nobody = np.full(unions.m, -1)
-    found = _completed(unions, nobody)
+    found = _completed(unions, nobody, unions.labels)
     assert task.holds(found)
     assert (found == made_close(task, unions.labels)).all()
 
