@@ -19,6 +19,7 @@ from aggopt.job import Job, Mean, Shifting, Solved
 from aggopt.output.manifest import Source
 from aggopt.output.staging import sha256
 from aggopt.partition._blocks import Block, divided, labels_of
+from aggopt.possible import forced
 from aggopt.promises import partitioner, repaired, require_guarantees
 from aggopt.promises import read as read_confidential
 from aggopt.scale import Scale
@@ -82,6 +83,7 @@ def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
     if job.privacy.repair:
         blocks = (repaired(blocks[0], X, job, held, partial(told, "repair")),)
     require_solved(proven(blocks, job))
+    _require_variance(job, held, blocks)
     return Grouped(job, table, source, X, blocks, asked, held)
 
 
@@ -141,16 +143,31 @@ def _require_possible(X: Floats, job: Job) -> None:
     for method in (job.partition, job.aggregation):
         if isinstance(method, Solved):
             native_options(chosen_solver(method), method.time_limit, method.options)
-    how = job.aggregation
-    keeps_variance = isinstance(how, Shifting) or (
-        isinstance(how, Mean) and how.renormalise
-    )
-    if keeps_variance and len(X) < 2 * job.privacy.k:
+    if _keeps_variance(job) and len(X) < 2 * job.privacy.k:
         raise InfeasibleInputError(
             f"{len(X)} records with k = {job.privacy.k} make one group, and one value "
             "cannot keep the variance.",
             fix="choose k of at most half the records, or aggregate by the mean as it "
             "is.",
+        )
+
+
+def _keeps_variance(job: Job) -> bool:
+    how = job.aggregation
+    return isinstance(how, Shifting) or (isinstance(how, Mean) and how.renormalise)
+
+
+def _require_variance(
+    job: Job, held: tuple[Confidential, ...], blocks: tuple[Block, ...]
+) -> None:
+    """Refuse one group that t made, where the aggregation is to keep the variance."""
+    if not _keeps_variance(job) or blocks[0].groups > 1:
+        return
+    why = forced(held, job.privacy)
+    if why:
+        raise InfeasibleInputError(
+            f"{why.problem} One value cannot keep the variance.",
+            fix=f"{why.fix[:-1]}; or aggregate by the mean as it is.",
         )
 
 
