@@ -167,8 +167,10 @@ def groups(labels: npt.ArrayLike, n: int) -> Labels:
     ------
     JobError
         Wrong shape, not whole numbers, negative, or a group number is skipped.
+    TableError
+        No array at all, or entries are masked.
     """
-    array = np.asarray(labels)
+    array = _array(labels, "labels")
     if array.shape != (n,):
         raise JobError(
             f"labels have shape {array.shape}, but there are {n} records.",
@@ -185,7 +187,7 @@ def labellings(labels: npt.ArrayLike, n: int, d: int) -> Labels:
     JobError
         As `groups`; of labels (n, d) the message names the column.
     """
-    array = np.asarray(labels)
+    array = _array(labels, "labels")
     if array.ndim != 2:
         return groups(array, n)
     if array.shape != (n, d):
@@ -204,7 +206,8 @@ def _checked(array: npt.NDArray[Any], column: int | None = None) -> Labels:
             f"{whose} have type {array.dtype}.",
             fix="pass whole numbers, as the functions of aggopt.partition return.",
         )
-    if array.min() < 0 or np.bincount(array.astype(np.intp)).min() == 0:
+    skips = array.max() >= len(array)  # so far above, that they cannot be counted
+    if array.min() < 0 or skips or np.bincount(array.astype(np.intp)).min() == 0:
         raise JobError(
             f"{whose} are negative or skip a group number.",
             fix="number the groups 0, 1, ..., m-1: np.unique(labels, "

@@ -20,6 +20,7 @@ from aggopt.output.manifest import Source
 from aggopt.output.staging import sha256
 from aggopt.partition._block import Block, labels_of
 from aggopt.partition._blocks import divided
+from aggopt.possible import forced
 from aggopt.promises import partitioner, repaired, require_guarantees
 from aggopt.promises import read as read_confidential
 from aggopt.scale import Scale
@@ -88,6 +89,7 @@ def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
     require_solved(proven(blocks, job))
     if any(block.interrupted for block in blocks):
         raise KeyboardInterrupt
+    _require_variance(job, held, blocks)
     told("bound", 0.0)
     blocks = bounded(blocks, X, job)
     return Grouped(job, table, source, X, blocks, asked, held, reasons)
@@ -149,16 +151,31 @@ def _require_possible(X: Floats, job: Job) -> None:
     for method in (job.partition, job.aggregation):
         if isinstance(method, Solved):
             native_options(chosen_solver(method), method.time_limit, method.options)
-    how = job.aggregation
-    keeps_variance = isinstance(how, Shifting) or (
-        isinstance(how, Mean) and how.renormalise
-    )
-    if keeps_variance and len(X) < 2 * job.privacy.k:
+    if _keeps_variance(job) and len(X) < 2 * job.privacy.k:
         raise InfeasibleInputError(
             f"{len(X)} records with k = {job.privacy.k} make one group, and one value "
             "cannot keep the variance.",
             fix="choose k of at most half the records, or aggregate by the mean as it "
             "is.",
+        )
+
+
+def _keeps_variance(job: Job) -> bool:
+    how = job.aggregation
+    return isinstance(how, Shifting) or (isinstance(how, Mean) and how.renormalise)
+
+
+def _require_variance(
+    job: Job, held: tuple[Confidential, ...], blocks: tuple[Block, ...]
+) -> None:
+    """Refuse one group that t made, where the aggregation is to keep the variance."""
+    if not _keeps_variance(job) or blocks[0].groups > 1:
+        return
+    why = forced(held, job.privacy)
+    if why:
+        raise InfeasibleInputError(
+            f"{why.problem} One value cannot keep the variance.",
+            fix=f"{why.fix[:-1]}; or aggregate by the mean as it is.",
         )
 
 

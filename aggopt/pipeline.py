@@ -18,6 +18,7 @@ from aggopt.measure import Assessment, assess
 from aggopt.output.audit import audit
 from aggopt.output.release import Release
 from aggopt.partition._blocks import called
+from aggopt.possible import forced
 from aggopt.promises import constant
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status
@@ -131,6 +132,10 @@ def _one_group(given: Grouped, constant: npt.NDArray[np.bool_]) -> list[str]:
     n = len(given.X)
     if n < 2 * given.job.privacy.k:
         return [f"All {n} records form one group: there are fewer than 2k."]
+    alone = given.blocks[0].groups == 1
+    why = forced(given.held, given.job.privacy) if alone else None
+    if why:
+        return [f"{why.problem} To fix: {why.fix}"]
     return [
         f"{', '.join(map(repr, names))}: all {n} records form one group."
         for names, block in zip(

@@ -1,7 +1,12 @@
 """What is possible where a promise is not: said in the refusals of jobs."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from aggopt.errors import InfeasibleInputError
+from aggopt.input.confidential import Confidential
 from aggopt.job import Privacy
+from aggopt.privacy._ordered import Ordered
 from aggopt.privacy._promise import Kept
 
 
@@ -33,3 +38,50 @@ def too_diverse(most: Kept, privacy: Privacy, distinct: int) -> InfeasibleInputE
         "have more.",
         fix=f"{', or '.join(ways)}.",
     )
+
+
+class Forced(NamedTuple):
+    """Why all records are in one group, and what else to do."""
+
+    problem: str
+    fix: str
+
+
+def forced(held: Sequence[Confidential], privacy: Privacy) -> Forced | None:
+    """Return what to say where a job put all records into one group to keep its t.
+
+    None if it promises none, or of attributes with one value only.
+    """
+    varying = [e for e in held if e.distance is not None and e.distance.unit]
+    if privacy.t is None or not varying:
+        return None
+    stated = f"t = {privacy.t:g}" + (f" and l = {privacy.l}" if privacy.l else "")
+    said, ways = "", "promise a larger t under [privacy]"
+    reached = _two_groups(varying, privacy.k)
+    if reached is not None:
+        name, t, proven = reached
+        at_least = "At the least, two groups" if proven else "Two groups"
+        said = (
+            f" {at_least} of {privacy.k} records or more are at t = {t:g} for {name!r} "
+            "(aggopt.repair.smallest_t)."
+        )
+        if t > privacy.t:
+            ways += f", above {t:g}"
+        elif len(varying) == 1:
+            ways = f'try repair = "sweep" under [privacy], or {ways}'
+    return Forced(f"To keep {stated}, all records form one group.{said}", f"{ways}.")
+
+
+def _two_groups(
+    varying: Sequence[Confidential], k: int
+) -> tuple[str, float, bool] | None:
+    """Return whose t two groups reach worst, that t, and whether none is smaller."""
+    from aggopt.repair._possible import reachable
+
+    found = [
+        (each.name, reach.t, reach.bound > 0)
+        for each in varying
+        if isinstance(each.distance, Ordered)
+        for reach in [reachable(each.distance, k, 2)]
+    ]
+    return max(found, key=lambda one: one[1], default=None)

@@ -1,6 +1,8 @@
 """l and t: what keeps them, and which jobs are refused because nothing would."""
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -61,6 +63,11 @@ def require_guarantees(job: Job) -> None:
         )
     if privacy.asked == {"k"}:
         return
+    if privacy.repair and privacy.t is None and privacy.repair.method != "merge":
+        raise JobError(
+            f"The repair {privacy.repair.method!r} keeps t, and [privacy] states no t.",
+            fix='state t, leave repair out, or set repair = "merge", which keeps l.',
+        )
     _require_solver(privacy)
     if not names:
         raise JobError(
@@ -110,16 +117,11 @@ def partitioner(job: Job, held: Sequence[Confidential]) -> str | Callable[..., L
         function = getattr(package, how.function)
         if isinstance(how, MergeUntilClose):
             settings["start"] = getattr(package, how.start)
-        return np.asarray(
-            called(
-                function,
-                X,
-                k=k,
-                progress=progress,
-                **settings,
-                **_confided(how, job.privacy, held),
+        told = _confided(how, job.privacy, held)
+        with _constants_left_to_notes():
+            return np.asarray(
+                called(function, X, k=k, progress=progress, **settings, **told)
             )
-        )
 
     return divide
 
@@ -157,18 +159,19 @@ def repaired(
             return block
         proof = certified(X, merged, promises, clock.spent)
         return replace(block, labels=merged, certificate=proof)
-    result = called(
-        repair.closeness,
-        X,
-        _places(held),
-        block.labels,
-        k,
-        t,
-        method=how.method,
-        solver=how.solver,
-        seconds=how.time_limit,
-        progress=told,
-    )
+    with _constants_left_to_notes():
+        result = called(
+            repair.closeness,
+            X,
+            _places(held),
+            block.labels,
+            k,
+            t,
+            method=how.method,
+            solver=how.solver,
+            seconds=how.time_limit,
+            progress=told,
+        )
     labels = groups(result.labels, len(X))
     return replace(block, labels=labels, certificate=result.certificate)
 
@@ -188,6 +191,14 @@ def constant(held: Sequence[Confidential], privacy: Privacy) -> list[str]:
         for each in held
         if privacy.t is not None and not each.codes.any()
     ]
+
+
+@contextmanager
+def _constants_left_to_notes() -> Iterator[None]:
+    """Keep functions from warning of a constant attribute: `constant` says it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*one value only", UserWarning)
+        yield
 
 
 def _require_solver(privacy: Privacy) -> None:

@@ -62,11 +62,21 @@ def test_numpy_integers_are_whole_numbers():
         ([0.0, 1.0, 1.0], "type float64"),
         ([0, 2, 2], "skip a group number"),
         ([-1, 0, 1], "negative"),
+        ([0, 0, 10**11], "skip a group number"),
+        (np.array([0, 0, 2**63 + 5], dtype=np.uint64), "skip a group number"),
     ],
 )
 def test_unusable_labels_are_refused(labels, message):
     with pytest.raises(JobError, match=message):
         arrays.groups(labels, 3)
+
+
+@pytest.mark.parametrize("labels", [[[0], [0, 1], [1]], [0, [1], 1]])
+def test_labels_of_unequal_length_are_refused(labels):
+    with pytest.raises(TableError, match="labels is no array"):
+        arrays.groups(labels, 3)
+    with pytest.raises(TableError, match="labels is no array"):
+        arrays.labellings(labels, 3, 2)
 
 
 LARGE = 1_700_000_000_000_000_000

@@ -31,6 +31,15 @@ seed = 3
 """
 
 
+@pytest.mark.parametrize("repair", [None, "merge"])
+def test_diverse_groups_are_not_recursive(repair):
+    privacy = {"k": 3, "l": 2, "diversity": "recursive", "c": 2.0, "repair": repair}
+    with pytest.raises(JobError) as refused:
+        job(**{"privacy": privacy, "partition": {"method": "diverse_vmdav"}})
+    assert refused.value.problem.startswith("diverse_vmdav makes groups of distinct")
+    assert 'method = "vmdav", with repair = "merge"' in refused.value.fix
+
+
 def read(tmp_path, text):
     path = tmp_path / "job.toml"
     path.write_text(text)

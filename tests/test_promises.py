@@ -159,6 +159,10 @@ def test_several_confidential_attributes_all_count():
 def test_a_constant_attribute_is_close_and_that_is_said():
     release = aggopt.mask(salaried().assign(salary=7), promising(t=0.1, repair="merge"))
     assert any("t = 0.1 holds trivially" in note for note in release.notes)
+    for repair in ("merge-ilp", "swap"):  # by the notes alone, no warning beside
+        asked = {"t": 0.1, "repair": repair, "partition": {"method": "closeness_first"}}
+        again = aggopt.mask(salaried().assign(salary=7), promising(**asked))
+        assert any("t = 0.1 holds trivially" in note for note in again.notes)
     with pytest.raises(InfeasibleInputError, match="l of at most 1, that is none"):
         aggopt.mask(salaried().assign(salary=7), promising(l=2, repair="merge"))
 
@@ -337,7 +341,8 @@ GUARANTEES = [
     ({"t": 0.1, "l": 2}, "diverse_vmdav", "does not guarantee t"),
     ({"t": 0.1, "distance": "equal"}, "closeness_first", "by the equal distance"),
     ({"t": 0.1, "distance": "equal", "repair": "sweep"}, "mdav", "repair 'sweep'"),
-    ({"l": 2, "repair": "sweep"}, "mdav", "does not guarantee l"),
+    ({"l": 2, "repair": "sweep"}, "mdav", "'sweep' keeps t, and [privacy] states no t"),
+    ({"l": 2, "repair": "merge-ilp"}, "diverse_vmdav", "'merge-ilp' keeps t, and"),
     ({"t": 0.1, "l": 2, "repair": "swap"}, "diverse_vmdav", "does not guarantee l"),
     (
         {"l": 2, "diversity": "recursive", "c": 2.0},
@@ -433,6 +438,40 @@ def test_the_t_that_held_t_names_is_kept_by_a_repair_at_no_loss():
     assert (after.labels == before.labels).all()
 
 
+def test_a_t_that_leaves_one_group_is_named_with_the_smallest_that_does_not():
+    from aggopt.repair import smallest_t
+
+    frame = salaried()
+    least = smallest_t(frame["salary"], 3).t
+    asked = {"t": 1e-6, "repair": "merge"}
+    release = aggopt.mask(frame, promising(**asked))
+    assert release.audit.groups == 1
+    (said,) = (note for note in release.notes if "one group" in note)
+    assert f"two groups of 3 records or more are at t = {least:g} for 'salary'" in said
+    assert f"promise a larger t under [privacy], above {least:g}" in said
+    assert not any("limit" in note for note in release.notes)
+    keeping = {"aggregation": {"method": "mean", "renormalise": True}}
+    partitioned = {"t": 1e-6, "partition": {"method": "closeness_first"}}
+    for how in (asked, partitioned):
+        with pytest.raises(InfeasibleInputError, match="To keep t = 1e-06") as refused:
+            aggopt.mask(frame, promising(**how, **keeping))
+        assert "promise a larger t" in refused.value.fix
+    loose = aggopt.mask(frame, promising(t=0.2, repair="merge"))
+    assert not any("one group" in note for note in loose.notes)
+
+
+def test_a_t_that_merging_misses_asks_for_another_repair():
+    from aggopt.repair import smallest_t
+
+    least = smallest_t(salaried()["salary"], 3).t
+    release = aggopt.mask(salaried(), promising(t=least, repair="merge"))
+    assert any('try repair = "sweep"' in note for note in release.notes)
+    other = {"t": 0.001, "distance": "equal", "repair": "merge"}
+    release = aggopt.mask(salaried(), promising("illness", **other))
+    said = "To keep t = 0.001, all records form one group. To fix: promise a larger t"
+    assert any(note.startswith(said) for note in release.notes)
+
+
 def test_merged_groups_carry_a_certificate():
     release = aggopt.mask(salaried(), promising(t=0.1, repair="merge"))
     proof = release.manifest()["partition"][0]["certificate"]
@@ -443,6 +482,7 @@ def test_merged_groups_carry_a_certificate():
     assert 0 <= proof["bound"] <= proof["objective"]
     assert proof["violation"] == 0.0
     assert proof["solver"] == "merging"
+    assert proof["status"] == "heuristic, nothing else tried"
     other = {"t": 0.2, "distance": "equal", "repair": "merge"}
     unproven = aggopt.mask(salaried(), promising("illness", **other))
     weaker = unproven.manifest()["partition"][0]["certificate"]

@@ -55,7 +55,7 @@ def mask(
     Files.beside(out).check(overwrite=overwrite, inputs=(table, job))
     with console.progress(quiet=as_json) as told:
         release = masked(table, Job.read(job), progress=told)
-        files = release.write(out, overwrite=overwrite)
+        files = console.release(release.staged(out, overwrite=overwrite))
     with console.after_release():
         if as_json:
             console.as_json({"files": show.paths(files), **release.manifest()})
@@ -102,11 +102,13 @@ def init(
     """Write a commented job for TABLE, to be edited."""
     from aggopt.command.template import template
     from aggopt.job import input_section
-    from aggopt.output.staging import check_places
+    from aggopt.output.staging import Staging, check_places
 
     check_places(out, overwrite=overwrite, inputs=(table,))
     text = template(table, out, input_section(separator, decimal))
-    out.write_text(text, encoding="utf-8")
+    with Staging() as staging:
+        staging.write(out, lambda to: to.write_text(text, encoding="utf-8"))
+        staging.commit(out, public=out, overwrite=overwrite)
     show.written(table, out)
 
 

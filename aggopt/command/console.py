@@ -4,15 +4,19 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from traceback import extract_tb
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+
+from aggopt.solvers._signals import held
+
+T = TypeVar("T")
 
 
 class _Patient(Console):
@@ -85,6 +89,16 @@ def defect(error: Exception) -> str:
         f"Internal error: {type(error).__name__} at {Path(frame.filename).name}:"
         f"{frame.lineno}. Its message is withheld, because it may quote a record."
     )
+
+
+def release(written: AbstractContextManager[Callable[[], T]]) -> T:
+    """Let files appear; from then on no interrupt says that there are none.
+
+    `written` are files written aside; what it yields gives them their names.  What is
+    left afterwards is to tell of it, in which time signals are ignored.
+    """
+    with written as commit, held(then_ignored=True):
+        return commit()
 
 
 @contextmanager

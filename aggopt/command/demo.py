@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from aggopt.arrays import Floats
+from aggopt.command import console
 from aggopt.grouped import Progress
 from aggopt.job import Job, Mean
 from aggopt.measure import Assessment, assess
@@ -57,16 +58,20 @@ def run(
     table = patients()
     release = mask(table, JOB, progress=progress)
     means = mask(table, JOB.model_copy(update={"aggregation": Mean()}))
-    files = release.write(folder / "patients.csv", overwrite=overwrite)
-
     names = JOB.roles.quasi_identifier
     original = table[list(names)].to_numpy()
-    draw(original, release.masked.matrix(), names, picture)
     compared = {
         "original": assess(original, original),
         "group means": means.measures,
         "P3M": release.measures,
     }
+    with Staging() as staging:  # mode 0600: it shows the originals
+        staging.write(
+            picture, lambda to: draw(original, release.masked.matrix(), names, to)
+        )
+        written = release.staged(folder / "patients.csv", overwrite=overwrite)
+        files = console.release(written)
+        staging.commit(picture, overwrite=True)
     return Shown(release, compared, files, picture)
 
 
@@ -86,6 +91,4 @@ def draw(original: Floats, masked: Floats, names: tuple[str, ...], to: Path) -> 
         panel.set(title=name, xlabel="original", aspect="equal")
     panels[0].set_ylabel("masked")
     figure.suptitle("Each point is a patient; on the line nothing was hidden")
-    with Staging() as staging:  # mode 0600: it shows the originals
-        staging.write(to, lambda aside: figure.savefig(aside, dpi=150))
-        staging.commit(to, overwrite=True)
+    figure.savefig(to, dpi=150)

@@ -32,6 +32,8 @@ class Confidential:
         What l counts: distinct values, or levels of them.
     distance
         What t measures, if it is promised.
+    values
+        How many distinct values there are, if the codes are levels of them.
     notes
         What a data steward should look at; counts and names, no values.
     """
@@ -39,6 +41,7 @@ class Confidential:
     name: str
     codes: Ints = field(repr=False)
     distance: Distance | None = field(repr=False)
+    values: int | None = None
     notes: tuple[str, ...] = ()
 
     def promises(self, privacy: Privacy) -> tuple[Promise, ...]:
@@ -52,6 +55,7 @@ class Confidential:
                     diversity=privacy.diversity,
                     least=privacy.l,
                     c=privacy.c,
+                    values=self.values,
                 )
             )
         if privacy.t is not None:
@@ -89,12 +93,14 @@ def _read(
 ) -> Confidential:
     values = Values.of(column, entry)
     codes = coded(values.all, treatment.missing)
-    distance = None
+    distance = behind = None
     if privacy.t is not None:
         distance = _distance(values, codes, treatment, entry)
     if treatment.levels is not None:
-        codes = _levels(values, treatment)
-    return Confidential(column.name, codes, distance, _notes(column.name, values))
+        behind = int(codes.max()) + 1
+        codes = _levels(values, treatment, treatment.levels)
+    notes = _notes(column.name, values)
+    return Confidential(column.name, codes, distance, behind, notes)
 
 
 def _distance(
@@ -114,7 +120,9 @@ def _distance(
     return metric.of(values.all, codes)
 
 
-def _levels(values: Values, treatment: Treatment) -> Ints:
+def _levels(
+    values: Values, treatment: Treatment, levels: int | tuple[float, ...]
+) -> Ints:
     if treatment.missing == OWN:
         raise JobError(
             "levels are of numbers, and what is missing has none.",
@@ -128,7 +136,7 @@ def _levels(values: Values, treatment: Treatment) -> Ints:
             "The values have more digits than can be told apart.",
             fix="subtract a base from them, or divide them.",
         )
-    return levels_of(numbers[values.which], treatment.levels or 2)
+    return levels_of(numbers[values.which], levels)
 
 
 def _require_no_dates(values: Values, way: str) -> None:

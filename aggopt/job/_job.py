@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic import ValidationError as Invalid
 
 from aggopt.errors import JobError
@@ -85,6 +85,19 @@ class Job(Section):
             super().__init__(**sections)
         except Invalid as invalid:
             raise refusal(invalid, type(self)) from None
+
+    @model_validator(mode="after")
+    def _check(self) -> "Job":
+        asked = self.privacy.diversity
+        if self.partition.method == "diverse_vmdav" and asked == "recursive":
+            raise JobError(
+                "diverse_vmdav makes groups of distinct or entropy diversity, and "
+                "[privacy] asks for recursive diversity.",
+                fix='choose another partition, such as method = "vmdav", with '
+                'repair = "merge", which keeps every promise; or diversity = '
+                '"distinct" or "entropy", without c.',
+            )
+        return self
 
     @classmethod
     def read(cls, path: str | Path) -> "Job":

@@ -42,6 +42,8 @@ def _checked_tree(tree: Any) -> Any:
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Value = Annotated[StrictBool | StrictInt | Finite | StrictStr, BeforeValidator(_plain)]
 
+Ends = Annotated[tuple[Finite, ...], Field(min_length=1)]
+
 
 class Treatment(Section):
     """How the values of one confidential attribute are compared.
@@ -66,9 +68,7 @@ class Treatment(Section):
     tree: Annotated[dict[str, Any] | None, AfterValidator(_checked_tree)] = Field(
         default=None, min_length=1
     )
-    levels: Annotated[StrictInt | tuple[Finite, ...] | None, BeforeValidator(whole)] = (
-        None
-    )
+    levels: Annotated[StrictInt | Ends | None, BeforeValidator(whole)] = None
     missing: Literal["refuse", "own value"] = "refuse"
 
 

@@ -14,6 +14,9 @@ def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
     wrong = invalid.errors(include_url=False)
     first = wrong[0]
     place = [str(part) for part in first["loc"]]
+    said = first.get("ctx", {}).get("error")
+    if isinstance(said, JobError):
+        return said
     for wish in ("delta", "importance"):
         if wish in place:
             return _no_wish(wish, first)
@@ -38,8 +41,8 @@ def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
         case kind if kind != "value_error" and place[3:4] and place[3] in _WRITTEN:
             return _no_treatment(place[:4], wrong)
         case "value_error" if place[:1] == ["privacy"]:
-            said = first["msg"].removeprefix("Value error, ")
-            return JobError(f"[{'.'.join(place)}]: {said}.", fix=_ENTRIES)
+            complaint = first["msg"].removeprefix("Value error, ")
+            return JobError(f"[{'.'.join(place)}]: {complaint}.", fix=_ENTRIES)
         case _ if wanted := _WANTED.get(".".join(place)):
             return JobError(f"{_seen(first)}.", fix=wanted)
     return JobError(
@@ -79,7 +82,7 @@ def _no_wish(wish: str, error: Any) -> JobError:
 def _no_treatment(place: list[str], wrong: Any) -> JobError:
     """Say what is wrong with the order, tree or levels of an attribute."""
     of_it = [e for e in wrong if [str(part) for part in e["loc"][:4]] == place]
-    deepest = max(of_it, key=lambda error: len(error["loc"]))
+    deepest = max(of_it, key=lambda e: (len(e["loc"]), e["type"] == "too_short"))
     inside = any(isinstance(part, int) for part in deepest["loc"][4:])
     seen = "is empty"
     if deepest["type"] != "too_short":

@@ -2,7 +2,8 @@
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,8 @@ class Release:
         (`released_record`).
 
         The table is written aside and recounted from the bytes of that file; only
-        then do the files appear under their names.
+        then do the files appear under their names: all, or none.  An interrupt while
+        they do is raised when all are there.
 
         Raises
         ------
@@ -105,6 +107,17 @@ class Release:
         PrivacyError
             The recount found less than was promised; nothing is left behind.
         """
+        with self.staged(path, overwrite=overwrite) as commit:
+            return commit()
+
+    @contextmanager
+    def staged(
+        self, path: str | Path, *, overwrite: bool = False
+    ) -> Iterator[Callable[[], "Files"]]:
+        """Write the files of `write` aside; yield what gives them their names.
+
+        Nothing is left behind of files that it was not called for.
+        """
         files = Files.beside(Path(path))
         files.check(overwrite=overwrite)
         seed = self.job.output.seed
@@ -112,44 +125,37 @@ class Release:
             seed = secrets.randbits(128)
         place = self._places(seed)
         try:
-            self._write(files, place, seed, overwrite=overwrite)
+            with Staging() as staging:
+                self._write(staging, files, place, seed)
+                yield lambda: files.appear(staging, overwrite=overwrite)
         except OSError as error:
             raise TableError(
                 f"{files.table} cannot be written: {error.strerror}.",
                 fix="make room, or choose a folder that may be written to; nothing "
                 "was left behind.",
             ) from None
-        return files
 
     def _write(
-        self, files: "Files", place: Labels, seed: int, *, overwrite: bool
+        self, staging: Staging, files: "Files", place: Labels, seed: int
     ) -> None:
-        with Staging() as staging:
-            key = staging.write(
-                files.private, lambda to: _write_key(to, self.blocks, place)
-            )
-            aside = staging.write(
-                files.table, lambda to: self._write_table(to, np.argsort(place))
-            )
-            found = self._recounted(aside)
-            found.require()
-            stated = self.manifest() | {
-                "output": {
-                    "file": files.table.name,
-                    "sha256": sha256(aside),
-                    "key_sha256": sha256(key),
-                    "seed": seed if self.job.output.shuffle else None,
-                    "recounted": found.to_dict(),
-                }
+        key = staging.write(
+            files.private, lambda to: _write_key(to, self.blocks, place)
+        )
+        aside = staging.write(
+            files.table, lambda to: self._write_table(to, np.argsort(place))
+        )
+        found = self._recounted(aside)
+        found.require()
+        stated = self.manifest() | {
+            "output": {
+                "file": files.table.name,
+                "sha256": sha256(aside),
+                "key_sha256": sha256(key),
+                "seed": seed if self.job.output.shuffle else None,
+                "recounted": found.to_dict(),
             }
-            staging.write(files.manifest, lambda to: _write_json(to, stated))
-            staging.commit(
-                files.private,
-                files.manifest,
-                files.table,
-                public=files.table,
-                overwrite=overwrite,
-            )
+        }
+        staging.write(files.manifest, lambda to: _write_json(to, stated))
 
     def _places(self, seed: int) -> Labels:
         """Place of each record in the file, (n,).
@@ -216,6 +222,12 @@ class Files:
         check_ending(self.table)
         places = (self.table, self.manifest, self.private)
         check_places(*places, overwrite=overwrite, inputs=inputs)
+
+    def appear(self, staging: Staging, *, overwrite: bool) -> "Files":
+        """Give what was written aside these names; the table comes last."""
+        places = (self.private, self.manifest, self.table)
+        staging.commit(*places, public=self.table, overwrite=overwrite)
+        return self
 
 
 def _write_key(to: Path, blocks: Sequence[Block], place: Labels) -> None:

@@ -1,13 +1,15 @@
 """Write files so that none is ever half there, and none is lost."""
 
 import os
+import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import file_digest
 from pathlib import Path
 from types import TracebackType
 
 from aggopt.errors import TableError
+from aggopt.solvers._signals import held
 
 
 def sha256(path: Path) -> str:
@@ -57,11 +59,12 @@ class Staging:
     """Files written aside, mode 0600, that appear only when all are there.
 
     Inside `with`, write each file aside; `commit` syncs and renames them in the order
-    it is given.  Whatever was not committed is removed.
+    it is given, all or none.  Whatever was not committed is removed.
     """
 
     def __init__(self) -> None:
         self._staged: dict[Path, Path] = {}
+        self._lost: dict[Path, Path] = {}  # second names of what is overwritten
 
     def __enter__(self) -> "Staging":
         return self
@@ -72,18 +75,14 @@ class Staging:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for aside in self._staged.values():
-            aside.unlink(missing_ok=True)
+        with held():
+            for aside in (*self._staged.values(), *self._lost.values()):
+                aside.unlink(missing_ok=True)
 
     def write(self, final: Path, writer: Callable[[Path], object]) -> Path:
         """Return where `writer` wrote what will become `final`; same ending."""
-        handle, name = tempfile.mkstemp(
-            dir=final.parent, prefix=".aggopt.", suffix=final.suffix
-        )
-        os.close(handle)
-        self._staged[final] = aside = Path(name)
-        writer(aside)
-        return aside
+        writer(_aside(self._staged, final))
+        return self._staged[final]
 
     def commit(
         self, *finals: Path, public: Path | None = None, overwrite: bool
@@ -92,32 +91,65 @@ class Staging:
 
         `public` gets the mode that a new file usually has, the others stay 0600.
         Without `overwrite` a file that came there meanwhile is left alone and
-        refused, with those renamed before it taken back.
+        refused.  Whatever goes wrong, no file appears, and those that would have been
+        overwritten are there as before.  An interrupt waits until all are there.
         """
         for final in finals:
             with self._staged[final].open("rb") as stream:
                 os.fsync(stream.fileno())
         if public:
             self._staged[public].chmod(0o666 & ~_umask())
+        if overwrite:
+            for final in filter(Path.exists, finals):
+                _second_name(final, _aside(self._lost, final))
+        with held():
+            self._name(finals, overwrite=overwrite)
+
+    def _name(self, finals: Sequence[Path], *, overwrite: bool) -> None:
         done: list[Path] = []
-        for final in finals:
-            try:
+        try:
+            for final in finals:
                 _rename(self._staged[final], final, overwrite=overwrite)
-            except FileExistsError:
-                for path in done:
-                    path.unlink()
-                raise _taken([final.name]) from None
-            done.append(final)
-            del self._staged[final]
-        _sync_folder(finals[0].parent)
+                done.append(final)
+            _sync_folder(finals[0].parent)
+        except BaseException as error:
+            for final in done:
+                self._take_back(final)
+            if isinstance(error, FileExistsError):
+                raise _taken([finals[len(done)].name]) from None
+            raise
+
+    def _take_back(self, final: Path) -> None:
+        if final in self._lost:
+            self._lost[final].replace(final)
+        else:
+            final.unlink()
+
+
+def _aside(known: dict[Path, Path], final: Path) -> Path:
+    """Make an empty file beside `final`, of the same ending, that is removed later."""
+    with held():
+        handle, name = tempfile.mkstemp(
+            dir=final.parent, prefix=".aggopt.", suffix=final.suffix
+        )
+        os.close(handle)
+        known[final] = Path(name)
+    return known[final]
+
+
+def _second_name(final: Path, aside: Path) -> None:
+    aside.unlink()
+    try:
+        os.link(final, aside)
+    except OSError:  # a file system without links
+        shutil.copy2(final, aside)
 
 
 def _rename(aside: Path, final: Path, *, overwrite: bool) -> None:
     if overwrite:
         aside.replace(final)
-        return
-    os.link(aside, final)  # unlike a rename, refuses a name that is taken
-    aside.unlink()
+    else:
+        os.link(aside, final)  # unlike a rename, refuses a name that is taken
 
 
 def _umask() -> int:

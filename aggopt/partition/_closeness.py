@@ -1,15 +1,19 @@
 """The promise of t-closeness, checked exactly."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Labels
-from aggopt.errors import JobError, TableError
+from aggopt.errors import JobError, TableError, naming
 from aggopt.partition._pool import Integers
+from aggopt.privacy._closeness import warn_of_constant
+from aggopt.privacy._columns import columns
 from aggopt.privacy._ordered import Ordered, threshold
 
 
@@ -40,10 +44,14 @@ class Closeness:
             Not one number per record and attribute.
         JobError
             t is no number strictly between 0 and 1; no such bins.
+
+        Warns of attributes with one value only.
         """
         exact = threshold(t)
-        columns = _columns(confidential, n)
-        return cls(tuple(Ordered.of(column, bins) for column in columns), exact)
+        named = _columns(confidential, n)
+        read = [(name, _read(name, column, bins)) for name, column in named]
+        warn_of_constant(read, stacklevel=4)
+        return cls(tuple(attribute for _, attribute in read), exact)
 
     @cached_property
     def limits(self) -> Integers:
@@ -75,13 +83,21 @@ class Closeness:
         )
 
 
-def _columns(confidential: npt.ArrayLike, n: int) -> list[npt.NDArray[np.generic]]:
-    array = np.asarray(confidential)
-    if array.ndim not in (1, 2) or len(array) != n or not array.size:
+def _columns(confidential: Any, n: int) -> list[tuple[str, Any]]:
+    """Return the entries of each attribute, one per record."""
+    try:
+        shape = np.shape(confidential)
+    except ValueError:  # rows of unequal length
+        shape = ()
+    if len(shape) not in (1, 2) or shape[0] != n or 0 in shape:
         raise TableError(
-            f"The confidential attribute has shape {array.shape}, but there are {n} "
-            "records.",
+            f"The confidential attribute has shape {shape}, but there are {n} records.",
             fix=f"pass one number per record, shape ({n},), or ({n}, c) of c "
             "attributes.",
         )
-    return [array] if array.ndim == 1 else list(array.T)
+    return list(columns(confidential, "The confidential attribute"))
+
+
+def _read(name: str, column: Any, bins: str) -> Ordered:
+    with naming(name) if name else nullcontext():
+        return Ordered.read(column, bins)

@@ -41,7 +41,7 @@ def closeness_first(
         Quasi-identifiers in their own units: numbers, none missing.
     confidential : (n,)
         The confidential attribute: numbers, none missing, in the order in which they
-        are close.
+        are close; a UserWarning tells of one that is constant.
     k : int
         Records per group, at least; 1 <= k <= n.
     t : float

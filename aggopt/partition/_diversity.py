@@ -60,7 +60,10 @@ def _numbered(levels: npt.NDArray[np.generic]) -> Integers:
 
 
 def _ascending(boundaries: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    cuts = np.asarray(boundaries)
+    try:
+        cuts = np.asarray(boundaries)
+    except ValueError:  # of unequal length
+        cuts = np.empty(0)
     if cuts.ndim != 1 or not cuts.size or cuts.dtype.kind not in "iuf":
         raise JobError(
             "boundaries are not a list of numbers.",

@@ -80,7 +80,9 @@ def t_closeness(
     return max(float(distance.largest(labels)) for _, distance in held)
 
 
-def warn_of_constant(held: Sequence[tuple[str, Distance]]) -> None:
+def warn_of_constant(
+    held: Sequence[tuple[str, Distance]], *, stacklevel: int = 3
+) -> None:
     """Warn of attributes with one value: t = 0 says nothing of them."""
     constant = [name for name, distance in held if distance.unit == 0]
     if not constant:
@@ -89,5 +91,5 @@ def warn_of_constant(held: Sequence[tuple[str, Distance]]) -> None:
     warnings.warn(
         f"{named}: one value only, so that every group is at distance 0 and the value "
         "of each person is known.",
-        stacklevel=3,
+        stacklevel=stacklevel,
     )

@@ -7,17 +7,20 @@ ordered distance of Li, Li and Venkatasubramanian (t-closeness, ICDE 2007), 0 to
 """
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
-from typing import Literal, get_args
+from numbers import Real
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.errors import JobError, TableError
+from aggopt.privacy._columns import columns, factorized, plain
 from aggopt.privacy._distance import Distance, require_exact
 from aggopt.privacy._distance import Ints as Ints
 from aggopt.privacy._distance import threshold as threshold
-from aggopt.privacy._ranked import unordered
+from aggopt.privacy._ranked import ranked, unordered
 
 Bins = Literal["distinct", "rank"]
 BINS = get_args(Bins)
@@ -77,6 +80,26 @@ class Ordered(Distance):
             place = np.unique(numbers, return_inverse=True)[1].astype(np.int64)
         return cls(place, np.cumsum(np.bincount(place), dtype=np.int64))
 
+    @classmethod
+    def read(cls, values: Any, bins: str = "distinct") -> "Ordered":
+        """Return confidential numbers (n,), however they are passed, in bins.
+
+        Raises
+        ------
+        TableError
+            Values are missing, no numbers, or not in one column.
+        JobError
+            As `of`.
+        """
+        require_bins(bins)
+        found = list(columns(values, "The confidential attribute"))
+        if len(found) != 1:
+            raise TableError(
+                f"The confidential attribute has {len(found)} columns.",
+                fix="pass one value per record, shape (n,).",
+            )
+        return cls.of(_ranked(found[0][1]), bins)
+
     @property
     def m(self) -> int:
         """How many bins there are; with one, every EMD is 0."""
@@ -118,6 +141,27 @@ def require_bins(bins: object) -> None:
             fix='write bins = "distinct" to certify t, or "rank" to count as '
             "experiments in print do.",
         )
+
+
+def _ranked(entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return entries (n,) that are all there and numbers, objects as their ranks."""
+    codes, _ = factorized(entries)
+    missing = int((codes < 0).sum())
+    if missing:
+        raise TableError(
+            f"{missing} confidential values are missing.",
+            fix="remove those records or fill the values first.",
+        )
+    distinct = plain(entries[np.unique(codes, return_index=True)[1]])
+    words = sum(not isinstance(value, Real | Decimal) for value in distinct)
+    if words:
+        raise TableError(
+            f"{words} of {len(distinct)} distinct confidential values are no numbers.",
+            fix="recode them as numbers in the order in which they are close: ranks, "
+            "0 for the lowest; a date as days since a day.  A job orders them itself, "
+            "and knows other distances.",
+        )
+    return ranked(distinct)[codes] if entries.dtype == object else entries
 
 
 def _numbers(values: npt.ArrayLike) -> npt.NDArray[np.generic]:

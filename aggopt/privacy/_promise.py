@@ -24,7 +24,8 @@ class Kept:
     ----------
     attribute, promise
         Whose values, and what was promised of them: "distinct l", "entropy l",
-        "recursive (3.0, l)", "t (ordered)", ...
+        "recursive (3.0, l)", "t (ordered)", ...; with the number of levels, and of
+        the distinct values behind them, where l counts levels.
     asked, found
         What was promised, and what the worst group has.
     holds
@@ -68,7 +69,7 @@ class Promise:
     """Of one confidential attribute, diversity of its codes (n,) or closeness.
 
     Either `distance` and `t` are given, or `least` and `diversity`, with `c` if that is
-    recursive.
+    recursive.  If the codes are levels, `values` says of how many distinct values.
     """
 
     attribute: str
@@ -79,6 +80,7 @@ class Promise:
     diversity: str = "distinct"
     least: int = 1
     c: float | None = None
+    values: int | None = None
 
     def kept(self, labels: npt.NDArray[Any]) -> Kept:
         """Return what the groups of labels (n,) keep of the promise."""
@@ -121,9 +123,11 @@ class Promise:
     def _name(self) -> str:
         if self.distance is not None:
             return f"t ({self.kind})"
-        if self.c is not None:
-            return f"recursive ({self.c:g}, l)"
-        return f"{self.diversity} l"
+        kind = self.diversity + (" l" if self.c is None else f" ({self.c:g}, l)")
+        if self.values is None:
+            return kind
+        levels = int(self.codes.max()) + 1
+        return f"{kind} of {levels} level{'s'[: levels - 1]} of {self.values} values"
 
     @property
     def _apart(self) -> Distance:

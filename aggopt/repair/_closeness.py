@@ -1,6 +1,5 @@
 """Partitions repaired: made t-close, at the least loss that is found."""
 
-import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import groups, is_whole, require_seed
@@ -9,7 +8,7 @@ from aggopt.errors import JobError, require_known
 from aggopt.partition._pool import Progress
 from aggopt.repair._bound import least_loss
 from aggopt.repair._repaired import Repaired, not_worse, repaired
-from aggopt.repair._task import task_of
+from aggopt.repair._task import rows, task_of
 from aggopt.repair._ways import METHODS, SOLVE, How, chosen_solver, compile_for
 from aggopt.solvers._options import check_time_limit
 
@@ -38,7 +37,9 @@ def closeness(
     X : (n, d)
         Quasi-identifiers in their own units: numbers, none missing.
     confidential : (n,)
-        The confidential attribute: numbers, in the order in which they are close.
+        The confidential attribute: numbers, none missing, in the order in which they
+        are close.  One that is constant is close in any groups, and a UserWarning says
+        that this protects nothing.
     labels : (n,)
         Groups to set out from, 0..m-1.  They need not hold k or t.
     k : int
@@ -106,9 +107,9 @@ def closeness(
     """
     _require_of_method(method, seed, proposals)
     named = None if solver is None else chosen_solver(solver)
-    how = How(named, _proposals(proposals, method, len(np.asarray(X))), seed)
     task = task_of(X, confidential, k, t, bins)
-    given = groups(labels, len(task.Z))
+    how = How(named, _proposals(proposals, method, len(task.Z)), seed)
+    given = groups(rows(labels), len(task.Z))
     check_time_limit(seconds)
     if seconds is not None:
         compile_for(method)

@@ -28,12 +28,15 @@ def exchanged(task: Task, labels: Labels, solver: Solver, clock: Clock) -> Excha
     A program of `closeness_merge`, of records in place of groups, chooses from the
     groups as they are and with one record less, one more, or one changed for another:
     so that rings of changes are found, of which each alone would lose more or break t.
-    Again from what it found, until it finds nothing better.
+    Again from what it found, until it finds nothing better or time is up.
     """
     status = Status.LIMIT
     while not clock.over:
         m, before = int(labels.max()) + 1, task.sse(labels)
-        chosen = chosen_of(_changes(task, labels), m, labels, solver, clock)
+        changes = _changes(task, labels, clock)
+        if changes is None:
+            return Exchanged(labels, Status.LIMIT)
+        chosen = chosen_of(changes, m, labels, solver, clock)
         status = chosen.certificate.status
         if task.sse(chosen.labels) >= before - 1e-9:
             break
@@ -41,8 +44,11 @@ def exchanged(task: Task, labels: Labels, solver: Solver, clock: Clock) -> Excha
     return Exchanged(labels, Status.LIMIT if status is Status.LIMIT else Status.LOCAL)
 
 
-def _changes(task: Task, labels: Labels) -> Unions:
-    """Return the groups changed by a record or two that are t-close, then all as is."""
+def _changes(task: Task, labels: Labels, clock: Clock) -> Unions | None:
+    """Return the groups changed by a record or two that are t-close, then all as is.
+
+    None where the changes alone take half of the time: the program takes longer.
+    """
     from scipy.spatial import cKDTree
 
     sizes, n = np.bincount(labels), len(labels)
@@ -50,11 +56,12 @@ def _changes(task: Task, labels: Labels) -> Unions:
     wanted = min(n, int(sizes.max()) + INTO)
     near = cKDTree(task.Z).query(means, np.arange(1, wanted + 1))[1]
     members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
-    groups = [
-        group
-        for now, row in zip(members, near, strict=True)
-        for group in _changed(now, row[~np.isin(row, now)][:INTO])
-    ]
+    groups: list[Labels] = []
+    until = clock.spent + clock.left / 2
+    for now, row in zip(members, near, strict=True):
+        if clock.spent > until:
+            return None
+        groups += _changed(now, row[~np.isin(row, now)][:INTO])
     column, record = _flat(groups)
     fits = _close(task, column, record, len(groups))
     kept = [group for group, fit in zip(groups, fits, strict=True) if fit]
@@ -71,8 +78,9 @@ def _changed(now: Labels, into: Labels) -> list[Labels]:
 
 
 def _flat(groups: list[Labels]) -> tuple[Labels, Labels]:
-    lengths = np.array([len(group) for group in groups])
-    return np.repeat(np.arange(len(groups)), lengths), np.concatenate(groups)
+    lengths = np.array([len(group) for group in groups], np.intp)
+    records = np.concatenate([np.empty(0, np.intp), *groups])  # of one record: none
+    return np.repeat(np.arange(len(groups)), lengths), records
 
 
 def _close(task: Task, column: Labels, record: Labels, count: int) -> Labels:

@@ -58,7 +58,7 @@ def chosen_of(
     best, least = start, task.sse(start)
     if not _proven(prices, least):
         owner = searched(unions, prices, least + 1.0, clock, _share(clock, 0.7))
-        best = min(best, _completed(unions, owner), key=task.sse)
+        best = min(best, _completed(unions, owner, best), key=task.sse)
         least = task.sse(best)
     clock.tell(0.7)
     complete, status = _proven(prices, least), Status.LIMIT
@@ -89,8 +89,13 @@ def _proven(prices: Priced, least: float) -> bool:
     return least - prices.bound <= ROUNDING * max(1.0, least)
 
 
-def _completed(unions: Unions, owner: Labels) -> Labels:
-    """Return labels (n,) of a choice; groups that it leaves out are merged."""
+def _completed(unions: Unions, owner: Labels, known: Labels) -> Labels:
+    """Return labels (n,) of a choice; groups that it leaves out are merged.
+
+    Where the groups are single records, which would take long, the known labels.
+    """
+    if (owner < 0).any() and unions.m == len(unions.labels):
+        return known
     alone = np.arange(len(owner)) + len(unions.costs)
     whose = np.where(owner < 0, alone, owner)[unions.labels]
     united = np.unique(whose, return_inverse=True)[1].astype(np.intp)

@@ -11,6 +11,8 @@ from aggopt.arrays import Labels, group_size, is_whole
 from aggopt.arrays import groups as checked
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.privacy._ordered import Ordered
+from aggopt.repair._lessened import lessened
+from aggopt.repair._task import ordered_of, rows
 
 DIGITS = 6  # of a t that is named, rounded up so that it can be promised
 WORK = 200_000_000  # steps that a bound may take
@@ -19,7 +21,8 @@ WORK = 200_000_000  # steps that a bound may take
 class Held(NamedTuple):
     """The smallest t, to six digits, that groups keep, and which group blocks less.
 
-    `group` is its number, `records` its size.
+    At least 0.000001, as t = 0 cannot be promised.  `group` is its number, `records`
+    its size.
     """
 
     t: float
@@ -30,6 +33,7 @@ class Held(NamedTuple):
 class Reachable(NamedTuple):
     """A t that is reached by `labels` (n,), and a bound: no t below it can be.
 
+    `t` is rounded up to six digits and 0.000001 at least, so that it can be promised;
     `bound` is 0.0 where the table is too large to prove one.
     """
 
@@ -71,8 +75,8 @@ def held_t(
     >>> held_t([0, 0, 1, 1], [10, 40, 30, 20])
     Held(t=0.166667, group=0, records=2)
     """
-    ordered = Ordered.of(confidential, bins)
-    group = checked(labels, ordered.n)
+    ordered = ordered_of(confidential, bins)
+    group = checked(rows(labels), ordered.n)
     return _held(ordered, group)
 
 
@@ -81,11 +85,16 @@ def smallest_t(
 ) -> Reachable:
     """Return a small t that at least so many groups of k records can keep.
 
-    One group keeps any t, and says nothing.  The groups are dealt from the records in
-    order of their confidential values, to and fro, whatever the quasi-identifiers are;
-    `closeness` with this t finds groups that keep it and lose less.  The bound: one of
-    the groups has at most n / groups records, and no so many records of the table are
-    closer to it.
+    For two groups it is the smallest, but for the sixth digit, unless the table is too
+    large for a bound.  For three or more it need not be: the smallest lies between the
+    bound and t.  One group keeps any t, and says nothing.
+
+    The quasi-identifiers play no part: `closeness`, given the labels that are found
+    and this t, finds groups that lose less.  Three groups or more are dealt from the
+    records in order of their confidential values, to and fro; then records of the
+    worst group change with others while that brings them closer, until nothing does
+    or much time is spent.  The bound: one of the groups has at most n / groups
+    records, and no so many records of the table are closer to it.
 
     Parameters
     ----------
@@ -110,7 +119,7 @@ def smallest_t(
     >>> smallest_t([10, 40, 30, 20], k=2)
     Reachable(t=0.166667, bound=0.166667, group=0, records=2)
     """
-    ordered = Ordered.of(confidential, bins)
+    ordered = ordered_of(confidential, bins)
     n = ordered.n
     k = group_size(k, n)
     if not is_whole(groups) or groups < 1:
@@ -120,18 +129,25 @@ def smallest_t(
             f"{n} records make no {groups} groups of k = {k} or more.",
             fix=f"ask for at most {n // k} groups, or a k of at most {n // groups}.",
         )
-    labels = _dealt(ordered, int(groups))
+    return reachable(ordered, k, int(groups))
+
+
+def reachable(ordered: Ordered, k: int, groups: int) -> Reachable:
+    """Return what `smallest_t` does, of an attribute in bins; n >= groups * k."""
+    least = _least(ordered, k, groups)
+    if groups == 2 and least.records:
+        labels = _halved(ordered, least.records)
+    else:
+        labels = lessened(ordered, _dealt(ordered, groups), k)
     held = _held(ordered, labels)
-    return Reachable(held.t, _bound(ordered, k, int(groups)), *held[1:], labels)
+    return Reachable(held.t, least.rounded, *held[1:], labels)
 
 
 def _held(ordered: Ordered, labels: Labels) -> Held:
     sizes = np.bincount(labels)
-    if ordered.m == 1:
-        return Held(0.0, 0, int(sizes[0]))
     worst = int(np.argmax(ordered.numerators(labels) / sizes))
-    largest = ordered.largest(labels)
-    t = ceil(largest * 10**DIGITS) / 10**DIGITS
+    # of t = 0 nothing could be promised
+    t = max(1, ceil(ordered.largest(labels) * 10**DIGITS)) / 10**DIGITS
     return Held(t, worst, int(sizes[worst]))
 
 
@@ -144,7 +160,35 @@ def _dealt(ordered: Ordered, groups: int) -> Labels:
     return labels
 
 
-def _bound(ordered: Ordered, k: int, groups: int) -> float:
+def _halved(ordered: Ordered, s: int) -> Labels:
+    """Return two groups: of s records, at most n / 2, as close as any s are; the rest.
+
+    The rest deviates by as much, over more records, so that it is closer still.
+    """
+    n = ordered.n
+    counts = np.diff((2 * s * ordered.below + n) // (2 * n), prepend=0)
+    by_value = np.argsort(ordered.place, kind="stable")
+    places = ordered.place[by_value]
+    within = np.arange(n) - np.concatenate(([0], ordered.below))[places]
+    labels = np.empty(n, np.intp)
+    labels[by_value] = within >= counts[places]
+    return labels
+
+
+class _Least(NamedTuple):
+    """The least EMD of so many records; 0 of 0 where the table is too large."""
+
+    emd: Fraction
+    records: int
+
+    @property
+    def rounded(self) -> float:
+        """The EMD, rounded down."""
+        found = float(self.emd)
+        return float(np.nextafter(found, 0)) if Fraction(found) > self.emd else found
+
+
+def _least(ordered: Ordered, k: int, groups: int) -> _Least:
     """Return the least EMD of k to n / groups records.
 
     Of s records, the numerator is least where in each bin `cnt` is s below / n,
@@ -152,10 +196,10 @@ def _bound(ordered: Ordered, k: int, groups: int) -> float:
     """
     n, most = ordered.n, ordered.n // groups
     if ordered.m == 1 or (most - k + 1) * ordered.m > WORK:
-        return 0.0
-    least = Fraction(1)
+        return _Least(Fraction(0), 0)
+    found = []
     for s in range(k, most + 1):
         over = s * ordered.below % n
         numerator = int(np.minimum(over, n - over).sum())
-        least = min(least, Fraction(numerator, ordered.unit * s))
-    return float(least)
+        found.append(_Least(Fraction(numerator, ordered.unit * s), s))
+    return min(found)

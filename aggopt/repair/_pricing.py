@@ -50,7 +50,9 @@ def priced(unions: Unions, known: int, clock: Clock, seconds: float) -> Priced:
     until = clock.spent + seconds
     while enter.size and clock.spent < until:
         within[enter] = True
-        prices = master.prices(unions, enter)
+        prices = master.prices(unions, enter, until - clock.spent)
+        if prices is None:
+            break
         reduced = unions.reduced(prices)
         # a choice has m unions at most: each gains no more than the least
         proven = float(prices.sum() + m * min(0.0, reduced.min()))
@@ -79,8 +81,11 @@ class _Master:
         for _ in range(m):
             self.highs.addRow(1.0, 1.0, 0, [], [])
 
-    def prices(self, unions: Unions, enter: Labels) -> Floats:
-        """Return the dual of each group (m,), once these unions are in."""
+    def prices(self, unions: Unions, enter: Labels, seconds: float) -> Floats | None:
+        """Return the dual of each group (m,), once these unions are in.
+
+        None where so many seconds do not do for any.
+        """
         starts, index = unions.rows(enter)
         self.highs.addCols(
             len(enter),
@@ -93,8 +98,11 @@ class _Master:
             np.ones(len(index)),
         )
         self.entered.append(enter)
+        if np.isfinite(seconds):  # counted from the first run on
+            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + seconds)
         self.highs.run()
-        return np.array(self.highs.getSolution().row_dual)
+        found = self.highs.getSolution()
+        return np.array(found.row_dual) if found.dual_valid else None
 
     def shares(self, q: int) -> Floats:
         """Return how much of each of q unions the program takes."""

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels, group_size, matrix
-from aggopt.errors import TableError
+from aggopt.errors import JobError, TableError
+from aggopt.privacy._closeness import warn_of_constant
 from aggopt.privacy._ordered import Ints, Ordered, threshold
 from aggopt.scale import Scale
 
@@ -56,12 +57,37 @@ def group_sums(Z: Floats, labels: Labels) -> Floats:
     return np.stack([np.bincount(labels, z).astype(float) for z in Z.T], axis=1)
 
 
+def ordered_of(
+    confidential: npt.ArrayLike, bins: str, *, stacklevel: int = 4
+) -> Ordered:
+    """Return the confidential attribute that a caller passed; warn if constant."""
+    ordered = Ordered.read(confidential, bins)
+    warn_of_constant([("", ordered)], stacklevel=stacklevel)
+    return ordered
+
+
+def rows(labels: npt.ArrayLike) -> npt.NDArray[np.generic]:
+    """Return labels as an array; refuse what is none, or has holes."""
+    try:
+        holes = int(np.ma.getmaskarray(labels).sum()) if np.ma.isMA(labels) else 0
+        array = np.asarray(labels)
+    except ValueError:  # rows of unequal length
+        array, holes = np.empty(0), 1
+    if holes:
+        raise JobError(
+            "labels have holes, or rows of unequal length.",
+            fix="pass one group number per record, as the functions of "
+            "aggopt.partition return.",
+        )
+    return array
+
+
 def task_of(
     X: npt.ArrayLike, confidential: npt.ArrayLike, k: int, t: float, bins: str
 ) -> Task:
     """Return the task of records in their own units; refuse what cannot be one."""
     records = matrix(X)
-    ordered = Ordered.of(confidential, bins)
+    ordered = ordered_of(confidential, bins, stacklevel=5)
     if ordered.n != len(records):
         raise TableError(
             f"There are {ordered.n} confidential values and {len(records)} records.",

@@ -11,7 +11,7 @@ class Status(StrEnum):
 
     OPTIMAL = "optimal"
     LOCAL = "locally optimal"
-    HEURISTIC = "heuristic"
+    HEURISTIC = "heuristic, nothing else tried"
     LIMIT = "stopped at a limit, best point kept"
     INTERRUPTED = "interrupted, best point kept"
     FALLBACK = "stopped at a limit, renormalised means kept"

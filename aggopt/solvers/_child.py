@@ -5,6 +5,7 @@ Data and answer go through pipes, so that no file holds them.
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -63,9 +64,13 @@ def answer_apart(
 
 
 def _end_with(parent: int) -> None:
-    """End this process once its parent is gone: a solver would run on for nobody."""
+    """End this process once its parent is gone: a solver would run on for nobody.
+
+    The folder that the parent made goes with it, which it could not remove itself.
+    """
     while os.getppid() == parent:
         time.sleep(1)
+    shutil.rmtree(os.environ[WHERE], ignore_errors=True)
     os._exit(1)
 
 

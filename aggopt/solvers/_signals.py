@@ -1,4 +1,4 @@
-"""Heed an interrupt that comes while a solver runs.
+"""Heed an interrupt that comes while a solver runs, or hold it while files are named.
 
 Some solvers catch what is raised within their callbacks, an interrupt among it, and go
 on to the end; what they return then must not be taken for an answer.
@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+_UNHELD = (None, signal.SIG_IGN)  # not made in Python, or ignored anyway
 
 
 @contextmanager
@@ -36,6 +37,31 @@ def heeded() -> Iterator[None]:
             signal.signal(number, handler)
     for handler, number in came:
         handler(number, None)
+
+
+@contextmanager
+def held(*, then_ignored: bool = False) -> Iterator[None]:
+    """Let signals wait until what is done within is done, or has failed.
+
+    If `then_ignored`, and it did not fail, they are ignored from here on, those that
+    waited too: what was asked for is done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread only
+        return
+    came: list[int] = []
+    before = {n: h for n in _numbers() if (h := signal.getsignal(n)) not in _UNHELD}
+    try:
+        for number in before:
+            signal.signal(number, lambda got, _: came.append(got))
+        yield
+        if then_ignored:
+            before = dict.fromkeys(before, signal.SIG_IGN)
+    finally:
+        for number, handler in reversed(before.items()):
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 def _numbers() -> list[int]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,9 @@ from tables import people, smallest
 
 from aggopt import job as job_module
 from aggopt import partition, pipeline
-from aggopt.command import cli
+from aggopt.command import cli, show
 from aggopt.output import release as release_module
+from aggopt.output import staging
 
 JOB = """
 [roles]
@@ -41,17 +43,23 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture
 def aggopt(monkeypatch, capsys):
     """Run the command; return exit code, standard output and standard error."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
 
     def run(*words):
+        for number in SIGNALS:
+            signal.signal(number, before[number])
         monkeypatch.setattr(sys, "argv", ["aggopt", *map(str, words)])
         with pytest.raises(SystemExit) as ended:
             cli.main()
         out, err = capsys.readouterr()
         return ended.value.code or 0, out, err
 
-    return run
+    yield run
+    for number in SIGNALS:
+        signal.signal(number, before[number])
 
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")
 
 
@@ -385,6 +393,43 @@ def test_an_interrupt_has_exit_code_130(here, aggopt, monkeypatch):
     assert not list(here.glob(".*"))
 
 
+FILES = {"masked.csv", "masked.manifest.json", "masked.private.csv"}
+GIVEN = {"people.csv", "job.toml"}
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize(
+    "place", [(staging, "_rename"), (staging, "_sync_folder"), (show, "release")]
+)
+def test_an_interrupt_of_what_is_written_does_not_say_that_it_is_not(
+    here, aggopt, monkeypatch, place, number
+):
+    step = getattr(*place)
+
+    def interrupted(*args, **how):
+        signal.raise_signal(number)
+        step(*args, **how)
+
+    monkeypatch.setattr(*place, interrupted)
+    code, out, err = aggopt(*MASK)
+    assert (code, err) == (0, "")
+    assert "k = 4 holds: 40 records" in out
+    assert {path.name for path in here.iterdir()} == FILES | GIVEN
+    signal.raise_signal(number)  # as it might while the interpreter shuts down
+
+
+def test_an_interrupt_of_what_cannot_be_written_says_so(here, aggopt, monkeypatch):
+    def interrupted(*_):
+        signal.raise_signal(signal.SIGINT)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(staging, "_sync_folder", interrupted)
+    code, _, err = aggopt(*MASK)
+    assert code == 130
+    assert "no release was written" in err
+    assert {path.name for path in here.iterdir()} == GIVEN
+
+
 def test_names_that_look_like_markup_are_shown_as_they_are(here, aggopt):
     people().rename(columns={"age": "[bold]", "income": "[/x]"}).to_csv(
         "people.csv", index=False
@@ -435,3 +480,15 @@ def test_help_teaches(aggopt, words):
     code, out, _ = aggopt(*words)
     assert code == 0
     assert "aggopt init" in out or "manifest" in out
+
+
+def test_the_package_runs_as_the_command(here):
+    ended = subprocess.run(
+        [sys.executable, "-m", "aggopt", "assess", "none.csv", "x.csv", "job.toml"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
+    )
+    assert ended.returncode == 2
+    assert "There is no file none.csv." in ended.stderr

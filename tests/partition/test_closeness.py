@@ -3,6 +3,8 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from partition import reference_closeness as slow
 from partition.test_published import FOLDER
@@ -34,6 +36,7 @@ EDGES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*one value only:UserWarning")
 @pytest.mark.parametrize("t", [1e-9, 0.05, 0.3, 1 - 1e-9])
 @pytest.mark.parametrize("edge", EDGES)
 @pytest.mark.parametrize("f", CLOSE)
@@ -64,7 +67,11 @@ def test_strata_use_up_every_record(n) -> None:
         ({"confidential": Y[:60]}, TableError, r"shape \(60,\), but there are 61"),
         ({"confidential": Y[:0]}, TableError, r"shape \(0,\), but there are 61"),
         ({"confidential": np.where(Y > 1, np.nan, Y)}, TableError, "To fix: remove"),
-        ({"confidential": ["secret"] * 61}, TableError, "To fix: .*recode it"),
+        (
+            {"confidential": ["secret"] * 61},
+            TableError,
+            "To fix: recode them as numbers",
+        ),
         ({"bins": "equal"}, JobError, 'To fix: write bins = "distinct"'),
         ({"scale": "zz"}, UnknownNameError, "did you mean 'z'"),
     ],
@@ -74,6 +81,30 @@ def test_refusals(f, change, error, message) -> None:
     with pytest.raises(error, match=message) as caught:
         f(**asked)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("f", CLOSE)
+def test_holes_are_refused_and_objects_are_numbers(f) -> None:
+    holed = pd.Series(Y).astype("Float64").mask(Y > 1)
+    for values in (
+        np.ma.array(Y, mask=Y > 1),
+        holed,
+        [None if y > 1 else y for y in Y],
+    ):
+        with pytest.raises(TableError, match=f"{(Y > 1).sum()} confidential values"):
+            f(X, values, 3, 0.2)
+    with pytest.raises(TableError, match="but there are 61 records"):
+        f(X, [[1.0], [1.0, 2.0]], 3, 0.2)
+    same = f(X, Y, 3, 0.2)
+    for values in (Y.astype(object), pl.Series(Y), pd.DataFrame({"wage": Y})):
+        assert (f(X, values, 3, 0.2) == same).all()
+
+
+@pytest.mark.parametrize("f", CLOSE)
+def test_a_constant_attribute_warns(f) -> None:
+    with pytest.warns(UserWarning, match="one value only") as warned:
+        f(X, np.ones(61), 3, 0.2)
+    assert warned[0].filename == __file__
 
 
 @pytest.mark.parametrize("f", [anonymity_first, closeness_first])

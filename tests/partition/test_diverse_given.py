@@ -46,3 +46,5 @@ def test_refusals() -> None:
         diverse_vmdav(X, np.array([ILLNESS, ILLNESS]).T, 2, levels="values")
     with pytest.raises(JobError, match="levels = ndarray"):
         diverse_vmdav(X, X[:, 0], 2, levels=np.array([1, 2]))
+    with pytest.raises(JobError, match="boundaries are not a list of numbers"):
+        diverse_vmdav(X, X[:, 0], 2, boundaries=[0, [1]])

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from conftest import require_solver
 
+import aggopt.repair._merge_ilp as ilp_module
 import aggopt.repair._swap as swap_module
 import aggopt.repair._unions as unions_module
 from aggopt.aggregate import mean
 from aggopt.clock import Clock
 from aggopt.errors import AggoptError
-from aggopt.partition import mdav
+from aggopt.partition import closeness_first, mdav
 from aggopt.partition._closeness_first import fitted, stratified
 from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.repair import _closeness as closeness_module
@@ -120,6 +121,33 @@ def test_a_ring_of_three_changes_is_found():
     assert task.sse(labels) > 1
 
 
+def test_exchanging_ends_in_time_and_merges_no_single_records(monkeypatch):
+    require_solver("cvxpy:highs")
+    Z, values = oracle.instance(2, 60, ties=False)
+    task, highs = (
+        task_of(Z, values, 3, 0.3, "distinct"),
+        choose("highs", "closeness_merge", "MILP"),
+    )
+    labels = closeness_first(Z, values, 3, 0.3)
+    monkeypatch.delattr(ilp_module, "made_close")
+    nothing = np.full(60, -1)
+    monkeypatch.setattr(ilp_module, "searched", lambda *given: nothing)
+    found = exchanged(task, labels, highs, Clock(0.9))
+    assert task.sse(found.labels) <= task.sse(labels)
+    short = Clock(1e-4)
+    found = exchanged(task, labels, highs, short)
+    assert (found.labels == labels).all()
+    assert found.status is Status.LIMIT
+
+
+@pytest.mark.filterwarnings("ignore:.*one value only:UserWarning")
+@searches
+def test_a_solver_has_nothing_to_exchange_in_one_record(method):
+    require_solver("cvxpy:highs")
+    found = closeness([[1.0]], [3], [0], 1, 0.2, method=method, solver="highs")
+    assert found.labels.tolist() == [0]
+
+
 def test_more_groups_than_can_be_looked_at_claim_no_bound(monkeypatch):
     require_solver("cvxpy:highs")
     monkeypatch.setattr(unions_module, "MOST", 30)
@@ -224,6 +252,7 @@ def test_one_group_where_nothing_else_is_possible(method):
         assert found.certificate.objective == pytest.approx(14)
 
 
+@pytest.mark.filterwarnings("ignore:.*one value only:UserWarning")
 @methods
 def test_a_constant_confidential_attribute_is_close_in_any_groups(method):
     Z, _ = oracle.instance(3, 20)
@@ -285,6 +314,22 @@ def test_progress_is_told():
     assert told[-1] == 1.0
 
 
+def test_objects_are_the_numbers_they_are():
+    Z, values = oracle.instance(6, 20)
+    one, other = (
+        closeness(Z, given, mdav(Z, 3), 3, 0.2, method="swap").labels
+        for given in (values, np.array(values, dtype=object))
+    )
+    assert (one == other).all()
+
+
+def test_a_constant_attribute_warns_where_it_is_passed():
+    Z, _ = oracle.instance(3, 20)
+    with pytest.warns(UserWarning, match="one value only") as warned:
+        closeness(Z, np.ones(20), mdav(Z, 3), 3, 0.1, method="swap")
+    assert warned[0].filename == __file__
+
+
 def test_nothing_printed_shows_a_value():
     Z, values = oracle.instance(6, 20)
     found = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="swap")
@@ -308,8 +353,21 @@ def test_nothing_printed_shows_a_value():
         ({"k": 9}, "only 8 records"),
         ({"t": 0}, "not strictly between 0 and 1"),
         ({"labels": [0] * 7}, "one group number per record"),
-        ({"confidential": [1] * 7}, "one confidential value per record"),
+        ({"confidential": range(7)}, "one confidential value per record"),
         ({"X": [[np.nan]] * 8}, "missing or infinite"),
+        ({"X": None}, "X has 0 dimension"),
+        ({"X": 3.0, "method": "sweep"}, "X has 0 dimension"),
+        ({"X": (row for row in [[1.0]])}, "X has 0 dimension"),
+        ({"X": {1.0, 2.0}}, "X has 0 dimension"),
+        ({"X": [[1.0], [1.0, 2.0]]}, "X is no array"),
+        ({"labels": [[0], [0, 1]]}, "rows of unequal length"),
+        ({"labels": np.ma.masked_equal([0] * 7 + [1], 1)}, "labels have holes"),
+        ({"confidential": [[0], [0, 1]]}, "one value per record"),
+        ({"confidential": np.ma.masked_less(range(8), 3)}, "3 confidential values are"),
+        ({"confidential": [*range(7), None]}, "1 confidential values are missing"),
+        ({"confidential": list("abcdefgh")}, "recode them as numbers .*: ranks"),
+        ({"confidential": np.arange(8).astype("M8[D]")}, "a date as days since"),
+        ({"confidential": np.ones((8, 2))}, "has 2 columns"),
     ],
 )
 def test_refusals_say_what_to_do(change, message):

@@ -36,7 +36,7 @@ def test_every_group_is_in_one_close_union(monkeypatch, seed, groups):
     owner = searched(unions, prices, missing, Clock(None), np.inf)
     for q in np.unique(owner[owner >= 0]):
         assert set(unions.members(q)) == set(np.flatnonzero(owner == q))
-    found = _completed(unions, owner)
+    found = _completed(unions, owner, start)
     assert task.holds(found)
     assert task.sse(found) >= prices.bound - 1e-9
     if groups == 100:  # one part of everything is the whole program
@@ -53,7 +53,7 @@ def test_the_same_twice_where_no_time_is_set():
 def test_groups_that_are_left_out_are_merged():
     task, _, unions, _ = prepared(2)
     nobody = np.full(unions.m, -1)
-    found = _completed(unions, nobody)
+    found = _completed(unions, nobody, unions.labels)
     assert task.holds(found)
     assert (found == made_close(task, unions.labels)).all()
 

@@ -31,6 +31,25 @@ def test_no_partition_is_closer_than_the_bound(seed, groups):
     assert len(set(found.labels)) == groups
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_two_groups_reach_the_bound(seed):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(2, 60)), int(rng.integers(1, 4))
+    values = rng.integers(0, 2 + seed, size=max(n, 2 * k))
+    values[:2] = 0, 1
+    found = smallest_t(values, k)
+    assert found.bound <= found.t <= max(found.bound, 0) + 1.0001e-6
+    assert np.bincount(found.labels).min() >= k
+    assert privacy.t_closeness(found.labels, values) == pytest.approx(found.bound)
+
+
+def test_three_groups_are_brought_closer_than_dealt():
+    found = smallest_t([0, 0, 0, 0, 0, 1, 2, 3], 2, groups=3)
+    dealt = np.array([0, 1, 2, 2, 1, 0, 0, 1])
+    worst = privacy.t_closeness(dealt, [0, 0, 0, 0, 0, 1, 2, 3])
+    assert found.t < worst - 0.01
+
+
 def labelled(parts, n):
     labels = np.empty(n, int)
     for g, part in enumerate(parts):
@@ -64,8 +83,15 @@ def test_many_groups_of_distinct_values_reach_what_strata_guarantee():
 
 
 def test_a_constant_attribute_and_one_group():
-    assert smallest_t([3, 3, 3, 3], 2) == (0.0, 0.0, 0, 2, pytest.approx([0, 1, 1, 0]))
-    assert smallest_t([1, 2, 3], 3, groups=1)[:2] == (0.0, 0.0)
+    with pytest.warns(UserWarning, match="one value only"):
+        found = smallest_t([3, 3, 3, 3], 2)
+    assert found == (1e-6, 0.0, 0, 2, pytest.approx([0, 1, 1, 0]))
+    with pytest.warns(UserWarning, match="one value only"):
+        assert held_t([0, 0, 1], [3, 3, 3]).t == 1e-6
+    assert smallest_t([1, 2, 3], 3, groups=1)[:2] == (1e-6, 0.0)
+    t = held_t([0] * 10, range(10)).t  # the smallest that can be promised
+    Z = np.arange(10)[:, None]
+    assert closeness(Z, range(10), [0] * 10, 2, t).labels.max() == 0
     assert "array" not in repr(smallest_t([1, 2, 3, 4], 2))
 
 
@@ -74,5 +100,11 @@ def test_refusals_say_what_is_possible():
         smallest_t(range(7), 2, groups=4)
     with pytest.raises(AggoptError, match="whole number from 1 up"):
         smallest_t(range(7), 2, groups=0)
+    with pytest.raises(AggoptError, match="rows of unequal length"):
+        held_t([[0], [0, 1]], range(2))
+    with pytest.raises(AggoptError, match="one value per record"):
+        smallest_t([[0], [0, 1]], 1)
+    with pytest.raises(AggoptError, match="2 confidential values are missing"):
+        held_t([0] * 7, np.ma.masked_less(range(7), 2))
     with pytest.raises(AggoptError, match="one group number per record"):
         held_t([0, 0], range(7))

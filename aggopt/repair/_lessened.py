@@ -1,0 +1,100 @@
+"""Groups brought closer to the table, whatever their quasi-identifiers."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.arrays import Labels
+from aggopt.privacy._distance import Ints
+from aggopt.privacy._ordered import Ordered
+
+WORK = 20_000_000  # records of proposed groups that are looked at, at most
+EACH = 10_000  # what a look at a pair of groups costs beside, in records
+LESS = 1e-12  # by which an EMD must fall
+
+
+class _Change(NamedTuple):
+    """Proposals for two groups, a proposal a row: their places, and who changes.
+
+    `leaving` (c,) go from the worst group to the other, `coming` (c,) back; -1 for
+    nobody.
+    """
+
+    worst: Ints
+    other: Ints
+    leaving: Labels
+    coming: Labels
+
+
+def lessened(ordered: Ordered, labels: Labels, k: int) -> Labels:
+    """Return labels (n,), of as many groups of k or more, whose largest EMD is less.
+
+    A record of the worst group is swapped with one of another group, or moved, as is
+    best for the worse of the two; until that lowers nothing, or `WORK` is done.
+    """
+    labels, work = labels.copy(), 0
+    while True:
+        sizes = np.bincount(labels)
+        emd = ordered.numerators(labels) / sizes
+        worst = int(np.argmax(emd))
+        lowest, best = emd[worst] * (1 - LESS), None
+        for other in range(len(sizes)):
+            if other == worst:
+                continue
+            pair = sizes[[worst, other]]
+            work += EACH + int(pair.prod() * pair.sum())
+            if work > WORK:
+                return labels
+            for change in _changes(ordered, labels, worst, other, k):
+                found = _larger(ordered, change)
+                at = int(np.argmin(found))
+                if found[at] < lowest:
+                    lowest = found[at]
+                    best = other, change.leaving[at], change.coming[at]
+        if best is None:
+            return labels
+        other, leaving, coming = best
+        if leaving >= 0:
+            labels[leaving] = other
+        if coming >= 0:
+            labels[coming] = worst
+
+
+def _larger(ordered: Ordered, change: _Change) -> Ints:
+    """Return the larger EMD of the two groups, by proposal, in units of 1 / unit."""
+    return np.maximum(_emds(ordered, change.worst), _emds(ordered, change.other))
+
+
+def _emds(ordered: Ordered, places: Ints) -> Ints:
+    count, size = places.shape
+    starts = np.arange(count + 1) * size
+    return np.asarray(ordered.runs(np.sort(places, axis=1).ravel(), starts) / size)
+
+
+def _changes(
+    ordered: Ordered, labels: Labels, worst: int, other: int, k: int
+) -> Iterator[_Change]:
+    """Yield the swaps of two groups, and moves where k allows; one record a place."""
+    place = ordered.place
+    here, there = np.flatnonzero(labels == worst), np.flatnonzero(labels == other)
+    out = np.unique(place[here], return_index=True)[1]
+    back = np.unique(place[there], return_index=True)[1]
+    one, two = (at.ravel() for at in np.meshgrid(out, back, indexing="ij"))
+    rows = np.arange(len(one))
+    own, others = (np.tile(place[who], (len(rows), 1)) for who in (here, there))
+    own[rows, one], others[rows, two] = place[there[two]], place[here[one]]
+    yield _Change(own, others, here[one], there[two])
+    if len(here) > k:
+        own, others = _moved(place[here], place[there], out)
+        yield _Change(own, others, here[out], np.full(len(out), -1))
+    if len(there) > k:
+        others, own = _moved(place[there], place[here], back)
+        yield _Change(own, others, np.full(len(back), -1), there[back])
+
+
+def _moved(giving: Ints, taking: Ints, at: Labels) -> tuple[Ints, Ints]:
+    """Return both groups' places, with each of some records moved, a row each."""
+    left = np.stack([np.delete(giving, i) for i in at])
+    more = np.stack([np.append(taking, giving[i]) for i in at])
+    return left, more
