@@ -22,6 +22,7 @@ from aggopt.repair import closeness
 from aggopt.repair._bound import least_loss
 from aggopt.repair._exchange import exchanged
 from aggopt.repair._group_kernels import if_swapped, if_with, if_without
+from aggopt.repair._merge import made_close
 from aggopt.repair._task import task_of
 from aggopt.solvers import Status, choose
 
@@ -233,6 +234,15 @@ def test_never_worse_than_close_labels(method, seed):
     task = task_of(Z, values, 3, 0.2, "distinct")
     found = closeness(Z, values, start, 3, 0.2, method=method, proposals=0).labels
     assert task.sse(found) <= task.sse(start)
+
+
+def test_small_groups_join_the_nearest_smallest_first():
+    Z = np.array([[0.0], [0.3], [1.0], [5.0], [5.2], [5.3]])
+    task = task_of(Z, [1, 2, 1, 2, 1, 2], 2, 0.9, "distinct")
+    assert made_close(task, np.arange(6)).tolist() == [0, 0, 0, 1, 1, 1]
+    assert made_close(task, np.array([0, 1, 1, 2, 2, 2])).tolist() == [0, 0, 0, 1, 1, 1]
+    alone = task_of(Z, [1, 2, 1, 2, 1, 2], 6, 0.9, "distinct")
+    assert made_close(alone, np.arange(6)).tolist() == [0] * 6
 
 
 @methods
