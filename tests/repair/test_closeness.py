@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from conftest import require_solver
 
+import aggopt.repair._exchange as exchange_module
 import aggopt.repair._merge_ilp as ilp_module
 import aggopt.repair._swap as swap_module
 import aggopt.repair._unions as unions_module
@@ -135,8 +136,16 @@ def test_exchanging_ends_in_time_and_merges_no_single_records(monkeypatch):
     monkeypatch.setattr(ilp_module, "searched", lambda *given: nothing)
     found = exchanged(task, labels, highs, Clock(0.9))
     assert task.sse(found.labels) <= task.sse(labels)
-    short = Clock(1e-4)
-    found = exchanged(task, labels, highs, short)
+    looked = []
+
+    def slowly(*given):
+        looked.append(given)
+        time.sleep(0.2)
+        return []
+
+    monkeypatch.setattr(exchange_module, "_changed", slowly)
+    found = exchanged(task, labels, highs, Clock(0.6))
+    assert 0 < len(looked) < labels.max()
     assert (found.labels == labels).all()
     assert found.status is Status.LIMIT
 
