@@ -20,13 +20,17 @@ def made_close(task: Task, labels: Labels) -> Labels:
 
 
 def _large_enough(task: Task, labels: Labels) -> Labels:
-    sizes = np.bincount(labels)
-    while sizes.min() < task.k and len(sizes) > 1:
-        means = group_sums(task.Z, labels) / sizes[:, None]
+    sizes, totals = np.bincount(labels), group_sums(task.Z, labels)
+    name, left = np.arange(len(sizes)), len(sizes)
+    while left > 1 and sizes.min() < task.k:
+        means = totals / sizes[:, None]
         g = int(np.argmin(sizes))
         apart = ((means - means[g]) ** 2).sum(axis=1)
         apart[g] = np.inf
-        united = np.where(labels == g, int(np.argmin(apart)), labels)
-        labels = np.unique(united, return_inverse=True)[1].astype(np.intp)
-        sizes = np.bincount(labels)
-    return labels
+        near = int(np.argmin(apart))
+        name[name == g] = near
+        totals[near] += totals[g]
+        sizes[near] += sizes[g]
+        totals[g], sizes[g] = np.inf, len(labels) + 1  # neither smallest nor near
+        left -= 1
+    return np.unique(name[labels], return_inverse=True)[1].astype(np.intp)

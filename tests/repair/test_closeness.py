@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from conftest import require_solver
 
+import aggopt.repair._exchange as exchange_module
 import aggopt.repair._merge_ilp as ilp_module
 import aggopt.repair._swap as swap_module
 import aggopt.repair._unions as unions_module
@@ -22,6 +23,7 @@ from aggopt.repair import closeness
 from aggopt.repair._bound import least_loss
 from aggopt.repair._exchange import exchanged
 from aggopt.repair._group_kernels import if_swapped, if_with, if_without
+from aggopt.repair._merge import made_close
 from aggopt.repair._task import task_of
 from aggopt.solvers import Status, choose
 
@@ -134,8 +136,16 @@ def test_exchanging_ends_in_time_and_merges_no_single_records(monkeypatch):
     monkeypatch.setattr(ilp_module, "searched", lambda *given: nothing)
     found = exchanged(task, labels, highs, Clock(0.9))
     assert task.sse(found.labels) <= task.sse(labels)
-    short = Clock(1e-4)
-    found = exchanged(task, labels, highs, short)
+    looked = []
+
+    def slowly(*given):
+        looked.append(given)
+        time.sleep(0.2)
+        return []
+
+    monkeypatch.setattr(exchange_module, "_changed", slowly)
+    found = exchanged(task, labels, highs, Clock(0.6))
+    assert 0 < len(looked) < labels.max()
     assert (found.labels == labels).all()
     assert found.status is Status.LIMIT
 
@@ -233,6 +243,15 @@ def test_never_worse_than_close_labels(method, seed):
     task = task_of(Z, values, 3, 0.2, "distinct")
     found = closeness(Z, values, start, 3, 0.2, method=method, proposals=0).labels
     assert task.sse(found) <= task.sse(start)
+
+
+def test_small_groups_join_the_nearest_smallest_first():
+    Z = np.array([[0.0], [0.3], [1.0], [5.0], [5.2], [5.3]])
+    task = task_of(Z, [1, 2, 1, 2, 1, 2], 2, 0.9, "distinct")
+    assert made_close(task, np.arange(6)).tolist() == [0, 0, 0, 1, 1, 1]
+    assert made_close(task, np.array([0, 1, 1, 2, 2, 2])).tolist() == [0, 0, 0, 1, 1, 1]
+    alone = task_of(Z, [1, 2, 1, 2, 1, 2], 6, 0.9, "distinct")
+    assert made_close(alone, np.arange(6)).tolist() == [0] * 6
 
 
 @methods
