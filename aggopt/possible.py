@@ -31,6 +31,11 @@ def too_diverse(most: Kept, privacy: Privacy, distinct: int) -> InfeasibleInputE
         ways.append(f'diversity = "distinct", of which l = {distinct} is the largest')
     if privacy.diversity == "recursive":
         ways.append("a larger c")
+    if privacy.treatment(most.attribute).levels is not None:
+        ways.append(
+            "other levels: equal values share one, and where they end is yours to name, "
+            "levels = [...]; or none, so that l counts distinct values"
+        )
     ways.append("give the attribute another role")
     return InfeasibleInputError(
         f"l = {privacy.l} ({most.promise}) cannot be kept of {most.attribute!r}: all "

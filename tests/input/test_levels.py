@@ -31,6 +31,7 @@ def test_a_refused_l_names_the_levels(levels, how, counted) -> None:
     with pytest.raises(InfeasibleInputError) as refused:
         aggopt.mask(salaried().assign(salary=TIED), asked(levels, **how))
     assert f"({counted}) cannot be kept of 'salary'" in refused.value.problem
+    assert "or other levels: equal values share one" in refused.value.fix
 
 
 def test_a_kept_l_names_the_levels() -> None:
