@@ -51,7 +51,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.arrays import Floats, Labels, group_size
+from aggopt.arrays import Floats, Labels, group_size, numbered
 from aggopt.errors import JobError, UnknownNameError
 
 NAME = "set_partition"
@@ -100,12 +100,9 @@ class Data:
     @cached_property
     def costs(self) -> Floats:
         """Sum of squares of each group about its mean, (q,)."""
-        total = np.zeros(len(self.sizes))
-        for values in self.x.T:
-            at = values[self.record]
-            mean = np.bincount(self.column, at) / self.sizes
-            total += np.bincount(self.column, (at - mean[self.column]) ** 2)
-        return total
+        mean = (self.holds.T @ self.x) / self.sizes[:, None]
+        apart = self.x[self.record] - mean[self.column]
+        return np.asarray(np.bincount(self.column, (apart**2).sum(axis=1)), float)
 
     @cached_property
     def barred(self) -> Labels:
@@ -115,9 +112,9 @@ class Data:
     @cached_property
     def halves(self) -> Any:
         """h_lq, a sparse matrix (cuts, q)."""
-        n, q, count = len(self.x), len(self.sizes), len(self.most)
-        counted = _sparse(self.cut, self.inside, (count, n))
-        held = counted @ _sparse(self.record, self.column, (n, q))
+        held = (
+            _sparse(self.cut, self.inside, (len(self.most), len(self.x))) @ self.holds
+        )
         held.data //= 2
         held.eliminate_zeros()
         return held
@@ -135,9 +132,7 @@ class Data:
 
 def _require_sets(what: str, number: Labels, record: Labels, n: int) -> None:
     steps = np.diff(number, prepend=-1)
-    in_order = bool(
-        (steps >= 0).all() and (steps <= 1).all() and (steps[:1] == 1).all()
-    )
+    in_order = np.isin(steps, (0, 1)).all() and steps[:1].all()
     if number.shape != record.shape or not in_order:
         raise JobError(
             f"The {what}s are not numbered 0, 1, ... in this order.",
@@ -166,11 +161,9 @@ class Point(NamedTuple):
 
 def build(data: Data, language: str) -> Any:
     """Return the program in cvxpy or in Pyomo; nothing is solved here."""
-    if language == "cvxpy":
-        return _in_cvxpy(data)
-    if language == "pyomo":
-        return _in_pyomo(data)
-    raise UnknownNameError("modelling language", language, LANGUAGES)
+    if language not in LANGUAGES:
+        raise UnknownNameError("modelling language", language, LANGUAGES)
+    return _in_cvxpy(data) if language == "cvxpy" else _in_pyomo(data)
 
 
 def _in_cvxpy(data: Data) -> Any:
@@ -271,5 +264,4 @@ def labels(problem: Any, data: Data) -> Labels | None:
         return None
     group = np.empty(len(data.x), np.intp)
     group[data.record[taken]] = data.column[taken]
-    _, first, number = np.unique(group, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[number], dtype=np.intp)
+    return numbered(group)

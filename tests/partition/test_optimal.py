@@ -315,28 +315,36 @@ def test_nothing_is_compiled_for_records_that_four_did_not_need():
 
 
 CTRL_C = """
-import os, signal, threading
+import os, signal, sys, threading
 import numpy as np
 from aggopt.clock import Clock
+from aggopt.partition._columns.groups import groups_of
 from aggopt.partition._columns.pricing import Duals, Effort, Pricer
 from aggopt.partition._columns.ready import compile_all
 from aggopt.partition._search import neighbours
 
 Z = np.random.default_rng(0).normal(size=(1500, 13))
-pricer = Pricer(Z, 3, neighbours(Z, 8))
+pricer, duals = Pricer(Z, 3, neighbours(Z, 8)), Duals(np.full(1500, 9.0))
+groups = groups_of(np.arange(1500) // 3, 3).at(np.tile(np.arange(500), 100))
+work = {
+    "exact": lambda: pricer.paying(duals, Effort(), Clock(9.0)),
+    "near": lambda: pricer.climbed(duals, groups),
+}[sys.argv[1]]
 compile_all()
+signal.signal(signal.SIGINT, signal.default_int_handler)
 press = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
 press.start()
 try:
     while press.is_alive():
-        pricer.paying(Duals(np.full(1500, 9.0)), Effort(), Clock(9.0))
+        work()
 except KeyboardInterrupt:
     print("interrupted")
 """
 
 
-def test_ctrl_c_while_compiled_pricing_runs_is_an_interrupt_and_no_crash():
-    found = run([executable, "-c", CTRL_C], capture_output=True, text=True)
+@pytest.mark.parametrize("pricing", ["exact", "near"])
+def test_ctrl_c_while_compiled_pricing_runs_is_an_interrupt_and_no_crash(pricing):
+    found = run([executable, "-c", CTRL_C, pricing], capture_output=True, text=True)
     assert (found.returncode, found.stdout, found.stderr) == (0, "interrupted\n", "")
 
 

@@ -15,18 +15,24 @@ STAY, JOIN, SWAP, LEAVE = range(4)
 
 @compiled
 def climb(
-    D: Floats, near: Labels, u: Floats, k: int, members: Rows, sizes: Labels
-) -> tuple[Rows, Floats]:
-    """Return where each group (q, 2k - 1) ends, in any order, and its reduced cost.
+    D: Floats,
+    near: Labels,
+    u: Floats,
+    k: int,
+    members: Rows,
+    sizes: Labels,
+    ended: Rows,
+    reduced: Floats,
+) -> None:
+    """Find where each group (q, 2k - 1) ends, in any order, and its reduced cost (q,).
 
     A record joins, leaves, or takes another's place, whichever gains most, until no
     such change gains.  Those that come are near (n, c) to a member.
     """
-    ended = np.full(members.shape, -1, np.int32)
-    reduced = np.empty(len(members))
     inside = np.zeros(len(D), np.bool_)
     group = np.empty(2 * k - 1, np.int64)
     to = np.empty(2 * k - 1)
+    ended[:] = -1
     for q in range(len(members)):
         size = sizes[q]
         group[:size] = members[q, :size]
@@ -38,7 +44,6 @@ def climb(
             inside[group[y]] = False
             ended[q, y] = group[y]
             reduced[q] -= u[group[y]]
-    return ended, reduced
 
 
 @compiled

@@ -14,27 +14,32 @@ BROKEN = 1e-4  # by how much a cut must be broken
 
 
 @compiled
-def together(columns: Rows, share: Floats, r: int) -> Floats:
-    """Return how much two records are chosen together, (r, r)."""
-    pairs = np.zeros((r, r))
+def together(columns: Rows, share: Floats, pairs: Floats) -> None:
+    """Put how much two records are chosen together in pairs (r, r)."""
+    pairs[:] = 0.0
     for q in range(len(columns)):
         for a in columns[q]:
             for b in columns[q]:
                 if a >= 0 and b >= 0 and a != b:
                     pairs[a, b] += share[q]
-    return pairs
 
 
 @compiled
 def triples(
-    columns: Rows, share: Floats, pairs: Floats, first: Whole, holding: Whole
-) -> tuple[Rows, Floats]:
-    """Return broken cuts of three records, and by how much they are broken.
+    columns: Rows,
+    share: Floats,
+    pairs: Floats,
+    first: Whole,
+    holding: Whole,
+    found: Rows,
+    broken: Floats,
+) -> int:
+    """Find broken cuts of three records, and by how much each is; return how many.
 
+    They are put in found (room, 3) and broken (room,) as far as there is room.
     Columns that hold record i are holding[first[i] : first[i + 1]].
     """
-    found, broken = [np.empty(0, np.int32)], [0.0]
-    r = len(pairs)
+    count, r = 0, len(pairs)
     for a in range(r):
         beside = np.flatnonzero(pairs[a, a + 1 :] > 0) + a + 1
         for y in range(len(beside)):
@@ -46,17 +51,24 @@ def triples(
                 three = np.array([a, b, c], np.int32)
                 held = _halves(columns, share, three, first, holding)
                 if held > 1 + BROKEN:
-                    found.append(three)
-                    broken.append(held - 1)
-    return _stacked(found, 3), np.array(broken[1:])
+                    if count < len(found):
+                        found[count], broken[count] = three, held - 1
+                    count += 1
+    return count
 
 
 @compiled
 def quintuples(
-    columns: Rows, share: Floats, pairs: Floats, first: Whole, holding: Whole
-) -> tuple[Rows, Floats]:
-    """Return broken cuts of five records, grown from three record by record."""
-    found, broken = [np.empty(0, np.int32)], [0.0]
+    columns: Rows,
+    share: Floats,
+    pairs: Floats,
+    first: Whole,
+    holding: Whole,
+    found: Rows,
+    broken: Floats,
+) -> int:
+    """Likewise of five records, grown from three record by record."""
+    count = 0
     held = np.zeros(len(columns), np.int64)
     gain = np.zeros(len(pairs))
     for a in range(len(pairs)):
@@ -67,9 +79,10 @@ def quintuples(
                     five = np.array([a, b, c, -1, -1], np.int32)
                     most = _grow(columns, share, first, holding, five, held, gain)
                     if most > 2 + BROKEN:
-                        found.append(np.sort(five))
-                        broken.append(most - 2)
-    return _stacked(found, 5), np.array(broken[1:])
+                        if count < len(found):
+                            found[count], broken[count] = np.sort(five), most - 2
+                        count += 1
+    return count
 
 
 @compiled
@@ -156,11 +169,3 @@ def _halves(
             if not before:
                 total += held // 2 * share[q]
     return total
-
-
-@compiled
-def _stacked(found: list[Rows], width: int) -> Rows:
-    rows = np.empty((len(found) - 1, width), np.int32)
-    for y in range(len(rows)):
-        rows[y] = found[y + 1]
-    return rows

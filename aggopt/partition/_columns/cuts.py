@@ -8,6 +8,7 @@ from aggopt.arrays import Floats
 from aggopt.partition._columns.groups import Flags, Groups
 from aggopt.partition._columns.pricing import Cut, _by_record
 
+ROOM = 10_000  # for cuts that are broken, at first
 FEW = 20  # with more cuts of three than this, none of five are looked for
 
 
@@ -29,17 +30,29 @@ def broken(
     place = np.full(len(few) + 1, -1, np.int32)  # the last is for -1
     place[records] = np.arange(len(records))
     columns = place[columns]
-    what = columns, share, kernels.together(columns, share, len(records))
-    holding = _holding(columns, len(records))
-    found = [kernels.triples(*what, *holding)]
+    pairs = np.empty((len(records), len(records)))
+    kernels.together(columns, share, pairs)
+    what = columns, share, pairs, *_holding(columns, len(records))
+    found = [_all(kernels.triples, what, 3)]
     if len(found[0][1]) < FEW:
-        found.append(kernels.quintuples(*what, *holding))
+        found.append(_all(kernels.quintuples, what, 5))
     by = {}
     for rows, excess in found:
         for row, much in zip(records[rows].tolist(), excess.tolist(), strict=True):
             by[tuple(row)] = much
     order = sorted((cut for cut in by if cut not in have), key=lambda c: (-by[c], c))
     return order[:most]
+
+
+def _all(kernel: Any, what: tuple[Any, ...], width: int) -> tuple[Any, Any]:
+    """Return all cuts that a kernel finds, and by how much they are broken."""
+    room = ROOM
+    while True:
+        rows, excess = np.empty((room, width), np.int32), np.empty(room)
+        count = kernel(*what, rows, excess)
+        if count <= room:
+            return rows[:count], excess[:count]
+        room = count
 
 
 def halves(groups: Groups, cuts: list[Cut], n: int) -> Any:

@@ -9,31 +9,29 @@ FAR = 1e150  # more than any sum of terms
 
 
 @compiled
-def distances(Z: Floats) -> Floats:
-    """Return the squared distances among records (n, d), (n, n)."""
+def distances(Z: Floats, D: Floats) -> None:
+    """Put the squared distances among records Z (n, d) in D (n, n)."""
     n, d = Z.shape
-    D = np.zeros((n, n))
     for i in range(n):
+        D[i, i] = 0.0
         for j in range(i):
             total = 0.0
             for t in range(d):
                 total += (Z[i, t] - Z[j, t]) ** 2
             D[i, j] = D[j, i] = total
-    return D
 
 
 @compiled
-def near_sums(D: Floats, most: int) -> Floats:
-    """Return the sum of the q least distances from each record, (n, most + 1)."""
-    n = len(D)
-    sums, least = np.empty((n, most + 1)), np.empty(most + 1)
+def near_sums(D: Floats, sums: Floats) -> None:
+    """Put the sum of the q least distances from each record in sums[:, q]."""
+    n, most = len(D), sums.shape[1] - 1
+    least = np.empty(most + 1)
     for i in range(n):
         least[:] = FAR
         for j in range(n):
             if j != i:
                 insert(least, most, D[i, j])
         add_up(sums[i], least, most)
-    return sums
 
 
 @inlined

@@ -90,8 +90,9 @@ class Pricer:
         from aggopt.partition._columns import least_kernels
 
         self.k, self.n = k, len(Z)
-        self.D = least_kernels.distances(Z)
-        self.sums = least_kernels.near_sums(self.D, 2 * k - 1)
+        self.D, self.sums = np.empty((self.n, self.n)), np.empty((self.n, 2 * k))
+        least_kernels.distances(Z, self.D)
+        least_kernels.near_sums(self.D, self.sums)
         self.near = np.ascontiguousarray(near[:, :NEAR])
         self.copies = Copies.of(Z, k)
 
@@ -99,8 +100,16 @@ class Pricer:
         """Return groups that pay, found by changing these; cuts are left out."""
         from aggopt.partition._columns.climb_kernels import climb
 
-        ended, reduced = climb(
-            self.D, self.near, duals.u, self.k, start.members, start.sizes
+        ended, reduced = np.empty_like(start.members), np.empty(len(start.sizes))
+        climb(
+            self.D,
+            self.near,
+            duals.u,
+            self.k,
+            start.members,
+            start.sizes,
+            ended,
+            reduced,
         )
         pays = reduced < 100 * PAYS
         return sorted_groups(ended[pays]), reduced[pays]

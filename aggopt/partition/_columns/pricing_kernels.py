@@ -45,7 +45,9 @@ def price(
 ) -> None:
     """Find groups of low reduced cost whose medoid is one of these.
 
-    Nothing is returned: after Ctrl-C, making a named tuple of it would end the process.
+    Nothing is returned, here and wherever Python calls a kernel that may run for long:
+    numba makes arrays and named tuples for Python by calling Python, which Ctrl-C in
+    the meantime lets fail, and does not look whether it failed.
     """
     for m in medoids:
         _from_medoid(D, near, k, prices, m, limits, found)
