@@ -15,9 +15,11 @@ from aggopt.partition._search import neighbours
 
 @cache
 def compile_all() -> None:
-    """Call every kernel on four records: no one's time is to pay for compilation."""
+    """Call every kernel once: no one's time is to pay for compilation."""
     Z, clock = np.array([[0.0], [1.0], [5.0], [6.0]]), Clock(None)
     labels, near = mdav(Z, 2), neighbours(Z, 3)
+    for n in (5, 7, 5000):  # whose last steps differ; through a tree
+        mdav(np.arange(float(n))[:, None], 2)
     searches = Searches(Z, 2, near, 0)
     searches.improved(labels, 1, clock)
     searches.met.add(labels)
