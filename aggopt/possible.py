@@ -33,7 +33,7 @@ def too_diverse(most: Kept, privacy: Privacy, distinct: int) -> InfeasibleInputE
         ways.append("a larger c")
     if privacy.treatment(most.attribute).levels is not None:
         ways.append(
-            "other levels: equal values share one, and where they end is yours to name, "
+            "other levels: equal values share one, and you may name where they end, "
             "levels = [...]; or none, so that l counts distinct values"
         )
     ways.append("give the attribute another role")

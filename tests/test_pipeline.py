@@ -326,7 +326,10 @@ def test_the_manifest_says_how_and_from_what(tmp_path):
     (block,) = stated["partition"]
     assert (block["attributes"], block["groups"]) == (["age", "income"], groups)
     proof = block["certificate"]
-    assert (proof["status"], proof["solver"]) == ("heuristic, nothing else tried", "mdav")
+    assert (proof["status"], proof["solver"]) == (
+        "heuristic, nothing else tried",
+        "mdav",
+    )
     X = people()[["age", "income"]].to_numpy(float)
     assert proof["bound"] == aggopt.partition.loss_bound(X, 3) < proof["objective"]
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
