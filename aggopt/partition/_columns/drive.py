@@ -63,9 +63,8 @@ def drive(task: Task, best: Incumbent, clock: Clock, report: Progress) -> None:
         _choose(generation, searches, task, clock)
     report(0.7)
     if converged and not best.closed:
-        branches.look(Clock(_longest(clock, 0.4)))
-    if converged and not best.closed:
-        proved(generation, task.solver, clock, _longest(clock, 0.7))
+        _cut(generation, _part(clock, 0.3))  # against a smaller gap: more is worth it
+        proved(generation, task.solver, clock, _longest(clock, 0.6))
     report(0.8)
     if converged:
         branches.look(clock)

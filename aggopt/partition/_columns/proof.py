@@ -1,5 +1,7 @@
 """Proof: all groups that a better partition could hold, and a program over them."""
 
+import numpy as np
+
 from aggopt.clock import Clock
 from aggopt.partition._columns.choice import TRUST, chosen
 from aggopt.partition._columns.generation import Generation
@@ -19,7 +21,8 @@ def proved(
 
     A partition that holds a group of reduced cost r or more costs the bound and r, at
     least.  So the best one of all groups below r is the best of all, or none is
-    better than the bound and r.
+    better than the bound and r.  Once the groups up to r are known to hold no better
+    partition, one must hold a group above r, and then others below the gap less r only.
     """
     best = generation.best
     if generation.proof is None or generation.pricer.copies.some:
@@ -28,12 +31,16 @@ def proved(
     found, most = _cheapest(generation, bound, clock)
     if found is None:
         return False
+    known = -np.inf
     for count in (SOME, MANY):
         order = found.reduced.argsort(kind="stable")[: count + 1]
-        highest = min(most, (best.value - bound) * EDGE)
+        gap = (best.value - bound) * EDGE
+        highest = min(most, gap)
         if len(order) > count:
             highest = min(highest, float(found.reduced[order[-1]]))
-        cheap = found.groups.at(order[:count][found.reduced[order[:count]] <= highest])
+        reduced = found.reduced[order[:count]]
+        beside = (reduced <= gap - known) | (reduced >= known)
+        cheap = found.groups.at(order[:count][(reduced <= highest) & beside])
         generation.add(cheap)
         which = generation.pool.places(cheap)
         if not chosen(generation, solver, which, clock, seconds):
@@ -41,6 +48,7 @@ def proved(
         best.prove(min(best.value - TRUST * max(1.0, best.value), bound + highest))
         if best.closed:
             return True
+        known = highest
     return False
 
 
