@@ -401,3 +401,25 @@ def test_census_is_proven_within_two_minutes():
     found = optimal(datasets.census(), 3, seconds=120).certificate
     assert found.status is Status.OPTIMAL
     assert 100 * found.objective / (1080 * 13) == pytest.approx(4.667936, abs=1e-6)
+
+
+def test_cuts_are_found_when_groups_came_after_the_last_prices(monkeypatch):
+    from aggopt.partition._columns import generation
+    from aggopt.partition._columns.groups import groups_of
+
+    real, grew = generation.Generation.cut, []
+
+    def grown(self):
+        before = len(self.pool.all.sizes)
+        mixed = np.random.default_rng(before).permutation(np.arange(60) // 3)
+        self.add(groups_of(mixed, 3))
+        grew.append(len(self.pool.all.sizes) > before)
+        return real(self)
+
+    X = np.random.default_rng(1).normal(size=(60, 3))
+    expected = optimal(X, 3).certificate
+    monkeypatch.setattr(generation.Generation, "cut", grown)
+    found = optimal(X, 3).certificate
+    assert any(grew)
+    assert found.status is expected.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(expected.objective)

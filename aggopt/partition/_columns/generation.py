@@ -154,11 +154,13 @@ class Generation:
 
     def cut(self) -> int:
         """Add cuts that the last choice breaks; return how many."""
-        if self.solved is None:
+        if self.solve() is None or self.solved is None:  # groups came since the last
             return 0
         have = set(self.master.cuts)
         few = ~self.pricer.copies.many
-        cuts = broken(self.pool.all, self.solved.share, few, have, CUTS)
+        share = self.solved.share
+        groups = self.pool.all.at(np.arange(len(share)))
+        cuts = broken(groups, share, few, have, CUTS)
         if cuts:
             self.master.add_cuts(cuts)
         return len(cuts)
