@@ -9,7 +9,8 @@ import numpy as np
 from aggopt import datasets
 from aggopt.clock import Clock
 from aggopt.partition import local_search_certified, mdav
-from aggopt.partition._local_search import NEAR, loss
+from aggopt.partition._local_search import NEAR
+from aggopt.partition._loss import loss
 from aggopt.partition._search import neighbours, searched
 from aggopt.partition._search.search import compile_all
 from aggopt.scale import Scale

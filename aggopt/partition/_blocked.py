@@ -12,13 +12,14 @@ from aggopt.arrays import Floats, Labels, group_size, is_whole, numbered, requir
 from aggopt.clock import Clock, require_seconds
 from aggopt.errors import JobError, require_known
 from aggopt.partition import _pool
+from aggopt.partition._loss import loss
 from aggopt.partition._loss_bound import squared_back, within_one
 from aggopt.partition._pool import Progress
 from aggopt.partition._space._bound import free_bound
 from aggopt.partition._space._crew import Crew
 from aggopt.partition._space._improve import EFFORTS, improve
 from aggopt.partition._space._order import in_space, parts
-from aggopt.partition._space._regions import centroids, firsts
+from aggopt.partition._space._regions import firsts
 from aggopt.partition._univariate import Partition
 from aggopt.solvers import Certificate, Status
 
@@ -239,8 +240,7 @@ def _require(how: _How) -> None:
 
 
 def _certificate(found: _Found, jobs: int | None, clock: Clock) -> Certificate:
-    means = centroids(found.records, found.labels)
-    objective = float(((found.records - means[found.labels]) ** 2).sum())
+    objective = loss(found.records, found.labels)
     bound = _bound(found, objective, jobs)
     rounding = 1e-9 * objective + ROUNDING * found.records.size
     tight = bound is not None and objective - bound <= rounding

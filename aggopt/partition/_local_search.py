@@ -13,6 +13,7 @@ from aggopt.arrays import Floats, Labels, group_size, groups, numbered, require_
 from aggopt.clock import Clock, require_seconds
 from aggopt.errors import JobError, require_known
 from aggopt.partition import _pool
+from aggopt.partition._loss import loss
 from aggopt.partition._loss_bound import least_loss, squared_back, within_one
 from aggopt.partition._pool import Progress
 from aggopt.partition._search.near import neighbours
@@ -187,17 +188,6 @@ def local_search_certified(
         clock.spent,
     )
     return Partition(found.labels, certificate)
-
-
-def loss(records: Floats, labels: Labels) -> float:
-    """Return the sum of squares within groups, over all attributes."""
-    order = np.argsort(labels, kind="stable")
-    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    sizes = np.bincount(labels)
-    base = records[order[starts]][labels]  # what is equal loses nothing
-    gaps = records - base
-    means = np.add.reduceat(gaps[order], starts) / sizes[:, None]
-    return float(((gaps - means[labels]) ** 2).sum())
 
 
 def _found(X: npt.ArrayLike, k: int, how: _How, told: Clock) -> _Found:

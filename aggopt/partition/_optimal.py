@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from aggopt.arrays import (
     Floats,
-    Labels,
     group_size,
     is_number,
     numbered,
@@ -20,6 +19,7 @@ from aggopt.memory import require_memory
 from aggopt.models import set_partition as model
 from aggopt.partition._columns.incumbent import PROVEN, Incumbent
 from aggopt.partition._columns.master import require_highs
+from aggopt.partition._loss import loss
 from aggopt.partition._loss_bound import least_loss
 from aggopt.partition._mdav import mdav
 from aggopt.partition._pool import Progress, rarely, scaled
@@ -174,7 +174,7 @@ class _Work:
     def result(self, status: Status, how: _How, clock: Clock) -> Partition:
         best = self.best
         labels = best.labels
-        objective = _loss(self.records, labels, best.k)
+        objective = loss(self.records, labels)
         bound = min(best.bound * self.unit**2, objective)
         by = how.solver.name if best.priced else "local search"
         if best.proven:
@@ -183,18 +183,13 @@ class _Work:
         return Partition(labels, certificate)
 
 
-def _loss(records: Floats, labels: Labels, k: int) -> float:
-    Z = records - records[0]
-    return Incumbent(Z, k, labels, 0.0, 0.0).value
-
-
 def _only(records: Floats, k: int, clock: Clock) -> Partition:
     """Return the one partition that is best: all in one group, or each in its own."""
     n = len(records)
     labels = np.arange(n) if k == 1 else np.zeros(n, np.intp)
-    loss = _loss(records, labels, k)
+    lost = loss(records, labels)
     certificate = Certificate(
-        Status.OPTIMAL, loss, loss, 0.0, "nothing to choose", clock.spent
+        Status.OPTIMAL, lost, lost, 0.0, "nothing to choose", clock.spent
     )
     return Partition(labels, certificate)
 

@@ -10,11 +10,8 @@ from partition import exact, laws
 from aggopt.clock import Clock
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.partition import closeness_first, mdav
-from aggopt.partition._local_search import (
-    local_search,
-    local_search_certified,
-    loss,
-)
+from aggopt.partition._local_search import local_search, local_search_certified
+from aggopt.partition._loss import loss
 from aggopt.partition._loss_bound import loss_bound
 from aggopt.partition._search import (
     Close,

@@ -154,13 +154,13 @@ class Generation:
 
     def cut(self) -> int:
         """Add cuts that the last choice breaks; return how many."""
-        if self.solve() is None or self.solved is None:  # groups came since the last
+        solved = self.solve()  # groups may have come since the last
+        if solved is None:
             return 0
         have = set(self.master.cuts)
         few = ~self.pricer.copies.many
-        share = self.solved.share
-        groups = self.pool.all.at(np.arange(len(share)))
-        cuts = broken(groups, share, few, have, CUTS)
+        groups = self.pool.all.at(np.arange(len(solved.share)))
+        cuts = broken(groups, solved.share, few, have, CUTS)
         if cuts:
             self.master.add_cuts(cuts)
         return len(cuts)
