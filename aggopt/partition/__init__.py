@@ -1,17 +1,17 @@
 """Partitions: from records to groups of at least k similar ones."""
 
-from aggopt.partition._anonymity_first import anonymity_first
 from aggopt.partition._blocked import blocked, blocked_certified
 from aggopt.partition._blocks import in_blocks
 from aggopt.partition._cbfs import cbfs
-from aggopt.partition._closeness_first import closeness_first
+from aggopt.partition._close.anonymity_first import anonymity_first
+from aggopt.partition._close.closeness_first import closeness_first
+from aggopt.partition._close.merge_until_close import merge_until_close
 from aggopt.partition._correlated import correlated_blocks
-from aggopt.partition._diverse_vmdav import diverse_vmdav
+from aggopt.partition._diverse.diverse_vmdav import diverse_vmdav
 from aggopt.partition._individual_ranking import individual_ranking
 from aggopt.partition._local_search import local_search, local_search_certified
 from aggopt.partition._loss_bound import loss_bound
 from aggopt.partition._mdav import mdav
-from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.partition._mhm import mhm
 from aggopt.partition._optimal import optimal
 from aggopt.partition._projection import projection

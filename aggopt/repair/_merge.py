@@ -3,8 +3,8 @@
 import numpy as np
 
 from aggopt.arrays import Labels
-from aggopt.partition._closeness import Closeness
-from aggopt.partition._merging import merged
+from aggopt.partition._close.closeness import Closeness
+from aggopt.partition._close.merging import merged
 from aggopt.privacy._distance import threshold
 from aggopt.repair._task import Task, group_sums
 

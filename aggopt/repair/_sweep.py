@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.arrays import Labels
 from aggopt.clock import Clock
-from aggopt.partition._closeness_first import fitted, least_strata, stratified
+from aggopt.partition._close.closeness_first import fitted, least_strata, stratified
 from aggopt.privacy._distance import threshold
 from aggopt.repair._swap import Annealing, annealed, improved
 from aggopt.repair._task import Task

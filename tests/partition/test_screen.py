@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from aggopt.partition import _screen
-from aggopt.partition import _screen_kernels as kernels
+from aggopt.partition._close import screen as screens
+from aggopt.partition._close import screen_kernels as kernels
 
 SPREADS = {
     "even": lambda rng, shape: rng.uniform(-1, 1, shape),
@@ -53,7 +53,7 @@ def test_what_is_no_point_is_infinitely_far() -> None:
 
 
 def measured(records, point, factor):
-    screen = _screen.start(*records.shape)
+    screen = screens.start(*records.shape)
     screen.point[:], screen.factor[0] = factor * point, factor
     kernels.draw(screen, records, records.shape[1])
     kernels.measure(screen, records.shape[1])

@@ -16,8 +16,8 @@ from aggopt.aggregate import mean
 from aggopt.clock import Clock
 from aggopt.errors import AggoptError
 from aggopt.partition import closeness_first, mdav
-from aggopt.partition._closeness_first import fitted, stratified
-from aggopt.partition._merge_until_close import merge_until_close
+from aggopt.partition._close.closeness_first import fitted, stratified
+from aggopt.partition._close.merge_until_close import merge_until_close
 from aggopt.repair import _closeness as closeness_module
 from aggopt.repair import closeness
 from aggopt.repair._bound import least_loss

@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.compiled import compiled
 from aggopt.partition import _kernels
-from aggopt.partition._shelf import Shelf
+from aggopt.partition._close.shelf import Shelf
 
 KEEP = 0.95  # share of the columns that must be free: fewer, and the taken are dropped
 BLOCK = 64  # columns that are tested at once: most blocks hold nothing to look at

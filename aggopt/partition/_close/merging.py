@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels
-from aggopt.partition import _screen
-from aggopt.partition._closeness import Closeness
+from aggopt.partition._close import screen as screens
+from aggopt.partition._close.closeness import Closeness
+from aggopt.partition._close.screen import BLOCK, Screen
 from aggopt.partition._pool import CHUNK, Integers, Progress
-from aggopt.partition._screen import BLOCK, Screen
 
 Flags = npt.NDArray[np.bool_]
 
@@ -96,7 +96,7 @@ def merged(
     """
     if promise.holds(labels):
         return labels
-    from aggopt.partition import _merge_kernels as kernels
+    from aggopt.partition._close import merge_kernels as kernels
 
     merging = _start(records, labels, promise)
     kernels.start(merging)
@@ -120,7 +120,7 @@ def _start(records: Floats, labels: Labels, promise: Closeness) -> Merging:
         number=np.arange(m),
         sizes=sizes,
         totals=np.array([np.bincount(labels, row) for row in rows]),
-        screen=_screen.start(len(rows), m),
+        screen=screens.start(len(rows), m),
         emd=np.empty(m),
         exact=np.zeros(m, np.bool_),
         excess=np.empty(m),
@@ -147,7 +147,7 @@ def _table(promise: Closeness) -> Bins:
 
 
 def _labels(merging: Merging) -> Labels:
-    from aggopt.partition import _merge_kernels as kernels
+    from aggopt.partition._close import merge_kernels as kernels
 
     slots = kernels.slots(merging)
     return np.unique(merging.number[slots], return_inverse=True)[1].astype(np.intp)

@@ -1,9 +1,15 @@
 """Algorithm 3 in compiled loops over strata.  Importing this imports numba."""
 
 from aggopt.compiled import compiled
+from aggopt.partition._close.shelf import Shelf
+from aggopt.partition._close.shelf_kernels import (
+    farthest,
+    measure,
+    outermost,
+    take,
+    tidy,
+)
 from aggopt.partition._pool import Integers
-from aggopt.partition._shelf import Shelf
-from aggopt.partition._shelf_kernels import farthest, measure, outermost, take, tidy
 
 
 @compiled

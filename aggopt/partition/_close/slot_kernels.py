@@ -13,7 +13,7 @@ interval per slot and gap between members.
 import numpy as np
 
 from aggopt.compiled import compiled, inlined
-from aggopt.partition._anonymity_first import Group, Table
+from aggopt.partition._close.anonymity_first import Group, Table
 
 
 @compiled

@@ -6,11 +6,10 @@ Distances are reckoned where the screen says that they matter, and only there.
 import numpy as np
 
 from aggopt.compiled import compiled, inlined
-from aggopt.partition import _shelf_kernels
-from aggopt.partition._anonymity_first import Group, Table
-from aggopt.partition._pool import Integers, Pool
-from aggopt.partition._screen import Screen
-from aggopt.partition._screen_kernels import (
+from aggopt.partition._close import shelf_kernels
+from aggopt.partition._close.anonymity_first import Group, Table
+from aggopt.partition._close.screen import Screen
+from aggopt.partition._close.screen_kernels import (
     LARGEST,
     draw,
     exact,
@@ -19,8 +18,8 @@ from aggopt.partition._screen_kernels import (
     most_of,
     next_within,
 )
-from aggopt.partition._shelf import Shelf
-from aggopt.partition._slot_kernels import (
+from aggopt.partition._close.shelf import Shelf
+from aggopt.partition._close.slot_kernels import (
     add_up,
     cost,
     fill,
@@ -28,6 +27,7 @@ from aggopt.partition._slot_kernels import (
     least_without,
     without,
 )
+from aggopt.partition._pool import Integers, Pool
 
 
 @compiled
@@ -45,7 +45,7 @@ def take_close(
     for _ in range(turns):
         if shelf.free[0] == 0:
             return
-        if _shelf_kernels.drop_taken(shelf):
+        if shelf_kernels.drop_taken(shelf):
             draw(screen, shelf.pool.records, shelf.pool.counts[0])
         _measure_from_centroid(shelf, screen)
         _take_one(shelf, screen, table, group, _farthest(shelf, screen))
@@ -83,7 +83,7 @@ def _take_one(
 
 @compiled
 def _take(shelf: Shelf, screen: Screen, column: int) -> None:
-    _shelf_kernels.take(shelf, column)
+    shelf_kernels.take(shelf, column)
     screen.image[0, column] = screen.near[column] = np.inf
 
 

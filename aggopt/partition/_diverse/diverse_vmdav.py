@@ -8,7 +8,7 @@ import numpy.typing as npt
 from aggopt.arrays import Floats, Labels, group_size, is_whole
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.partition import _pool
-from aggopt.partition._diversity import (
+from aggopt.partition._diverse.diversity import (
     counts_of,
     largest,
     levels_of,
@@ -149,7 +149,8 @@ def _take(
     gamma2: float,
     report: Progress,
 ) -> None:
-    from aggopt.partition import _diverse_kernels, _vmdav_kernels
+    from aggopt.partition import _vmdav_kernels
+    from aggopt.partition._diverse import diverse_kernels
 
     k, l, diversity = wanted  # noqa: E741
     entropy = diversity == "entropy"
@@ -159,7 +160,7 @@ def _take(
     more = True
     while more:
         report(pool.done)
-        more = _diverse_kernels.take_diverse(
+        more = diverse_kernels.take_diverse(
             pool, level, outermost, asked, (gamma2, FEW), turns
         )
 

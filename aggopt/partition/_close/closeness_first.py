@@ -6,9 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels, group_size
-from aggopt.partition import _pool, _shelf
-from aggopt.partition._closeness import Closeness
-from aggopt.partition._merging import merged
+from aggopt.partition import _pool
+from aggopt.partition._close import shelf as shelves
+from aggopt.partition._close.closeness import Closeness
+from aggopt.partition._close.merging import merged
+from aggopt.partition._close.shelf import Shelf
 from aggopt.partition._pool import Integers, Progress
 
 
@@ -126,7 +128,7 @@ def stratified(
     stratum = np.empty(len(records), np.int64)
     by_value = np.argsort(place, kind="stable")
     stratum[by_value] = np.repeat(np.arange(count), sizes)
-    return _grouped(_shelf.start(records, stratum), sizes, progress)
+    return _grouped(shelves.start(records, stratum), sizes, progress)
 
 
 def _strata(n: int, count: int) -> Integers:
@@ -139,8 +141,8 @@ def _strata(n: int, count: int) -> Integers:
     return sizes
 
 
-def _grouped(shelf: _shelf.Shelf, sizes: Integers, progress: Progress | None) -> Labels:
-    from aggopt.partition import _closeness_first_kernels as kernels
+def _grouped(shelf: Shelf, sizes: Integers, progress: Progress | None) -> Labels:
+    from aggopt.partition._close import closeness_first_kernels as kernels
 
     report = _pool.rarely(progress)
     while shelf.remaining:

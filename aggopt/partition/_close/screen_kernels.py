@@ -8,7 +8,7 @@ import numpy as np
 
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled, inlined
-from aggopt.partition._screen import BLOCK, PART, ROWS, Screen, Singles
+from aggopt.partition._close.screen import BLOCK, PART, ROWS, Screen, Singles
 
 TILE = 8 * BLOCK  # so many distances stay in the nearest cache while they are summed
 LOSS = 2.0**-23

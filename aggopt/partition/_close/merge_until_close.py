@@ -9,9 +9,9 @@ from aggopt.arrays import Labels, group_size, groups
 from aggopt.errors import JobError
 from aggopt.partition import _pool
 from aggopt.partition._blocks import Partitioner
-from aggopt.partition._closeness import Closeness
+from aggopt.partition._close.closeness import Closeness
+from aggopt.partition._close.merging import merged
 from aggopt.partition._mdav import mdav
-from aggopt.partition._merging import merged
 from aggopt.partition._pool import Progress
 
 

@@ -7,9 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Labels, group_size
-from aggopt.partition import _pool, _screen, _shelf
-from aggopt.partition._closeness import Closeness
-from aggopt.partition._merging import merged
+from aggopt.partition import _pool
+from aggopt.partition._close import screen as screens
+from aggopt.partition._close import shelf as shelves
+from aggopt.partition._close.closeness import Closeness
+from aggopt.partition._close.merging import merged
+from aggopt.partition._close.shelf import Shelf
 from aggopt.partition._pool import Integers, Progress
 
 
@@ -72,7 +75,7 @@ def anonymity_first(
     k = group_size(k, n)
     promise = Closeness.of(confidential, n, t, bins)
     attribute = promise.only("anonymity_first")
-    shelf = _shelf.start(records, attribute.place)
+    shelf = shelves.start(records, attribute.place)
     limit = int(promise.limits[0, k])
     table = Table(
         n, k, limit, attribute.sums, attribute.first, *np.empty((4, k + 1), int)
@@ -128,11 +131,11 @@ class Group(NamedTuple):
     up: Integers
 
 
-def _grouped(shelf: _shelf.Shelf, table: Table, progress: Progress | None) -> Labels:
-    from aggopt.partition import _anonymity_first_kernels as kernels
+def _grouped(shelf: Shelf, table: Table, progress: Progress | None) -> Labels:
+    from aggopt.partition._close import anonymity_first_kernels as kernels
 
     k, report = table.s, _pool.rarely(progress)
-    screen = _screen.start(*shelf.pool.records.shape)
+    screen = screens.start(*shelf.pool.records.shape)
     kernels.start(shelf, screen, table)
     group = Group(*np.zeros((3, k), np.int64), *np.zeros((3, k + 1), np.int64))
     while shelf.remaining:

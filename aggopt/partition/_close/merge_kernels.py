@@ -7,10 +7,15 @@ reckoned only when that bound is the largest of all.
 import numpy as np
 
 from aggopt.compiled import compiled, inlined
-from aggopt.partition._merging import Merging
+from aggopt.partition._close.merging import Merging
+from aggopt.partition._close.screen import BLOCK
+from aggopt.partition._close.screen_kernels import (
+    LARGEST,
+    measure,
+    most_of,
+    next_within,
+)
 from aggopt.partition._pool import Integers
-from aggopt.partition._screen import BLOCK
-from aggopt.partition._screen_kernels import LARGEST, measure, most_of, next_within
 from aggopt.privacy import _emd_kernels
 
 UP = 1 + 1e-12  # more than rounding takes from a mean of two

@@ -1,0 +1,1 @@
+"""Partitions whose groups must be close to the whole table: t-closeness."""

@@ -1,0 +1,1 @@
+"""Partitions whose groups must hold several confidential values: l-diversity."""
