@@ -122,12 +122,23 @@ def _take(
 
     outermost = np.empty(0, np.int64)
     if centroid == "fixed":
-        outermost = kernels.outermost_first(pool)
+        outermost = outermost_first(pool)
     turns = max(1, _pool.CHUNK // (pool.records.size * (k + 2)))
     report = _pool.rarely(progress)
     while pool.remaining >= k:
         report(pool.done)
         kernels.take_grown(pool, k, gamma2, outermost, turns)
+
+
+def outermost_first(pool: Pool) -> Integers:
+    """Return the records, those farthest from the centroid of all first.
+
+    Of records equally far, the one that comes first in X.
+    """
+    from aggopt.partition import _kernels
+
+    _kernels.measure_from_centroid(pool)
+    return np.argsort(-pool.distances, kind="stable").astype(np.int64)
 
 
 def _split_large(records: Floats, labels: Integers, k: int) -> None:

@@ -16,14 +16,6 @@ from aggopt.partition._pool import Integers, Pool
 
 
 @compiled
-def outermost_first(pool: Pool) -> Integers:
-    """Return the records, those farthest from the centroid of all first."""
-    measure_from_centroid(pool)
-    # a stable sort: of records equally far, the one that comes first in X
-    return np.argsort(-pool.distances, kind="mergesort").astype(np.int64)
-
-
-@compiled
 def take_grown(
     pool: Pool, k: int, gamma2: float, outermost: Integers, turns: int
 ) -> None:

@@ -43,12 +43,13 @@ def numerator(places: Ints, n: int, sums: Ints, first: Ints) -> int:
 
 
 @compiled
-def numerators(places: Ints, starts: Ints, n: int, sums: Ints, first: Ints) -> Ints:
-    """Return the numerator of each group; group g is places[starts[g]:starts[g + 1]].
+def numerators(
+    places: Ints, starts: Ints, n: int, sums: Ints, first: Ints, out: Ints
+) -> None:
+    """Write the numerator of each group; group g is places[starts[g]:starts[g + 1]].
 
-    `places` (records,) ascending within each group, `starts` (groups + 1,).
+    `places` (records,) ascending within each group, `starts` (groups + 1,), `out`
+    (groups,).
     """
-    out = np.empty(len(starts) - 1, np.int64)
     for g in range(len(out)):
         out[g] = numerator(places[starts[g] : starts[g + 1]], n, sums, first)
-    return out

@@ -125,7 +125,9 @@ class Ordered(Distance):
         """Return the numerator of each places[starts[g]:starts[g + 1]], ascending."""
         from aggopt.privacy import _emd_kernels
 
-        return _emd_kernels.numerators(places, starts, self.n, self.sums, self.first)
+        out = np.empty(len(starts) - 1, np.int64)
+        _emd_kernels.numerators(places, starts, self.n, self.sums, self.first, out)
+        return out
 
     def profile(self, counts: Ints) -> Ints:
         """Return how many of the counted records lie in bins 0..j, (m,)."""

@@ -47,15 +47,13 @@ def merge(merging: Merging, turns: int) -> bool:
 
 
 @compiled
-def slots(merging: Merging) -> Integers:
-    """Return the slot of each record's group, (n,)."""
-    slot = np.empty(len(merging.after), np.int64)
+def find_slots(merging: Merging, slot: Integers) -> None:
+    """Write the slot of each record's group into `slot`, (n,)."""
     for g in range(merging.alive[0]):
         i = merging.head[g]
         for _ in range(merging.sizes[g]):
             slot[i] = g
             i = merging.after[i]
-    return slot
 
 
 @compiled

@@ -149,5 +149,6 @@ def _table(promise: Closeness) -> Bins:
 def _labels(merging: Merging) -> Labels:
     from aggopt.partition._close import merge_kernels as kernels
 
-    slots = kernels.slots(merging)
-    return np.unique(merging.number[slots], return_inverse=True)[1].astype(np.intp)
+    slot = np.empty_like(merging.after)
+    kernels.find_slots(merging, slot)
+    return np.unique(merging.number[slot], return_inverse=True)[1].astype(np.intp)

@@ -16,7 +16,7 @@ from aggopt.partition._diverse.diversity import (
     require_kind,
 )
 from aggopt.partition._pool import Integers, Pool, Progress
-from aggopt.partition._vmdav import gamma_squared
+from aggopt.partition._vmdav import gamma_squared, outermost_first
 
 FEW = 50  # nearest records that may join a group: beyond, d_in is hardly less
 
@@ -149,13 +149,12 @@ def _take(
     gamma2: float,
     report: Progress,
 ) -> None:
-    from aggopt.partition import _vmdav_kernels
     from aggopt.partition._diverse import diverse_kernels
 
     k, l, diversity = wanted  # noqa: E741
     entropy = diversity == "entropy"
     asked = k, l, log(l) if entropy else float(l), entropy
-    outermost = _vmdav_kernels.outermost_first(pool)
+    outermost = outermost_first(pool)
     turns = max(1, _pool.CHUNK // (pool.records.size * (k + FEW)))
     more = True
     while more:

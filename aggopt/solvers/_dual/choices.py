@@ -29,36 +29,46 @@ class Choices(NamedTuple):
     slide: Floats
 
 
-@compiled
 def choices(program: Program, box: Box, y: Floats) -> Choices:
     """Return the two lowest wells of each group at multipliers y."""
-    m, found = len(program.sizes), room(program)
-    best, other = np.empty((m, 4)), np.empty((m, 4))
-    gap, slide = np.full(m, np.inf), np.zeros(m)
-    for j in range(m):
+    m = len(program.sizes)
+    at = Choices(np.empty((m, 4)), np.empty((m, 4)), np.full(m, np.inf), np.zeros(m))
+    _choose(program, box, y, at)
+    return at
+
+
+@compiled
+def _choose(program: Program, box: Box, y: Floats, at: Choices) -> None:
+    found = room(program)
+    for j in range(len(program.sizes)):
         low, high = box.low[j], box.high[j]
         count = wells(program, j, low, high, y, found)
         one, two = _two_lowest(found, count)
-        _basin(program, j, low, high, y, found[:count], one, best[j])
+        _basin(program, j, low, high, y, found[:count], one, at.best[j])
         for column in range(4):
-            other[j, column] = best[j, column]
+            at.other[j, column] = at.best[j, column]
         if count > 1:
-            _basin(program, j, low, high, y, found[:count], two, other[j])
-            gap[j] = found[two, 1] - found[one, 1]
+            _basin(program, j, low, high, y, found[:count], two, at.other[j])
+            at.gap[j] = found[two, 1] - found[one, 1]
         if found[one, 2] > 0.0:
-            slide[j] = program.sizes[j] ** 2 / found[one, 2]
-    return Choices(best, other, gap, slide)
+            at.slide[j] = program.sizes[j] ** 2 / found[one, 2]
 
 
-@compiled
 def elsewhere(program: Program, box: Box, y: Floats, inner: Box) -> Floats:
     """Return by how much h is higher outside `inner` than anywhere, at least (m,).
 
     By the safe search, and not by the wells: what is cut off by it must be worthless.
     """
-    m, found = len(program.sizes), room(program)
-    higher = np.full(m, np.inf)
-    for j in range(m):
+    higher = np.full(len(program.sizes), np.inf)
+    _lower(program, box, y, inner, higher)
+    return higher
+
+
+@compiled
+def _lower(program: Program, box: Box, y: Floats, inner: Box, higher: Floats) -> None:
+    """Lower each `higher` (m,) to what h outside `inner` allows."""
+    found = room(program)
+    for j in range(len(higher)):
         low, high = box.low[j], box.high[j]
         least = lowest(program, j, low, high, y, found)[1]
         if low < inner.low[j]:
@@ -67,7 +77,6 @@ def elsewhere(program: Program, box: Box, y: Floats, inner: Box) -> Floats:
         if inner.high[j] < high:
             right = lowest(program, j, inner.high[j], high, y, found)[1]
             higher[j] = min(higher[j], right - least)
-    return higher
 
 
 @compiled

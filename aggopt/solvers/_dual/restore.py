@@ -26,7 +26,8 @@ def restored(
     """
     t = t.copy()
     n = program.sizes
-    low, high, free = _stretch(program, box, t)
+    low, high, free = t.copy(), t.copy(), np.zeros(len(t), np.bool_)
+    _find_pieces(program, box, t, low, high, free)
     way = np.where(free | (ends & (low < high)), slide / n, 0.0)
     for _ in range(ROUNDS):
         c = program.centres + t
@@ -50,11 +51,11 @@ def restored(
 
 
 @compiled
-def _stretch(program: Program, box: Box, t: Floats) -> tuple[Floats, Floats, Truths]:
-    """Return how far each group may move: the piece that gives f_j, cut by the box."""
-    m = len(t)
-    low, high, free = t.copy(), t.copy(), np.zeros(m, np.bool_)
-    for j in range(m):
+def _find_pieces(
+    program: Program, box: Box, t: Floats, low: Floats, high: Floats, free: Truths
+) -> None:
+    """Write how far groups may move: the piece that gives f_j, cut by the box."""
+    for j in range(len(t)):
         lowest = np.inf
         for p in range(program.first[j], program.first[j + 1]):
             start, stop = program.low[p], program.high[p]
@@ -64,7 +65,6 @@ def _stretch(program: Program, box: Box, t: Floats) -> tuple[Floats, Floats, Tru
                 lowest = h
                 low[j], high[j] = max(start, box.low[j]), min(stop, box.high[j])
         free[j] = low[j] + EDGE < t[j] < high[j] - EDGE
-    return low, high, free
 
 
 def stretched(program: Program, centroids: Floats) -> Floats | None:
