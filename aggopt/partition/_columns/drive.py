@@ -7,11 +7,11 @@ import numpy as np
 from aggopt.arrays import Floats, Labels
 from aggopt.clock import Clock, Progress
 from aggopt.partition._columns.branching import Branches
-from aggopt.partition._columns.choice import chosen
 from aggopt.partition._columns.generation import Generation
 from aggopt.partition._columns.incumbent import Incumbent
 from aggopt.partition._columns.ladder import scaled_bounds
 from aggopt.partition._columns.pricing import Pricer
+from aggopt.partition._columns.programs import choose_among
 from aggopt.partition._columns.proof import proved
 from aggopt.partition._columns.rounding import round_up
 from aggopt.partition._columns.start import Searches, search_on
@@ -21,7 +21,6 @@ RESTARTS, KICKS = 4, 30  # local searches at first, and kicks per record in each
 SMALL = 5  # up to this k, prices of all groups can mostly be searched to the end
 TRIALS, PATIENCE = 8, 3  # roundings at a time, and times that they may fail
 STALLED = 1e-3  # of the gap that a round of cuts has to close
-FEW = 6000  # groups in an integer program, those of least reduced cost
 LONGEST = 300.0  # seconds for an integer program where there is no limit
 QUICK = 200  # records up to which branches are tried before integer programs
 
@@ -59,8 +58,10 @@ def drive(task: Task, best: Incumbent, clock: Clock, report: Progress) -> None:
     if converged and len(task.Z) <= QUICK:
         branches.look(_part(clock, 0.5))
     if not best.closed:
+        choose_among(
+            generation, searches, task.solver, _part(clock, 0.5), _longest(clock, 0.15)
+        )
         _round(generation, searches, _part(clock, 0.2))
-        _choose(generation, searches, task, clock)
     report(0.7)
     if converged and not best.closed:
         _cut(generation, _part(clock, 0.3))  # against a smaller gap: more is worth it
@@ -106,17 +107,3 @@ def _cut(generation: Generation, within: Clock) -> None:
             return
         if best.bound - before < STALLED * (best.value - before):
             return
-
-
-def _choose(
-    generation: Generation, searches: Searches, task: Task, clock: Clock
-) -> None:
-    """Choose among groups of low reduced cost, and search on from what is chosen."""
-    best, solved = generation.best, generation.solve()
-    if clock.over or solved is None:
-        return
-    reduced = generation.master.reduced(solved.duals, generation.pool.costs)
-    order = np.argsort(reduced, kind="stable")
-    wanted = order[reduced[order] <= best.value - solved.value][:FEW]
-    chosen(generation, task.solver, wanted, clock, _longest(clock, 0.2))
-    search_on(generation, searches, best.labels, KICKS, _part(clock, 0.1))

@@ -1,0 +1,72 @@
+"""Integer programs over groups of least reduced cost: over few at first, then more."""
+
+import numpy as np
+
+from aggopt.arrays import Labels
+from aggopt.clock import Clock
+from aggopt.partition._columns.choice import chosen
+from aggopt.partition._columns.generation import Generation
+from aggopt.partition._columns.pricing import Effort
+from aggopt.partition._columns.start import Searches, search_on
+from aggopt.solvers import Solver
+
+# groups for each record: few are soon chosen among, and many hold a better choice,
+# which a solver does not find in time
+TIMES = (1.5, 2, 3, 4)
+FIRST = 1 / 64  # of the gap: the reduced cost up to which all groups are sought first
+ROOM = 10  # groups for each record that such a search may find
+KICKS = 30  # per record, of local search after a program
+
+
+def choose_among(
+    generation: Generation,
+    searches: Searches,
+    solver: Solver,
+    clock: Clock,
+    seconds: float,
+) -> None:
+    """Choose among groups of least reduced cost, and search on from what is chosen.
+
+    `seconds` is for each program.
+    """
+    best = generation.best
+    _seek(generation, clock)
+    asked = 0
+    for times in TIMES:
+        wanted = _wanted(generation, int(times * len(best.Z)))
+        if clock.over or best.closed or len(wanted) <= asked:
+            return
+        asked, before = len(wanted), best.value
+        chosen(generation, solver, wanted, clock, seconds)
+        if best.value < before:
+            search_on(generation, searches, best.labels, KICKS, clock)
+
+
+def _wanted(generation: Generation, most: int) -> Labels:
+    """Return so many groups, at most, of those that a better partition may hold."""
+    solved, gap = generation.solve(), 0.0
+    if solved is None:
+        return np.empty(0, np.intp)
+    gap = generation.best.value - solved.value
+    reduced = generation.master.reduced(solved.duals, generation.pool.costs)
+    order = np.argsort(reduced, kind="stable")
+    return order[reduced[order] <= gap][:most]
+
+
+def _seek(generation: Generation, clock: Clock) -> None:
+    """Take in the groups of least reduced cost of all that there are."""
+    if generation.proof is None or generation.pricer.copies.some:
+        return
+    best, n = generation.best, len(generation.best.Z)
+    duals, every = generation.proof[0], Effort(keep=ROOM * n, room=ROOM * n)
+    gap = best.value - generation.pricer.bound(*generation.proof)
+    share, count = FIRST, int(max(TIMES) * n)
+    while share <= 1:
+        found = generation.pricer.paying(duals, every, clock, most=share * gap)
+        if not found.complete:
+            return
+        order = np.argsort(found.reduced, kind="stable")[:count]
+        generation.add(found.groups.at(order))
+        if len(found.reduced) >= count:
+            return
+        share *= 2
