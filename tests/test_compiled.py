@@ -115,7 +115,7 @@ def returned(kernel: str) -> str:
 
 def test_what_python_calls_hands_back_a_number_or_nothing() -> None:
     met = {kernel for module in modules() for kernel in called(module)}
-    assert {kernel for kernel in met if returned(kernel) not in PLAIN} == NOT_YET
+    assert {kernel for kernel in met if returned(kernel) not in PLAIN} <= NOT_YET
 
 
 def test_kernels_are_found_however_they_are_called() -> None:

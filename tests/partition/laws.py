@@ -62,6 +62,13 @@ def units_do_not_matter(f: Partitioner, X: Floats, k: int) -> None:
     assert (f(-X, k) == f(X, k)).all()
 
 
+def doubled_and_negated_units_do_not_matter(f: Partitioner, X: Floats, k: int) -> None:
+    """Holds for all that standardise, searches too: every z-score is the same float."""
+    factor = np.resize([-2.0, 0.25, -1.0, 8.0], X.shape[1])
+    assert (f(factor * X, k) == f(abs(factor) * X, k)).all()
+    assert (f(abs(factor) * X, k) == f(X, k)).all()
+
+
 def constant_attribute_does_not_matter(f: Partitioner, X: Floats, k: int) -> None:
     """Holds for partitioners that standardise."""
     assert (f(np.insert(X, 1, 7e5, axis=1), k) == f(X, k)).all()
@@ -114,4 +121,11 @@ WITHOUT_NEAR_TIES = (
     impossible_k_says_what_to_do,
     unusable_records_say_what_to_do,
 )
+OF_A_SEARCH = (
+    container_does_not_matter,
+    copies_stay_together,
+    impossible_k_says_what_to_do,
+    unusable_records_say_what_to_do,
+)
 IF_IT_STANDARDISES = (units_do_not_matter, constant_attribute_does_not_matter)
+IF_A_SEARCH_STANDARDISES = (doubled_and_negated_units_do_not_matter,)

@@ -1,6 +1,7 @@
 """Every partitioner obeys the same laws, on ordinary records and at the edges.
 
-A new partitioner joins by a line in PARTITIONERS.
+A new partitioner joins by a line in PARTITIONERS; one that searches, and goes another
+way where a rounding or the order of records differs, by a line in SEARCHES.
 """
 
 from functools import partial
@@ -9,7 +10,23 @@ import numpy as np
 import pytest
 from partition import laws
 
-from aggopt.partition import cbfs, mdav, mhm, projection, vmdav
+from aggopt.partition import (
+    blocked,
+    cbfs,
+    local_search,
+    mdav,
+    mhm,
+    optimal,
+    projection,
+    vmdav,
+)
+from aggopt.partition._blocks import METHODS
+
+
+def nearly_optimal(X, k, scale="z"):
+    """Return groups that are optimal, or whose gap is no more than 90 %: soon."""
+    return optimal(X, k, gap=0.9, scale=scale).labels
+
 
 ORDERS = "mdav", "cbfs", "md", "npn", "tsp"
 AXES = "pca", "zsum", "robust_pca"
@@ -38,6 +55,23 @@ UNSCALED = [
         for a in AXES
     ),
 ]
+SEARCHES = [
+    pytest.param(partial(local_search, effort="fast"), id="local_search"),
+    pytest.param(partial(blocked, block_size=128, effort="fast"), id="blocked"),
+    pytest.param(nearly_optimal, id="optimal"),
+]
+SEARCHES_UNSCALED = [
+    pytest.param(
+        partial(local_search, start="cbfs", effort="fast", scale="none"),
+        id="local_search-cbfs-unscaled",
+    ),
+    pytest.param(
+        partial(blocked, inner="vmdav", block_size=128, effort="fast", scale="none"),
+        id="blocked-vmdav-unscaled",
+    ),
+]
+EVERYTHING = PARTITIONERS + UNSCALED + SEARCHES + SEARCHES_UNSCALED
+ONE_ATTRIBUTE = {"univariate"}  # not of records; exact, and tested as such
 
 K = 4
 RNG = np.random.default_rng(20)
@@ -70,14 +104,14 @@ EDGES = {
 
 @pytest.mark.parametrize("law", laws.ON_ANY_RECORDS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("edge", EDGES)
-@pytest.mark.parametrize("f", PARTITIONERS + UNSCALED)
+@pytest.mark.parametrize("f", EVERYTHING)
 def test_at_the_edges(f, edge, law) -> None:
     law(f, EDGES[edge], K)
 
 
 @pytest.mark.parametrize("law", laws.ON_ANY_RECORDS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("k", [1, 2, 7, 30, 31, 60, 61])
-@pytest.mark.parametrize("f", PARTITIONERS + UNSCALED)
+@pytest.mark.parametrize("f", EVERYTHING)
 def test_for_any_k(f, k, law) -> None:
     law(f, NORMAL, k)
 
@@ -89,8 +123,30 @@ def test_without_near_ties(f, k, law) -> None:
     law(f, NORMAL, k)
 
 
+@pytest.mark.parametrize("law", laws.OF_A_SEARCH, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("f", SEARCHES + SEARCHES_UNSCALED)
+def test_of_a_search(f, k, law) -> None:
+    law(f, NORMAL, k)
+
+
+@pytest.mark.parametrize(
+    "law", laws.IF_A_SEARCH_STANDARDISES, ids=lambda law: law.__name__
+)
+@pytest.mark.parametrize("edge", ["one attribute", "duplicates by the hundred"])
+@pytest.mark.parametrize("f", SEARCHES)
+def test_if_a_search_standardises(f, edge, law) -> None:
+    law(f, EDGES[edge], K)
+    law(f, NORMAL, K)
+
+
 @pytest.mark.parametrize("law", laws.IF_IT_STANDARDISES, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("k", [2, 3, 4])
 @pytest.mark.parametrize("f", PARTITIONERS)
 def test_if_it_standardises(f, k, law) -> None:
     law(f, NORMAL, k)
+
+
+def test_every_method_of_a_job_is_held_to_the_laws() -> None:
+    held = {str(param.id).partition("-")[0] for param in EVERYTHING}
+    assert held == set(METHODS) - ONE_ATTRIBUTE
