@@ -31,12 +31,10 @@ def spread(wish: Wish, Z: Floats, name: str) -> Floats:
                 "mean, or plain numbers.",
             )
         return spread(wish["relative"], Z, name) * np.abs(Z)
-    array: npt.NDArray[Any] = np.asarray(wish)
+    array = _array(wish, Z, name)
     if array.dtype.kind not in "iuf" or array.shape not in ((), Z.shape[1:], Z.shape):
         raise JobError(
-            f"{name} has shape {array.shape} and type {array.dtype}.",
-            fix=f"pass a number, one per attribute ({Z.shape[1]},), or one per "
-            f"record and attribute {Z.shape}.",
+            f"{name} has shape {array.shape} and type {array.dtype}.", fix=_shapes(Z)
         )
     if not np.isfinite(array).all():
         raise JobError(
@@ -45,3 +43,18 @@ def spread(wish: Wish, Z: Floats, name: str) -> Floats:
             fix="fill them: 0 asks for nothing.",
         )
     return np.broadcast_to(array.astype(np.float64), Z.shape)
+
+
+def _array(wish: npt.ArrayLike, Z: Floats, name: str) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(wish)
+    except (TypeError, ValueError):
+        pass  # the original message may quote an entry
+    raise JobError(f"{name} has rows of unequal length.", fix=_shapes(Z))
+
+
+def _shapes(Z: Floats) -> str:
+    return (
+        f"pass a number, one per attribute ({Z.shape[1]},), or one per record and "
+        f"attribute {Z.shape}."
+    )
