@@ -19,7 +19,6 @@ from aggopt.output.audit import audit
 from aggopt.output.release import Release
 from aggopt.partition._blocks import called
 from aggopt.possible import forced
-from aggopt.promises import constant
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status
 
@@ -92,7 +91,6 @@ def mask(
         *given.reasons,
         *_notes(given, certificates),
         *_moved(given, masked, released),
-        *constant(given.held, job.privacy),
         *found.notes,
     )
     return Release(

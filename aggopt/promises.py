@@ -118,7 +118,7 @@ def partitioner(job: Job, held: Sequence[Confidential]) -> str | Callable[..., L
         if isinstance(how, MergeUntilClose):
             settings["start"] = getattr(package, how.start)
         told = _confided(how, job.privacy, held)
-        with _constants_left_to_notes():
+        with _constants_left_to_the_audit():
             return np.asarray(
                 called(function, X, k=k, progress=progress, **settings, **told)
             )
@@ -159,7 +159,7 @@ def repaired(
             return block
         proof = certified(X, merged, promises, clock.spent)
         return replace(block, labels=merged, certificate=proof)
-    with _constants_left_to_notes():
+    with _constants_left_to_the_audit():
         result = called(
             repair.closeness,
             X,
@@ -183,19 +183,9 @@ def kept(
     return tuple(promise.kept(labels) for promise in _promises(held, privacy))
 
 
-def constant(held: Sequence[Confidential], privacy: Privacy) -> list[str]:
-    """Say of which attributes t is kept although everybody knows the value."""
-    return [
-        f"{each.name!r} has one value only: t = {privacy.t:g} holds trivially (every "
-        "group is at distance 0), and the value of each person is known."
-        for each in held
-        if privacy.t is not None and not each.codes.any()
-    ]
-
-
 @contextmanager
-def _constants_left_to_notes() -> Iterator[None]:
-    """Keep functions from warning of a constant attribute: `constant` says it."""
+def _constants_left_to_the_audit() -> Iterator[None]:
+    """Keep functions from warning of a constant attribute: the audit does."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*one value only", UserWarning)
         yield

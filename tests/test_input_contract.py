@@ -259,7 +259,7 @@ def test_masked(name: str, tmp_path: Path) -> None:
     by_block = TABLE[name][0] == "masked, k in each block"
     for block in [(name,) for name in names] if by_block else [names]:
         assert smallest(release.table, block) >= asked.privacy.k
-    assert TABLE[name][1] in "\n".join(release.notes)
+    assert TABLE[name][1] in "\n".join([*release.notes, str(release.audit)])
     assert HOLDS.get(TABLE[name][0], lambda *_: True)(data, release.table)
 
 
