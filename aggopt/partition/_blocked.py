@@ -81,13 +81,13 @@ def blocked(
         Most records of a block, 2k or more: 1000 when omitted, or 20 k where that is
         more.  Larger ones begin better and take longer; the search evens that out.
     effort : "fast", "default" or "best"
-        How long is searched: 1, 2 or 30 sweeps over all records, and with how many
-        neighbours of each: 8, 10 or 12.  For k >= 8 the search begins by annealing:
-        300, 1000 or 3000 random changes per record.
+        Without `seconds`: 1, 2 or 30 sweeps over all records, with 8, 10 or 12
+        neighbours of each.  For k >= 8 annealing does most of it, by 100, 1000 or 3000
+        random changes per record; 0, 1 or 10 sweeps follow.
     seconds : float, optional
-        Time after which the best so far is returned; sweeps then go on until it is
-        over, however many.  The blocks themselves are always finished.  Without it the
-        seed decides the groups.
+        Time after which the best so far is returned; the search goes on until then.
+        The blocks themselves are always finished.  Without it the seed decides the
+        groups.
     seed : int
         Of the random choices.
     jobs : int, optional
@@ -113,8 +113,8 @@ def blocked(
         k exceeds n.
     JobError
         k is below 1 or not a whole number, block_size is below 2k; seconds, seed or
-        jobs is no such number; an unknown inner method, effort or scale
-        (UnknownNameError).
+        jobs is no such number; seconds beside an effort; an unknown inner method,
+        effort or scale (UnknownNameError).
     TableError
         X is not a matrix of finite numbers.
 
@@ -237,6 +237,11 @@ def _require(how: _How) -> None:
     require_known("effort", how.effort, EFFORTS)
     require_seed(how.seed)
     require_seconds(how.seconds)
+    if how.seconds is not None and how.effort != "default":
+        raise JobError(
+            f"effort = {how.effort!r} beside seconds, which say when the search ends.",
+            fix="leave one of the two out.",
+        )
 
 
 def _certificate(found: _Found, jobs: int | None, clock: Clock) -> Certificate:

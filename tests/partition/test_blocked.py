@@ -9,8 +9,10 @@ import pytest
 from partition import laws
 from scipy.spatial import cKDTree
 
+from aggopt.clock import Clock
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.partition import blocked, blocked_certified, mdav
+from aggopt.partition._search import annealed
 from aggopt.partition._space import _improve
 from aggopt.partition._space._bound import free_bound
 from aggopt.partition._space._crew import Crew
@@ -140,11 +142,43 @@ def test_time_that_is_over_leaves_the_blocks():
         ).all()
 
 
-def test_sweeps_go_on_while_there_is_time():
-    found = blocked_certified(X, 3, block_size=80, seconds=0.5)
+@pytest.mark.parametrize("k", [3, 9])
+def test_the_search_goes_on_while_there_is_time(k, regions_of_70):
+    small(X, k)  # compiles
+    found = blocked_certified(X, k, block_size=80, seconds=0.5)
     assert found.certificate.status is Status.LIMIT
-    assert 0.5 <= found.certificate.seconds < 5.0
-    assert found.certificate.objective <= sse(X, small(X, 3))
+    assert 0.5 <= found.certificate.seconds < 2.5
+    assert found.certificate.objective <= sse(X, small(X, k))
+
+
+@pytest.mark.parametrize("k", [3, 9])
+def test_a_short_time_is_shared_by_all_regions(k, regions_of_70, monkeypatch):
+    rows = RNG.normal(size=(4000, 4))
+    monkeypatch.setitem(_improve.LARGE, "best", _improve.Effort(1, 8, 10**6))
+    blocked(X, k)  # compiles
+    sizes, begun = [], _improve._loss
+
+    def noted(rows, labels):
+        sizes.append(len(rows))
+        return begun(rows, labels)
+
+    monkeypatch.setattr(_improve, "_loss", noted)
+    found = blocked_certified(rows, k, block_size=400, seconds=3.0, jobs=1)
+    assert found.certificate.status is Status.LIMIT
+    blocks = sse(rows, blocked(rows, k, block_size=400, seconds=0))
+    assert found.certificate.objective < (0.9 if k < 8 else 0.95) * blocks
+    assert sum(sizes) == (0 if k < 8 else 2 * len(rows))
+
+
+def test_groups_are_loosened_before_they_are_annealed():
+    rows = RNG.normal(size=(2000, 3))
+    with Crew(1) as crew:
+        near = near_ones(rows, 8, crew)
+    tight, how = np.arange(2000) // 10, {"seed": 1, "clock": Clock(None)}
+    for spare, groups in ((0.0, 200), (0.25, 195), (1.0, 181)):
+        found = annealed(rows, tight, 10, near, proposals=1, spare=spare, **how)
+        assert np.bincount(found).min() >= 10
+        assert found.max() + 1 == groups
 
 
 def test_the_certificate_holds():
@@ -229,6 +263,7 @@ def test_an_interrupt_before_there_are_groups_and_errors_of_a_listener_go_throug
         ({"seconds": -1}, "seconds = -1.\nTo fix: pass a number from 0"),
         ({"seconds": np.inf}, "seconds = inf"),
         ({"seconds": "1"}, "seconds = 1"),
+        ({"seconds": 1, "effort": "fast"}, "effort = 'fast' beside seconds.*\n.*fix: "),
     ],
 )
 def test_wrong_options_say_what_to_do(wrong, message):

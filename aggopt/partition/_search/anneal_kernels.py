@@ -6,7 +6,7 @@ Importing this imports numba: do so late.
 import numpy as np
 
 from aggopt.arrays import Floats
-from aggopt.compiled import compiled
+from aggopt.compiled import compiled, inlined
 from aggopt.partition._search.descent_kernels import Change
 from aggopt.partition._search.group_kernels import settle, transfer
 from aggopt.partition._search.lanes_kernels import apart
@@ -19,7 +19,8 @@ from aggopt.partition._search.promise_kernels import (
 )
 from aggopt.partition._search.state import Groups, Space, Trail
 
-STEP = 256  # proposals at one heat
+STEP = 1024  # proposals at one heat
+WIDTH = 256  # records, next to each other in memory, that they are for
 
 
 @compiled
@@ -29,26 +30,34 @@ def anneal(
     trail: Trail,
     heat: Floats,
     spacing: Floats,
+    done: int,
 ) -> float:
     """Return by how much SSE changed after STEP proposals at each heat.
 
     A change proposed for record i that loses more by x is made with probability
-    exp(-x / (heat spacing[i])).
+    exp(-x / (heat spacing[i])).  `done` heats came before these: the records have their
+    turns one after the other, WIDTH of them at each heat.
     """
     changed = 0.0
     n, c = space.near.shape
     for turn in range(STEP * len(heat)):
-        i = below(trail.luck, n)
+        i = ((done + turn // STEP) * WIDTH + below(trail.luck, WIDTH)) % n
         B = groups.label[space.near[i, below(trail.luck, c)]]
-        limit = -heat[turn // STEP] * spacing[i] * np.log(1.0 - share(trail.luck))
         if groups.label[i] == B:
             continue
         change = _proposed(space, groups, trail, i, B)
-        proposed = change.to >= 0 and change.gain <= limit
-        if proposed and _allowed(space, groups, i, change):
+        limit = heat[turn // STEP] * spacing[i]
+        if change.to < 0 or not _by_chance(change.gain, limit, trail):
+            continue
+        if _allowed(space, groups, i, change):
             _make(space, groups, i, change)
             changed += change.gain
     return changed
+
+
+@inlined
+def _by_chance(more: float, heat: float, trail: Trail) -> bool:
+    return more <= 0.0 or more <= -heat * np.log(1.0 - share(trail.luck))
 
 
 @compiled

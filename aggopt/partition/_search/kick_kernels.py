@@ -21,18 +21,36 @@ def kick(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     """Change something near record i; return whether all groups are allowed."""
     luck = share(trail.luck)
     if luck < RARE:
-        done = _dissolve(space, groups, trail, groups.label[i])
-    elif luck < 2 * RARE:
+        return dissolve(space, groups, trail, groups.label[i])
+    if luck < 2 * RARE:
         done = _create(space, groups, trail, i)
-    else:
-        done = _shake(space, groups, trail, i)
+        return _allowed(space, groups, trail) and done
+    done = _shake(space, groups, trail, i)
+    _settle(space, groups, trail)
+    return done
+
+
+@compiled
+def dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
+    """Dissolve group g; return whether it is gone and all groups are allowed."""
+    done = _dissolve(space, groups, trail, g)
+    return _allowed(space, groups, trail) and done
+
+
+@compiled
+def _settle(space: Space, groups: Groups, trail: Trail) -> None:
     for c in range(trail.counts[1]):
         settle(space, groups, trail.touched[c])
-    if luck < 2 * RARE:
-        for c in range(trail.counts[1]):
-            g = trail.touched[c]
-            done = done and (groups.size[g] == 0 or keeps(space, groups, g))
-    return done
+
+
+@compiled
+def _allowed(space: Space, groups: Groups, trail: Trail) -> bool:
+    _settle(space, groups, trail)
+    for c in range(trail.counts[1]):
+        g = trail.touched[c]
+        if groups.size[g] > 0 and not keeps(space, groups, g):
+            return False
+    return True
 
 
 @compiled

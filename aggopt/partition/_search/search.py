@@ -77,12 +77,16 @@ def annealed(
     promise: Promise | None = None,
     most: int | None = None,
     heat: Heat = ANNEALING,
+    spare: float = 0.0,
 ) -> Labels:
     """Return labels (n,) after so many random changes per record under falling heat.
 
-    They may lose more than those given; the other arguments are those of `searched`.
+    They may lose more than those given.  Groups have k + `spare` records or more, on
+    average: some are dissolved before, so that others may change their sizes.  The
+    other arguments are those of `searched`.
     """
     search = Search(Z, _fit(Z, labels, k, most), k, near, seed, promise, most)
+    search.loosen(spare)
     search.anneal(proposals, clock, heat)
     return numbered(search.groups.label)
 
@@ -163,6 +167,17 @@ class Search:
                 self._look()  # not after each portion: how long they are is chance
             clock.tell(float(shares(done / total, clock)))
 
+    def loosen(self, spare: float) -> None:
+        """Dissolve groups until they have k + spare records on average, where they may.
+
+        It comes before an annealing, which keeps their number.
+        """
+        from aggopt.partition._search import sweep_kernels as kernels
+
+        most = int(len(self.groups.label) / (self.space.k + spare))
+        turns = max(0, int(np.count_nonzero(self.groups.size)) - most)
+        kernels.loosen(self.space, self.groups, self.trail, turns)
+
     def anneal(self, proposals: float, clock: Clock, heat: Heat = ANNEALING) -> None:
         """Try so many random changes per record, and those from the best on."""
         from aggopt.partition._search import anneal_kernels as kernels
@@ -175,7 +190,7 @@ class Search:
             temperature = heat.at(shares(turns / steps, clock))
             with pace:
                 self._now += kernels.anneal(
-                    self.space, self.groups, self.trail, temperature, near_by
+                    self.space, self.groups, self.trail, temperature, near_by, done
                 )
             done += len(turns)
             clock.tell(float(shares(done / steps, clock)))
@@ -196,4 +211,5 @@ def compile_all() -> None:
     clock = Clock(None)
     search.descend(np.arange(4), clock)
     search.kick(np.arange(4), 1, clock)
+    search.loosen(1.0)
     search.anneal(1, clock)

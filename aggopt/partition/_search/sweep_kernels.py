@@ -11,8 +11,8 @@ from aggopt.partition._search.collection import Collected
 from aggopt.partition._search.collection_kernels import collect
 from aggopt.partition._search.descent_kernels import descend, empty, put
 from aggopt.partition._search.group_kernels import forget, gained, undo
-from aggopt.partition._search.kick_kernels import kick
-from aggopt.partition._search.luck_kernels import share
+from aggopt.partition._search.kick_kernels import dissolve, kick
+from aggopt.partition._search.luck_kernels import below, share
 from aggopt.partition._search.state import Groups, Space, Trail
 
 NEAREST = 5  # records that say how far apart others are hereabouts
@@ -68,6 +68,18 @@ def sweep(
         else:
             undo(space, groups, trail)
     return changed
+
+
+@compiled
+def loosen(space: Space, groups: Groups, trail: Trail, turns: int) -> None:
+    """Dissolve groups here and there, one a turn where that is allowed."""
+    for _ in range(turns):
+        forget(trail)
+        i = below(trail.luck, len(groups.label))
+        if dissolve(space, groups, trail, groups.label[i]):
+            _use_again(groups, trail)
+        else:
+            undo(space, groups, trail)
 
 
 @compiled

@@ -25,7 +25,8 @@ class Crew:
     """
 
     def __init__(self, jobs: int | None = None, seconds: float | None = None) -> None:
-        self._pool = ThreadPoolExecutor(_checked(jobs), "aggopt")
+        self.jobs = _checked(jobs)
+        self._pool = ThreadPoolExecutor(self.jobs, "aggopt")
         self.clock = Clock(seconds)
 
     def __enter__(self) -> "Crew":
