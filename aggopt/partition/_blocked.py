@@ -1,30 +1,29 @@
 """Records partitioned in blocks, then searched across the borders of the blocks."""
 
 import warnings
+from collections.abc import Callable
 from functools import partial
-from importlib import import_module
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels, group_size, is_whole, numbered, require_seed
+from aggopt.arrays import Floats, Labels, group_size, numbered, require_seed
 from aggopt.clock import Clock, require_seconds
 from aggopt.errors import JobError, require_known
 from aggopt.partition import _pool
 from aggopt.partition._loss import loss
-from aggopt.partition._loss_bound import squared_back, within_one
+from aggopt.partition._loss_bound import least_loss, squared_back, within_one
 from aggopt.partition._pool import Progress
-from aggopt.partition._space._bound import free_bound
 from aggopt.partition._space._crew import Crew
 from aggopt.partition._space._improve import EFFORTS, improve
-from aggopt.partition._space._order import in_space, parts
-from aggopt.partition._space._regions import firsts
+from aggopt.partition._space._order import in_space
+from aggopt.partition._space._start import INNER, block_size_of, in_blocks
 from aggopt.partition._univariate import Partition
 from aggopt.solvers import Certificate, Status
 
-INNER = ("cbfs", "mdav", "projection", "vmdav")
-BLOCK, GROUPS = 1000, 20  # records of a block, or so many times k
+Made = TypeVar("Made")
+
 LEAF = 64  # records that are in no order of their own
 ROUNDING = 1e-30  # per entry, of a sum of squares of records within [-1, 1]
 START = 0.1  # share of the work, about, that comes before the search
@@ -164,12 +163,10 @@ def blocked_certified(
 
     Arguments and errors are those of `blocked`.  The certificate is in the units of
     the distances, squared, over all records and attributes: the objective is the sum
-    of squares within groups, and the bound, below which no partition goes, comes from
-    the distances of the nearest records: SSE >= sum_i (sum of the k - 1 smallest
-    squared distances of i) / (2 k).  It takes time of its own, which `seconds` does not
-    limit; Ctrl-C then leaves it out.  The status is LOCAL after all sweeps, LIMIT where
-    time ended them, INTERRUPTED after Ctrl-C, OPTIMAL where the objective is as low as
-    the bound.
+    of squares within groups, and the bound is that of `loss_bound`.  It takes time of
+    its own, which `seconds` does not limit; Ctrl-C then leaves it out.  The status is
+    LOCAL after all sweeps, LIMIT where time ended them, INTERRUPTED after Ctrl-C,
+    OPTIMAL where the objective is as low as the bound.
 
     Examples
     --------
@@ -188,48 +185,38 @@ def _partitioned(
 ) -> _Found:
     records, exponent = within_one(_pool.scaled(X, how.scale))
     k = group_size(k, len(records))
-    size = _block_size(how.block_size, k)
+    size = block_size_of(how.block_size, k)
     _require(how)
     told = _pool.rarely(progress)
     with Crew(how.jobs, how.seconds) as crew:
         rows, who = in_space(records, LEAF, crew)
-        first = _in_blocks(rows, k, how.inner, size, crew, told)
-        search_told = partial(_after_start, told)
+        start_told = partial(_told_between, told, 0.0, START)
+        first = in_blocks(rows, k, how.inner, size, crew, start_told)
+        search_told = partial(_told_between, told, START, 1.0)
         status = improve(rows, first, k, how.effort, how.seed, crew, search_told)
-    if status is not Status.INTERRUPTED:
-        told(1.0)
+    labels, stopped = _in_any_case(lambda: _as_before(first, who))
+    if stopped or status is Status.INTERRUPTED:
+        return _Found(records, exponent, k, labels, Status.INTERRUPTED)
+    told(1.0)
+    return _Found(records, exponent, k, labels, status)
+
+
+def _as_before(first: Labels, who: Labels) -> Labels:
     named = np.empty_like(first)
     named[who] = first
-    return _Found(records, exponent, k, numbered(named), status)
+    return numbered(named)
 
 
-def _in_blocks(
-    rows: Floats, k: int, inner: str, size: int, crew: Crew, told: Progress
-) -> Labels:
-    """Return the first record of each record's group, (n,), blocks by themselves."""
-    divide = getattr(import_module("aggopt.partition"), inner)
-
-    def block(part: slice) -> Labels:
-        return np.asarray(part.start + firsts(divide(rows[part], k, scale="none")))
-
-    made = crew.each(block, parts(len(rows), size), lambda share: told(START * share))
-    return np.concatenate(made)
+def _in_any_case(make: Callable[[], Made]) -> tuple[Made, bool]:
+    """Return what is made, even if Ctrl-C comes meanwhile, and whether it did."""
+    try:
+        return make(), False
+    except KeyboardInterrupt:
+        return make(), True
 
 
-def _after_start(told: Progress, share: float) -> None:
-    told(START + (1 - START) * min(share, 1.0))
-
-
-def _block_size(size: object, k: int) -> int:
-    if size is None:
-        return max(BLOCK, GROUPS * k)
-    if not is_whole(size) or size < 2 * k:
-        raise JobError(
-            f"block_size = {size}, and k = {k}.",
-            fix=f"pass a whole number of at least 2 k = {2 * k}, a thousand or more "
-            "if there are that many records, or leave it out.",
-        )
-    return int(size)
+def _told_between(told: Progress, begin: float, end: float, share: float) -> None:
+    told(begin + (end - begin) * min(share, 1.0))
 
 
 def _require(how: _How) -> None:
@@ -245,8 +232,11 @@ def _require(how: _How) -> None:
 
 
 def _certificate(found: _Found, jobs: int | None, clock: Clock) -> Certificate:
-    objective = loss(found.records, found.labels)
-    bound = _bound(found, objective, jobs)
+    objective, _ = _in_any_case(lambda: loss(found.records, found.labels))
+    try:
+        bound = min(objective, least_loss(found.records, found.k, jobs=jobs))
+    except KeyboardInterrupt:  # who cannot wait for a proof still has the groups
+        bound = None
     rounding = 1e-9 * objective + ROUNDING * found.records.size
     tight = bound is not None and objective - bound <= rounding
     return Certificate(
@@ -257,13 +247,3 @@ def _certificate(found: _Found, jobs: int | None, clock: Clock) -> Certificate:
         "blocks and local search",
         clock.spent,
     )
-
-
-def _bound(found: _Found, objective: float, jobs: int | None) -> float | None:
-    if len(found.records) < 2 * found.k:  # there is no other partition
-        return objective
-    try:
-        with Crew(jobs) as crew:
-            return min(objective, free_bound(found.records, found.k, crew))
-    except KeyboardInterrupt:  # who cannot wait for a proof still has the groups
-        return None

@@ -68,7 +68,7 @@ def loss_bound(X: npt.ArrayLike, k: int, *, scale: str = "z") -> float:
     return least_loss(records, group_size(k, len(records)))
 
 
-def least_loss(records: Floats, k: int) -> float:
+def least_loss(records: Floats, k: int, *, jobs: int | None = None) -> float:
     """Return the bound for records (n, d), as distances are to see them."""
     if k == 1:
         return 0.0
@@ -76,20 +76,21 @@ def least_loss(records: Floats, k: int) -> float:
     if len(records) < 2 * k:
         least = float(((small - small.mean(axis=0)) ** 2).sum())
     else:
-        least = _of_near_records(small, k)
+        least = _sum_of_nearest(small, k, jobs) / (2 * k)
     return squared_back(least * (1 - ROUNDING), exponent)
 
 
-def _of_near_records(records: Floats, k: int) -> float:
+def _sum_of_nearest(records: Floats, k: int, jobs: int | None) -> float:
+    """Return the sum of A_i(k - 1)."""
     if len(records) < MANY:
         from aggopt.partition._search.near import nearest
 
-        return float((nearest(records, k)[0] ** 2).sum()) / (2 * k)
-    from aggopt.partition._space._bound import free_bound
+        return float((nearest(records, k)[0] ** 2).sum())
     from aggopt.partition._space._crew import Crew
+    from aggopt.partition._space._nearest import sum_of_nearest
 
-    with Crew(None) as crew:
-        return free_bound(records, k, crew)
+    with Crew(jobs) as crew:
+        return sum_of_nearest(records, k, crew)
 
 
 def within_one(records: Floats) -> tuple[Floats, int]:

@@ -1,7 +1,6 @@
 """Blocks of records, and the search across their borders: small ones, by force."""
 
 from functools import partial
-from itertools import combinations
 from threading import Event
 
 import numpy as np
@@ -14,7 +13,6 @@ from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.partition import blocked, blocked_certified, mdav
 from aggopt.partition._search import annealed
 from aggopt.partition._space import _improve
-from aggopt.partition._space._bound import free_bound
 from aggopt.partition._space._crew import Crew
 from aggopt.partition._space._forest import near_ones
 from aggopt.partition._space._order import in_space, parts
@@ -196,27 +194,6 @@ def test_the_certificate_holds():
 def test_very_small_and_very_large_units(unit):
     labels = small(X, 3, scale="none")
     assert (small(unit * X, 3, scale="none") == labels).all()
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 7])
-def test_the_bound_is_that_of_the_nearest(k):
-    rows = 9.0 * np.vstack([X, X[:5], X[:2]])  # with copies
-    apart = ((rows[:, None] - rows) ** 2).sum(axis=2)
-    with Crew(2) as crew:
-        bound = free_bound(rows, k, crew)
-    assert bound == pytest.approx(np.sort(apart)[:, :k].sum() / (2 * k))
-
-
-def test_no_partition_goes_below_the_bound():
-    rows = RNG.normal(size=(6, 2))
-    splits = [(0, *pair) for pair in combinations(range(1, 6), 2)]
-    least = min(
-        sum(((half - half.mean(axis=0)) ** 2).sum() for half in (rows[[*a]], rest))
-        for a in splits
-        for rest in [np.delete(rows, a, axis=0)]
-    )
-    with Crew(1) as crew:
-        assert 0 < free_bound(rows, 3, crew) <= least
 
 
 def test_progress_grows_to_the_end():

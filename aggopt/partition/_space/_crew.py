@@ -47,8 +47,10 @@ class Crew:
         Ctrl-C, end the work: the clock runs out for the parts that have begun, no other
         begins, and nothing is running any more when the error arrives.
         """
-        futures = [self._pool.submit(task, part) for part in parts]
+        futures = []
         try:
+            for part in parts:
+                futures.append(self._pool.submit(task, part))
             for done, future in enumerate(as_completed(futures), 1):
                 future.result()
                 told(done / len(futures))

@@ -1,0 +1,74 @@
+"""What every partition loses at least: against all partitions, and in both ways."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
+from aggopt.partition import _loss_bound, loss_bound, mdav
+from aggopt.partition._loss import loss
+
+RNG = np.random.default_rng(9)
+X = RNG.normal(size=(300, 4)) + 4 * RNG.integers(0, 3, size=(300, 1))
+
+
+@pytest.fixture(params=[0, 10**9], ids=["own tree", "library tree"])
+def way(request, monkeypatch):
+    monkeypatch.setattr(_loss_bound, "MANY", request.param)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 7])
+def test_it_is_the_sum_over_the_nearest(way, k):
+    rows = 9.0 * np.vstack([X, X[:5], X[:2]])  # with copies
+    apart = ((rows[:, None] - rows) ** 2).sum(axis=2)
+    nearest = np.sort(apart)[:, :k].sum() / (2 * k)
+    bound = loss_bound(rows, k, scale="none")
+    assert bound == pytest.approx(nearest)
+    assert bound <= nearest
+
+
+@pytest.mark.parametrize("unit", [2.0**-600, 1.0, 2.0**500])
+def test_no_partition_goes_below(way, unit):
+    rows = RNG.normal(size=(6, 2))
+    least = min(
+        sum(((half - half.mean(axis=0)) ** 2).sum() for half in (rows[[*a]], rest))
+        for a in combinations(range(6), 3)
+        for rest in [np.delete(rows, a, axis=0)]
+    )
+    bound = loss_bound(unit * rows, 3, scale="none")
+    if unit == 1.0:
+        assert 0 < bound <= least
+    assert bound == np.square(unit) * loss_bound(rows, 3, scale="none")
+
+
+def test_copies_and_constant_attributes_lose_nothing(way):
+    assert loss_bound(np.ones((50, 3)), 3) == 0.0
+    assert loss_bound(np.repeat(X[:9], 1000, axis=0), 3) == 0.0
+    wide = np.column_stack([X, np.ones(300)])
+    assert loss_bound(wide, 3) == pytest.approx(loss_bound(X, 3))
+
+
+def test_one_group_is_its_own_bound(way):
+    for n in (3, 5):
+        alone = loss(X[:n], np.zeros(n, np.intp))
+        assert loss_bound(X[:n], 3, scale="none") == pytest.approx(alone)
+    assert loss_bound(X[:1], 1) == 0.0
+    assert loss_bound(X[:6], 3) < loss(X[:6], mdav(X[:6], 3))
+
+
+def test_neither_jobs_nor_the_way_change_it(monkeypatch):
+    usual = _loss_bound.least_loss(X, 3)
+    monkeypatch.setattr(_loss_bound, "MANY", 0)
+    bounds = [_loss_bound.least_loss(X, 3, jobs=jobs) for jobs in (1, 2, 3)]
+    assert len(set(bounds)) == 1
+    assert usual == pytest.approx(bounds[0])
+
+
+def test_wrong_arguments_say_what_to_do():
+    with pytest.raises(InfeasibleInputError, match="k = 301, but there are only 300"):
+        loss_bound(X, 301)
+    with pytest.raises(JobError, match="k = 0"):
+        loss_bound(X, 0)
+    with pytest.raises(UnknownNameError, match="No scale is called 'y'"):
+        loss_bound(X, 3, scale="y")
