@@ -17,8 +17,6 @@ import aggopt
 ROOT = Path(aggopt.__file__).parent
 PLAIN = {"None", "bool", "float", "int", "np.uint64"}
 NOT_YET = {
-    "aggopt.partition._radix._sorted",
-    "aggopt.partition._radix.undone",
     "aggopt.partition._search.sweep_kernels.spacing",
     "aggopt.partition._tree.plant_kernels.arranged",
     "aggopt.partition._tree.search_kernels.room",

@@ -43,28 +43,31 @@ def by_value(x: Floats) -> tuple[Floats, Order]:
     keys: Bits = np.empty(n, dtype=np.uint64)
     order: Order = np.arange(n).astype(kind)
     room = Room(keys, order, np.empty_like(keys), np.empty_like(order))
-    keys, order = _sorted(x, room)
+    swapped = _sort(x, room)
+    keys, order = (room.spare, room.moved) if swapped else (keys, order)
     return keys.view(np.float64), order
 
 
 @compiled
-def undone(labels: Whole, order: Order, back: Labels) -> Labels:
+def undo(labels: Whole, order: Order, back: Labels) -> None:
     """Put labels (n,) of sorted values back in the order in which those stood."""
     for i in range(len(labels)):
         back[order[i]] = labels[i]
-    return back
 
 
 @compiled
-def _sorted(x: Floats, room: Room) -> tuple[Bits, Order]:
+def _sort(x: Floats, room: Room) -> bool:
+    """Sort the values; return whether they end up in the spare room."""
     varying = _varying_digits(x, room.keys)
     # sign, exponent and log2(n) digits more tell nearly all values apart
     enough = int(np.ceil((12 + np.log2(len(x))) / 8))
-    room = _by_digits(room, varying[-enough:])
-    if not _finished(room.keys, room.order):
-        room = _by_digits(room, varying)
-    _turn_to_values(room.keys)
-    return room.keys, room.order
+    turns = min(enough, len(varying))
+    now = _by_digits(room, varying[-enough:])
+    if not _finished(now.keys, now.order):
+        now = _by_digits(now, varying)
+        turns += len(varying)
+    _turn_to_values(now.keys)
+    return turns % 2 == 1
 
 
 @compiled

@@ -163,7 +163,9 @@ class _Solved(NamedTuple):
         from aggopt.partition import _radix
 
         labels = self.found.reading
-        return _radix.undone(labels, self.order, np.empty(len(labels), dtype=np.intp))
+        back = np.empty(len(labels), dtype=np.intp)
+        _radix.undo(labels, self.order, back)
+        return back
 
 
 def _solved(x: npt.ArrayLike, k: int, how: _How) -> _Solved:

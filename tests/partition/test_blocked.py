@@ -1,7 +1,9 @@
 """Blocks of records, and the search across their borders: small ones, by force."""
 
+import signal
+from _thread import interrupt_main
 from functools import partial
-from threading import Event
+from threading import Event, Timer
 
 import numpy as np
 import pytest
@@ -227,6 +229,30 @@ def test_an_interrupt_before_there_are_groups_and_errors_of_a_listener_go_throug
 
         with pytest.raises(error):
             blocked(X, 3, block_size=40, progress=listener)
+
+
+def test_ctrl_c_at_any_moment_leaves_groups_or_is_raised():
+    rows = RNG.normal(size=(5000, 4))
+    blocked(rows, 3, effort="fast")  # compiles
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    ended = []
+    try:
+        for after in np.linspace(0.0, 0.6, 9):
+            timer = Timer(after, interrupt_main)
+            try:
+                timer.start()
+                certified = blocked_certified(rows, 3, effort="best")
+                sizes = np.bincount(certified.labels)
+                assert (sizes.sum(), sizes.min(), sizes.max() < 6) == (5000, 3, True)
+                ended.append(certified.certificate.status)
+                timer.join()
+            except KeyboardInterrupt:
+                ended.append(None)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended[0] is None  # while there were no groups
+    assert ended[-1] is Status.INTERRUPTED
+    assert set(ended) == {None, Status.INTERRUPTED}
 
 
 @pytest.mark.parametrize(
