@@ -106,13 +106,16 @@ def rows(*, quick: bool = False) -> Iterator[Row]:
     sizes = (10_000, 100_000) if quick else (10_000, 100_000, 1_000_000)
     for n in sizes:
         yield measured(n, 3, "blocked", effort="fast")
-    for k in (3, 10):
+    for k in (3, 5, 10):
         yield measured(100_000, k, "mdav")
     yield measured(100_000, 3, "blocked", effort="fast", jobs=1)
     for n in sizes[1:]:
         yield measured(n, 3, "blocked")
-    for effort in ("fast", "default"):
-        yield measured(100_000, 10, "blocked", effort=effort)
+    for k in (5, 10):
+        for effort in ("fast", "default"):
+            yield measured(100_000, k, "blocked", effort=effort)
+    if not quick:
+        yield measured(1_000_000, 10, "blocked", effort="fast")
 
 
 def growth(found: list[Row]) -> float | None:
