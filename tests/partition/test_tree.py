@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from aggopt.arrays import Floats, Labels
 from aggopt.partition import _pool, cbfs, mdav
-from aggopt.partition._tree import take
+from aggopt.partition._tree import axes, take
+from aggopt.partition._tree.axes import ROWS
 from aggopt.partition._tree.tree import FAN, LEAF, plant
 
 NEVER = 10**9
@@ -127,11 +129,22 @@ def test_boxes_are_drawn_around_what_they_hold(n: int) -> None:
     assert sorted(np.concatenate(held)) == list(range(n))
     for leaf, who in enumerate(held):
         branch, b = divmod(tree.above + leaf - 1, FAN)
-        assert (tree.low[branch, :, b] == pool.records[:, who].min(axis=1)).all()
-        assert (tree.high[branch, :, b] == pool.records[:, who].max(axis=1)).all()
+        seen = axes.images(tree.axes, pool.records[:, who])
+        assert_allclose(tree.sides[branch, 0, :, b], seen.min(axis=1), atol=1e-6)
+        assert_allclose(tree.sides[branch, 1, :, b], seen.max(axis=1), atol=1e-6)
         assert tree.first[branch, b] == who.min()
-    assert (tree.low[0].min(axis=1) == pool.records.min(axis=1)).all()
-    assert (tree.high[0].max(axis=1) == pool.records.max(axis=1)).all()
+        assert (tree.records[leaf, :, : len(who)] == pool.records[:, who]).all()
+
+
+@pytest.mark.parametrize("d", [1, 3, ROWS - 1, ROWS, 40])
+def test_axes_keep_lengths_and_nothing_of_one_far_record_turns_them(d: int) -> None:
+    X = np.random.default_rng(d).normal(size=(500, d)).T
+    view = axes.of(X)
+    seen = axes.images(view, X).astype(float)
+    gaps = X - view.origin[:, None]
+    assert_allclose((seen**2).sum(axis=0), (gaps**2).sum(axis=0), rtol=1e-5)
+    X[:, 0] = 1e9
+    assert np.abs(axes.of(X).origin).max() < 1
 
 
 def test_repr_shows_no_record() -> None:

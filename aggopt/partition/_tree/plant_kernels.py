@@ -2,28 +2,33 @@
 
 import numpy as np
 
-from aggopt.arrays import Floats
-from aggopt.compiled import compiled
+from aggopt.compiled import compiled, inlined
 from aggopt.partition._pool import Integers, Pool
+from aggopt.partition._tree.axes import ROWS, Singles
+from aggopt.partition._tree.bound_kernels import lost
 from aggopt.partition._tree.tree import FAN, LEAF, NOBODY, Tree
+
+DEEP = 64  # runs that can wait to be halved
+FEW = 100
 
 
 @compiled
-def arranged(pool: Pool) -> Integers:
-    """Return the columns without a group, leaf after leaf.
+def arrange(images: Singles, order: Integers) -> None:
+    """Put columns, given in some order, leaf after leaf.
 
-    A run of leaves is halved, across its widest attribute, where a branch ends.
+    A run of leaves is halved, across its widest row, where a branch ends.
     """
-    order = np.argsort(pool.who[: pool.counts[0]], kind="mergesort").astype(np.int64)
-    runs = [(0, -(-len(order) // LEAF))]
-    while runs:
-        begin, end = runs.pop()
+    runs, size = np.empty((DEEP, 2), np.int64), 1
+    runs[0] = 0, -(-len(order) // LEAF)
+    while size > 0:
+        size -= 1
+        begin, end = runs[size]
         if end - begin > 1:
             middle = begin + _half(end - begin)
-            _halve(pool, order[begin * LEAF : end * LEAF], (middle - begin) * LEAF)
-            runs.append((begin, middle))
-            runs.append((middle, end))
-    return order
+            _halve(images, order[begin * LEAF : end * LEAF], (middle - begin) * LEAF)
+            runs[size] = begin, middle
+            runs[size + 1] = middle, end
+            size += 2
 
 
 @compiled
@@ -35,108 +40,97 @@ def _half(leaves: int) -> int:
 
 
 @compiled
-def _halve(pool: Pool, columns: Integers, middle: int) -> None:
-    """Put the `middle` columns that are least in the widest attribute first."""
-    widest, width = -1, 0.0
-    for t in range(len(pool.records)):
-        row = pool.records[t]
-        low = high = row[columns[0]]
-        for j in columns:
+def _halve(images: Singles, columns: Integers, middle: int) -> None:
+    """Put the `middle` columns that are least in the row that is widest first.
+
+    A few columns tell which one that is.
+    """
+    widest, width, few = -1, np.float32(0.0), columns[:: 1 + len(columns) // FEW]
+    for t in range(ROWS):
+        row = images[t]
+        low = high = row[few[0]]
+        for j in few:
             low, high = min(low, row[j]), max(high, row[j])
         if high - low > width:
             widest, width = t, high - low
-    if widest >= 0:  # else they are all equal, and stay in the order of X
-        order = np.argpartition(pool.records[widest][columns], middle)
+    if widest >= 0:  # else they seem equal, and stay in the order of X
+        order = np.argpartition(images[widest][columns], middle)
         columns[:] = columns[order]
 
 
 @compiled
-def fill(tree: Tree, pool: Pool, order: Integers) -> None:
+def fill(tree: Tree, pool: Pool, images: Singles, order: Integers) -> None:
     """Put columns into an empty tree, in this order, and draw all boxes."""
     for place, column in enumerate(order):
         leaf, j = place // LEAF, place % LEAF
         tree.who[leaf, j] = pool.who[column]
+        square = 0.0
         for t in range(len(pool.records)):
-            tree.records[leaf, t, j] = pool.records[t, column]
-    for leaf in range(len(tree.waiting)):
-        draw_leaf(tree, leaf)
-    for branch in range(len(tree.low) - 1, 0, -1):
-        draw_branch(tree, branch)
+            x = tree.records[leaf, t, j] = pool.records[t, column]
+            square += (x - tree.axes.origin[t]) ** 2
+        tree.out[leaf, j] = square * (1 + lost(tree))
+        for t in range(ROWS):
+            tree.images[leaf, t, j] = images[t, column]
+    for node in range(tree.above + len(tree.waiting) - 1, 0, -1):
+        if node < len(tree.first) or node >= tree.above:
+            for t in range(ROWS):
+                draw_side(tree, node, t)
+            draw_first(tree, node)
 
 
-@compiled
-def draw_leaf(tree: Tree, leaf: int) -> bool:
-    """Draw the box around a leaf; return whether it changed."""
-    m = tree.waiting[leaf]
-    branch, b = divmod(tree.above + leaf - 1, FAN)
-    changed = False
-    for t in range(len(tree.centre)):
-        low, high = np.inf, -np.inf
-        for j in range(m):
-            x = tree.records[leaf, t, j]
-            low, high = min(low, x), max(high, x)
-        changed |= _set_sides(tree, branch, b, t, low, high)
-    reach, first = -np.inf, NOBODY
-    for j in range(m):
-        reach, first = max(reach, tree.out[leaf, j]), min(first, tree.who[leaf, j])
-    return _set_ends(tree, branch, b, reach, first) or changed
-
-
-@compiled
-def draw_branch(tree: Tree, branch: int) -> bool:
-    """Draw the box around a branch other than the root; return whether it changed."""
-    above, b = divmod(branch - 1, FAN)
-    changed = False
-    for t in range(len(tree.centre)):
-        low, high = np.inf, -np.inf
-        for c in range(FAN):
-            low = min(low, tree.low[branch, t, c])
-            high = max(high, tree.high[branch, t, c])
-        changed |= _set_sides(tree, above, b, t, low, high)
-    reach, first = tree.reach[branch].max(), tree.first[branch].min()
-    return _set_ends(tree, above, b, reach, first) or changed
-
-
-@compiled
-def _set_sides(
-    tree: Tree, branch: int, b: int, t: int, low: float, high: float
-) -> bool:
-    same = tree.low[branch, t, b] == low and tree.high[branch, t, b] == high
-    tree.low[branch, t, b], tree.high[branch, t, b] = low, high
-    return not same
-
-
-@compiled
-def _set_ends(tree: Tree, branch: int, b: int, reach: float, first: int) -> bool:
-    same = tree.reach[branch, b] == reach and tree.first[branch, b] == first
-    tree.reach[branch, b], tree.first[branch, b] = reach, first
-    return not same
-
-
-@compiled
-def redraw(tree: Tree, leaf: int) -> None:
-    """Draw anew the box around a leaf, and those around that as far as they change."""
-    branch, changed = (tree.above + leaf - 1) // FAN, draw_leaf(tree, leaf)
-    while changed and branch > 0:
-        changed = draw_branch(tree, branch)
-        branch = (branch - 1) // FAN
-
-
-@compiled
-def recentre(tree: Tree, centre: Floats) -> None:
-    """Measure all records, and the reach of all boxes, from another centre."""
-    tree.centre[:] = centre
-    for leaf in range(len(tree.waiting)):
-        tree.out[leaf] = 0.0
-        for t in range(len(centre)):
-            for j in range(LEAF):
-                gap = tree.records[leaf, t, j] - centre[t]
-                tree.out[leaf, j] += gap * gap
-        reach = -np.inf
+@inlined
+def draw_side(tree: Tree, node: int, t: int) -> bool:
+    """Draw the two sides of the box around a node; return whether one changed."""
+    low, high = np.float32(np.inf), np.float32(-np.inf)
+    leaf = node - tree.above
+    if leaf >= 0:
         for j in range(tree.waiting[leaf]):
-            reach = max(reach, tree.out[leaf, j])
-        branch, b = divmod(tree.above + leaf - 1, FAN)
-        tree.reach[branch, b] = reach
-    for branch in range(len(tree.low) - 1, 0, -1):
-        above, b = divmod(branch - 1, FAN)
-        tree.reach[above, b] = tree.reach[branch].max()
+            x = tree.images[leaf, t, j]
+            low, high = min(low, x), max(high, x)
+    else:
+        for c in range(FAN):
+            low = min(low, tree.sides[node, 0, t, c])
+            high = max(high, tree.sides[node, 1, t, c])
+    branch, b = divmod(node - 1, FAN)
+    same = tree.sides[branch, 0, t, b] == low and tree.sides[branch, 1, t, b] == high
+    tree.sides[branch, 0, t, b], tree.sides[branch, 1, t, b] = low, high
+    return not same
+
+
+@inlined
+def draw_first(tree: Tree, node: int) -> bool:
+    """Find the first record of a node; return whether it is another."""
+    first, leaf = NOBODY, node - tree.above
+    if leaf >= 0:
+        for j in range(tree.waiting[leaf]):
+            first = min(first, tree.who[leaf, j])
+    else:
+        for c in range(FAN):
+            first = min(first, tree.first[node, c])
+    branch, b = divmod(node - 1, FAN)
+    same = tree.first[branch, b] == first
+    tree.first[branch, b] = first
+    return bool(not same)
+
+
+@compiled
+def shrink(tree: Tree, leaf: int, t: int, x: np.float32) -> None:
+    """Draw anew what a row of a record that has left has held open."""
+    node = leaf + tree.above
+    while node > 0:
+        branch, b = (node - 1) // FAN, (node - 1) % FAN
+        low, high = tree.sides[branch, 0, t, b], tree.sides[branch, 1, t, b]
+        if low < x < high or low == high or not draw_side(tree, node, t):
+            return
+        node = branch
+
+
+@compiled
+def shrink_first(tree: Tree, leaf: int, who: int) -> None:
+    """Do the same for what a record that has left was the first of."""
+    node = leaf + tree.above
+    while node > 0:
+        branch, b = (node - 1) // FAN, (node - 1) % FAN
+        if tree.first[branch, b] < who or not draw_first(tree, node):
+            return
+        node = branch

@@ -36,14 +36,16 @@ def _next(pool: Pool, enough: int) -> int:
 
 
 def _by_tree(pool: Pool, k: int, paired: bool, enough: int, report: Progress) -> None:
-    from aggopt.partition._tree import search_kernels, take_kernels
+    from aggopt.partition._tree import posts, room, take_kernels
 
-    tree, room = plant(pool), search_kernels.room(k)
+    tree, space = plant(pool), room.start(k)
+    turns = (pool.remaining - enough) // (2 * k if paired else k)
+    seats = posts.none(tree, turns if paired else 0)
     most = max(1, min(_pool.CHUNK, TRIAL * pool.records.size))
     read = scanned = 0
     while pool.remaining >= enough and read <= PAYS * scanned:
         report(pool.done)
-        more = take_kernels.take(pool, tree, room, k, paired, enough, most)
+        more = take_kernels.take(pool, tree, seats, space, k, paired, enough, most)
         read, scanned = read + more[0], scanned + more[1]
     _settle(pool)
 

@@ -6,45 +6,67 @@ from aggopt.arrays import Floats
 from aggopt.compiled import compiled
 from aggopt.partition._kernels import add_entry, total
 from aggopt.partition._pool import Pool
-from aggopt.partition._tree.plant_kernels import recentre, redraw
-from aggopt.partition._tree.search_kernels import Room, farthest, nearest
+from aggopt.partition._tree.axes import ROWS
+from aggopt.partition._tree.far_kernels import farthest
+from aggopt.partition._tree.near_kernels import nearest_from
+from aggopt.partition._tree.plant_kernels import shrink, shrink_first
+from aggopt.partition._tree.post_kernels import put, serving
+from aggopt.partition._tree.posts import CENTRE, Posts
+from aggopt.partition._tree.room import Room
 from aggopt.partition._tree.tree import LEAF, Tree
 
 
 @compiled
 def take(
-    pool: Pool, tree: Tree, room: Room, k: int, paired: bool, enough: int, most: int
+    pool: Pool,
+    tree: Tree,
+    posts: Posts,
+    room: Room,
+    k: int,
+    paired: bool,
+    enough: int,
+    most: int,
 ) -> tuple[int, int]:
     """Take groups of k while `enough` records have none, until `most` entries are read.
 
     Return how many entries have been read, and how many a plain scan would have read.
     """
     scanned, room.read[0] = 0, 0
+    if posts.known[0] == 0:
+        put(tree, posts, CENTRE, total(pool) / pool.counts[0])
+        posts.known[0] = 1
     while pool.counts[0] >= enough and room.read[0] < most:
-        scanned += (3 if paired else 2) * pool.counts[0] * len(tree.centre)
-        r = _outermost(pool, tree, room)
-        s = record(tree, farthest(tree, 1.0, r, room)) if paired else r
-        _take_nearest(pool, tree, r, room)
+        scanned += (3 if paired else 2) * pool.counts[0] * len(pool.records)
+        r = _outermost(pool, tree, posts, room)
+        s = _opposite(tree, posts, r, room) if paired else r
+        a, b = record(tree, r), record(tree, s)
+        _take_nearest(pool, tree, r // LEAF, a, room)
         if paired:
-            _take_nearest(pool, tree, s, room)
+            _take_nearest(pool, tree, s // LEAF, b, room)
     return room.read[0], scanned
 
 
 @compiled
-def _outermost(pool: Pool, tree: Tree, room: Room) -> Floats:
-    """Return the record farthest from the centroid.
+def _opposite(tree: Tree, posts: Posts, r: int, room: Room) -> int:
+    """Return the place of the record farthest from that at place r."""
+    point = record(tree, r)
+    return int(farthest(tree, posts, serving(tree, posts, point), 1.0, point, room))
 
-    As the centroid goes away from the centre, more has to be read.  Once that adds up
-    to all entries, the tree is recentred, which reads them once.
+
+@compiled
+def _outermost(pool: Pool, tree: Tree, posts: Posts, room: Room) -> int:
+    """Return the place of the record farthest from the centroid.
+
+    As the centroid goes away from its post, more has to be read.  Once that adds up
+    to all entries, the post is put up anew, which reads them once.
     """
-    m, before = pool.counts[0], room.read[0]
-    r = record(tree, farthest(tree, float(m), total(pool), room))
+    entries, before = pool.counts[0] * len(pool.records), room.read[0]
+    place = farthest(tree, posts, CENTRE, float(pool.counts[0]), total(pool), room)
     room.read[1] += room.read[0] - before
-    if room.read[1] > m * len(r):
-        recentre(tree, total(pool) / m)
-        room.read[0] += m * len(r)
-        room.read[1] = 0
-    return r
+    if room.read[1] > entries:
+        put(tree, posts, CENTRE, total(pool) / pool.counts[0])
+        room.read[0], room.read[1] = room.read[0] + entries, 0
+    return int(place)
 
 
 @compiled
@@ -54,17 +76,14 @@ def record(tree: Tree, place: int) -> Floats:
 
 
 @compiled
-def _take_nearest(pool: Pool, tree: Tree, point: Floats, room: Room) -> None:
-    """Make a group of the nearest records."""
-    nearest(tree, point, room)
+def _take_nearest(pool: Pool, tree: Tree, leaf: int, point: Floats, room: Room) -> None:
+    """Make a group of those nearest to a point, which a leaf holds or has held."""
+    nearest_from(tree, leaf, point, room)
     places = np.sort(room.place)[::-1]  # what moves down never has a group itself
     for place in places:
         _remove(pool, tree, place)
     pool.counts[0] -= len(places)
     pool.counts[1] += 1
-    for i, place in enumerate(places):
-        if i == 0 or place // LEAF != places[i - 1] // LEAF:
-            redraw(tree, place // LEAF)
 
 
 @compiled
@@ -73,8 +92,14 @@ def _remove(pool: Pool, tree: Tree, place: int) -> None:
     leaf, j = place // LEAF, place % LEAF
     last = tree.waiting[leaf] - 1
     pool.labels[tree.who[leaf, j]] = pool.counts[1]
-    for t in range(len(tree.centre)):
+    for t in range(len(pool.records)):
         add_entry(pool, t, tree.records[leaf, t, j], -1)
         tree.records[leaf, t, j] = tree.records[leaf, t, last]
-    tree.who[leaf, j], tree.out[leaf, j] = tree.who[leaf, last], tree.out[leaf, last]
     tree.waiting[leaf] = last
+    for t in range(ROWS):
+        x = tree.images[leaf, t, j]
+        tree.images[leaf, t, j] = tree.images[leaf, t, last]
+        shrink(tree, leaf, t, x)
+    who = tree.who[leaf, j]
+    tree.out[leaf, j], tree.who[leaf, j] = tree.out[leaf, last], tree.who[leaf, last]
+    shrink_first(tree, leaf, who)

@@ -6,6 +6,8 @@ import numpy as np
 
 from aggopt.arrays import Floats
 from aggopt.partition._pool import Integers, Pool
+from aggopt.partition._tree import axes
+from aggopt.partition._tree.axes import ROWS, Axes, Singles
 
 LEAF = 16
 FAN = 8  # boxes per branch: so many bounds are computed side by side
@@ -21,34 +23,34 @@ class Tree(NamedTuple):
     Attributes
     ----------
     records : (leaves, d, LEAF)
-        Leaf by leaf, within a leaf attribute by attribute.
+        Leaf by leaf; a record's entries lie side by side.
+    images : (leaves, ROWS, LEAF)
+        What the `axes` show of each record, in single precision.  Where a place holds
+        none, that of a record which the leaf held.
     who : (leaves, LEAF)
         Which record that is.
     out : (leaves, LEAF)
-        Squared distance of each record from `centre`.
+        Squared distance of each record from the origin of `axes`, rather more.
     waiting : (leaves,)
         How many records of a leaf have no group: the first ones.
-    low, high : (branches, d, FAN)
-        Corners of each box, drawn tight around the records that wait in it.
-    reach : (branches, FAN)
-        The most that `out` is in each box.
+    sides : (branches, 2, ROWS, FAN)
+        Lower and upper corner of each box, tight around the images that wait in it.
     first : (branches, FAN)
         The record in each box that comes first in X, NOBODY where none waits.
-    centre : (d,)
-        A point near the centroid of the records that wait.
+    axes
+        What images and boxes show.
     above
         How many nodes the levels above the leaves have room for.
     """
 
     records: Floats
+    images: Singles
     who: Integers
-    out: Floats
+    out: Singles
     waiting: Integers
-    low: Floats
-    high: Floats
-    reach: Floats
+    sides: Singles
     first: Integers
-    centre: Floats
+    axes: Axes
     above: int
 
     def __repr__(self) -> str:
@@ -60,13 +62,16 @@ def plant(pool: Pool) -> Tree:
     """Return a tree of the records of a pool that have no group."""
     from aggopt.partition._tree import plant_kernels as kernels
 
-    tree = _empty(len(pool.records), pool.remaining)
-    kernels.fill(tree, pool, kernels.arranged(pool))
-    kernels.recentre(tree, tree.centre)
+    records = pool.records[:, : pool.remaining]
+    view = axes.of(records)
+    seen, order = axes.images(view, records), np.argsort(pool.who[: pool.remaining])
+    kernels.arrange(seen, order)
+    tree = _empty(view, *records.shape)
+    kernels.fill(tree, pool, seen, order)
     return tree
 
 
-def _empty(d: int, m: int) -> Tree:
+def _empty(view: Axes, d: int, m: int) -> Tree:
     leaves = -(-m // LEAF)
     above = 1
     while (above - 1) // FAN + -(-leaves // FAN) > above:
@@ -74,15 +79,16 @@ def _empty(d: int, m: int) -> Tree:
     branches = (above - 1) // FAN + -(-leaves // FAN)
     waiting = np.full(leaves, LEAF)
     waiting[-1] = m - LEAF * (leaves - 1)
+    sides = np.full((branches, 2, ROWS, FAN), np.inf, np.float32)
+    sides[:, 1] = -np.inf
     return Tree(
-        records=np.zeros((leaves, d, LEAF)),
+        records=np.zeros((leaves, LEAF, d)).transpose(0, 2, 1),
+        images=np.zeros((leaves, ROWS, LEAF), np.float32),
         who=np.zeros((leaves, LEAF), np.int64),
-        out=np.zeros((leaves, LEAF)),
+        out=np.zeros((leaves, LEAF), np.float32),
         waiting=waiting,
-        low=np.full((branches, d, FAN), np.inf),
-        high=np.full((branches, d, FAN), -np.inf),
-        reach=np.full((branches, FAN), -np.inf),
+        sides=sides,
         first=np.full((branches, FAN), NOBODY),
-        centre=np.zeros(d),
+        axes=view,
         above=above,
     )
