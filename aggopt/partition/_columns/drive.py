@@ -47,7 +47,9 @@ def drive(task: Task, best: Incumbent, clock: Clock, report: Progress) -> None:
     report(0.1)
     generation.climb(_part(clock, 0.25))
     if task.k >= SMALL:
-        _round(generation, searches, _part(clock, 0.2))
+        _round(generation, searches, _part(clock, 0.1))
+    if task.k > SMALL:  # prices may take all the time that there is
+        _choose(generation, searches, task, _part(clock, 0.2))
     report(0.2)
     converged = _price(generation, task, clock)
     report(0.4)
@@ -57,12 +59,11 @@ def drive(task: Task, best: Incumbent, clock: Clock, report: Progress) -> None:
     branches = Branches(generation)
     if converged and len(task.Z) <= QUICK:
         branches.look(_part(clock, 0.5))
-    if not best.closed:
-        choose_among(
-            generation, searches, task.solver, _part(clock, 0.5), _longest(clock, 0.15)
-        )
-        _round(generation, searches, _part(clock, 0.2))
+    _choose(generation, searches, task, _part(clock, 0.5))
     report(0.7)
+    if not (converged or best.closed):
+        _round(generation, searches, clock)
+        _choose(generation, searches, task, clock)
     if converged and not best.closed:
         _cut(generation, _part(clock, 0.3))  # against a smaller gap: more is worth it
         proved(generation, task.solver, clock, _longest(clock, 0.6))
@@ -107,3 +108,10 @@ def _cut(generation: Generation, within: Clock) -> None:
             return
         if best.bound - before < STALLED * (best.value - before):
             return
+
+
+def _choose(
+    generation: Generation, searches: Searches, task: Task, within: Clock
+) -> None:
+    """Let integer programs choose; none of them takes more than a part of the time."""
+    choose_among(generation, searches, task.solver, within, _longest(within, 0.3))

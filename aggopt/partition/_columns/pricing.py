@@ -15,6 +15,7 @@ from aggopt.partition._columns.wanted import Found, Limits, Prices
 
 PAYS = -1e-9  # a reduced cost above is none
 WORK = 1_000_000  # nodes between two looks at the clock
+MORE = 4  # times as many where one medoid has more
 NEAR = 12  # neighbours that may come into a group
 FORBIDDEN = 1e7  # penalty of a pair that must be apart, squared distances being near 1
 UNWANTED = 1e9  # what a record that no group needs costs
@@ -128,6 +129,7 @@ class Pricer:
         parts, left, work = [], np.flatnonzero(~done), WORK
         seen = kept = 0
         while len(left) and kept < effort.room and not clock.over:
+            began = clock.spent
             limits = Limits(
                 most,
                 effort.keep,
@@ -142,7 +144,9 @@ class Pricer:
             parts.append((found.members[:count], found.reduced[:count]))
             least, done = np.minimum(least, found.least), done | found.done
             seen, kept = seen + groups, kept + count
-            left, work = left[passed:], WORK if passed else 4 * work
+            left, work = left[passed:], WORK if passed else MORE * work
+            if not passed and MORE * (clock.spent - began) > clock.left:
+                break  # the next look would end too late
         members = np.concatenate([p[0] for p in parts]) if parts else _none(self.k)
         reduced = np.concatenate([p[1] for p in parts]) if parts else np.empty(0)
         all_done = bool(done.all())

@@ -10,11 +10,11 @@ from aggopt.partition._columns.pricing import Effort
 from aggopt.partition._columns.start import Searches, search_on
 from aggopt.solvers import Solver
 
-# groups for each record: few are soon chosen among, and many hold a better choice,
-# which a solver does not find in time
-TIMES = (1.5, 2, 3, 4)
+# few groups are soon chosen among; many hold a better choice, which a solver does not
+# find in time
+FEWEST, MORE = 2, 1.5  # groups for each record at first, and times as many then
 FIRST = 1 / 64  # of the gap: the reduced cost up to which all groups are sought first
-ROOM = 10  # groups for each record that such a search may find
+SOUGHT, ROOM = 4, 10  # groups for each record that are sought, and may be found
 KICKS = 30  # per record, of local search after a program
 
 
@@ -27,24 +27,27 @@ def choose_among(
 ) -> None:
     """Choose among groups of least reduced cost, and search on from what is chosen.
 
-    `seconds` is for each program.
+    Until all are looked at, or there are more than a solver can choose among in so many
+    `seconds`.
     """
     best = generation.best
+    if clock.over or best.closed:
+        return
     _seek(generation, clock)
-    asked = 0
-    for times in TIMES:
-        wanted = _wanted(generation, int(times * len(best.Z)))
-        if clock.over or best.closed or len(wanted) <= asked:
+    asked, most, done = 0, FEWEST * len(best.Z), True
+    while done and not (clock.over or best.closed):
+        wanted = _wanted(generation, most)
+        if len(wanted) <= asked:
             return
-        asked, before = len(wanted), best.value
-        chosen(generation, solver, wanted, clock, seconds)
+        asked, most, before = len(wanted), int(MORE * most), best.value
+        done = chosen(generation, solver, wanted, clock, seconds)
         if best.value < before:
             search_on(generation, searches, best.labels, KICKS, clock)
 
 
 def _wanted(generation: Generation, most: int) -> Labels:
     """Return so many groups, at most, of those that a better partition may hold."""
-    solved, gap = generation.solve(), 0.0
+    solved = generation.solve()
     if solved is None:
         return np.empty(0, np.intp)
     gap = generation.best.value - solved.value
@@ -60,7 +63,7 @@ def _seek(generation: Generation, clock: Clock) -> None:
     best, n = generation.best, len(generation.best.Z)
     duals, every = generation.proof[0], Effort(keep=ROOM * n, room=ROOM * n)
     gap = best.value - generation.pricer.bound(*generation.proof)
-    share, count = FIRST, int(max(TIMES) * n)
+    share, count = FIRST, SOUGHT * n
     while share <= 1:
         found = generation.pricer.paying(duals, every, clock, most=share * gap)
         if not found.complete:
