@@ -80,12 +80,9 @@ class Data:
             raise UnknownNameError("kind of shares", str(self.shares), SHARES)
         _require_sets("group", self.column, self.record, n)
         if not len(self.column) or len(np.unique(self.record)) < n:
-            raise JobError(
-                "Some record is in no proposed group.",
-                fix="propose groups that hold every record, those of any partition.",
-            )
-        if len(self.cut) or len(self.inside):
-            _require_sets("cut", self.cut, self.inside, n)
+            fix = "propose groups that hold every record, those of any partition."
+            raise JobError("Some record is in no proposed group.", fix=fix)
+        _require_sets("cut", self.cut, self.inside, n)
 
     @cached_property
     def first(self) -> Labels:
@@ -112,9 +109,8 @@ class Data:
     @cached_property
     def halves(self) -> Any:
         """h_lq, a sparse matrix (cuts, q)."""
-        held = (
-            _sparse(self.cut, self.inside, (len(self.most), len(self.x))) @ self.holds
-        )
+        shape = len(self.most), len(self.x)
+        held = _sparse(self.cut, self.inside, shape) @ self.holds
         held.data //= 2
         held.eliminate_zeros()
         return held
@@ -134,17 +130,14 @@ def _require_sets(what: str, number: Labels, record: Labels, n: int) -> None:
     steps = np.diff(number, prepend=-1)
     in_order = np.isin(steps, (0, 1)).all() and steps[:1].all()
     if number.shape != record.shape or not in_order:
-        raise JobError(
-            f"The {what}s are not numbered 0, 1, ... in this order.",
-            fix="sort both arrays by number, and leave none out.",
-        )
+        problem = f"The {what}s are not numbered 0, 1, ... in this order."
+        raise JobError(problem, fix="sort both arrays by number, and leave none out.")
     pairs = np.sort(number * n + record)
     outside = len(record) and (record.min() < 0 or record.max() >= n)
     if outside or (pairs[1:] == pairs[:-1]).any():
-        raise JobError(
-            f"Some {what} holds a record twice, or one that there is not.",
-            fix=f"number records from 0 to {n - 1}, and name each once in a {what}.",
-        )
+        problem = f"Some {what} holds a record twice, or one that there is not."
+        fix = f"number records from 0 to {n - 1}, and name each once in a {what}."
+        raise JobError(problem, fix=fix)
 
 
 def _sparse(row: Labels, column: Labels, shape: tuple[int, int]) -> Any:
@@ -170,12 +163,10 @@ def _in_cvxpy(data: Data) -> Any:
     import cvxpy as cp
 
     y = cp.Variable(len(data.sizes), name="y", integer=data.shares == "whole")
-
     cover = data.holds @ y == 1
     subset = [data.halves @ y <= data.most] if data.most.size else []
     sign = y >= 0
     size = [y[data.barred] == 0] if data.barred.size else []
-
     return cp.Problem(cp.Minimize(data.costs @ y), [cover, *subset, sign, *size])
 
 
@@ -183,31 +174,24 @@ def _in_pyomo(data: Data) -> Any:
     import pyomo.environ as pyo
 
     problem = pyo.ConcreteModel()
-    whole = data.shares == "whole"
     proposed = range(len(data.sizes))
-    y = problem.y = pyo.Var(proposed, domain=pyo.Integers if whole else pyo.Reals)
-    holding, halved = data.holds, data.halves
+    domain = pyo.Integers if data.shares == "whole" else pyo.Reals
+    y = problem.y = pyo.Var(proposed, domain=domain)
+    holding, halved, most = data.holds, data.halves, data.most
 
-    def weighted(matrix: Any, i: int) -> Any:
+    def total(matrix: Any, i: int) -> Any:
         part = slice(matrix.indptr[i], matrix.indptr[i + 1])
         terms = zip(matrix.indices[part], matrix.data[part], strict=True)
         return pyo.quicksum(float(weight) * y[int(q)] for q, weight in terms)
 
-    def cover(_: Any, i: int) -> Any:
-        return weighted(holding, i) == 1
-
-    def subset(_: Any, i: int) -> Any:
-        if halved.indptr[i] == halved.indptr[i + 1]:
-            return pyo.Constraint.Feasible
-        return weighted(halved, i) <= data.most[i]
-
-    problem.cover = pyo.Constraint(range(len(data.x)), rule=cover)
-    problem.subset = pyo.Constraint(range(len(data.most)), rule=subset)
+    every = range(len(data.x))
+    problem.cover = pyo.Constraint(every, rule=lambda _, i: total(holding, i) == 1)
+    held = np.flatnonzero(np.diff(halved.indptr)).tolist()  # the others hold anyway
+    problem.subset = pyo.Constraint(held, rule=lambda _, i: total(halved, i) <= most[i])
     problem.sign = pyo.Constraint(proposed, rule=lambda _, q: y[q] >= 0)
     problem.size = pyo.Constraint(data.barred.tolist(), rule=lambda _, q: y[q] == 0)
-    problem.cost = pyo.Objective(
-        expr=pyo.quicksum(c * y[q] for q, c in enumerate(data.costs.tolist()))
-    )
+    cost = pyo.quicksum(c * y[q] for q, c in enumerate(data.costs.tolist()))
+    problem.cost = pyo.Objective(expr=cost)
     return problem
 
 
@@ -234,17 +218,15 @@ def point(data: Data, labels: Labels) -> Point:
         One of them was not proposed.
     """
     parts = np.split(data.record, data.first[1:])
-    proposed = {tuple(sorted(part.tolist())): q for q, part in enumerate(parts)}
-    chosen = np.zeros(len(parts))
-    for g in range(int(labels.max()) + 1):
-        key = tuple(np.flatnonzero(labels == g).tolist())
-        if key not in proposed:
-            raise JobError(
-                "A group of these labels was not proposed.",
-                fix="add it to column and record.",
-            )
-        chosen[proposed[key]] = 1.0
-    return Point(chosen)
+    proposed = {frozenset(part.tolist()): q for q, part in enumerate(parts)}
+    groups = (np.flatnonzero(labels == g).tolist() for g in np.unique(labels))
+    chosen = [proposed.get(frozenset(group), -1) for group in groups]
+    if min(chosen) < 0:
+        fix = "add it to column and record."
+        raise JobError("A group of these labels was not proposed.", fix=fix)
+    y = np.zeros(len(parts))
+    y[chosen] = 1.0
+    return Point(y)
 
 
 def labels(problem: Any, data: Data) -> Labels | None:
