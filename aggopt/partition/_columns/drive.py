@@ -59,11 +59,10 @@ def drive(task: Task, best: Incumbent, clock: Clock, report: Progress) -> None:
     branches = Branches(generation)
     if converged and len(task.Z) <= QUICK:
         branches.look(_part(clock, 0.5))
-    _choose(generation, searches, task, _part(clock, 0.5))
+    if not best.closed:
+        _round(generation, searches, _part(clock, 0.1))
+        _choose(generation, searches, task, _part(clock, 0.5))
     report(0.7)
-    if not (converged or best.closed):
-        _round(generation, searches, clock)
-        _choose(generation, searches, task, clock)
     if converged and not best.closed:
         _cut(generation, _part(clock, 0.3))  # against a smaller gap: more is worth it
         proved(generation, task.solver, clock, _longest(clock, 0.6))

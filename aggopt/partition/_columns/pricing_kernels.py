@@ -138,21 +138,23 @@ def _record(
     found: Found,
     begin: int,
 ) -> None:
-    """Keep P, if m is its medoid, in place of the worst of m's where they are many."""
+    """Keep P if m is its medoid and there is room; of too many of m's, the best."""
     rows = np.sort(tree.who[tree.part[:size]])
     if not _is_medoid(D, rows, m):
         return
     found.counts[1] += 1
     found.least[m] = min(found.least[m], reduced)
     at = found.counts[0]
-    if at - begin < limits.keep and at < limits.room:
+    if at == limits.room:
+        return
+    if at - begin < limits.keep:
         found.counts[0] += 1
     else:
         at = begin
         for y in range(begin, found.counts[0]):
             if found.reduced[y] > found.reduced[at]:
                 at = y
-        if at == found.counts[0] or found.reduced[at] <= reduced:
+        if found.reduced[at] <= reduced:
             return
     found.members[at] = -1
     found.members[at, :size] = rows

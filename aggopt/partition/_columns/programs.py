@@ -12,8 +12,8 @@ from aggopt.solvers import Solver
 
 # few groups are soon chosen among; many hold a better choice, which a solver does not
 # find in time
-FEWEST, MORE = 2, 1.5  # groups for each record at first, and times as many then
-FIRST = 1 / 64  # of the gap: the reduced cost up to which all groups are sought first
+FIRST, MORE, FEWER = 1.5, 1.5, 0.6  # groups for each record, and times as many then
+NARROW = 1 / 64  # of the gap: the reduced cost up to which all groups are sought first
 SOUGHT, ROOM = 4, 10  # groups for each record that are sought, and may be found
 KICKS = 30  # per record, of local search after a program
 
@@ -27,22 +27,27 @@ def choose_among(
 ) -> None:
     """Choose among groups of least reduced cost, and search on from what is chosen.
 
-    Until all are looked at, or there are more than a solver can choose among in so many
-    `seconds`.
+    Ever more of them, until there are more than a solver can choose among in so many
+    `seconds`; ever fewer, while there are.
     """
     best = generation.best
     if clock.over or best.closed:
         return
     _seek(generation, clock)
-    asked, most, done = 0, FEWEST * len(best.Z), True
-    while done and not (clock.over or best.closed):
+    most, asked, before = int(FIRST * len(best.Z)), 0, best.value
+    while not (clock.over or best.closed):
         wanted = _wanted(generation, most)
-        if len(wanted) <= asked:
+        if len(wanted) in (0, asked):
             return
-        asked, most, before = len(wanted), int(MORE * most), best.value
         done = chosen(generation, solver, wanted, clock, seconds)
         if best.value < before:
             search_on(generation, searches, best.labels, KICKS, clock)
+        elif not done and not asked:
+            most = int(FEWER * most)
+            continue
+        if not done:
+            return
+        most, asked, before = int(MORE * most), len(wanted), best.value
 
 
 def _wanted(generation: Generation, most: int) -> Labels:
@@ -63,7 +68,7 @@ def _seek(generation: Generation, clock: Clock) -> None:
     best, n = generation.best, len(generation.best.Z)
     duals, every = generation.proof[0], Effort(keep=ROOM * n, room=ROOM * n)
     gap = best.value - generation.pricer.bound(*generation.proof)
-    share, count = FIRST, SOUGHT * n
+    share, count = NARROW, SOUGHT * n
     while share <= 1:
         found = generation.pricer.paying(duals, every, clock, most=share * gap)
         if not found.complete:

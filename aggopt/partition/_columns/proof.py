@@ -5,12 +5,11 @@ import numpy as np
 from aggopt.clock import Clock
 from aggopt.partition._columns.choice import TRUST, chosen
 from aggopt.partition._columns.generation import Generation
-from aggopt.partition._columns.pricing import Effort, Priced
+from aggopt.partition._columns.pricing import Effort
 from aggopt.solvers import Solver
 
 MANY = 60_000  # groups that an integer program is given
 SOME = 25_000  # groups in a first one, which finds a better partition and fewer groups
-LEAST = 0.2  # of the gap, below which a proof is not worth its time
 EDGE = 1 + 1e-9
 
 
@@ -28,14 +27,16 @@ def proved(
     if generation.proof is None or generation.pricer.copies.some:
         return False
     bound = generation.pricer.bound(*generation.proof)
-    found, most = _cheapest(generation, bound, clock)
-    if found is None:
+    gap = (best.value - bound) * EDGE
+    every = Effort(keep=MANY, room=MANY)
+    found = generation.pricer.paying(generation.proof[0], every, clock, most=gap)
+    if not found.complete:
         return False
     known = -np.inf
     for count in (SOME, MANY):
         order = found.reduced.argsort(kind="stable")[: count + 1]
         gap = (best.value - bound) * EDGE
-        highest = min(most, gap)
+        highest = gap
         if len(order) > count:
             highest = min(highest, float(found.reduced[order[-1]]))
         reduced = found.reduced[order[:count]]
@@ -50,19 +51,3 @@ def proved(
             return True
         known = highest
     return False
-
-
-def _cheapest(
-    generation: Generation, bound: float, clock: Clock
-) -> tuple[Priced | None, float]:
-    """Return all groups below some reduced cost, the gap if it can be, and that."""
-    if generation.proof is None:
-        return None, 0.0
-    duals, every, share = generation.proof[0], Effort(keep=MANY, room=MANY), 1.0
-    while share > LEAST and not clock.over:
-        most = share * (generation.best.value - bound) * EDGE
-        found = generation.pricer.paying(duals, every, clock, most=most)
-        if found.complete:
-            return found, most
-        share /= 2
-    return None, 0.0
