@@ -81,7 +81,7 @@ def test_cbfs_is_the_same(d: int) -> None:
 def test_many_records_are_taken_by_a_tree_and_few_by_scans(monkeypatch) -> None:
     planted = []
     monkeypatch.setattr(take, "plant", lambda pool: planted.append(0) or plant(pool))
-    X = np.random.default_rng(0).normal(size=(9000, 2))
+    X = np.random.default_rng(0).normal(size=(12_000, 2))
     assert (mdav(X[:1000], 3) >= 0).all()
     assert planted == []
     found, expected = both(mdav, X, 3)
@@ -99,6 +99,7 @@ def test_a_tree_that_does_not_pay_is_left(monkeypatch: pytest.MonkeyPatch) -> No
         scans.append(before - pool.remaining)
 
     monkeypatch.setattr(_pool, "scan", counted)
+    monkeypatch.setattr(take, "TURNS", 1)
     monkeypatch.setattr(take, "TRIAL", 1)
     X = np.random.default_rng(0).normal(size=(4000, 40))
     found, expected = both(mdav, X, 3)

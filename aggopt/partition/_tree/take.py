@@ -3,8 +3,8 @@
 A tree is planted anew whenever a third of its records are gone.  Plain scans do the
 work instead
 - where so few turns are left until then that planting costs more than it saves:
-  with k = 3 some 3000 records, with k = 10 some 10 000;
-- until then, where a tree has been seen to read more than PAYS of what they would read:
+  with k = 3 some 7000 records, with k = 10 some 24 000;
+- from then on, where a tree has been seen to read more than PAYS of what they would:
   so it is with many attributes that do not depend on each other.
 """
 
@@ -15,8 +15,8 @@ from aggopt.partition._pool import Pool, Progress
 from aggopt.partition._tree.tree import plant
 
 STAYS = 2 / 3  # share of its records after which a tree is planted anew
-TURNS = 150  # to take until then, at least
-PAYS = 0.5  # an entry that a tree reads takes nearly twice as long as one scanned
+TURNS = 400  # to take until then, at least
+PAYS = 0.4  # an entry that a tree reads takes about twice as long as one scanned
 TRIAL = 20  # times all entries: read before a tree is judged
 
 
@@ -27,15 +27,16 @@ def take(pool: Pool, k: int, *, paired: bool, enough: int, report: Progress) -> 
     """
     taken = 2 * k if paired else k
     while (pool.remaining - (goal := _next(pool, enough))) >= TURNS * taken:
-        _by_tree(pool, k, paired, goal, report)
-        _pool.scan(pool, k, paired=paired, enough=goal, report=report)
+        if not _by_tree(pool, k, paired, goal, report):
+            return
 
 
 def _next(pool: Pool, enough: int) -> int:
     return max(enough, int(STAYS * pool.remaining))
 
 
-def _by_tree(pool: Pool, k: int, paired: bool, enough: int, report: Progress) -> None:
+def _by_tree(pool: Pool, k: int, paired: bool, enough: int, report: Progress) -> bool:
+    """Take groups from one tree; return whether it has paid to the end."""
     from aggopt.partition._tree import posts, room, take_kernels
 
     tree, space = plant(pool), room.start(k)
@@ -48,6 +49,7 @@ def _by_tree(pool: Pool, k: int, paired: bool, enough: int, report: Progress) ->
         more = take_kernels.take(pool, tree, seats, space, k, paired, enough, most)
         read, scanned = read + more[0], scanned + more[1]
     _settle(pool)
+    return pool.remaining < enough
 
 
 def _settle(pool: Pool) -> None:
