@@ -38,16 +38,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt.arrays import Floats, Labels, group_size
-from aggopt.errors import JobError, TableError, require_known
+from aggopt.errors import TableError, require_known
 from aggopt.memory import require_memory
+from aggopt.models._runs import Measure, costs_of, unit_of
+from aggopt.models._runs import require_cost as require_cost
 
 NAME = "univariate"
 CLASS = "LP"
 READER = "labels"
 LANGUAGES = ("cvxpy", "pyomo")
-COSTS = ("sse", "sae", "maxdist")
-CENTROIDS = ("any", "integer")
-FAINTEST = 2.0**-500  # of the values' width: the squares of what is in it stay finite
 WIDEST = 1e12  # largest cost that a linear program may hold, in squares of the unit
 BYTES = {"graph": 110, "cvxpy": 2000, "pyomo": 4500}  # for each arc, at the peak
 
@@ -80,28 +79,7 @@ class Data:
     @cached_property
     def unit(self) -> float:
         """A power of two near the width of a small group; 1 where all are equal."""
-        widths = self.x[self.k - 1 :] - self.x[: len(self.x) - self.k + 1]
-        positive = widths[widths > 0]
-        if not positive.size:
-            positive = self.x[-1:] - self.x[:1]
-        middle = len(positive) // 2
-        typical = max(
-            float(np.partition(positive, middle)[middle]),
-            FAINTEST * float(self.x[-1] - self.x[0]),
-        )
-        return float(2.0 ** (np.frexp(typical)[1] - 1)) if typical > 0 else 1.0
-
-
-def require_cost(cost: str, centroids: str) -> None:
-    """Refuse an unknown cost or kind of centroids, or two that do not go together."""
-    require_known("cost", cost, COSTS)
-    require_known("kind of centroids", centroids, CENTROIDS)
-    if centroids == "integer" and cost != "sse":
-        raise JobError(
-            f"Integer centroids do not go with the cost {cost!r}: a median of whole "
-            "numbers is one already, and a width has no centroid.",
-            fix='leave centroids = "integer" out, or take cost = "sse".',
-        )
+        return unit_of(self.x, self.k)
 
 
 class Point(NamedTuple):
@@ -189,35 +167,8 @@ def arcs(data: Data, use: str = "graph") -> tuple[Labels, Labels]:
 
 
 def costs(data: Data, tail: Labels, head: Labels) -> Floats:
-    """Return c_ij of the groups x[i:j], i in tail (a,) and j in head (a,).
-
-    Every group is reckoned from its own first value, in two passes, so that values
-    far from zero lose no digits.
-    """
-    c = np.empty(len(tail))
-    sizes = head - tail
-    for size in np.unique(sizes).tolist():
-        rows = np.flatnonzero(sizes == size)
-        for part in np.array_split(rows, 1 + rows.size * size // 2_000_000):
-            c[part] = _costs_of_size(data, tail[part], size)
-    return c
-
-
-def _costs_of_size(data: Data, first: Labels, size: int) -> Floats:
-    values = data.x[first[:, None] + np.arange(size)]
-    away = (values - values[:, :1]) / data.unit
-    if data.cost == "maxdist":
-        return np.asarray(away[:, -1])
-    if data.cost == "sae":
-        middle = away[:, [size // 2]]
-        return np.asarray(np.abs(away - middle).sum(axis=1))
-    mean = away.mean(axis=1, keepdims=True)
-    squares = ((away - mean) ** 2).sum(axis=1)
-    if data.centroids == "integer":
-        # whole numbers are reckoned from one
-        place = mean[:, 0] * data.unit + values[:, 0] % 1
-        squares += size * ((place - np.rint(place)) / data.unit) ** 2
-    return np.asarray(squares)
+    """Return c_ij of the groups x[i:j], i in tail (a,) and j in head (a,)."""
+    return costs_of(data.x, tail, head, Measure(data.cost, data.centroids, data.unit))
 
 
 def objective(data: Data, at: Point) -> float:

@@ -10,6 +10,7 @@ from narwhals.exceptions import DuplicateError
 from aggopt.arrays import Floats, merges_values
 from aggopt.errors import TableError
 from aggopt.input.names import check_names
+from aggopt.input.released import replaced, used
 from aggopt.input.roles import Roles
 
 
@@ -66,15 +67,14 @@ class Table:
         boolean quasi-identifier becomes a float, or with `round_integers` the nearest
         value its own type can hold.
         """
-        replaced = [
-            _replaced(self.frame[name], values[:, j], round_integers)
+        masked = [
+            replaced(self.frame[name], values[:, j], round_integers)
             for j, name in enumerate(self.roles.quasi_identifier)
         ]
-        frame = self.frame.with_columns(*replaced).drop(*self.roles.dropped)
+        frame = self.frame.with_columns(*masked).drop(*self.roles.dropped)
         kinds = frame.schema
         coded = [n for n in frame.columns if kinds[n] in (nw.Categorical, nw.Enum)]
-        used = [_used(frame[name]) for name in coded]
-        frame = frame.with_columns(*used)
+        frame = frame.with_columns(*(used(frame[name]) for name in coded))
         return Table(frame, self.roles.released, self.is_array)
 
     @property
@@ -221,62 +221,3 @@ def _check_digits(table: Table) -> None:
 def _floats(column: nw.Series[Any]) -> Floats:
     # not by a cast of its own: Arrow's refuses large whole numbers, and quotes them
     return np.asarray(column.to_numpy()).astype(np.float64)
-
-
-def _replaced(
-    column: nw.Series[Any], values: Floats, round_integers: bool
-) -> nw.Series[Any]:
-    whole = column.dtype.is_integer() or column.dtype == nw.Boolean
-    rows = np.arange(len(values))
-    if whole and round_integers:
-        return column.scatter(rows, _like(column, _nearest_whole(values, column)))
-    kind = nw.Float32() if column.dtype == nw.Float32 else nw.Float64()
-    if whole:  # zeros first: a cast of large whole numbers may be refused
-        blank = np.zeros(len(values), dtype=bool)
-        column = column.scatter(rows, _like(column, blank))
-    fresh = nw.new_series(column.name, values, kind, backend=column.implementation)
-    return column.cast(kind).scatter(rows, fresh)
-
-
-def _used(column: nw.Series[Any]) -> nw.Series[Any]:
-    """Drop the categories that no record has: they are of records left out before."""
-    native = column.to_native()
-    if column.implementation.is_pyarrow():
-        native = native.cast(native.type.value_type).dictionary_encode()
-    elif hasattr(native.dtype, "pyarrow_dtype"):  # a dictionary within pandas
-        entries = native.astype(object)
-        native = entries.astype(
-            type(native.dtype)(native.dtype.pyarrow_dtype.value_type)
-        )
-    elif column.implementation.is_pandas():
-        native = native.cat.remove_unused_categories()
-    elif isinstance(column.dtype, nw.Enum):
-        there = set(column.unique().to_list())
-        kept = [entry for entry in column.dtype.categories if entry in there]
-        return column.cast(nw.Enum(kept))
-    series: nw.Series[Any] = nw.from_native(native, series_only=True)
-    return series.alias(column.name)
-
-
-def _like(column: nw.Series[Any], values: np.ndarray[Any, Any]) -> nw.Series[Any]:
-    if column.dtype != nw.Boolean and values.dtype == bool:
-        values = values.astype(np.int64)
-    return nw.new_series(
-        column.name, values, column.dtype, backend=column.implementation
-    )
-
-
-def _nearest_whole(values: Floats, column: nw.Series[Any]) -> np.ndarray[Any, Any]:
-    if column.dtype == nw.Boolean:
-        return values >= 0.5
-    try:
-        native = np.dtype(str(column.dtype).lower())
-    except TypeError:
-        raise TableError(
-            f"{column.name!r} ({column.dtype}) is of a type that cannot be rounded to.",
-            fix="make it 64-bit whole numbers first.",
-        ) from None
-    limits = np.iinfo(native)
-    # the largest 64-bit integers round up when made floats
-    high = np.nextafter(float(limits.max), 0) if limits.bits == 64 else limits.max
-    return np.clip(np.rint(values), float(limits.min), float(high)).astype(native)

@@ -31,7 +31,7 @@ def run(
     InfeasibleInputError
         It does not fit into memory.
     """
-    from aggopt.solvers import _runs  # imports numba: not before it is needed
+    from aggopt.solvers import _runs, _runs_paths  # import numba: not before needed
 
     n, k = len(data.x), data.k
     require_memory(BYTES * n, f"the partition of {n} values")
@@ -52,7 +52,7 @@ def run(
     )
     _runs.solve(work)
     labels: npt.NDArray[np.integer[Any]] = np.empty(n, dtype=whole)
-    _runs.read(work.before, labels)
+    _runs_paths.read(work.before, labels)
     seconds = time.perf_counter() - started
     return Answer(labels, Status.OPTIMAL, None, solver.name, seconds)
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled, inlined
+from aggopt.solvers._runs_paths import meet
 
 SSE, SAE, RANGE, WHOLE = range(4)  # the last: SSE about the best whole number
 KINDS = {"sse": SSE, "sae": SAE, "maxdist": RANGE}
@@ -223,40 +224,13 @@ def _reckon_anew(work: Work, t: int, first: int) -> None:
         if i <= t - work.k:
             least = min(least, work.cost[i])
         if work.cost[i] < np.inf and (i > t - work.k or work.cost[i] <= least):
-            meeting = _meet(work, meeting, i, t - SIGHT * work.k)
+            meeting = meet(work.before, meeting, i, t - SIGHT * work.k)
     if meeting <= 0:
         return
     work.cost[meeting] = 0.0
     for i in range(meeting + 1, t):
         i0 = work.before[i]
         work.cost[i] = work.cost[i0] + work.step[i] if i0 >= meeting else np.inf
-
-
-@compiled
-def _meet(work: Work, a: int, b: int, horizon: int) -> int:
-    while a != b:
-        if a > b:
-            a = work.before[a]
-        else:
-            b = work.before[b]
-        if min(a, b) < horizon:
-            return 0
-    return a
-
-
-@compiled
-def read(before: Whole, labels: Whole) -> None:
-    """Write the group of each value (n,), 0 first, read back from the last."""
-    j, number = len(labels), 0
-    while j > 0:
-        j, number = before[j], number + 1
-    j = len(labels)
-    while j > 0:
-        number -= 1
-        begin = before[j]
-        for i in range(begin, j):
-            labels[i] = number
-        j = begin
 
 
 @compiled

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +14,8 @@ from aggopt.solvers._dual.ascent import Top, climb
 from aggopt.solvers._dual.bound import bound
 from aggopt.solvers._dual.choices import Choices, choices, cost, elsewhere
 from aggopt.solvers._dual.counted import counted, likeness
-from aggopt.solvers._dual.flips import Flips, flips_of, settle
+from aggopt.solvers._dual.division import Found, divided, kinds
+from aggopt.solvers._dual.flips import flips_of, settle
 from aggopt.solvers._dual.program import Box, Integers, Program, holds
 from aggopt.solvers._dual.restore import restored, stretched
 
@@ -39,28 +39,6 @@ class Node:
     T: float
     counting: bool = False
     way: int = 0
-
-
-def kinds(program: Program) -> Integers:
-    """Return a number for each group (m,), the same where f_j and n_j are."""
-    pieces = np.column_stack([program.low, program.high, program.quartic])
-    one = np.diff(program.first) == 1
-    rows = np.column_stack([program.sizes, program.centres])[one]
-    number = np.arange(len(one)) + len(one)
-    if one.any():
-        whole = np.column_stack([rows, pieces[program.first[:-1][one]]])
-        number[one] = np.unique(whole, axis=0, return_inverse=True)[1].ravel()
-    return number
-
-
-class Found(NamedTuple):
-    """What is known at the maximum of a node's dual function."""
-
-    top: Top
-    bound: float
-    at: Choices
-    flips: Flips
-    share: Floats  # of each group that the dual puts into its second well
 
 
 @dataclass
@@ -235,23 +213,3 @@ class Search:
         for box in (node.box._replace(low=low), node.box._replace(high=high)):
             if holds(node.program, box):
                 self.push(lower, replace(node, box=box))
-
-
-def divided(found: Found) -> int:
-    """Return the group whose division costs most to undo, else the nearest to a tie."""
-    w11, w12, w22 = found.flips.metric
-    a1, a2 = unlike(found).T
-    size = w11 * a1 * a1 + 2 * w12 * a1 * a2 + w22 * a2 * a2
-    impact = np.where(found.at.gap < np.inf, found.share * size, 0)
-    j = int(np.argmax(impact))
-    return j if impact[j] > 0 else int(np.argmin(found.at.gap))
-
-
-def unlike(found: Found) -> Floats:
-    """Return how each flip changes the rows (m, 2), beyond what its count explains."""
-    change = found.flips.change
-    able = found.at.gap < np.inf
-    u = np.where(able, found.at.other[:, 3] - found.at.best[:, 3], 0)
-    if not u.any():
-        return change
-    return change - np.outer(u, u @ change / (u @ u))
