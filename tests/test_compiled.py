@@ -18,8 +18,6 @@ ROOT = Path(aggopt.__file__).parent
 PLAIN = {"None", "bool", "float", "int", "np.uint64"}
 NOT_YET = {
     "aggopt.partition._search.sweep_kernels.spacing",
-    "aggopt.partition._tree.plant_kernels.arranged",
-    "aggopt.partition._tree.search_kernels.room",
     "aggopt.partition._tree.take_kernels.take",
     "aggopt.repair._unions_kernels.close_unions",
 }
