@@ -100,8 +100,8 @@ def optimal(
 
     Notes
     -----
-    On 1000 records: proven optimal, or within 0.1 %, for k = 3 to 5, in minutes.  For
-    k of 10 and more the partition is good and the bound weak, 80 to 90 % of it: too
+    On 1000 records: proven optimal, or within 0.2 %, for k = 3 to 5, in minutes.  For
+    k of 10 and more the partition is good and the bound weak, 75 to 95 % of it: too
     many groups could pay.  Tables of more than 10 000 records get the result of a
     local search, whose certificate says so, and the bound that neighbours prove.
 
