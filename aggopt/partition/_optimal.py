@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from aggopt.arrays import (
     Floats,
+    Labels,
     group_size,
     is_number,
     numbered,
@@ -30,6 +31,7 @@ LARGE = 10_000  # records, above which there is no linear program
 NEIGHBOURS = 20
 KICKS = 10  # per record, of local search in tables larger than that
 BYTES = 40  # for each pair of records
+PREPARED = 3e-7  # seconds for each pair of records, below which nothing is priced
 
 
 def optimal(
@@ -66,7 +68,7 @@ def optimal(
         or more.  Whole minutes are well spent on a thousand records.  Compilation, on
         the first call, is not counted.
     gap
-        Stop where the certificate's gap is no more than this, 0 <= gap < 1.
+        Stop where (objective - bound) / objective is no more than this, 0 <= gap < 1.
     seed : int
         Of the local searches.  The same seed gives the same groups where no limit of
         time had a part in it: tables of up to 200 records, without `seconds`.
@@ -82,9 +84,8 @@ def optimal(
         certificate.  objective: the sum of squares within groups, on z-scores (in units
         of X with scale="none"), over all records and attributes.  bound: no partition
         into groups of k or more loses less.  Status OPTIMAL only where that is proven,
-        up to 1e-6 of the objective (or of n d where that is more than a millionth of
-        it); LIMIT where time, gap or size ended the search; INTERRUPTED after Ctrl-C,
-        with the best so far.
+        up to 1e-6 of the objective; LIMIT where time, gap or size ended the search;
+        INTERRUPTED after Ctrl-C, with the best so far.
 
     Raises
     ------
@@ -152,9 +153,9 @@ class _How:
     report: Progress
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Work:
-    """Records as they are measured; and in units in which a mean square is 1."""
+    """Records as they are measured; and the best so far, in units of its own."""
 
     records: Floats = field(repr=False)
     unit: float
@@ -162,6 +163,7 @@ class _Work:
 
     @classmethod
     def of(cls, records: Floats, k: int, gap: float) -> "_Work":
+        """Begin with MDAV's groups, in units in which a mean square is 1."""
         Z = records - records.mean(axis=0)
         largest = np.abs(Z).max()
         Z = Z / (largest or 1.0)
@@ -171,11 +173,16 @@ class _Work:
         best = Incumbent(Z, k, start, least_loss(Z, k), gap)
         return cls(records, float(largest) * root, best)
 
+    def magnify(self) -> None:
+        """Take smaller units, where so little is lost that solvers would not see it."""
+        best, times = self.best.magnified()
+        self.unit, self.best = self.unit / times, best
+
     def result(self, status: Status, how: _How, clock: Clock) -> Partition:
         best = self.best
         labels = best.labels
         objective = loss(self.records, labels)
-        bound = min(best.bound * self.unit**2, objective)
+        bound = min(best.bound * self.unit * self.unit, objective)
         by = how.solver.name if best.priced else "local search"
         if best.proven:
             status = Status.OPTIMAL
@@ -198,25 +205,36 @@ def _solved(work: _Work, how: _How, clock: Clock) -> Status:
     """Improve and bound the best so far; return why it ended."""
     try:
         if not (clock.over or work.best.closed):
-            _improve(work.best, how, clock)
+            _improve(work, how, clock)
         how.report(1.0)
     except KeyboardInterrupt:
         return Status.INTERRUPTED
     return Status.LIMIT
 
 
-def _improve(best: Incumbent, how: _How, clock: Clock) -> None:
+def _improve(work: _Work, how: _How, clock: Clock) -> None:
     from aggopt.partition._columns.drive import Task, drive
-    from aggopt.partition._search import neighbours, searched
+    from aggopt.partition._search import neighbours
 
-    n = len(best.Z)
-    near = neighbours(best.Z, NEIGHBOURS)
-    if n <= LARGE:
-        require_memory(BYTES * n**2, f"pricing groups of {n} records")
+    pairs = len(work.records) ** 2
+    near = neighbours(work.best.Z, NEIGHBOURS)
+    if len(work.records) > LARGE or clock.left < PREPARED * pairs:
+        _search(work.best, near, KICKS if clock.seconds is None else inf, how, clock)
+        return
+    require_memory(BYTES * pairs, f"pricing groups of {len(work.records)} records")
+    _search(work.best, near, 1, how, clock)
+    work.magnify()
+    best = work.best
+    if not best.closed:
         task = Task(best.Z, best.k, near, how.solver, how.seed)
         drive(task, best, clock, how.report)
-        return
-    kicks = KICKS if clock.seconds is None else inf
+
+
+def _search(
+    best: Incumbent, near: Labels, kicks: float, how: _How, clock: Clock
+) -> None:
+    from aggopt.partition._search import searched
+
     found = searched(
         best.Z, best.labels, best.k, near, kicks=kicks, seed=how.seed, clock=clock
     )

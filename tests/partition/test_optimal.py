@@ -19,7 +19,7 @@ from aggopt.errors import (
     SolverError,
     UnknownNameError,
 )
-from aggopt.partition import _optimal, mdav, optimal
+from aggopt.partition import _optimal, local_search_certified, mdav, optimal
 from aggopt.partition._columns import (
     branching,
     cuts,
@@ -394,6 +394,43 @@ def test_a_solver_that_is_missing_is_named_before_any_work(monkeypatch):
     with pytest.raises(SolverError, match="priced by HiGHS, which is not installed"):
         optimal(X, 3, progress=lambda _: pytest.fail("it worked"))
     assert master.SOLVERS is SOLVERS
+
+
+STRATA = np.column_stack([np.arange(60) % 2, records(23, 60, 2)])
+
+
+@pytest.mark.parametrize("weight", [1e3, 1e5, 1e7])
+def test_proven_means_little_of_what_is_lost_not_of_what_there_is(weight):
+    X = STRATA * [weight, 1, 1]
+    found = optimal(X, 3, scale="none").certificate
+    assert found.status is Status.OPTIMAL
+    assert found.objective - found.bound <= 1e-6 * found.objective
+    other = local_search_certified(X, 3, scale="none").certificate
+    assert found.objective <= other.objective * (1 + 1e-6)
+
+
+def test_a_code_for_missing_entries_hides_no_gap():
+    X = records(24, 40, 2)
+    X[:4] = 1e8
+    found = optimal(X, 3).certificate
+    assert found.status is Status.OPTIMAL
+    assert 0 < found.objective < 1e-9
+    assert found.objective - found.bound <= 1e-6 * found.objective
+
+
+def test_a_gap_that_is_asked_for_is_one_of_what_is_lost():
+    near = np.repeat(records(25, 20, 2), 6, axis=0)
+    X = near + 0.01 * records(26, 120, 2)
+    found = optimal(X, 3, scale="none", gap=0.01).certificate
+    assert found.objective - found.bound <= 0.01 * found.objective
+
+
+def test_many_records_and_little_time_are_not_priced():
+    X = records(27, 4000, 3)
+    found = optimal(X, 3, seconds=1).certificate
+    assert found.solver == "local search"
+    assert found.status is Status.LIMIT
+    assert found.objective < 0.9 * optimal(X, 3, seconds=0).certificate.objective
 
 
 @pytest.mark.slow

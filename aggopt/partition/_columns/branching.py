@@ -37,12 +37,15 @@ class Branches:
         self.generation, self.count, self.ended = generation, 1, np.inf
         self.open = [Node(generation.best.bound, 0, (), ())]
 
-    def look(self, clock: Clock) -> None:
-        """Look at those of the lowest bound first, until the gap is closed."""
+    def look(self, clock: Clock, most: float = np.inf) -> None:
+        """Look at those of the lowest bound first, so many, until the gap is closed."""
         generation, best = self.generation, self.generation.best
-        before = generation.bound
-        while self.open and not (best.closed or clock.over or generation.clock.over):
+        before, looked = generation.bound, 0
+        while self.open and looked < most and not best.closed:
+            if clock.over or generation.clock.over:
+                break
             self._look_at(heapq.heappop(self.open))
+            looked += 1
             lowest = self.open[0].bound if self.open else best.value
             best.prove(min(best.value, lowest, self.ended))
         generation.master.branch((), (), 0.0)

@@ -23,6 +23,7 @@ TRIALS, PATIENCE = 8, 3  # roundings at a time, and times that they may fail
 STALLED = 1e-3  # of the gap that a round of cuts has to close
 LONGEST = 300.0  # seconds for an integer program where there is no limit
 QUICK = 200  # records up to which branches are tried before integer programs
+FEW = 8  # branches that are
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def drive(task: Task, best: Incumbent, clock: Clock, report: Progress) -> None:
     report(0.5)
     branches = Branches(generation)
     if converged and len(task.Z) <= QUICK:
-        branches.look(_part(clock, 0.5))
+        branches.look(_part(clock, 0.5), FEW)
     if not best.closed:
         _round(generation, searches, _part(clock, 0.1))
         _choose(generation, searches, task, _part(clock, 0.5))

@@ -150,7 +150,7 @@ class Generation:
     def pruned(self) -> bool:
         """Whether the present branch holds nothing much better than the best."""
         best = self.best
-        return best.value - self.bound <= best.gap * max(1.0, best.value) / 2
+        return best.value - self.bound <= best.gap * best.value / 2
 
     def cut(self) -> int:
         """Add cuts that the last choice breaks; return how many."""

@@ -1,10 +1,14 @@
 """The best partition so far, and the best bound."""
 
+from math import ceil, log2
+
 from aggopt.arrays import Floats, Labels
 from aggopt.partition._columns.groups import Groups, groups_of, sums_of_squares
 
 PROVEN = 1e-6  # a gap that solvers' tolerances may leave
 SAFE = 1e-9  # of the loss, for rounding
+ENOUGH = 100.0  # loss, beside which the absolute tolerances of solvers are small
+ROUNDING = 1e-26  # loss for each entry of Z, of mean square 1, that is none
 
 
 class Incumbent:
@@ -37,7 +41,7 @@ class Incumbent:
 
     def prove(self, bound: float) -> None:
         """Keep this bound, less what rounding may have added, if it is higher."""
-        self.bound = max(self.bound, bound - SAFE * max(1.0, self.value))
+        self.bound = max(self.bound, bound - SAFE * self.value)
 
     @property
     def closed(self) -> bool:
@@ -51,4 +55,16 @@ class Incumbent:
 
     def within(self, gap: float) -> bool:
         """Whether the gap is no more than this."""
-        return self.value - self.bound <= gap * max(1.0, self.value)
+        return self.value - self.bound <= max(gap * self.value, self._nothing)
+
+    def magnified(self) -> tuple["Incumbent", float]:
+        """Return the same in smaller units if it loses little, and how much smaller."""
+        if not self._nothing < self.value < ENOUGH:
+            return self, 1.0
+        times = 2.0 ** ceil(log2(ENOUGH / self.value) / 2)  # which rounds nothing
+        bound = self.bound * times**2
+        return Incumbent(times * self.Z, self.k, self.labels, bound, self.gap), times
+
+    @property
+    def _nothing(self) -> float:
+        return ROUNDING * self.Z.size

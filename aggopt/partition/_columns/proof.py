@@ -46,7 +46,7 @@ def proved(
         which = generation.pool.places(cheap)
         if not chosen(generation, solver, which, clock, seconds):
             return False
-        best.prove(min(best.value - TRUST * max(1.0, best.value), bound + highest))
+        best.prove(min(best.value - TRUST * best.value, bound + highest))
         if best.closed:
             return True
         known = highest
