@@ -13,10 +13,11 @@ from aggopt.arrays import Floats, Labels, group_size, groups, numbered, require_
 from aggopt.clock import Clock, require_seconds
 from aggopt.errors import JobError, require_known
 from aggopt.partition import _pool
+from aggopt.partition._interrupt import in_any_case
 from aggopt.partition._loss import loss
 from aggopt.partition._loss_bound import least_loss, squared_back, within_one
 from aggopt.partition._pool import Progress
-from aggopt.partition._search.near import neighbours
+from aggopt.partition._search.near import EXACT, compile_forest, neighbours
 from aggopt.partition._search.search import COOLED, KICKS, Search, compile_all
 from aggopt.partition._search.split import split
 from aggopt.partition._univariate import Partition
@@ -78,7 +79,7 @@ def local_search(
     seconds : float, optional
         Time for the search, which goes on until then; the best so far is returned.
         The start and the first call's compilation come before and are not counted.
-        With 0 the start is returned.
+        With 0, or too little to find neighbours, the start is returned.
     effort : "fast", "default" or "best"
         Without `seconds`: 1, 10 or 100 shakes per record.  A few milliseconds for each
         record with "best", a hundredth of that with "fast".
@@ -113,13 +114,16 @@ def local_search(
     Warns
     -----
     UserWarning
-        After Ctrl-C, which ends the search: the best groups so far are returned.
+        After Ctrl-C, which ends the search: the best groups so far are returned.  While
+        there is no start yet, KeyboardInterrupt is raised.
 
     Notes
     -----
     A change costs time in proportion to d; memory grows as n d.  Nearest neighbours
-    are exact, which takes long beyond some 100 000 records or 20 attributes: see
-    `blocked`.
+    are exact for up to 5000 records.  For more they are those that a few trees of
+    random splits find, on all cores; the groups do not depend on how many those are.
+    The search itself has one thread, so that `blocked` is faster from some ten
+    thousand records on.
 
     Weaknesses: how far the result is from the best of all partitions is not known; for
     a few thousand records `optimal` proves it.  No confidential attribute is looked
@@ -158,8 +162,9 @@ def local_search_certified(
 
     Arguments and errors are those of `local_search`; no warning is given.  The
     objective is the sum of squares within groups over all records and attributes, of
-    z-scores (of X itself with scale="none"), the bound is that of `loss_bound`, and the
-    status
+    z-scores (of X itself with scale="none").  The bound is that of `loss_bound`; it
+    takes time of its own, which `seconds` does not limit, and Ctrl-C then leaves it
+    out.  The status is
 
     - OPTIMAL where the objective is the bound;
     - KEPT where nothing better than the start was found;
@@ -176,13 +181,16 @@ def local_search_certified(
     how = _How(start, seconds, effort, seed, scale)
     clock = Clock(None, _pool.rarely(progress))
     found = _found(X, k, how, clock)
-    objective = loss(found.records, found.labels)
-    bound = min(least_loss(found.records, found.k), objective)
-    tight = objective - bound <= 1e-9 * objective
+    objective, _ = in_any_case(lambda: loss(found.records, found.labels))
+    try:
+        bound = min(least_loss(found.records, found.k), objective)
+    except KeyboardInterrupt:  # who cannot wait for a proof still has the groups
+        bound = None
+    tight = bound is not None and objective - bound <= 1e-9 * objective
     certificate = Certificate(
         Status.OPTIMAL if tight else found.status,
         squared_back(objective, found.exponent),
-        squared_back(bound, found.exponent),
+        None if bound is None else squared_back(bound, found.exponent),
         0.0,
         "local search",
         clock.spent,
@@ -195,13 +203,11 @@ def _found(X: npt.ArrayLike, k: int, how: _How, told: Clock) -> _Found:
     k = group_size(k, len(records))
     _require(how)
     first = _start(records, k, how.start)
-    compile_all()
-    clock = Clock(how.seconds, told.progress)
     if k == 1 or len(records) < 2 * k:
         told.tell(1.0)
         alone = np.arange(len(records)) if k == 1 else np.zeros_like(first)
         return _Found(records, exponent, k, alone, Status.LOCAL)
-    labels, status = _searched(records, k, first, how, clock)
+    labels, status = _searched(records, k, first, how, told)
     told.tell(1.0)
     return _Found(records, exponent, k, labels, status)
 
@@ -235,31 +241,48 @@ def _start(records: Floats, k: int, start: str | npt.ArrayLike) -> Labels:
 
 
 def _searched(
-    records: Floats, k: int, first: Labels, how: _How, clock: Clock
+    records: Floats, k: int, first: Labels, how: _How, told: Clock
 ) -> tuple[Labels, Status]:
-    labels, status = first, Status.LIMIT
-    if not clock.over:
-        search = Search(
-            records, split(records, first, k), k, neighbours(records, NEAR), how.seed
-        )
+    """Return the best labels found, or the first ones, whenever Ctrl-C comes."""
+    search, status = None, Status.INTERRUPTED
+    try:
+        _compile(len(records))
+        clock = Clock(how.seconds, told.progress)
+        if clock.over:
+            return first, Status.LIMIT
+        near = neighbours(records, NEAR, clock)
+        search = Search(records, split(records, first, k), k, near, how.seed)
         status = _run(search, k, how, clock)
-        labels = search.labels
-    if loss(records, labels) < loss(records, first):
-        return labels, status
-    kept = status if status is not Status.LOCAL else Status.KEPT
-    return first, kept
+    except KeyboardInterrupt:
+        pass
+    better, stopped = in_any_case(lambda: _better(records, first, search))
+    if stopped:
+        status = Status.INTERRUPTED
+    if better is not None:
+        return better, status
+    return first, status if status is not Status.LOCAL else Status.KEPT
+
+
+def _compile(n: int) -> None:
+    compile_all()
+    if n > EXACT:
+        compile_forest()
+
+
+def _better(records: Floats, first: Labels, search: Search | None) -> Labels | None:
+    """Return the labels of the search if they lose less than the first ones."""
+    if search is None:
+        return None
+    labels = search.labels
+    return labels if loss(records, labels) < loss(records, first) else None
 
 
 def _run(search: Search, k: int, how: _How, clock: Clock) -> Status:
-    n = len(search.labels)
-    order = np.arange(n)
+    order = np.arange(len(search.labels))
     kicks = EFFORTS[how.effort] if how.seconds is None else inf
-    try:
-        if k >= ANNEALED:
-            share = None if how.seconds is None else clock.left * SHARE
-            search.anneal(PROPOSALS, Clock(share))
-        search.descend(order, clock)
-        search.kick(order, kicks, clock, KICKS if k < ANNEALED else COOLED)
-    except KeyboardInterrupt:
-        return Status.INTERRUPTED
+    if k >= ANNEALED:
+        share = None if how.seconds is None else clock.left * SHARE
+        search.anneal(PROPOSALS, Clock(share))
+    search.descend(order, clock)
+    search.kick(order, kicks, clock, KICKS if k < ANNEALED else COOLED)
     return Status.LIMIT if clock.over else Status.LOCAL

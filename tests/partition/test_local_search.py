@@ -9,6 +9,7 @@ from partition import exact, laws
 
 from aggopt.clock import Clock
 from aggopt.errors import JobError, UnknownNameError
+from aggopt.partition import _local_search as searched_locally
 from aggopt.partition import closeness_first, mdav
 from aggopt.partition._local_search import local_search, local_search_certified
 from aggopt.partition._loss import loss
@@ -20,6 +21,7 @@ from aggopt.partition._search import (
     neighbours,
     searched,
 )
+from aggopt.partition._search import near as near_module
 from aggopt.partition._search import search as searching
 from aggopt.privacy._ordered import Ordered
 from aggopt.solvers import Status
@@ -275,3 +277,66 @@ def test_a_promise_is_kept_through_all_changes(t) -> None:
         assert np.bincount(labels).min() >= 3
     free = searched(Z, start, kicks=20, **(options | {"promise": None}))
     assert (ordered.numerators(free) > limits[np.bincount(free)]).any()
+
+
+def many(n=6000, d=3):
+    X = np.random.default_rng(3).normal(size=(n, d))
+    X[-50:] = X[:50]
+    return X
+
+
+def test_neighbours_of_many_are_nearly_the_nearest(monkeypatch) -> None:
+    found = neighbours(many(), 12)
+    monkeypatch.setattr(near_module, "EXACT", 10_000)
+    exact = neighbours(many(), 12)
+    shared = [len({*a} & {*b}) / 12 for a, b in zip(found, exact, strict=True)]
+    assert found.shape == exact.shape
+    assert np.mean(shared) > 0.98
+    assert (found[:50, 0] == np.arange(5950, 6000)).all()
+
+
+@pytest.mark.parametrize("n", [4000, 6000])
+def test_without_time_for_neighbours_the_start_is_returned(n) -> None:
+    X, start = many(n), np.arange(n) // 4
+    none = neighbours(X, 5, Clock(0.0))
+    assert (none == np.arange(n)[:, None]).all(axis=1).mean() > 0.8
+    assert none.min() >= 0
+    found = local_search_certified(X, 3, start=start, seconds=1e-9).certificate
+    assert found.status is Status.LIMIT
+    assert found.objective == pytest.approx(loss(standardised(X), start))
+
+
+def test_neighbours_keep_the_time() -> None:
+    X, start = many(20_000, 15), np.arange(20_000) // 4
+    local_search(X, 3, start=start, seconds=0.001)
+    clock = Clock(None)
+    local_search(X, 3, start=start, seconds=0.1)
+    assert clock.spent < 1.0
+
+
+@pytest.mark.parametrize("step", ["neighbours", "Search", "loss", "compile_all"])
+def test_ctrl_c_after_the_start_returns_groups(step, monkeypatch) -> None:
+    pressed, real = [], getattr(searched_locally, step)
+
+    def interrupt(*given):
+        if not pressed:
+            pressed.append(step)
+            raise KeyboardInterrupt
+        return real(*given)
+
+    monkeypatch.setattr(searched_locally, step, interrupt)
+    start = np.arange(150) // 3
+    found = local_search_certified(NORMAL, 3, start=start)
+    assert found.certificate.status is Status.INTERRUPTED
+    assert pressed
+    assert loss(NORMAL, found.labels) <= loss(NORMAL, start)
+
+
+def test_ctrl_c_leaves_the_bound_out(monkeypatch) -> None:
+    def interrupt(*_) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(searched_locally, "least_loss", interrupt)
+    found = local_search_certified(NORMAL, 3)
+    assert found.certificate.bound is None
+    assert (found.labels == local_search(NORMAL, 3)).all()

@@ -1,29 +1,44 @@
 """The records nearest to each."""
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 
 from aggopt.arrays import Floats, Labels
+from aggopt.clock import Clock
 
 COPIES = 2  # records at one place that a list may hold
-TREE = 20  # attributes up to which a tree is faster than looking at all
-PART = 5000  # records looked up between two looks at Ctrl-C
-CHUNK = 4_000_000  # distances held at a time
+EXACT = 5000  # places up to which the nearest are found for certain
+TREE = 14  # attributes up to which a tree is faster than looking at all
+PART = 500  # records looked up between two looks at the clock, and at Ctrl-C
+CHUNK = 1_000_000  # distances held at a time
+LEAF = 64  # records that are in no order of their own
+TREES, LOT = 8, 2048  # and records that each tree compares: nearly exact ones lose less
+
+Look = Callable[[Floats, Floats, int], tuple[Floats, Labels]]
 
 
-def neighbours(Z: Floats, count: int) -> Labels:
+def neighbours(Z: Floats, count: int, clock: Clock | None = None) -> Labels:
     """Return the `count` nearest others of each record of Z (n, d), n of 2 or more.
 
     (n, c) ints, nearest first, c = min(count, n - 1).  Of the records at one place a
     list holds COPIES at most, different ones in different lists, so that it leads
     elsewhere however many there are; a list that ends early repeats its first record.
+
+    With more than EXACT places, most of the nearest are found, and near ones for the
+    others.  Records that the clock leaves no time for stand in their own lists.
     """
-    n = len(Z)
+    n, clock = len(Z), clock or Clock(None)
     count = min(count, n - 1)
     places, place = np.unique(Z, axis=0, return_inverse=True)
-    if len(places) == n:
-        return _without_itself(nearest(Z, count + 1)[1], count)
-    near = nearest(places, min(len(places), count + 1))[1]
-    return _first_few(_copies(near, place.ravel()), count)
+    m = len(places)
+    if m == n:
+        return _others(Z, count, clock)
+    near = _others(places, min(count, m - 1), clock)
+    return _first_few(
+        _copies(np.hstack([np.arange(m)[:, None], near]), place.ravel()), count
+    )
 
 
 def nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
@@ -31,21 +46,58 @@ def nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
 
     Exact, nearest first; each is among its own.
     """
-    if Z.shape[1] <= TREE:
-        return _by_tree(Z, count)
+    return _looked_up(Z, count, Clock(None))
+
+
+@cache
+def compile_forest() -> None:
+    """Compile what finds neighbours of many, or load it."""
+    _by_forest(np.arange(LOT + 1.0)[:, None], 1, Clock(None))
+
+
+def _others(Z: Floats, count: int, clock: Clock) -> Labels:
+    if len(Z) > EXACT:
+        return _by_forest(Z, count, clock)
+    near = np.repeat(np.arange(len(Z), dtype=np.intp)[:, None], count, axis=1)
+    found = _looked_up(Z, count + 1, clock)[1]
+    near[: len(found)] = _without_itself(found, count)
+    return near
+
+
+def _by_forest(Z: Floats, count: int, clock: Clock) -> Labels:
+    """Return others near each, (n, count); for more than `count` records."""
+    from aggopt.partition._space._crew import Crew
+    from aggopt.partition._space._forest import near_ones
+    from aggopt.partition._space._order import in_space
+
+    _, exponent = np.frexp(np.abs(Z).max())
+    small = np.ldexp(Z, -exponent)  # squares do not overflow
+    with Crew(seconds=None if clock.seconds is None else clock.left) as crew:
+        rows, who = in_space(small, LEAF, crew)
+        near = np.empty((len(Z), count), np.intp)
+        near[who] = who[near_ones(rows, count, crew, trees=TREES, part=LOT)]
+    return near
+
+
+def _looked_up(Z: Floats, count: int, clock: Clock) -> tuple[Floats, Labels]:
+    """Return what `nearest` does, of the records that there is time for."""
+    look: Look = _by_looking_at_all
     step = max(1, CHUNK // len(Z))
-    parts = [
-        _by_looking_at_all(Z, Z[a : a + step], count) for a in range(0, len(Z), step)
-    ]
+    if Z.shape[1] <= TREE:
+        look, step = _by_tree(Z), PART
+    parts = []
+    for a in range(0, len(Z), step):
+        parts.append(look(Z, Z[a : a + step], count))
+        if clock.over:
+            break
     return np.vstack([p[0] for p in parts]), np.vstack([p[1] for p in parts])
 
 
-def _by_tree(Z: Floats, count: int) -> tuple[Floats, Labels]:
+def _by_tree(Z: Floats) -> Look:
     from scipy.spatial import cKDTree
 
-    tree, ranks = cKDTree(Z), np.arange(1, count + 1)
-    parts = [tree.query(Z[a : a + PART], ranks) for a in range(0, len(Z), PART)]
-    return np.vstack([p[0] for p in parts]), np.vstack([p[1] for p in parts])
+    tree = cKDTree(Z)
+    return lambda _, some, count: tree.query(some, np.arange(1, count + 1))
 
 
 def _by_looking_at_all(Z: Floats, some: Floats, count: int) -> tuple[Floats, Labels]:
@@ -82,10 +134,14 @@ def _copies(near: Labels, place: Labels) -> Labels:
 
 
 def _first_few(found: Labels, count: int) -> Labels:
-    """Return the first `count` of each row that are not -1, the first for others."""
+    """Return the first `count` of each row that are not -1, the first for others.
+
+    A row of nothing else gets its own number.
+    """
     order = (found < 0).argsort(axis=1, kind="stable")[:, :count]
     kept = np.take_along_axis(found, order, axis=1)
     kept = np.where(kept < 0, kept[:, :1], kept)
+    kept = np.where(kept < 0, np.arange(len(kept))[:, None], kept)
     short = count - kept.shape[1]
     return np.ascontiguousarray(
         np.hstack([kept, np.repeat(kept[:, :1], short, axis=1)])
