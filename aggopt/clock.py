@@ -1,22 +1,37 @@
 """Time that is left for a search, and who is told how far it is."""
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from aggopt.arrays import is_number
+from aggopt.arrays import is_number, is_whole
 from aggopt.errors import JobError
 
 Progress = Callable[[float], None]
+MOST = int(sys.float_info.max)
 
 
 def require_seconds(seconds: object) -> None:
     """Refuse a time that is neither None nor a finite number from 0 up."""
-    if seconds is None or (is_number(seconds) and 0 <= seconds < np.inf):  # type: ignore[operator]
+    if seconds is None:
         return
-    raise JobError(f"seconds = {seconds}.", fix="pass a number from 0 up, or None.")
+    large = is_whole(seconds) and abs(seconds) > MOST
+    if not large and is_number(seconds) and 0 <= seconds < np.inf:  # type: ignore[operator]
+        return
+    seen = "a whole number that no float holds" if large else seconds
+    raise JobError(f"seconds = {seen}.", fix="pass a number from 0 up, or None.")
+
+
+def require_progress(progress: object) -> None:
+    """Refuse what cannot be told of progress."""
+    if progress is not None and not callable(progress):
+        raise JobError(
+            f"progress is of type {type(progress).__name__}, which cannot be called.",
+            fix="pass a function of the share that is done, such as print, or None.",
+        )
 
 
 @dataclass
@@ -26,6 +41,9 @@ class Clock:
     seconds: float | None
     progress: Progress | None = None
     started: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        require_progress(self.progress)
 
     @property
     def spent(self) -> float:

@@ -77,7 +77,7 @@ UNKNOWN = [
     ({"privacy": {"k": 3, "kk": 3}}, r"key of \[privacy\]", "k"),
     (
         {"aggregation": {"method": "p3m", "dleta": 1}},
-        r"key of \[aggregation.p3m\]",
+        r"key of \[aggregation\]",
         "delta",
     ),
     ({"aggregation": {"method": "p3n"}}, "aggregation method", "p3m"),
@@ -85,12 +85,12 @@ UNKNOWN = [
     ({"partition": {"method": "individual"}}, "partition method", "individual_ranking"),
     (
         {"partition": {"method": "cbfs", "atributes": "together"}},
-        r"key of \[partition.cbfs\]",
+        r"key of \[partition\]",
         "attributes",
     ),
     (
         {"partition": {"method": "individual_ranking", "optons": {}}},
-        r"key of \[partition.individual_ranking\]",
+        r"key of \[partition\]",
         "options",
     ),
     (
@@ -128,6 +128,17 @@ WRONG = [
     ({"partition": {"method": "projection", "axis": "x"}}, "axis is 'x'"),
     ({"partition": {"method": "univariate", "cost": "x"}}, "cost is 'x'"),
     ({"partition": {"method": "univariate", "time_limit": 0}}, "time_limit is 0"),
+    ({"partition": {"seconds": "2"}}, r"\[partition\] seconds is '2'"),
+    ({"partition": {"method": "optimal", "seconds": True}}, r"\] seconds is True"),
+    ({"partition": {"method": "blocked", "block_size": 6.0}}, r"\] block_size is 6.0"),
+    (
+        {"partition": {"method": "blocked", "block_size": 3}},
+        r"\] block_size = 3, and",
+    ),
+    (
+        {"partition": {"method": "local_search", "seconds": 1, "effort": "best"}},
+        r"\[partition\] effort = 'best' beside seconds",
+    ),
     ({"privacy": {"k": 3, "scope": "block"}}, "scope is 'block'.*'blocks'"),
     ({"input": {"separator": ";;"}}, "separator is ';;'"),
     ({"input": {"decimal": ";"}}, "decimal is ';'"),
@@ -180,7 +191,7 @@ def test_a_correlation_out_of_range_is_named(least):
 
 
 def test_individual_ranking_has_no_choice_of_attributes():
-    with pytest.raises(UnknownNameError, match=r"key of \[partition.indiv"):
+    with pytest.raises(UnknownNameError, match=r"key of \[partition\]"):
         job(partition={"method": "individual_ranking", "attributes": "together"})
 
 

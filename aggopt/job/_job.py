@@ -97,7 +97,28 @@ class Job(Section):
                 'repair = "merge", which keeps every promise; or diversity = '
                 '"distinct" or "entropy", without c.',
             )
+        self._require_search()
         return self
+
+    def _require_search(self) -> None:
+        """Refuse settings of a search that do not go together, or not with k."""
+        how, k = self.partition, self.privacy.k
+        effort = "default"
+        if isinstance(how, LocalSearch | Blocked) and how.seconds is not None:
+            effort = how.effort
+        if effort != "default":
+            raise JobError(
+                f"[partition] effort = {effort!r} beside seconds, which say when "
+                "the search ends.",
+                fix="leave one of the two out.",
+            )
+        size = how.block_size if isinstance(how, Blocked) else None
+        if size is not None and size < 2 * k:
+            raise JobError(
+                f"[partition] block_size = {size}, and k = {k}.",
+                fix=f"write a whole number of at least 2 k = {2 * k}, a thousand or "
+                "more if there are that many records, or leave it out.",
+            )
 
     @classmethod
     def read(cls, path: str | Path) -> "Job":

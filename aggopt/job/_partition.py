@@ -43,7 +43,7 @@ class Grouping(Method):
         return {k: v for k, v in super().settings.items() if k != "attributes"}
 
 
-Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 Effort = Literal["fast", "default", "best"]
 
 

@@ -51,6 +51,7 @@ def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
     )
 
 
+_CHOOSING = ("partition", "aggregation")  # their methods are no tables
 _ENTRIES = "correct those entries; `aggopt init` writes a commented job."
 _WANTED = {
     "privacy.k": "ask for a whole number of at least 2: a group of one "
@@ -111,12 +112,20 @@ def _keys(given: Any) -> str:
 
 
 def _seen(error: Any) -> str:
-    place = ".".join(str(part) for part in error["loc"])
+    place = _written(error["loc"])
     if error["type"] == "missing":
         return f"{place} is missing"
     if error["type"] == "too_short":
         return f"{place} is empty"
     return f"{place} is {_shown(error['input'])}: {error['msg']}"
+
+
+def _written(place: Any) -> str:
+    """Return where an entry stands in the file; what names no table is left out."""
+    parts = [str(part) for part in place]
+    if parts[0] in _CHOOSING and parts[2:]:
+        return f"[{parts[0]}] {'.'.join(parts[2:])}"
+    return ".".join(parts)
 
 
 def _shown(given: Any) -> str:
@@ -130,7 +139,8 @@ def _unknown_key(place: list[str], job: Any) -> JobError:
     for part in place[:-1]:
         section = _inner(section, part)
     known = [f.alias or name for name, f in section.model_fields.items()]
-    where = f"[{'.'.join(place[:-1])}]" if place[1:] else "the job"
+    tables = place[:1] if place[0] in _CHOOSING else place[:-1]
+    where = f"[{'.'.join(tables)}]" if place[1:] else "the job"
     return UnknownNameError(f"key of {where}", place[-1], known)
 
 

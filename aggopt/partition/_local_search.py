@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels, group_size, groups, numbered, require_seed
-from aggopt.clock import Clock, require_seconds
+from aggopt.clock import Clock, require_progress, require_seconds
 from aggopt.errors import JobError, require_known
 from aggopt.partition import _pool
 from aggopt.partition._interrupt import in_any_case
@@ -138,7 +138,7 @@ def local_search(
     array([0, 1, 0, 1, 0, 1])
     """
     how = _How(start, seconds, effort, seed, scale)
-    found = _found(X, k, how, Clock(None, _pool.rarely(progress)))
+    found = _found(X, k, how, _told(progress))
     if found.status is Status.INTERRUPTED:
         warnings.warn(
             "The search was interrupted; these are its best groups so far.",
@@ -179,7 +179,7 @@ def local_search_certified(
     (array([0, 0, 0, 1, 1]), 'locally optimal')
     """
     how = _How(start, seconds, effort, seed, scale)
-    clock = Clock(None, _pool.rarely(progress))
+    clock = _told(progress)
     found = _found(X, k, how, clock)
     objective, _ = in_any_case(lambda: loss(found.records, found.labels))
     try:
@@ -196,6 +196,11 @@ def local_search_certified(
         clock.spent,
     )
     return Partition(found.labels, certificate)
+
+
+def _told(progress: Progress | None) -> Clock:
+    require_progress(progress)
+    return Clock(None, _pool.rarely(progress))
 
 
 def _found(X: npt.ArrayLike, k: int, how: _How, told: Clock) -> _Found:

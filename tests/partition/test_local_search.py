@@ -188,6 +188,8 @@ def test_ctrl_c_is_heard_within_the_search() -> None:
         ({"scale": "zz"}, "No scale is called"),
         ({"seconds": -1}, "To fix: pass a number from 0 up, or None"),
         ({"seconds": np.nan}, "To fix: pass a number from 0 up, or None"),
+        ({"seconds": 10**5000}, "seconds = a whole number that no float holds"),
+        ({"progress": 3}, "progress is of type int.*\nTo fix: pass a function"),
         ({"seconds": True}, "To fix: pass a number from 0 up, or None"),
         ({"seconds": 1, "effort": "best"}, "To fix: leave one of the two out"),
         ({"seed": -1}, "To fix: pass a whole number from 0 up"),
