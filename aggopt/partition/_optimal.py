@@ -21,7 +21,7 @@ from aggopt.models import set_partition as model
 from aggopt.partition._columns.incumbent import PROVEN, Incumbent
 from aggopt.partition._columns.master import require_highs
 from aggopt.partition._loss import loss
-from aggopt.partition._loss_bound import least_loss
+from aggopt.partition._loss_bound import least_loss, squared_back, within_one
 from aggopt.partition._mdav import mdav
 from aggopt.partition._pool import Progress, rarely, scaled
 from aggopt.partition._univariate import Partition
@@ -155,15 +155,17 @@ class _How:
 
 @dataclass
 class _Work:
-    """Records as they are measured; and the best so far, in units of its own."""
+    """Records (n, d) / 2^exponent; and the best so far, in units of its own."""
 
     records: Floats = field(repr=False)
+    exponent: int
     unit: float
     best: Incumbent = field(repr=False)
 
     @classmethod
     def of(cls, records: Floats, k: int, gap: float) -> "_Work":
         """Begin with MDAV's groups, in units in which a mean square is 1."""
+        records, exponent = within_one(records)
         Z = records - records.mean(axis=0)
         largest = np.abs(Z).max()
         Z = Z / (largest or 1.0)
@@ -171,7 +173,7 @@ class _Work:
         Z = np.ascontiguousarray(Z / root)
         start = numbered(mdav(records, k, scale="none"))
         best = Incumbent(Z, k, start, least_loss(Z, k), gap)
-        return cls(records, float(largest) * root, best)
+        return cls(records, exponent, float(largest) * root, best)
 
     def magnify(self) -> None:
         """Take smaller units, where so little is lost that solvers would not see it."""
@@ -180,21 +182,28 @@ class _Work:
 
     def result(self, status: Status, how: _How, clock: Clock) -> Partition:
         best = self.best
-        labels = best.labels
-        objective = loss(self.records, labels)
-        bound = min(best.bound * self.unit * self.unit, objective)
+        objective = loss(self.records, best.labels)
+        bound = min(best.bound * self.unit**2, objective)
         by = how.solver.name if best.priced else "local search"
         if best.proven:
             status = Status.OPTIMAL
-        certificate = Certificate(status, objective, bound, 0.0, by, clock.spent)
-        return Partition(labels, certificate)
+        certificate = Certificate(
+            status,
+            squared_back(objective, self.exponent),
+            squared_back(bound, self.exponent),
+            0.0,
+            by,
+            clock.spent,
+        )
+        return Partition(best.labels, certificate)
 
 
 def _only(records: Floats, k: int, clock: Clock) -> Partition:
     """Return the one partition that is best: all in one group, or each in its own."""
     n = len(records)
     labels = np.arange(n) if k == 1 else np.zeros(n, np.intp)
-    lost = loss(records, labels)
+    small, exponent = within_one(records)
+    lost = squared_back(loss(small, labels), exponent)
     certificate = Certificate(
         Status.OPTIMAL, lost, lost, 0.0, "nothing to choose", clock.spent
     )

@@ -425,6 +425,14 @@ def test_a_gap_that_is_asked_for_is_one_of_what_is_lost():
     assert found.objective - found.bound <= 0.01 * found.objective
 
 
+@pytest.mark.parametrize("unit", [1e-150, 1e160, 1e300])
+def test_units_whose_squares_are_no_floats_do_not_matter(unit):
+    X = records(28, 30, 2)
+    found = optimal(X * unit, 3, scale="none")
+    assert found.certificate.status is Status.OPTIMAL
+    np.testing.assert_array_equal(found.labels, optimal(X, 3, scale="none").labels)
+
+
 def test_many_records_and_little_time_are_not_priced():
     X = records(27, 4000, 3)
     found = optimal(X, 3, seconds=1).certificate
