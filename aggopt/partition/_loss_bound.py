@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from aggopt.arrays import Floats, group_size
 from aggopt.partition import _pool
+from aggopt.partition._loss import loss
 
 MANY = 20_000  # records from which on a tree of our own is faster, on all cores
 ROUNDING = 1e-12  # share of the bound that rounding may have added
@@ -74,7 +75,7 @@ def least_loss(records: Floats, k: int, *, jobs: int | None = None) -> float:
         return 0.0
     small, exponent = within_one(records)
     if len(records) < 2 * k:
-        least = float(((small - small.mean(axis=0)) ** 2).sum())
+        least = loss(small, np.zeros(len(small), np.intp))
     else:
         least = _sum_of_nearest(small, k, jobs) / (2 * k)
     return squared_back(least * (1 - ROUNDING), exponent)

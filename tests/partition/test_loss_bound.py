@@ -72,3 +72,10 @@ def test_wrong_arguments_say_what_to_do():
         loss_bound(X, 0)
     with pytest.raises(UnknownNameError, match="No scale is called 'y'"):
         loss_bound(X, 3, scale="y")
+
+
+def test_one_group_of_equal_records_loses_nothing():
+    assert loss_bound(np.full((5, 2), 0.1), 3, scale="none") == 0.0
+    near = [[1e9], [1e9], [1e9], [1e9], [np.nextafter(1e9, 2e9)]]
+    step = np.nextafter(1e9, 2e9) - 1e9
+    assert loss_bound(near, 3, scale="none") <= 0.8 * step**2
