@@ -139,6 +139,8 @@ WRONG = [
         {"partition": {"method": "local_search", "seconds": 1, "effort": "best"}},
         r"\[partition\] effort = 'best' beside seconds",
     ),
+    ({"partition": {"method": "optimal", "solver": "dual"}}, r"\[partition\] solver"),
+    ({"partition": {"method": "optimal", "solver": "hihgs"}}, "mean 'highs'"),
     ({"privacy": {"k": 3, "scope": "block"}}, "scope is 'block'.*'blocks'"),
     ({"input": {"separator": ";;"}}, "separator is ';;'"),
     ({"input": {"decimal": ";"}}, "decimal is ';'"),

@@ -82,6 +82,12 @@ def test_one_attribute_at_a_time_is_partitioned_optimally():
     assert [part["certificate"]["status"] for part in stated] == ["optimal"] * 5
 
 
+def test_seconds_that_the_chosen_method_does_not_need_are_mentioned():
+    how = {"attributes": "one by one", "seconds": 1}
+    release = aggopt.mask(wide(), wide_job(partition=how))
+    assert "[partition] seconds is not needed" in release.notes[0]
+
+
 def test_what_the_chosen_method_does_not_know_is_refused():
     with pytest.raises(JobError, match="ending"):
         Job(roles=ROLES, privacy={"k": 3}, partition={"ending": "3k"})

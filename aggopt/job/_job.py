@@ -1,13 +1,14 @@
 """The whole job, made in Python or read from a TOML file."""
 
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 from pydantic import ValidationError as Invalid
 
-from aggopt.errors import JobError
+from aggopt.errors import JobError, SolverError, UnknownNameError, naming
 from aggopt.input.roles import Roles
 from aggopt.job._aggregation import Mean, Median, P3m, P3mOnesided, Satisfaction
 from aggopt.job._partition import (
@@ -103,6 +104,8 @@ class Job(Section):
     def _require_search(self) -> None:
         """Refuse settings of a search that do not go together, or not with k."""
         how, k = self.partition, self.privacy.k
+        if isinstance(how, Optimal) and how.solver is not None:
+            _require_solver(how.solver)
         effort = "default"
         if isinstance(how, LocalSearch | Blocked) and how.seconds is not None:
             effort = how.effort
@@ -146,6 +149,20 @@ class Job(Section):
         return cls(**sections)
 
 
+def _require_solver(name: str) -> None:
+    """Refuse a solver that `optimal` could not use; whether it is there shows later."""
+    from aggopt.models import set_partition as model
+    from aggopt.solvers import SOLVERS, choose
+
+    with suppress(SolverError), naming("[partition] solver"):
+        try:
+            choose(name, model.NAME, model.CLASS)
+        except UnknownNameError:
+            able = [s.name for s in SOLVERS.values() if s.fits(model.NAME, model.CLASS)]
+            known = {*able, *(name.partition(":")[2] or name for name in able)}
+            raise UnknownNameError("solver", name, known) from None
+
+
 def input_section(separator: str, decimal: str) -> Input:
     """Return how a CSV file is written, or say what is wrong with it."""
     try:
@@ -171,4 +188,6 @@ def settled(job: Job, n: int, d: int) -> tuple[Job, tuple[str, ...]]:
         {"roles": job.roles, "privacy": job.privacy, "partition": named}
     ).partition
     reason = f"The partition {found.method!r} was chosen: {found.reason}"
+    if how.seconds is not None and "seconds" not in found.settings:
+        reason += " It ends by itself: [partition] seconds is not needed."
     return job.model_copy(update={"partition": section}), (reason,)
