@@ -12,7 +12,7 @@ from aggopt.repair._task import rows, task_of
 from aggopt.repair._ways import METHODS, SOLVE, How, chosen_solver, compile_for
 from aggopt.solvers._options import check_time_limit
 
-PROPOSALS = 6000  # of annealing, for each record
+PROPOSALS = 10_000  # of annealing, for each record
 
 
 def closeness(
@@ -71,7 +71,7 @@ def closeness(
     bins : "distinct" or "rank"
         "distinct" values certify t; "rank" counts as experiments in print do.
     proposals : int, optional
-        Random swaps and moves that "sweep" and "swap" try while annealing: 6000 per
+        Random swaps and moves that "sweep" and "swap" try while annealing: 10 000 per
         record in "sweep" and none in "swap" when omitted.
     progress : callable, optional
         Told the share of the work that is done, from 0.0 to 1.0.
@@ -92,8 +92,9 @@ def closeness(
 
     Notes
     -----
-    EMDs are compared with t in whole numbers.  Up to 3000 records each may change
-    with any; in larger tables with those of the 24 nearest groups.  "merge-ilp" looks
+    EMDs are compared with t in whole numbers.  "swap" and "sweep" are the search of
+    `aggopt.partition.local_search`; a record may change with the groups of the 40
+    records nearest to it.  "merge-ilp" looks
     at all unions of up to 5 groups for m = 36, 3 for m = 200, 2 for m = 2000; and, for
     more than 229, at those of up to 3 that are near each other, to half a million.
     HiGHS prices unions and chooses some of them, part by part; the solver named then

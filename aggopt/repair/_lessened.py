@@ -1,4 +1,9 @@
-"""Groups brought closer to the table, whatever their quasi-identifiers."""
+"""Groups brought closer to the table, whatever their quasi-identifiers.
+
+This is no local search for small loss, which is that of `aggopt.partition` and keeps a
+promise that holds: here nothing holds yet, the largest EMD alone is lowered, and the
+quasi-identifiers are not looked at.  It answers which t can be kept at all.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple

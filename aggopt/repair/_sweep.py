@@ -1,42 +1,41 @@
 """Groups made t-close by strata of several sizes, then improved; the best is kept."""
 
-import numpy as np
-
 from aggopt.arrays import Labels
 from aggopt.clock import Clock
 from aggopt.partition._close.closeness_first import fitted, least_strata, stratified
 from aggopt.privacy._distance import threshold
-from aggopt.repair._swap import Annealing, annealed, improved
+from aggopt.repair._improved import improved, stage
 from aggopt.repair._task import Task
 
-FACTORS = (1.0, 1.25, 1.5, 2.0, 3.0)  # times the least size that will do
-ROUNDS = 2  # by which the sizes are compared
+FACTORS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0)  # times the least size that will do
+TRIAL = 1 / 20  # share of the proposals that compares one size with others
+TRIED = 0.35  # share of the time that all these take, about
 
 
 def swept(
-    task: Task,
-    labels: Labels | None,
-    annealing: Annealing,
-    rng: np.random.Generator,
-    clock: Clock,
+    task: Task, labels: Labels | None, proposals: int, seed: int, clock: Clock
 ) -> Labels | None:
     """Return the best labels (n,) found; None if time ended before any.
 
     `labels` (n,) are t-close, and improved like the others.
     """
-    best = labels
+    best, trial = labels, round(TRIAL * proposals)
     sizes = _sizes(task)
     for step, size in enumerate((None, *sizes)):
         start = labels if size is None else _start(task, size)
         if start is None or (clock.over and best is not None):
             continue
-        found = improved(task, start, rng, clock, rounds=ROUNDS)
+        begin, end = (TRIED * s / (len(sizes) + 1) for s in (step, step + 1))
+        found = improved(task, start, trial, seed, stage(clock, begin, end))
         best = _better(task, best, found)
-        clock.tell(0.5 * (step + 1) / (len(sizes) + 1))
-    if best is None:
-        return None
-    cooled = annealed(task, best, annealing, rng, clock)
-    return _better(task, best, improved(task, cooled, rng, clock))
+    if best is None or clock.over:
+        return best
+    rest = proposals - trial * (len(sizes) + (labels is not None))
+    return improved(task, best, max(0, rest), seed, stage(clock, TRIED, 1.0))
+
+
+def _better(task: Task, one: Labels | None, other: Labels) -> Labels:
+    return other if one is None or task.sse(other) < task.sse(one) else one
 
 
 def _sizes(task: Task) -> list[int]:
@@ -50,9 +49,3 @@ def _start(task: Task, size: int) -> Labels | None:
     """Return groups from strata, None where ties take them beyond t."""
     found = stratified(task.Z, task.ordered.place, size)
     return found if task.holds(found) else None
-
-
-def _better(task: Task, one: Labels | None, other: Labels) -> Labels:
-    if one is None or task.sse(other) < task.sse(one):
-        return other
-    return one

@@ -8,6 +8,8 @@ import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels, group_size, matrix
 from aggopt.errors import JobError, TableError
+from aggopt.partition._search import Promise, close_to, neighbours, promise_of
+from aggopt.partition._search.promise import NEAR
 from aggopt.privacy._closeness import warn_of_constant
 from aggopt.privacy._ordered import Ints, Ordered, threshold
 from aggopt.scale import Scale
@@ -26,6 +28,16 @@ class Task:
     def limits(self) -> Ints:
         """Largest numerator of a group that is t-close, by its size, (n + 1,)."""
         return self.ordered.limits(self.t)
+
+    @cached_property
+    def near(self) -> Labels:
+        """The records whose groups a record may change with, (n, c)."""
+        return neighbours(self.Z, NEAR)
+
+    @cached_property
+    def promise(self) -> Promise:
+        """What a local search is to keep, beside k."""
+        return promise_of(close=close_to(self.ordered, self.limits))
 
     def holds(self, labels: Labels) -> bool:
         """Whether each group has k records and is t-close, decided exactly."""

@@ -120,8 +120,8 @@ def _of_width(task: Task, labels: Labels, count: int) -> Labels:
     from aggopt.repair import _unions_kernels as kernels
 
     off, sizes = model.deviations(task.ordered, labels), np.bincount(labels)
-    room = comb(m, count)
-    return kernels.close_unions(off, sizes, task.limits, task.k, count, room)
+    found = np.empty((comb(m, count), count), np.intp)
+    return found[: kernels.close_unions(off, sizes, task.limits, task.k, found)]
 
 
 def _of_near(task: Task, labels: Labels, count: int) -> Labels:

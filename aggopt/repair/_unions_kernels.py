@@ -8,16 +8,13 @@ from aggopt.privacy._ordered import Ints
 
 
 @compiled
-def close_unions(
-    off: Ints, sizes: Ints, limits: Ints, k: int, count: int, room: int
-) -> Labels:
-    """Return all unions (u, count) of `count` groups that are t-close and hold k.
+def close_unions(off: Ints, sizes: Ints, limits: Ints, k: int, found: Labels) -> int:
+    """Find all unions that are t-close and hold k; return how many there are.
 
-    off (m, bins) are the groups' deviations, whose sums are those of a union; `room`
-    is how many unions there are at most.
+    They come into `found` (room, count), of `count` groups each.  off (m, bins) are
+    the groups' deviations, whose sums are those of a union.
     """
-    m, bins = off.shape
-    found, u = np.empty((room, count), np.intp), 0
+    (m, bins), count, u = off.shape, found.shape[1], 0
     union = np.arange(count)
     before = np.zeros(bins, np.int64)  # of all members but the last
     _add_up(off, union, before)
@@ -32,7 +29,7 @@ def close_unions(
         while i >= 0 and union[i] == m - count + i:
             i -= 1
         if i < 0:
-            return found[:u]
+            return u
         union[i] += 1
         for j in range(i + 1, count):
             union[j] = union[j - 1] + 1

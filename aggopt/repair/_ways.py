@@ -44,29 +44,22 @@ def _by_unions(task: Task, given: Labels, how: How, clock: Clock) -> Found:
 
 
 def _by_swaps(task: Task, given: Labels, how: How, clock: Clock) -> Found:
+    from aggopt.repair._improved import improved
     from aggopt.repair._merge import made_close
-    from aggopt.repair._swap import Annealing, annealed, improved
 
-    rng = np.random.default_rng(how.seed)
     whole, clock = clock, _of_search(how, clock)
     start = given if task.holds(given) else made_close(task, given)
-    best = improved(task, start, rng, clock)
-    if how.proposals:
-        cooled = annealed(task, best, Annealing(how.proposals), rng, clock)
-        cooled = improved(task, cooled, rng, clock)
-        best = min(best, cooled, key=task.sse)
+    best = improved(task, start, how.proposals, how.seed, clock)
     return _polished(task, best, how, clock, whole)
 
 
 def _by_sweep(task: Task, given: Labels, how: How, clock: Clock) -> Found:
     from aggopt.repair._merge import made_close
-    from aggopt.repair._swap import Annealing
     from aggopt.repair._sweep import swept
 
-    rng = np.random.default_rng(how.seed)
     whole, clock = clock, _of_search(how, clock)
     start = given if task.holds(given) else None
-    best = swept(task, start, Annealing(how.proposals), rng, clock)
+    best = swept(task, start, how.proposals, how.seed, clock)
     if best is None:
         best = made_close(task, given)
     return _polished(task, best, how, clock, whole)

@@ -10,20 +10,19 @@ from partition import exact, laws
 from aggopt.clock import Clock
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.partition import _local_search as searched_locally
-from aggopt.partition import closeness_first, mdav
+from aggopt.partition import mdav
 from aggopt.partition._local_search import local_search, local_search_certified
 from aggopt.partition._loss import loss
 from aggopt.partition._loss_bound import loss_bound
 from aggopt.partition._search import (
-    Close,
     Collection,
     annealed,
+    effort,
     neighbours,
     searched,
 )
 from aggopt.partition._search import near as near_module
 from aggopt.partition._search import search as searching
-from aggopt.privacy._ordered import Ordered
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(6)
@@ -261,26 +260,6 @@ def test_annealing_keeps_sizes_and_repeats_itself() -> None:
     assert loss(NORMAL, found[0]) < loss(NORMAL, mdav(NORMAL, 9))
 
 
-@pytest.mark.slow  # compiles the kernels once more
-@pytest.mark.parametrize("t", [0.1, 0.2])
-def test_a_promise_is_kept_through_all_changes(t) -> None:
-    Z = NORMAL[:60]
-    ordered = Ordered.of(np.random.default_rng(1).integers(0, 20, size=60))
-    start = closeness_first(Z, ordered.place, 3, t)
-    limits = ordered.limits(t)
-    assert (ordered.numerators(start) <= limits[np.bincount(start)]).all()
-    close = Close(ordered.place, ordered.sums, ordered.first, limits)
-    options = {"k": 3, "near": neighbours(Z, 59), "seed": 0, "clock": Clock(None)}
-    options |= {"promise": close, "most": 60}
-    found = searched(Z, start, kicks=20, **options)
-    assert loss(Z, found) < loss(Z, start)
-    for labels in (found, annealed(Z, found, proposals=200, **options)):
-        assert (ordered.numerators(labels) <= limits[np.bincount(labels)]).all()
-        assert np.bincount(labels).min() >= 3
-    free = searched(Z, start, kicks=20, **(options | {"promise": None}))
-    assert (ordered.numerators(free) > limits[np.bincount(free)]).any()
-
-
 def many(n=6000, d=3):
     X = np.random.default_rng(3).normal(size=(n, d))
     X[-50:] = X[:50]
@@ -318,15 +297,15 @@ def test_neighbours_keep_the_time() -> None:
 
 @pytest.mark.parametrize("step", ["neighbours", "Search", "loss", "compile_all"])
 def test_ctrl_c_after_the_start_returns_groups(step, monkeypatch) -> None:
-    pressed, real = [], getattr(searched_locally, step)
+    pressed, real = [], getattr(effort, step)
 
-    def interrupt(*given):
+    def interrupt(*given, **options):
         if not pressed:
             pressed.append(step)
             raise KeyboardInterrupt
-        return real(*given)
+        return real(*given, **options)
 
-    monkeypatch.setattr(searched_locally, step, interrupt)
+    monkeypatch.setattr(effort, step, interrupt)
     start = np.arange(150) // 3
     found = local_search_certified(NORMAL, 3, start=start)
     assert found.certificate.status is Status.INTERRUPTED

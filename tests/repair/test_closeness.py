@@ -10,7 +10,7 @@ from conftest import require_solver
 
 import aggopt.repair._exchange as exchange_module
 import aggopt.repair._merge_ilp as ilp_module
-import aggopt.repair._swap as swap_module
+import aggopt.repair._task as task_module
 import aggopt.repair._unions as unions_module
 from aggopt.aggregate import mean
 from aggopt.clock import Clock
@@ -22,7 +22,6 @@ from aggopt.repair import _closeness as closeness_module
 from aggopt.repair import closeness
 from aggopt.repair._bound import least_loss
 from aggopt.repair._exchange import exchanged
-from aggopt.repair._group_kernels import if_swapped, if_with, if_without
 from aggopt.repair._merge import made_close
 from aggopt.repair._task import task_of
 from aggopt.solvers import Status, choose
@@ -194,28 +193,6 @@ def test_compilation_is_not_in_the_time(monkeypatch):
     assert called == ["swap"]
 
 
-def test_emd_of_a_change_is_that_of_the_changed_group():
-    rng = np.random.default_rng(0)
-    for ties in (True, False):
-        Z, values = oracle.instance(1, 30, ties)
-        task = task_of(Z, values, 2, 0.2, "distinct")
-        labels = np.arange(30) % 4
-        fixed, state = swap_module.table(task), swap_module.groups(task, labels)
-        room, place = np.empty(40, np.int64), task.ordered.place
-        for a, b in rng.integers(30, size=(60, 2)):
-            g, h = labels[a], labels[b]
-            if g == h:
-                continue
-            swapped, moved = labels.copy(), labels.copy()
-            swapped[a], swapped[b], moved[a] = h, g, h
-            after = task.ordered.numerators(swapped)[[g, h]].tolist()
-            own = if_swapped(fixed, state, g, place[a], place[b])
-            assert [own, if_swapped(fixed, state, h, place[b], place[a])] == after
-            after = task.ordered.numerators(moved)[[g, h]].tolist()
-            own = if_without(fixed, state, g, place[a], room)
-            assert [own, if_with(fixed, state, h, place[a], room)] == after
-
-
 @pytest.mark.parametrize("n", [2, 5, 9, 12, 31])
 def test_strata_make_groups_of_one_record_of_each(n):
     Z, values = oracle.instance(0, n, ties=False)
@@ -315,10 +292,9 @@ def test_the_time_limit_holds(method):
     assert found.certificate.violation == 0.0
 
 
-def test_a_larger_table_uses_the_nearest_groups(monkeypatch):
+def test_few_near_records_suffice(monkeypatch):
     Z, values = oracle.instance(8, 300, ties=False)
-    monkeypatch.setattr(swap_module, "ALL", 100)
-    monkeypatch.setattr(swap_module, "NEAR", 10)
+    monkeypatch.setattr(task_module, "NEAR", 10)
     found = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="sweep", proposals=0)
     assert found.certificate.violation == 0.0
     first = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="sweep", proposals=5)

@@ -8,14 +8,15 @@ import numpy as np
 from aggopt.arrays import Floats
 from aggopt.compiled import compiled, inlined
 from aggopt.partition._search.descent_kernels import Change
-from aggopt.partition._search.group_kernels import settle, transfer
+from aggopt.partition._search.group_kernels import has_room, settle, transfer
 from aggopt.partition._search.lanes_kernels import apart
 from aggopt.partition._search.luck_kernels import below, share
 from aggopt.partition._search.promise_kernels import (
     NOBODY,
-    may_chain,
-    may_move,
+    chains,
     may_swap,
+    moves,
+    stays,
 )
 from aggopt.partition._search.state import Groups, Space, Trail
 
@@ -60,19 +61,19 @@ def _by_chance(more: float, heat: float, trail: Trail) -> bool:
     return more <= 0.0 or more <= -heat * np.log(1.0 - share(trail.luck))
 
 
-@compiled
+@inlined
 def _proposed(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Change:
     A = groups.label[i]
     a, b = groups.size[A], groups.size[B]
     out, into = groups.own[i], apart(space.Z, i, groups.centre, B)
-    if a > space.k and b < space.most and share(trail.luck) < 0.5:
+    if a > space.k and has_room(groups, B) and share(trail.luck) < moves(space.promise):
         return Change(into * b / (b + 1.0) - out * a / (a - 1.0), B, NOBODY, NOBODY)
     j = groups.who[groups.start[B] + below(trail.luck, b)]
     between = apart(space.Z, i, space.Z, j)
-    if a > space.k and share(trail.luck) < 0.3:
+    if a > space.k and chains(space.promise) and share(trail.luck) < 0.3:
         D = groups.label[space.near[j, below(trail.luck, space.near.shape[1])]]
         d = groups.size[D]
-        if D in (A, B) or d >= space.most:
+        if D in (A, B) or not has_room(groups, D):
             return Change(0.0, NOBODY, NOBODY, NOBODY)
         gain = into - groups.own[j] - between / b - out * a / (a - 1.0)
         gain += apart(space.Z, j, groups.centre, D) * d / (d + 1.0)
@@ -81,16 +82,19 @@ def _proposed(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Cha
     return Change(gain - between * (1.0 / a + 1.0 / b), B, j, NOBODY)
 
 
-@compiled
+@inlined
 def _allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
-    if change.j < 0:
-        return may_move(space, groups, i, change.to)
-    if change.on < 0:
-        return may_swap(space, groups, i, change.j)
-    return may_chain(space, groups, i, change.j, change.on)
+    promise, j, D = space.promise, change.j, change.on
+    if D < 0 <= j:
+        return may_swap(promise, groups, i, j)
+    if not stays(promise, groups, groups.label[i], i, NOBODY):
+        return False
+    if D >= 0 and not stays(promise, groups, D, NOBODY, j):
+        return False
+    return stays(promise, groups, change.to, j, i)
 
 
-@compiled
+@inlined
 def _make(space: Space, groups: Groups, i: int, change: Change) -> None:
     A, B, D = groups.label[i], change.to, change.on
     if D >= 0:

@@ -11,14 +11,9 @@ squared distances |.|, SSE changes by
 from typing import NamedTuple
 
 from aggopt.compiled import compiled
-from aggopt.partition._search.group_kernels import forget, move, settle
+from aggopt.partition._search.group_kernels import forget, has_room, move, settle
 from aggopt.partition._search.lanes_kernels import apart
-from aggopt.partition._search.promise_kernels import (
-    NOBODY,
-    may_chain,
-    may_move,
-    may_swap,
-)
+from aggopt.partition._search.promise_kernels import NOBODY, chains, may_swap, stays
 from aggopt.partition._search.state import Groups, Space, Trail
 
 REAL = 1e-9  # share of the distances that a change must gain
@@ -95,18 +90,21 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
     trail.seen[A] = trail.counts[6]
     a, out = groups.size[A], groups.own[i]
     best = Change(-REAL * out - ROUNDING, NOBODY, NOBODY, NOBODY)
-    leave = 0.0
-    if a > space.k:
+    leave, promise = 0.0, space.promise
+    free = a > space.k and stays(promise, groups, A, i, NOBODY)
+    if free:
         leave = out * a / (a - 1.0)
+    on = free and chains(promise)
     for near in space.near[i]:
         B = groups.label[near]
         if trail.seen[B] == trail.counts[6]:
             continue
         trail.seen[B] = trail.counts[6]
         into, b = apart(space.Z, i, groups.centre, B), groups.size[B]
-        if a > space.k and b < space.most:
+        if free and has_room(groups, B):
             gain = into * b / (b + 1.0) - leave
-            if gain < best.gain - REAL * into and may_move(space, groups, i, B):
+            better = gain < best.gain - REAL * into
+            if better and stays(promise, groups, B, NOBODY, i):
                 best = Change(gain, B, NOBODY, NOBODY)
         f = 1.0 / a + 1.0 / b
         centres = apart(groups.centre, A, groups.centre, B)
@@ -117,15 +115,15 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
             own = groups.own[j]
             room = least - f * own - best.gain
             may = room <= 0.0 or room * room < slope * own
-            if not (may or a > space.k):
+            if not (may or on):
                 continue
             between = apart(space.Z, i, space.Z, j)
             if may:
                 gain = apart(space.Z, j, groups.centre, A) - own + into - out
                 gain -= between * f
-                if gain < best.gain - REAL * into and may_swap(space, groups, i, j):
+                if gain < best.gain - REAL * into and may_swap(promise, groups, i, j):
                     best = Change(gain, B, j, NOBODY)
-            if a > space.k:
+            if on:
                 gain = into - own - between / b - leave
                 if gain < best.gain - REAL * into:
                     best = _chain(space, groups, i, j, gain, best)
@@ -141,11 +139,15 @@ def _chain(
     for near in space.near[j]:
         D = groups.label[near]
         d = groups.size[D]
-        if D in (A, B) or d >= space.most:
+        if D in (A, B) or not has_room(groups, D):
             continue
         into = apart(space.Z, j, groups.centre, D)
         total = gain + into * d / (d + 1.0)
-        if total < best.gain - REAL * into and may_chain(space, groups, i, j, D):
+        if total >= best.gain - REAL * into:
+            continue
+        if not stays(space.promise, groups, B, j, i):
+            return best
+        if stays(space.promise, groups, D, NOBODY, j):
             best = Change(total, B, j, D)
     return best
 

@@ -5,18 +5,26 @@ from a group's members, so that nothing drifts however long a search takes.  Sum
 in a fixed order, and nothing is reassociated or fused: every processor finds the same.
 """
 
-from aggopt.compiled import compiled
+from aggopt.compiled import compiled, inlined
+from aggopt.partition._search.close_kernels import arrange
 from aggopt.partition._search.lanes_kernels import apart
 from aggopt.partition._search.state import Groups, Space, Trail
 
 
+@inlined
+def has_room(groups: Groups, g: int) -> bool:
+    """Whether one more record may come into group g."""
+    return bool(groups.start[g] + groups.size[g] + 1 < groups.start[g + 1])
+
+
 @compiled
 def settle(space: Space, groups: Groups, g: int) -> None:
-    """Sum up group g anew: its centre, its members' distances, its loss."""
+    """Sum up group g anew: its centre, its members' distances, its loss, its EMD."""
     first, size = groups.start[g], groups.size[g]
     groups.loss[g] = 0.0
     if size == 0:
         return
+    arrange(space.promise, groups, g)
     centre = groups.centre[g]
     origin = space.Z[groups.who[first]]
     centre[:] = 0.0
@@ -39,7 +47,7 @@ def settle_all(space: Space, groups: Groups) -> None:
         settle(space, groups, g)
 
 
-@compiled
+@inlined
 def transfer(groups: Groups, i: int, to: int) -> None:
     """Move record i to another group, which has room; neither is summed up."""
     g = groups.label[i]

@@ -6,10 +6,10 @@ Importing this imports numba: do so late.
 import numpy as np
 
 from aggopt.compiled import compiled
-from aggopt.partition._search.group_kernels import move, settle
+from aggopt.partition._search.group_kernels import has_room, move, settle
 from aggopt.partition._search.lanes_kernels import apart
 from aggopt.partition._search.luck_kernels import below, share
-from aggopt.partition._search.promise_kernels import keeps, may_move, may_swap
+from aggopt.partition._search.promise_kernels import NOBODY, may_swap, stays
 from aggopt.partition._search.state import Groups, Space, Trail
 
 RARE = 0.1  # share of the kicks that dissolve a group, and of those that make one
@@ -25,9 +25,7 @@ def kick(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     if luck < 2 * RARE:
         done = _create(space, groups, trail, i)
         return _allowed(space, groups, trail) and done
-    done = _shake(space, groups, trail, i)
-    _settle(space, groups, trail)
-    return done
+    return _shake(space, groups, trail, i)
 
 
 @compiled
@@ -38,17 +36,12 @@ def dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
 
 
 @compiled
-def _settle(space: Space, groups: Groups, trail: Trail) -> None:
+def _allowed(space: Space, groups: Groups, trail: Trail) -> bool:
     for c in range(trail.counts[1]):
         settle(space, groups, trail.touched[c])
-
-
-@compiled
-def _allowed(space: Space, groups: Groups, trail: Trail) -> bool:
-    _settle(space, groups, trail)
     for c in range(trail.counts[1]):
         g = trail.touched[c]
-        if groups.size[g] > 0 and not keeps(space, groups, g):
+        if groups.size[g] > 0 and not stays(space.promise, groups, g, NOBODY, NOBODY):
             return False
     return True
 
@@ -61,7 +54,7 @@ def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
         for near in space.near[i]:
             B = groups.label[near]
             b = groups.size[B]
-            if g != B and b < space.most:
+            if g != B and has_room(groups, B):
                 cost = apart(space.Z, i, groups.centre, B) * b / (b + 1.0)
                 if cost < least:
                     to, least = B, cost
@@ -103,9 +96,18 @@ def _shake(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
 def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> None:
     A, b = groups.label[i], groups.size[B]
     j = groups.who[groups.start[B] + below(trail.luck, b)]
-    if groups.size[A] > space.k and b < space.most and share(trail.luck) < 0.5:
-        if may_move(space, groups, i, B):
+    if groups.size[A] > space.k and has_room(groups, B) and share(trail.luck) < 0.5:
+        if _may_move(space, groups, i, B):
             move(groups, trail, i, B)
-    elif may_swap(space, groups, i, j):
+    elif may_swap(space.promise, groups, i, j):
         move(groups, trail, i, B)
         move(groups, trail, j, A)
+    settle(space, groups, A)
+    settle(space, groups, B)
+
+
+@compiled
+def _may_move(space: Space, groups: Groups, i: int, B: int) -> bool:
+    if not stays(space.promise, groups, groups.label[i], i, NOBODY):
+        return False
+    return stays(space.promise, groups, B, NOBODY, i)

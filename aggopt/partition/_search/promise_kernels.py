@@ -1,119 +1,60 @@
-"""What groups keep beside their sizes, chosen by the type of `space.promise`.
+"""Whether changes leave what groups promise kept.  Importing this imports numba.
 
-Each function here has one body per type of promise, which the compiler puts in the
-caller's place: what promises nothing costs nothing.  Importing this imports numba.
+Where nothing is promised, `promise` is None: the compiler then leaves out what follows
+`if promise is None`, and a search that promises nothing pays nothing.
 """
 
-from typing import Any
-
 import numpy as np
-from numba.extending import overload
 
-from aggopt.compiled import compiled
-from aggopt.partition._search.state import Close, Groups, NoPromise, Space
-from aggopt.privacy._emd_kernels import numerator
+from aggopt.compiled import compiled, inlined
+from aggopt.partition._search.close_kernels import is_close, leans
+from aggopt.partition._search.diverse_kernels import is_diverse
+from aggopt.partition._search.promise import Ints, Promise
+from aggopt.partition._search.state import Groups
 
-HOW: Any = {"nogil": True, "error_model": "numpy", "forceinline": True}
 NOBODY: int = np.int64(-1)  # type: ignore[assignment]  # no literal to compile for
 
 
-def may_swap(space: Space, groups: Groups, i: int, j: int) -> bool:
+@inlined
+def stays(promise: Promise | None, groups: Groups, g: int, out: int, into: int) -> bool:
+    """Whether group g keeps the promise without record `out` and with `into`.
+
+    Either may be NOBODY; if both are, whether the group keeps it as it is, and else it
+    does.
+    """
+    if promise is None:
+        return True
+    if leans(promise.close, groups.size[g], g, out, into):
+        return False
+    members = groups.who[groups.start[g] : groups.start[g] + groups.size[g]]
+    return _stays(promise, members, g, out, into)
+
+
+@inlined
+def may_swap(promise: Promise | None, groups: Groups, i: int, j: int) -> bool:
     """Whether both groups keep the promise if records i and j change places."""
-    raise NotImplementedError
+    if not stays(promise, groups, groups.label[i], i, j):
+        return False
+    return stays(promise, groups, groups.label[j], j, i)
 
 
-def may_move(space: Space, groups: Groups, i: int, to: int) -> bool:
-    """Whether both groups keep the promise if record i moves to another."""
-    raise NotImplementedError
+@inlined
+def chains(promise: Promise | None) -> bool:
+    """Whether chains pay: hardly where groups may grow, so that moves do as well."""
+    return promise is None
 
 
-def may_chain(space: Space, groups: Groups, i: int, j: int, to: int) -> bool:
-    """Whether all three keep it if i moves to the group of j, and j to another."""
-    raise NotImplementedError
-
-
-def keeps(space: Space, groups: Groups, g: int) -> bool:
-    """Whether group g keeps the promise."""
-    raise NotImplementedError
+@inlined
+def moves(promise: Promise | None) -> float:
+    """Return the share of moves among moves and swaps that are tried at random."""
+    if promise is None:
+        return 0.5
+    return 0.2  # as most break the promise
 
 
 @compiled
-def is_close(space: Space, groups: Groups, g: int, out: int, into: int) -> bool:
-    """Whether group g is t-close without record `out` and with `into`; -1: nobody."""
-    promise: Close = space.promise  # type: ignore[assignment]
-    count = 0
-    places = np.empty(groups.size[g] + 1, np.int64)
-    for at in range(groups.start[g], groups.start[g] + groups.size[g]):
-        i = groups.who[at]
-        if i != out:
-            places[count] = promise.place[i]
-            count += 1
-    if into >= 0:
-        places[count] = promise.place[into]
-        count += 1
-    kept = np.sort(places[:count])
-    worst = numerator(kept, len(promise.place), promise.sums, promise.first)
-    return bool(worst <= promise.limits[count])
-
-
-def _promises_nothing(space: Any) -> bool:
-    return _promise_of(space) is NoPromise
-
-
-def _promise_of(space: Any) -> type:
-    kind: type = space.types[space.fields.index("promise")].instance_class
-    return kind
-
-
-def _swap_stays_close(space: Any, groups: Any, i: Any, j: Any) -> Any:
-    if space.promise.place[i] == space.promise.place[j]:
-        return True
-    if not is_close(space, groups, groups.label[i], i, j):
+def _stays(promise: Promise, members: Ints, g: int, out: int, into: int) -> bool:
+    close, diverse = promise.close, promise.diverse
+    if len(diverse.level) > 0 and not is_diverse(diverse, members, out, into):
         return False
-    return is_close(space, groups, groups.label[j], j, i)
-
-
-def _move_stays_close(space: Any, groups: Any, i: Any, to: Any) -> Any:
-    if not is_close(space, groups, groups.label[i], i, NOBODY):
-        return False
-    return is_close(space, groups, to, NOBODY, i)
-
-
-def _chain_stays_close(space: Any, groups: Any, i: Any, j: Any, to: Any) -> Any:
-    if not is_close(space, groups, groups.label[i], i, NOBODY):
-        return False
-    if not is_close(space, groups, to, NOBODY, j):
-        return False
-    return is_close(space, groups, groups.label[j], j, i)
-
-
-def _stays_close(space: Any, groups: Any, g: Any) -> Any:
-    return is_close(space, groups, g, NOBODY, NOBODY)
-
-
-@overload(may_swap, jit_options=HOW, strict=False)
-def _may_swap(space: Any, groups: Any, i: Any, j: Any) -> Any:
-    if _promises_nothing(space):
-        return lambda space, groups, i, j: True
-    return _swap_stays_close
-
-
-@overload(may_move, jit_options=HOW, strict=False)
-def _may_move(space: Any, groups: Any, i: Any, to: Any) -> Any:
-    if _promises_nothing(space):
-        return lambda space, groups, i, to: True
-    return _move_stays_close
-
-
-@overload(may_chain, jit_options=HOW, strict=False)
-def _may_chain(space: Any, groups: Any, i: Any, j: Any, to: Any) -> Any:
-    if _promises_nothing(space):
-        return lambda space, groups, i, j, to: True
-    return _chain_stays_close
-
-
-@overload(keeps, jit_options=HOW, strict=False)
-def _keeps(space: Any, groups: Any, g: Any) -> Any:
-    if _promises_nothing(space):
-        return lambda space, groups, g: True
-    return _stays_close
+    return len(close.place) == 0 or is_close(close, members, g, out, into)

@@ -9,13 +9,14 @@ from aggopt.clock import Clock
 from aggopt.partition._search import state
 from aggopt.partition._search.collection import Collection, nothing
 from aggopt.partition._search.pace import Heat, Pace, shares
+from aggopt.partition._search.promise import Promise, promise_of
 from aggopt.partition._search.split import split
-from aggopt.partition._search.state import NoPromise, Promise
 
 # How much worse a change may make it, at first and at last: in kicks and in annealing.
-# In units of half the squared distance of a record's nearest neighbours.
+# In units of `Search._units`.
 KICKS, ANNEALING = Heat(0.3, 0.015), Heat(0.5, 0.05)
 COOLED = Heat(0.1, 0.01)  # of kicks after annealing
+PROMISED = Heat(0.5, 0.003)  # of annealing under a promise
 
 
 def searched(
@@ -30,17 +31,17 @@ def searched(
     pool: Collection | None = None,
     order: Labels | None = None,
     promise: Promise | None = None,
-    most: int | None = None,
     heat: Heat | None = None,
 ) -> Labels:
-    """Return labels (n,) that lose no more than those given, sizes k to 2k - 1.
+    """Return labels (n,) that lose no more than those given, of k records or more.
 
     Parameters
     ----------
     Z : (n, d)
         Records, as distances are to see them.
     labels : (n,)
-        Groups of k records or more; without `most`, those of 2k or more are split.
+        Groups of k records or more.  Without a promise those of 2k or more are split,
+        and none becomes so large.
     near : (n, c)
         Records whose groups a record may change with.
     kicks
@@ -53,12 +54,10 @@ def searched(
         In which the records are kicked; 0..n-1 if omitted.
     promise
         What groups keep beside, as those given do; nothing if omitted.
-    most
-        Largest size, 2k - 1 if omitted.  Memory is taken for n / k groups so large.
     heat
         Of kicks, as they begin and end; if omitted, none may make it worse.
     """
-    search = Search(Z, _fit(Z, labels, k, most), k, near, seed, promise, most)
+    search = Search(Z, _fit(Z, labels, k, promise), k, near, seed, promise)
     turns = np.arange(len(Z)) if order is None else np.asarray(order, np.intp)
     search.descend(turns, clock)
     search.kick(turns, kicks, clock, heat, pool)
@@ -75,8 +74,7 @@ def annealed(
     seed: int,
     clock: Clock,
     promise: Promise | None = None,
-    most: int | None = None,
-    heat: Heat = ANNEALING,
+    heat: Heat | None = None,
     spare: float = 0.0,
 ) -> Labels:
     """Return labels (n,) after so many random changes per record under falling heat.
@@ -85,14 +83,14 @@ def annealed(
     average: some are dissolved before, so that others may change their sizes.  The
     other arguments are those of `searched`.
     """
-    search = Search(Z, _fit(Z, labels, k, most), k, near, seed, promise, most)
+    search = Search(Z, _fit(Z, labels, k, promise), k, near, seed, promise)
     search.loosen(spare)
     search.anneal(proposals, clock, heat)
     return numbered(search.groups.label)
 
 
-def _fit(Z: Floats, labels: Labels, k: int, most: int | None) -> Labels:
-    return split(Z, labels, k) if most is None else numbered(labels)
+def _fit(Z: Floats, labels: Labels, k: int, promise: Promise | None) -> Labels:
+    return split(Z, labels, k) if promise is None else numbered(labels)
 
 
 class Search:
@@ -106,15 +104,14 @@ class Search:
         near: Labels,
         seed: int,
         promise: Promise | None = None,
-        most: int | None = None,
     ) -> None:
-        kept = NoPromise() if promise is None else promise
-        largest = 2 * k - 1 if most is None else most
-        self.space = state.space(Z, near, k, largest, kept)
+        self.space = state.space(Z, near, k, promise)
         self.groups = state.groups(self.space, labels)
         self.trail = state.trail(self.groups, seed)
         self._now = self._lowest = float(self.groups.loss.sum())
         self._best = self.groups.label.copy()
+        self._unit = self._units()
+        self._heat = ANNEALING if promise is None else PROMISED
 
     @property
     def labels(self) -> Labels:
@@ -146,7 +143,6 @@ class Search:
         """Kick the records in this order, so often each, and descend each time."""
         from aggopt.partition._search import sweep_kernels as kernels
 
-        spacing = kernels.spacing(self.space)
         n, pace = len(order), Pace()
         total, done = kicks * n, 0
         while done < total and not clock.over:
@@ -154,7 +150,7 @@ class Search:
             turns = np.arange(done, done + count)
             records, worse = order[turns % n], np.zeros(count)
             if heat is not None:
-                worse = spacing[records] * heat.at(shares(turns / total, clock))
+                worse = self._unit[records] * heat.at(shares(turns / total, clock))
             if pool is not None:
                 pool.make_room()
             columns = nothing() if pool is None else pool.arrays
@@ -178,24 +174,38 @@ class Search:
         turns = max(0, int(np.count_nonzero(self.groups.size)) - most)
         kernels.loosen(self.space, self.groups, self.trail, turns)
 
-    def anneal(self, proposals: float, clock: Clock, heat: Heat = ANNEALING) -> None:
-        """Try so many random changes per record, and those from the best on."""
+    def anneal(self, proposals: float, clock: Clock, heat: Heat | None = None) -> None:
+        """Try so many random changes per record under falling heat."""
         from aggopt.partition._search import anneal_kernels as kernels
-        from aggopt.partition._search.sweep_kernels import spacing
 
-        near_by = spacing(self.space)
-        steps, done, pace = int(proposals * len(near_by)) // kernels.STEP + 1, 0, Pace()
+        n = len(self._unit)
+        steps, done, pace = int(proposals * n) // kernels.STEP + 1, 0, Pace()
         while done < steps and not clock.over:
             turns = np.arange(done, min(done + pace.count, steps))
-            temperature = heat.at(shares(turns / steps, clock))
+            temperature = (heat or self._heat).at(shares(turns / steps, clock))
             with pace:
                 self._now += kernels.anneal(
-                    self.space, self.groups, self.trail, temperature, near_by, done
+                    self.space, self.groups, self.trail, temperature, self._unit, done
                 )
             done += len(turns)
             clock.tell(float(shares(done / steps, clock)))
         self._now = float(self.groups.loss.sum())
         self._look()
+
+    def _units(self) -> Floats:
+        """Return the squared distance that heat is measured in, by record, (n,).
+
+        Half that of a record's nearest neighbours; under a promise, which may keep
+        neighbours apart, what a record loses on average.
+        """
+        from aggopt.partition._search import sweep_kernels as kernels
+
+        n = len(self.space.Z)
+        if self.space.promise is not None:
+            return np.full(n, self._now / n)
+        units = np.empty(n)
+        kernels.spacing(self.space, units)
+        return units
 
     def _look(self) -> None:
         if self._now < self._lowest:
@@ -204,10 +214,11 @@ class Search:
 
 
 @cache
-def compile_all() -> None:
+def compile_all(*, promising: bool = False) -> None:
     """Compile what a search needs, or load it: no search's time is to pay for it."""
     Z, labels = np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
-    search = Search(Z, labels, 2, np.array([[1], [0], [3], [2]]), 0)
+    kept = promise_of() if promising else None
+    search = Search(Z, labels, 2, np.array([[1], [0], [3], [2]]), 0, kept)
     clock = Clock(None)
     search.descend(np.arange(4), clock)
     search.kick(np.arange(4), 1, clock)

@@ -6,53 +6,35 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels
+from aggopt.partition._search.promise import Ints as Ints
+from aggopt.partition._search.promise import Promise
 
-Ints = npt.NDArray[np.int64]
 LANES = 4  # attributes that are summed side by side
 TRAIL = 4096  # changes since a kick that can be undone, at least
-
-
-class NoPromise(NamedTuple):
-    """Groups need promise nothing but their sizes."""
-
-
-class Close(NamedTuple):
-    """Groups are t-close to the table, decided in whole numbers.
-
-    place (n,), sums (m + 1,) and first (n + 1,) as in `privacy._ordered.Ordered`;
-    limits (n + 1,), the largest numerator of a group by its size.
-    """
-
-    place: Ints
-    sums: Ints
-    first: Ints
-    limits: Ints
-
-
-Promise = NoPromise | Close
+GROWTH = 8  # records that a group may gain beside as many as it has, under a promise
 
 
 class Space(NamedTuple):
     """What does not change.
 
     Z (n, d) within [-1, 1], d filled up with zeros to a multiple of LANES; near (n, c),
-    the records whose groups a record may change with; sizes k to `most`; `promise`
-    says at compile time what groups keep beside.
+    the records whose groups a record may change with; k, the least size; `promise`
+    says what groups keep beside; None compiles to nothing.
     """
 
     Z: Floats
     near: Labels
     k: int
-    most: int
-    promise: Promise
+    promise: Promise | None
 
 
 class Groups(NamedTuple):
     """Groups, some of them empty.
 
-    Group g has the records who[start[g] : start[g] + size[g]], and room up to
-    start[g + 1].  Record i is in group label[i], at who[where[i]], and own[i] from its
-    centre[g], squared; loss[g] is the sum of those.
+    Group g has the records who[start[g] : start[g] + size[g]], by their places where t
+    is promised, and one place less than up to start[g + 1]: the last is for who comes
+    before another leaves.  Record i is in group label[i], at who[where[i]], and own[i]
+    from its centre[g], squared; loss[g] is the sum of those.
     """
 
     label: Labels
@@ -88,20 +70,21 @@ class Trail(NamedTuple):
     counts: Ints
 
 
-def space(Z: Floats, near: Labels, k: int, most: int, promise: Promise) -> Space:
+def space(Z: Floats, near: Labels, k: int, promise: Promise | None) -> Space:
     """Return records Z (n, d) as the kernels read them."""
     n, d = Z.shape
     _, exponent = np.frexp(np.abs(Z).max())
     filled = np.zeros((n, -(-d // LANES) * LANES))
     filled[:, :d] = np.ldexp(Z, -exponent)
-    return Space(filled, np.ascontiguousarray(near, np.intp), k, most, promise)
+    return Space(filled, np.ascontiguousarray(near, np.intp), k, promise)
 
 
 def groups(space: Space, labels: Labels) -> Groups:
-    """Return labels (n,) as the kernels change them, with room for n // k groups."""
-    n, m = len(labels), len(labels) // space.k + 1
+    """Return labels (n,) as the kernels change them, with room for others."""
+    n, rooms = len(labels), _rooms(np.bincount(labels), space)
+    m = len(rooms)
     size = np.bincount(labels, minlength=m).astype(np.int64)
-    start = np.arange(m + 1, dtype=np.int64) * (space.most + 1)
+    start = np.concatenate(([0], np.cumsum(rooms + 1)))
     order = np.argsort(labels, kind="stable")
     sorted_labels = labels[order]
     at = start[sorted_labels] + np.arange(n) - (np.cumsum(size) - size)[sorted_labels]
@@ -121,6 +104,21 @@ def groups(space: Space, labels: Labels) -> Groups:
 
     kernels.settle_all(space, made)
     return made
+
+
+def _rooms(sizes: Labels, space: Space) -> Ints:
+    """Return how many records each group may have, those that are empty yet, too.
+
+    2k - 1, as larger groups lose no less than two; under a promise twice as many as
+    they have, and more.
+    """
+    m, most = len(space.Z) // space.k + 1, 2 * space.k - 1
+    if space.promise is None:
+        return np.full(m, most, np.int64)
+    spare = min(m - len(sizes), len(sizes) // 4 + GROWTH)
+    usual = np.full(spare, int(np.median(sizes)), np.intp)
+    rooms = 2 * np.concatenate((sizes, usual)) + GROWTH
+    return np.maximum(rooms, most).astype(np.int64)
 
 
 def trail(groups: Groups, seed: int) -> Trail:

@@ -94,9 +94,8 @@ def _use_again(groups: Groups, trail: Trail) -> None:
 
 
 @compiled
-def spacing(space: Space) -> Floats:
-    """Return half the mean squared distance of each record's nearest neighbours."""
-    out = np.zeros(len(space.Z))
+def spacing(space: Space, out: Floats) -> None:
+    """Put half the mean squared distance of each record's nearest into `out` (n,)."""
     room = np.empty(space.near.shape[1])
     for i in range(len(out)):
         for c in range(len(room)):
@@ -107,4 +106,3 @@ def spacing(space: Space) -> Floats:
             room[c] = total
         room.sort()
         out[i] = 0.5 * room[:NEAREST].mean()
-    return out

@@ -1,0 +1,95 @@
+"""What groups keep beside their size: closeness, diversity, both or nothing."""
+
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.privacy._ordered import Ordered
+
+Ints = npt.NDArray[np.int64]
+NEAR = 40  # records, the nearest, whose groups a record may change with
+TABLED = 128  # records up to which a division is looked up
+
+
+class Close(NamedTuple):
+    """Groups are t-close to the table, decided in whole numbers.
+
+    place (n,), sums (m + 1,) and first (n + 1,) as in `privacy._ordered.Ordered`;
+    limits (n + 1,), the largest numerator of a group by its size; split, for groups of
+    s up to TABLED, first[n r // s] at s (s + 1) / 2 + r; whole, the sum of all places.
+    No place: t is not promised.
+
+    While a search goes on, far (n,) are the groups' numerators, and lean (n,) the sums
+    of the same terms with their signs, up to one sign for all: |lean| <= far.
+    """
+
+    place: Ints
+    sums: Ints
+    first: Ints
+    limits: Ints
+    split: Ints
+    whole: int
+    far: Ints
+    lean: Ints
+
+
+class Diverse(NamedTuple):
+    """Groups have l of the levels (n,), or entropies of log l.
+
+    `least` is l, `logarithm` log l; tally (L,) is for counting, and 0 between.  No
+    levels: l is not promised.
+    """
+
+    level: Ints
+    tally: Ints
+    least: int
+    logarithm: float
+    entropy: bool
+
+
+class Promise(NamedTuple):
+    """What groups keep beside their size.
+
+    One type for all that can be promised, so that kernels are compiled once.  Of one
+    search at a time.
+    """
+
+    close: Close
+    diverse: Diverse
+
+
+def promise_of(close: Close | None = None, diverse: Diverse | None = None) -> Promise:
+    """Return the promise of both; of what is left out nothing is promised."""
+    none = np.zeros(0, np.int64)
+    return Promise(
+        Close(none, none, none, none, none, 0, none, none) if close is None else close,
+        Diverse(none, none, 0, 0.0, False) if diverse is None else diverse,
+    )
+
+
+def close_to(ordered: Ordered, limits: Ints) -> Close:
+    """Return the promise that no numerator exceeds its size's limit, (n + 1,)."""
+    sizes = np.arange(TABLED + 1)
+    s, r = (
+        np.repeat(sizes, sizes + 1),
+        np.concatenate([np.arange(s + 1) for s in sizes]),
+    )
+    split = ordered.first[ordered.n * r // np.maximum(s, 1)]
+    return Close(
+        ordered.place,
+        ordered.sums,
+        ordered.first,
+        limits,
+        split,
+        int(ordered.place.sum()),
+        far=np.zeros(ordered.n, np.int64),
+        lean=np.zeros(ordered.n, np.int64),
+    )
+
+
+def diverse_in(level: Ints, l: int, kind: str) -> Diverse:  # noqa: E741
+    """Return the promise of l "distinct" levels (n,), 0..L-1, or of an "entropy"."""
+    tally = np.zeros(level.max() + 1, np.int64)
+    return Diverse(level, tally, l, log(l), kind == "entropy")

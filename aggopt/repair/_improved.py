@@ -1,0 +1,43 @@
+"""The local search of `aggopt.partition`, told to keep t, in the service of repair."""
+
+from functools import partial
+
+import numpy as np
+
+from aggopt.arrays import Labels
+from aggopt.clock import Clock
+from aggopt.partition._search.search import Search
+from aggopt.repair._task import Task
+
+
+def improved(
+    task: Task, labels: Labels, proposals: float, seed: int, clock: Clock
+) -> Labels:
+    """Return t-close labels (n,) that lose no more than those given, which are t-close.
+
+    After so many random swaps and moves under falling heat, records swap and move, in
+    random order, as long as that loses less.
+    """
+    if not labels.any():
+        return labels
+    n = len(labels)
+    search = Search(task.Z, labels, task.k, task.near, seed, task.promise)
+    if proposals:
+        search.anneal(proposals / n, clock)
+    search.descend(np.random.default_rng(seed).permutation(n), clock)
+    return search.labels if task.sse(search.labels) < task.sse(labels) else labels
+
+
+def stage(clock: Clock, begin: float, end: float) -> Clock:
+    """Return the clock of a stage, from one share of all that is done to another.
+
+    Its time is its share of what is left.
+    """
+    seconds = None
+    if clock.seconds is not None:
+        seconds = max(0.0, clock.left) * (end - begin) / (1.0 - begin)
+    return Clock(seconds, partial(_told, clock, begin, end))
+
+
+def _told(clock: Clock, begin: float, end: float, share: float) -> None:
+    clock.tell(begin + share * (end - begin))

@@ -1,0 +1,200 @@
+"""Local search that keeps t, l or both."""
+
+from fractions import Fraction
+
+import closeness as oracle
+import numpy as np
+import pytest
+from partition import exact
+
+from aggopt.clock import Clock
+from aggopt.errors import AggoptError
+from aggopt.partition import closeness_first, diverse_vmdav, local_search, mdav
+from aggopt.partition._local_search import local_search_certified
+from aggopt.partition._loss import loss
+from aggopt.partition._search import neighbours, searched, state
+from aggopt.partition._search.asked import Asked
+from aggopt.partition._search.promised import promised
+from aggopt.solvers import Status
+
+RNG = np.random.default_rng(2)
+NORMAL = RNG.normal(size=(80, 3))
+WAGE = RNG.integers(0, 30, size=80)
+ILL = RNG.choice(list("abcdef"), size=80)
+KEPT = {
+    "t": {"confidential": WAGE, "t": 0.15},
+    "rank": {"confidential": WAGE, "t": 0.1, "bins": "rank"},
+    "l": {"confidential": ILL, "l": 3, "levels": "values"},
+    "entropy": {"confidential": WAGE, "l": 3, "levels": 6, "diversity": "entropy"},
+    "both": {"confidential": WAGE, "t": 0.15, "l": 3, "levels": 4},
+    "both, entropy": {
+        "confidential": WAGE % 4,
+        "t": 0.2,
+        "l": 2,
+        "levels": "values",
+        "diversity": "entropy",
+    },
+}
+kept = pytest.mark.parametrize("options", KEPT.values(), ids=KEPT)
+
+
+def broken(labels, options):
+    return promised(Asked(**options), len(labels)).broken(labels)
+
+
+@kept
+def test_a_changed_group_is_judged_as_the_changed_labels_are(options) -> None:
+    from aggopt.partition._search.promise_kernels import may_swap, stays
+
+    given, nobody = promised(Asked(**options), 80), np.int64(-1)
+    seen = set()
+    for m in (6, 14, 30):
+        labels = RNG.permutation(np.arange(80) % m)
+        space = state.space(NORMAL, neighbours(NORMAL, 5), 1, given.kept)
+        groups, already = state.groups(space, labels), given.broken(labels)
+        for i, j in RNG.integers(80, size=(60, 2)):
+            g, h = labels[i], labels[j]
+            if g == h:
+                continue
+            swapped, moved = labels.copy(), labels.copy()
+            swapped[[i, j]], moved[i] = [h, g], h
+            for now, of, out, into in (
+                (labels, g, nobody, nobody),
+                (swapped, g, i, j),
+                (swapped, h, j, i),
+                (moved, h, nobody, i),
+                (moved, g, i, nobody),
+            ):
+                if (now == of).any() and (now is labels or not already[of]):
+                    keeps = not given.broken(now)[of]
+                    assert stays(given.kept, groups, of, out, into) == keeps
+                    seen.add(keeps)
+            if not already[[g, h]].any():
+                both = not given.broken(swapped)[[g, h]].any()
+                assert may_swap(given.kept, groups, i, j) == both
+    assert seen == {True, False}
+
+
+@kept
+@pytest.mark.parametrize("start", [None, "mdav"])
+def test_what_is_promised_is_kept_and_less_is_lost(options, start) -> None:
+    first = local_search_certified(NORMAL, 3, start=start, seconds=0, **options)
+    then = local_search_certified(NORMAL, 3, start=start, effort="fast", **options)
+    for found in (first, then):
+        assert not broken(found.labels, options).any()
+        assert np.bincount(found.labels).min() >= 3
+    assert then.certificate.objective < first.certificate.objective
+    free = local_search(NORMAL, 3, effort="fast")
+    assert broken(free, options).any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_small_tables_are_held_against_all_partitions(seed) -> None:
+    Z, values = oracle.instance(seed, 8)
+    t = (0.2, 0.3)[seed % 2]
+    options = {"confidential": values, "t": t, "scale": "none"}
+    found = local_search_certified(Z, 2, effort="best", **options)
+    assert oracle.holds(values, found.labels, 2, Fraction(str(t)))
+    best = float(oracle.least(Z, values, 2, Fraction(str(t))))
+    assert found.certificate.objective == pytest.approx(best, rel=0.1)
+    assert found.certificate.objective >= best - 1e-9
+    assert found.certificate.bound <= best + 1e-9
+
+
+def test_diverse_small_tables_are_solved() -> None:
+    Z = RNG.normal(size=(9, 2))
+    level = np.arange(9) % 3
+    every = []
+    for parts in exact.partitions(list(range(9)), 2):
+        labels = np.empty(9, int)
+        for g, members in enumerate(parts):
+            labels[members] = g
+        if all(len(set(level[list(members)])) >= 2 for members in parts):
+            every.append(loss(Z, labels))
+    options = {"confidential": level, "l": 2, "levels": "values", "scale": "none"}
+    found = local_search_certified(Z, 2, **options).certificate
+    assert found.objective == pytest.approx(min(every))
+
+
+@kept
+def test_the_same_seed_gives_the_same_groups(options) -> None:
+    one, two = (local_search(NORMAL, 3, effort="fast", **options) for _ in range(2))
+    assert (one == two).all()
+
+
+def test_labels_that_keep_the_promise_are_improved() -> None:
+    close = closeness_first(NORMAL, WAGE, 3, 0.15)
+    diverse = diverse_vmdav(NORMAL, ILL, 3, levels="values")
+    for start, options in ((close, KEPT["t"]), (diverse, KEPT["l"])):
+        found = local_search(NORMAL, 3, start=start, effort="fast", **options)
+        assert loss(NORMAL, found) < loss(NORMAL, start)
+        assert not broken(found, options).any()
+
+
+def test_the_search_itself_keeps_what_it_is_told() -> None:
+    given = promised(Asked(**KEPT["t"]), 80)
+    start = closeness_first(NORMAL, WAGE, 3, 0.15)
+    options = {"near": neighbours(NORMAL, 20), "seed": 0, "clock": Clock(None)}
+    found = searched(NORMAL, start, 3, kicks=20, promise=given.kept, **options)
+    assert loss(NORMAL, found) < loss(NORMAL, start)
+    assert not given.broken(found).any()
+
+
+@pytest.mark.parametrize("k", [1, 2, 20, 39, 40, 41, 80])
+@pytest.mark.parametrize("name", ["t", "l"])
+def test_for_any_k(k, name) -> None:
+    labels = local_search(NORMAL, k, effort="fast", **KEPT[name])
+    assert np.bincount(labels).min() >= k
+    assert not broken(labels, KEPT[name]).any()
+    assert k < 41 or not labels.any()
+
+
+def test_duplicates_by_the_thousand_keep_t() -> None:
+    X = np.repeat(NORMAL[:2], 700, axis=0)
+    options = {"confidential": np.arange(1400) % 7, "t": 0.2}
+    labels = local_search(X, 3, effort="fast", **options)
+    assert not broken(labels, options).any()
+
+
+def test_time_is_kept() -> None:
+    local_search(NORMAL, 3, seconds=0.01, **KEPT["t"])
+    clock, shares = Clock(None), []
+    local_search(NORMAL, 3, seconds=0.5, progress=shares.append, **KEPT["t"])
+    assert 0.5 <= clock.spent < 1.5
+    assert shares[-1] == 1.0
+
+
+def test_a_constant_attribute_is_close_in_any_groups() -> None:
+    with pytest.warns(UserWarning, match="one value only"):
+        found = local_search_certified(
+            NORMAL, 3, confidential=np.ones(80), t=0.1, effort="fast"
+        )
+    assert found.certificate.status is Status.LOCAL
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"t": 0.1}, "t is promised of no attribute"),
+        ({"t": 0.1, "l": 2}, "t and l is promised of no attribute"),
+        ({"confidential": WAGE}, "state t or l beside"),
+        ({"confidential": WAGE, "l": 2, "bins": "rank"}, "no t is promised"),
+        ({"confidential": WAGE, "t": 0.1, "levels": 3}, "no l is promised"),
+        ({"confidential": WAGE, "t": 0.1, "boundaries": [1]}, "no l is promised"),
+        ({"diversity": "entropy"}, "no l is promised"),
+        ({"diversity": "entropie"}, "did you mean 'entropy'"),
+        ({"confidential": WAGE, "t": 1}, "not strictly between 0 and 1"),
+        ({"confidential": WAGE, "t": 0.1, "bins": "ranks"}, "bins is 'ranks'"),
+        ({"confidential": WAGE, "l": 0}, "l = 0"),
+        ({"confidential": WAGE, "l": 2.5}, "l = float"),
+        ({"confidential": WAGE, "l": 9, "levels": 8}, "choose l of at most 8"),
+        ({"confidential": WAGE[1:], "t": 0.1}, "there are 80 records"),
+        ({"confidential": WAGE[1:], "l": 2}, "there are 80 records"),
+        ({"confidential": NORMAL, "t": 0.1}, "takes one confidential attribute"),
+        ({"confidential": WAGE, "t": 0.01, "start": mdav(NORMAL, 3)}, "keep t = 0.01:"),
+        ({**KEPT["l"], "start": mdav(NORMAL, 3)}, r"keep l = 3: \d+ of \d+ groups"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(options, message) -> None:
+    with pytest.raises(AggoptError, match=message):
+        local_search(NORMAL, 3, **options)
