@@ -48,7 +48,8 @@ def mdav() -> None:
     for r in _partition_mdav.rows():
         print(
             f"{r.n:>9,}{r.k:>4}{r.seconds:>9.2f}{r.plain:>9.2f}{r.ratio:>7.1f}"
-            f"{'yes' if r.same else 'NO':>6}{r.textbook:>10.2f}{r.textbook_ratio:>7.1f}",
+            f"{'yes' if r.same else 'NO':>6}"
+            f"{r.textbook:>10.2f}{r.textbook_ratio:>7.1f}",
             flush=True,
         )
 

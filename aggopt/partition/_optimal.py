@@ -225,7 +225,7 @@ def _improve(work: _Work, how: _How, clock: Clock) -> None:
     from aggopt.partition._columns.drive import Task, drive
     from aggopt.partition._search import neighbours
 
-    pairs = len(work.records) ** 2
+    pairs, start = len(work.records) ** 2, work.best.labels
     near = neighbours(work.best.Z, NEIGHBOURS)
     if len(work.records) > LARGE or clock.left < PREPARED * pairs:
         _search(work.best, near, KICKS if clock.seconds is None else inf, how, clock)
@@ -235,7 +235,7 @@ def _improve(work: _Work, how: _How, clock: Clock) -> None:
     work.magnify()
     best = work.best
     if not best.closed:
-        task = Task(best.Z, best.k, near, how.solver, how.seed)
+        task = Task(best.Z, best.k, near, start, how.solver, how.seed)
         drive(task, best, clock, how.report)
 
 

@@ -28,11 +28,12 @@ FEW = 8  # branches that are
 
 @dataclass(frozen=True)
 class Task:
-    """Records (n, d), k, neighbours (n, c), and who solves the integer programs."""
+    """Records (n, d), k, neighbours (n, c), labels to begin with, and who solves."""
 
     Z: Floats
     k: int
     near: Labels
+    start: Labels
     solver: Solver
     seed: int
 
@@ -40,11 +41,11 @@ class Task:
 def drive(task: Task, best: Incumbent, clock: Clock, report: Progress) -> None:
     """Improve and bound `best` until it is closed, time is up, or nothing helps."""
     searches = Searches(task.Z, task.k, task.near, task.seed)
-    generation = Generation(best, Pricer(task.Z, task.k, task.near), clock)
-    start, within = best.labels, _part(clock, 0.15)
+    pricer, within = Pricer(task.Z, task.k, task.near), _part(clock, 0.15)
+    generation = Generation(best, pricer, clock, task.start)
     for _ in range(RESTARTS):
         if not within.over:
-            search_on(generation, searches, start, KICKS, within)
+            search_on(generation, searches, task.start, KICKS, within)
     report(0.1)
     generation.climb(_part(clock, 0.25))
     if task.k >= SMALL:

@@ -22,6 +22,9 @@ PHASES = (Effort(12, 3000), Effort(20, 20_000), Effort(40, 100_000))
 class Generation:
     """A linear program that grows by the groups that pay, until none does.
 
+    The first prices are what records add to the loss of the labels `start`, those of
+    the best partition without.  High prices come down; low ones take long to rise.
+
     Attributes
     ----------
     solved
@@ -32,13 +35,15 @@ class Generation:
         Duals, and the least reduced costs (n,), that proved it without a branch.
     """
 
-    def __init__(self, best: Incumbent, pricer: Pricer, clock: Clock) -> None:
+    def __init__(
+        self, best: Incumbent, pricer: Pricer, clock: Clock, start: Labels | None = None
+    ) -> None:
         self.best, self.pricer, self.clock = best, pricer, clock
         self.pool, self.master = Pool(best.Z, best.k), Master(len(best.Z))
         self.solved: Solved | None = None
         self.proof: tuple[Duals, Floats] | None = None
         self.bound = -np.inf
-        self.centre = _shares(best)
+        self.centre = _shares(best.Z, best.labels if start is None else start)
         self.add(groups_of(best.labels, best.k))
 
     def add(self, groups: Groups) -> int:
@@ -166,12 +171,10 @@ class Generation:
         return len(cuts)
 
 
-def _shares(best: Incumbent) -> Floats:
-    """Return what each record adds to the loss, (n,): prices to begin with."""
-    means = [
-        best.Z[best.labels == g].mean(axis=0) for g in range(best.labels.max() + 1)
-    ]
-    return np.asarray(((best.Z - np.array(means)[best.labels]) ** 2).sum(axis=1))
+def _shares(Z: Floats, labels: Labels) -> Floats:
+    """Return what each record adds to the loss of these labels, (n,)."""
+    means = [Z[labels == g].mean(axis=0) for g in range(labels.max() + 1)]
+    return np.asarray(((Z - np.array(means)[labels]) ** 2).sum(axis=1))
 
 
 def _least(found: Priced) -> Groups:
