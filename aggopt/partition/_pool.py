@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels, matrix
+from aggopt.clock import require_progress
 from aggopt.errors import require_known
 from aggopt.scale import Scale
 
@@ -98,6 +99,7 @@ def start(records: Floats) -> Pool:
 
 def rarely(progress: Progress | None) -> Progress:
     """Return what may be told as often as one likes, and passes on a few dozen."""
+    require_progress(progress)
     reported = -1.0
 
     def report(share: float) -> None:

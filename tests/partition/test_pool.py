@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aggopt.partition import _pool, cbfs, mdav
+from aggopt.errors import JobError
+from aggopt.partition import _pool, blocked, cbfs, mdav, optimal, vmdav
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,6 +66,12 @@ def test_what_progress_raises_stops_the_work(f) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         f(np.zeros((100, 2)), 3, progress=stop)
+
+
+@pytest.mark.parametrize("f", [mdav, cbfs, vmdav, blocked, optimal])
+def test_progress_that_cannot_be_told_is_refused(f) -> None:
+    with pytest.raises(JobError, match="progress is of type int"):
+        f([[0.0], [1.0], [3.0], [4.0], [9.0], [7.0]], 2, progress=3)
 
 
 def test_memory_grows_as_the_records_and_not_as_their_pairs() -> None:

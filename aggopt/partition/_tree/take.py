@@ -46,8 +46,8 @@ def _by_tree(pool: Pool, k: int, paired: bool, enough: int, report: Progress) ->
     read = scanned = 0
     while pool.remaining >= enough and read <= PAYS * scanned:
         report(pool.done)
-        more = take_kernels.take(pool, tree, seats, space, k, paired, enough, most)
-        read, scanned = read + more[0], scanned + more[1]
+        scanned += take_kernels.take(pool, tree, seats, space, k, paired, enough, most)
+        read += int(space.read[0])
     _settle(pool)
     return pool.remaining < enough
 

@@ -26,10 +26,10 @@ def take(
     paired: bool,
     enough: int,
     most: int,
-) -> tuple[int, int]:
+) -> int:
     """Take groups of k while `enough` records have none, until `most` entries are read.
 
-    Return how many entries have been read, and how many a plain scan would have read.
+    Return how many entries a plain scan would have read; room.read says how many were.
     """
     scanned, room.read[0] = 0, 0
     if posts.known[0] == 0:
@@ -43,7 +43,7 @@ def take(
         _take_nearest(pool, tree, r // LEAF, a, room)
         if paired:
             _take_nearest(pool, tree, s // LEAF, b, room)
-    return room.read[0], scanned
+    return scanned
 
 
 @compiled
