@@ -1,9 +1,8 @@
 """Records partitioned in blocks, then searched across the borders of the blocks."""
 
 import warnings
-from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ from aggopt.arrays import Floats, Labels, group_size, numbered, require_seed
 from aggopt.clock import Clock, require_seconds
 from aggopt.errors import JobError, require_known
 from aggopt.partition import _pool
+from aggopt.partition._interrupt import in_any_case
 from aggopt.partition._loss import loss
 from aggopt.partition._loss_bound import least_loss, squared_back, within_one
 from aggopt.partition._pool import Progress
@@ -21,8 +21,6 @@ from aggopt.partition._space._order import in_space
 from aggopt.partition._space._start import INNER, block_size_of, in_blocks
 from aggopt.partition._univariate import Partition
 from aggopt.solvers import Certificate, Status
-
-Made = TypeVar("Made")
 
 LEAF = 64  # records that are in no order of their own
 ROUNDING = 1e-30  # per entry, of a sum of squares of records within [-1, 1]
@@ -194,7 +192,7 @@ def _partitioned(
         first = in_blocks(rows, k, how.inner, size, crew, start_told)
         search_told = partial(_told_between, told, START, 1.0)
         status = improve(rows, first, k, how.effort, how.seed, crew, search_told)
-    labels, stopped = _in_any_case(lambda: _as_before(first, who))
+    labels, stopped = in_any_case(lambda: _as_before(first, who))
     if stopped or status is Status.INTERRUPTED:
         return _Found(records, exponent, k, labels, Status.INTERRUPTED)
     told(1.0)
@@ -205,14 +203,6 @@ def _as_before(first: Labels, who: Labels) -> Labels:
     named = np.empty_like(first)
     named[who] = first
     return numbered(named)
-
-
-def _in_any_case(make: Callable[[], Made]) -> tuple[Made, bool]:
-    """Return what is made, even if Ctrl-C comes meanwhile, and whether it did."""
-    try:
-        return make(), False
-    except KeyboardInterrupt:
-        return make(), True
 
 
 def _told_between(told: Progress, begin: float, end: float, share: float) -> None:
@@ -232,7 +222,7 @@ def _require(how: _How) -> None:
 
 
 def _certificate(found: _Found, jobs: int | None, clock: Clock) -> Certificate:
-    objective, _ = _in_any_case(lambda: loss(found.records, found.labels))
+    objective, _ = in_any_case(lambda: loss(found.records, found.labels))
     try:
         bound = min(objective, least_loss(found.records, found.k, jobs=jobs))
     except KeyboardInterrupt:  # who cannot wait for a proof still has the groups
