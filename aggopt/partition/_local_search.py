@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels, group_size
-from aggopt.clock import Clock, require_progress
+from aggopt.clock import Clock
 from aggopt.partition import _pool
 from aggopt.partition._interrupt import in_any_case
 from aggopt.partition._loss import loss
@@ -146,7 +146,7 @@ def local_search(
     """
     how = Effort(seconds, effort, seed)
     asked = Asked(confidential, t, l, bins, levels, boundaries, diversity)
-    clock = _told(progress)
+    clock = Clock(None, _pool.rarely(progress))
     found = _found(_pool.scaled(X, scale), k, start, how, asked, clock)
     if found.status is Status.INTERRUPTED:
         warnings.warn(
@@ -196,7 +196,7 @@ def local_search_certified(
     """
     how = Effort(seconds, effort, seed)
     asked = Asked(confidential, t, l, bins, levels, boundaries, diversity)
-    clock = _told(progress)
+    clock = Clock(None, _pool.rarely(progress))
     found = _found(_pool.scaled(X, scale), k, start, how, asked, clock)
     objective, _ = in_any_case(lambda: loss(found.records, found.labels))
     try:
@@ -213,11 +213,6 @@ def local_search_certified(
         clock.spent,
     )
     return Partition(found.labels, certificate)
-
-
-def _told(progress: Progress | None) -> Clock:
-    require_progress(progress)
-    return Clock(None, _pool.rarely(progress))
 
 
 def _found(

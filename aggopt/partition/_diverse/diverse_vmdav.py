@@ -5,15 +5,15 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels, group_size, is_whole
-from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.arrays import Floats, Labels, group_size
 from aggopt.partition import _pool
 from aggopt.partition._diverse.diversity import (
     counts_of,
-    largest,
     levels_of,
     reaches,
     require_kind,
+    require_reachable,
+    whole,
 )
 from aggopt.partition._pool import Integers, Pool, Progress
 from aggopt.partition._vmdav import gamma_squared, outermost_first
@@ -106,9 +106,9 @@ def diverse_vmdav(
     records = _pool.scaled(X, scale)
     n = len(records)
     require_kind(diversity)
-    l = _wanted(l)  # noqa: E741
+    l = whole(l)  # noqa: E741
     level = levels_of(confidential, n, levels, boundaries)
-    _require_reachable(np.bincount(level), l, diversity)  # and with it l <= n
+    require_reachable(np.bincount(level), l, diversity)  # and with it l <= n
     k = max(l, group_size(l if k is None else k, n))
     pool = _pool.start(records)
     _take(pool, level, (k, l, diversity), gamma_squared(gamma), _pool.rarely(progress))
@@ -117,29 +117,6 @@ def diverse_vmdav(
     if progress:
         progress(1.0)
     return labels
-
-
-def _wanted(l: object) -> int:  # noqa: E741
-    if not is_whole(l) or l < 1:
-        seen = l if is_whole(l) else type(l).__name__
-        raise JobError(f"l = {seen}.", fix="pass a whole number of at least 1: l=3.")
-    return int(l)
-
-
-def _require_reachable(
-    counts: Integers,
-    l: int,  # noqa: E741
-    diversity: str,
-) -> None:
-    if reaches(counts, l, diversity):
-        return
-    most, present = largest(counts, diversity), int((counts > 0).sum())
-    raise InfeasibleInputError(
-        f"l = {l}, but all records together have {diversity} diversity {most}, in "
-        f"{present} level(s).",
-        fix=f"choose l of at most {most}, or make more levels of the confidential "
-        "attribute, of more equal size.",
-    )
 
 
 def _take(

@@ -6,7 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Labels, is_whole, matrix
-from aggopt.errors import JobError, TableError, require_known
+from aggopt.errors import (
+    InfeasibleInputError,
+    JobError,
+    TableError,
+    require_known,
+)
 from aggopt.partition._pool import Integers
 from aggopt.privacy._columns import columns
 from aggopt.privacy._levels import equally_filled
@@ -121,3 +126,24 @@ def largest(counts: Integers, kind: str) -> int:
     found = effective(counts, kind)
     most = round(exp(found)) if kind == "entropy" else int(found)
     return most if reaches(counts, most, kind) else max(most - 1, 1)
+
+
+def whole(l: object) -> int:  # noqa: E741
+    """Return l, a whole number of 1 or more; refuse others."""
+    if not is_whole(l) or l < 1:
+        seen = l if is_whole(l) else type(l).__name__
+        raise JobError(f"l = {seen}.", fix="pass a whole number of at least 1: l=3.")
+    return int(l)
+
+
+def require_reachable(counts: Integers, l: int, kind: str) -> None:  # noqa: E741
+    """Refuse an l that all records together, counted by level, do not reach."""
+    if reaches(counts, l, kind):
+        return
+    most, present = largest(counts, kind), int((counts > 0).sum())
+    raise InfeasibleInputError(
+        f"l = {l}, but all records together have {kind} diversity {most}, in "
+        f"{present} level(s).",
+        fix=f"choose l of at most {most}, or make more levels of the confidential "
+        "attribute, of more equal size.",
+    )

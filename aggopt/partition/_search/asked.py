@@ -4,9 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from aggopt.arrays import is_whole
 from aggopt.errors import JobError
-from aggopt.partition._diverse.diversity import require_kind
+from aggopt.partition._diverse.diversity import require_kind, whole
 from aggopt.privacy._ordered import require_bins
 
 
@@ -48,15 +47,10 @@ def require(asked: Asked) -> None:
             "A confidential attribute is given, and nothing is promised of it.",
             fix="state t or l beside, or leave confidential out.",
         )
-    _require_whole(asked.l)
+    if asked.l is not None:
+        whole(asked.l)
 
 
 def _differs(asked: Asked, name: str) -> bool:
     given, usual = getattr(asked, name), getattr(NOTHING, name)
     return given is not usual and (name == "boundaries" or bool(given != usual))
-
-
-def _require_whole(l: Any) -> None:  # noqa: E741
-    if l is not None and (not is_whole(l) or l < 1):
-        seen = l if is_whole(l) else type(l).__name__
-        raise JobError(f"l = {seen}.", fix="pass a whole number of at least 1: l=3.")

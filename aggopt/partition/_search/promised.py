@@ -7,13 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels
-from aggopt.errors import InfeasibleInputError
 from aggopt.partition._close.closeness import Closeness
 from aggopt.partition._diverse.diversity import (
     counts_of,
-    largest,
     levels_of,
     reaches,
+    require_reachable,
 )
 from aggopt.partition._search.asked import Asked, require
 from aggopt.partition._search.promise import (
@@ -101,17 +100,5 @@ def promised(asked: Asked, n: int) -> Promised | None:
         closeness.only("local_search")
     if asked.l is not None:
         level = levels_of(asked.confidential, n, asked.levels, asked.boundaries)  # type: ignore[arg-type]
-        _require_reachable(level, asked.l, asked.diversity)
+        require_reachable(np.bincount(level), asked.l, asked.diversity)
     return Promised(closeness, level, int(asked.l or 1), asked.diversity)
-
-
-def _require_reachable(level: Ints, l: int, diversity: str) -> None:  # noqa: E741
-    everybody = np.bincount(level)
-    if not reaches(everybody, l, diversity):
-        most = largest(everybody, diversity)
-        raise InfeasibleInputError(
-            f"l = {l}, but all records together have {diversity} diversity {most}, in "
-            f"{len(everybody)} level(s).",
-            fix=f"choose l of at most {most}, or make more levels of the confidential "
-            "attribute, of more equal size.",
-        )
