@@ -6,6 +6,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from aggopt.arrays import Floats
+from aggopt.equal import hashable
 from aggopt.errors import JobError
 from aggopt.input.table import Table
 
@@ -15,6 +16,10 @@ MOST = {"delta": np.inf, "importance": 1.0}
 
 class _Kind(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def __hash__(self) -> int:
+        """Return the same number for wishes that are equal."""
+        return hash((type(self), hashable(self.__dict__)))
 
 
 class Relative(_Kind):

@@ -123,6 +123,26 @@ class Job(Section):
                 "more if there are that many records, or leave it out.",
             )
 
+    def to_toml(self) -> str:
+        """Return the job as the text of a TOML file, which `Job.read` reads again.
+
+        All that acts is written, defaults too: another version of the package, with
+        other defaults, would do the same.
+
+        Examples
+        --------
+        >>> roles = {"quasi-identifier": ["age"]}
+        >>> text = Job(roles=roles, privacy={"k": 3}).to_toml()
+        >>> print(text[text.index("[privacy]") : text.index("[partition]")].strip())
+        [privacy]
+        k = 3
+        scope = "combination"
+        """
+        import tomlkit  # not needed to mask
+
+        sections = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return tomlkit.dumps(sections)
+
     @classmethod
     def read(cls, path: str | Path) -> "Job":
         """Return the job in a TOML file.

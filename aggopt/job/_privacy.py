@@ -1,6 +1,5 @@
 """The section that says what a release promises."""
 
-from math import isfinite
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -8,13 +7,15 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    SerializerFunctionWrapHandler,
     StrictBool,
     StrictInt,
     StrictStr,
+    model_serializer,
     model_validator,
 )
 
-from aggopt.job._section import Section, whole
+from aggopt.job._section import Section, plain, whole
 from aggopt.privacy._metric import Kind
 
 
@@ -22,21 +23,8 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _checked(tree: Any) -> Any:
-    """Refuse what a tree of a job cannot name."""
-    parts = tree.values() if isinstance(tree, dict) else tree
-    for part in parts if isinstance(tree, dict | list | tuple) else ():
-        _checked(part)
-    if isinstance(tree, dict | list | tuple | str | bool | int):
-        return tree
-    if isinstance(tree, float) and isfinite(tree):
-        return tree
-    seen = repr(tree) if isinstance(tree, float) else type(tree).__name__
-    raise ValueError(f"{seen} in it is neither text, number nor truth value")
-
-
-def _checked_tree(tree: Any) -> Any:
-    return None if tree is None else _checked(tree)
+def _plain_tree(tree: Any) -> Any:
+    return None if tree is None else plain(tree)
 
 
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -65,7 +53,7 @@ class Treatment(Section):
 
     distance: Kind | None = None
     order: tuple[Value, ...] | None = Field(default=None, min_length=1)
-    tree: Annotated[dict[str, Any] | None, AfterValidator(_checked_tree)] = Field(
+    tree: Annotated[dict[str, Any] | None, AfterValidator(_plain_tree)] = Field(
         default=None, min_length=1
     )
     levels: Annotated[StrictInt | Ends | None, BeforeValidator(whole)] = None
@@ -153,9 +141,15 @@ class Privacy(Section):
         own = self.confidential.get(name, Treatment())
         return own.model_copy(update={"distance": own.distance or self.distance})
 
+    @model_serializer(mode="wrap")
+    def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what does not act, which a job does not take either."""
+        idle = {n for n, needs in _NEEDS.items() if not self.asked & set(needs)}
+        return {name: value for name, value in dump(self).items() if name not in idle}
+
     @model_validator(mode="after")
     def _check(self) -> "Privacy":
-        given = self.model_fields_set
+        given = _given(self)
         for name, needs in _NEEDS.items():
             if name in given and not self.asked & set(needs):
                 raise ValueError(f"{name} is given, but no {' or '.join(needs)}")
@@ -170,9 +164,15 @@ class Privacy(Section):
         return self
 
     def _require_used(self, name: str, treatment: Treatment) -> None:
-        for key in treatment.model_fields_set & set(_USED_BY):
+        for key in sorted(_given(treatment) & set(_USED_BY)):
             if _USED_BY[key] not in self.asked:
                 raise ValueError(f"{key} is given for {name!r}, but no {_USED_BY[key]}")
+
+
+def _given(section: Section) -> set[str]:
+    """Return the keys that are written; what is None might as well be left out."""
+    written = section.model_fields_set
+    return {name for name in written if getattr(section, name) is not None}
 
 
 _USED_BY = {"levels": "l", "distance": "t", "order": "t", "tree": "t"}

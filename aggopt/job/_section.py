@@ -1,9 +1,12 @@
 """What every section of a job is, and the sections that name no method."""
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from math import isfinite
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -12,6 +15,9 @@ from pydantic import (
     model_validator,
 )
 
+from aggopt.equal import hashable
+from aggopt.errors import JobError
+
 SEPARATORS = (",", ";", "\t", "|")
 
 
@@ -19,6 +25,44 @@ class Section(BaseModel):
     """A section: it cannot be changed, and refuses keys that it does not have."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    def __hash__(self) -> int:
+        """Return the same number for sections that are equal."""
+        return hash((type(self), hashable(self.__dict__)))
+
+
+def plain(value: Any) -> Any:
+    """Return what a job file can hold as well, or refuse it.
+
+    That is text, truth values, whole and finite numbers, and lists and tables of them.
+    Sequences become lists and NumPy's scalars plain ones, as a file would have them.
+
+    Raises
+    ------
+    JobError
+        It is, or holds, anything else.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+        return {name: plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if isinstance(value, str | bool | int) or (
+        isinstance(value, float) and isfinite(value)
+    ):
+        return value
+    seen = repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
+    if isinstance(value, Mapping):
+        seen = "a name that is no text"
+    raise JobError(
+        f"A setting of the job holds {seen}, which no job file can say.",
+        fix="use text, true and false, finite numbers, and lists and tables of them; "
+        "leave out what is not set.",
+    )
+
+
+Options = Annotated[dict[str, Any], AfterValidator(plain)]
 
 
 class Method(Section):
@@ -44,7 +88,7 @@ class Solved(Method):
     time_limit: float | None = Field(
         default=None, gt=0, allow_inf_nan=False, strict=True
     )
-    options: dict[str, Any] = Field(default_factory=dict)
+    options: Options = Field(default_factory=dict)
 
 
 def whole(value: Any) -> Any:
