@@ -36,7 +36,7 @@ def too_diverse(most: Kept, privacy: Privacy, distinct: int) -> InfeasibleInputE
             "other levels: equal values share one, and you may name where they end, "
             "levels = [...]; or none, so that l counts distinct values"
         )
-    ways.append("give the attribute another role")
+    ways.append("drop the attribute, as identifier")
     return InfeasibleInputError(
         f"l = {privacy.l} ({most.promise}) cannot be kept of {most.attribute!r}: all "
         f"{most.worst} records together have {most.found:.6g}, and not every group can "

@@ -19,7 +19,7 @@ _TEXT = """\
 identifier = []          # names a record by itself; dropped from the release
 quasi-identifier = []    # known to others, together telling; masked; must be numeric
 confidential = []        # what must not be given away; published as it is
-other = []               # neither; published as it is
+other = []               # neither; published as it is: what others know undoes k
 wish = []                # how far a record asks to be moved; dropped from the release
 
 [privacy]

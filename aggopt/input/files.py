@@ -12,6 +12,7 @@ import pyarrow.parquet
 from aggopt.errors import TableError
 from aggopt.input.csv_check import checked
 from aggopt.input.names import check_names
+from aggopt.input.refused import NOT_AS_THEY_ARE
 from aggopt.input.roles import Roles
 from aggopt.job import Input
 
@@ -129,9 +130,9 @@ def _numbers(text: pa.Table, roles: Roles, how: Input) -> pa.Table:
         counts = "; ".join(f"{name!r}: {count}" for name, count in worded.items())
         raise TableError(
             f"Columns that must be numeric have entries that are not ({counts}).",
-            fix="recode them as numbers, or give them another role; for numbers with "
+            fix=f"{NOT_AS_THEY_ARE} For numbers with "
             'a decimal comma set decimal = "," under [input], and leave out points '
-            "between thousands. Categorical quasi-identifiers are not supported yet.",
+            "between thousands.",
         )
     return text
 

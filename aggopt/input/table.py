@@ -10,6 +10,7 @@ from narwhals.exceptions import DuplicateError
 from aggopt.arrays import Floats, merges_values
 from aggopt.errors import TableError
 from aggopt.input.names import check_names
+from aggopt.input.refused import NOT_AS_THEY_ARE, UNDONE
 from aggopt.input.released import replaced, used
 from aggopt.input.roles import Roles
 
@@ -178,10 +179,7 @@ def _check_numeric(table: Table) -> None:
         seen = ", ".join(f"{name!r} ({kind})" for name, kind in other.items())
         raise TableError(
             f"Columns that must be numeric and are not: {seen}.",
-            fix="recode them as numbers (an order such as low < middle < high as 0, "
-            "1, 2; a date as days since a day), convert their type if they are "
-            "numbers, or give them another role. "
-            "Categorical quasi-identifiers are not supported yet.",
+            fix=f"{NOT_AS_THEY_ARE} Convert their type if they are numbers.",
         )
 
 
@@ -213,8 +211,8 @@ def _check_digits(table: Table) -> None:
         raise TableError(
             "Columns with more digits than a float can tell apart: "
             f"{', '.join(map(repr, rounded))}.",
-            fix="subtract a base from them, or divide them (nanoseconds to seconds), "
-            "or give them another role.",
+            fix="subtract a base from them, or divide them (nanoseconds to seconds); "
+            f"or drop them, as identifier. {UNDONE}",
         )
 
 
