@@ -32,6 +32,12 @@ JobFile = Annotated[Path, typer.Argument(metavar="JOB", help="The job, a TOML fi
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of text.")
 ]
+PrivateFolder = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="The folder of manifest and key, if not beside the table."
+    ),
+]
 Overwrite = Annotated[bool, typer.Option(help="Replace files that are there already.")]
 
 
@@ -40,22 +46,27 @@ def mask(
     table: TableFile,
     job: JobFile,
     out: Annotated[Path, typer.Option(help="Where to write: .csv or .parquet.")],
+    private: PrivateFolder = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Mask TABLE as JOB says and write the audited release to OUT.
 
-    OUT alone is for the public.  Beside it come, for you, NAME.manifest.json, which
-    says how it was made, and NAME.private.csv, which links records to groups.
+    OUT alone is for the public.  Beside it, or in --private DIR, come, for you,
+    NAME.manifest.json, which says how it was made, and NAME.private.csv, which links
+    records to groups.
     """
     from aggopt.job import Job
-    from aggopt.output.release import Files
+    from aggopt.output.places import Files
     from aggopt.pipeline import mask as masked
 
-    Files.beside(out).check(overwrite=overwrite, inputs=(table, job))
+    places = Files.beside(out, private)
+    places.check(overwrite=overwrite, inputs=(table, job))
     with console.progress(quiet=as_json) as told:
         release = masked(table, Job.read(job), progress=told)
-        files = console.release(release.staged(out, overwrite=overwrite))
+        files = console.release(
+            release.staged(out, overwrite=overwrite, private=private)
+        )
     with console.after_release():
         if as_json:
             console.as_json({"files": show.paths(files), **release.manifest()})
@@ -74,13 +85,14 @@ def assess(
         bool,
         typer.Option("--same-order", help="The two tables have the same record order."),
     ] = False,
+    private: PrivateFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Recount MASKED from its values and measure its risk and loss against TABLE."""
     from aggopt.job import Job
     from aggopt.output.recheck import review
 
-    found = review(table, masked, Job.read(job), same_order=same_order)
+    found = review(table, masked, Job.read(job), same_order=same_order, private=private)
     if as_json:
         console.as_json(found.to_dict())
     else:

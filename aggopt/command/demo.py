@@ -11,7 +11,8 @@ from aggopt.command import console
 from aggopt.grouped import Progress
 from aggopt.job import Job, Mean
 from aggopt.measure import Assessment, assess
-from aggopt.output.release import Files, Release
+from aggopt.output.places import Files
+from aggopt.output.release import Release
 from aggopt.output.staging import Staging, check_places
 from aggopt.pipeline import mask
 

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from aggopt.command.demo import Shown
     from aggopt.measure import Assessment
     from aggopt.output.audit import Audit
+    from aggopt.output.places import Files
     from aggopt.output.recheck import Review
-    from aggopt.output.release import Files, Release
+    from aggopt.output.release import Release
     from aggopt.solvers import Certificate
 
 _SHOWN = {

@@ -17,7 +17,7 @@ from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
-from aggopt.output.release import Files
+from aggopt.output.places import Files
 from aggopt.output.staging import sha256
 from aggopt.pipeline import measured
 
@@ -35,11 +35,17 @@ class Review:
 
 
 def review(
-    original: Path, released: Path, job: Job, *, same_order: bool = False
+    original: Path,
+    released: Path,
+    job: Job,
+    *,
+    same_order: bool = False,
+    private: Path | None = None,
 ) -> Review:
     """Return the audit and the measures of a release that was written before.
 
-    A release is shuffled, so the private key beside it tells which record is which.
+    A release is shuffled, so its private key tells which record is which: beside it, or
+    in the folder `private`.
     With `same_order` the two files are taken to have the same record order, for a
     release that another program made.
 
@@ -59,7 +65,7 @@ def review(
             f"{original.name} has {n} records and {released.name} {len(second.frame)}.",
             fix="assess a release against the table it was made from.",
         )
-    place = np.arange(n) if same_order else _places(original, released, n)
+    place = np.arange(n) if same_order else _places(original, released, private, n)
     X = first.matrix()
     blocks = names_in(blocks_of(job, X), job)
     written = as_written(released, job.input)
@@ -74,16 +80,16 @@ def _without(table: Any, dropped: tuple[str, ...]) -> Any:
     return table.drop_columns([c for c in dropped if c in table.column_names])
 
 
-def _places(original: Path, released: Path, n: int) -> Labels:
-    files = Files.beside(released)
+def _places(original: Path, released: Path, private: Path | None, n: int) -> Labels:
+    files = Files.beside(released, private)
     if files.manifest.exists():
         _require_same(original, files)
     if not files.private.exists():
         raise TableError(
-            f"{files.private.name} is not beside {released.name}, so nobody can tell "
-            "which record is which.",
-            fix="put it there, or pass --same-order if the two tables have the same "
-            "record order.",
+            f"{files.private} is not there, so nobody can tell which record of "
+            f"{released.name} is which.",
+            fix="put it there, name its folder (--private), or pass --same-order if "
+            "the two tables have the same record order.",
         )
     try:
         place = pyarrow.csv.read_csv(files.private)["released_record"].to_numpy()

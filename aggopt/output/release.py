@@ -16,14 +16,15 @@ import pyarrow.parquet
 from aggopt.arrays import Labels
 from aggopt.blocks import names_of
 from aggopt.errors import PrivacyError, TableError
-from aggopt.input.files import as_written, check_ending, is_csv
+from aggopt.input.files import as_written, is_csv
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
 from aggopt.output.csv_file import write_csv
 from aggopt.output.manifest import Source, manifest
-from aggopt.output.staging import Staging, check_places, sha256
+from aggopt.output.places import Files
+from aggopt.output.staging import Staging, sha256
 from aggopt.partition._block import Block, labels_of
 from aggopt.solvers import Certificate
 
@@ -83,7 +84,13 @@ class Release:
             self.notes,
         )
 
-    def write(self, path: str | Path, *, overwrite: bool = False) -> "Files":
+    def write(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        private: str | Path | None = None,
+    ) -> Files:
         """Write the release and return the paths of its three files.
 
         `path` (.csv or .parquet) gets the masked table, without identifiers and
@@ -92,7 +99,8 @@ class Release:
         says how the release was made, `NAME.private.csv` links each record of the
         input to its `group` (with several blocks of attributes `group_1`, `group_2`,
         ... in the manifest's order) and to its place in the masked table
-        (`released_record`).
+        (`released_record`).  These two go to the folder `private`, if one is named,
+        so that what is published can be handed on as it lies.
 
         The table is written aside and recounted from the bytes of that file; only
         then do the files appear under their names: all, or none.  An interrupt while
@@ -101,24 +109,28 @@ class Release:
         Raises
         ------
         TableError
-            The path has another ending, its folder does not exist, a file is there
+            The path has another ending, a folder does not exist, a file is there
             already and `overwrite` is not set, a column cannot be written, or the
             disk refuses.
         PrivacyError
             The recount found less than was promised; nothing is left behind.
         """
-        with self.staged(path, overwrite=overwrite) as commit:
+        with self.staged(path, overwrite=overwrite, private=private) as commit:
             return commit()
 
     @contextmanager
     def staged(
-        self, path: str | Path, *, overwrite: bool = False
-    ) -> Iterator[Callable[[], "Files"]]:
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        private: str | Path | None = None,
+    ) -> Iterator[Callable[[], Files]]:
         """Write the files of `write` aside; yield what gives them their names.
 
         Nothing is left behind of files that it was not called for.
         """
-        files = Files.beside(Path(path))
+        files = Files.beside(Path(path), None if private is None else Path(private))
         files.check(overwrite=overwrite)
         seed = self.job.output.seed
         if seed is None:
@@ -135,9 +147,7 @@ class Release:
                 "was left behind.",
             ) from None
 
-    def _write(
-        self, staging: Staging, files: "Files", place: Labels, seed: int
-    ) -> None:
+    def _write(self, staging: Staging, files: Files, place: Labels, seed: int) -> None:
         key = staging.write(
             files.private, lambda to: _write_key(to, self.blocks, place)
         )
@@ -196,38 +206,6 @@ class Release:
             blocks,
             decimal=self.job.input.decimal,
         )
-
-
-@dataclass(frozen=True)
-class Files:
-    """Where a written release is."""
-
-    table: Path
-    manifest: Path
-    private: Path
-
-    @classmethod
-    def beside(cls, table: Path) -> "Files":
-        """Return the three paths of the release whose table is at `table`."""
-        if not table.name:
-            raise TableError(f"{table} is no name for a file.", fix="name one.")
-        return cls(
-            table,
-            table.with_name(f"{table.stem}.manifest.json"),
-            table.with_name(f"{table.stem}.private.csv"),
-        )
-
-    def check(self, *, overwrite: bool, inputs: tuple[Path, ...] = ()) -> None:
-        """Refuse early what could not be written, or would be lost."""
-        check_ending(self.table)
-        places = (self.table, self.manifest, self.private)
-        check_places(*places, overwrite=overwrite, inputs=inputs)
-
-    def appear(self, staging: Staging, *, overwrite: bool) -> "Files":
-        """Give what was written aside these names; the table comes last."""
-        places = (self.private, self.manifest, self.table)
-        staging.commit(*places, public=self.table, overwrite=overwrite)
-        return self
 
 
 def _write_key(to: Path, blocks: Sequence[Block], place: Labels) -> None:

@@ -34,9 +34,9 @@ def check_places(*places: Path, overwrite: bool, inputs: Iterable[Path] = ()) ->
             f"{same[0]} would be written over the input itself.",
             fix="write to another name.",
         )
-    folder = places[0].parent
-    if not folder.is_dir():
-        raise TableError(f"There is no folder {folder}.", fix="make it first.")
+    for folder in _folders(places):
+        if not folder.is_dir():
+            raise TableError(f"There is no folder {folder}.", fix="make it first.")
     odd = [p.name for p in places if p.is_symlink() or (p.exists() and not p.is_file())]
     if odd:
         raise TableError(
@@ -111,7 +111,8 @@ class Staging:
             for final in finals:
                 _rename(self._staged[final], final, overwrite=overwrite)
                 done.append(final)
-            _sync_folder(finals[0].parent)
+            for folder in _folders(finals):
+                _sync_folder(folder)
         except BaseException as error:
             for final in done:
                 self._take_back(final)
@@ -124,6 +125,11 @@ class Staging:
             self._lost[final].replace(final)
         else:
             final.unlink()
+
+
+def _folders(places: Iterable[Path]) -> list[Path]:
+    """Return the folders that hold files, each once."""
+    return list(dict.fromkeys(place.parent for place in places))
 
 
 def _aside(known: dict[Path, Path], final: Path) -> Path:

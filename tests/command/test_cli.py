@@ -135,6 +135,17 @@ def test_assess_without_the_key_cannot_tell_who_is_who(here, aggopt):
     assert "--same-order" in err
 
 
+def test_manifest_and_key_in_a_folder_of_their_own(here, aggopt):
+    (here / "keep").mkdir()
+    private = ("--private", "keep")
+    code, out, _ = aggopt(*MASK, *private)
+    assert code == 0
+    assert "keep/masked.private.csv" in out
+    assert not (here / "masked.private.csv").exists()
+    assert aggopt(*ASSESS, *private)[0] == 0
+    assert aggopt(*ASSESS)[0] == 2
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

@@ -1,0 +1,82 @@
+"""Manifest and key may lie elsewhere than the table that is handed on."""
+
+import json
+import os
+
+import pytest
+from tables import job, people
+
+import aggopt
+from aggopt.errors import TableError
+from aggopt.output import staging
+from aggopt.output.recheck import review
+from aggopt.output.staging import sha256
+
+
+@pytest.fixture
+def release():
+    return aggopt.mask(people(), job())
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_private_files_go_to_their_folder(tmp_path, release) -> None:
+    public, private = tmp_path / "public", tmp_path / "private"
+    public.mkdir()
+    private.mkdir()
+    files = release.write(public / "masked.csv", private=private)
+    assert names(public) == ["masked.csv"]
+    assert names(private) == ["masked.manifest.json", "masked.private.csv"]
+    assert files.private.stat().st_mode & 0o777 == 0o600
+    stated = json.loads(files.manifest.read_text())["output"]
+    assert stated["sha256"] == sha256(files.table)
+    with pytest.raises(TableError, match=r"masked\.private\.csv.* overwritten"):
+        release.write(tmp_path / "masked.csv", private=private)
+    assert names(tmp_path) == ["private", "public"]
+    release.write(public / "masked.csv", private=private, overwrite=True)
+    assert len(names(public)) + len(names(private)) == 3
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path, release) -> None:
+    with pytest.raises(TableError, match=r"There is no folder .*nowhere"):
+        release.write(tmp_path / "masked.csv", private=tmp_path / "nowhere")
+    assert names(tmp_path) == []
+
+
+def test_both_folders_are_synced_and_a_failure_leaves_nothing_in_either(
+    tmp_path, release, monkeypatch
+) -> None:
+    private, synced = tmp_path / "private", []
+    private.mkdir()
+    monkeypatch.setattr(staging, "_sync_folder", synced.append)
+    release.write(tmp_path / "one.csv", private=private)
+    assert set(synced) == {tmp_path, private}
+    (tmp_path / "one.csv").unlink()
+    for path in private.iterdir():
+        path.unlink()
+
+    def refused(folder):
+        if folder == tmp_path:
+            raise OSError(5, os.strerror(5))
+
+    monkeypatch.setattr(staging, "_sync_folder", refused)
+    with pytest.raises(TableError, match="cannot be written"):
+        release.write(tmp_path / "one.csv", private=private)
+    assert names(tmp_path) == ["private"]
+    assert names(private) == []
+
+
+def test_assess_finds_them_in_their_folder(tmp_path) -> None:
+    people().to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "private").mkdir()
+    release = aggopt.mask(tmp_path / "people.csv", job())
+    release.write(tmp_path / "masked.csv", private=tmp_path / "private")
+    asked = tmp_path / "people.csv", tmp_path / "masked.csv", job()
+    found = review(*asked, private=tmp_path / "private")
+    assert found.measures.dld == release.measures.dld
+    assert found.measures.sl == release.measures.sl
+    with pytest.raises(TableError, match="is not there") as refused:
+        review(*asked)
+    assert "--private" in refused.value.fix
