@@ -1,6 +1,5 @@
 """From a table and a job to groups: all that comes before aggregation."""
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,6 +12,7 @@ from aggopt.blocks import blocks_of, bounded, proven, require_promise
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.input.confidential import Confidential
 from aggopt.input.files import read
+from aggopt.input.fingerprint import fingerprint
 from aggopt.input.table import Table
 from aggopt.input.wishes import resolved
 from aggopt.job import Job, Mean, Shifting, Solved, settled
@@ -23,6 +23,7 @@ from aggopt.partition._blocks import divided
 from aggopt.possible import forced
 from aggopt.promises import partitioner, repaired, require_guarantees
 from aggopt.promises import read as read_confidential
+from aggopt.randomness import secret
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Solver, choose
 from aggopt.solvers._options import native_options
@@ -36,7 +37,8 @@ class Grouped:
 
     `X` (n, d) are the quasi-identifiers, `blocks` those that are partitioned together
     with their groups, `asked` what the records wish, `held` what is confidential,
-    `reasons` why the partition's method was chosen where the job leaves that open.
+    `reasons` why the partition's method was chosen where the job leaves that open,
+    `secret` what all of the release's secret randomness comes from.
     """
 
     job: Job
@@ -47,6 +49,7 @@ class Grouped:
     asked: dict[str, Floats] = field(repr=False)
     held: tuple[Confidential, ...] = ()
     reasons: tuple[str, ...] = ()
+    secret: str = field(default_factory=secret, repr=False)
 
     @property
     def labels(self) -> Labels:
@@ -136,9 +139,9 @@ def _table(data: Any, job: Job) -> tuple[Table, Source]:
         read(path, job.roles, job.input) if path else data,
         job.roles,
     )
-    fingerprint = hashlib.sha256(table.matrix().tobytes()).hexdigest()
     file, digest = (path.name, sha256(path)) if path else (None, None)
-    return table, Source(file, digest, *table.frame.shape, fingerprint)
+    known = fingerprint(table.frame)
+    return table, Source(file, digest, *table.frame.shape, known)
 
 
 def _require_possible(X: Floats, job: Job) -> None:

@@ -94,7 +94,15 @@ def mask(
         *found.notes,
     )
     return Release(
-        released, given.blocks, certificates, found, measures, notes, job, given.source
+        released,
+        given.blocks,
+        certificates,
+        found,
+        measures,
+        notes,
+        job,
+        given.source,
+        given.secret,
     )
 
 

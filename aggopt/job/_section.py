@@ -122,8 +122,9 @@ class Output(Section):
     shuffle
         Write the records in a random order: the order of a table tells who is who.
     seed
-        Makes that order the same each time the same table is masked.  Without the
-        original table the seed alone does not tell the order.
+        Makes that order the same each time one and the same release is written.
+        Another release has another secret, which is mixed in, and another order; for
+        the same bytes again there is `aggopt repeat`.
     round_integers
         Publish whole numbers where the original attribute has them.
     """

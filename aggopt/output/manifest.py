@@ -2,7 +2,7 @@
 
 It holds no value of a record.  It is not for the public all the same: exact measures
 and hashes let a person who guesses a whole table, or most of a tiny one, check the
-guess, and the seed helps to undo the shuffle.
+guess; and who has the secret of the release undoes the shuffle and the margins.
 """
 
 import platform
@@ -26,7 +26,7 @@ _ALWAYS = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
 class Source:
     """The table that was masked: its file, if it came from one, and its size.
 
-    `fingerprint` is the SHA-256 of its quasi-identifiers, in hexadecimal.
+    `fingerprint` is the SHA-256 of all its columns, in hexadecimal.
     """
 
     file: str | None

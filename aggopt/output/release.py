@@ -26,6 +26,7 @@ from aggopt.output.manifest import Source, manifest
 from aggopt.output.places import Files
 from aggopt.output.staging import Staging, sha256
 from aggopt.partition._block import Block, labels_of
+from aggopt.randomness import BITS, permutation
 from aggopt.solvers import Certificate
 
 
@@ -51,6 +52,9 @@ class Release:
         What a reader of the release should know.
     job, source
         What was asked, and of what.
+    secret
+        128 random bits, drawn for this release, from which the margins of wishes and
+        the order of records come.  Private.
     """
 
     masked: Table = field(repr=False)
@@ -61,6 +65,7 @@ class Release:
     notes: tuple[str, ...]
     job: Job
     source: Source
+    secret: str = field(repr=False)
 
     @property
     def table(self) -> Any:
@@ -134,7 +139,7 @@ class Release:
         files.check(overwrite=overwrite)
         seed = self.job.output.seed
         if seed is None:
-            seed = secrets.randbits(128)
+            seed = secrets.randbits(BITS)
         place = self._places(seed)
         try:
             with Staging() as staging:
@@ -162,6 +167,7 @@ class Release:
                 "sha256": sha256(aside),
                 "key_sha256": sha256(key),
                 "seed": seed if self.job.output.shuffle else None,
+                "secret": self.secret,
                 "recounted": found.to_dict(),
             }
         }
@@ -170,14 +176,13 @@ class Release:
     def _places(self, seed: int) -> Labels:
         """Place of each record in the file, (n,).
 
-        The original values are mixed into the seed, so that who guesses a small seed
-        still cannot undo the shuffle.
+        The secret and every column are mixed into the seed: it alone gives nothing
+        away, not even to those who know the quasi-identifiers of all.
         """
         n = len(self.masked.frame)
         if not self.job.output.shuffle:
             return np.arange(n)
-        mixed = [seed, int(self.source.fingerprint, 16)]
-        return np.random.default_rng(mixed).permutation(n)
+        return permutation(self.secret, f"order {seed} {self.source.fingerprint}", n)
 
     def _write_table(self, to: Path, rows: Labels) -> None:
         shuffled = self.masked.arrow().take(pa.array(rows))
