@@ -31,7 +31,7 @@ from aggopt.solvers._options import native_options
 Progress = Callable[[str, float], None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Grouped:
     """A checked table and its partition: what an aggregation starts from.
 

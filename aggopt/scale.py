@@ -9,7 +9,7 @@ from aggopt.arrays import Floats
 from aggopt.errors import TableError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scale:
     """Centre and spread of each attribute, with which z-scores are made and undone.
 

@@ -13,7 +13,7 @@ from aggopt.errors import InfeasibleInputError, JobError, TableError
 FARTHEST = 1e6  # standard deviations that may be asked for
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Wishes:
     """One standardised attribute, its groups, and what each record asks for.
 

@@ -52,7 +52,7 @@ LANGUAGES = ("cvxpy", "pyomo")
 LARGEST = 30  # records; solvers take minutes from half as many
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Data:
     """What the model needs to be told; see the head of this file."""
 

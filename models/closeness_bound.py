@@ -46,7 +46,7 @@ LANGUAGES = ("cvxpy",)  # Pyomo has no semidefinite matrices
 SAFE = 1e-9  # of the bound, for the rounding of eigenvalues
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Data:
     """What the model needs to be told; see the head of this file."""
 

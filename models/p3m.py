@@ -46,7 +46,7 @@ LANGUAGES = ("cvxpy", "pyomo")
 AGREE = 1e-9  # standard deviations by which two hard wishes may differ
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Data(Wishes):
     """What the model needs to be told; see the head of this file."""
 

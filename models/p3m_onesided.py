@@ -45,7 +45,7 @@ READER = "centroids"
 LANGUAGES = ("cvxpy", "pyomo")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Data(Wishes):
     """What the model needs to be told; see the head of this file."""
 

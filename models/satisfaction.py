@@ -49,7 +49,7 @@ LANGUAGES = ("cvxpy", "pyomo")
 TOUCH = 1e-9  # standard deviations by which a distance may fall short and count
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Data(Wishes):
     """What the model needs to be told; see the head of this file."""
 

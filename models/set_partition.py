@@ -61,7 +61,7 @@ LANGUAGES = ("cvxpy", "pyomo")
 SHARES = ("whole", "any")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Data:
     """What the model needs to be told; see the head of this file."""
 

@@ -51,7 +51,7 @@ WIDEST = 1e12  # largest cost that a linear program may hold, in squares of the 
 BYTES = {"graph": 110, "cvxpy": 2000, "pyomo": 4500}  # for each arc, at the peak
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Data:
     """What the model needs to be told; see the head of this file."""
 

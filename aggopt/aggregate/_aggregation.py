@@ -8,14 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels
+from aggopt.equal import Fieldwise
 from aggopt.errors import naming
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate
 from aggopt.solvers._certificate import endings, largest_gap
 
 
-@dataclass(frozen=True)
-class Aggregation:
+@dataclass(frozen=True, eq=False)
+class Aggregation(Fieldwise):
     """Published values and what is proven of them.
 
     Attributes

@@ -31,7 +31,7 @@ class Shift(Protocol):
     def renormalised(self, data: Any) -> Floats: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class How:
     """How to solve: the solver, where it sets out, when it stops.
 

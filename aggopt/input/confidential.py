@@ -22,7 +22,7 @@ from aggopt.privacy._values import OWN
 from aggopt.privacy._values import codes as coded
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Confidential:
     """One confidential attribute, ready to be promised something.
 

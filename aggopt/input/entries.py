@@ -59,7 +59,7 @@ def entries_of(column: nw.Series[Any]) -> Entries:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Values:
     """What the entries of a column mean.
 

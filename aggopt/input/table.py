@@ -15,7 +15,7 @@ from aggopt.input.released import replaced, used
 from aggopt.input.roles import Roles
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """A checked table: pandas, Polars, PyArrow or NumPy inside.
 
@@ -25,6 +25,16 @@ class Table:
     frame: nw.DataFrame[Any] = field(repr=False)
     roles: Roles
     is_array: bool  # came as a NumPy array, and goes out as one
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table):
+            return NotImplemented
+        kinds = (self.roles, self.is_array), (other.roles, other.is_array)
+        return kinds[0] == kinds[1] and _same_frames(self.frame, other.frame)
+
+    def __hash__(self) -> int:
+        """Return a number from the roles and the size."""
+        return hash((self.roles, self.is_array, self.frame.shape))
 
     @classmethod
     def of(cls, data: Any, roles: Roles) -> "Table":
@@ -112,6 +122,17 @@ class Table:
                 "masking.",
             )
         return pa.table(columns)
+
+
+def _same_frames(one: nw.DataFrame[Any], other: nw.DataFrame[Any]) -> bool:
+    """Return whether two frames of one kind hold the same; what is missing is equal."""
+    first, second = one.to_native(), other.to_native()
+    if type(first) is not type(second):
+        return False
+    if one.implementation.is_pyarrow():  # to which nan is never equal
+        plain_types = bool(first.schema.equals(second.schema))
+        return plain_types and first.to_pandas().equals(second.to_pandas())
+    return bool(first.equals(second))
 
 
 def plain(column: Any) -> Any:

@@ -15,7 +15,7 @@ TOLERANCE = 1e-9
 _FARTHEST = 1e100  # standard deviations; squares of it still fit into a float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pair:
     """Original and released records on the original's scale, varying attributes only.
 

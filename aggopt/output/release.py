@@ -15,6 +15,7 @@ import pyarrow.parquet
 
 from aggopt.arrays import Labels
 from aggopt.blocks import names_of
+from aggopt.equal import Fieldwise
 from aggopt.errors import PrivacyError, TableError
 from aggopt.input.files import as_written, is_csv
 from aggopt.input.table import Table
@@ -30,8 +31,8 @@ from aggopt.randomness import BITS, permutation
 from aggopt.solvers import Certificate
 
 
-@dataclass(frozen=True)
-class Release:
+@dataclass(frozen=True, eq=False)
+class Release(Fieldwise):
     """A masked table that passed its audit.
 
     Its `repr` shows no value of a record, nor does any file but the masked table.

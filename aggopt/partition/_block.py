@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aggopt.arrays import Labels
+from aggopt.equal import Fieldwise
 from aggopt.solvers import Certificate, Status
 
 
-@dataclass(frozen=True)
-class Block:
+@dataclass(frozen=True, eq=False)
+class Block(Fieldwise):
     """Attributes that are partitioned together, and how they are.
 
     Attributes

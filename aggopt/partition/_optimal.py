@@ -153,7 +153,7 @@ class _How:
     report: Progress
 
 
-@dataclass
+@dataclass(eq=False)
 class _Work:
     """Records (n, d) / 2^exponent; and the best so far, in units of its own."""
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels, group_size, vector
+from aggopt.equal import Fieldwise
 from aggopt.errors import SolverError
 from aggopt.memory import require_memory
 from aggopt.models import univariate as model
@@ -20,8 +21,8 @@ from aggopt.solvers._ask import answer
 BYTES = 48  # for each value, at the peak of sorting
 
 
-@dataclass(frozen=True)
-class Partition:
+@dataclass(frozen=True, eq=False)
+class Partition(Fieldwise):
     """Groups, and what is proven of them.
 
     Attributes

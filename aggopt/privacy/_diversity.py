@@ -14,7 +14,7 @@ from aggopt.privacy._distance import Ints, starts_of, written
 from aggopt.privacy._values import each, labels_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Counts:
     """How often each confidential value occurs in each group.
 

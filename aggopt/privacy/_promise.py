@@ -64,7 +64,7 @@ class Kept:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Promise:
     """Of one confidential attribute, diversity of its codes (n,) or closeness.
 

@@ -17,7 +17,7 @@ PATIENCE = 60  # parts in a row that bring nothing, after which all ends
 LONGEST = 3.0  # seconds of one program, where time is limited
 
 
-@dataclass
+@dataclass(eq=False)
 class _Choice:
     """Which union holds each group, `owner` (m,): -1 for none yet."""
 

@@ -14,7 +14,7 @@ from aggopt.solvers import SOLVERS
 ENTERING = 600  # unions that a round adds to the linear program, at most
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Priced:
     """What the linear program says.
 

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 from aggopt.arrays import Labels, numbered
 from aggopt.clock import Clock
+from aggopt.equal import Fieldwise
 from aggopt.errors import SolverError
 from aggopt.repair._task import Task
 from aggopt.solvers import Certificate, Status
 
 
-@dataclass(frozen=True)
-class Repaired:
+@dataclass(frozen=True, eq=False)
+class Repaired(Fieldwise):
     """Groups that are t-close, and what is proven of them.
 
     Attributes

@@ -26,7 +26,7 @@ QUICK = 200  # records up to which branches are tried before integer programs
 FEW = 8  # branches that are
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
     """Records (n, d), k, neighbours (n, c), labels to begin with, and who solves."""
 

@@ -24,7 +24,7 @@ from aggopt.partition._search.promise import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Promised:
     """t, or l in the `level` (n,) of each record, or both."""
 

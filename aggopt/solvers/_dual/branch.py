@@ -25,7 +25,7 @@ NARROW = 1e-9  # standard deviations: not worth cutting
 SHARE = 0.01  # of the tolerance may be lost to smoothing
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Node:
     """A part of the feasible set: a box, with what is needed to start in it.
 
@@ -41,7 +41,7 @@ class Node:
     way: int = 0
 
 
-@dataclass
+@dataclass(eq=False)
 class Search:
     """A branch and bound: the best point so far, and what is left to look at."""
 

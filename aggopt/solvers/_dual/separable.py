@@ -24,7 +24,7 @@ WORK = 1_000_000  # groups times nodes, at most, and so many nodes:
 MOST, LEAST = 5000, 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """The best point that was found, and what is proven about it.
 
