@@ -10,9 +10,10 @@ import numpy.typing as npt
 from aggopt.arrays import Floats, Labels
 from aggopt.equal import Fieldwise
 from aggopt.errors import naming
+from aggopt.html import table, titled
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate
-from aggopt.solvers._certificate import endings, largest_gap
+from aggopt.solvers._certificate import HEADER, endings, largest_gap, rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,13 @@ class Aggregation(Fieldwise):
         if self.labels.ndim == 2:
             return np.take_along_axis(self.centroids, self.labels, axis=0)
         return self.centroids[self.labels]
+
+    def _repr_html_(self) -> str:
+        """Return a table of certificates for a notebook; no value of a group."""
+        m, d = self.centroids.shape
+        named = {f"attribute {j}": c for j, c in enumerate(self.certificates)}
+        size = f"Aggregation: {len(self.labels)} records, {m} groups, {d} attributes"
+        return titled(size, table(HEADER, rows(named)))
 
     @property
     def gap(self) -> float | None:

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic import ValidationError as Invalid
 
 from aggopt.errors import JobError, SolverError, UnknownNameError, naming
+from aggopt.html import lines, titled
 from aggopt.input.roles import Roles
 from aggopt.job._aggregation import Mean, Median, P3m, P3mOnesided, Satisfaction
 from aggopt.job._partition import (
@@ -142,6 +143,10 @@ class Job(Section):
 
         sections = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         return tomlkit.dumps(sections)
+
+    def _repr_html_(self) -> str:
+        """Return the job as a file says it, for a notebook."""
+        return titled("Job", lines(self.to_toml()))
 
     @classmethod
     def read(cls, path: str | Path) -> "Job":

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.html import lines
 from aggopt.measure._dld import dld_of
 from aggopt.measure._loss import il1s_of, il_of, sse_of, sst_of
 from aggopt.measure._pair import Pair
@@ -73,6 +74,10 @@ class Assessment:
     def __str__(self) -> str:
         """Return a table in plain text."""
         return self.table()
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook."""
+        return lines(str(self))
 
     def table(self, risks: Sequence[tuple[str, float, str]] = ()) -> str:
         """Return a table in plain text.

@@ -7,6 +7,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from aggopt.errors import PrivacyError
+from aggopt.html import lines, listed, titled
 from aggopt.input.confidential import confidential_of
 from aggopt.input.roles import Roles
 from aggopt.job import Privacy
@@ -116,6 +117,10 @@ class Audit:
             f"{self.records} records, {what} in {self.smallest} records."
         )
         return "\n".join([of_k, *map(str, self.promises)])
+
+    def _repr_html_(self) -> str:
+        """Return the same, and the notes, for a notebook."""
+        return titled("Audit", lines(str(self)), listed(self.notes))
 
     def __str__(self) -> str:
         """Return verdict and warning."""

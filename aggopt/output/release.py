@@ -14,9 +14,10 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from aggopt.arrays import Labels
-from aggopt.blocks import names_of
+from aggopt.blocks import names_of, proven
 from aggopt.equal import Fieldwise
 from aggopt.errors import PrivacyError, TableError
+from aggopt.html import as_text, folded, lines, listed, table, titled
 from aggopt.input.files import as_written, is_csv
 from aggopt.input.table import Table
 from aggopt.job import Job
@@ -29,9 +30,10 @@ from aggopt.output.staging import Staging, sha256
 from aggopt.partition._block import Block, labels_of
 from aggopt.randomness import BITS, permutation
 from aggopt.solvers import Certificate
+from aggopt.solvers._certificate import HEADER, rows
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release(Fieldwise):
     """A masked table that passed its audit.
 
@@ -58,7 +60,7 @@ class Release(Fieldwise):
         the order of records come.  Private.
     """
 
-    masked: Table = field(repr=False)
+    masked: Table
     blocks: tuple[Block, ...]
     certificates: dict[str, Certificate]
     audit: Audit
@@ -67,6 +69,30 @@ class Release(Fieldwise):
     job: Job
     source: Source
     secret: str = field(repr=False)
+
+    def __repr__(self) -> str:
+        """Return verdict, certificates and how many notes there are."""
+        parts = [str(self.audit), as_text(HEADER, rows(self._solved))]
+        if self.notes:
+            parts.append(f"{len(self.notes)} notes: see .notes.")
+        return "\n\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        """Return verdict, certificates, notes, measures and job for a notebook."""
+        return titled(
+            "Release",
+            lines(str(self.audit)),
+            table(HEADER, rows(self._solved)),
+            listed(self.notes),
+            folded("Measures", lines(str(self.measures))),
+            folded("Job", lines(self.job.to_toml())),
+        )
+
+    @property
+    def _solved(self) -> dict[str, Certificate]:
+        grouped = proven(self.blocks, self.job)
+        of_groups = {f"groups of {name}": c for name, c in grouped.items()}
+        return of_groups | self.certificates
 
     @property
     def table(self) -> Any:

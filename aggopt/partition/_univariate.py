@@ -11,12 +11,14 @@ import numpy.typing as npt
 from aggopt.arrays import Floats, Labels, group_size, vector
 from aggopt.equal import Fieldwise
 from aggopt.errors import SolverError
+from aggopt.html import table, titled
 from aggopt.memory import require_memory
 from aggopt.models import univariate as model
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Solver, Status, choose
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
+from aggopt.solvers._certificate import HEADER, rows
 
 BYTES = 48  # for each value, at the peak of sorting
 
@@ -35,6 +37,12 @@ class Partition(Fieldwise):
 
     labels: Labels = field(repr=False)
     certificate: Certificate
+
+    def _repr_html_(self) -> str:
+        """Return sizes and certificates for a notebook."""
+        named = {"groups": self.certificate}
+        size = f"Partition: {len(self.labels)} records, {self.labels.max() + 1} groups"
+        return titled(size, table(HEADER, rows(named)))
 
 
 def univariate(

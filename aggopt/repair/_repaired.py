@@ -7,8 +7,10 @@ from aggopt.arrays import Labels, numbered
 from aggopt.clock import Clock
 from aggopt.equal import Fieldwise
 from aggopt.errors import SolverError
+from aggopt.html import table, titled
 from aggopt.repair._task import Task
 from aggopt.solvers import Certificate, Status
+from aggopt.solvers._certificate import HEADER, rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,14 @@ class Repaired(Fieldwise):
     labels: Labels = field(repr=False)
     certificate: Certificate
     merging: Certificate | None = None
+
+    def _repr_html_(self) -> str:
+        """Return sizes and certificates for a notebook."""
+        named = {"groups": self.certificate}
+        if self.merging is not None:
+            named["merging"] = self.merging
+        size = f"Repaired: {len(self.labels)} records, {self.labels.max() + 1} groups"
+        return titled(size, table(HEADER, rows(named)))
 
 
 class Found(NamedTuple):

@@ -1,9 +1,11 @@
 """What every solve returns: how it ended and how good the answer provably is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
+
+from aggopt.html import table, titled
 
 
 class Status(StrEnum):
@@ -63,6 +65,24 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
         return {**asdict(self), "status": self.status.value, "gap": self.gap}
+
+    def _repr_html_(self) -> str:
+        """Return a table for a notebook."""
+        return titled("Certificate", table(("", "value"), self.to_dict().items()))
+
+
+HEADER = ("", "status", "gap", "objective", "bound", "violation", "solver", "seconds")
+
+
+def rows(certificates: Mapping[str, Certificate]) -> list[tuple[Any, ...]]:
+    """Return a row under HEADER for each certificate, its name first."""
+    return [
+        (
+            *(name, c.status.value, c.gap, c.objective, c.bound, c.violation),
+            *(c.solver, c.seconds),
+        )
+        for name, c in certificates.items()
+    ]
 
 
 def total_bound(certificates: Sequence[Certificate]) -> float | None:

@@ -1,0 +1,114 @@
+"""What a notebook shows: small tables, escaped, without a value of a record."""
+
+import html
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from tables import TREE, people
+
+import aggopt
+from aggopt import Job
+from aggopt.aggregate import mean
+from aggopt.partition._univariate import Partition
+from aggopt.repair import closeness
+
+NASTY = "<script>alert('age & \"x\"')</script>"
+FRAME = people(30).rename(columns={"age": NASTY}).assign(secret=987654.25)
+ROLES = {
+    "identifier": ["name"],
+    "quasi-identifier": [NASTY, "income"],
+    "confidential": ["illness"],
+    "other": ["note", "secret"],
+}
+X = np.random.default_rng(0).normal(size=(40, 2))
+LABELS = np.arange(40) // 4
+
+
+@pytest.fixture(scope="module")
+def shown():
+    tree = {"illness": {"distance": "hierarchical", "tree": TREE}}
+    privacy = {"k": 3, "t": 0.9, "repair": "merge", "confidential": tree}
+    release = aggopt.mask(FRAME, Job(roles=ROLES, privacy=privacy))
+    certificate = release.certificates[NASTY]
+    return {
+        "release": release,
+        "job": release.job,
+        "audit": release.audit,
+        "measures": release.measures,
+        "certificate": certificate,
+        "aggregation": mean(X, LABELS),
+        "partition": Partition(LABELS, certificate),
+        "repaired": closeness(X, X[:, 0], LABELS, k=4, t=0.5),
+    }
+
+
+class Nesting(HTMLParser):
+    """Tags that are open, and those that were there."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen = [], set()
+
+    def handle_starttag(self, tag, attrs):
+        assert not attrs
+        self.open.append(tag)
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+TAGS = {
+    *("div", "strong", "table", "tr", "th", "td", "pre", "ul", "li"),
+    *("details", "summary"),
+}
+
+
+NAMES = (
+    *("release", "job", "audit", "measures", "certificate"),
+    *("aggregation", "partition", "repaired"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_notebook_shows_is_well_formed_and_escaped(shown, name):
+    text = shown[name]._repr_html_()
+    read = Nesting()
+    read.feed(text)
+    assert not read.open
+    assert read.seen <= TAGS, "a name became a tag"
+    assert len(text) < 8000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_value_of_a_record_is_shown(shown, name):
+    values = [f"{v:.6g}" for v in shown["release"].masked.matrix()[:, 1]]
+    values += [f"{v:.6g}" for v in FRAME["income"]] + ["987654", "Person 1"]
+    values += [f"{v:.6g}" for v in shown["aggregation"].centroids.ravel()]
+    text = shown[name]._repr_html_() + repr(shown[name])
+    words = set(re.split(r"[^\w.+-]", text))
+    assert not words & set(values)
+
+
+def test_a_release_shows_what_there_is_to_know(shown):
+    text = html.unescape(shown["release"]._repr_html_())
+    for part in (NASTY, "k = 3 holds", "closed form", "optimal", "gap", "[privacy]"):
+        assert part in text
+    assert str(shown["measures"]) in text
+
+
+def test_a_release_prints_its_verdict_and_a_table_of_certificates(shown):
+    release = shown["release"]
+    text = str(release)
+    assert text == repr(release)
+    verdict, header, *rows = [line for line in text.split("\n") if line][:8]
+    assert verdict.startswith("k = 3 holds")
+    table = text[text.index("status") :].split("\n")
+    assert table[0].split() == [
+        *("status", "gap", "objective", "bound", "violation", "solver", "seconds")
+    ]
+    for name in (NASTY, "income"):
+        assert any(line.startswith(name) for line in table)
+    assert len(text) < 2000
