@@ -2,13 +2,14 @@
 
 PYTHON ?= python3
 ARGS ?=
+ONLY ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 IPOPT := $(VENV)/ipopt-tried
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test mutants lint bench clean
 
 help: ## say what each target does (this)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -18,6 +19,9 @@ demo: $(IPOPT) ## mask a real table and show the release with its certificates
 
 test: $(IPOPT) ## run the whole suite; ARGS="-k mdav" runs a part of it
 	@$(BIN)/python -m pytest --numprocesses 2 $(ARGS)
+
+mutants: $(IPOPT) ## list small changes of the code that no test notices; ONLY="aggopt.privacy*" tries some
+	@$(BIN)/python .ci/mutants.py $(ONLY)
 
 lint: $(READY) ## check style and types, change nothing
 	@$(BIN)/python -m ruff check
@@ -32,7 +36,7 @@ bench: $(IPOPT) ## run every benchmark in turn
 	done
 
 clean: ## remove all that make, pip and the tools have written here
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml

@@ -4,8 +4,14 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import Phase, settings
 
 from aggopt.solvers import SOLVERS
+
+# `make mutants` wants to know whether a test fails, the same each time, not why
+settings.register_profile(
+    "mutants", derandomize=True, database=None, phases=[Phase.explicit, Phase.generate]
+)
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 

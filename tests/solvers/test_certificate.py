@@ -1,0 +1,62 @@
+"""What certificates say together: nothing that one of them does not prove."""
+
+import pytest
+
+from aggopt.solvers import Certificate, Status
+from aggopt.solvers._certificate import endings, largest_gap, total_bound
+
+
+def certificate(objective=3.0, bound=2.0, status=Status.LOCAL):
+    return Certificate(status, objective, bound, 0.0, "own", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("objective", "bound", "gap"),
+    [(3.0, 2.0, 1 / 3), (0.5, 0.25, 0.25), (-4.0, -5.0, 0.25), (3.0, None, None)],
+)
+def test_a_gap_is_a_share_of_the_objective_or_of_one(objective, bound, gap):
+    assert certificate(objective, bound).gap == gap
+
+
+def test_together_they_prove_what_each_of_them_proves():
+    proven = [certificate(3.0, 2.0), certificate(8.0, 1.0)]
+    assert total_bound(proven) == 3.0
+    assert largest_gap(proven) == 7 / 8
+
+
+def test_one_without_a_bound_leaves_nothing_proven():
+    some = [certificate(3.0, 2.0), certificate(8.0, None)]
+    assert total_bound(some) is None
+    assert largest_gap(some) is None
+
+
+def test_bounds_of_zero_are_bounds():
+    assert total_bound([certificate(0.0, 0.0)]) == 0.0
+    assert largest_gap([certificate(0.0, 0.0)]) == 0.0
+
+
+def test_endings_are_named_once_each_in_words():
+    ended = [Status.LIMIT, Status.OPTIMAL, Status.LIMIT]
+    assert (
+        endings([certificate(status=status) for status in ended])
+        == "optimal, stopped at a limit, best point kept"
+    )
+
+
+def test_what_failed_may_not_be_released():
+    assert [status for status in Status if not status.usable] == [
+        Status.INFEASIBLE,
+        Status.FAILED,
+    ]
+
+
+def test_plain_values_have_the_gap_and_the_status_in_words():
+    assert certificate().to_dict() == {
+        "status": "locally optimal",
+        "objective": 3.0,
+        "bound": 2.0,
+        "violation": 0.0,
+        "solver": "own",
+        "seconds": 0.1,
+        "gap": 1 / 3,
+    }
