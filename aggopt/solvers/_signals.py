@@ -1,7 +1,8 @@
 """Heed an interrupt that comes while a solver runs, or hold it while files are named.
 
 Some solvers catch what is raised within their callbacks, an interrupt among it, and go
-on to the end; what they return then must not be taken for an answer.
+on to the end; what they return then must not be taken for an answer.  The compiler's
+callbacks, and what runs when an object dies, lose it with a line on standard error.
 """
 
 import signal
@@ -25,8 +26,11 @@ def heeded() -> Iterator[None]:
     before = {n: h for n in _numbers() if callable(h := signal.getsignal(n))}
 
     def note(number: int, frame: FrameType | None) -> None:
-        came.append((before[number], number))
-        before[number](number, frame)
+        try:
+            before[number](number, frame)
+        except BaseException:
+            came.append((before[number], number))
+            raise
 
     for number in before:
         signal.signal(number, note)

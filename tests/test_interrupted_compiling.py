@@ -1,0 +1,82 @@
+"""Ctrl-C that the compiler's callbacks lose is raised all the same."""
+
+import ctypes
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from aggopt.solvers._signals import heeded
+
+CHILD = """
+import signal
+from numba.core.codegen import JITCodeLibrary
+
+hooks = {"compile": "_object_compiled_hook", "load": "_object_getbuffer_hook"}
+hook = hooks[WHEN]
+real = getattr(JITCodeLibrary, hook).__func__
+pressed = []
+
+def press(cls, *given):  # within a callback through ctypes
+    if not pressed:
+        pressed.append(1)
+        signal.raise_signal(signal.SIGINT)
+    return real(cls, *given)
+
+setattr(JITCodeLibrary, hook, classmethod(press))
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from aggopt.compiled import compiled
+
+def twice(x):
+    return x + x
+
+try:
+    compiled(twice)(3)
+except KeyboardInterrupt:
+    print("heard")
+assert pressed
+print(compiled(twice)(3))
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+"""
+
+
+@pytest.mark.parametrize("when", ["compile", "load"])
+def test_ctrl_c_while_a_kernel_compiles_is_heard(tmp_path, monkeypatch, when):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    file = tmp_path / "child.py"
+    file.write_text(CHILD.replace("WHEN", repr(when)))
+    found = subprocess.run(
+        [sys.executable, file], capture_output=True, text=True, timeout=120
+    )
+    assert found.stdout == "heard\n6\n", found.stderr
+    assert "Exception ignored on calling ctypes callback" in found.stderr
+
+
+def lost(number: int) -> None:
+    """Raise a signal where what its handler raises is printed and forgotten."""
+    ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))()
+
+
+@pytest.fixture
+def quiet(monkeypatch):
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+
+
+def test_what_is_lost_is_raised_at_the_end(quiet):
+    steps = []
+    with pytest.raises(KeyboardInterrupt), heeded():
+        lost(signal.SIGINT)
+        steps.append("went on")
+    assert steps == ["went on"]
+
+
+def test_a_handler_that_does_not_raise_is_called_once():
+    calls = []
+    before = signal.signal(signal.SIGINT, lambda *_: calls.append(1))
+    try:
+        with heeded():
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert calls == [1]
