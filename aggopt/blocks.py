@@ -58,16 +58,18 @@ def proven(blocks: Sequence[Block], job: Job) -> dict[str, Certificate]:
 def bounded(blocks: Sequence[Block], X: Floats, job: Job) -> tuple[Block, ...]:
     """Return the blocks, each with a certificate that has a bound.
 
-    Where a method proves nothing, the bound is that of `aggopt.partition.loss_bound`,
-    and the objective the sum of squares within groups, both on z-scores of X (n, d).
+    Where a method proves nothing of squares, the bound is that of
+    `aggopt.partition.loss_bound`, and the objective, if it states none, the sum of
+    squares within groups, both on z-scores of X (n, d).
     """
     return tuple(_bounded(block, X[:, block.columns], job) for block in blocks)
 
 
 def _bounded(block: Block, X: Floats, job: Job) -> Block:
     found = block.certificate
-    if found is not None and found.bound is not None:
-        return block
+    squares = getattr(job.partition, "cost", "sse") == "sse"
+    if found is not None and (found.bound is not None or not squares):
+        return block  # what is proven of squares says nothing of another cost
     started = time.perf_counter()
     Z = Scale.of(X).standardise(X)
     objective = sum(c.objective for c in mean(X, block.labels).certificates)

@@ -143,21 +143,26 @@ def _confided(
 def repaired(
     block: Block, X: Floats, job: Job, held: Sequence[Confidential], told: Any
 ) -> Block:
-    """Return the groups of a block, made to keep what the job promises."""
+    """Return the groups of a block, made to keep what the job promises.
+
+    What the partition has proven of all groups of k holds of the repaired ones too,
+    and is kept where it is the highest bound.
+    """
     how = job.privacy.repair
-    if how is None:
+    if how is None or block.interrupted:
         return block
     from aggopt import repair
+    from aggopt.repair._bound import highest
     from aggopt.repair._merge_any import certified, merge_any
 
-    k, t = job.privacy.k, job.privacy.t
+    k, t, start = job.privacy.k, job.privacy.t, _bound_of_start(block, job)
     if how.method == "merge":
         promises = _promises(held, job.privacy)
         clock = Clock(None, told)
         merged = groups(merge_any(X, block.labels, promises, progress=told), len(X))
         if np.array_equal(merged, block.labels):
             return block
-        proof = certified(X, merged, promises, clock.spent)
+        proof = certified(X, merged, promises, clock.spent, k, start)
         return replace(block, labels=merged, certificate=proof)
     with _constants_left_to_the_audit():
         result = called(
@@ -173,7 +178,19 @@ def repaired(
             progress=told,
         )
     labels = groups(result.labels, len(X))
-    return replace(block, labels=labels, certificate=result.certificate)
+    proof = highest(result.certificate, [start], X.size)
+    return replace(block, labels=labels, certificate=proof)
+
+
+def _bound_of_start(block: Block, job: Job) -> float | None:
+    """Return what is proven of the loss of any groups of k, on z-scores.
+
+    Not what is proven of another cost, or of centroids that are whole numbers.
+    """
+    how, found = job.partition, block.certificate
+    if found is None or getattr(how, "cost", "sse") != "sse":
+        return None
+    return found.bound if getattr(how, "centroids", "any") == "any" else None
 
 
 def kept(

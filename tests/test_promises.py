@@ -491,6 +491,37 @@ def test_merged_groups_carry_a_certificate():
     assert 0 < weaker["bound"] <= weaker["objective"]
 
 
+OTHER_COSTS = [{"cost": "sae"}, {"centroids": "integer"}]
+
+
+@pytest.mark.parametrize("repair", ["merge", "swap"])
+def test_a_repair_keeps_the_bound_of_the_groups_it_started_from(repair):
+    asked = {"partition": {"method": "optimal"}, "repair": repair, "t": 0.2}
+    frame = salaried(24)
+    best = partition.optimal(frame[QIS], 3).certificate
+    free = partition.loss_bound(frame[QIS], 3)
+    release = aggopt.mask(frame, promising(**asked))
+    proof = release.manifest()["partition"][0]["certificate"]
+    assert free < best.bound <= proof["bound"] * (1 + 1e-9)
+    assert proof["bound"] <= proof["objective"]
+
+
+@pytest.mark.parametrize("other", OTHER_COSTS)
+def test_a_bound_of_another_cost_is_not_kept(other):
+    frame = salaried(24)[["age", "illness"]]
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["age"], "confidential": ["illness"]},
+        privacy={"k": 3, "l": 3, "repair": "merge"},
+        partition={"method": "univariate", **other},
+        output={"round_integers": True},
+    )
+    proof = aggopt.mask(frame, job).manifest()["partition"][0]["certificate"]
+    best = partition.univariate_certified(frame["age"], 3).certificate.objective
+    assert proof["solver"] == "merging"
+    assert 0 < proof["bound"] <= best * (1 + 1e-9)
+    assert best < proof["objective"]
+
+
 @pytest.mark.parametrize(
     ("treatment", "complaint"),
     [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from aggopt.command.console import add_row, line, out
+from aggopt.command.show_solvers import figure
 
 if TYPE_CHECKING:
     from aggopt.command.demo import Shown
@@ -105,13 +106,13 @@ def written(table: Path, job: Path) -> None:
 
 def _certificates(title: str, certificates: Mapping[str, "Certificate"]) -> None:
     table = Table(title=title)
-    for heading in ("attribute", "solver", "status", "objective", "bound", "violation"):
-        right = heading in ("objective", "bound", "violation")
-        table.add_column(heading, justify="right" if right else "left")
+    for heading in ("attribute", "solver", "status"):
+        table.add_column(heading)
+    for heading in ("objective", "bound", "gap", "violation"):
+        table.add_column(heading, justify="right")
     for name, c in certificates.items():
-        bound = "none" if c.bound is None else f"{c.bound:.6g}"
-        row = (name, c.solver, c.status.value, f"{c.objective:.6g}", bound)
-        add_row(table, *row, f"{c.violation:.1e}")
+        proof = (figure(c.bound, ".6g"), figure(c.gap, ".1e"), f"{c.violation:.1e}")
+        add_row(table, name, c.solver, c.status.value, f"{c.objective:.6g}", *proof)
     out.print(table)
 
 

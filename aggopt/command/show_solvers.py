@@ -62,13 +62,13 @@ def compared(rows: Sequence["Row"]) -> None:
 
 def _figures(row: "Row") -> tuple[str, ...]:
     return (
-        _figure(row.objective, ".6g"),
-        _figure(row.bound, ".6g"),
-        _figure(row.gap, ".1e"),
-        _figure(row.violation, ".1e"),
-        _figure(row.sl, ".2%").rstrip("%"),
-        _figure(row.si, ".2%").rstrip("%"),
-        _figure(row.seconds, ".2f"),
+        figure(row.objective, ".6g"),
+        figure(row.bound, ".6g"),
+        figure(row.gap, ".1e"),
+        figure(row.violation, ".1e"),
+        figure(row.sl, ".2%").rstrip("%"),
+        figure(row.si, ".2%").rstrip("%"),
+        figure(row.seconds, ".2f"),
     )
 
 
@@ -85,7 +85,7 @@ def swept(points: Sequence["Point"], files: Iterable[Path]) -> None:
     table.add_column("status")
     for p in sorted(points, key=lambda p: (p.delta, p.alpha)):
         shares = (f"{100 * share:.2f}" for share in (p.si, p.dr, p.pil, p.sl, p.il))
-        gap, mark = _figure(p.gap, ".1e"), "*" if p in best else ""
+        gap, mark = figure(p.gap, ".1e"), "*" if p in best else ""
         figures = (f"{p.alpha:g}", f"{p.delta:g}", *shares, gap)
         add_row(table, *figures, _says(p.holds), mark, p.status)
     out.print(table)
@@ -98,5 +98,6 @@ def _says(holds: bool | None) -> str:
     return {None: "not audited", True: "kept", False: "BROKEN"}[holds]
 
 
-def _figure(value: float | None, form: str) -> str:
+def figure(value: float | None, form: str) -> str:
+    """Return a figure as text, and none as such."""
     return "none" if value is None else format(value, form)

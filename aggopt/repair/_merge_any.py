@@ -6,11 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels
+from aggopt.partition._loss_bound import least_loss
 from aggopt.partition._pool import Progress
 from aggopt.privacy._distance import Ints, starts_of
 from aggopt.privacy._ordered import Ordered
 from aggopt.privacy._promise import Promise
-from aggopt.repair._bound import least_loss
+from aggopt.repair._bound import close_loss, highest
 from aggopt.repair._task import Task, group_sse, group_sums
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status
@@ -54,33 +55,37 @@ def merge_any(
 
 
 def certified(
-    X: Floats, labels: Labels, promises: Sequence[Promise], seconds: float
+    X: Floats,
+    labels: Labels,
+    promises: Sequence[Promise],
+    seconds: float,
+    k: int,
+    start: float | None = None,
 ) -> Certificate:
     """Return what is proven of merged groups: HEURISTIC, unless the bound is met.
 
-    objective: the sum of squares within groups, on z-scores; bound: what any groups
-    lose that are as close as promised of one attribute by the ordered distance, None
-    if none is; violation: 0.0, decided exactly.
+    objective: the sum of squares within groups, on z-scores.  bound: the highest of
+    what any groups of k lose, of what any lose that are as close as promised of one
+    attribute by the ordered distance, and of `start`, what a partition has proven of
+    all groups of k (None if nothing).  violation: 0.0, decided exactly.
     """
     Z = np.ascontiguousarray(Scale.of(X).standardise(X))
     close = [
-        Task(Z, promise.distance, 1, float(promise.t))
+        Task(Z, promise.distance, k, float(promise.t))
         for promise in promises
         if isinstance(promise.distance, Ordered) and promise.t is not None
     ]
-    objective = group_sse(Z, labels)
-    bounds = [min(least_loss(task), objective) for task in close]
     broken = max(promise.short(*_members(labels)).max() for promise in promises)
-    bound = max(bounds) if bounds else None
-    met = bound is not None and objective - bound <= 1e-9 * max(1.0, objective)
-    return Certificate(
-        Status.OPTIMAL if met else Status.HEURISTIC,
-        objective,
-        bound,
+    certificate = Certificate(
+        Status.HEURISTIC,
+        group_sse(Z, labels),
+        None,
         float(broken),
         "merging",
         seconds,
     )
+    bounds = [start, least_loss(Z, k), *map(close_loss, close)]
+    return highest(certificate, bounds, Z.size)
 
 
 def _members(labels: Labels) -> tuple[Ints, Ints]:

@@ -1,6 +1,6 @@
 """Groups that were made t-close, and what is proven of them."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from aggopt.arrays import Labels, numbered
@@ -8,6 +8,7 @@ from aggopt.clock import Clock
 from aggopt.equal import Fieldwise
 from aggopt.errors import SolverError
 from aggopt.html import table, titled
+from aggopt.repair._bound import highest
 from aggopt.repair._task import Task
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import HEADER, rows
@@ -24,7 +25,8 @@ class Repaired(Fieldwise):
     certificate
         objective: the sum of squares within groups, on z-scores, over all records and
         attributes; the sum of the certificates of `aggregate.mean`.  bound: no
-        t-close partition of any kind loses less (`aggopt.models.closeness_bound`).
+        t-close partition into groups of k or more loses less; the higher of what
+        `aggopt.models.closeness_bound` and `aggopt.partition.loss_bound` prove.
         violation: by how much the largest EMD exceeds t, decided exactly: 0.0.
     merging
         Of "merge-ilp": the certificate of the program that chose the unions.  Its
@@ -76,18 +78,15 @@ def repaired(task: Task, found: Found, bound: float, clock: Clock) -> Repaired:
 
 
 def _certified(task: Task, found: Found, bound: float, clock: Clock) -> Certificate:
-    objective = task.sse(found.labels)
     by = found.merging.solver if found.merging else "swaps and moves"
     if found.polished:
         by += f", then {found.polished}"
     certificate = Certificate(
         found.status,
-        objective,
-        min(bound, objective),
+        task.sse(found.labels),
+        None,
         task.violation(found.labels),
         by,
         clock.spent,
     )
-    if objective - bound <= 1e-9 * max(1.0, objective):
-        return replace(certificate, status=Status.OPTIMAL)
-    return certificate
+    return highest(certificate, [bound], task.Z.size)

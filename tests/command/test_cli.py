@@ -79,6 +79,19 @@ def test_mask_writes_an_audited_release(here, aggopt):
     }
 
 
+def test_certificates_show_their_gap(capsys):
+    from aggopt.command import show
+    from aggopt.solvers import Certificate, Status
+
+    proven = Certificate(Status.LIMIT, 4.0, 3.0, 0.0, "x", 1.0)
+    unproven = Certificate(Status.LOCAL, 4.0, None, 0.0, "y", 1.0)
+    show._certificates("Certificates", {"age": proven, "income": unproven})
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    cells = {row[1]: [c for c in row if c != "│"] for row in rows if len(row) > 9}
+    assert cells["age"][-4:] == ["4", "3", "2.5e-01", "0.0e+00"]
+    assert cells["income"][-4:] == ["4", "none", "none", "0.0e+00"]
+
+
 def test_mask_as_json(here, aggopt):
     code, out, _ = aggopt(*MASK, "--json")
     stated = json.loads(out)

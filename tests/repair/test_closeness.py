@@ -15,12 +15,12 @@ import aggopt.repair._unions as unions_module
 from aggopt.aggregate import mean
 from aggopt.clock import Clock
 from aggopt.errors import AggoptError
-from aggopt.partition import closeness_first, mdav
+from aggopt.partition import closeness_first, loss_bound, mdav
 from aggopt.partition._close.closeness_first import fitted, stratified
 from aggopt.partition._close.merge_until_close import merge_until_close
 from aggopt.repair import _closeness as closeness_module
 from aggopt.repair import closeness
-from aggopt.repair._bound import least_loss
+from aggopt.repair._bound import close_loss, least_loss
 from aggopt.repair._exchange import exchanged
 from aggopt.repair._merge import made_close
 from aggopt.repair._task import task_of
@@ -206,10 +206,21 @@ def test_strata_make_groups_of_one_record_of_each(n):
 
 @methods
 def test_labels_that_are_best_already_are_kept(method):
-    Z = np.array([[0.0], [0.1], [5.0], [5.1]])
-    found = closeness(Z, [1, 2, 2, 1], [0, 0, 1, 1], 2, 0.2, method=method)
-    assert found.labels.tolist() == [0, 0, 1, 1]
+    Z = np.array([[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2], [5.3]])
+    given = [0, 0, 0, 0, 1, 1, 1, 1]
+    found = closeness(Z, [1, 2, 3, 4, 4, 3, 2, 1], given, 3, 0.2, method=method)
+    assert found.labels.tolist() == given
     assert found.certificate.status is Status.KEPT
+
+
+@methods
+def test_the_bound_of_any_groups_of_k_holds_too(method):
+    Z = np.array([[0.0], [0.1], [5.0], [5.1]])
+    found = closeness(Z, [1, 2, 2, 1], [0, 0, 1, 1], 2, 0.2, method=method).certificate
+    assert found.status is Status.OPTIMAL
+    assert found.gap == pytest.approx(0, abs=1e-9)
+    task = task_of(Z, [1, 2, 2, 1], 2, 0.2, "distinct")
+    assert close_loss(task) < least_loss(task) == pytest.approx(loss_bound(Z, 2))
 
 
 @searches
@@ -254,7 +265,8 @@ def test_a_constant_confidential_attribute_is_close_in_any_groups(method):
     Z, _ = oracle.instance(3, 20)
     found = closeness(Z, np.ones(20), mdav(Z, 3), 3, 0.1, method=method)
     assert np.bincount(found.labels).min() >= 3
-    assert found.certificate.bound == 0.0
+    assert found.certificate.bound == pytest.approx(loss_bound(Z, 3))
+    assert found.certificate.bound > 0
     assert found.certificate.objective <= task_of(
         Z, np.ones(20), 3, 0.1, "distinct"
     ).sse(mdav(Z, 3))
