@@ -7,6 +7,7 @@ import numpy as np
 from aggopt.arrays import Floats, Labels
 from aggopt.clock import Clock
 from aggopt.models import set_partition as model
+from aggopt.partition._columns.cuts import halves
 from aggopt.partition._columns.generation import Generation
 from aggopt.partition._columns.groups import Groups, groups_of
 from aggopt.partition._columns.pricing import Cut
@@ -22,6 +23,9 @@ EXACTLY = {
         "mip_feasibility_tolerance": 1e-8,
     }
 }
+DENSE = (
+    4  # times the entries of the records' rows: with cuts of more, without is faster
+)
 TRUST = 5e-7  # of the objective: what a solver's tolerances may hide
 
 
@@ -56,6 +60,8 @@ def _asked(data: model.Data, solver: Solver, limit: float | None) -> Answer:
 
 def _data(Z: Floats, k: int, groups: Groups, cuts: Sequence[Cut]) -> model.Data:
     inside = groups.members >= 0
+    if halves(groups, list(cuts), len(Z)).nnz > DENSE * inside.sum():
+        cuts = ()
     return model.Data(
         Z,
         k,
