@@ -367,7 +367,8 @@ def test_merging_by_the_integer_program_keeps_l(monkeypatch):
     from aggopt import repair
 
     seen(monkeypatch, "diverse_vmdav", 2)
-    zeros = SimpleNamespace(labels=np.zeros(60, int), certificate=None)
+    proof = Certificate(Status.LIMIT, 120.0, 1.0, 0.0, "highs", 0.1)
+    zeros = SimpleNamespace(labels=np.zeros(60, int), certificate=proof)
     monkeypatch.setattr(repair, "closeness", lambda *_, **__: zeros, raising=False)
     how = {"method": "diverse_vmdav"}
     asked = {"t": 0.1, "l": 2, "repair": "merge-ilp", "partition": how}
