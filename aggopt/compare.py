@@ -12,6 +12,7 @@ from aggopt import aggregate
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.grouped import Grouped, Progress, group, model_of
 from aggopt.job import Job, Shifting, Solved
+from aggopt.margin import program
 from aggopt.output.trial import audit_of
 from aggopt.partition import univariate
 from aggopt.partition._blocks import divided
@@ -106,7 +107,7 @@ def _solved_by(job: Job) -> tuple[Solved, Compared]:
 
 def _aggregated(given: Grouped, solver: Solver, limit: float) -> Row:
     how = given.job.aggregation
-    settings = {**how.settings, **given.asked, "solver": solver.name}
+    settings = {**how.settings, **program(given), "solver": solver.name}
     settings |= {"options": {}, "time_limit": limit}
     if solver.is_global:
         for of_local in ("start", "starts", "seed"):

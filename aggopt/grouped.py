@@ -129,7 +129,7 @@ def require_solved(certificates: Mapping[str, Certificate]) -> None:
         raise SolverError(
             f"No usable answer was found for {seen}.",
             fix="name another solver in the job, allow it more time, or state other "
-            "wishes (delta, alpha); nothing was released.",
+            "wishes (delta, alpha, margin); nothing was released.",
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt import aggregate
+from aggopt import aggregate, margin
 from aggopt.aggregate import Aggregation
 from aggopt.arrays import Floats
 from aggopt.blocks import names_of, proven
@@ -71,7 +71,7 @@ def mask(
     given = group(data, job, told)
     job, table = given.job, given.table
     combine = getattr(aggregate, job.aggregation.method)
-    settings = {**job.aggregation.settings, **given.asked}
+    settings = {**job.aggregation.settings, **margin.program(given)}
     told("aggregate", 0.0)
     settings["progress"] = partial(told, "aggregate")
     masked: Aggregation = called(combine, given.X, given.labels, **settings)
@@ -90,6 +90,7 @@ def mask(
     notes = (
         *given.reasons,
         *_notes(given, certificates),
+        *margin.notes(given),
         *_moved(given, masked, released),
         *found.notes,
     )

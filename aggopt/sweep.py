@@ -12,6 +12,7 @@ from aggopt.aggregate import Aggregation
 from aggopt.errors import JobError
 from aggopt.grouped import Grouped, Progress, chosen_solver, group
 from aggopt.job import Job, Squared
+from aggopt.margin import program
 from aggopt.measure import Assessment
 from aggopt.output.trial import audit_of
 from aggopt.pipeline import measured
@@ -53,10 +54,11 @@ def sweep(
 ) -> Iterator[Point]:
     """Yield a point for each pair of alpha and delta, as soon as it is done.
 
-    The partition is made once; SL is measured at each point's own delta.  Points are
-    spread over `jobs` processes (-1: one per core), which get the records through
-    pipes, not files.  A local solver works along each row of equal delta and sets out
-    from the point before.
+    The partition is made once, and one secret serves all points: the margins beyond
+    delta are the same share of their width.  SL is measured at each point's own delta.
+    Points are spread over `jobs` processes (-1: one per core), which get the records
+    through pipes, not files.  A local solver works along each row of equal delta and
+    sets out from the point before.
 
     Raises
     ------
@@ -92,7 +94,8 @@ def _row(
     points, start = [], how.settings["start"]
     for alpha, delta in row:
         asked = {**given.asked, "delta": np.full(given.X.shape, delta)}
-        settings = {**how.settings, **asked, "alpha": alpha, "start": start}
+        settings = {**how.settings, **program(given, asked["delta"])}
+        settings |= {"alpha": alpha, "start": start}
         combine = getattr(aggregate, how.method)
         masked = combine(given.X, given.labels, **settings)
         found = measured(given.X, masked.values, asked)

@@ -64,9 +64,8 @@ def test_the_python_functions_give_what_the_job_gives():
     X = frame[["age", "income"]].to_numpy(float)
     labels = aggopt.partition.mdav(X, k=3)
     masked = aggopt.aggregate.p3m(X, labels, delta=0.2, solver="uno")
-    release = aggopt.mask(
-        frame, job(aggregation={"method": "p3m", "delta": 0.2, "solver": "uno"})
-    )
+    how = {"method": "p3m", "delta": 0.2, "solver": "uno", "margin": 0}
+    release = aggopt.mask(frame, job(aggregation=how))
     assert (release.table[["age", "income"]].to_numpy() == masked.values).all()
     assert (release.labels == labels).all()
     again = aggopt.measure.assess(X, masked.values, delta=0.2)
@@ -513,6 +512,7 @@ def test_wishes_in_columns_are_heard_and_dropped():
         aggregation={
             "method": "p3m",
             "solver": "uno",
+            "margin": 0,
             "delta": {"attributes": {"age": {"column": "far"}, "income": 0.3}},
             "importance": {"column": "insists"},
         },
@@ -552,7 +552,7 @@ def test_wishes_out_of_range_are_refused_before_any_work(monkeypatch):
 
 def test_relative_wishes_follow_the_z_scores():
     relative = {"method": "p3m", "solver": "uno", "delta": {"relative": 0.2}}
-    release = aggopt.mask(people(), job(aggregation=relative))
+    release = aggopt.mask(people(), job(aggregation={**relative, "margin": 0}))
     X = people()[["age", "income"]].to_numpy(float)
     masked = aggopt.aggregate.p3m(
         X, aggopt.partition.mdav(X, 3), delta={"relative": 0.2}, solver="uno"

@@ -307,7 +307,7 @@ def test_blocks_are_those_of_the_job_in_its_order():
 # --- the other readers of a partition
 
 
-P3M = {"method": "p3m", "solver": "uno"}
+P3M = {"method": "p3m", "solver": "uno", "margin": 0}  # to compare two runs
 
 
 def test_solvers_are_compared_on_blocks():

@@ -49,7 +49,9 @@ def p3m(
         {"relative": r} for r |z|, z the record's z-score.
     importance
         How much it insists, from 0 to 1 (a demand: the distance is then exact): a
-        number, (d,) or (n, d).
+        number, (d,) or (n, d).  A value at an exact distance gives the original away
+        to who knows delta or tries some, because the standard deviation is published:
+        ask for `with_margins(X, labels, delta)`, as `aggopt.mask` does.
     alpha
         Weight of the distances against the shifts, in [0, 1].  At 0 the result is
         the renormalised mean.
@@ -118,7 +120,9 @@ def p3m_onesided(
     """Return what `p3m` returns, where only coming too close to an original costs.
 
     The model is stated in `aggopt.models.p3m_onesided`; arguments, result and errors
-    are those of `p3m`.  A demand (importance 1) is kept as a least distance.
+    are those of `p3m`.  A demand (importance 1) is kept as a least distance; where it
+    binds, the value lies exactly there and gives the original away, unless `delta`
+    comes from `with_margins`.
 
     Examples
     --------
@@ -149,6 +153,10 @@ def satisfaction(
     values that lie at least `delta` away, against `price` for each squared standard
     deviation of shift of a record.  Arguments, result and errors are those of `p3m`;
     importance weighs, and demands nothing.
+
+    The optimum lies exactly at the distance asked from a record of nearly each group,
+    and so gives that original away: publish nothing that was not made with a `delta`
+    from `with_margins`, as `aggopt.mask` does.
 
     Examples
     --------

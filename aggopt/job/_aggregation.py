@@ -1,6 +1,6 @@
 """The sections that say how groups become published values."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, StrictBool, StrictInt
 
@@ -22,10 +22,21 @@ class Median(Method):
 
 
 class Shifting(Solved):
-    """What the aggregations that shift centroids have in common."""
+    """What the aggregations that shift centroids have in common.
+
+    `margin` is the width of the secret margins beyond each distance, in standard
+    deviations: half the largest distance asked in the group, and 0.1 at least, when
+    left out; 0 for none.
+    """
 
     delta: Wish = 0.1
     importance: Wish = 0.001
+    margin: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of its function, which takes distances with their margins."""
+        return {name: v for name, v in super().settings.items() if name != "margin"}
 
 
 class Squared(Shifting):

@@ -1,0 +1,210 @@
+"""No published value lies at a distance from an original that somebody could try."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import aggopt
+from aggopt.aggregate import p3m, with_margins
+from aggopt.aggregate._margin import LEAST
+from aggopt.compare import compare
+from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.grouped import group
+from aggopt.job import Job
+from aggopt.margin import NOTE, WARNING, program
+from aggopt.measure import sl
+from aggopt.partition import mdav
+from aggopt.sweep import sweep
+
+N, K, DELTA = 100, 5, 0.3
+ROLES = {"quasi-identifier": ["income"], "wish": ["insist"]}
+NEAR = 5e-4  # standard deviations: half a step of what is tried
+SCANNED = np.round(np.arange(0, 1.2, 0.001), 3)
+DEMANDS = {"delta": DELTA, "importance": {"column": "insist"}}
+WAYS = {
+    "satisfaction": {"method": "satisfaction", "delta": DELTA},
+    "demands": {"method": "p3m", **DEMANDS},
+    "one-sided demands": {"method": "p3m_onesided", **DEMANDS},
+    "all demand": {
+        "method": "p3m_onesided",
+        "delta": DELTA,
+        "importance": 1.0,
+        "alpha": 1.0,
+    },
+    "nearly demands": {"method": "p3m", **DEMANDS},
+    "groups of one value": {"method": "p3m", "delta": DELTA, "alpha": 1.0},
+}
+
+
+def incomes(way: str) -> pd.DataFrame:
+    """Incomes in cents; a record of every second group insists."""
+    x = np.sort(np.exp(8 + 0.6 * np.random.default_rng(1).normal(size=N)).round(2))
+    if way == "groups of one value":
+        x = np.repeat(x[2::K], K)
+    labels = mdav(x[:, None], K)
+    insist = np.zeros(N)
+    first = [np.flatnonzero(labels == j)[j % K] for j in range(labels.max() + 1)]
+    insist[first[::2]] = 0.9999 if way == "nearly demands" else 1.0
+    return pd.DataFrame({"income": x, "insist": insist})
+
+
+def masked(way: str, **more):
+    asked = Job(
+        roles=ROLES,
+        privacy={"k": K},
+        partition={"method": "mdav"},
+        aggregation={**WAYS[way], **more},
+    )
+    frame = incomes(way)
+    return frame["income"].to_numpy(), aggopt.mask(frame, asked)
+
+
+def found(x, release) -> tuple[float, int]:
+    """The distance at which most groups show an original, and how many do."""
+    c = release.table["income"].to_numpy()
+    near = np.abs((np.abs(c - x) / c.std())[:, None] - SCANNED) < NEAR
+    shown = [near[release.labels == j].any(axis=0) for j in np.unique(release.labels)]
+    hits = np.sum(shown, axis=0)
+    return float(SCANNED[hits.argmax()]), int(hits.max())
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_distance_that_is_tried_finds_originals(way) -> None:
+    x, release = masked(way)
+    assert found(x, release)[1] <= 6  # of 20, in 1200 tries: chance alone gives 3
+    assert NOTE in release.notes
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_without_a_margin_the_distance_is_found_and_that_is_said(way) -> None:
+    x, release = masked(way, margin=0)
+    distance, hits = found(x, release)
+    assert hits >= 9
+    assert distance == pytest.approx(DELTA, abs=0.001)
+    assert WARNING in release.notes
+
+
+def stated(frame, how) -> Job:
+    roles = {"quasi-identifier": ["income", "age"], "wish": ["insist"]}
+    mdav = {"method": "mdav"}
+    return Job(roles=roles, privacy={"k": K}, partition=mdav, aggregation=how)
+
+
+def two() -> pd.DataFrame:
+    return incomes("demands").assign(age=np.random.default_rng(2).integers(18, 90, N))
+
+
+@pytest.mark.parametrize("method", ["p3m", "p3m_onesided", "satisfaction"])
+@pytest.mark.parametrize("delta", [0.1, 1.0, {"relative": 0.4}, {"column": "insist"}])
+def test_margins_are_of_a_group_and_no_wider_than_said(method, delta) -> None:
+    given = group(two(), stated(two(), {"method": method, "delta": delta}), print)
+    asked = given.asked["delta"]
+    added = program(given)["delta"] - asked
+    for j in np.unique(given.labels):
+        own, of = added[given.labels == j], asked[given.labels == j]
+        for attribute in (0, 1):
+            some = own[:, attribute]
+            if method != "p3m":
+                assert (some[of[:, attribute] == 0] == 0).all()
+                some = some[of[:, attribute] > 0]
+            assert np.ptp(some) < 1e-12 if some.size else True
+            widest = max(0.1, of[:, attribute].max() / 2)
+            assert (some >= LEAST * 0.999).all()
+            assert (some <= widest + 1e-12).all()
+    assert len(np.unique(added.round(9))) > 10
+
+
+def test_wishes_are_measured_as_asked_and_satisfied() -> None:
+    x, release = masked("demands")
+    insist = incomes("demands")["insist"].to_numpy() == 1
+    away = np.abs(release.table["income"].to_numpy() - x) / x.std()
+    assert (away[insist] >= DELTA).all()
+    weights = incomes("demands")[["insist"]].to_numpy()
+    values = release.table[["income"]].to_numpy()
+    asked = sl(x[:, None], values, delta=DELTA, weights=weights)
+    assert release.measures.sl == asked == 1
+
+
+def test_a_margin_of_its_own_width() -> None:
+    how = {"method": "p3m", "delta": 0.1, "margin": 0.7}
+    given = group(two(), stated(two(), how), print)
+    added = program(given)["delta"] - 0.1
+    assert 0.6 < added.max() <= 0.7
+    with pytest.raises(JobError, match="margin"):
+        stated(two(), {**how, "margin": -0.1})
+    with pytest.raises(JobError, match="margin"):
+        stated(two(), {"method": "mean", "margin": 0.1})
+
+
+def test_each_block_has_margins_of_its_own_groups() -> None:
+    how = {"method": "p3m", "delta": 0.1}
+    asked = stated(two(), how).model_dump(by_alias=True)
+    asked["privacy"]["scope"] = "blocks"
+    asked["partition"]["attributes"] = "one by one"
+    given = group(two(), Job(**asked), print)
+    added = program(given)["delta"] - 0.1
+    for j in (0, 1):
+        of = pd.Series(added[:, j]).groupby(given.labels[:, j])
+        assert (of.nunique() == 1).all()
+        assert of.first().nunique() == len(of.first())
+
+
+def test_demands_that_agree_only_without_a_margin_are_refused() -> None:
+    x = np.array([0.0, 2, 4, 10, 12, 14, 20, 22, 24])
+    frame = pd.DataFrame({"income": x, "insist": [1.0, 0, 1] + 6 * [0.0]})
+    how = {"method": "p3m", "delta": 2 / x.std(), "importance": {"column": "insist"}}
+    asked = {"roles": ROLES, "privacy": {"k": 3}, "partition": {"method": "mdav"}}
+    with pytest.raises(InfeasibleInputError, match=r"'income': Demands .* agree") as no:
+        aggopt.mask(frame, Job(**asked, aggregation=how))
+    assert "margin = 0" in no.value.fix
+    release = aggopt.mask(frame, Job(**asked, aggregation={**how, "margin": 0}))
+    assert release.table["income"][0] == pytest.approx(2.0, abs=1e-4)
+
+
+def test_a_sweep_and_a_comparison_are_of_the_program_with_margins() -> None:
+    how = {"method": "p3m", "delta": 0.5, "importance": 0.9, "alpha": 0.9}
+    with_them, without = (
+        next(iter(compare(two(), stated(two(), {**how, **more}), ["dual"])))
+        for more in ({}, {"margin": 0})
+    )
+    assert with_them.objective != pytest.approx(without.objective, rel=1e-3)
+    grid = {"alpha": [0.9], "delta": [0.5], "jobs": 1}
+    swept, plain = (
+        next(iter(sweep(two(), stated(two(), {**how, **more}), **grid)))
+        for more in ({}, {"margin": 0})
+    )
+    assert swept.sl > plain.sl + 0.1
+
+
+def test_the_manifest_says_so(tmp_path) -> None:
+    release = masked("satisfaction")[1]
+    files = release.write(tmp_path / "masked.csv")
+    kept = json.loads(files.manifest.read_text())
+    assert NOTE in kept["notes"]
+    assert "margin" in kept["job"]["aggregation"]
+
+
+def test_the_helper_adds_margins_for_those_who_call_the_functions() -> None:
+    X = two()[["income", "age"]].to_numpy(float)
+    labels = mdav(X, K)
+    asked = with_margins(X, labels, DELTA)
+    assert asked.shape == X.shape
+    assert ((asked >= DELTA) & (asked <= DELTA + 0.15)).all()
+    assert (asked != with_margins(X, labels, DELTA)).any()
+    one, same = (with_margins(X, labels, {"relative": 0.3}, seed=4) for _ in "ab")
+    assert (one == same).all()
+    p3m(X, labels, delta=asked)
+    for wrong in (-1, np.inf, "wide", True):
+        with pytest.raises(JobError, match="width of margins"):
+            with_margins(X, labels, DELTA, width=wrong)
+    with pytest.raises(JobError, match="seed"):
+        with_margins(X, labels, DELTA, seed=-1)
+
+
+def test_distances_out_of_reach_and_none_at_all() -> None:
+    for delta in (0, 5.0):
+        _, release = masked("satisfaction", delta=delta)
+        assert release.audit.holds
+        assert (NOTE in release.notes) == (delta > 0)
