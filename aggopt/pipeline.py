@@ -16,6 +16,7 @@ from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment, assess
 from aggopt.output.audit import audit
+from aggopt.output.originals import Originals
 from aggopt.output.release import Release
 from aggopt.partition._blocks import called
 from aggopt.possible import forced
@@ -83,10 +84,13 @@ def mask(
     released = table.masked(masked.values, round_integers=job.output.round_integers)
     blocks = names_of(given.blocks, job)
     frame, point = released.frame.to_native(), job.input.decimal
-    found = audit(frame, job.roles, job.privacy, blocks, decimal=point)
+    compared = Originals(given.X, released.matrix())
+    found = audit(
+        frame, job.roles, job.privacy, blocks, decimal=point, originals=compared
+    )
     found.require()
     told("measure", 0.0)
-    measures = measured(given.X, released.matrix(), given.asked)
+    measures = measured(given.X, compared.after, given.asked)
     notes = (
         *given.reasons,
         *_notes(given, certificates),

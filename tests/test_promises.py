@@ -412,7 +412,7 @@ def test_a_refused_l_names_the_largest_and_every_way_out(no_work):
         return refused.value.fix
 
     largest = salaried()["illness"].nunique()
-    assert f"l of at most {largest}, or give" in fix(l=largest + 1)
+    assert f"l of at most {largest}, or drop" in fix(l=largest + 1)
     entropy = fix(l=largest, diversity="entropy")
     shares = salaried()["illness"].value_counts(normalize=True)
     effective = int(np.exp(-(shares * np.log(shares)).sum()))

@@ -116,6 +116,9 @@ class Privacy(Section):
         What makes the groups of the partition keep that, where it does not by itself.
     confidential
         How the values of an attribute are compared, by its name.
+    dominance
+        A note counts the groups in which one record makes up more than this share of
+        the sum of absolute values of an attribute; with 1 there is no such note.
     """
 
     k: Annotated[StrictInt, BeforeValidator(whole)] = Field(ge=2)
@@ -129,6 +132,7 @@ class Privacy(Section):
     distance: Kind = "ordered"
     repair: Annotated[Repair | None, BeforeValidator(_named)] = None
     confidential: dict[str, Treatment] = Field(default_factory=dict)
+    dominance: float = Field(default=0.7, gt=0, le=1, strict=True)
 
     @property
     def asked(self) -> frozenset[str]:

@@ -1,43 +1,25 @@
 """Recount a release from its values, trusting nothing that made them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from aggopt.errors import PrivacyError
 from aggopt.html import lines, listed, titled
-from aggopt.input.confidential import confidential_of
+from aggopt.input.confidential import Confidential, confidential_of
 from aggopt.input.roles import Roles
 from aggopt.job import Privacy
+from aggopt.output.beside import Beside, beside
+from aggopt.output.counts import Codes, Count, codes_of, together
+from aggopt.output.originals import Originals
+from aggopt.output.refusal import refusal
+from aggopt.output.unchanged import Grouped, Unchanged
 from aggopt.partition._blocks import require_cover
 from aggopt.privacy import groups_of
 from aggopt.privacy._promise import Kept
 from aggopt.promises import kept
-
-
-@dataclass(frozen=True)
-class Count:
-    """How often combinations of some attributes occur.
-
-    Attributes
-    ----------
-    attributes
-        Which they are.
-    combinations
-        How many distinct combinations there are.
-    rarest
-        Records that share the rarest of them.
-    rare, unique
-        Records whose combination fewer than k share, and no other record has.
-    """
-
-    attributes: tuple[str, ...]
-    combinations: int
-    rarest: int
-    rare: int
-    unique: int
 
 
 @dataclass(frozen=True)
@@ -59,6 +41,11 @@ class Audit:
         Identifiers, and wishes, that are still there; there must be none.
     promises
         What was promised of confidential attributes, l and t, and what was found.
+    beside
+        The combinations of all quasi-identifiers with columns that are published as
+        they are, which no promise covers: those of few values, and all.
+    unchanged
+        What is published unchanged; None where the originals are not at hand.
     notes
         What a data steward should look at; counts and names, no values.
     """
@@ -70,6 +57,8 @@ class Audit:
     blocks: tuple[Count, ...]
     identifiers: tuple[str, ...]
     promises: tuple[Kept, ...] = ()
+    beside: tuple[Beside, ...] = ()
+    unchanged: Unchanged | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -90,10 +79,11 @@ class Audit:
     @property
     def smallest(self) -> int:
         """Records that share the rarest combination in the scope of the promise."""
-        return self._rarest.rarest
+        return self.weakest.rarest
 
     @property
-    def _rarest(self) -> Count:
+    def weakest(self) -> Count:
+        """The count in the scope of the promise whose rarest combination is rarest."""
         if self.scope == "combination":
             return self.whole
         return min(self.blocks, key=lambda count: count.rarest)
@@ -106,17 +96,25 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """Say whether the promise holds, with counts."""
-        where, what = "", f"{self.groups} published combinations, the rarest"
+        """Say whether the promise holds, and what it does not cover, with counts."""
+        covers = [" on the masked attributes"] if self.beside else []
+        what = f"{self.groups} published combinations, the rarest"
         if self.scope == "blocks" and len(self.blocks) > 1:
-            where = f" in each of {len(self.blocks)} blocks of attributes"
+            covers += [f" in each of {len(self.blocks)} blocks of attributes"]
             what = "the rarest combination of a block"
         holds = self.smallest >= self.k and not self.identifiers
         of_k = (
-            f"k = {self.k} {'holds' if holds else 'DOES NOT HOLD'}{where}: "
+            f"k = {self.k} {'holds' if holds else 'DOES NOT HOLD'}{','.join(covers)}: "
             f"{self.records} records, {what} in {self.smallest} records."
         )
-        return "\n".join([of_k, *map(str, self.promises)])
+        return "\n".join([" ".join([of_k, *self._open]), *map(str, self.promises)])
+
+    @property
+    def _open(self) -> Iterator[str]:
+        """Yield what the promise does not cover."""
+        yield from (each.said(self.records, self.k) for each in self.beside)
+        if self.unchanged and (said := self.unchanged.said(self.records)):
+            yield said
 
     def _repr_html_(self) -> str:
         """Return the same, and the notes, for a notebook."""
@@ -148,24 +146,9 @@ class Audit:
             A combination is too rare, an identifier is still there, or confidential
             values are not as diverse, or not as close to the table's, as promised.
         """
-        if self.identifiers:
-            raise PrivacyError(
-                f"The release still has identifiers: {', '.join(self.identifiers)}.",
-                fix="drop them; nothing was written.",
-            )
-        if self.smallest < self.k:
-            which = "quasi-identifiers"
-            if self.scope == "blocks":
-                which = f"the block {', '.join(map(repr, self._rarest.attributes))}"
-            raise PrivacyError(
-                f"The rarest combination of {which} stands in "
-                f"{self.smallest} record(s), and k = {self.k} was promised.",
-                fix="nothing was written; mask again, and report this if aggopt made "
-                "the values.",
-            )
-        for promise in self.promises:
-            if not promise.holds:
-                raise _broken(promise)
+        refused = refusal(self)
+        if refused:
+            raise refused
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
@@ -180,6 +163,7 @@ def audit(
     blocks: Sequence[Sequence[str]] | None = None,
     *,
     decimal: str = ".",
+    originals: Originals | None = None,
 ) -> Audit:
     """Return what is found in `released`, a pandas, Polars or PyArrow table.
 
@@ -187,7 +171,9 @@ def audit(
     when omitted.  Entries are compared as they are, so that a table of text, read from
     the file that was written, is recounted as any reader of that file would.  Groups
     are records equal in all quasi-identifiers, whatever made them; numbers among
-    confidential text have this `decimal` point.
+    confidential text have this `decimal` point.  With the `originals`, in the order of
+    these records, it is also counted what is published unchanged, which records
+    dominate their group, and which values are no originals.
 
     Raises
     ------
@@ -200,54 +186,64 @@ def audit(
     everything = roles.quasi_identifier
     parts = [everything] if blocks is None else blocks
     require_cover(parts, everything, "quasi-identifier")
-    held = confidential_of(frame, roles, privacy, decimal)
-    published = groups_of(frame.select(*everything).to_native()) if held else None
+    k, confidential = privacy.k, confidential_of(frame, roles, privacy, decimal)
+    coded = {name: codes_of(frame[name]) for name in everything}
+    groups = [together([coded[name] for name in part]) for part in parts]
+    whole = groups[0] if len(parts) == 1 else together(coded.values())
+    others = {n: codes_of(frame[n]) for n in (*roles.confidential, *roles.other)}
     found = Audit(
         records=len(frame),
-        k=privacy.k,
+        k=k,
         scope=privacy.scope,
-        whole=_counted(frame, everything, privacy.k),
-        blocks=tuple(_counted(frame, part, privacy.k) for part in parts),
+        whole=Count.of(everything, whole, k),
+        blocks=tuple(map(Count.of, parts, groups, repeat(k))),
         identifiers=tuple(n for n in roles.dropped if n in frame.columns),
-        promises=() if published is None else kept(held, privacy, published),
+        promises=_promises(frame, roles, privacy, confidential),
+        beside=beside(everything, whole, others, k),
     )
-    warning = (found.warning,) if found.warning else ()
-    said = (note for each in held for note in each.notes)
-    return replace(found, notes=(*warning, *said, *_telling(frame, roles.other)))
+    notes = [found.warning] if found.warning else []
+    notes += [note for each in confidential for note in each.notes]
+    notes += _telling(frame, {name: others[name] for name in roles.other})
+    found = replace(found, notes=tuple(notes))
+    if originals is None:
+        return found
+    places = [[everything.index(name) for name in part] for part in parts]
+    grouped = list(zip(places, groups, strict=True))
+    return _compared(found, originals, grouped, privacy.dominance)
 
 
-def _broken(promise: Kept) -> PrivacyError:
-    close = promise.promise.startswith("t ")
-    possible = (
-        f"t of at least {promise.found:.6g}, rounded up"
-        if close
-        else f"l of at most {int(promise.found)}"
-    )
-    return PrivacyError(
-        str(promise),
-        fix='nothing was written; set repair = "merge" under [privacy], which keeps '
-        f"every promise, or promise {possible}, which these groups keep.",
-    )
-
-
-def _counted(frame: nw.DataFrame[Any], attributes: Sequence[str], k: int) -> Count:
-    size = max([*frame.columns], key=len) + "#"  # a name that no column has
-    counts = frame.group_by(list(attributes)).agg(nw.len().alias(size))
-    sizes = counts[size].to_numpy()
-    return Count(
-        attributes=tuple(attributes),
-        combinations=len(sizes),
-        rarest=int(sizes.min()),
-        rare=int(sizes[sizes < k].sum()),
-        unique=int((sizes == 1).sum()),
+def _compared(
+    found: Audit, originals: Originals, groups: Sequence[Grouped], dominance: float
+) -> Audit:
+    """Return an audit with what the originals say beside it."""
+    names = found.whole.attributes
+    same = originals.unchanged(names, groups)
+    cells = same.note(found.records)
+    notes = originals.notes(names, groups, dominance)
+    return replace(
+        found,
+        unchanged=same,
+        notes=(*found.notes, *([cells] if cells else []), *notes),
     )
 
 
-def _telling(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[str, ...]:
+def _promises(
+    frame: nw.DataFrame[Any],
+    roles: Roles,
+    privacy: Privacy,
+    confidential: Sequence[Confidential],
+) -> tuple[Kept, ...]:
+    if not confidential:
+        return ()
+    published = groups_of(frame.select(*roles.quasi_identifier).to_native())
+    return kept(confidential, privacy, published)
+
+
+def _telling(frame: nw.DataFrame[Any], others: Mapping[str, Codes]) -> list[str]:
     """Name attributes without protection that tell every record apart."""
-    return tuple(
+    return [
         f"{name!r} (other) differs in every record: is it an identifier?"
-        for name in columns
+        for name, codes in others.items()
         if (frame[name].dtype == nw.String or frame[name].dtype.is_integer())
-        and 1 < len(frame) == frame[name].n_unique()
-    )
+        and 1 < len(frame) == codes.max() + 1
+    ]

@@ -17,6 +17,7 @@ from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
+from aggopt.output.originals import Originals
 from aggopt.output.places import Files
 from aggopt.output.staging import sha256
 from aggopt.pipeline import measured
@@ -70,8 +71,16 @@ def review(
     blocks = names_in(blocks_of(job, X), job)
     written = as_written(released, job.input)
     point = job.input.decimal
-    found = audit(written, roles, job.privacy, blocks, decimal=point)
-    measures = measured(X, second.matrix()[place], wishes_of(first, X, job))
+    Y = second.matrix()
+    found = audit(
+        written,
+        roles,
+        job.privacy,
+        blocks,
+        decimal=point,
+        originals=Originals(X[np.argsort(place)], Y),
+    )
+    measures = measured(X, Y[place], wishes_of(first, X, job))
     return Review(found, measures)
 
 

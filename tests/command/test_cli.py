@@ -66,7 +66,7 @@ MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")
 def test_mask_writes_an_audited_release(here, aggopt):
     code, out, err = aggopt(*MASK)
     assert (code, err) == (0, "")
-    assert "k = 4 holds: 40 records" in out
+    assert "k = 4 holds on the masked attributes: 40 records" in out
     assert "cvxpy:uno" in out
     assert smallest(pd.read_csv("masked.csv")) >= 4
     names = {path.name for path in here.iterdir()}
@@ -226,7 +226,10 @@ def test_blocks_are_shown_with_what_they_leave_open(here, aggopt):
     rare = pd.read_csv("masked.csv").groupby(["age", "income"]).size()
     alone = int((rare == 1).sum())
     warning = "WARNING: NOT 4-anonymous on the combination of all 2 quasi-identifiers"
-    assert "k = 4 holds in each of 2 blocks of attributes: 40 records" in out
+    assert (
+        "k = 4 holds on the masked attributes, in each of 2 blocks of attributes: "
+        in out
+    )
     assert out.count("NOT 4-anonymous") == 1
     assert warning in out.splitlines()[1]
     assert f"{alone} are alone with it" in out
@@ -282,7 +285,7 @@ def test_assess_says_that_a_broken_block_fails(here, aggopt):
     people().drop(columns="name").assign(age=1).to_csv("masked.csv", index=False)
     code, out, _ = aggopt(*ASSESS, "--same-order")
     assert code == 1
-    assert "k = 4 DOES NOT HOLD in each of 2 blocks" in out
+    assert "k = 4 DOES NOT HOLD on the masked attributes, in each of 2 blocks" in out
 
 
 REFUSED = {
@@ -380,7 +383,7 @@ def test_solvers_says_what_is_here_and_how_to_get_the_rest(aggopt):
 def test_demo_masks_patients_and_leaves_three_files_and_a_picture(here, aggopt):
     code, out, _ = aggopt("demo", "--folder", "shown")
     assert code == 0
-    assert "k = 5 holds: 442 records" in out
+    assert "k = 5 holds on the masked attributes: 442 records" in out
     assert smallest(pd.read_csv("shown/patients.csv"), ("age", "sex", "bmi", "bp")) >= 5
     assert (here / "shown/original-against-masked.png").read_bytes()[:4] == b"\x89PNG"
     assert (here / "shown/patients.manifest.json").exists()
@@ -437,7 +440,7 @@ def test_an_interrupt_of_what_is_written_does_not_say_that_it_is_not(
     monkeypatch.setattr(*place, interrupted)
     code, out, err = aggopt(*MASK)
     assert (code, err) == (0, "")
-    assert "k = 4 holds: 40 records" in out
+    assert "k = 4 holds on the masked attributes: 40 records" in out
     assert {path.name for path in here.iterdir()} == FILES | GIVEN
     signal.raise_signal(number)  # as it might while the interpreter shuts down
 

@@ -1,0 +1,89 @@
+"""How often combinations of published values occur."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.arrays import Labels
+from aggopt.input.table import plain
+
+Codes = npt.NDArray[np.integer[Any]]  # 32 bits of a column: tables have many
+
+
+@dataclass(frozen=True)
+class Count:
+    """How often combinations of some attributes occur.
+
+    Attributes
+    ----------
+    attributes
+        Which they are.
+    combinations
+        How many distinct combinations there are.
+    rarest
+        Records that share the rarest of them.
+    rare, unique
+        Records whose combination fewer than k share, and no other record has.
+    """
+
+    attributes: tuple[str, ...]
+    combinations: int
+    rarest: int
+    rare: int
+    unique: int
+
+    @classmethod
+    def of(cls, attributes: Sequence[str], labels: Labels, k: int) -> "Count":
+        """Return the count of combinations (n,), 0..m-1, of these attributes."""
+        sizes = np.bincount(labels)
+        return cls(
+            attributes=tuple(attributes),
+            combinations=len(sizes),
+            rarest=int(sizes.min()),
+            rare=int(sizes[sizes < k].sum()),
+            unique=int((sizes == 1).sum()),
+        )
+
+
+def codes_of(column: nw.Series[Any]) -> Codes:
+    """Return which of its different entries each record has, (n,), 0..m-1.
+
+    What a file tells apart is different, as -0.0 and 0.0; what is missing is one
+    entry, so that the same table counts alike in every library and in its file.
+    """
+    try:
+        arrow = plain(column.to_arrow())
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return _mixed(column)
+    if isinstance(arrow, pa.ChunkedArray):
+        arrow = arrow.combine_chunks()
+    if pa.types.is_floating(arrow.type):
+        arrow = pc.if_else(pc.is_nan(arrow), pa.scalar(None, arrow.type), arrow)
+        arrow = arrow.view(f"int{arrow.type.bit_width}")
+    indices = arrow.dictionary_encode(null_encoding="encode").indices
+    return np.asarray(indices.to_numpy(zero_copy_only=False))
+
+
+def _mixed(column: nw.Series[Any]) -> Codes:
+    """Return the codes of entries that no file can hold: by type and text."""
+    entries = [f"{type(entry).__name__} {entry}" for entry in column.to_list()]
+    return np.asarray(pd.factorize(np.array(entries, dtype=object))[0])
+
+
+def together(parts: Iterable[Codes]) -> Labels:
+    """Return which combination of codes (n,) each record has, 0..m-1."""
+    first, *others = parts
+    found = first.astype(np.intp)
+    for codes in others:
+        if found.max() + 1 == len(found):  # all are alone: they stay so
+            return found
+        pairs = found * (codes.max() + 1) + codes  # below n², which fits
+        found = np.asarray(pd.factorize(pairs)[0])
+    return found

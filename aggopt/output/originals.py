@@ -1,0 +1,89 @@
+"""What a recount says beside the originals, where they are at hand."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aggopt.arrays import Floats, Labels
+from aggopt.output.beside import few
+from aggopt.output.grid import steps
+from aggopt.output.unchanged import Grouped, Unchanged, unchanged
+
+
+@dataclass(frozen=True, eq=False)
+class Originals:
+    """Quasi-identifiers before masking and after, records in the release's order.
+
+    Attributes
+    ----------
+    before, after : (n, d)
+        Numbers in their own units.  Private: they are never shown.
+    """
+
+    before: Floats = field(repr=False)
+    after: Floats = field(repr=False)
+
+    def unchanged(self, names: Sequence[str], groups: Sequence[Grouped]) -> Unchanged:
+        """Return what is published unchanged, see `unchanged`."""
+        return unchanged(names, self.before, self.after, groups)
+
+    def notes(
+        self, names: Sequence[str], groups: Sequence[Grouped], dominance: float
+    ) -> Iterator[str]:
+        """Yield what is to be known of single attributes: counts and names."""
+        for columns, labels in groups:
+            for j in columns:
+                x, name = self.before[:, j], repr(names[j])
+                values = np.unique(x)
+                if len(values) > 2:  # a share of ones has no size to give away
+                    yield from _dominated(name, x, labels, dominance)
+                if len(values) <= few(len(x)) and (x == np.rint(x)).all():
+                    step = float(steps(self.before[:, [j]])[0])
+                    yield from _impossible(name, values, self.after[:, j], step)
+
+
+def dominated(x: Floats, labels: Labels, share: float) -> int:
+    """Return in how many groups one value makes up more than a share of the sum.
+
+    The sum is of absolute values: the p %-rule of magnitude tables, with
+    p = 1 / share - 1.
+    """
+    sizes = np.abs(x)
+    order = np.lexsort((sizes, labels))
+    last = np.append(np.flatnonzero(np.diff(labels[order])), len(x) - 1)
+    sums = np.bincount(labels, sizes)
+    return int((sizes[order][last] > share * sums).sum())
+
+
+def _dominated(name: str, x: Floats, labels: Labels, share: float) -> Iterator[str]:
+    count = dominated(x, labels, share)
+    if count:
+        yield (
+            f"{name}: in {count} of {labels.max() + 1} groups one record makes up more "
+            f"than {100 * share:g} % of the sum of absolute values, and what is "
+            "published there tells nearly what that record has: cap the largest "
+            "values before masking, drop those records, or promise a larger k."
+        )
+
+
+def _impossible(name: str, values: Floats, y: Floats, step: float) -> Iterator[str]:
+    """Say how many published values y (n,) are none of the whole numbers there are."""
+    right = np.searchsorted(values, y).clip(1, max(len(values) - 1, 1))
+    nearest = np.minimum(
+        np.abs(y - values[right - 1]), np.abs(y - values[right % len(values)])
+    )
+    count = int((nearest > step).sum())
+    if not count:
+        return
+    said = f"{name}: {count} of {len(y)} published values ({count / len(y):.0%})"
+    whole = "round_integers = true under [output] publishes"
+    if len(values) == 2:
+        yield f"{said} are neither of its two values: read them as shares; {whole} one."
+        return
+    yield (
+        f"{said} are none of its {len(values)} different whole numbers. If these are "
+        "codes, their means say nothing: recode them so that their order means "
+        "something, make a 0/1 column of each, or drop the attribute, as identifier. "
+        f"If they count something, {whole} whole numbers."
+    )

@@ -1,0 +1,295 @@
+"""The words and numbers of an audit, each condition and border of it."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from tables import ROLES, job, people
+
+import aggopt
+from aggopt.errors import PrivacyError
+from aggopt.input.roles import Roles
+from aggopt.job import Privacy
+from aggopt.output.audit import audit
+from aggopt.output.beside import few
+
+AGE = Roles(**{"quasi-identifier": ["age"]})
+PAIR = Roles(**{"quasi-identifier": ["age", "pay"]})
+
+
+def ages(*sizes):
+    """A table in which the age j stands in sizes[j] records."""
+    return pd.DataFrame({"age": np.repeat(np.arange(len(sizes)), sizes)})
+
+
+def counts(found, name):
+    return {each.few: getattr(each.count, name) for each in found.beside}
+
+
+# --- the promise, exactly kept and broken by one
+
+
+def test_k_holds_where_the_rarest_combination_has_k_records():
+    found = audit(ages(3, 4), AGE, Privacy(k=3))
+    assert found.holds
+    assert found.verdict == (
+        "k = 3 holds: 7 records, 2 published combinations, the rarest in 3 records."
+    )
+    assert str(found) == found.verdict
+    assert (found.warning, found.notes) == (None, ())
+    found.require()
+
+
+def test_k_does_not_hold_where_it_has_one_less():
+    found = audit(ages(2, 1, 4), AGE, Privacy(k=3))
+    assert not found.holds
+    assert found.verdict == (
+        "k = 3 DOES NOT HOLD: 7 records, 3 published combinations, the rarest in "
+        "1 records."
+    )
+    assert found.warning is None  # the verdict says it
+    with pytest.raises(PrivacyError) as refused:
+        audit(ages(2, 4), AGE, Privacy(k=3)).require()
+    assert str(refused.value).startswith(
+        "The rarest combination of quasi-identifiers stands in 2 record(s), and k = 3 "
+        "was promised."
+    )
+
+
+def test_an_identifier_that_is_left_breaks_the_promise_whatever_k():
+    roles = Roles(**{"identifier": ["name"], "quasi-identifier": ["age"]})
+    found = audit(ages(3).assign(name="x"), roles, Privacy(k=3))
+    assert (found.smallest, found.holds) == (3, False)
+    assert found.verdict.startswith("k = 3 DOES NOT HOLD: 3 records, 1 published")
+    with pytest.raises(PrivacyError, match="still has identifiers: name"):
+        found.require()
+
+
+def test_the_count_of_combinations():
+    found = audit(ages(1, 2, 3, 4, 1), AGE, Privacy(k=3)).whole
+    assert found.attributes == ("age",)
+    assert (found.combinations, found.rarest, found.rare, found.unique) == (5, 1, 4, 2)
+    found = audit(ages(3, 4), AGE, Privacy(k=3))
+    assert (found.groups, found.combination, found.smallest, found.unique) == (
+        *(2, 3, 3),
+        0,
+    )
+    stated = found.to_dict()
+    assert {name: stated[name] for name in ("groups", "smallest", "unique")} == {
+        **{"groups": 2, "smallest": 3},
+        "unique": 0,
+    }
+    assert (stated["combination"], stated["holds"]) == (3, True)
+
+
+BLOCKS = [["age"], ["pay"]]
+BLOCKWISE = Privacy(k=2, scope="blocks")
+
+
+def test_blocks_that_hold_although_the_combination_does_not():
+    table = pd.DataFrame({"age": [1, 1, 1, 2, 2, 2], "pay": [1, 1, 2, 2, 1, 1]})
+    found = audit(table, PAIR, BLOCKWISE, BLOCKS)
+    assert (found.smallest, found.combination, found.holds) == (2, 1, True)
+    assert found.verdict == (
+        "k = 2 holds in each of 2 blocks of attributes: 6 records, the rarest "
+        "combination of a block in 2 records."
+    )
+    assert found.warning == (
+        "NOT 2-anonymous on the combination of all 2 quasi-identifiers: 2 of 6 records "
+        "share theirs with fewer than 1 others, 2 are alone with it. k holds within "
+        "each block only."
+    )
+    assert found.notes == (found.warning,)
+    assert str(found) == f"{found.verdict}\n{found.warning}"
+
+
+def test_the_warning_ends_where_the_combination_holds():
+    table = pd.DataFrame({"age": [1, 1, 1, 2, 2, 2], "pay": [1, 1, 1, 2, 2, 2]})
+    three = Privacy(k=3, scope="blocks")
+    assert audit(table, PAIR, three, BLOCKS).warning is None
+    table.loc[0, "pay"] = 2
+    found = audit(table, PAIR, three, BLOCKS)
+    assert found.warning.startswith("NOT 3-anonymous on the combination of all 2")
+    assert "3 of 6 records share theirs with fewer than 2 others, 1 " in found.warning
+    assert "k holds within" not in found.warning  # pay 1 stands in two records only
+    assert found.verdict.startswith("k = 3 DOES NOT HOLD in each of 2 blocks")
+    with pytest.raises(PrivacyError, match=r"the block 'pay' stands in 2 record\(s\)"):
+        found.require()
+
+
+def test_one_block_is_not_called_several():
+    found = audit(ages(2, 2), AGE, BLOCKWISE)
+    assert found.verdict.startswith("k = 2 holds: 4 records, 2 published combinations")
+
+
+# --- what is published beside the masked attributes
+
+
+BESIDE = Roles(
+    **{"quasi-identifier": ["age"], "other": ["sex"], "confidential": ["pay"]}
+)
+
+
+def test_few_values():
+    assert [few(n) for n in (1, 419, 420, 4000)] == [20, 20, 21, 200]
+
+
+def test_the_verdict_counts_with_the_columns_that_are_published_as_they_are():
+    table = ages(3, 22).assign(sex=["m", "f", "f", *("m",) * 22], pay=np.arange(25))
+    found = audit(table, BESIDE, Privacy(k=3))
+    assert found.holds
+    assert found.verdict == (
+        "k = 3 holds on the masked attributes: 25 records, 2 published combinations, "
+        "the rarest in 3 records. With 'sex', published as they are: 1 of 25 records "
+        "is alone, 3 share theirs with fewer than 2 others. With all 2 other columns, "
+        "published as they are: 25 of 25 records are alone, 25 share theirs with fewer "
+        "than 2 others."
+    )
+    assert [each.columns for each in found.beside] == [("sex",), ("pay", "sex")]
+    assert found.beside[0].count.attributes == ("age", "sex")
+    assert found.beside[0].count.combinations == 3
+    stated = found.to_dict()["beside"]
+    assert [each["count"]["unique"] for each in stated] == [1, 25]
+    found.require()  # nobody promised more
+
+
+def test_a_broken_promise_is_on_the_masked_attributes_too():
+    found = audit(ages(2).assign(sex="m", pay=1), BESIDE, Privacy(k=3))
+    assert found.verdict.startswith("k = 3 DOES NOT HOLD on the masked attributes: 2 ")
+
+
+def test_columns_of_few_values_alone_are_said_once_and_of_many_without_a_first():
+    table = ages(21).assign(sex="m", pay=0)
+    found = audit(table, BESIDE, Privacy(k=3))
+    assert counts(found, "rare") == {True: 0}
+    assert found.verdict.endswith(
+        "With 'pay', 'sex', published as they are: 0 of 21 records are alone, 0 share "
+        "theirs with fewer than 2 others."
+    )
+    many = Roles(**{"quasi-identifier": ["age"], "other": ["pay"]})
+    found = audit(ages(21).assign(pay=np.arange(21)), many, Privacy(k=3))
+    assert counts(found, "unique") == {False: 21}
+    assert "With 'pay', published as they are: 21 of 21 records are alone" in str(found)
+    found = audit(ages(20).assign(pay=np.arange(20)), many, Privacy(k=3))
+    assert counts(found, "unique") == {True: 20}  # twenty values are few
+
+
+@pytest.mark.parametrize(
+    ("sizes", "k", "said"),
+    [
+        ((1, 2), 2, "1 of 3 records is alone."),
+        ((1, 1, 2), 2, "2 of 4 records are alone."),
+        ((1, 3), 3, "1 of 4 records is alone, 1 shares its own with fewer than 2 oth"),
+        (
+            (2, 3),
+            3,
+            "0 of 5 records are alone, 2 share theirs with fewer than 2 other",
+        ),
+        (
+            (3, 4),
+            4,
+            "0 of 7 records are alone, 3 share theirs with fewer than 3 other",
+        ),
+    ],
+)
+def test_one_and_many_are_said_as_they_are(sizes, k, said):
+    table = ages(*sizes).rename(columns={"age": "sex"}).assign(age=1)
+    roles = Roles(**{"quasi-identifier": ["age"], "other": ["sex"]})
+    verdict = audit(table, roles, Privacy(k=k)).verdict
+    assert f"With 'sex', published as they are: {said}" in verdict
+
+
+def test_six_names_are_listed_and_the_rest_is_counted():
+    names = list("abcdefgh")
+    for some, said in ((6, "'e', 'f', published"), (8, "'e', 'f' and 2 more, publ")):
+        roles = Roles(**{"quasi-identifier": ["age"], "other": names[:some]})
+        table = ages(3).assign(**dict.fromkeys(names[:some], 1))
+        found = audit(table, roles, Privacy(k=3))
+        assert said in found.verdict
+        assert found.beside[0].columns == tuple(names[:some])
+
+
+def test_blocks_count_the_combination_with_the_columns_beside():
+    table = pd.DataFrame(
+        {"age": [1, 1, 2, 2], "pay": [1, 1, 1, 1], "sex": list("mfmm")}
+    )
+    roles = Roles(**{"quasi-identifier": ["age", "pay"], "other": ["sex"]})
+    found = audit(table, roles, BLOCKWISE, BLOCKS)
+    assert found.verdict.startswith(
+        "k = 2 holds on the masked attributes, in each of 2 blocks of attributes: 4 rec"
+    )
+    assert counts(found, "unique") == {True: 2}
+
+
+KINDS = {
+    "pandas": lambda frame: frame,
+    "pandas categories": lambda frame: frame.astype({"a": "category"}),
+    "pyarrow in pandas": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
+    "polars": pl.from_pandas,
+    "polars categories": lambda f: pl.from_pandas(f).cast({"a": pl.Categorical}),
+    "pyarrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    "text": lambda frame: pa.table(
+        {
+            name: frame[name].astype(object).where(frame[name].notna(), "").map(str)
+            for name in frame
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_table_gives_the_same_counts(kind):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": np.repeat([1.5, 0.0, 7.25, 1e9], 50),
+            "a": rng.choice(["x", "y", "z"], 200),
+            "b": rng.choice([0.1, 0.2, -0.0, 0.0, np.nan], 200),
+            "c": rng.choice([True, False], 200),
+            "d": rng.choice(pd.to_datetime(["2020-01-01", "2021-05-06"]), 200),
+            "e": rng.normal(size=200),
+        }
+    )
+    names = list("abcde")
+    roles = Roles(**{"quasi-identifier": ["age"], "other": names})
+    found = audit(KINDS[kind](frame), roles, Privacy(k=5))
+    rows = list(zip(*(frame[n].map(repr) for n in ("age", *"abcd")), strict=True))
+    sizes = np.array([rows.count(row) for row in rows])
+    assert counts(found, "unique") == {True: (sizes == 1).sum(), False: 200}
+    assert counts(found, "rare") == {True: (sizes < 5).sum(), False: 200}
+    assert found.whole.combinations == 4
+
+
+def test_entries_that_no_file_can_hold_are_counted_by_type_and_text():
+    table = ages(4).assign(pay=np.array([1, "1", 1, [1]], dtype=object), sex="m")
+    assert counts(audit(table, BESIDE, Privacy(k=2)), "unique") == {True: 2}
+
+
+def test_an_array_counts_like_a_table():
+    X = np.array([[1.0, 5.0], [1.0, 5.0], [2.0, 6.0], [2.0, 7.0]])
+    roles = {"quasi-identifier": ["0"], "other": ["1"]}
+    asked = aggopt.Job(roles=roles, privacy={"k": 2})
+    assert counts(aggopt.mask(X, asked).audit, "unique") == {True: 2}
+
+
+def test_a_written_release_is_counted_alike(tmp_path):
+    release = aggopt.mask(people(), job())
+    assert release.audit.beside
+    for ending in ("csv", "parquet"):
+        table = release.write(tmp_path / f"{ending}.{ending}").table
+        read = pd.read_csv if ending == "csv" else pd.read_parquet
+        again = audit(read(table), job().roles.released, job().privacy)
+        assert again.beside == release.audit.beside
+
+
+def test_columns_that_differ_in_every_record_are_asked_about():
+    roles = Roles(**{**ROLES, "identifier": [], "other": ["note", "name"]})
+    frame = people(6).assign(age=1, income=2.0)
+    said = "'name' (other) differs in every record: is it an identifier?"
+    assert said in audit(frame, roles, Privacy(k=2)).notes
+    frame["name"] = ["a", "a", *"bcde"]
+    assert said not in audit(frame, roles, Privacy(k=2)).notes
+    assert audit(frame[:1], roles, Privacy(k=2)).notes == ()
+    frame["name"] = np.arange(6) + 0.5  # numbers differ: they name nobody by that
+    assert said not in audit(frame, roles, Privacy(k=2)).notes
