@@ -27,6 +27,7 @@ from aggopt.randomness import secret
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Solver, choose
 from aggopt.solvers._options import native_options
+from aggopt.solvers._signals import heeded
 
 Progress = Callable[[str, float], None]
 
@@ -57,6 +58,7 @@ class Grouped:
         return labels_of(self.blocks)
 
 
+@heeded()
 def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
     """Return the table, checked and partitioned as the job says; raises as `mask`."""
     if isinstance(job, str | Path):

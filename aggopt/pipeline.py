@@ -22,10 +22,12 @@ from aggopt.partition._blocks import called
 from aggopt.possible import forced
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status
+from aggopt.solvers._signals import heeded
 
 ROUNDING = 1e-6  # of an attribute's range; float32 stays below it
 
 
+@heeded()
 def mask(
     data: Any, job: Job | str | Path, *, progress: Progress | None = None
 ) -> Release:

@@ -6,7 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from tables import job, people
 
+import aggopt
 from aggopt.solvers._signals import heeded
 
 CHILD = """
@@ -65,9 +67,14 @@ def quiet(monkeypatch):
 
 def test_what_is_lost_is_raised_at_the_end(quiet):
     steps = []
-    with pytest.raises(KeyboardInterrupt), heeded():
+
+    @heeded()
+    def go_on():
         lost(signal.SIGINT)
         steps.append("went on")
+
+    with pytest.raises(KeyboardInterrupt):
+        go_on()
     assert steps == ["went on"]
 
 
@@ -80,3 +87,18 @@ def test_a_handler_that_does_not_raise_is_called_once():
     finally:
         signal.signal(signal.SIGINT, before)
     assert calls == [1]
+
+
+@pytest.mark.parametrize("step", ["read", "aggregate", "measure"])
+def test_masking_raises_what_was_lost_at_any_step(quiet, step):
+    pressed = []
+
+    def press(at, _):
+        if at == step and not pressed:
+            pressed.append(at)
+            lost(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        aggopt.mask(people(30), job(), progress=press)
+    assert pressed == [step]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

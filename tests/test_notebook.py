@@ -103,8 +103,7 @@ def test_a_release_prints_its_verdict_and_a_table_of_certificates(shown):
     release = shown["release"]
     text = str(release)
     assert text == repr(release)
-    verdict, header, *rows = [line for line in text.split("\n") if line][:8]
-    assert verdict.startswith("k = 3 holds")
+    assert text.startswith("k = 3 holds")
     table = text[text.index("status") :].split("\n")
     assert table[0].split() == [
         *("status", "gap", "objective", "bound", "violation", "solver", "seconds")

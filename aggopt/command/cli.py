@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from aggopt.command import console, show, show_solvers
+from aggopt.command.interrupt import EXIT, interrupts
 from aggopt.errors import AggoptError, JobError, PrivacyError
 
 app = typer.Typer(
@@ -235,10 +236,12 @@ def main() -> None:
     for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):  # so that files are tidied
         if number := getattr(signal, name, None):
             signal.signal(number, lambda got, _: sys.exit(128 + got))
+    interrupts.listen()
     try:
         code = app(standalone_mode=False) or 0
-        if code == 130:
-            _refuse(130, "Interrupted.", "run it again; no release was written.")
+        if code == EXIT or interrupts.count:
+            code = EXIT
+            _refuse(code, "Interrupted.", "run it again; no release was written.")
     except AggoptError as error:
         code = 1 if isinstance(error, PrivacyError) else 2
         _refuse(code, error.problem, error.fix)

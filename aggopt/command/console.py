@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from aggopt.command.interrupt import interrupts
 from aggopt.solvers._signals import held
 
 T = TypeVar("T")
@@ -52,8 +53,14 @@ def progress(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
         disable=quiet or not _err.is_terminal,
     )
     task = bar.add_task("read", total=1.0)
+
+    def tell(step: str, share: float) -> None:
+        interrupts.require_none()
+        bar.update(task, description=step, completed=share)
+
     with bar, _kept_clean() if quiet else nullcontext():
-        yield lambda step, share: bar.update(task, description=step, completed=share)
+        yield tell
+    interrupts.require_none()
 
 
 @contextmanager
@@ -97,8 +104,10 @@ def release(written: AbstractContextManager[Callable[[], T]]) -> T:
     `written` are files written aside; what it yields gives them their names.  What is
     left afterwards is to tell of it, in which time signals are ignored.
     """
-    with written as commit, held(then_ignored=True):
-        return commit()
+    with written as commit:
+        interrupts.require_none()
+        with held(then_ignored=True):
+            return commit()
 
 
 @contextmanager

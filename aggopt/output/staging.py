@@ -1,4 +1,8 @@
-"""Write files so that none is ever half there, and none is lost."""
+"""Write files so that none is ever half there, and none is lost.
+
+What a killed process leaves, the next one that writes into the folder removes; but not
+`.aggopt.before.*`, second names of files that were about to be overwritten.
+"""
 
 import os
 import shutil
@@ -9,7 +13,18 @@ from pathlib import Path
 from types import TracebackType
 
 from aggopt.errors import TableError
+from aggopt.leftovers import file_prefix, remove_left
+from aggopt.solvers._scratch import scratch_parent
 from aggopt.solvers._signals import held
+
+_BEFORE = ".aggopt.before."
+_aside_now: set[Path] = set()  # of this process
+
+
+def remove_all() -> None:
+    """Remove what is aside now: this process is about to end without a word."""
+    for aside in _aside_now:
+        aside.unlink(missing_ok=True)
 
 
 def sha256(path: Path) -> str:
@@ -78,10 +93,13 @@ class Staging:
         with held():
             for aside in (*self._staged.values(), *self._lost.values()):
                 aside.unlink(missing_ok=True)
+                _aside_now.discard(aside)
 
     def write(self, final: Path, writer: Callable[[Path], object]) -> Path:
         """Return where `writer` wrote what will become `final`; same ending."""
-        writer(_aside(self._staged, final))
+        remove_left(final.parent)
+        remove_left(scratch_parent())
+        writer(_aside(self._staged, final, file_prefix()))
         return self._staged[final]
 
     def commit(
@@ -97,20 +115,22 @@ class Staging:
         for final in finals:
             with self._staged[final].open("rb") as stream:
                 os.fsync(stream.fileno())
-        if public:
-            self._staged[public].chmod(0o666 & ~_umask())
         if overwrite:
             for final in filter(Path.exists, finals):
-                _second_name(final, _aside(self._lost, final))
+                _second_name(final, _aside(self._lost, final, _BEFORE))
         with held():
-            self._name(finals, overwrite=overwrite)
+            self._name(finals, public, overwrite=overwrite)
 
-    def _name(self, finals: Sequence[Path], *, overwrite: bool) -> None:
+    def _name(
+        self, finals: Sequence[Path], public: Path | None, *, overwrite: bool
+    ) -> None:
         done: list[Path] = []
         try:
             for final in finals:
                 _rename(self._staged[final], final, overwrite=overwrite)
                 done.append(final)
+            if public:  # not before: who may read the folder may read what is aside
+                public.chmod(0o666 & ~_umask())
             for folder in _folders(finals):
                 _sync_folder(folder)
         except BaseException as error:
@@ -132,14 +152,15 @@ def _folders(places: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(place.parent for place in places))
 
 
-def _aside(known: dict[Path, Path], final: Path) -> Path:
+def _aside(known: dict[Path, Path], final: Path, prefix: str) -> Path:
     """Make an empty file beside `final`, of the same ending, that is removed later."""
     with held():
         handle, name = tempfile.mkstemp(
-            dir=final.parent, prefix=".aggopt.", suffix=final.suffix
+            dir=final.parent, prefix=prefix, suffix=final.suffix
         )
         os.close(handle)
         known[final] = Path(name)
+        _aside_now.add(known[final])
     return known[final]
 
 

@@ -4,7 +4,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
+
+from aggopt.leftovers import folder_prefix, remove_left
 
 WHERE = "AGGOPT_SCRATCH"  # a process of ours tells its child to work in its own folder
 _MEMORY = Path("/dev/shm")
@@ -12,7 +14,17 @@ _MEMORY = Path("/dev/shm")
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Yield a folder of mode 0700 that is removed at the end."""
-    parent = os.environ.get(WHERE) or (_MEMORY if _MEMORY.is_dir() else None)
-    with TemporaryDirectory(dir=parent, prefix="aggopt-") as name:
+    """Yield a folder of mode 0700 that is removed at the end.
+
+    Those that a killed process could not remove go before.
+    """
+    parent = scratch_parent()
+    remove_left(parent)
+    with TemporaryDirectory(dir=parent, prefix=folder_prefix()) as name:
         yield Path(name)
+
+
+def scratch_parent() -> Path:
+    """Return the folder in which scratch folders are made."""
+    usual = _MEMORY if _MEMORY.is_dir() else gettempdir()
+    return Path(os.environ.get(WHERE) or usual)

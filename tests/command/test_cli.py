@@ -420,6 +420,45 @@ def test_an_interrupt_has_exit_code_130(here, aggopt, monkeypatch):
     assert not list(here.glob(".*"))
 
 
+LOST = """
+import ctypes, os, signal, sys
+from aggopt import grouped
+from aggopt.command import cli
+from aggopt.output import release, staging
+
+real, pressed = {place}, [{times}]
+
+def press(*given, **named):  # what is raised within is printed and forgotten
+    times = pressed.pop() if pressed else 0
+    for _ in range(times):
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
+    return real(*given, **named)
+
+{place} = press
+sys.argv = ["aggopt", *{words!r}]
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "times"),
+    [
+        ("grouped.divided", 1),
+        ("release.sha256", 1),
+        ("staging.Staging.write", 1),
+        ("staging.Staging.write", 2),
+    ],
+)
+def test_an_interrupt_that_is_lost_on_the_way_is_heard(here, place, times):
+    code = LOST.format(place=place, times=times, words=MASK)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.returncode == 130
+    assert "Exception ignored on calling ctypes callback" in found.stderr
+    assert ("Interrupted twice" in found.stderr) == (times == 2)
+    assert "no release was written" in found.stderr
+    assert {path.name for path in here.iterdir()} == GIVEN
+
+
 FILES = {"masked.csv", "masked.manifest.json", "masked.private.csv"}
 GIVEN = {"people.csv", "job.toml"}
 

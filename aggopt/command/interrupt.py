@@ -1,0 +1,58 @@
+"""Ctrl-C, heard by the command even where what it raises is lost on the way.
+
+What a handler raises while an object dies, or within a callback of a C library, is
+printed and forgotten.  So the command also notes that Ctrl-C came, and looks at the
+note at each step, before files appear, and at its end.
+"""
+
+import os
+import signal
+import sys
+from types import FrameType
+
+from aggopt.output.staging import remove_all
+
+EXIT = 130
+_SHOWN = b"\x1b[?25h"  # the cursor, which a progress bar hides
+
+
+class Interrupts:
+    """How often Ctrl-C came; the second time ends the command at once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def listen(self) -> None:
+        """Note Ctrl-C from here on, unless it is ignored or somebody else's."""
+        self.count = 0
+        if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, self._came):
+            signal.signal(signal.SIGINT, self._came)
+
+    def require_none(self) -> None:
+        """Raise again what came and was lost.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C came.
+        """
+        if self.count:
+            raise KeyboardInterrupt
+
+    def _came(self, number: int, frame: FrameType | None) -> None:
+        if frame is not None:  # else it is told again, by `heeded`
+            self.count += 1
+        if self.count > 1:
+            _end()
+        raise KeyboardInterrupt
+
+
+def _end() -> None:
+    """End here and now; no file of a release stays."""
+    remove_all()
+    shown = _SHOWN if sys.stderr.isatty() else b""
+    os.write(2, shown + b"Interrupted twice: ended at once, no release was written.\n")
+    os._exit(EXIT)
+
+
+interrupts = Interrupts()
