@@ -1,0 +1,273 @@
+"""What a recount says beside the originals: counts and names, never a value."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables import job, people
+
+import aggopt
+from aggopt.errors import JobError
+from aggopt.input.roles import Roles
+from aggopt.job import Privacy
+from aggopt.output.audit import audit
+from aggopt.output.grid import GRID
+from aggopt.output.originals import Originals, dominated
+from aggopt.output.recheck import review
+
+DATA = Path(os.environ.get("AGGOPT_DATA", "missing"))
+PAIR = Roles(**{"quasi-identifier": ["a", "b"]})
+
+reference = pytest.mark.skipif(
+    not DATA.exists(), reason="set AGGOPT_DATA to the folder of the reference tables"
+)
+
+
+def audited(before, after, k=2, blocks=None, **privacy):
+    """The audit of values (n, 2), or (n, 1), published for others."""
+    before, after = (np.asarray(values, dtype=float) for values in (before, after))
+    names = ["a", "b"][: before.shape[1]]
+    table = pd.DataFrame(after, columns=names)
+    roles = Roles(**{"quasi-identifier": names})
+    asked = Privacy(k=k, **privacy)
+    return audit(table, roles, asked, blocks, originals=Originals(before, after))
+
+
+def column(*values):
+    return np.array(values, dtype=float)[:, None]
+
+
+def masked(frame, k=5, **sections):
+    plain = {"partition": {"method": "mdav"}, "privacy": {"k": k}}
+    roles = {"quasi-identifier": list(frame)}
+    return aggopt.mask(frame, aggopt.Job(**{"roles": roles, **plain, **sections}))
+
+
+# --- published unchanged
+
+BEFORE = [[1, 5], [1, 5], [2, 6], [3, 6], [7, 7], [7, 7]]
+AFTER = [[1, 5], [1, 5], [2.5, 6], [2.5, 6], [7, 7], [7, 7]]
+
+
+def test_cells_and_records_of_identical_groups_are_unchanged():
+    found = audited(BEFORE, AFTER)
+    assert found.unchanged.cells == {"a": 4, "b": 6}
+    assert found.unchanged.records == 4
+    assert found.verdict == (
+        "k = 2 holds: 6 records, 3 published combinations, the rarest in 2 records. "
+        "4 of 6 records are published unchanged: their group is identical in every "
+        "quasi-identifier."
+    )
+    assert (
+        "Published unchanged, of 6 values each, because their group is identical "
+        "there: 'a' 4, 'b' 6."
+    ) in found.notes
+    stated = json.loads(json.dumps(found.to_dict()))["unchanged"]
+    assert stated == {"records": 4, "cells": {"a": 4, "b": 6}}
+    assert found.holds
+
+
+def test_without_the_originals_nothing_is_said_of_them():
+    found = audit(pd.DataFrame(AFTER, columns=["a", "b"]), PAIR, Privacy(k=2))
+    assert (found.unchanged, found.notes) == (None, ())
+    assert "unchanged" not in found.verdict
+
+
+def test_one_record_is_said_as_one():
+    found = audited(column(1, 2, 2), column(1, 2, 2))
+    assert found.unchanged.records == 3
+    said = found.unchanged.__class__(1, {"a": 1}).said(3)
+    assert said == (
+        "1 of 3 records is published unchanged: its group is identical in every "
+        "quasi-identifier."
+    )
+    assert found.unchanged.__class__(0, {"a": 0}).said(3) is None
+    assert found.unchanged.__class__(0, {"a": 0}).note(3) is None
+
+
+def test_a_mean_that_meets_a_members_value_is_no_identical_group():
+    found = audited(column(1, 2, 3, 8, 9), column(2, 2, 2, 8.5, 8.5))
+    assert found.unchanged.cells == {"a": 0}
+    assert not any("unchanged" in note for note in found.notes)
+    assert "unchanged" not in found.verdict
+
+
+def test_an_identical_group_that_is_published_elsewhere_is_changed():
+    found = audited(column(1, 1, 9, 9), column(1.5, 1.5, 9, 9))
+    assert found.unchanged.cells == {"a": 2}
+
+
+@pytest.mark.parametrize(("moved", "count"), [(0.0, 4), (0.99, 4), (1.01, 2)])
+def test_rounding_up_to_the_grid_is_no_change(moved, count):
+    x = column(0, 0, 2, 2)  # standard deviation 1
+    y = x + column(0, 0, 1, 1) * moved * GRID
+    assert audited(x, y).unchanged.records == count
+
+
+def test_blocks_have_groups_of_their_own():
+    before = [[1, 5], [1, 6], [2, 5], [2, 6]]
+    found = audited(before, before, blocks=[["b"], ["a"]], scope="blocks")
+    assert found.unchanged.cells == {"a": 4, "b": 4}
+    mixed = [[1, 5.5], [1, 5.5], [2, 5.5], [2, 5.5]]
+    found = audited(before, mixed, blocks=[["b"], ["a"]], scope="blocks")
+    assert found.unchanged.cells == {"a": 4, "b": 0}
+    assert found.unchanged.records == 0
+
+
+def test_a_release_counts_it_and_so_does_a_second_look(tmp_path):
+    twice = pd.concat([people(12)] * 4, ignore_index=True)
+    twice.to_csv(tmp_path / "people.csv", index=False)
+    release = aggopt.mask(tmp_path / "people.csv", job(k=4))
+    assert release.audit.unchanged.records == 48
+    assert "48 of 48 records are published unchanged" in str(release.audit)
+    files = release.write(tmp_path / "masked.csv")
+    again = review(tmp_path / "people.csv", files.table, job(k=4))
+    assert again.audit == release.audit
+    stated = json.loads(files.manifest.read_text())
+    assert stated["audit"]["unchanged"]["cells"] == {"age": 48, "income": 48}
+    assert stated["output"]["recounted"]["unchanged"] is None
+
+
+@reference
+def test_household_attributes_on_person_records_are_published_unchanged():
+    table = pd.read_csv(DATA / "testdata.csv")
+    names = ["expend", "income", "savings"]
+    table[names] = table.groupby("ori_hid")[names].transform("first")
+    release = masked(table[names], partition={"method": "local_search"})
+    assert release.audit.unchanged.records == 2434
+    assert "2434 of 4580 records are published unchanged" in release.audit.verdict
+
+
+# --- dominance
+
+
+def test_groups_in_which_one_record_dominates_are_counted():
+    labels = np.array([0, 0, 0, 1, 1, 2, 2, 3, 3])
+    x = np.array([7.0, 2, 1, 71, 29, -8, 2, 0, 0])
+    assert dominated(x, labels, 0.7) == 2  # exactly 70 % is not more
+    assert dominated(x, labels, 0.69) == 3
+    assert dominated(x, labels, 0.8) == 0
+    assert dominated(x, labels, 1.0) == 0
+    assert dominated(np.array([5.0, 0.0]), np.array([0, 0]), 1.0) == 0
+
+
+def test_the_note_names_the_attribute_and_counts_groups():
+    before = column(7.1, 2.9, 3, 4, 5, 6)
+    after = column(5, 5, 3.5, 3.5, 5.5, 5.5)
+    assert audited(before, after).notes == (
+        "'a': in 1 of 3 groups one record makes up more than 70 % of the sum of "
+        "absolute values, and what is published there tells nearly what that record "
+        "has: cap the largest values before masking, drop those records, or promise a "
+        "larger k.",
+    )
+    assert audited(before, after, dominance=0.71).notes == ()
+    assert audited(before, after, dominance=1).notes == ()
+    (note,) = audited(before, after, dominance=0.545).notes
+    assert note.startswith("'a': in 3 of 3 groups one record makes up more than 54.5 %")
+
+
+def test_a_share_of_ones_has_no_size_to_give_away():
+    found = audited(column(0, 1, 0.25, 0.25), column(0.5, 0.5, 0.25, 0.25))
+    assert any("more than 70 %" in note for note in found.notes)
+    found = audited(column(0, 1, 0, 0), column(0.5, 0.5, 0, 0))
+    assert not any("more than 70 %" in note for note in found.notes)
+
+
+def test_a_firm_far_above_the_rest_is_noted():
+    incomes = np.random.default_rng(0).gamma(2.0, 2000.0, 400).round(2)
+    incomes[7] = 5e6
+    frame = pd.DataFrame({"age": np.arange(400) % 60 + 18, "income": incomes})
+    notes = masked(frame).notes
+    assert any(note.startswith("'income': in 1 of 80 groups one") for note in notes)
+    quiet = masked(frame, privacy={"k": 5, "dominance": 1.0}).notes
+    assert not any("makes up more" in note for note in quiet)
+
+
+@pytest.mark.parametrize("wrong", [0, -0.1, 1.01, "0.7", True, float("nan")])
+def test_a_share_that_is_none_is_refused(wrong):
+    with pytest.raises(JobError, match=r"privacy\.dominance"):
+        job(privacy={"k": 3, "dominance": wrong})
+
+
+# --- whole numbers that are averaged to none of them
+
+
+def test_published_values_that_are_no_original_are_counted():
+    before = column(1, 2, 4, 4, 1, 4, 4)
+    after = column(1.5, 1.5, 4, 4, 3, 3, 3)
+    notes = audited(before, after).notes
+    assert notes[-1] == (
+        "'a': 5 of 7 published values (71%) are none of its 3 different whole numbers. "
+        "If these are codes, their means say nothing: recode them so that their order "
+        "means something, make a 0/1 column of each, or drop the attribute, as "
+        "identifier. If they count something, round_integers = true under [output] "
+        "publishes whole numbers."
+    )
+
+
+def test_two_values_are_read_as_shares():
+    after = column(0.5, 0.5, 1, 1)
+    notes = audited(column(0, 1, 1, 1), after).notes
+    assert notes[-1] == (
+        "'a': 2 of 4 published values (50%) are neither of its two values: read them "
+        "as shares; round_integers = true under [output] publishes one."
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((1, 1, 4, 4), (1, 1, 4, 4)),
+        ((5, 5, 5, 5), (5, 5, 5, 5)),
+        ((1, 1, 4, 4), (1 + 1e-6, 1 + 1e-6, 4 - 1e-6, 4 - 1e-6)),
+        ((0.5, 1, 4, 4), (0.75, 0.75, 4, 4)),
+    ],
+)
+def test_values_that_are_originals_or_no_whole_numbers_are_no_codes(before, after):
+    notes = audited(column(*before), column(*after)).notes
+    assert not any("whole numbers" in note or "shares" in note for note in notes)
+
+
+@pytest.mark.parametrize("outside", [0.0, 9.0])
+def test_values_beyond_the_originals_are_none_of_them(outside):
+    notes = audited(column(1, 2, 4, 4), column(outside, outside, 4, 4)).notes
+    assert notes[-1].startswith("'a': 2 of 4 published values (50%) are none of its 3 ")
+
+
+def test_numbers_of_many_values_are_no_codes():
+    x = np.arange(44.0) + 100
+    before, after = column(*x), column(*(x // 2 * 2 + 0.5))
+    assert audited(before, after).notes == ()
+    x = np.minimum(x, 119)  # twenty values
+    before, after = column(*x), column(*np.where(x < 118, x // 2 * 2 + 0.5, x))
+    assert "18 of 44 published values (41%)" in audited(before, after).notes[-1]
+    x = np.append(x, 120)
+    assert not any("none of" in n for n in audited(column(*x), column(*x + 0.5)).notes)
+
+
+def test_truth_values_are_shares_and_rounded_ones_need_no_note():
+    frame = people(30)[["age"]].assign(married=[True] + [False] * 29)
+    notes = masked(frame).notes
+    assert any("'married': " in n and "are neither of its two" in n for n in notes)
+    notes = masked(frame, output={"round_integers": True}).notes
+    assert not any("are neither of its two" in n for n in notes)
+
+
+@reference
+def test_codes_of_regions_are_averaged_to_no_code():
+    table = pd.read_csv(DATA / "free1.csv")[["REGION", "AGE", "INCOME"]]
+    (note,) = [n for n in masked(table).notes if "'REGION': " in n and "none of" in n]
+    assert note.startswith(
+        "'REGION': 3150 of 4000 published values (79%) are none of its 182 different "
+    )
+
+
+def test_notes_and_verdict_hold_no_value_of_a_record():
+    frame = pd.DataFrame({"a": [987654321, 1, 2, 123456789, 5, 6], "b": 424242})
+    release = masked(frame, k=3)
+    said = "\n".join([str(release.audit), *release.notes, repr(release)])
+    for value in ("987654321", "123456789", "424242"):
+        assert value not in said
