@@ -14,7 +14,7 @@ from aggopt.blocks import names_of, proven
 from aggopt.grouped import Grouped, Progress, group, require_solved
 from aggopt.input.table import Table
 from aggopt.job import Job
-from aggopt.measure import Assessment, assess
+from aggopt.measure import WHOLE, Assessment, assess
 from aggopt.output.audit import audit
 from aggopt.output.originals import Originals
 from aggopt.output.release import Release
@@ -114,13 +114,21 @@ def mask(
 
 
 def measured(
-    original: Floats, released: Floats, asked: dict[str, Floats]
+    original: Floats,
+    released: Floats,
+    asked: dict[str, Floats],
+    *,
+    whole: int = WHOLE,
 ) -> Assessment:
-    """Return the measures of a release; SL by what the records ask for, if they do."""
+    """Return the measures of a release; SL by what the records ask for, if they do.
+
+    More than `whole` records are linked in blocks: see `aggopt.measure.linkage`.
+    """
     if not asked:
-        return assess(original, released)
+        return assess(original, released, whole=whole)
     weights = asked["importance"] if asked["importance"].any() else 1.0
-    return assess(original, released, delta=asked["delta"], weights=weights)
+    delta = asked["delta"]
+    return assess(original, released, delta=delta, weights=weights, whole=whole)
 
 
 def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:

@@ -92,17 +92,26 @@ def test_the_written_file_keeps_the_promise_and_the_key_undoes_the_shuffle(
     assert stated["output"]["recounted"] == counted
     assert stated["audit"]["unique"] == unique(written)
     key = pd.read_csv(files.private)
-    assert list(key.columns) == ["group_1", "group_2", "group_3", "released_record"]
+    groups = ["group_1", "group_2", "group_3"]
+    assert list(key.columns) == [*groups, "released_record", "risk"]
     back = written.iloc[key["released_record"]].reset_index(drop=True)
+    attributes = [name for block in PAIRS for name in block]
+    sizes = back.groupby(attributes)[attributes[0]].transform("size")
+    assert key["risk"].tolist() == (1 / sizes).tolist()  # of the whole combination
+    assert key["risk"].max() == release.measures.highest_risk
+    assert key["risk"].mean() == pytest.approx(release.measures.average_risk)
     for number, block in enumerate(PAIRS, start=1):
         assert back.groupby(key[f"group_{number}"])[block].nunique().max().max() == 1
 
 
-def test_one_block_has_the_key_and_the_labels_it_always_had(tmp_path):
+def test_one_block_has_one_column_of_groups_in_the_key(tmp_path):
     release = aggopt.mask(people(), job())
     assert release.labels.shape == (40,)
     files = release.write(tmp_path / "m.csv")
-    assert list(pd.read_csv(files.private).columns) == ["group", "released_record"]
+    key = pd.read_csv(files.private)
+    assert list(key.columns) == ["group", "released_record", "risk"]
+    sizes = key.groupby("group")["group"].transform("size")
+    assert key["risk"].tolist() == (1 / sizes).tolist()
 
 
 def test_the_manifest_says_what_was_grouped_and_what_is_proven():

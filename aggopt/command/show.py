@@ -20,13 +20,18 @@ if TYPE_CHECKING:
     from aggopt.solvers import Certificate
 
 _SHOWN = {
-    "dld": "records linked to themselves (DLD)",
-    "sdid": "values told within 0.05 standard deviations (SDID)",
-    "dr": "disclosure risk (DR)",
+    "highest_risk": "highest re-identification risk (1 / smallest group)",
+    "average_risk": "average re-identification risk (groups / records)",
+    "reidentifications": "expected re-identifications, records",
+    "linkage": "records linked by the best one-to-one assignment",
+    "dld": "records linked to the nearest (DLD)",
+    "sdid": "values within 0.05 standard deviations of the original (SDID)",
+    "sdid_chance": "the same by chance",
     "il": "information loss (IL)",
+    "sl": "values at least 0.1 standard deviations away (SL)",
+    "dr": "disclosure risk (DR)",
     "pil": "probabilistic information loss (PIL)",
     "si": "scoring index (SI), lower is better",
-    "sl": "values at least 0.1 standard deviations away (SL)",
 }
 
 
@@ -86,11 +91,15 @@ def demo(shown: "Shown") -> None:
     for name in shown.compared:
         table.add_column(name, justify="right")
     for short, meaning in _SHOWN.items():
-        shares = [100 * getattr(a, short) for a in shown.compared.values()]
-        add_row(table, meaning, *(f"{share:.2f}" for share in shares))
+        found = [getattr(a, short) for a in shown.compared.values()]
+        add_row(table, meaning, *map(_count_or_percent, found))
     out.print(table)
     _files(shown.files)
     line(f"Picture       {shown.picture}  (shows originals: keep it)")
+
+
+def _count_or_percent(figure: int | float) -> str:
+    return str(figure) if isinstance(figure, int) else f"{100 * figure:.2f}"
 
 
 def paths(files: "Files") -> dict[str, str]:

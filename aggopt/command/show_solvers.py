@@ -78,13 +78,16 @@ def swept(points: Sequence["Point"], files: Iterable[Path]) -> None:
 
     best = pareto(points)
     table = Table(title="* no other point has less risk and less loss")
-    for heading in ("alpha", "delta", "SI %", "DR %", "PIL %", "SL %", "IL %", "gap"):
+    for heading in ("alpha", "delta", "linkage %", "PIL %", "SI %", "DR %", "SL %"):
+        table.add_column(heading, justify="right")
+    for heading in ("IL %", "gap"):
         table.add_column(heading, justify="right")
     table.add_column("promises")
     table.add_column("")
     table.add_column("status")
     for p in sorted(points, key=lambda p: (p.delta, p.alpha)):
-        shares = (f"{100 * share:.2f}" for share in (p.si, p.dr, p.pil, p.sl, p.il))
+        found = (p.linkage, p.pil, p.si, p.dr, p.sl, p.il)
+        shares = (f"{100 * share:.2f}" for share in found)
         gap, mark = figure(p.gap, ".1e"), "*" if p in best else ""
         figures = (f"{p.alpha:g}", f"{p.delta:g}", *shares, gap)
         add_row(table, *figures, _says(p.holds), mark, p.status)

@@ -58,30 +58,31 @@ def keep(
 
 
 def draw(points: Sequence[Point], to: Path) -> None:
-    """Draw loss against risk, the points that no other beats joined by a line."""
+    """Draw loss against linkage, the points that no other beats joined by a line."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     panel = figure.subplots()
     best = pareto(points)
     shown = panel.scatter(
-        [100 * p.dr for p in points],
+        [100 * p.linkage for p in points],
         [100 * p.pil for p in points],
         c=[100 * p.si for p in points],
         cmap="viridis",
         zorder=2,
     )
-    panel.plot([100 * p.dr for p in best], [100 * p.pil for p in best], color="0.6")
-    for p in best:
+    line = [(100 * p.linkage, 100 * p.pil) for p in best]
+    panel.plot([x for x, _ in line], [y for _, y in line], color="0.6")
+    for p, place in zip(best, line, strict=True):
         panel.annotate(
             f"{p.alpha:g}, {p.delta:g}",
-            (100 * p.dr, 100 * p.pil),
+            place,
             textcoords="offset points",
             xytext=(5, 4),
             fontsize=8,
         )
     panel.set(
-        xlabel="disclosure risk DR, %",
+        xlabel=risk_axis(points),
         ylabel="probabilistic information loss PIL, %",
         title="P3M over a grid; labels: alpha, delta where no point is better",
     )
@@ -89,3 +90,13 @@ def draw(points: Sequence[Point], to: Path) -> None:
     with Staging() as staging:
         staging.write(to, lambda aside: figure.savefig(aside, dpi=150))
         staging.commit(to, overwrite=True)
+
+
+def risk_axis(points: Sequence[Point]) -> str:
+    """Return what the picture says of its risk."""
+    blocks = sorted({p.blocks for p in points})
+    linked = "records linked by one-to-one assignment, %"
+    if blocks == [1]:
+        return linked
+    many = "-".join(map(str, dict.fromkeys((blocks[0], blocks[-1]))))
+    return f"{linked} (in {many} blocks: too high rather than too low)"

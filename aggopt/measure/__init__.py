@@ -8,23 +8,38 @@ nothing; when all are, there is no unit to measure in and every function refuses
 
 from aggopt.measure._assessment import Assessment, assess
 from aggopt.measure._dld import dld
+from aggopt.measure._linkage import WHOLE, Linkage, linkage
 from aggopt.measure._loss import il, il1s, sse, sst
 from aggopt.measure._pil import PilParts, pil, pil_parts
+from aggopt.measure._reidentification import (
+    average_risk,
+    highest_risk,
+    record_risk,
+    reidentifications,
+)
 from aggopt.measure._score import dr, si
-from aggopt.measure._sdid import sdid
+from aggopt.measure._sdid import sdid, sdid_chance
 from aggopt.measure._sl import sl
 
 __all__ = [
+    "WHOLE",
     "Assessment",
+    "Linkage",
     "PilParts",
     "assess",
+    "average_risk",
     "dld",
     "dr",
+    "highest_risk",
     "il",
     "il1s",
+    "linkage",
     "pil",
     "pil_parts",
+    "record_risk",
+    "reidentifications",
     "sdid",
+    "sdid_chance",
     "si",
     "sl",
     "sse",

@@ -4,7 +4,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import cKDTree
 
-from aggopt.arrays import Floats, Labels
 from aggopt.measure._pair import Pair
 
 _ROUNDING = 1e-13  # of the lengths that enter a distance
@@ -14,14 +13,19 @@ def dld(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
     """Return the distance linkage disclosure, a fraction in [0, 1].
 
     An intruder who knows the original records links each of them to the nearest
-    released record, in Euclidean distance over values standardised by the original;
-    of several at that distance, to the one with the smallest index.  DLD is the share
-    of records that are linked to their own.  Lower is better.
+    released record, in Euclidean distance over values standardised by the original.
+    DLD is the expected share of records that are linked to their own: where a record's
+    own released record is among the nearest, 1 / (number of released records at that
+    distance), otherwise 0; the mean over all records.  Lower is better.
 
-    With the original itself and distinct records it is 1.  Of released records that
-    are equal only the first can be linked, so that groups of k give at most 1/k.
-    Distances that differ by less than rounding can make up count as equal.
+    With the original itself and distinct records it is 1; groups of k give at most
+    1/k.  Distances that differ by less than rounding can make up count as equal.
     Attributes constant in the original are left out.  Memory grows with n d.
+
+    The literature links to one record and says nothing of ties; its programs take the
+    first, so that of released records that are equal only one can be linked.  Both
+    agree on groups of k whose members are all nearest to their own group, and where
+    nothing is tied; the expected share does not depend on the order of the records.
 
     Raises
     ------
@@ -40,21 +44,13 @@ def dld(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
 
 def dld_of(pair: Pair) -> float:
     """Return `dld` of tables already paired."""
-    rows, first = np.unique(pair.released, axis=0, return_index=True)
-    tree = cKDTree(rows)
-    z = pair.original[first]  # no other record can be linked to its own
-    nearest = tree.query(z)[0]
+    found = np.unique(pair.released, axis=0, return_inverse=True, return_counts=True)
+    rows, group, sizes = found[0], found[1].reshape(-1), found[2]
+    tree, z = cKDTree(rows), pair.original
+    nearest, second = tree.query(z, k=2)[0].T  # infinite where there is no second
     reach = nearest + _ROUNDING * (np.linalg.norm(z, axis=1) + nearest)
-    own = np.linalg.norm(z - rows, axis=1) <= reach
-    linked = _first_in_reach(tree, z[own], reach[own], first) == first[own]
-    return float(linked.sum() / pair.n)
-
-
-def _first_in_reach(tree: cKDTree, z: Floats, reach: Floats, first: Labels) -> Labels:
-    """Return the smallest index of a record within reach of each z (p, v)."""
-    found = tree.query(z)[1]
-    index: Labels = first[found]
-    tied = tree.query_ball_point(z, reach, return_length=True) > 1
-    for i in np.flatnonzero(tied):
-        index[i] = first[tree.query_ball_point(z[i], reach[i])].min()
-    return index
+    own = np.linalg.norm(z - rows[group], axis=1) <= reach
+    there = sizes[group]
+    for i in np.flatnonzero(own & (second <= reach)):
+        there[i] = sizes[tree.query_ball_point(z[i], reach[i])].sum()
+    return float((own / there).sum() / pair.n)

@@ -27,12 +27,15 @@ class Pair:
         Released minus original, same unit, taken before any rounding by the mean.
     varying : (d,)
         Which attributes take more than one value in the original.
+    published : (n, d)
+        Released records in the original's units, all attributes.
     """
 
     original: Floats = field(repr=False)
     released: Floats = field(repr=False)
     difference: Floats = field(repr=False)
     varying: npt.NDArray[np.bool_]
+    published: Floats = field(repr=False)
 
     @classmethod
     def of(cls, original: npt.ArrayLike, released: npt.ArrayLike) -> "Pair":
@@ -56,7 +59,7 @@ class Pair:
             difference = (Y - X)[:, varying] / scale.spread[varying]
             z, w = (scale.standardise(table)[:, varying] for table in (X, Y))
         _check_reach(difference, varying)
-        return cls(z, w, difference, varying)
+        return cls(z, w, difference, varying, Y)
 
     @property
     def n(self) -> int:

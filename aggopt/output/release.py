@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from aggopt.arrays import Labels
+from aggopt.arrays import Floats, Labels
 from aggopt.blocks import names_of, proven
 from aggopt.equal import Fieldwise
 from aggopt.errors import PrivacyError, TableError
@@ -21,7 +21,7 @@ from aggopt.html import as_text, folded, lines, listed, table, titled
 from aggopt.input.files import as_written, is_csv
 from aggopt.input.table import Table
 from aggopt.job import Job
-from aggopt.measure import Assessment
+from aggopt.measure import Assessment, record_risk
 from aggopt.output.audit import Audit, audit
 from aggopt.output.csv_file import write_csv
 from aggopt.output.manifest import Source, manifest
@@ -131,8 +131,9 @@ class Release(Fieldwise):
         says how the release was made, `NAME.private.csv` links each record of the
         input to its `group` (with several blocks of attributes `group_1`, `group_2`,
         ... in the manifest's order) and to its place in the masked table
-        (`released_record`).  These two go to the folder `private`, if one is named,
-        so that what is published can be handed on as it lies.
+        (`released_record`), with its `risk`: 1 / number of records that share its
+        published quasi-identifiers.  These two go to the folder `private`, if one is
+        named, so that what is published can be handed on as it lies.
 
         The table is written aside and recounted from the bytes of that file; only
         then do the files appear under their names: all, or none.  An interrupt while
@@ -181,7 +182,8 @@ class Release(Fieldwise):
 
     def _write(self, staging: Staging, files: Files, place: Labels, seed: int) -> None:
         key = staging.write(
-            files.private, lambda to: _write_key(to, self.blocks, place)
+            files.private,
+            lambda to: _write_key(to, self.blocks, place, self._risk()),
         )
         aside = staging.write(
             files.table, lambda to: self._write_table(to, np.argsort(place))
@@ -210,6 +212,10 @@ class Release(Fieldwise):
         if not self.job.output.shuffle:
             return np.arange(n)
         return permutation(self.secret, f"order {seed} {self.source.fingerprint}", n)
+
+    def _risk(self) -> Floats:
+        """Chance that each record is re-identified in its published group, (n,)."""
+        return record_risk(self.masked.matrix())
 
     def _write_table(self, to: Path, rows: Labels) -> None:
         shuffled = self.masked.arrow().take(pa.array(rows))
@@ -240,13 +246,15 @@ class Release(Fieldwise):
         )
 
 
-def _write_key(to: Path, blocks: Sequence[Block], place: Labels) -> None:
+def _write_key(to: Path, blocks: Sequence[Block], place: Labels, risk: Floats) -> None:
     several = len(blocks) > 1
     labels = {
         f"group_{number}" if several else "group": block.labels
         for number, block in enumerate(blocks, start=1)
     }
-    pyarrow.csv.write_csv(pa.table({**labels, "released_record": place}), to)
+    pyarrow.csv.write_csv(
+        pa.table({**labels, "released_record": place, "risk": risk}), to
+    )
 
 
 def _write_json(to: Path, stated: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from tables import job, people, wide, wide_job
 
 from aggopt import compare, mask, sweep
@@ -84,6 +85,8 @@ def test_a_sweep_measures_every_point(jobs):
     one = mask(people(), job(aggregation={**P3M, "alpha": 0.3, "delta": 0.5}))
     assert point.sl == pytest.approx(one.measures.sl)
     assert point.dr == pytest.approx(one.measures.dr)
+    assert point.linkage == pytest.approx(one.measures.linkage)
+    assert point.blocks == 1
 
 
 @pytest.mark.parametrize(
@@ -105,14 +108,53 @@ def test_a_sweep_needs_p3m():
         list(sweep.sweep(people(), job(), **GRID))
 
 
-def point(dr: float, pil: float) -> Point:
-    return Point(0.5, 0.1, (dr + pil) / 2, dr, pil, 0, 0, None, "")
+def point(linkage: float, pil: float, blocks: int = 1) -> Point:
+    return Point(0.5, 0.1, linkage, blocks, 0.4, 1 - linkage, pil, 0, 0, None, "")
 
 
-def test_pareto_keeps_what_no_other_point_beats():
+def test_pareto_keeps_what_no_other_point_beats_in_linkage_and_loss():
     points = [point(0.3, 0.3), point(0.1, 0.5), point(0.2, 0.6), point(0.3, 0.2)]
-    assert [(p.dr, p.pil) for p in pareto(points)] == [(0.1, 0.5), (0.3, 0.2)]
+    assert [(p.linkage, p.pil) for p in pareto(points)] == [(0.1, 0.5), (0.3, 0.2)]
     assert pareto([]) == []
+
+
+def test_a_sweep_links_more_than_1000_records_in_blocks():
+    assert sweep.AT_ONCE == 1000
+    X = np.random.default_rng(0).normal(size=(1001, 1))
+    asked = job(
+        roles={"quasi-identifier": ["0"]}, aggregation=P3M, partition={"method": "mdav"}
+    )
+    (one,) = sweep.sweep(X, asked, alpha=[0.5], delta=[0.1], jobs=1)
+    (few,) = sweep.sweep(X[1:], asked, alpha=[0.5], delta=[0.1], jobs=1)
+    assert (one.blocks, few.blocks) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "says"),
+    [
+        ((1, 1), "records linked by one-to-one assignment, %"),
+        (
+            (2, 2),
+            "one-to-one assignment, % (in 2 blocks: too high rather than too low)",
+        ),
+        ((4, 2, 3), "(in 2-4 blocks: too high rather than too low)"),
+    ],
+)
+def test_the_picture_says_what_its_risk_is(blocks, says, tmp_path, monkeypatch):
+    points = [point(0.3 - 0.1 * i, 0.3, b) for i, b in enumerate(blocks)]
+    drawn = []
+    save = Figure.savefig
+    monkeypatch.setattr(
+        Figure,
+        "savefig",
+        lambda self, *a, **k: (drawn.append(self), save(self, *a, **k)),
+    )
+    sweep_files.draw(points, tmp_path / "s.png")
+    panel = drawn[0].axes[0]
+    assert panel.get_xlabel().endswith(says)
+    places = panel.collections[0].get_offsets()
+    expected = [(100 * p.linkage, 100 * p.pil) for p in points]
+    assert np.asarray(places) == pytest.approx(np.array(expected))
 
 
 def test_interrupted_a_sweep_keeps_what_is_done(tmp_path):
@@ -124,7 +166,7 @@ def test_interrupted_a_sweep_keeps_what_is_done(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert pd.read_csv(tmp_path / "s.csv")["dr"].tolist() == [0.3, 0.1]
+    assert pd.read_csv(tmp_path / "s.csv")["linkage"].tolist() == [0.3, 0.1]
     assert (tmp_path / "s.png").read_bytes()[:4] == b"\x89PNG"
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -201,5 +243,5 @@ def test_inputs_are_not_overwritten(aggopt, tmp_path):
 
 
 def test_failed_points_are_never_best():
-    failed = Point(0.5, 0.1, 0, 0, 0, 0, 0, None, "failed", usable=False)
+    failed = Point(0.5, 0.1, 0, 1, 0, 0, 0, 0, 0, None, "failed", usable=False)
     assert pareto([failed, point(0.3, 0.3)]) == [point(0.3, 0.3)]

@@ -16,6 +16,14 @@ Y = X + 0.1 * RNG.normal(size=X.shape)
 
 def test_equals_the_measures() -> None:
     found = measure.assess(X, Y, safety=0.1, delta=0.2, weights=[1, 2, 3, 4])
+    linked = measure.linkage(X, Y)
+    assert found.highest_risk == measure.highest_risk(Y)
+    assert found.average_risk == measure.average_risk(Y)
+    assert found.reidentifications == measure.reidentifications(Y)
+    assert found.linkage == linked.share
+    assert found.linkage_limit == linked.limit
+    assert found.linkage_blocks == linked.blocks
+    assert found.sdid_chance == measure.sdid_chance(X, Y, safety=0.1)
     assert found.sse == measure.sse(X, Y)
     assert found.sst == measure.sst(X)
     assert found.il == measure.il(X, Y)
@@ -31,7 +39,18 @@ def test_equals_the_measures() -> None:
     assert (found.safety, found.delta) == (0.1, 0.2)
 
 
-@pytest.mark.parametrize("name", ["dld_of", "pil_of", "sdid_of", "sl_of"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dld_of",
+        "linkage_of",
+        "pil_of",
+        "sdid_chance_of",
+        "sdid_of",
+        "sizes_of",
+        "sl_of",
+    ],
+)
 def test_computes_each_measure_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     original = getattr(_assessment, name)
@@ -65,27 +84,37 @@ def test_prints_as_a_table() -> None:
     assert str(result).splitlines() == [
         "Records: 4. Attributes: 2, 2 of them vary.",
         "",
+        "Risk (lower is better)",
+        "  highest risk    50.00 %  1 / smallest group",
+        "  average risk    50.00 %  2 groups / records",
+        "  re-identified         2  records expected: sum of 1 / group size",
+        "  linkage         50.00 %  one-to-one assignment; at most 50.00 %",
+        "  DLD             50.00 %  records linked to the nearest",
+        "  SDID             0.00 %  values within 0.05 standard deviations; "
+        "0.00 % by chance",
+        "",
         "Loss (lower is better)",
         "  IL              22.15 %  SSE 1.77196 / SST 8",
         "  IL1s            28.49 %  mean |difference| / (sqrt(2) S)",
+        "",
+        "Figures of the literature (lower is better)",
+        "  DR              25.00 %  (DLD + SDID) / 2",
         "  PIL             49.19 %  mean of the parts below",
         "    quantiles    100.00 %",
         "    means          0.00 %",
         "    variances     40.48 %",
         "    covariances   12.05 %",
         "    correlations  93.44 %",
-        "",
-        "Risk (lower is better)",
-        "  DLD             50.00 %  records linked to their own",
-        "  SDID             0.00 %  values within 0.05 standard deviations",
-        "  DR              25.00 %  (DLD + SDID) / 2",
-        "",
-        "Both (lower is better)",
         "  SI              37.10 %  (DR + PIL) / 2",
         "",
         "Satisfaction (higher is better)",
         "  SL             100.00 %  values at least 0.1 standard deviations away",
     ]
+
+
+def test_says_in_how_many_blocks_the_records_were_linked() -> None:
+    shown = str(measure.assess(X, Y, whole=20))
+    assert "one-to-one assignment in 2 blocks; at most 100.00 %" in shown
 
 
 def test_prints_what_is_not_there() -> None:

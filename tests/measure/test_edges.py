@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from measure.registry import MEASURES, Measure
 
-from aggopt import measure
-from aggopt.errors import AggoptError, JobError, TableError
+from aggopt import measure, memory
+from aggopt.errors import AggoptError, InfeasibleInputError, JobError, TableError
 
 every_measure = pytest.mark.parametrize("m", MEASURES.values(), ids=MEASURES)
-compares = pytest.mark.parametrize(
-    "m", [m for n, m in MEASURES.items() if "sst" not in n]
-)
+compared = {n: m for n, m in MEASURES.items() if m.needs == "both"}
+compares = pytest.mark.parametrize("m", compared.values(), ids=compared)
 
 X = np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 5.0], [7.0, 3.0], [4.0, 9.0]])
 Y = np.array([[2.0, 1.5], [2.0, 1.5], [2.0, 5.0], [5.5, 6.0], [5.5, 6.0]])
@@ -33,6 +32,9 @@ def refusal(kind: type[AggoptError], call: Callable[[], object]) -> str:
 def test_one_record_or_all_identical_is_refused(
     m: Measure, rows: list[list[float]]
 ) -> None:
+    if m.needs == "released":
+        assert m.of(None, rows) in (1 / len(rows), 1)
+        return
     said = refusal(TableError, lambda: m.of(rows, rows))
     assert f"No attribute of the original varies ({len(rows)} record(s), 2" in said
     assert "To fix: pass at least two records that differ." in said
@@ -57,12 +59,16 @@ def test_two_records() -> None:
     parts = measure.pil_parts(two, moved)
     assert (parts.variances, parts.covariances, parts.correlations) == (0.5, 1, 0)
     assert measure.dld(two, moved) == 1
+    assert measure.linkage(two, moved) == measure.Linkage(1.0, 1.0, 1)
+    assert measure.linkage(two, moved[::-1]) == measure.Linkage(0.0, 1.0, 1)
 
 
 def test_released_as_a_constant() -> None:
-    """All are at the same place, so everybody is linked to the first."""
+    """All are at the same place, so everybody is linked to any of them."""
     mean = np.broadcast_to(X.mean(axis=0), X.shape)
     assert measure.dld(X, mean) == 1 / 5
+    assert measure.linkage(X, mean) == measure.Linkage(1 / 5, 1 / 5, 1)
+    assert measure.linkage(X, mean, whole=1) == measure.Linkage(1 / 5, 1 / 5, 1)
     assert measure.il(X, mean) == pytest.approx(1)
     nearly = mean + 1e-14 * X  # its correlations would be noise
     lost, same = measure.pil_parts(X, mean), measure.pil_parts(X, nearly)
@@ -70,16 +76,63 @@ def test_released_as_a_constant() -> None:
     assert same.correlations == pytest.approx(lost.correlations)
 
 
-def test_identical_records_are_all_linked_to_the_first() -> None:
+def test_identical_records_are_linked_to_any_of_them() -> None:
     rows = np.array([[1.0], [1.0], [4.0], [1.0], [4.0]])
-    assert measure.dld(rows, rows) == 2 / 5
+    assert measure.dld(rows, rows) == pytest.approx(2 / 5)
+    assert measure.linkage(rows, rows).share == pytest.approx(2 / 5)
+    apart = rows + np.arange(5.0)[:, None] / 10  # nobody knows which is whose
+    assert measure.linkage(rows, apart).share == pytest.approx(2 / 5)
 
 
-def test_tie_between_groups_goes_to_the_smallest_index() -> None:
-    middle = [[0.1], [0.2], [0.3]]
-    assert measure.dld(middle, [[0.1], [0.1], [0.3]]) == 2 / 3  # .2: record 0 is first
-    assert measure.dld(middle, [[0.5], [0.3], [0.1]]) == 1 / 3  # .2: its own is first
-    assert measure.dld(middle[::-1], [[0.3], [0.1], [0.3]]) == 1 / 3
+def test_tie_between_groups_is_shared() -> None:
+    middle = [[0.1], [0.2], [0.3]]  # .2 is as far from .1, twice, as from .3
+    near = measure.dld(middle, [[0.1], [0.1], [0.3]])
+    assert near == pytest.approx((1 / 2 + 1 / 3 + 1) / 3)
+    assert measure.dld(middle, [[0.5], [0.3], [0.1]]) == pytest.approx(1 / 6)
+    first = measure.dld(middle[::-1], [[0.3], [0.1], [0.3]])
+    assert first == pytest.approx((1 / 2 + 1 / 3 + 0) / 3)
+
+
+def test_of_best_assignments_the_most_right_one_counts() -> None:
+    square = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
+    swapped = [[0.5, 0.5], [0.5, 0.5], [-0.5, -0.5], [-0.5, -0.5]]
+    assert measure.linkage(square, swapped).share == 0.5
+    crossed = [[0.0, 1.0], [1.0, 0.0], [0.0, -1.0], [-1.0, 0.0]]
+    assert measure.linkage(square, crossed).share == 0
+    for side in (0.3, -0.3):  # the first and the third are as near to either
+        either = [[0.0, side], [0.0, 0.3], [0.0, -side], [0.0, -0.3]]
+        assert measure.linkage(square, either).share == 0.5
+
+
+def test_groups_are_those_of_all_attributes_and_exactly_equal() -> None:
+    flat = np.c_[X, np.ones(5)]
+    assert measure.highest_risk(np.c_[np.ones((5, 1)), np.zeros((5, 1))]) == 1 / 5
+    parted = measure.assess(flat, np.c_[Y, [1.0, 2.0, 1.0, 1.0, 1.0]])
+    assert (parted.highest_risk, parted.reidentifications) == (1, 4)
+    assert parted.linkage_limit == 3 / 5  # an attribute without weight links nobody
+    last = np.nextafter(2.0, 3.0)
+    assert measure.record_risk([[2.0], [last], [2.0]]).tolist() == [0.5, 1.0, 0.5]
+    assert measure.record_risk([[0.0], [-0.0]]).tolist() == [0.5, 0.5]
+    assert measure.record_risk([[7.0]]).tolist() == [1.0]
+
+
+def test_up_to_5000_records_are_assigned_at_once() -> None:
+    rows = np.arange(5000.0)[:, None] // 1000  # few groups: quick
+    found = measure.linkage(rows, rows)
+    assert (found.limit, found.blocks) == (5 / 5000, 1)
+    assert found.share == pytest.approx(5 / 5000)
+
+
+def test_more_are_assigned_in_blocks_of_at_most_1000() -> None:
+    rows = np.arange(5001.0)[:, None]
+    found = measure.assess(rows, rows)
+    assert found.linkage == found.linkage_limit == 1
+    assert found.linkage_blocks == 8  # halved thrice: 625 or 626 records each
+    alike = np.arange(2002.0)[:, None] // 1001
+    assert measure.linkage(alike, alike, whole=2001).blocks == 2  # a group stays whole
+    assert measure.linkage(rows[:2000], rows[:2000], whole=1999).blocks == 2
+    assert measure.linkage(rows[:2001], rows[:2001], whole=1999).blocks == 3
+    assert measure.linkage(rows[:40], rows[:40], whole=20).blocks == 2
 
 
 @every_measure
@@ -187,7 +240,10 @@ def test_released_in_other_units(m: Measure, far: float) -> None:
     assert "Column(s) [1] of released lie more than 1e+100 standard dev" in said
 
 
-@pytest.mark.parametrize("of", [measure.sdid, measure.dr, measure.si, measure.assess])
+@pytest.mark.parametrize(
+    "of",
+    [measure.sdid, measure.sdid_chance, measure.dr, measure.si, measure.assess],
+)
 @pytest.mark.parametrize(
     ("safety", "complaint"),
     [
@@ -228,6 +284,46 @@ def test_delta_and_weights(
     said = refusal(JobError, lambda: of(X, Y, **{name: argument}))
     assert said.startswith(name)
     assert complaint in said
+
+
+@pytest.mark.parametrize("of", [measure.linkage, measure.assess])
+@pytest.mark.parametrize(
+    ("whole", "complaint"),
+    [
+        (0, "whole = 0 is not at least 1."),
+        (-3, "whole = -3 is not at least 1."),
+        (2.5, "whole must be a whole number, not float."),
+        (True, "whole must be a whole number, not bool."),
+        (None, "whole must be a whole number, not NoneType."),
+        ("all", "whole must be a whole number, not str."),
+    ],
+)
+def test_whole(of: Callable[..., object], whole: object, complaint: str) -> None:
+    said = refusal(JobError, lambda: of(X, Y, whole=whole))
+    assert said.startswith(complaint)
+    assert said.endswith("pass a number of records of at least 1, such as whole=5000.")
+
+
+def test_an_assignment_that_does_not_fit_into_memory_is_refused(monkeypatch) -> None:
+    monkeypatch.setattr(memory, "available", lambda: 399)
+    said = refusal(InfeasibleInputError, lambda: measure.linkage(X, Y))
+    assert said.startswith("The assignment of 5 records needs about 0 MiB of memory")
+    monkeypatch.setattr(memory, "available", lambda: 400)
+    assert measure.linkage(X, Y).blocks == 1
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        measure.record_risk,
+        measure.highest_risk,
+        measure.average_risk,
+        measure.reidentifications,
+    ],
+)
+def test_risk_of_what_is_no_table(of: Callable[..., object]) -> None:
+    said = refusal(TableError, lambda: of([[np.nan], [1.0]]))
+    assert said.startswith("released has missing or infinite entries (column 0: 1)")
 
 
 def test_all_weights_zero() -> None:

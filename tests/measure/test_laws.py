@@ -22,7 +22,7 @@ def grouped(X: np.ndarray, k: int = 4) -> np.ndarray:
 
 
 def test_every_public_measure_is_in_the_registry() -> None:
-    kept = {"Assessment", "PilParts", "assess", "pil_parts"}
+    kept = {"WHOLE", "Assessment", "Linkage", "PilParts", "assess", "pil_parts"}
     assert set(measure.__all__) - kept <= set(MEASURES)
     parts = {n.split(".")[1] for n in MEASURES if n.startswith("pil_parts.")}
     assert parts == set(measure.PilParts.__dataclass_fields__)
@@ -101,6 +101,49 @@ def test_inputs_are_left_alone(m: Measure) -> None:
 def test_groups_of_k_link_at_most_one_record_each() -> None:
     X, _ = tables()
     assert measure.dld(X, grouped(X)) <= 1 / 4
+    assert measure.linkage(X, grouped(X)).share <= 1 / 4
+    assert measure.highest_risk(grouped(X)) == measure.average_risk(grouped(X)) == 1 / 4
+    assert measure.reidentifications(grouped(X)) == len(X) / 4
+
+
+@every_measure
+def test_order_of_records_does_not_matter_where_all_is_tied(m: Measure) -> None:
+    rng = np.random.default_rng(8)
+    for entries in (2, 3):
+        X, Y = rng.integers(0, entries, (2, 30, 2))
+        p = rng.permutation(len(X))
+        assert m.of(X[p], Y[p]) == pytest.approx(m.of(X, Y), rel=1e-12)
+
+
+UNSIGNED = {n: m for n, m in MEASURES.items() if m.doubled is not None}
+
+
+@pytest.mark.parametrize("m", UNSIGNED.values(), ids=UNSIGNED)
+def test_sign_of_an_attribute_does_not_matter(m: Measure) -> None:
+    X, Y = tables()
+    for release in (Y, grouped(X)):
+        turned = m.of(X * [1, -1, 1, -1], release * [1, -1, 1, -1])
+        assert turned == pytest.approx(m.of(X, release), rel=1e-9)
+
+
+def test_no_linkage_is_beyond_its_limit() -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(20):
+        X, Y = rng.integers(0, 4, (2, 25, 2))
+        found = measure.linkage(X, Y)
+        assert 0 < found.share <= found.limit == measure.average_risk(Y)
+        assert measure.dld(X, Y) <= found.limit
+
+
+def test_blocks_are_granted_to_the_intruder() -> None:
+    X, Y = tables(n=200, d=2)
+    far = X + 5 * (Y - X)
+    whole = measure.linkage(X, far)
+    blocks = [measure.linkage(X, far, whole=w) for w in (199, 50, 10, 1)]
+    shares = [whole.share, *(b.share for b in blocks)]
+    assert shares == sorted(shares)
+    assert [whole.blocks, *(b.blocks for b in blocks)] == [1, 2, 4, 32, 200]
+    assert blocks[-1].share == blocks[-1].limit == 1
 
 
 def test_means_lose_the_within_group_share() -> None:

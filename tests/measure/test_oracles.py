@@ -2,7 +2,8 @@
 
 from dataclasses import astuple
 from fractions import Fraction as F
-from math import erf, sqrt
+from itertools import permutations
+from math import erf, lcm, sqrt
 
 import numpy as np
 import pytest
@@ -54,16 +55,62 @@ def oracle_il1s(X: Rows, Y: Rows) -> float:
     return float(sum(terms) / len(terms))
 
 
-def oracle_dld(X: Rows, Y: Rows) -> float:
-    """Compare all n^2 exact squared distances; of equals the first is the nearest."""
+def squared_distances(X: Rows, Y: Rows) -> list[list[F]]:
+    """Return all n^2 exact squared distances between original and released records."""
     columns = [(x, y, variance(x)) for x, y in varying_columns(X, Y)]
-    linked = 0
-    for i in range(len(X)):
-        distances = [
-            sum((x[i] - y[j]) ** 2 / s2 for x, y, s2 in columns) for j in range(len(Y))
+    return [
+        [sum((x[i] - y[j]) ** 2 / s2 for x, y, s2 in columns) for j in range(len(Y))]
+        for i in range(len(X))
+    ]
+
+
+def oracle_dld(X: Rows, Y: Rows) -> float:
+    """Of the released records at the least distance each is as likely."""
+    linked = F(0)
+    for i, distances in enumerate(squared_distances(X, Y)):
+        if distances[i] == min(distances):
+            linked += F(1, distances.count(min(distances)))
+    return float(linked / len(X))
+
+
+def oracle_linkage(X: Rows, Y: Rows) -> float:
+    """Try all n! assignments; who is alike changes places in all ways."""
+    n, columns = len(X), varying_columns(X, Y)
+    originals = [tuple(x[i] for x, _ in columns) for i in range(n)]
+    released = [tuple(y[i] for _, y in columns) for i in range(n)]
+    costs = squared_distances(X, Y)
+    unit = lcm(*(c.denominator for row in costs for c in row))
+    whole = [[int(c * unit) for c in row] for row in costs]
+    right = [
+        [
+            F(
+                sum(
+                    (originals[h], released[h]) == (originals[i], released[j])
+                    for h in range(n)
+                ),
+                originals.count(originals[i]) * released.count(released[j]),
+            )
+            for j in range(n)
         ]
-        linked += distances.index(min(distances)) == i
-    return linked / len(X)
+        for i in range(n)
+    ]
+    ways = list(permutations(range(n)))
+    totals = [sum(row[j] for row, j in zip(whole, way, strict=True)) for way in ways]
+    best = [
+        way for way, total in zip(ways, totals, strict=True) if total == min(totals)
+    ]
+    return float(max(sum(right[i][way[i]] for i in range(n)) for way in best) / n)
+
+
+def oracle_chance(X: Rows, Y: Rows, safety: F) -> float:
+    """Mean over all n! ways to give the released values of an attribute to records."""
+    shares, n = [], len(X)
+    for x, y in varying_columns(X, Y):
+        width = safety**2 * variance(x) * n / (n - 1)
+        inside = [[(a - b) ** 2 <= width for b in y] for a in x]
+        for way in permutations(range(n)):
+            shares += [inside[i][way[i]] for i in range(n)]
+    return sum(shares) / len(shares)
 
 
 def oracle_sdid(X: Rows, Y: Rows, safety: F) -> float:
@@ -170,9 +217,11 @@ def grids(entries: st.SearchStrategy[int], n: int, d: int) -> st.SearchStrategy[
 
 
 @st.composite
-def tied(draw: st.DrawFn, entries: tuple[int, int] = (-3, 3)) -> tuple[Rows, Rows]:
+def tied(
+    draw: st.DrawFn, entries: tuple[int, int] = (-3, 3), most: int = 9
+) -> tuple[Rows, Rows]:
     """Return unsorted integer tables with ties; often some rows are released as is."""
-    n, d = draw(st.integers(2, 9)), draw(st.integers(1, 3))
+    n, d = draw(st.integers(2, most)), draw(st.integers(1, 3))
     X = draw(grids(st.integers(*entries), n, d))
     Y = draw(grids(st.integers(*entries), n, d))
     keep = draw(st.lists(st.booleans(), min_size=n, max_size=n))
@@ -196,7 +245,7 @@ def test_distances(pair: tuple[Rows, Rows]) -> None:
 def test_linkage(pair: tuple[Rows, Rows], move: tuple[int, int]) -> None:
     origin, parts = move
     moved = (origin + np.array(table) / parts for table in pair)
-    assert measure.dld(*moved) == oracle_dld(*pair)
+    assert measure.dld(*moved) == pytest.approx(oracle_dld(*pair), rel=1e-12)
 
 
 @given(tied((0, 1)))
@@ -204,7 +253,47 @@ def test_linkage(pair: tuple[Rows, Rows], move: tuple[int, int]) -> None:
 def test_linkage_of_binary_attributes_is_nothing_but_ties(
     pair: tuple[Rows, Rows],
 ) -> None:
-    assert measure.dld(*pair) == oracle_dld(*pair)
+    assert measure.dld(*pair) == pytest.approx(oracle_dld(*pair), rel=1e-12)
+
+
+@given(tied(most=6), st.sampled_from([(0, 1), (0, 3), (10**9, 1), (-(10**15), 2)]))
+@settings(max_examples=100, deadline=None)
+def test_assignment(pair: tuple[Rows, Rows], move: tuple[int, int]) -> None:
+    origin, parts = move
+    moved = (origin + np.array(table) / parts for table in pair)
+    found = measure.linkage(*moved)
+    assert found.share == pytest.approx(oracle_linkage(*pair), rel=1e-12)
+
+
+@given(tied((0, 1), most=6))
+@settings(max_examples=100, deadline=None)
+def test_assignment_of_binary_attributes(pair: tuple[Rows, Rows]) -> None:
+    found = measure.linkage(*pair)
+    assert found.share == pytest.approx(oracle_linkage(*pair), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_assignment_of_seven_records(seed: int) -> None:
+    X, Y = np.random.default_rng(seed).integers(0, 3, (2, 7, 2)).tolist()
+    assert measure.linkage(X, Y).share == pytest.approx(oracle_linkage(X, Y))
+
+
+@given(tied(most=5), st.sampled_from([F(0), F(1, 20), F(1, 2), F(1), F(2)]))
+@settings(max_examples=100, deadline=None)
+def test_intervals_by_chance(pair: tuple[Rows, Rows], safety: F) -> None:
+    found = measure.sdid_chance(*pair, safety=float(safety))
+    assert found == pytest.approx(oracle_chance(*pair, safety))
+
+
+@given(tied())
+@settings(max_examples=100, deadline=None)
+def test_risk_in_groups(pair: tuple[Rows, Rows]) -> None:
+    Y = pair[1]
+    sizes = [Y.count(row) for row in Y]
+    assert measure.record_risk(Y).tolist() == [1 / s for s in sizes]
+    assert measure.highest_risk(Y) == 1 / min(sizes)
+    assert measure.reidentifications(Y) == len({tuple(row) for row in Y})
+    assert measure.average_risk(Y) == pytest.approx(np.mean([1 / s for s in sizes]))
 
 
 @given(tied(), st.sampled_from([F(0), F(1, 20), F(1, 2), F(1), F(2)]))

@@ -1,0 +1,124 @@
+"""How likely a record is singled out in the release alone."""
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.arrays import Floats, Labels, matrix
+from aggopt.measure._pair import Pair
+
+
+def record_risk(released: npt.ArrayLike) -> Floats:
+    """Return the re-identification risk of each record, (n,), fractions in (0, 1].
+
+    1 / size of the record's group; records are in one group when they are equal in
+    all attributes.  An intruder who knows that a person is in the table, and which
+    group is theirs, picks one of its records: this is the chance that it is the right
+    one (the prosecutor's risk).  Lower is better.  Equal means exactly equal: values
+    that differ in the last digit part a group.
+
+    Raises
+    ------
+    TableError
+        Not a matrix of finite numbers.
+
+    Source: El Emam and Dankar (2008); sdcMicro and ARX report it, too.
+
+    Examples
+    --------
+    >>> record_risk([[1.0], [1.0], [5.0], [1.0]]).round(3).tolist()
+    [0.333, 0.333, 1.0, 0.333]
+    """
+    return 1 / _sizes(matrix(released, name="released"))[1]
+
+
+def highest_risk(released: npt.ArrayLike) -> float:
+    """Return the highest re-identification risk of a record, a fraction in (0, 1].
+
+    1 / size of the smallest group, groups as in `record_risk`: at most 1 / k where k
+    records share every combination, 1 where a record is alone.  Lower is better.
+
+    Raises
+    ------
+    TableError
+        Not a matrix of finite numbers.
+
+    Source: El Emam and Dankar (2008); ARX calls it the highest prosecutor risk.
+
+    Examples
+    --------
+    >>> highest_risk([[1.0], [1.0], [5.0], [5.0], [5.0]])
+    0.5
+    """
+    return highest_of(group_sizes(matrix(released, name="released")))
+
+
+def average_risk(released: npt.ArrayLike) -> float:
+    """Return the average re-identification risk of the records, a fraction in (0, 1].
+
+    The mean of `record_risk` over all records, which is groups / records; at least
+    1 / n, and 1 where no two records are equal.  Lower is better.  No linkage of the
+    released records, whatever it is based on, is right for a larger share of them in
+    expectation: those of a group cannot be told apart.
+
+    Raises
+    ------
+    TableError
+        Not a matrix of finite numbers.
+
+    Source: El Emam and Dankar (2008); ARX calls it the average prosecutor risk.
+
+    Examples
+    --------
+    >>> average_risk([[1.0], [1.0], [5.0], [5.0], [5.0]])
+    0.4
+    """
+    return average_of(group_sizes(matrix(released, name="released")))
+
+
+def reidentifications(released: npt.ArrayLike) -> int:
+    """Return how many records an intruder re-identifies in expectation, from 1 to n.
+
+    The sum of `record_risk` over all records, which is the number of groups.  Lower is
+    better.
+
+    Raises
+    ------
+    TableError
+        Not a matrix of finite numbers.
+
+    Source: Templ, Kowarik and Meindl (2015): sdcMicro's expected number of
+    re-identifications.
+
+    Examples
+    --------
+    >>> reidentifications([[1.0], [1.0], [5.0], [5.0], [5.0]])
+    2
+    """
+    return len(group_sizes(matrix(released, name="released")))
+
+
+def group_sizes(released: Floats) -> Labels:
+    """Return the sizes (m,) of the groups of records (n, d) that are equal."""
+    return _sizes(released)[0]
+
+
+def sizes_of(pair: Pair) -> Labels:
+    """Return the same of a pair: all attributes, in the units that are released."""
+    return group_sizes(pair.published)
+
+
+def highest_of(sizes: Labels) -> float:
+    """Return `highest_risk` of groups of these sizes."""
+    return float(1 / sizes.min())
+
+
+def average_of(sizes: Labels) -> float:
+    """Return `average_risk` of groups of these sizes."""
+    return float(len(sizes) / sizes.sum())
+
+
+def _sizes(released: Floats) -> tuple[Labels, Labels]:
+    """Return the size of each group (m,), and of each record's own group (n,)."""
+    found = np.unique(released, axis=0, return_inverse=True, return_counts=True)
+    _, group, sizes = found
+    return sizes, sizes[group.reshape(-1)]
