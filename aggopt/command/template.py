@@ -25,6 +25,7 @@ wish = []                # how far a record asks to be moved; dropped from the r
 [privacy]
 k = 5                    # records that share what is published of them, at least
 scope = "combination"    # all quasi-identifiers together; "blocks": weaker, see below
+# dominance = 0.7        # a note counts groups in which one record has more of a sum
 # Of each confidential attribute, among records that share what is published:
 # l = 3                  # different values, at least; they are audited, like k and t
 # diversity = "distinct" # or "entropy" (even frequencies), "recursive" (with c = 3.0)
