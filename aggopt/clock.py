@@ -12,6 +12,7 @@ from aggopt.errors import JobError
 
 Progress = Callable[[float], None]
 MOST = int(sys.float_info.max)
+LONGEST = 600.0  # seconds, where none are named, of a search that may never end
 
 
 def require_seconds(seconds: object) -> None:

@@ -63,7 +63,8 @@ def p3m(
         "dual" or centroids (m, d) in the original units (as an `Aggregation` has
         them); how many random starts it tries besides; and their seed.
     time_limit
-        Seconds per attribute; none by default.
+        Seconds per attribute; when omitted, 600 for a solver such as SCIP that branches
+        and might never end, none for others, which end by themselves.
     options
         Handed to the solver under its own names; the dual method's are gap_tol
         (1e-6) and nodes, how many parts of the program it looks at.

@@ -9,6 +9,7 @@ import numpy as np
 
 from aggopt.aggregate._aggregation import Aggregation, column, stacked
 from aggopt.arrays import Floats, Labels, is_number
+from aggopt.clock import LONGEST
 from aggopt.errors import JobError, UnknownNameError, naming
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Solver, Status, choose
@@ -45,7 +46,9 @@ class How:
     seed
         Of the random starts.
     time_limit
-        Seconds for each attribute, all starts together.
+        Seconds for each attribute, all starts together.  When omitted, `LONGEST` for
+        declared programs whose solver branches, which might never end; the dual method
+        and local solvers end by themselves.
     options
         Under the solver's own names.
     """
@@ -56,6 +59,12 @@ class How:
     seed: int | None = None
     time_limit: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def limit(self) -> float | None:
+        """The seconds that hold."""
+        endless = self.solver.is_global and self.solver.language is not None
+        return LONGEST if self.time_limit is None and endless else self.time_limit
 
     def __post_init__(self) -> None:
         if isinstance(self.start, str) and self.start not in STARTS:
@@ -176,8 +185,8 @@ def _answers(model: Shift, data: Any, how: How, started: float) -> Iterator[Answ
     """Yield what the solver finds from each start, until the time is up."""
     for start in _starts(model, data, how):
         left = None
-        if how.time_limit is not None:
-            left = how.time_limit - (time.perf_counter() - started)
+        if how.limit is not None:
+            left = how.limit - (time.perf_counter() - started)
             if left <= 0:
                 return
         yield answer(

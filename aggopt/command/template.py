@@ -44,7 +44,8 @@ scope = "combination"    # all quasi-identifiers together; "blocks": weaker, see
 #         "optimal"      least loss, with proof or a proven gap (thousands of records)
 #         "blocked"      local search in blocks of records (millions)
 #         "mdav", "cbfs", "mhm", "projection", "vmdav"  what others publish
-# seconds = 120          # of the first three: stop then, with the best so far
+# seconds = 120          # of the first three: stop then, with the best so far; where
+#                        # none are named, optimal stops after 600
 # solver = "highs"       # optimal: of its integer programs
 attributes = "together"  # which quasi-identifiers are grouped together, or
 #         "one by one"            each by itself
@@ -74,7 +75,7 @@ method = "mean"          # or "median"
 #                          0.1; without one (0) values point at originals
 # alpha = 0.5            # distances (1) against small shifts (0)
 # solver = "dual"        # proves the optimum; `aggopt solvers` lists the others
-# time_limit = 60        # seconds per attribute
+# time_limit = 60        # seconds per attribute; left out, 600 for SCIP and its kind
 # [aggregation.options]  # the solver's own options, under its own names
 
 [input]

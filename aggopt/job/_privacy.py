@@ -72,7 +72,7 @@ class Repair(Section):
         Of "merge-ilp"; of "swap" and "sweep" the one that exchanges records at the end,
         or none.
     time_limit
-        Seconds.
+        Seconds; where a solver is asked and none are named, 600.
     """
 
     method: Literal["merge", "merge-ilp", "swap", "sweep"]

@@ -14,7 +14,7 @@ from aggopt.arrays import (
     numbered,
     require_seed,
 )
-from aggopt.clock import Clock, require_seconds
+from aggopt.clock import LONGEST, Clock, require_seconds
 from aggopt.errors import JobError
 from aggopt.memory import require_memory
 from aggopt.models import set_partition as model
@@ -29,7 +29,7 @@ from aggopt.solvers import Certificate, Solver, Status, choose
 
 LARGE = 10_000  # records, above which there is no linear program
 NEIGHBOURS = 20
-KICKS = 10  # per record, of local search in tables larger than that
+KICKS = 10  # per record, of local search in larger tables where no time is named
 BYTES = 40  # for each pair of records
 PREPARED = 3e-7  # seconds for each pair of records, below which nothing is priced
 
@@ -60,18 +60,20 @@ def optimal(
         Records per group, at least; 1 <= k <= n.
     solver
         Who solves the integer programs: a name of `aggopt.solvers.SOLVERS` that takes
-        MILP; the first installed one when omitted.  Linear programs go to HiGHS.
+        MILP; the first installed one when omitted.  Linear programs go to HiGHS.  Up to
+        17 records need no solver: where none is named, all groups are looked at.
     seconds
         Time after which the best so far is returned, with status LIMIT; at once if 0:
-        MDAV's groups, and the bound that neighbours prove.  None: until the gap is
-        closed or nothing more is tried, which may take hours, or for ever where k is 10
-        or more.  Whole minutes are well spent on a thousand records.  Compilation, on
-        the first call, is not counted.
+        MDAV's groups, and the bound that neighbours prove.  600 when omitted: where k
+        is 10 or more, or large beside the number of records, it might never end.  inf
+        is refused; name as long a time as you would wait.  Whole minutes are well spent
+        on a thousand records.  Compilation, on the first call, is not counted.
     gap
         Stop where (objective - bound) / objective is no more than this, 0 <= gap < 1.
     seed : int
         Of the local searches.  The same seed gives the same groups where no limit of
-        time had a part in it: tables of up to 200 records, without `seconds`.
+        time had a part in it: tables of up to 200 records that are solved
+        long before it.
     scale : "z" or "none"
         As in `mdav`: z-scores, or X as it is.
     progress : callable, optional
@@ -121,7 +123,9 @@ def optimal(
     """
     records = scaled(X, scale)
     k = group_size(k, len(records))
-    how = _How(choose(solver, model.NAME, model.CLASS), seed, rarely(progress))
+    kicks = KICKS if seconds is None else inf
+    by = choose(solver, model.NAME, model.CLASS)
+    how = _How(by, seed, rarely(progress), kicks, every=solver is None)
     require_highs()
     require_seconds(seconds)
     require_seed(seed)
@@ -129,7 +133,7 @@ def optimal(
     if k == 1 or len(records) < 2 * k:
         return _only(records, k, Clock(seconds))
     _compile()
-    clock = Clock(seconds)
+    clock = Clock(LONGEST if seconds is None else seconds)
     work = _Work.of(records, k, gap)
     status = _solved(work, how, clock)
     return work.result(status, how, clock)
@@ -151,6 +155,8 @@ class _How:
     solver: Solver
     seed: int
     report: Progress
+    kicks: float
+    every: bool  # whether all partitions may be looked at, without a solver
 
 
 @dataclass(eq=False)
@@ -184,7 +190,7 @@ class _Work:
         best = self.best
         objective = loss(self.records, best.labels)
         bound = min(best.bound * self.unit**2, objective)
-        by = how.solver.name if best.priced else "local search"
+        by = how.solver.name if best.priced else best.by
         if best.proven:
             status = Status.OPTIMAL
         certificate = Certificate(
@@ -223,14 +229,18 @@ def _solved(work: _Work, how: _How, clock: Clock) -> Status:
 
 def _improve(work: _Work, how: _How, clock: Clock) -> None:
     from aggopt.partition._columns.drive import Task, drive
+    from aggopt.partition._columns.few import MOST, best_of_all, time_for
     from aggopt.partition._search import neighbours
 
-    pairs, start = len(work.records) ** 2, work.best.labels
-    near = neighbours(work.best.Z, NEIGHBOURS)
-    if len(work.records) > LARGE or clock.left < PREPARED * pairs:
-        _search(work.best, near, KICKS if clock.seconds is None else inf, how, clock)
+    n, pairs, start = len(work.records), len(work.records) ** 2, work.best.labels
+    if how.every and n <= MOST and time_for(n) < clock.left:
+        work.best.take(best_of_all(work.best.Z, work.best.k))
         return
-    require_memory(BYTES * pairs, f"pricing groups of {len(work.records)} records")
+    near = neighbours(work.best.Z, NEIGHBOURS)
+    if n > LARGE or clock.left < PREPARED * pairs:
+        _search(work.best, near, how.kicks, how, clock)
+        return
+    require_memory(BYTES * pairs, f"pricing groups of {n} records")
     _search(work.best, near, 1, how, clock)
     work.magnify()
     best = work.best

@@ -3,13 +3,14 @@
 import numpy.typing as npt
 
 from aggopt.arrays import groups, is_whole, require_seed
-from aggopt.clock import Clock
+from aggopt.clock import LONGEST, Clock
 from aggopt.errors import JobError, require_known
 from aggopt.partition._pool import Progress
 from aggopt.repair._bound import least_loss
 from aggopt.repair._repaired import Repaired, not_worse, repaired
 from aggopt.repair._task import rows, task_of
 from aggopt.repair._ways import METHODS, SOLVE, How, chosen_solver, compile_for
+from aggopt.solvers import Solver
 from aggopt.solvers._options import check_time_limit
 
 PROPOSALS = 10_000  # of annealing, for each record
@@ -61,10 +62,11 @@ def closeness(
         that differ in one record or two, until that brings nothing; of `seconds`, the
         search then has three fifths.
     seconds
-        Time after which the best so far is returned, with status LIMIT; none by
-        default.  Compilation, in the first call, is before; the bound takes about a
-        second more.  The end of an integer program is enforced, at most three seconds
-        late.
+        Time after which the best so far is returned, with status LIMIT.  When omitted,
+        600 for what an integer program does, which might never end: "merge-ilp", and
+        the others with a solver; "swap" and "sweep" without one end by themselves.
+        Compilation, in the first call, is before; the bound takes about a second more.
+        The end of an integer program is enforced, at most three seconds late.
     seed : int
         Of the order of swaps, and of annealing: without a time limit the same seed
         gives the same groups.  "merge-ilp" draws nothing.
@@ -114,11 +116,17 @@ def closeness(
     check_time_limit(seconds)
     if seconds is not None:
         compile_for(method)
-    clock = Clock(seconds, progress)
+    clock = Clock(_limit(seconds, method, named), progress)
     found = not_worse(task, given, SOLVE[method](task, given, how, clock))
     bound = least_loss(task)
     clock.tell(1.0)
     return repaired(task, found, bound, clock)
+
+
+def _limit(seconds: float | None, method: str, named: Solver | None) -> float | None:
+    """Return the time there is: without an integer program the search ends itself."""
+    endless = method == "merge-ilp" or named is not None
+    return LONGEST if seconds is None and endless else seconds
 
 
 def _proposals(asked: int | None, method: str, n: int) -> int:

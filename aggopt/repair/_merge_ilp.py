@@ -8,6 +8,7 @@ import numpy as np
 from aggopt.arrays import Labels
 from aggopt.clock import Clock
 from aggopt.models import closeness_merge as model
+from aggopt.partition._columns.choice import EXACTLY, TRUST
 from aggopt.repair._merge import made_close
 from aggopt.repair._parts import searched
 from aggopt.repair._pricing import Priced, priced
@@ -120,7 +121,8 @@ def _solved(unions: Unions, asked: Labels, solver: Solver, clock: Clock) -> Answ
     limit = None
     if np.isfinite(clock.left):
         limit = max(clock.left - GRACE, clock.left / 2)
-    return answer_apart(model, unions.data(asked), solver, None, limit, None)
+    exactly = EXACTLY.get(solver.native.lower())
+    return answer_apart(model, unions.data(asked), solver, None, limit, exactly)
 
 
 def _certificate(
@@ -134,5 +136,6 @@ def _certificate(
     ended = Status.OPTIMAL if complete else Status.LIMIT
     if not complete and status is Status.OPTIMAL:
         ended = Status.LOCAL
-    bound = min(prices.bound, least)
+    bound = max(prices.bound, (1 - TRUST) * least) if complete else prices.bound
+    bound = min(bound, least)
     return Certificate(ended, least, bound, 0.0, solver.name, clock.spent)

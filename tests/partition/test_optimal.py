@@ -24,6 +24,7 @@ from aggopt.partition._columns import (
     branching,
     cuts,
     drive,
+    few,
     generation,
     ladder,
     master,
@@ -36,6 +37,13 @@ from aggopt.partition._columns.pricing import Duals, Effort, Pricer
 from aggopt.partition._search import neighbours
 from aggopt.scale import Scale
 from aggopt.solvers import SOLVERS, Status
+
+
+@pytest.fixture(autouse=True)
+def _by_columns(monkeypatch):
+    """Few records are priced like many; `test_optimal_few.py` is about the others."""
+    monkeypatch.setattr(few, "MOST", 0)
+
 
 KINDS = ("normal", "tied", "repeated", "far apart")
 

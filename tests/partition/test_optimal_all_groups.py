@@ -8,13 +8,21 @@ from scipy.optimize import milp
 from scipy.sparse import csc_array
 
 from aggopt.partition import optimal
-from aggopt.partition._columns import drive
+from aggopt.partition._columns import drive, few
 from aggopt.partition._columns.incumbent import Incumbent
 from aggopt.scale import Scale
 from aggopt.solvers import Status
 
 CASES = [(13, 4), (15, 3), (16, 2), (20, 2)]
 LONGER = [(13, 6), (17, 3), (20, 3)]
+
+
+@pytest.fixture(autouse=True)
+def _by_columns(monkeypatch):
+    """Few records are priced like many; `test_optimal_few.py` is about the others."""
+    monkeypatch.setattr(few, "MOST", 0)
+
+
 KINDS = ("normal", "tied", "repeated", "outlying")
 
 

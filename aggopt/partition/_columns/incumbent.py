@@ -20,12 +20,14 @@ class Incumbent:
         What it loses, and what is proven, in units of Z (n, d).
     priced
         Whether groups were priced for the bound.
+    by
+        Who found it, if they were not.
     """
 
     def __init__(self, Z: Floats, k: int, labels: Labels, bound: float, gap: float):
         self.Z, self.k, self.gap, self.bound = Z, k, gap, bound
         self.labels, self.value = labels, self.cost(groups_of(labels, k))
-        self.priced = False
+        self.priced, self.by = False, "local search"
 
     def cost(self, groups: Groups) -> float:
         """Return the loss of a partition into these groups."""
@@ -38,6 +40,12 @@ class Incumbent:
             return False
         self.labels, self.value = labels, value
         return True
+
+    def take(self, labels: Labels) -> None:
+        """Take labels that are known to lose least of all."""
+        self.offer(labels)
+        self.prove(self.value)
+        self.by = "all partitions"
 
     def prove(self, bound: float) -> None:
         """Keep this bound, less what rounding may have added, if it is higher."""

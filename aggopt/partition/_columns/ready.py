@@ -6,6 +6,7 @@ import numpy as np
 
 from aggopt.clock import Clock
 from aggopt.partition._columns.cuts import broken
+from aggopt.partition._columns.few import best_of_all
 from aggopt.partition._columns.groups import groups_of, sorted_groups
 from aggopt.partition._columns.pricing import Duals, Effort, Pricer
 from aggopt.partition._columns.start import Searches
@@ -20,6 +21,7 @@ def compile_all() -> None:
     labels, near = mdav(Z, 2), neighbours(Z, 3)
     for n in (5, 7, 5000):  # whose last steps differ; through a tree
         mdav(np.arange(float(n))[:, None], 2)
+    best_of_all(Z, 2)
     searches = Searches(Z, 2, near, 0)
     searches.improved(labels, 1, clock)
     searches.met.add(labels)

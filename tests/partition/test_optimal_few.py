@@ -1,0 +1,68 @@
+"""`optimal` on few records, which all partitions are looked at for; and its end."""
+
+import time
+from itertools import combinations
+
+import numpy as np
+import pytest
+from partition.test_optimal import KINDS, least_loss, records
+
+from aggopt import clock
+from aggopt.partition import _optimal, loss_bound, optimal
+from aggopt.partition._columns import choice
+from aggopt.partition._columns.few import MOST, best_of_all
+from aggopt.partition._columns.groups import sorted_groups
+from aggopt.scale import Scale
+from aggopt.solvers import Status
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("n", "d", "k"), [(7, 1, 2), (9, 2, 3), (10, 3, 4), (10, 2, 5)]
+)
+def test_no_partition_loses_less(n, d, k, kind):
+    X = records(n + d + k, n, d, kind)
+    Z = Scale.of(X).standardise(X)
+    best, found = least_loss(Z, k), optimal(X, k).certificate
+    assert (found.status, found.solver) == (Status.OPTIMAL, "all partitions")
+    assert found.objective == pytest.approx(best, rel=1e-9, abs=1e-20)
+    assert found.bound <= best * (1 + 1e-12) + 1e-20
+    assert found.gap <= 1e-8
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_groups_are_large_beside_the_table_and_it_ends(kind):
+    X, began = records(0, 14, 4, kind), time.perf_counter()
+    found = optimal(X, 5)
+    assert found.certificate.status is Status.OPTIMAL
+    assert np.bincount(found.labels).min() >= 5
+    assert time.perf_counter() - began < 60  # compiled once, on a slow machine
+
+
+def test_a_solver_that_is_named_is_asked_and_no_time_is_no_time():
+    X = records(1, MOST, 2)
+    assert optimal(X, 3, seconds=0).certificate.solver == "local search"
+    assert optimal(X[:9], 2, solver="cvxpy:highs").certificate.solver == "cvxpy:highs"
+    assert best_of_all(X[:4], 2).shape == (4,)
+
+
+def test_without_seconds_it_stops_at_ten_minutes_and_says_so(monkeypatch):
+    assert (clock.LONGEST, _optimal.LONGEST) == (600.0, 600.0)
+    assert "600 when omitted" in optimal.__doc__
+    monkeypatch.setattr(_optimal, "LONGEST", 0.5)
+    X = records(2, 60, 4)
+    optimal(X[:20], 9, seconds=0.1)  # loads
+    began = time.perf_counter()
+    found = optimal(X, 20).certificate
+    assert time.perf_counter() - began < 10
+    assert found.status is Status.LIMIT
+    assert loss_bound(X, 20) * (1 - 1e-9) <= found.bound < found.objective
+
+
+@pytest.mark.parametrize(("number", "kept"), [(5, True), (300, False)])
+def test_an_integer_program_leaves_out_cuts_that_hold_much(number, kept):
+    rows = np.array(list(combinations(range(14), 5)), np.int32)
+    groups = sorted_groups(np.pad(rows, ((0, 0), (0, 4)), constant_values=-1))
+    cuts = list(combinations(range(14), 3))[:number]
+    data = choice._data(records(0, 14, 4), 5, groups, cuts)
+    assert len(data.most) == (number if kept else 0)
