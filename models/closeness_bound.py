@@ -21,9 +21,8 @@ Subject to
     share:      0 <= Y <= I                             (so 0 <= W <= Sigma)
     lipschitz:  s_l' (Sigma - W)_vv s_l <= t^2          for each l
 
-Class: LP.  That is what the solvers' table calls any convex problem; it is a
-semidefinite program.  By duality every multiplier >= 0 of lipschitz proves a bound,
-a sum of eigenvalues, so that no solver need be trusted.
+Class: SDP.  By duality every multiplier >= 0 of lipschitz proves a bound, a sum of
+eigenvalues, so that no solver need be trusted.
 
 Source: this package, for the ordered EMD of Li, Li and Venkatasubramanian, ICDE 2007.
 """
@@ -40,7 +39,7 @@ from aggopt.errors import JobError, TableError, UnknownNameError
 from aggopt.privacy._distance import threshold
 
 NAME = "closeness_bound"
-CLASS = "LP"
+CLASS = "SDP"
 READER = "multipliers"
 LANGUAGES = ("cvxpy",)  # Pyomo has no semidefinite matrices
 SAFE = 1e-9  # of the bound, for the rounding of eigenvalues

@@ -18,7 +18,7 @@ from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Solver, Status, choose
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
-from aggopt.solvers._certificate import HEADER, rows
+from aggopt.solvers._certificate import HEADER, closed, rows
 
 BYTES = 48  # for each value, at the peak of sorting
 
@@ -122,7 +122,18 @@ def univariate(
     array([0, 1, 0, 1, 0, 1])
     """
     how = _How(cost, centroids, solver, time_limit, options)
-    return _solved(x, k, how).labels
+    started = time.perf_counter()
+    solved = _solved(x, k, how)
+    status = solved.found.status
+    if solved.by.language is not None:
+        status = _certificate(solved, started).status
+    if status is not Status.OPTIMAL:
+        raise SolverError(
+            f"{solved.by.name} proved no partition optimal: it ended {status}.",
+            fix="give it more time, leave out options that let it stop early, name "
+            "another solver, or call univariate_certified, which says how far it is.",
+        )
+    return solved.labels
 
 
 def univariate_certified(
@@ -137,7 +148,9 @@ def univariate_certified(
 ) -> Partition:
     """Return what `univariate` returns, with its certificate.
 
-    Arguments and errors are those of `univariate`.  The certificate is in
+    Arguments and errors are those of `univariate`, but a partition that is not proven
+    optimal is returned, too: its status is LIMIT, and the bound is what the multipliers
+    prove that the solver found, whatever it says of itself.  The certificate is in
     standardised units: squared standard deviations for the cost "sse", standard
     deviations for the others.
 
@@ -187,9 +200,10 @@ def _solved(x: npt.ArrayLike, k: int, how: _How) -> _Solved:
     found = answer(
         model, data, chosen, None, time_limit=how.time_limit, options=how.options
     )
-    if found.status is not Status.OPTIMAL or found.reading is None:
+    if not found.status.usable or found.reading is None:
         raise SolverError(
-            f"{chosen.name} proved no partition optimal: it ended {found.status}.",
+            f"{chosen.name} proved no partition optimal, and found none: it ended "
+            f"{found.status}.",
             fix="give it more time, or name another solver.",
         )
     return _Solved(data, order, found, chosen)
@@ -206,16 +220,29 @@ def _certificate(solved: _Solved, started: float) -> Certificate:
     data, found = solved.data, solved.found
     at = model.point(data, found.reading)
     objective = model.objective(data, at)
-    # the methods that fit only this model prove a path, and no figure beside it
-    bound = objective if found.bound is None else min(found.bound, objective)
     spread = float(Scale.of(data.x[:, None]).spread[0])
     unit = data.unit / spread if spread else 1.0
     unit **= 2 if data.cost == "sse" else 1
+    status, bound = _proof(solved, objective, unit)
     return Certificate(
-        found.status,
+        status,
         objective * unit,
-        bound * unit,
+        None if bound is None else bound * unit,
         model.violation(data, at),
         solved.by.name,
         time.perf_counter() - started,
     )
+
+
+def _proof(
+    solved: _Solved, objective: float, unit: float
+) -> tuple[Status, float | None]:
+    """Return how it ended, and the bound, in units of the model."""
+    if solved.by.language is None:
+        return solved.found.status, objective  # such a method proves a path, no figure
+    if solved.found.bound is None:
+        return Status.LIMIT, None
+    bound = min(solved.found.bound, objective)
+    if closed(objective * unit, bound * unit):
+        return Status.OPTIMAL, bound
+    return Status.LIMIT, bound

@@ -14,7 +14,7 @@ from aggopt.solvers._solver import Solver
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver found, as its model's reader gives it, and what it proved.
+    """What a solver found, as its model's reader gives it, and what is proven.
 
     `reading` is centroids (m,), or labels (n,); None where it found nothing.
     """
@@ -43,10 +43,23 @@ def answer_here(
     begin = {} if start is None else {"start": start}
     problem = model.build(data, solver.language, **begin)
     outcome = solve(problem, solver.name, time_limit=time_limit, options=options)
+    usable = outcome.status.usable
     return Answer(
-        getattr(model, model.READER)(problem, data) if outcome.status.usable else None,
+        getattr(model, model.READER)(problem, data) if usable else None,
         outcome.status,
-        outcome.bound,
+        _best(outcome.bound, _own_bound(model, problem, data)) if usable else None,
         outcome.solver,
         outcome.seconds,
     )
+
+
+def _own_bound(model: Any, problem: Any, data: Any) -> float | None:
+    """Return what the model itself proves by the multipliers that were found."""
+    if not hasattr(model, "proven"):
+        return None
+    found = model.multipliers(problem, data)
+    return None if found is None else float(model.proven(data, found))
+
+
+def _best(one: float | None, other: float | None) -> float | None:
+    return max((b for b in (one, other) if b is not None), default=None)

@@ -7,6 +7,8 @@ from typing import Any
 
 from aggopt.html import table, titled
 
+PROVEN = 1e-6  # of max(1, |objective|): the gap up to which a point is called optimal
+
 
 class Status(StrEnum):
     """How a solve ended, in this package's words."""
@@ -39,7 +41,7 @@ class Certificate:
         The model's own objective at the point that is returned, in the model's
         units (standardised).
     bound
-        No point does better than this; None when the solver proves nothing.
+        No point does better than this; None where nothing is proven.
     violation
         Largest violation of a constraint at that point, same judge.
     solver
@@ -83,6 +85,17 @@ def rows(certificates: Mapping[str, Certificate]) -> list[tuple[Any, ...]]:
         )
         for name, c in certificates.items()
     ]
+
+
+def closed(objective: float, bound: float) -> bool:
+    """Return whether a bound shows an objective to be optimal, above or below it.
+
+    An objective that is beyond its bound by more is that of a point that is none.
+
+    >>> closed(3.0, 3.0 - 1e-6), closed(3.0, 2.9)
+    (True, False)
+    """
+    return abs(objective - bound) <= PROVEN * max(1.0, abs(objective))
 
 
 def total_bound(certificates: Sequence[Certificate]) -> float | None:

@@ -1,5 +1,6 @@
 """Solve problems declared in cvxpy."""
 
+import threading
 import time
 import warnings
 from collections.abc import Mapping
@@ -7,8 +8,14 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from cvxpy import settings
 
+from aggopt.arrays import Floats
 from aggopt.solvers._certificate import Status
+from aggopt.solvers._cvxpy_program import problem_class as problem_class
+from aggopt.solvers._cvxpy_program import program_of
+from aggopt.solvers._ended import Ended
+from aggopt.solvers._linear_bound import proven
 from aggopt.solvers._options import refused
 from aggopt.solvers._solver import Solver
 
@@ -19,43 +26,80 @@ _MEANING = {
     cp.USER_LIMIT: Status.LIMIT,
     cp.INFEASIBLE: Status.INFEASIBLE,
 }
-_FEASIBLE = 1e-4  # what Ipopt, too, lets a constraint be missed by
-# a local solver proves neither that its point is best nor that there is none
-_MEANING_IF_LOCAL = {
-    **_MEANING,
-    cp.OPTIMAL: Status.LOCAL,
-    cp.INFEASIBLE: Status.FAILED,
-}
+_WARNINGS = threading.Lock()  # what is ignored is a setting of the whole process
 
 
-def problem_class(problem: cp.Problem) -> str:
-    """Class of a problem: LP (any convex one), MILP, NLP or MINLP."""
-    if problem.is_dcp():
-        return "MILP" if problem.is_mixed_integer() else "LP"
-    return "MINLP" if problem.is_mixed_integer() else "NLP"
+def is_problem(problem: object) -> bool:
+    """Whether this is a problem that can be solved."""
+    return isinstance(problem, cp.Problem)
 
 
 def run(
     problem: cp.Problem, solver: Solver, native: Mapping[str, Any], kind: str
-) -> tuple[Status, float | None, float]:
-    """Return status, bound and wall seconds of solving `problem` in place."""
-    local = not solver.is_global
-    how = {"nlp": True, **native} if kind == "NLP" else native
+) -> Ended:
+    """Return how solving `problem` in place ended."""
+    maximised = isinstance(problem.objective, cp.Maximize)
+    bound, is_proven = None, False
     started = time.perf_counter()
     try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-            problem.solve(solver=solver.native, **how)
-        status = (_MEANING_IF_LOCAL if local else _MEANING).get(problem.status)
+        if kind in ("NLP", "MINLP"):
+            _solve_smooth(problem, solver, native)
+        else:
+            bound, is_proven = _solve_cones(problem, solver, native)
+        status = _MEANING.get(problem.status, Status.FAILED)
     except cp.SolverError:
-        status = None
+        status = Status.FAILED
     except (TypeError, KeyError, ValueError, RuntimeError) as refusal:
         raise refused(solver, native, refusal) from None
-    seconds = time.perf_counter() - started
-    if status is Status.LOCAL and _missed(problem) > _FEASIBLE:
-        status = None  # Uno calls it success when it stalls at an infeasible point
-    proven = float(problem.value) if status is Status.OPTIMAL else None
-    return status or Status.FAILED, proven, seconds
+    there = status.usable and problem.value is not None
+    return Ended(
+        status,
+        float(problem.value) if there else None,
+        -bound if maximised and bound is not None else bound,
+        is_proven,
+        _missed(problem) if there else 0.0,
+        time.perf_counter() - started,
+        maximised,
+    )
+
+
+def _solve_smooth(
+    problem: cp.Problem, solver: Solver, native: Mapping[str, Any]
+) -> None:
+    with _WARNINGS, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        problem.solve(solver=solver.native, nlp=True, **native)
+
+
+def _solve_cones(
+    problem: cp.Problem, solver: Solver, native: Mapping[str, Any]
+) -> tuple[float | None, bool]:
+    """Solve it; return its bound, as a problem of minimising, and if that is proven."""
+    given = dict(native)
+    data, chain, inverse = problem.get_problem_data(solver.native, solver_opts=given)
+    raw = chain.solve_via_data(problem, data, False, False, dict(native))
+    solution = chain.invert(raw, inverse)
+    if solution.status in settings.ERROR:
+        raise cp.SolverError("failed")
+    problem.unpack(solution)
+    if not isinstance(data, dict) or "dims" not in data:
+        return None, False
+    offset = float(inverse[-1][settings.OFFSET])
+    if data.get(settings.BOOL_IDX) or data.get(settings.INT_IDX):
+        return _said(raw, offset), False
+    program = program_of(data, offset)
+    return (None if program is None else proven(program, _multipliers(raw))), True
+
+
+def _said(raw: Any, offset: float) -> float | None:
+    """Return the bound that HiGHS gives of an integer program."""
+    return float(raw["info"].mip_dual_bound) + offset
+
+
+def _multipliers(raw: Any) -> Floats:
+    """Return the multipliers of all rows, as HiGHS or Clarabel hand them back."""
+    found = raw["solution"].row_dual if isinstance(raw, dict) else raw.z
+    return np.asarray(found, dtype=np.float64)
 
 
 def _missed(problem: cp.Problem) -> float:

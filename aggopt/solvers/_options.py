@@ -1,6 +1,6 @@
 """Options under a solver's own names: what is handed over, what is refused."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
@@ -40,13 +40,13 @@ def native_options(
             f"options is a {type(options).__name__}.",
             fix="pass a dict of the solver's own options.",
         )
-    if solver.plain and (options or time_limit is not None):
+    if solver.time_limit is None and (options or time_limit is not None):
         given = ["time_limit"] * (time_limit is not None) + sorted(options or ())
         raise JobError(
             f"{solver.name} takes no options and no time limit, but got {given}.",
             fix="leave them out, or name another solver.",
         )
-    for name in options or ():
+    for name in _names(options or {}):
         if name in _LANGUAGE or any(word in name.lower() for word in _WRITING):
             raise JobError(
                 f"The option {name!r} is not allowed: it is none of the solver's, or "
@@ -55,9 +55,17 @@ def native_options(
             )
     native = {**solver.fixed, **(options or {})}
     check_time_limit(time_limit)
-    if time_limit is not None:
+    if time_limit is not None and solver.time_limit is not None:
         native[solver.time_limit] = float(time_limit)  # Ipopt refuses an int
     return native
+
+
+def _names(options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of options, those within a group of them, too."""
+    for name, value in options.items():
+        yield str(name)
+        if isinstance(value, Mapping):
+            yield from _names(value)
 
 
 def check_time_limit(seconds: object) -> None:
@@ -71,7 +79,8 @@ def check_time_limit(seconds: object) -> None:
 
 def refused(solver: Solver, native: Mapping[str, Any], why: object) -> AggoptError:
     """Return the error that says which solver refused its options, and why."""
-    same = {**solver.fixed, solver.time_limit: native.get(solver.time_limit)}
+    limit = solver.time_limit or ""
+    same = {**solver.fixed, limit: native.get(limit)}
     own = sorted(k for k in native if k not in same or native[k] != same[k])
     if not own:  # the reason may quote the problem
         return SolverError(

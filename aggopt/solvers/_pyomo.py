@@ -6,21 +6,29 @@ user may read, in memory where the system has such a folder, and removed at once
 """
 
 import re
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 from pyomo.common.errors import ApplicationError
 from pyomo.common.log import LoggingIntercept
 from pyomo.common.tempfiles import TempfileManager
+from pyomo.core.base.block import BlockData
 from pyomo.opt import TerminationCondition as End
 
+from aggopt.arrays import Floats
 from aggopt.solvers._certificate import Status
+from aggopt.solvers._ended import Ended
+from aggopt.solvers._linear_bound import proven
 from aggopt.solvers._options import refused
+from aggopt.solvers._pyomo_program import constraints, objective, program_of
+from aggopt.solvers._pyomo_program import problem_class as problem_class
 from aggopt.solvers._scratch import scratch
 from aggopt.solvers._solver import Solver
 
@@ -36,26 +44,26 @@ _MEANING = {
     End.infeasible: Status.INFEASIBLE,
 }
 _REFUSAL = re.compile(r"(unknown|unrecognized|invalid) (option|value|keyword).*", re.I)
+# Pyomo's logger and its folder for files are the process's: one solve at a time
+_ONE = threading.RLock()
 
 
-def problem_class(problem: Any) -> str:
-    """Class of a problem: LP, MILP, NLP or MINLP."""
-    variables = problem.component_data_objects(pyo.Var)
-    mixed = any(not v.is_continuous() for v in variables)
-    bodies = [c.body for c in problem.component_data_objects(pyo.Constraint)]
-    bodies += [o.expr for o in problem.component_data_objects(pyo.Objective)]
-    linear = all(body.polynomial_degree() in (0, 1) for body in bodies)
-    return ("MI" if mixed else "") + ("LP" if linear else "NLP")
+def is_problem(problem: object) -> bool:
+    """Whether this is a problem that can be solved."""
+    return isinstance(problem, BlockData) and problem.is_constructed()
 
 
-def run(
-    problem: Any, solver: Solver, native: Mapping[str, Any], kind: str
-) -> tuple[Status, float | None, float]:
-    """Return status, bound and wall seconds of solving `problem` in place."""
+def run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> Ended:
+    """Return how solving `problem` in place ended; other threads wait meanwhile."""
+    with _ONE:
+        return _run(problem, solver, native, kind)
+
+
+def _run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> Ended:
     if solver.needs == ("pyomo_ripopt",):
         import pyomo_ripopt  # noqa: F401  # registers itself with Pyomo
     started = time.perf_counter()
-    with _private_folder() as folder:
+    with _private_folder() as folder, _duals_asked(problem, solver, kind):
         log = folder / "log"
         try:
             with LoggingIntercept(StringIO(), "pyomo"):  # it may quote the problem
@@ -63,13 +71,88 @@ def run(
         except (ValueError, KeyError, TypeError) as refusal:
             raise refused(solver, native, refusal) from None
         except (ApplicationError, RuntimeError, OSError):
-            return Status.FAILED, None, time.perf_counter() - started
+            return Ended(Status.FAILED, seconds=time.perf_counter() - started)
         said = log.read_text(errors="replace") if log.exists() else ""
     if refusal_said := _REFUSAL.search(said):
         raise refused(solver, native, refusal_said.group())
-    status = _status(solver, result)
-    bound = _bound(solver, result)
-    return status, bound, time.perf_counter() - started
+    return _ended(problem, solver, result, kind, time.perf_counter() - started)
+
+
+def _ended(
+    problem: Any, solver: Solver, result: Any, kind: str, seconds: float
+) -> Ended:
+    cost = objective(problem)
+    status = _MEANING.get(result.solver.termination_condition, Status.FAILED)
+    bound, is_proven = _bound(problem, solver, result, kind)
+    there = status.usable and len(result.solution) > 0 and _holds_a_point(result)
+    return Ended(
+        status,
+        float(pyo.value(cost)) if there else None,
+        bound,
+        is_proven,
+        _missed(problem) if there else 0.0,
+        seconds,
+        cost.sense == pyo.maximize,
+    )
+
+
+def _bound(
+    problem: Any, solver: Solver, result: Any, kind: str
+) -> tuple[float | None, bool]:
+    """Return the bound, in the sense of the objective, and if it is proven here."""
+    if not solver.is_global:
+        return None, False
+    maximised = objective(problem).sense == pyo.maximize
+    if not solver.duals or kind not in ("LP", "QP"):
+        said = result.problem.upper_bound if maximised else result.problem.lower_bound
+        return (None if said is None else float(said)), False
+    stated = program_of(problem)
+    if stated is None:
+        return None, True
+    found = proven(stated.program, multipliers_of(problem, stated.rows))
+    return (-found if maximised and found is not None else found), True
+
+
+def multipliers_of(problem: Any, rows: Sequence[Any]) -> Floats:
+    """Return the multipliers (m,) of constraints, as they were left; 0 for none."""
+    left = getattr(problem, "dual", None)
+    if not isinstance(left, pyo.Suffix):
+        return np.zeros(len(rows))
+    return np.array([left.get(row, 0.0) for row in rows], np.float64)
+
+
+@contextmanager
+def _duals_asked(problem: Any, solver: Solver, kind: str) -> Iterator[None]:
+    """Have a solver leave its multipliers in the problem's suffix `dual`.
+
+    A solver that has none is not asked for them: it would fail.
+    """
+    wanted = solver.duals and kind in ("LP", "QP")
+    if wanted and not hasattr(problem, "dual"):
+        problem.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    suffix = getattr(problem, "dual", None)
+    if wanted or not isinstance(suffix, pyo.Suffix):
+        yield
+        return
+    before = suffix.direction
+    suffix.direction = pyo.Suffix.LOCAL
+    suffix.clear()  # they are of another solve
+    try:
+        yield
+    finally:
+        suffix.direction = before
+
+
+def _missed(problem: Any) -> float:
+    """Return the largest violation of any constraint at the problem's point."""
+    worst = 0.0
+    for row in constraints(problem):
+        at = pyo.value(row.body)
+        if row.has_lb():
+            worst = max(worst, pyo.value(row.lower) - at)
+        if row.has_ub():
+            worst = max(worst, at - pyo.value(row.upper))
+    return float(worst)
 
 
 def _solved(problem: Any, solver: Solver, native: Mapping[str, Any], log: Path) -> Any:
@@ -107,22 +190,6 @@ def _arguments(solver: Solver, native: Mapping[str, Any], log: Path) -> dict[str
 
 def _holds_a_point(result: Any) -> bool:
     return bool(result.solution[0].variable)
-
-
-def _status(solver: Solver, result: Any) -> Status:
-    status = _MEANING.get(result.solver.termination_condition, Status.FAILED)
-    if solver.is_global:
-        return status
-    # a local solver proves neither that its point is best nor that there is none
-    weaker = {Status.OPTIMAL: Status.LOCAL, Status.INFEASIBLE: Status.FAILED}
-    return weaker.get(status, status)
-
-
-def _bound(solver: Solver, result: Any) -> float | None:
-    if not solver.is_global:
-        return None
-    bound = result.problem.lower_bound
-    return float(bound) if bound is not None and abs(bound) < 1e20 else None
 
 
 @contextmanager

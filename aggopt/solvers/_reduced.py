@@ -61,10 +61,11 @@ class Reduced:
 
 
 def run(
-    data: model.Data, solver: Solver, native: Mapping[str, Any], start: Floats
+    data: model.Data, solver: Solver, native: Mapping[str, Any], start: Floats | None
 ) -> Answer:
-    """Return what the solver finds from centroids `start` (m,)."""
+    """Return what the solver finds from centroids `start` (m,): means, if None."""
     started = time.perf_counter()
+    start = data.means if start is None else start
     options = dict(native)
     ipopt = import_module(solver.needs[0])
     m = len(data.sizes)

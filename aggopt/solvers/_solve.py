@@ -2,19 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from aggopt.errors import JobError
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._choose import choose
+from aggopt.solvers._ended import judged
 from aggopt.solvers._options import native_options
+
+LANGUAGES = ("cvxpy", "pyomo")
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How a solve ended; the point itself stays in the problem that was solved.
 
-    `bound` is what the solver proved of the objective, None if nothing.
+    `bound` is proven, or None: no point does better, below it where the objective is
+    minimised, above it where it is maximised.  Status OPTIMAL only where it shows that,
+    up to 1e-6 of the objective; LOCAL where a solver says so, and nothing proves it.
     """
 
     status: Status
@@ -37,17 +43,18 @@ def solve(
     problem
         What a model's `build` returned, in the solver's language.
     solver
-        A name of `SOLVERS`; the first installed one that takes the problem when
-        omitted.
+        A name of `SOLVERS`; the first installed one that takes problems of this class
+        in this language when omitted.
     time_limit
         Seconds; none by default.
     options
-        Handed to the solver under its own names.
+        Handed to the solver under its own names.  With one that may make its bound
+        false, such as a tolerance, only a bound that is recomputed is returned.
 
     Raises
     ------
     UnknownNameError, JobError, SolverError
-        Unknown, unfit or missing solver, or an option it does not have.
+        Unknown, unfit or missing solver, an option it does not have, or no problem.
 
     Examples
     --------
@@ -60,23 +67,22 @@ def solve(
     """
     language = _language(problem)
     kind = language.problem_class(problem)
-    chosen = choose(solver, kind)
-    if chosen.language != language.NAME:
-        raise JobError(
-            f"{chosen.name} cannot read a problem declared in {language.NAME}.",
-            fix=f"declare it in {chosen.language or 'a model of aggopt.models'}, or "
-            f"choose a solver that starts with {language.NAME}:.",
-        )
+    chosen = choose(solver, kind, language=language.NAME)
     native = native_options(chosen, time_limit, options)
-    status, bound, seconds = language.run(problem, chosen, native, kind)
-    return Outcome(status, bound, chosen.name, seconds)
+    ended = language.run(problem, chosen, native, kind)
+    status, bound = judged(ended, chosen, careful=chosen.is_careful(native))
+    return Outcome(status, bound, chosen.name, ended.seconds)
 
 
-def _language(problem: Any) -> Any:
-    if type(problem).__module__.startswith("pyomo."):
-        from aggopt.solvers import _pyomo
-
-        return _pyomo
-    from aggopt.solvers import _cvxpy
-
-    return _cvxpy
+def _language(problem: object) -> Any:
+    """Return the module of the language that a problem is declared in."""
+    homes = {base.__module__.partition(".")[0] for base in type(problem).__mro__}
+    for name in LANGUAGES:
+        if name in homes:
+            language = import_module(f"aggopt.solvers._{name}")
+            if language.is_problem(problem):
+                return language
+    raise JobError(
+        f"problem is a {type(problem).__name__}, and no problem that can be solved.",
+        fix="pass a cvxpy.Problem, or a ConcreteModel of Pyomo.",
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
+CLASSES = ("LP", "QP", "SOCP", "SDP", "MILP", "MIQP", "NLP", "MINLP")
 OPTIMUM, LOCAL_OPTIMUM = "the optimum", "a local optimum"
 
 
@@ -17,15 +18,16 @@ class Solver:
     name: str
     language: str | None  # None: takes a model's data, without a declaration
     native: str  # what the language calls it; without one, its module here
-    takes: frozenset[str]  # classes LP, MILP, NLP, MINLP, or names of models
+    takes: frozenset[str]  # of CLASSES, or names of models
     finds: str  # what its answer is worth
     install: str  # what to tell a user who lacks it
+    time_limit: str | None  # its own name for a limit in seconds; None: takes no option
     needs: tuple[str, ...] = ()  # Python packages
     program: str | None = None  # a program on the PATH
     library: str | None = None  # a shared library
-    time_limit: str = "time_limit"  # its own name for a limit in seconds
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    plain: bool = False  # takes no options and no time limit
+    duals: bool = False  # leaves the multipliers of linear and quadratic programs
+    harmless: frozenset[str] = frozenset()  # options that leave its bound a proof
     aborts: bool = False  # can end the whole process: give it one of its own
 
     @property
@@ -49,6 +51,13 @@ class Solver:
     def is_global(self) -> bool:
         """Whether it proves its answer best, or that there is none."""
         return self.finds == OPTIMUM
+
+    def is_careful(self, native: Mapping[str, Any]) -> bool:
+        """Whether what it says with these options is what it says without them."""
+        return all(
+            name in self.harmless or value == self.fixed.get(name)
+            for name, value in native.items()
+        )
 
     def fits(self, *problems: str) -> bool:
         """Whether it takes any of these classes or models."""

@@ -16,7 +16,53 @@ _LIBRARIES = (
 )
 _CYIPOPT = f"{_LIBRARIES} && pip install 'aggopt[ipopt]'"
 _NLP = frozenset({"NLP"})
+# smooth convex programs are nothing else to them; Pyomo has no other quadratic ones
+_SMOOTH = frozenset({"QP", "SOCP", "NLP"})
 _QUIET_IPOPT = {"print_level": 0, "sb": "yes", "tol": 1e-9}
+# gaps less than an optimum is shown by; reduced costs that hardly move a bound
+_EXACT = {
+    "mip_rel_gap": 1e-7,
+    "mip_abs_gap": 1e-7,
+    "dual_feasibility_tolerance": 1e-9,
+}
+# They say when to stop, how many at once and in which order; tolerances are not among
+# them: a bound is false where reduced costs may be, or coefficients are taken for 0.
+_OF_HIGHS = frozenset(
+    {
+        "time_limit",
+        "mip_rel_gap",
+        "mip_abs_gap",
+        "mip_max_nodes",
+        "mip_max_leaves",
+        "mip_max_stall_nodes",
+        "mip_max_improving_sols",
+        "mip_heuristic_effort",
+        "mip_detect_symmetry",
+        "threads",
+        "parallel",
+        "random_seed",
+        "presolve",
+    }
+)
+_OF_SCIP = frozenset(
+    {
+        "limits/time",
+        "limits/gap",
+        "limits/absgap",
+        "limits/nodes",
+        "limits/totalnodes",
+        "limits/stallnodes",
+        "limits/solutions",
+        "limits/bestsol",
+        "limits/memory",
+        "randomization/randomseedshift",
+        "randomization/permutationseed",
+        "randomization/lpseed",
+        "lp/threads",
+        "parallel/maxnthreads",
+    }
+)
+_OF_CLARABEL = frozenset({"time_limit", "max_iter", "max_threads"})
 
 _ENTRIES = (
     Solver(
@@ -27,6 +73,7 @@ _ENTRIES = (
         finds=OPTIMUM,
         install="pip install numba",
         needs=("numba",),
+        time_limit="time_limit",
     ),
     Solver(
         name="dynamic",
@@ -36,7 +83,7 @@ _ENTRIES = (
         finds=OPTIMUM,
         install="pip install numba",
         needs=("numba",),
-        plain=True,
+        time_limit=None,
     ),
     Solver(
         name="path",
@@ -46,7 +93,7 @@ _ENTRIES = (
         finds=OPTIMUM,
         install="pip install scipy",
         needs=("scipy",),
-        plain=True,
+        time_limit=None,
     ),
     Solver(
         name="ipopt",
@@ -89,6 +136,7 @@ _ENTRIES = (
         finds=LOCAL_OPTIMUM,
         install="pip install unopy",
         needs=("unopy",),
+        time_limit="time_limit",
         # its other preset, filtersqp, took 80 times as long on 4092 records
         fixed={"preset": "ipopt", "logger": "SILENT"},
     ),
@@ -106,34 +154,45 @@ _ENTRIES = (
         name="cvxpy:highs",
         language="cvxpy",
         native="HIGHS",
-        takes=frozenset({"LP", "MILP"}),
+        takes=frozenset({"LP", "QP", "MILP"}),
         finds=OPTIMUM,
         install="pip install highspy",
         needs=("highspy",),
+        time_limit="time_limit",
+        fixed=_EXACT,
+        duals=True,
+        harmless=_OF_HIGHS,
     ),
     Solver(
         name="cvxpy:clarabel",
         language="cvxpy",
         native="CLARABEL",
-        takes=frozenset({"LP", "closeness_bound"}),
+        takes=frozenset({"LP", "QP", "SOCP", "SDP"}),
         finds=OPTIMUM,
         install="pip install clarabel",
         needs=("clarabel",),
+        time_limit="time_limit",
+        duals=True,
+        harmless=_OF_CLARABEL,
     ),
     Solver(
         name="pyomo:highs",
         language="pyomo",
         native="highs",
-        takes=frozenset({"LP", "MILP"}),
+        takes=frozenset({"LP", "QP", "MILP"}),
         finds=OPTIMUM,
         install="pip install highspy",
         needs=("highspy",),
+        time_limit="time_limit",
+        fixed=_EXACT,
+        duals=True,
+        harmless=_OF_HIGHS,
     ),
     Solver(
         name="pyomo:ripopt",
         language="pyomo",
         native="ripopt",
-        takes=_NLP,
+        takes=_SMOOTH,
         finds=LOCAL_OPTIMUM,
         install="pip install 'aggopt[ripopt]'",
         needs=("pyomo_ripopt",),
@@ -144,7 +203,7 @@ _ENTRIES = (
         name="pyomo:ipopt",
         language="pyomo",
         native="ipopt",
-        takes=_NLP,
+        takes=_SMOOTH,
         finds=LOCAL_OPTIMUM,
         install="conda install -c conda-forge ipopt, or put a program ipopt on the "
         "PATH in another way",
@@ -156,7 +215,7 @@ _ENTRIES = (
         name="pyomo:cyipopt",
         language="pyomo",
         native="cyipopt",
-        takes=_NLP,
+        takes=_SMOOTH,
         finds=LOCAL_OPTIMUM,
         install=f"{_CYIPOPT} && pyomo build-extensions",
         needs=("cyipopt",),
@@ -168,7 +227,7 @@ _ENTRIES = (
         name="pyomo:gams",
         language="pyomo",
         native="gams",
-        takes=_NLP,
+        takes=_SMOOTH,
         finds=LOCAL_OPTIMUM,
         install="install GAMS (it brings CONOPT) and put gams on the PATH",
         program="gams",
@@ -179,11 +238,12 @@ _ENTRIES = (
         name="pyomo:scip",
         language="pyomo",
         native="scip_direct",
-        takes=frozenset({"LP", "MILP", "NLP", "MINLP"}),
+        takes=frozenset({"LP", "QP", "SOCP", "MILP", "MIQP", "NLP", "MINLP"}),
         finds=OPTIMUM,
         install="pip install 'aggopt[scip]'",
         needs=("pyscipopt",),
         time_limit="limits/time",
+        harmless=_OF_SCIP,
         aborts=True,  # SCIP 10 did, on the attribute sex of the demo's patients
     ),
 )

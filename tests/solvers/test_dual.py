@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from aggopt.errors import JobError
 from aggopt.models import p3m, p3m_onesided, satisfaction
-from aggopt.solvers import Status
+from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers._dual.pieces import program_of
 from aggopt.solvers._dual.program import Box, reach
 from aggopt.solvers._dual.separable import dual
@@ -446,10 +446,9 @@ def test_a_box_that_misses_a_group_is_empty():
 
 def test_an_option_that_it_does_not_have_is_refused():
     from aggopt.solvers import _dual
-    from aggopt.solvers._solver import Solver
 
     data = instance(p3m, 3)
-    own = Solver("dual", None, "_dual", frozenset({"p3m"}), "the optimum", "")
+    own = SOLVERS["dual"]
     with pytest.raises(JobError, match="gap_tolerance"):
         _dual.run(data, own, {"gap_tolerance": 1.0}, data.means)
     found = _dual.run(data, own, {"gap_tol": 1e-3}, data.means)

@@ -1,0 +1,87 @@
+"""What class a problem in cvxpy is of, and the linear program a solver was given."""
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from cvxpy.constraints import NonNeg, Zero
+from cvxpy.reductions import CvxAttr2Constr, Dcp2Cone, FlipObjective
+
+from aggopt.arrays import Floats
+from aggopt.solvers._linear_bound import Program
+
+_LINEAR = (NonNeg, Zero, cp.constraints.Equality, cp.constraints.Inequality)
+
+
+def problem_class(problem: cp.Problem) -> str:
+    """Class of a problem: one of `CLASSES`; convex ones that are no cone's are NLP."""
+    whole = problem.is_mixed_integer()
+    if problem.is_lp():
+        return "MILP" if whole else "LP"
+    if problem.is_qp():
+        return "MIQP" if whole else "QP"
+    if whole:
+        return "MINLP"
+    return _conic(problem) if problem.is_dcp() else "NLP"
+
+
+def _conic(problem: cp.Problem) -> str:
+    if isinstance(problem.objective, cp.Maximize):
+        problem, _ = FlipObjective().apply(problem)
+    problem, _ = Dcp2Cone().apply(problem)
+    problem, _ = CvxAttr2Constr().apply(problem)
+    kinds = {type(c) for c in problem.constraints}
+    if not kinds <= {*_LINEAR, cp.SOC, cp.PSD}:
+        return "NLP"
+    return "SDP" if cp.PSD in kinds else "SOCP"
+
+
+def program_of(data: dict[str, Any], offset: float) -> Program | None:
+    """Return the linear program in a solver's data; None where it is another.
+
+    Quadratic costs are taken where each is of one variable, and they stay linear rows.
+    """
+    if "F" in data:  # of a solver of quadratic programs
+        rows, high = _stacked(data["A"], data["F"]), np.append(data["b"], data["G"])
+        equal, cost = len(data["b"]), data["q"]
+    elif "dims" in data and _is_linear(data["dims"]):
+        rows, high = data["A"], np.asarray(data["b"], float)
+        equal, cost = int(data["dims"].zero), data["c"]
+    else:
+        return None
+    curve = _diagonal(data.get("P"), len(cost))
+    if curve is None:
+        return None
+    low = np.full(len(high), -np.inf)
+    low[:equal] = high[:equal]
+    left, right = data.get("lower_bounds"), data.get("upper_bounds")
+    return Program(
+        np.asarray(cost, float),
+        curve,
+        offset,
+        rows.tocsr(),
+        low,
+        np.asarray(high, float),
+        np.full(len(cost), -np.inf) if left is None else np.asarray(left, float),
+        np.full(len(cost), np.inf) if right is None else np.asarray(right, float),
+    )
+
+
+def _stacked(one: Any, other: Any) -> Any:
+    from scipy.sparse import csr_array, vstack
+
+    return vstack([csr_array(one), csr_array(other)])
+
+
+def _is_linear(dims: Any) -> bool:
+    return not (dims.exp or dims.soc or dims.psd or dims.p3d or dims.pnd)
+
+
+def _diagonal(P: Any, n: int) -> Floats | None:
+    """Return the diagonal of P (n,); None where something is beside it, or negative."""
+    if P is None:
+        return np.zeros(n)
+    table = P.tocoo()
+    on = table.row == table.col
+    curve = np.bincount(table.row[on], table.data[on], n).astype(np.float64)
+    return None if table.data[~on].any() or (curve < 0).any() else curve

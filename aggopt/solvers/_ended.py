@@ -1,0 +1,85 @@
+"""What a language says of a solve, and what may be said of it."""
+
+from dataclasses import dataclass
+from math import isfinite
+
+from aggopt.solvers._certificate import Status, closed
+from aggopt.solvers._solver import Solver
+
+FEASIBLE = 1e-4  # what Ipopt, too, lets a constraint be missed by
+# of max(1, |bound|): a hundred times what reduced costs may be missed by
+SAFE = 1e-7
+ENDLESS = 1e20  # what solvers say where they know no bound
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a solve ended, in its language's words.
+
+    Attributes
+    ----------
+    status
+        What the solver says.
+    objective
+        The problem's objective at the point it left; None without one.
+    bound
+        What it is said, or proven, that no point does better than: below it where the
+        objective is minimised, above where it is maximised.
+    proven
+        Whether that bound was worked out here, from multipliers.
+    missed
+        Largest violation of a constraint at the point.
+    seconds
+        Wall time.
+    """
+
+    status: Status
+    objective: float | None = None
+    bound: float | None = None
+    proven: bool = False
+    missed: float = 0.0
+    seconds: float = 0.0
+    maximised: bool = False
+
+
+def judged(
+    ended: Ended, solver: Solver, *, careful: bool
+) -> tuple[Status, float | None]:
+    """Return the status and the bound that hold.
+
+    `careful`: no option was given that may make what the solver says false.  A bound is
+    proven or None, and OPTIMAL is what the bound shows to be so.
+    """
+    bound = _safe(ended, careful=careful and solver.is_global)
+    status = ended.status if solver.is_global else _local(ended.status)
+    if status is Status.LOCAL and ended.missed > FEASIBLE:
+        return Status.FAILED, None  # some call it success where they stall
+    if status is Status.INFEASIBLE:
+        return (status if careful else Status.FAILED), None
+    if status is Status.OPTIMAL:
+        status = _shown(ended, bound, careful=careful)
+    return status, bound if status.usable else None
+
+
+def _local(status: Status) -> Status:
+    """Return what a local solver's word is worth: it proves nothing."""
+    weaker = {Status.OPTIMAL: Status.LOCAL, Status.INFEASIBLE: Status.FAILED}
+    return weaker.get(status, status)
+
+
+def _safe(ended: Ended, *, careful: bool) -> float | None:
+    bound, away = ended.bound, 1.0 if ended.maximised else -1.0
+    if bound is None or not isfinite(bound) or abs(bound) >= ENDLESS:
+        return None
+    if ended.proven:
+        return bound
+    return bound + away * SAFE * max(1.0, abs(bound)) if careful else None
+
+
+def _shown(ended: Ended, bound: float | None, *, careful: bool) -> Status:
+    """Return how a solve ended that its solver calls optimal."""
+    if ended.missed > FEASIBLE or ended.objective is None:
+        return Status.LIMIT
+    if bound is None:
+        return Status.LOCAL if careful else Status.LIMIT
+    return Status.OPTIMAL if closed(ended.objective, bound) else Status.LIMIT

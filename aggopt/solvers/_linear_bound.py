@@ -1,0 +1,153 @@
+"""A bound of a linear program from any multipliers: nobody need be trusted for it.
+
+Of multipliers y, x in its box, and rows between low and high,
+
+    c'x + sum_j p_j x_j^2 / 2 = y'(A x) + sum_j (p_j x_j^2 / 2 + (c - A'y)_j x_j)
+
+and each term has a least value.  Rounding is accounted for, so that the bound holds in
+exact arithmetic.
+
+Source: Neumaier and Shcherbina, Mathematical Programming 99, 2004.
+"""
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import fsum, isfinite
+from typing import Any
+
+import numpy as np
+
+from aggopt.arrays import Floats
+
+# more than a few operations round, those that made the program's data among them
+EPS = 16 * float(np.finfo(float).eps)
+ROUNDS = 2  # of narrowing the box; each looks at every row once
+EXACT = 5000  # columns that are worked out in exact fractions, at most
+
+
+@dataclass(frozen=True)
+class Program:
+    """Minimise cost'x + sum curve x^2 / 2 + constant over low <= A x <= high and a box.
+
+    Attributes
+    ----------
+    cost, curve : (n,)
+        curve >= 0; all zero in a linear program.
+    rows : (m, n)
+        A, sparse.
+    low, high : (m,)
+        Infinite where there is none.
+    left, right : (n,)
+        The box of x.
+    """
+
+    cost: Floats = field(repr=False)
+    curve: Floats = field(repr=False)
+    constant: float
+    rows: Any = field(repr=False)
+    low: Floats = field(repr=False)
+    high: Floats = field(repr=False)
+    left: Floats = field(repr=False)
+    right: Floats = field(repr=False)
+
+
+def proven(program: Program, multipliers: Floats) -> float | None:
+    """Return what the multipliers (m,) prove, of either sign; None if nothing.
+
+    >>> from scipy.sparse import csr_array
+    >>> no = np.array([0.0, 0.0])
+    >>> box, row = np.array([np.inf, np.inf]), csr_array([[1.0, 1.0]])
+    >>> program = Program(
+    ...     np.array([2.0, 1.0]), no, 0.0, row, np.array([3.0]), box[:1], no, box
+    ... )
+    >>> round(proven(program, np.array([-1.0])), 9)
+    3.0
+    """
+    if multipliers.shape != program.low.shape or (program.curve < 0).any():
+        return None
+    for _ in range(ROUNDS):
+        program = _narrowed(program)
+    y = np.where(np.isfinite(multipliers), multipliers, 0.0)
+    found = [_bound(program, sign * y) for sign in (1.0, -1.0)]
+    return max((b for b in found if isfinite(b)), default=None)
+
+
+def _narrowed(program: Program) -> Program:
+    """Return the program with the box that each row leaves, given the others' box."""
+    table = program.rows.tocoo()
+    real = table.data != 0
+    i, j, a = table.row[real], table.col[real], table.data[real]
+    up, down = a > 0, a < 0
+    least = a * np.where(up, program.left[j], program.right[j])
+    most = a * np.where(up, program.right[j], program.left[j])
+    above = _left_over(i, least, program.high)
+    below = -_left_over(i, -most, -program.low)
+    with np.errstate(invalid="ignore"):
+        top, bottom = above / a, below / a
+    top, bottom = np.where(up, top, bottom), np.where(up, bottom, top)
+    left, right = program.left.copy(), program.right.copy()
+    np.minimum.at(right, j[up | down], top + EPS * np.abs(top))
+    np.maximum.at(left, j[up | down], bottom - EPS * np.abs(bottom))
+    return replace(program, left=left, right=right)
+
+
+def _left_over(i: Any, least: Floats, high: Floats) -> Floats:
+    """Return what row i leaves each of its terms at most: high less the others' least.
+
+    Infinite where another term has no least.
+    """
+    m = len(high)
+    endless = np.isinf(least)
+    known = np.where(endless, 0.0, least)
+    total, size = np.bincount(i, known, m), np.bincount(i, np.abs(known), m)
+    number = np.bincount(i, minlength=m)
+    others_endless = np.bincount(i, endless, m)[i] - endless > 0
+    with np.errstate(invalid="ignore"):
+        error = EPS * (number + 4)[i] * (size[i] + np.abs(high[i]))
+        left = high[i] - (total[i] - known) + error
+    return np.where(others_endless | np.isinf(high[i]), np.inf, left)
+
+
+def _bound(program: Program, y: Floats) -> float:
+    """Return what these multipliers prove, -inf if nothing."""
+    rows = program.rows.tocsc()
+    y = np.where(np.isinf(np.where(y > 0, program.low, program.high)), 0.0, y)
+    sides = np.where(y == 0, 0.0, np.where(y > 0, program.low, program.high))
+    reduced = program.cost - rows.T @ y
+    size = np.abs(program.cost) + abs(rows).T @ np.abs(y)
+    error = EPS * (np.diff(rows.indptr) + 3) * size
+    low, high = reduced - error, reduced + error
+    least = _least(program, low, high)
+    for j in np.flatnonzero(np.isneginf(least))[:EXACT]:
+        exact = _exact(program, rows, y, int(j))
+        low[j] = max(low[j], 0.0) if exact >= 0 else low[j]
+        high[j] = min(high[j], 0.0) if exact <= 0 else high[j]
+    least = _least(program, low, high)
+    terms = [*(y * sides), *least, program.constant]
+    if np.isneginf(least).any():
+        return -np.inf
+    return fsum(terms) - EPS * fsum(map(abs, terms))
+
+
+def _least(program: Program, low: Floats, high: Floats) -> Floats:
+    """Return the least curve x^2 / 2 + r x, low <= r <= high, of each x in its box."""
+    found = np.full(len(low), np.inf)
+    bent, p = program.curve > 0, np.where(program.curve > 0, program.curve, 1.0)
+    for r in (low, high):
+        end = np.where(r > 0, program.left, program.right)
+        x = np.where(bent, np.clip(-r / p, program.left, program.right), end)
+        with np.errstate(invalid="ignore"):  # 0 times a side that is none
+            square = np.where(bent, p * x**2 / 2, 0.0)
+            product = np.where(r == 0, 0.0, r * x)
+            value = square + product - EPS * (np.abs(square) + np.abs(product))
+        found = np.minimum(found, np.where(np.isnan(value), -np.inf, value))
+    return found
+
+
+def _exact(program: Program, rows: Any, y: Floats, j: int) -> Fraction:
+    """Return the reduced cost of column j, in fractions."""
+    part = slice(rows.indptr[j], rows.indptr[j + 1])
+    pairs = zip(rows.indices[part], rows.data[part], strict=True)
+    products = (Fraction(float(a)) * Fraction(float(y[i])) for i, a in pairs)
+    taken = sum(products, Fraction())
+    return Fraction(float(program.cost[j])) - taken

@@ -1,0 +1,282 @@
+"""No option makes a bound false: none is above an objective that anybody reaches."""
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from conftest import require_solver
+from shift_instances import instance as shifting
+
+from aggopt.models import p3m, p3m_onesided, satisfaction, set_partition, univariate
+from aggopt.solvers import SOLVERS, Status, solve
+from aggopt.solvers._answer import answer_here
+from aggopt.solvers._linear_bound import Program, proven
+
+LOOSE: dict[str, list[dict[str, Any]]] = {
+    "highs": [
+        {},
+        {"mip_rel_gap": 0.3},
+        {"dual_feasibility_tolerance": 0.1},
+        {"dual_feasibility_tolerance": 10.0},
+        {"primal_feasibility_tolerance": 0.1},
+        {"mip_feasibility_tolerance": 0.4},
+        {"small_matrix_value": 0.5},
+        {"mip_max_nodes": 1},
+        {"objective_bound": -1e3},
+        {"run_crossover": "off", "ipm_optimality_tolerance": 0.1},
+        {"simplex_iteration_limit": 1},
+    ],
+    "clarabel": [
+        {},
+        {"tol_gap_rel": 0.5, "tol_gap_abs": 0.5, "tol_feas": 1e-2},
+        {"tol_gap_rel": 0.9, "tol_gap_abs": 10.0, "tol_feas": 0.1},
+        {"max_iter": 2},
+    ],
+    "scip": [
+        {},
+        {"limits/gap": 0.3},
+        {"limits/nodes": 1},
+        {"numerics/feastol": 1e-3},
+        {"numerics/dualfeastol": 1e-3},
+        {"numerics/epsilon": 1e-3, "numerics/sumepsilon": 1e-3},
+    ],
+}
+ROUNDED = 1e-9
+
+
+def every(*kinds: str) -> Any:
+    """Run with each solver that takes these classes, and with each of its options."""
+    cases = [
+        pytest.param(name, options, id=f"{name}-{'-'.join(options) or 'as it is'}")
+        for name, solver in SOLVERS.items()
+        if solver.language and solver.is_global and solver.takes.issuperset(kinds)
+        for options in LOOSE[name.partition(":")[2]]
+    ]
+    return pytest.mark.parametrize(("name", "options"), cases)
+
+
+def keeps(status: Status, bound: float | None, reached: float, own: float) -> None:
+    """Hold a bound against an objective that is reached, and a status against both."""
+    assert bound is None or bound <= reached + ROUNDED * max(1, abs(reached))
+    if status is Status.OPTIMAL:
+        assert bound is not None
+        assert own - bound <= 1.1e-6 * max(1, abs(own))
+
+
+def knapsack(language: str, maximised: bool) -> Any:
+    rng = np.random.default_rng(1)
+    n, sign = 14, 1 if maximised else -1
+    weight, value = rng.integers(100, 1000, (3, n)), rng.integers(100, 1000, n)
+    most = weight.sum(axis=1) // 3
+    if language == "cvxpy":
+        y = cp.Variable(n, boolean=True)
+        sense = cp.Maximize if maximised else cp.Minimize
+        return cp.Problem(sense(sign * (value @ y) + 7), [weight @ y <= most])
+    problem = pyo.ConcreteModel()
+    y = problem.y = pyo.Var(range(n), domain=pyo.Binary)
+    problem.most = pyo.Constraint(
+        range(3),
+        rule=lambda _, i: (
+            sum(int(w) * y[j] for j, w in enumerate(weight[i])) <= most[i]
+        ),
+    )
+    worth = sum(sign * int(v) * y[j] for j, v in enumerate(value)) + 7
+    sense = pyo.maximize if maximised else pyo.minimize
+    problem.worth = pyo.Objective(expr=worth, sense=sense)
+    return problem
+
+
+def worth(problem: Any) -> float:
+    if isinstance(problem, cp.Problem):
+        return float(problem.objective.value)
+    return float(pyo.value(problem.worth))
+
+
+def best_of_the_knapsack() -> float:
+    rng = np.random.default_rng(1)
+    weight, value = rng.integers(100, 1000, (3, 14)), rng.integers(100, 1000, 14)
+    every = (np.arange(2**14)[:, None] >> np.arange(14)) & 1
+    fits = (every @ weight.T <= weight.sum(axis=1) // 3).all(axis=1)
+    return float((every[fits] @ value).max())
+
+
+@every("MILP")
+@pytest.mark.parametrize("maximised", [False, True])
+def test_of_integer_programs_with_either_sense(name, options, maximised):
+    require_solver(name)
+    problem = knapsack(SOLVERS[name].language, maximised)
+    outcome = solve(problem, name, options=options)
+    sign = -1.0 if maximised else 1.0
+    best = best_of_the_knapsack()
+    reached = 7 + best if maximised else 7 - best
+    bound = None if outcome.bound is None else sign * outcome.bound
+    own = sign * worth(problem) if outcome.status.usable else np.inf
+    keeps(outcome.status, bound, sign * reached, own)
+    if not options:
+        assert outcome.status is Status.OPTIMAL
+        assert outcome.bound == pytest.approx(reached, rel=1e-6)
+
+
+def test_a_gap_that_is_allowed_is_said_in_both_languages_alike():
+    found = []
+    for language in ("cvxpy", "pyomo"):
+        for maximised in (False, True):
+            problem = knapsack(language, maximised)
+            outcome = solve(problem, f"{language}:highs", options={"mip_rel_gap": 0.3})
+            assert outcome.status is Status.LIMIT
+            found.append(abs(outcome.bound - 7))
+    assert found == pytest.approx([found[0]] * 4, rel=1e-6)
+    assert found[0] > best_of_the_knapsack()
+
+
+@every("LP")
+@pytest.mark.parametrize("cost", ["sse", "maxdist"])
+def test_of_univariate_partitions(name, options, cost):
+    require_solver(name)
+    x = np.sort(np.random.default_rng(0).gamma(2, size=60))
+    data = univariate.Data(x, 4, cost)
+    exact = answer_here(univariate, data, SOLVERS["path"], None, None, None).reading
+    best = univariate.objective(data, univariate.point(data, exact))
+    found = answer_here(univariate, data, SOLVERS[name], None, None, options)
+    own = np.inf
+    if found.reading is not None:
+        own = univariate.objective(data, univariate.point(data, found.reading))
+    keeps(found.status, found.bound, best, own)
+
+
+def proposals(shares: str) -> set_partition.Data:
+    from itertools import combinations
+
+    x = np.random.default_rng(4).normal(size=(7, 2))
+    sets = [g for s in (2, 3) for g in combinations(range(7), s)]
+    column = np.repeat(np.arange(len(sets)), [len(s) for s in sets])
+    record = np.array([i for s in sets for i in s], np.intp)
+    return set_partition.Data(x, 2, column.astype(np.intp), record, shares=shares)
+
+
+@every("LP")
+def test_of_set_partitions_in_part(name, options):
+    of_set_partitions(name, options, "any")
+
+
+@every("MILP")
+def test_of_set_partitions(name, options):
+    of_set_partitions(name, options, "whole")
+
+
+def of_set_partitions(name, options, shares):
+    require_solver(name)
+    data = proposals(shares)
+    path = "cvxpy:highs" if shares == "whole" else "pyomo:highs"
+    best = solve(set_partition.build(data, path.split(":")[0]), path).bound
+    problem = set_partition.build(data, SOLVERS[name].language)
+    outcome = solve(problem, name, options=options)
+    keeps(outcome.status, outcome.bound, best + 1e-6, -np.inf)
+
+
+SHIFTS = [p3m, p3m_onesided, satisfaction]
+
+
+@every("NLP", "MINLP")
+@pytest.mark.parametrize("model", SHIFTS, ids=lambda m: m.NAME)
+def test_of_shifted_centroids(name, options, model):
+    require_solver(name)
+    data = shifting(model, 3, n=8, m=3)
+    dual = answer_here(model, data, SOLVERS["dual"], data.means, 60, None).reading
+    best = model.objective(data, model.point(data, dual))
+    found = answer_here(model, data, SOLVERS[name], data.means, 20, options)
+    keeps(found.status, found.bound, best, -np.inf)
+
+
+@pytest.mark.parametrize("name", ["cvxpy:ipopt", "cvxpy:uno", "pyomo:ripopt", "ipopt"])
+def test_a_local_solver_never_has_a_bound(name):
+    require_solver(name)
+    data = shifting(p3m, 3, n=8, m=3)
+    found = answer_here(p3m, data, SOLVERS[name], None, 20, None)
+    assert found.status is Status.LOCAL
+    assert found.bound is None
+
+
+def test_any_potentials_prove_no_more_than_the_best_path():
+    rng = np.random.default_rng(2)
+    for n, k in ((3, 2), (9, 2), (20, 4)):
+        data = univariate.Data(np.sort(rng.normal(size=n)), k)
+        exact = univariate.along(data, *univariate.arcs(data))
+        best = univariate.objective(data, univariate.point(data, exact))
+        for _ in range(50):
+            u = rng.normal(size=n + 1).cumsum() * rng.choice([0.0, 0.01, 1, 100])
+            assert univariate.proven(data, u) <= best
+        nodes = np.full(n + 1, np.inf)
+        nodes[0] = 0
+        tail, head = univariate.arcs(data)
+        c = univariate.costs(data, tail, head)
+        for i, j, cost in sorted(zip(tail, head, c, strict=True)):
+            nodes[j] = min(nodes[j], nodes[i] + cost)
+        nodes = np.where(np.isinf(nodes), 0, nodes)
+        assert univariate.proven(data, -nodes) <= best
+        assert univariate.proven(data, np.full(n + 1, np.nan)) == 0.0
+
+
+def random_program(rng: np.random.Generator) -> tuple[Program, Any]:
+    from scipy.sparse import csr_array
+
+    n, m = rng.integers(1, 5, 2)
+    A = rng.integers(-3, 4, (m, n)).astype(float)
+    at = rng.integers(-2, 3, n).astype(float)
+    slack = rng.choice([0.0, 1.0, np.inf], (2, m))
+    box = rng.choice([0.0, 1.0, np.inf], (2, n))
+    c, curve = rng.normal(size=n), rng.choice([0.0, 0.0, 1.5], n)
+    program = Program(
+        c, curve, 1.0, csr_array(A), A @ at - slack[0], A @ at + slack[1],
+        at - box[0], at + box[1],
+    )  # fmt: skip
+    return program, at
+
+
+def test_any_multipliers_prove_no_more_than_what_is_reached():
+    rng = np.random.default_rng(3)
+    some = 0
+    for _ in range(400):
+        program, at = random_program(rng)
+        reached = program.cost @ at + program.curve @ at**2 / 2 + program.constant
+        for _ in range(3):
+            y = rng.integers(-3, 4, len(program.low)).astype(float)
+            bound = proven(program, y)
+            some += bound is not None
+            assert bound is None or bound <= reached + 1e-12
+    assert some > 100
+
+
+def test_the_right_multipliers_prove_the_optimum():
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        c, A, at = rng.normal(size=6), rng.normal(size=(3, 6)), rng.uniform(size=6)
+        x = cp.Variable(6, bounds=[0, 1])
+        outcome = solve(
+            cp.Problem(cp.Minimize(c @ x), [A @ x == A @ at]), "cvxpy:highs"
+        )
+        best = linprog(c, A_eq=A, b_eq=A @ at, bounds=(0, 1)).fun
+        assert outcome.status is Status.OPTIMAL
+        assert outcome.bound == pytest.approx(best, abs=1e-7)
+
+
+def test_without_a_box_nothing_is_proven_and_nobody_says_optimal():
+    x = cp.Variable(3)
+    problem = cp.Problem(cp.Minimize(cp.norm(x - 1)), [cp.sum(x) == 0])
+    outcome = solve(problem)
+    assert (outcome.solver, outcome.bound) == ("cvxpy:clarabel", None)
+    assert outcome.status is Status.LOCAL
+    loose = solve(problem, options={"tol_gap_rel": 0.5, "tol_gap_abs": 0.5})
+    assert loose.status is Status.LIMIT
+
+
+def test_what_is_infeasible_by_a_loose_tolerance_is_not_said_to_be():
+    x = cp.Variable(integer=True)
+    problem = cp.Problem(cp.Minimize(x), [x >= 0.4, x <= 0.6])
+    assert solve(problem, "cvxpy:highs").status is Status.INFEASIBLE
+    options = {"small_matrix_value": 1e-5}
+    assert solve(problem, "cvxpy:highs", options=options).status is Status.FAILED
