@@ -9,7 +9,7 @@ for one change of each text instead of three, and runs the likeliest tests first
 
 A mutant that no test notices fails the run, unless tests/equivalent_mutants.toml says
 why nothing can notice it.  PATTERN such as "aggopt.privacy*" runs some only; --again
-runs those that were not noticed last time.  Without either, all begins anew.
+runs, of these, what was not noticed last time.  Without either, all begins anew.
 """
 
 import fnmatch
@@ -20,6 +20,7 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import libcst as cst
@@ -36,6 +37,7 @@ EQUIVALENT = Path("tests/equivalent_mutants.toml")
 SHARED = Path("../shared/data")
 LEARNT = ("property", "cached_property", "contextmanager")
 FIRST = 25  # tests, in a session of their own: most changes are noticed by these
+SECONDS = 4.0  # of tests a mutant; more would notice little, and late
 INTERRUPTED = "check was interrupted by user"  # by a test of interrupts
 NOTICED = ("killed", "timeout", "segfault", INTERRUPTED)
 BROKEN = 255  # mutmut's worker failed, no test did
@@ -103,11 +105,11 @@ def hurry() -> None:
     def sorted_by_time(
         self: ForkServerRunner, name: str, tests: list[str], *limits: float
     ) -> None:
-        own = f"tests/{name.split('.')[1]}/"
-        times = state().duration_by_test
-        submit(
-            self, name, sorted(tests, key=lambda t: (own not in t, times[t])), *limits
-        )
+        own, times = f"tests/{name.split('.')[1]}/", state().duration_by_test
+        tests = sorted(tests, key=lambda test: (own not in test, times[test]))
+        ends = accumulate(times[test] for test in tests)
+        few = [test for test, end in zip(tests, ends, strict=True) if end < SECONDS]
+        submit(self, name, few or tests[:1], *limits)
 
     def in_two(self: PytestRunner, *, mutant_name: str, tests: list[str]) -> int:
         first, rest = tests[:FIRST], tests[FIRST:]
@@ -135,6 +137,16 @@ def results() -> list[Mutant]:
             status = mutmut.status_by_exit_code[None if code == BROKEN else code]
             found.append(_mutant(name, path, status))
     return found
+
+
+def matching(mutants: list[Mutant], patterns: list[str]) -> list[Mutant]:
+    """Return those whose name is one of the patterns, or like it."""
+    names = set(patterns)
+    return [
+        m
+        for m in mutants
+        if m.name in names or any(fnmatch.fnmatch(m.name, p) for p in patterns)
+    ]
 
 
 def _mutant(name: str, path: Path, status: str) -> Mutant:
@@ -185,7 +197,8 @@ def main(arguments: list[str]) -> int:
     """Run what is asked for; return the exit code."""
     patterns = [a for a in arguments if a != "--again"]
     if "--again" in arguments:
-        patterns += [m.name for m in results() if m.status not in NOTICED]
+        asked = matching(results(), patterns or ["*"])
+        patterns = [m.name for m in asked if m.status not in NOTICED]
         if not patterns:
             return 0
     elif not patterns:
@@ -196,13 +209,7 @@ def main(arguments: list[str]) -> int:
     hurry()
     mutmut.print_stats = lambda *_, **__: None  # a line for each mutant
     mutmut._run(patterns, os.cpu_count())
-    whole = not patterns
-    ran = [
-        m
-        for m in results()
-        if whole or any(fnmatch.fnmatch(m.name, pattern) for pattern in patterns)
-    ]
-    return 0 if report(ran, whole) else 1
+    return 0 if report(matching(results(), patterns or ["*"]), not patterns) else 1
 
 
 if __name__ == "__main__":

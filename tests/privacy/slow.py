@@ -22,17 +22,19 @@ def shares(values, domain):
 
 
 def ordered(labels, values):
-    """Largest sum of cumulated differences of shares, over m - 1."""
+    """Largest ordered distance of a group from the table."""
+    return max(between(group, values) for group in members(labels, values))
+
+
+def between(group, values):
+    """Sum of cumulated differences of shares, over m - 1."""
     domain = sorted(set(values))
     if len(domain) == 1:
         return Fraction(0)
-    whole = shares(values, domain)
-    worst = Fraction(0)
-    for group in members(labels, values):
-        gap = [p - q for p, q in zip(shares(group, domain), whole, strict=True)]
-        sums = [abs(sum(gap[: i + 1], Fraction(0))) for i in range(len(gap))]
-        worst = max(worst, sum(sums, Fraction(0)) / (len(domain) - 1))
-    return worst
+    pairs = zip(shares(group, domain), shares(values, domain), strict=True)
+    gap = [p - q for p, q in pairs]
+    sums = [abs(sum(gap[: i + 1], Fraction(0))) for i in range(len(gap))]
+    return sum(sums, Fraction(0)) / (len(domain) - 1)
 
 
 def equal(labels, values):

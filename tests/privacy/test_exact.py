@@ -1,0 +1,102 @@
+"""Whole numbers stay whole, and arguments reach what they are for."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from aggopt.privacy import (
+    distinct_l,
+    entropy_l,
+    groups_of,
+    n_t_closeness,
+    p_sensitive,
+    recursive_cl,
+    t_closeness,
+)
+from aggopt.privacy._levels import levels_of
+
+LARGE = 2**53
+
+
+def test_large_whole_numbers_of_a_mixed_list_stay_apart():
+    # NumPy makes floats of them, in which the first two would be one
+    for sign in (1, -1):
+        mixed = [sign * LARGE, sign * (LARGE + 1), 0.5, 0.25]
+        assert distinct_l([0, 0, 0, 0], mixed) == 4
+        assert groups_of([[value] for value in mixed]).max() == 3
+
+
+def test_small_mixed_lists_are_numbers():
+    assert t_closeness([0, 0, 1, 1], [1, 2.5, 3, 4.5]) == 1 / 3
+
+
+def test_ends_of_levels_may_lie_beyond_whole_numbers_of_the_machine():
+    assert levels_of(np.array([1, 2]), [2**70, 2**71]).tolist() == [0, 0]
+
+
+def test_one_end_makes_two_levels():
+    assert levels_of(np.array([1, 2, 3]), [2]).tolist() == [0, 1, 1]
+
+
+def test_two_levels_are_the_fewest():
+    assert levels_of(np.array([1, 2, 3, 4]), 2).tolist() == [0, 0, 1, 1]
+    assert levels_of(np.array([3, 1]), 99).tolist() == [1, 0]
+
+
+def test_groups_are_not_mixed_up_between_columns():
+    rows = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 0]])
+    assert groups_of(rows).tolist() == groups_of(rows.astype(str)).tolist()
+    assert len(set(groups_of(rows))) == 4
+
+
+@pytest.mark.parametrize("measure", [distinct_l, p_sensitive, entropy_l])
+def test_missing_may_be_a_value_of_its_own(measure):
+    groups, values = [0, 0, 1, 1], ["a", None, None, "b"]
+    assert measure(groups, values, missing="own value") == 2
+    assert recursive_cl(groups, values, 2, missing="own value") == 2
+
+
+WORDS = ["low", None, "high", "middle", "low", "high"]
+PLACES = [[1.0], [1.0], [2.0], [2.0], [9.0], [9.0]]
+TABLES = {
+    "pandas": pd.DataFrame({"x": [1, 1, 2, 2, 9, 9]}, dtype="Int64"),
+    "polars": pl.DataFrame({"x": [1, 1, 2, 2, 9, 9]}),
+    "arrow": pa.table({"x": [1, 1, 2, 2, 9, 9]}),
+    "list": PLACES,
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_neighbours_are_those_of_any_table(kind):
+    expected = n_t_closeness(np.array(PLACES), [1, 2, 3, 4, 5, 6], 3)
+    assert n_t_closeness(TABLES[kind], [1, 2, 3, 4, 5, 6], 3) == expected > 0
+
+
+def test_neighbours_may_be_compared_in_an_order_or_a_tree():
+    order = {"order": ["low", "middle", "high"]}
+    filled = [word or "middle" for word in WORDS]
+    ranks = [order["order"].index(word) for word in filled]
+    assert n_t_closeness(PLACES, filled, 4, **order) == n_t_closeness(PLACES, ranks, 4)
+    tree = {"tree": {"a": ["low", "middle"], "b": ["high"]}}
+    way = {"distance": "hierarchical", "missing": "own value", **tree}
+    assert n_t_closeness(PLACES, WORDS, 6, **way) == t_closeness(
+        groups_of(PLACES), WORDS, **way
+    )
+
+
+def test_far_neighbours_come_in_by_their_distance():
+    # the nearest three records of the first group bring 3, not 9
+    assert n_t_closeness(PLACES, [1, 2, 1, 2, 3, 3], 3) == n_t_closeness(
+        [[1.0], [1.0], [2.0], [2.0], [99.0], [99.0]], [1, 2, 1, 2, 3, 3], 3
+    )
+
+
+def test_counts_of_many_records_are_exact():
+    n = 300_000  # n n m is beyond what floats hold
+    values = np.random.default_rng(0).permutation(n)
+    places = np.arange(n)[:, None] % 2
+    assert n_t_closeness(places.astype(float), values, n) == t_closeness(
+        places[:, 0], values
+    )

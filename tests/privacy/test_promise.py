@@ -1,0 +1,170 @@
+"""What is promised of one attribute: decided exactly, said with counts."""
+
+from fractions import Fraction
+from math import exp, log
+
+import numpy as np
+import pytest
+from privacy import slow
+
+from aggopt.privacy._distance import starts_of
+from aggopt.privacy._nested import Nested
+from aggopt.privacy._ordered import Ordered
+from aggopt.privacy._promise import Kept, Promise
+
+#        group 0     group 1     group 2
+LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2])
+CODES = np.array([0, 1, 2, 0, 1, 1, 2, 2, 2])
+ENTROPY = exp(-(2 / 3 * log(2 / 3) + 1 / 3 * log(1 / 3)))
+
+
+def runs(labels=LABELS):
+    return np.argsort(labels, kind="stable"), starts_of(np.bincount(labels))
+
+
+def close(t=0.5, distance=None):
+    return Promise("pay", CODES, distance=distance or Ordered.of(CODES), t=t)
+
+
+def diverse(least=2, **how):
+    return Promise("pay", CODES, least=least, **how)
+
+
+KEPT = Kept("pay", "distinct l", 2, 3, True, groups=4, broken=0, worst=7)
+
+
+@pytest.mark.parametrize(
+    ("kept", "words"),
+    [
+        (
+            KEPT,
+            "distinct l >= 2 holds for 'pay': the worst group, of 7 records, has 3.",
+        ),
+        (
+            Kept("pay", "entropy l", 3, 2.25, False, 4, 2, 7),
+            "entropy l >= 3 DOES NOT HOLD for 'pay': the worst group, of 7 records, "
+            "has 2.25; 2 of 4 groups fail.",
+        ),
+        (
+            Kept("pay", "t (equal)", 0.25, 0.5, False, 4, 1, 7),
+            "t (equal) <= 0.25 DOES NOT HOLD for 'pay': the worst group, of 7 "
+            "records, has 0.5; 1 of 4 groups fail.",
+        ),
+        (
+            Kept("pay", "t (equal)", 0.25, 0, True, 4, 0, 7, trivial=True),
+            "t (equal) <= 0.25 holds trivially for 'pay': it has one value only, "
+            "known of everybody.",
+        ),
+    ],
+)
+def test_it_is_said_with_counts(kept, words):
+    assert str(kept) == words
+
+
+def test_diversity_is_of_the_worst_group():
+    assert diverse().kept(LABELS) == Kept("pay", "distinct l", 2, 1, False, 3, 1, 2)
+    assert diverse(1).kept(LABELS) == Kept("pay", "distinct l", 1, 1, True, 3, 0, 2)
+
+
+def test_entropy_and_recursive_diversity():
+    two = LABELS < 2
+    entropy = Promise("pay", CODES[two], diversity="entropy", least=2)
+    found = entropy.kept(LABELS[two])
+    assert found.promise == "entropy l"
+    assert found.found == pytest.approx(ENTROPY)
+    assert (found.broken, found.worst) == (1, 3)
+    recursive = Promise("pay", CODES[two], diversity="recursive", least=2, c=2.5)
+    found = recursive.kept(LABELS[two])
+    expected = slow.recursive(LABELS[two].tolist(), CODES[two].tolist(), 2.5)
+    assert (found.promise, found.found) == ("recursive (2.5, l)", expected)
+
+
+@pytest.mark.parametrize(
+    ("codes", "how", "name"),
+    [
+        (CODES, {"values": 9}, "distinct l of 3 levels of 9 values"),
+        (CODES * 0, {"values": 9}, "distinct l of 1 level of 9 values"),
+        (CODES, {"diversity": "entropy"}, "entropy l"),
+        (CODES, {"diversity": "recursive", "c": 3.0}, "recursive (3, l)"),
+        (CODES, {"distance": Ordered.of(CODES), "t": 0.1}, "t (ordered)"),
+        (
+            CODES,
+            {"distance": Nested.equal(CODES), "kind": "equal", "t": 0.1},
+            "t (equal)",
+        ),
+    ],
+)
+def test_its_name_says_what_is_counted(codes, how, name):
+    assert Promise("pay", codes, **how).kept(LABELS).promise == name
+
+
+@pytest.mark.parametrize("distance", [Ordered.of(CODES), Nested.equal(CODES)])
+def test_closeness_is_of_the_farthest_group(distance):
+    oracle = slow.ordered if isinstance(distance, Ordered) else slow.equal
+    worst = oracle(LABELS.tolist(), CODES.tolist())
+    found = close(0.3, distance).kept(LABELS)
+    assert found.found == float(worst) > 0.3
+    assert (found.asked, found.holds, found.groups) == (0.3, False, 3)
+    assert found.worst == 2
+    assert not found.trivial
+
+
+def test_the_border_is_kept_and_what_lies_beyond_is_broken():
+    worst = Ordered.of(CODES).largest(LABELS)
+    assert close(worst).kept(LABELS).holds
+    less = close(worst - Fraction(1, 10**12)).kept(LABELS)
+    assert (less.holds, less.broken) == (False, 1)
+
+
+def test_of_equally_bad_groups_the_smallest_is_named():
+    labels, codes = np.array([0, 0, 0, 1, 1]), np.array([4, 4, 4, 0, 0])
+    assert Promise("pay", codes, least=2).kept(labels).worst == 2
+
+
+def test_one_value_is_trivially_close():
+    same = np.zeros(4, np.int64)
+    found = Promise("pay", same, distance=Ordered.of(same), t=0.1)
+    kept = found.kept(np.array([0, 0, 1, 1]))
+    assert (kept.trivial, kept.holds, kept.found, kept.broken) == (True, True, 0, 0)
+    assert not Promise("pay", same).kept(np.array([0, 0, 1, 1])).trivial
+
+
+def test_what_is_short_is_zero_exactly_where_the_promise_is_kept():
+    for promise in (
+        close(0.3),
+        diverse(2),
+        diverse(3),
+        diverse(2, diversity="entropy"),
+    ):
+        short, broken = promise.short(*runs()), promise.broken(*runs())
+        assert ((short > 0) == broken).all()
+        assert broken.any()
+
+
+def test_what_is_short_is_a_share_of_diversity_or_the_distance_beyond_t():
+    assert diverse(4).short(*runs()).tolist() == [1 / 4, 2 / 4, 3 / 4]
+    table = Ordered.of(CODES)
+    assert close(0.3).short(*runs()) == pytest.approx(
+        np.maximum(0, table.emd(LABELS) - 0.3)
+    )
+
+
+def test_what_is_short_by_less_than_rounding_is_short_all_the_same():
+    worst = Ordered.of(CODES).largest(LABELS)
+    short = close(worst - Fraction(1, 10**30)).short(*runs())
+    assert short.tolist() == [0, 0, 1 / (1 + 2 * len(LABELS))]
+
+
+def test_a_record_may_be_in_several_groups():
+    records, starts = np.array([0, 1, 2, 0, 3]), np.array([0, 3, 5])
+    assert diverse(2).broken(records, starts).tolist() == [False, True]
+    table = Ordered.of(CODES)
+    far = [slow.between(CODES[of], CODES) for of in ([0, 1, 2], [0, 3])]
+    assert far[0] < far[1]
+    for t, broken in ((far[0] - Fraction(1, 999), 2), (far[0], 1), (far[1], 0)):
+        apart = Promise("pay", CODES, distance=table, t=t)
+        assert apart.broken(records, starts).sum() == broken
+
+
+def test_repr_shows_no_record():
+    assert "array" not in repr(close())

@@ -1,0 +1,122 @@
+"""What each refusal says, in full: words.toml is what a person reads."""
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from privacy.test_closeness import TREE
+
+from aggopt.errors import AggoptError
+from aggopt.privacy import distinct_l, groups_of, n_t_closeness, recursive_cl
+from aggopt.privacy import t_closeness as t
+from aggopt.privacy._distance import require_exact, threshold
+from aggopt.privacy._levels import levels_of
+from aggopt.privacy._nested import parents
+from aggopt.privacy._ordered import Ordered
+
+WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+G, V = [0, 0, 1], [1, 2, 3]
+NO_COLUMN = pd.DataFrame(index=[0, 1, 2])
+LISTS = pd.DataFrame({"a": [[1], [2], [3]]})
+
+REFUSED = {
+    "a distance that is none": lambda: t(G, V, distance="ordinal"),
+    "a distance that is no text": lambda: t(G, V, distance=7),
+    "bins that are none": lambda: t(G, V, bins="ranks"),
+    "bins that are no text": lambda: t(G, V, bins=7),
+    "bins without an order": lambda: t(G, V, bins="rank", distance="equal"),
+    "an order without use": lambda: t(G, V, order=[1], distance="equal"),
+    "a tree without use": lambda: t(G, V, tree=TREE),
+    "no tree": lambda: t(G, V, distance="hierarchical"),
+    "a tree that is none": lambda: parents([1]),
+    "a tree that is empty": lambda: parents({}),
+    "a tree of two kinds": lambda: parents({"a": [1], 1: "b"}),
+    "a node named twice": lambda: parents({"a": [1], "b": [1]}),
+    "a branch that is empty": lambda: parents({"a": [], "b": [1]}),
+    "a node that is no name": lambda: parents({"a": [[1]]}),
+    "two roots": lambda: parents({1: "a", 2: "b"}),
+    "a circle": lambda: parents({1: "a", 2: 3, 3: 2}),
+    "values that are no leaves": lambda: t(
+        G, ["a", "flu", "b"], distance="hierarchical", tree=TREE
+    ),
+    "values that are not in the order": lambda: t(G, ["a", "b", "c"], order=["a"]),
+    "an order that is none": lambda: t(G, V, order=5),
+    "an order of lists": lambda: t(G, V, order=[[1], 2]),
+    "an order with holes": lambda: t(G, V, order=[1, None]),
+    "an order of nothing": lambda: t(G, V, order=[]),
+    "an order that repeats": lambda: t(G, V, order=[1, 1]),
+    "missing that is none of the ways": lambda: t(G, V, missing="drop"),
+    "missing that is no text": lambda: t(G, V, missing=7),
+    "values missing": lambda: t(G, [1, None, None]),
+    "missing in an order": lambda: t(
+        G, [1, None, 2], missing="own value", order=[1, 2]
+    ),
+    "text without an order": lambda: t(G, ["a", "b", 1]),
+    "infinite values": lambda: t(G, np.array([1, np.inf, -np.inf], object)),
+    "another number of values": lambda: t(G, [1, 2]),
+    "no labels": lambda: t([], V),
+    "values of no shape": lambda: t(G, 7),
+    "no value column": lambda: t(G, NO_COLUMN),
+    "no group column": lambda: groups_of(NO_COLUMN),
+    "no records": lambda: groups_of(pd.DataFrame({"a": []})),
+    "lists": lambda: groups_of(LISTS),
+    "groups of no shape": lambda: groups_of(7),
+    "no table": lambda: groups_of(pl.LazyFrame({"a": V})),
+    "c of nothing": lambda: recursive_cl(G, V, 0),
+    "c that is no number": lambda: recursive_cl(G, V, "3"),
+    "t beyond": lambda: threshold(1.5),
+    "t that is no number": lambda: threshold("0.1"),
+    "too many records": lambda: require_exact(3_000_000, 2_000_000),
+    "one level": lambda: levels_of(np.array(V), 1),
+    "ends that do not ascend": lambda: levels_of(np.array(V), [2, 1]),
+    "labels where neighbours count": lambda: n_t_closeness(G, V, 2),
+    "no column where neighbours count": lambda: n_t_closeness(NO_COLUMN, V, 2),
+    "n of nothing": lambda: n_t_closeness([[1.0], [2.0]], [1, 2], 0),
+    "n that is no number": lambda: n_t_closeness([[1.0], [2.0]], [1, 2], "2"),
+    "n beyond": lambda: n_t_closeness([[1.0], [2.0]], [1, 2], 3),
+    "rows of no table": lambda: n_t_closeness([["a"], ["b"]], [1, 2], 1),
+    "rows of unequal length": lambda: n_t_closeness([[1.0], [2.0, 3]], [1, 2], 1),
+    "ordered: two columns": lambda: Ordered.read(pd.DataFrame({"a": V, "b": V})),
+    "ordered: missing": lambda: Ordered.read([1, None, 2]),
+    "ordered: words": lambda: Ordered.read(["a", "b", 1]),
+    "ordered: shape": lambda: Ordered.of([[1, 2]]),
+    "ordered: text": lambda: Ordered.of(["a", "b"]),
+    "ordered: holes": lambda: Ordered.of([1.0, np.nan, np.inf]),
+    "a named attribute": lambda: distinct_l(G, pd.DataFrame({"x": [1, None, 2]})),
+    "a named quasi-identifier": lambda: groups_of(LISTS.rename(columns={"a": "age"})),
+}
+
+
+def said(refused):
+    with pytest.raises(AggoptError) as error:
+        refused()
+    return {
+        "kind": type(error.value).__name__,
+        "problem": error.value.problem,
+        "fix": error.value.fix,
+    }
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_it_is_said_in_full(case):
+    assert said(REFUSED[case]) == WORDS[case]
+
+
+def test_no_words_are_left_over():
+    assert WORDS.keys() == REFUSED.keys()
+
+
+def test_one_value_is_warned_of_with_its_names():
+    both = pd.DataFrame({"x": [7, 7, 7], "y": [8, 8, 8]})
+    with pytest.warns(UserWarning, match="one value only") as warned:
+        t(G, both)
+    assert [str(w.message) for w in warned] == [
+        "'x', 'y': one value only, so that every group is at distance 0 and the value "
+        "of each person is known."
+    ]
+    assert warned[0].filename == __file__  # where the caller stands
+    with pytest.warns(UserWarning, match="^The confidential attribute: one value"):
+        t(G, [7, 7, 7])
