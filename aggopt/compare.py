@@ -16,7 +16,7 @@ from aggopt.margin import program
 from aggopt.output.trial import audit_of
 from aggopt.partition import univariate
 from aggopt.partition._blocks import divided
-from aggopt.pipeline import measured
+from aggopt.pipeline import AT_ONCE, measured
 from aggopt.solvers import SOLVERS, Solver, choose
 from aggopt.solvers._certificate import endings, largest_gap, total_bound
 
@@ -118,7 +118,7 @@ def _aggregated(given: Grouped, solver: Solver, limit: float) -> Row:
     started = time.perf_counter()
     masked = combine(given.X, given.labels, **settings)
     seconds = time.perf_counter() - started
-    found = measured(given.X, masked.values, given.asked)
+    found = measured(given.X, masked.values, given.asked, whole=AT_ONCE)
     row = _summed(solver.name, masked.certificates, seconds)
     usable = all(c.status.usable for c in masked.certificates)
     holds = audit_of(given, masked.values).holds if usable else None

@@ -24,6 +24,7 @@ from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers._signals import heeded
 
+AT_ONCE = 1000  # records that are linked at once where a release is only tried: .1 s
 ROUNDING = 1e-6  # of an attribute's range; float32 stays below it
 
 

@@ -15,9 +15,7 @@ from aggopt.job import Job, Squared
 from aggopt.margin import program
 from aggopt.measure import Assessment
 from aggopt.output.trial import audit_of
-from aggopt.pipeline import measured
-
-AT_ONCE = 1000  # records: a point then takes .1 s to link, or .1 s a block
+from aggopt.pipeline import AT_ONCE, measured
 
 
 @dataclass(frozen=True)

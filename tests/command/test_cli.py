@@ -120,6 +120,15 @@ def test_assess_prints_for_people(here, aggopt):
     assert "PIL" in out
 
 
+def test_risk_that_people_know_is_printed_first(here, aggopt):
+    for words in (MASK, ASSESS):
+        _, out, _ = aggopt(*words)
+        figures = ("highest risk", "average risk", "re-identified", "linkage", "DLD")
+        figures = (*figures, "SDID", "IL ", "DR", "PIL", "SI ", "SL")
+        places = [out.index(f"\n  {figure}") for figure in figures]
+        assert places == sorted(places)
+
+
 def test_assess_of_an_unmasked_table_says_that_the_promise_fails(here, aggopt):
     people().drop(columns="name").to_csv("copy.csv", index=False)
     words = ("assess", "people.csv", "copy.csv", "job.toml", "--same-order")
@@ -387,6 +396,16 @@ def test_demo_masks_patients_and_leaves_three_files_and_a_picture(here, aggopt):
     assert smallest(pd.read_csv("shown/patients.csv"), ("age", "sex", "bmi", "bp")) >= 5
     assert (here / "shown/original-against-masked.png").read_bytes()[:4] == b"\x89PNG"
     assert (here / "shown/patients.manifest.json").exists()
+    rows = [
+        [cell.strip() for cell in line.split("│")[1:-1]]
+        for line in out.split("before and after")[1].splitlines()
+        if line.startswith("│")
+    ]
+    assert [row[1] for row in rows[:5]] == ["100.00"] * 2 + ["442"] + ["100.00"] * 2
+    assert rows[0][0] == "highest re-identification risk (1 / smallest group)"
+    assert rows[0][2:] == ["20.00", "20.00"]
+    assert rows[2][0] == "expected re-identifications, records"
+    assert rows[1][3] == rows[3][3] == f"{100 * int(rows[2][3]) / 442:.2f}"
 
 
 def test_a_defect_shows_its_place_and_not_its_message(here, aggopt, monkeypatch):

@@ -119,7 +119,6 @@ def test_pareto_keeps_what_no_other_point_beats_in_linkage_and_loss():
 
 
 def test_a_sweep_links_more_than_1000_records_in_blocks():
-    assert sweep.AT_ONCE == 1000
     X = np.random.default_rng(0).normal(size=(1001, 1))
     asked = job(
         roles={"quasi-identifier": ["0"]}, aggregation=P3M, partition={"method": "mdav"}
