@@ -63,9 +63,15 @@ def audit(audit: "Audit") -> None:
 
 def _measures(measures: "Assessment", audit: "Audit") -> None:
     """Print the measures, and among the risks what the audit counted."""
-    says = f"records alone with their combination ({audit.unique})"
-    counted = ("unique", audit.unique / audit.records, says)
-    out.print(measures.table([counted]), markup=False)
+    rows = [("unique", audit.unique, "records alone with their combination")]
+    rows += [
+        (each.short, each.count.unique, f"records alone, {each.what} known too")
+        for each in audit.beside
+    ]
+    counted = [
+        (name, count / audit.records, f"{says} ({count})") for name, count, says in rows
+    ]
+    out.print(measures.table(counted), markup=False)
 
 
 def _partition(release: "Release") -> None:

@@ -31,14 +31,25 @@ class Beside:
     def said(self, records: int, k: int) -> str:
         """Say how many records are alone, and share with fewer than k - 1 others."""
         alone, rare = self.count.unique, self.count.rare
+        one = "they are" if self.columns[1:] else "it is"
         said = (
-            f"With {self._listed}, published as they are: {alone} of {records} records "
+            f"With {self._listed}, published as {one}: {alone} of {records} records "
             f"{'is' if alone == 1 else 'are'} alone"
         )
         if k == 2:
             return f"{said}."
         shares = "shares its own" if rare == 1 else "share theirs"
         return f"{said}, {rare} {shares} with fewer than {k - 1} others."
+
+    @property
+    def short(self) -> str:
+        """A row's name: with few, or with all."""
+        return f"with {'few' if self.few else 'all'}"
+
+    @property
+    def what(self) -> str:
+        """Which columns, in two words."""
+        return "columns of few values" if self.few else "all other columns"
 
     @property
     def _listed(self) -> str:

@@ -249,6 +249,9 @@ def test_blocks_are_shown_with_what_they_leave_open(here, aggopt):
     assert warning in out.splitlines()[1]
     risks = out.split("Risk (lower is better)")[1].split("Both")[0]
     assert f"records alone with their combination ({alone})" in risks
+    few = pd.read_csv("masked.csv")[["age", "income", "illness", "note"]]
+    alone = int((few.value_counts() == 1).sum())
+    assert f"records alone, columns of few values known too ({alone})" in risks
     assert "DLD" in risks
 
 

@@ -141,12 +141,16 @@ def test_the_verdict_counts_with_the_columns_that_are_published_as_they_are():
     assert found.holds
     assert found.verdict == (
         "k = 3 holds on the masked attributes: 25 records, 2 published combinations, "
-        "the rarest in 3 records. With 'sex', published as they are: 1 of 25 records "
+        "the rarest in 3 records. With 'sex', published as it is: 1 of 25 records "
         "is alone, 3 share theirs with fewer than 2 others. With all 2 other columns, "
         "published as they are: 25 of 25 records are alone, 25 share theirs with fewer "
         "than 2 others."
     )
     assert [each.columns for each in found.beside] == [("sex",), ("pay", "sex")]
+    assert [(each.short, each.what) for each in found.beside] == [
+        ("with few", "columns of few values"),
+        ("with all", "all other columns"),
+    ]
     assert found.beside[0].count.attributes == ("age", "sex")
     assert found.beside[0].count.combinations == 3
     stated = found.to_dict()["beside"]
@@ -170,7 +174,7 @@ def test_columns_of_few_values_alone_are_said_once_and_of_many_without_a_first()
     many = Roles(**{"quasi-identifier": ["age"], "other": ["pay"]})
     found = audit(ages(21).assign(pay=np.arange(21)), many, Privacy(k=3))
     assert counts(found, "unique") == {False: 21}
-    assert "With 'pay', published as they are: 21 of 21 records are alone" in str(found)
+    assert "With 'pay', published as it is: 21 of 21 records are alone" in str(found)
     found = audit(ages(20).assign(pay=np.arange(20)), many, Privacy(k=3))
     assert counts(found, "unique") == {True: 20}  # twenty values are few
 
@@ -197,7 +201,7 @@ def test_one_and_many_are_said_as_they_are(sizes, k, said):
     table = ages(*sizes).rename(columns={"age": "sex"}).assign(age=1)
     roles = Roles(**{"quasi-identifier": ["age"], "other": ["sex"]})
     verdict = audit(table, roles, Privacy(k=k)).verdict
-    assert f"With 'sex', published as they are: {said}" in verdict
+    assert f"With 'sex', published as it is: {said}" in verdict
 
 
 def test_six_names_are_listed_and_the_rest_is_counted():
