@@ -26,12 +26,12 @@ def require_seconds(seconds: object) -> None:
     raise JobError(f"seconds = {seen}.", fix="pass a number from 0 up, or None.")
 
 
-def require_progress(progress: object) -> None:
-    """Refuse what cannot be told of progress."""
+def require_progress(progress: object, what: str = "the share that is done") -> None:
+    """Refuse what cannot be told of progress; `what` it would be told."""
     if progress is not None and not callable(progress):
         raise JobError(
             f"progress is of type {type(progress).__name__}, which cannot be called.",
-            fix="pass a function of the share that is done, such as print, or None.",
+            fix=f"pass a function of {what}, such as print, or None.",
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from aggopt import aggregate
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
-from aggopt.grouped import Grouped, Progress, group, model_of
+from aggopt.grouped import Grouped, Progress, group, listener, model_of
 from aggopt.job import Job, Shifting, Solved
 from aggopt.margin import program
 from aggopt.output.trial import audit_of
@@ -73,7 +73,7 @@ def compare(
     SolverError
         A named solver is not installed.
     """
-    told = progress or (lambda step, share: None)
+    told = listener(progress)
     given = group(data, job, told)
     how, row = _solved_by(given.job)
     model = model_of(how)

@@ -9,12 +9,13 @@ from typing import Any
 
 from aggopt.arrays import Floats, Labels, group_size
 from aggopt.blocks import blocks_of, bounded, proven, require_promise
+from aggopt.clock import require_progress
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.input.confidential import Confidential
 from aggopt.input.files import read
 from aggopt.input.fingerprint import fingerprint
 from aggopt.input.table import Table
-from aggopt.input.wishes import resolved
+from aggopt.input.wishes import require_reach, resolved
 from aggopt.job import Job, Mean, Shifting, Solved, settled
 from aggopt.output.manifest import Source
 from aggopt.output.staging import sha256
@@ -58,6 +59,12 @@ class Grouped:
         return labels_of(self.blocks)
 
 
+def listener(progress: Progress | None) -> Progress:
+    """Return whom to tell the step and its share; refuse what cannot be called."""
+    require_progress(progress, "the step and the share of it that is done")
+    return progress or (lambda step, share: None)
+
+
 @heeded()
 def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
     """Return the table, checked and partitioned as the job says; raises as `mask`."""
@@ -68,6 +75,7 @@ def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
             f"A {type(job).__name__} is not a job.",
             fix="pass a Job(...), or the path of a TOML file.",
         )
+    told = listener(told)
     told("read", 0.0)
     table, source = _table(data, job)
     X = table.matrix()
@@ -106,8 +114,10 @@ def wishes_of(table: Table, X: Floats, job: Job) -> dict[str, Floats]:
     if not isinstance(how, Shifting):
         return {}
     Z = Scale.of(X).standardise(X)
+    delta = resolved(how.delta, table, Z, "delta")
+    require_reach(delta, Z, job.privacy.k)
     return {
-        "delta": resolved(how.delta, table, Z, "delta"),
+        "delta": delta,
         "importance": resolved(how.importance, table, Z, "importance"),
     }
 

@@ -11,7 +11,7 @@ from aggopt import aggregate, margin
 from aggopt.aggregate import Aggregation
 from aggopt.arrays import Floats
 from aggopt.blocks import names_of, proven
-from aggopt.grouped import Grouped, Progress, group, require_solved
+from aggopt.grouped import Grouped, Progress, group, listener, require_solved
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import WHOLE, Assessment, assess
@@ -71,7 +71,7 @@ def mask(
     >>> release.audit.smallest
     3
     """
-    told = progress or (lambda step, share: None)
+    told = listener(progress)
     given = group(data, job, told)
     job, table = given.job, given.table
     combine = getattr(aggregate, job.aggregation.method)

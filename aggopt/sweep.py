@@ -10,12 +10,14 @@ import numpy as np
 from aggopt import aggregate
 from aggopt.aggregate import Aggregation
 from aggopt.errors import JobError
-from aggopt.grouped import Grouped, Progress, chosen_solver, group
+from aggopt.grouped import Grouped, Progress, chosen_solver, group, listener
+from aggopt.input.wishes import require_reach
 from aggopt.job import Job, Squared
 from aggopt.margin import program
 from aggopt.measure import Assessment
 from aggopt.output.trial import audit_of
 from aggopt.pipeline import AT_ONCE, measured
+from aggopt.scale import Scale
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def sweep(
     """
     from joblib import Parallel, delayed
 
-    given = group(data, job, progress or (lambda step, share: None))
+    given = group(data, job, listener(progress))
     how = given.job.aggregation
     if jobs == 0:
         raise JobError("jobs = 0.", fix="name a number of processes, or -1.")
@@ -85,6 +87,8 @@ def sweep(
         raise JobError(f"alpha = {list(alpha)}.", fix="name some in [0, 1].")
     if not (delta and all(0 <= d < float("inf") for d in delta)):
         raise JobError(f"delta = {list(delta)}.", fix="name some of 0 or more.")
+    Z, k = Scale.of(given.X).standardise(given.X), given.job.privacy.k
+    require_reach(np.full((1, Z.shape[1]), max(delta)), Z, k)
     rows = [[(a, d) for a in dict.fromkeys(alpha)] for d in dict.fromkeys(delta)]
     if chosen_solver(how).is_global or len(rows) == 1:
         rows = [[pair] for row in rows for pair in row]  # no start to hand on

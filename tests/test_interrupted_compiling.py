@@ -78,6 +78,32 @@ def test_what_is_lost_is_raised_at_the_end(quiet):
     assert steps == ["went on"]
 
 
+def test_an_interrupt_goes_before_what_fails_because_of_it(quiet):
+    @heeded()
+    def fail():
+        lost(signal.SIGINT)
+        raise RuntimeError
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+
+
+def test_an_interrupt_that_is_raised_is_raised_once():
+    calls = []
+
+    def handler(*_):
+        calls.append(1)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), heeded(), heeded():
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert calls == [1]
+
+
 def test_a_handler_that_does_not_raise_is_called_once():
     calls = []
     before = signal.signal(signal.SIGINT, lambda *_: calls.append(1))

@@ -160,7 +160,7 @@ UNSAYABLE = [float("inf"), None, {1: 2}, [{"a": object()}], b"secret", {"a", "b"
 
 @pytest.mark.parametrize("setting", UNSAYABLE)
 def test_an_option_that_no_file_can_hold_is_refused(setting):
-    with pytest.raises(JobError, match="which no job file can say") as refused:
+    with pytest.raises(JobError, match="in it is neither text") as refused:
         job(aggregation={"method": "p3m", "options": {"a": setting}})
     assert "secret" not in str(refused.value)
 

@@ -541,12 +541,16 @@ def test_wishes_that_cannot_be_read_are_refused(delta, message):
 
 def test_wishes_out_of_range_are_refused_before_any_work(monkeypatch):
     monkeypatch.delattr(partition, "mdav")
-    for wish, values in (("delta", -0.5), ("importance", 1.5)):
+    for wish, values, bounds in (
+        ("delta", -0.5, "below 0"),
+        ("importance", 1.5, "below 0 or above 1"),
+    ):
         asking = job(
             roles={**ROLES, "wish": ["w"]},
             aggregation={"method": "p3m", wish: {"column": "w"}},
         )
-        with pytest.raises(JobError, match=f"{wish} has 80 entries below 0 or above"):
+        said = f"{wish} is {bounds} in 40 of 40 records"
+        with pytest.raises(JobError, match=said):
             aggopt.mask(people().assign(w=values), asking)
 
 

@@ -13,6 +13,7 @@ from aggopt.errors import TableError
 from aggopt.input.csv_check import checked
 from aggopt.input.names import check_names
 from aggopt.input.refused import NOT_AS_THEY_ARE
+from aggopt.input.regular import require_regular
 from aggopt.input.roles import Roles
 from aggopt.job import Input
 
@@ -21,7 +22,7 @@ MISSING = (
     *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."),
     *("n/a", "#N/A", "<NA>", "NaT"),
 )
-_TRUTH = ("True", "False")  # as a release of truth values is written
+_TRUTH = (("True", "False"), ("TRUE", "FALSE"), ("true", "false"))
 _WHOLE = r"^[+-]?\d{1,18}$"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?inf(inity)?$"
 
@@ -47,14 +48,11 @@ def as_written(path: Path, how: Input) -> pa.Table:
     Raises
     ------
     TableError
-        The file does not exist, is a directory, has another ending, or cannot be
+        The file does not exist, is no plain file, has another ending, or cannot be
         read.  The message never quotes the file.
     """
     check_ending(path)
-    if not path.exists():
-        raise TableError(f"There is no file {path}.", fix="check the path.")
-    if path.is_dir():
-        raise TableError(f"{path} is a directory.", fix="name a file in it.")
+    require_regular(path)
     try:
         return _text(path, how) if is_csv(path) else _parquet(path)
     except OSError as error:
@@ -92,6 +90,8 @@ def _parquet(path: Path) -> pa.Table:
 def _text(path: Path, how: Input) -> pa.Table:
     shape = checked(path, how)
     check_names(list(shape.names))
+    if not shape.records:  # the reader below needs a line end behind the header
+        return pa.table({name: pa.array([], pa.string()) for name in shape.names})
     table = pyarrow.csv.read_csv(
         path,
         # one block: entries may be as long as they like
@@ -140,14 +140,17 @@ def _numbers(text: pa.Table, roles: Roles, how: Input) -> pa.Table:
 def parsed(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
     """Return the column as numbers, or truth values, and how many are words.
 
-    What is missing is null.
+    What is missing is null.  Truth values are spelled in one way throughout: as this
+    package writes them (True), as R and Excel do (TRUE), or as SQL does (true); t and f
+    might as well be codes.
     """
     trimmed = pc.utf8_trim_whitespace(column)
     missing = pc.is_in(trimmed, pa.array(MISSING))
     entries = pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
     there = entries.drop_null()
-    if len(there) and pc.all(pc.is_in(there, pa.array(_TRUTH))).as_py():
-        return pc.equal(entries, _TRUTH[0]), 0
+    for yes, no in _TRUTH if len(there) else ():
+        if pc.all(pc.is_in(there, pa.array((yes, no)))).as_py():
+            return pc.equal(entries, yes), 0
     pattern = _NUMBER.replace(r"\.", re.escape(how.decimal))
     numeric = pc.match_substring_regex(entries, pattern, ignore_case=True)
     words = pc.sum(pc.invert(numeric)).as_py() or 0

@@ -105,6 +105,8 @@ def _own_names(columns: Sequence[str]) -> str:
             f"{count} of the table's {len(columns)} column names are numbers: if its "
             "first line is a record, put a line with names above it."
         )
+    if not columns:
+        return "bring a table with columns."
     return f"use the table's own names: {_listed(columns)}."
 
 

@@ -68,13 +68,39 @@ def resolved(wish: Wish, table: Table, Z: Floats, name: str) -> Floats:
         by_name = dict.fromkeys(names, wish)
     columns = [_column(by_name[a], table, Z[:, j], name) for j, a in enumerate(names)]
     values = np.stack(columns, axis=1)
-    count = int(((values < 0) | (values > MOST[name])).sum())
+    low, high = values < 0, values > MOST[name]
+    bounds = "below 0" if np.isinf(MOST[name]) else f"below 0 or above {MOST[name]:g}"
+    count = int((low | high).any(axis=1).sum())
     if count:
         raise JobError(
-            f"{name} has {count} entries below 0 or above {MOST[name]}.",
-            fix=f"ask for numbers from 0 to {MOST[name]}.",
+            f"{name} is {bounds} in {count} of {len(values)} records.",
+            fix=f"ask for numbers that are not {bounds}.",
         )
     return values
+
+
+def require_reach(delta: Floats, Z: Floats, k: int) -> None:
+    """Refuse distances (n, d) that no release of z-scores Z (n, d) can keep.
+
+    Centroids c_j of groups of n_j >= k records keep mean 0 and variance 1: from
+    sum n_j c_j = 0 and sum n_j c_j**2 = n follows |c_j| <= sqrt((n - k) / k), and no
+    value is farther from its published one than that and the largest |z| together.
+
+    Raises
+    ------
+    JobError
+        Some record asks for more.
+    """
+    n = len(Z)
+    reach = np.abs(Z).max(axis=0) + np.sqrt(max(n - k, 0) / k)
+    count = int((delta > reach).any(axis=1).sum())
+    if count:
+        raise JobError(
+            f"delta is out of reach in {count} of {len(delta)} wishes: with {n} "
+            f"records in groups of {k} no value is published {reach.max():.3g} or "
+            "more standard deviations away.",
+            fix="ask for less; 0.1 to 1 standard deviations are usual.",
+        )
 
 
 def _column(wish: Any, table: Table, z: Floats, name: str) -> Floats:

@@ -10,6 +10,7 @@ from pydantic import ValidationError as Invalid
 
 from aggopt.errors import JobError, SolverError, UnknownNameError, naming
 from aggopt.html import lines, titled
+from aggopt.input.regular import require_regular
 from aggopt.input.roles import Roles
 from aggopt.job._aggregation import Mean, Median, P3m, P3mOnesided, Satisfaction
 from aggopt.job._partition import (
@@ -159,6 +160,8 @@ class Job(Section):
             out of range; the nearest known key is suggested.
         """
         file = Path(path)
+        if file.exists():
+            require_regular(file, JobError)
         try:
             sections = tomllib.loads(file.read_text(encoding="utf-8-sig"))
         except OSError as error:

@@ -117,7 +117,36 @@ def _seen(error: Any) -> str:
         return f"{place} is missing"
     if error["type"] == "too_short":
         return f"{place} is empty"
-    return f"{place} is {_shown(error['input'])}: {error['msg']}"
+    own = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "value_error":
+        seen = f" is {_shown(error['input'])}" if own.startswith("write") else ""
+        return f"{place}{seen}: {own}"
+    return f"{place} is {_shown(error['input'])}: {_belongs(error)}"
+
+
+def _belongs(error: Any) -> str:
+    """Return what belongs there, in our own words."""
+    words = _KINDS.get(error["type"], "write something else")
+    return words.format(**error.get("ctx", {}))
+
+
+_KINDS = {
+    "literal_error": "write {expected}",
+    **dict.fromkeys(("int_type", "int_from_float"), "write a whole number"),
+    **dict.fromkeys(("int_parsing", "int_parsing_size"), "write a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "write a number"),
+    "finite_number": "write a finite number",
+    "greater_than_equal": "write a number of at least {ge}",
+    "greater_than": "write a number above {gt}",
+    "less_than_equal": "write a number of at most {le}",
+    "less_than": "write a number below {lt}",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "write true or false"),
+    "string_type": "write text",
+    "string_unicode": "write text that is Unicode",
+    **dict.fromkeys(("list_type", "tuple_type"), "write a list"),
+    **dict.fromkeys(("dict_type", "model_type"), "write a table of keys"),
+    "model_attributes_type": "write a table of keys",
+}
 
 
 def _written(place: Any) -> str:

@@ -16,7 +16,6 @@ from pydantic import (
 )
 
 from aggopt.equal import hashable
-from aggopt.errors import JobError
 
 SEPARATORS = (",", ";", "\t", "|")
 
@@ -39,7 +38,7 @@ def plain(value: Any) -> Any:
 
     Raises
     ------
-    JobError
+    ValueError
         It is, or holds, anything else.
     """
     if isinstance(value, np.generic):
@@ -55,11 +54,7 @@ def plain(value: Any) -> Any:
     seen = repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
     if isinstance(value, Mapping):
         seen = "a name that is no text"
-    raise JobError(
-        f"A setting of the job holds {seen}, which no job file can say.",
-        fix="use text, true and false, finite numbers, and lists and tables of them; "
-        "leave out what is not set.",
-    )
+    raise ValueError(f"{seen} in it is neither text, number nor truth value")
 
 
 Options = Annotated[dict[str, Any], AfterValidator(plain)]

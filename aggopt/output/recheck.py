@@ -13,6 +13,7 @@ from aggopt.blocks import blocks_of, names_in
 from aggopt.errors import TableError
 from aggopt.grouped import wishes_of
 from aggopt.input.files import as_written, read
+from aggopt.input.regular import require_regular
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
@@ -91,6 +92,9 @@ def _without(table: Any, dropped: tuple[str, ...]) -> Any:
 
 def _places(original: Path, released: Path, private: Path | None, n: int) -> Labels:
     files = Files.beside(released, private)
+    for written in (files.manifest, files.private):
+        if written.exists():
+            require_regular(written)
     if files.manifest.exists():
         _require_same(original, files)
     if not files.private.exists():

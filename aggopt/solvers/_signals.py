@@ -6,6 +6,7 @@ callbacks, and what runs when an object dies, lose it with a line on standard er
 """
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,18 +19,21 @@ _UNHELD = (None, signal.SIG_IGN)  # not made in Python, or ignored anyway
 
 @contextmanager
 def heeded() -> Iterator[None]:
-    """Raise at the end what a signal raised within, should it have been caught."""
+    """Raise at the end what a signal raised within, should it have been caught.
+
+    It goes before what failed because of it, such as the compiler's "RuntimeError".
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals reach the main thread only
         return
-    came: list[tuple[Any, int]] = []
+    came: list[tuple[Any, int, BaseException]] = []
     before = {n: h for n in _numbers() if callable(h := signal.getsignal(n))}
 
     def note(number: int, frame: FrameType | None) -> None:
         try:
             before[number](number, frame)
-        except BaseException:
-            came.append((before[number], number))
+        except BaseException as raised:
+            came.append((before[number], number, raised))
             raise
 
     for number in before:
@@ -39,8 +43,9 @@ def heeded() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for handler, number in came:
-        handler(number, None)
+        if sys.exception() not in [raised for _, _, raised in came]:
+            for handler, number, _ in came:
+                handler(number, None)
 
 
 @contextmanager

@@ -1,0 +1,40 @@
+"""Refuse to read what is no plain file: a pipe would be waited for without end."""
+
+import stat
+from pathlib import Path
+
+from aggopt.errors import AggoptError, TableError
+
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def require_regular(path: Path, error: type[AggoptError] = TableError) -> None:
+    """Refuse a path that leads to no plain file; a link to one is fine.
+
+    Raises
+    ------
+    TableError, or what `error` names
+        Nothing is there, it may not be looked at, or it is a directory, a pipe, a
+        socket or a device.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise error(f"There is no file {path}.", fix="check the path.") from None
+    except (OSError, ValueError) as refusal:  # ValueError: a name with a zero byte
+        why = getattr(refusal, "strerror", None) or "it is no name of a file"
+        raise error(f"{path} cannot be read: {why}.", fix="check the path.") from None
+    kind = stat.S_IFMT(mode)
+    if kind == stat.S_IFDIR:
+        raise error(f"{path} is a directory.", fix="name a file in it.")
+    if kind != stat.S_IFREG:
+        raise error(
+            f"{path} is {_KINDS.get(kind, 'something else')} and no plain file.",
+            fix="write what comes from it to a file, and name that.",
+        )
