@@ -13,6 +13,7 @@ from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableErro
 from aggopt.grouped import Grouped, Progress, group, listener, model_of
 from aggopt.job import Job, Shifting, Solved
 from aggopt.margin import program
+from aggopt.output.rounding import released
 from aggopt.output.trial import audit_of
 from aggopt.partition import univariate
 from aggopt.partition._blocks import divided
@@ -118,10 +119,11 @@ def _aggregated(given: Grouped, solver: Solver, limit: float) -> Row:
     started = time.perf_counter()
     masked = combine(given.X, given.labels, **settings)
     seconds = time.perf_counter() - started
-    found = measured(given.X, masked.values, given.asked, whole=AT_ONCE)
+    tried = released(given, masked.values)
+    found = measured(given.X, tried.matrix(), given.asked, whole=AT_ONCE)
     row = _summed(solver.name, masked.certificates, seconds)
     usable = all(c.status.usable for c in masked.certificates)
-    holds = audit_of(given, masked.values).holds if usable else None
+    holds = audit_of(given, tried).holds if usable else None
     return replace(row, sl=found.sl, si=found.si, holds=holds)
 
 

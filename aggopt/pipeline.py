@@ -15,6 +15,7 @@ from aggopt.grouped import Grouped, Progress, group, listener, require_solved
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import WHOLE, Assessment, assess
+from aggopt.output import rounding
 from aggopt.output.audit import audit
 from aggopt.output.originals import Originals
 from aggopt.output.release import Release
@@ -25,7 +26,6 @@ from aggopt.solvers import Certificate, Status
 from aggopt.solvers._signals import heeded
 
 AT_ONCE = 1000  # records that are linked at once where a release is only tried: .1 s
-ROUNDING = 1e-6  # of an attribute's range; float32 stays below it
 
 
 @heeded()
@@ -73,7 +73,7 @@ def mask(
     """
     told = listener(progress)
     given = group(data, job, told)
-    job, table = given.job, given.table
+    job = given.job
     combine = getattr(aggregate, job.aggregation.method)
     settings = {**job.aggregation.settings, **margin.program(given)}
     told("aggregate", 0.0)
@@ -84,7 +84,7 @@ def mask(
     require_solved(certificates)
 
     told("audit", 0.0)
-    released = table.masked(masked.values, round_integers=job.output.round_integers)
+    released = rounding.released(given, masked.values)
     blocks = names_of(given.blocks, job)
     frame, point = released.frame.to_native(), job.input.decimal
     compared = Originals(given.X, released.matrix())
@@ -94,11 +94,13 @@ def mask(
     found.require()
     told("measure", 0.0)
     measures = measured(given.X, compared.after, given.asked)
+    drift = rounding.drifts(given, masked.values, compared.after)
     notes = (
         *given.reasons,
         *_notes(given, certificates),
         *margin.notes(given),
-        *_moved(given, masked, released),
+        *rounding.notes(given, masked, compared.after, drift),
+        *_beyond(given, released),
         *found.notes,
     )
     return Release(
@@ -111,6 +113,7 @@ def mask(
         job,
         given.source,
         given.secret,
+        drift,
     )
 
 
@@ -167,21 +170,12 @@ def _one_group(given: Grouped, constant: npt.NDArray[np.bool_]) -> list[str]:
     ]
 
 
-def _moved(given: Grouped, masked: Aggregation, released: Table) -> list[str]:
-    """Say what a certificate and a range do not: rounding, and values beyond it."""
-    notes, X, Y = [], given.X, released.matrix()
-    low, high = X.min(axis=0), X.max(axis=0)
-    rounded = (np.abs(Y - masked.values) > ROUNDING * (high - low)).any(axis=0)
-    beyond = ((low > Y) | (high < Y)).sum(axis=0)
-    for j, name in enumerate(given.job.roles.quasi_identifier):
-        if rounded[j]:
-            notes.append(
-                f"{name!r} was rounded to its type: the certificate is of the values "
-                "before, the measures are of those released."
-            )
-        if beyond[j]:
-            notes.append(
-                f"{name!r}: {beyond[j]} released values lie outside the range of the "
-                "originals."
-            )
-    return notes
+def _beyond(given: Grouped, released: Table) -> list[str]:
+    """Say what a certificate does not: values beyond the range of the originals."""
+    X, Y = given.X, released.matrix()
+    beyond = ((X.min(axis=0) > Y) | (X.max(axis=0) < Y)).sum(axis=0)
+    return [
+        f"{name!r}: {beyond[j]} released values lie outside the range of the originals."
+        for j, name in enumerate(given.job.roles.quasi_identifier)
+        if beyond[j]
+    ]

@@ -15,6 +15,7 @@ from aggopt.input.wishes import require_reach
 from aggopt.job import Job, Squared
 from aggopt.margin import program
 from aggopt.measure import Assessment
+from aggopt.output.rounding import released
 from aggopt.output.trial import audit_of
 from aggopt.pipeline import AT_ONCE, measured
 from aggopt.scale import Scale
@@ -107,10 +108,11 @@ def _row(
         settings |= {"alpha": alpha, "start": start}
         combine = getattr(aggregate, how.method)
         masked = combine(given.X, given.labels, **settings)
-        found = measured(given.X, masked.values, asked, whole=AT_ONCE)
+        tried = released(given, masked.values)
+        found = measured(given.X, tried.matrix(), asked, whole=AT_ONCE)
         point = _point(alpha, delta, masked, found)
         if point.usable:
-            point = replace(point, holds=audit_of(given, masked.values).holds)
+            point = replace(point, holds=audit_of(given, tried).holds)
         points.append(point)
         if len(row) > 1:
             start = masked.centroids

@@ -50,6 +50,9 @@ def test_every_released_combination_stands_in_k_records(method, aggregation, k):
     assert release.audit.holds
 
 
+FULL = {"digits": "full"}
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_rounding_keeps_groups_identical(seed):
     frame = people(seed=seed).astype({"income": int})
@@ -65,7 +68,7 @@ def test_the_python_functions_give_what_the_job_gives():
     labels = aggopt.partition.mdav(X, k=3)
     masked = aggopt.aggregate.p3m(X, labels, delta=0.2, solver="uno")
     how = {"method": "p3m", "delta": 0.2, "solver": "uno", "margin": 0}
-    release = aggopt.mask(frame, job(aggregation=how))
+    release = aggopt.mask(frame, job(aggregation=how, output=FULL))
     assert (release.table[["age", "income"]].to_numpy() == masked.values).all()
     assert (release.labels == labels).all()
     again = aggopt.measure.assess(X, masked.values, delta=0.2)
@@ -516,6 +519,7 @@ def test_wishes_in_columns_are_heard_and_dropped():
             "delta": {"attributes": {"age": {"column": "far"}, "income": 0.3}},
             "importance": {"column": "insists"},
         },
+        output=FULL,
     )
     release = aggopt.mask(frame, asking)
     assert list(release.table.columns) == ["age", "illness", "income", "note"]
@@ -556,7 +560,8 @@ def test_wishes_out_of_range_are_refused_before_any_work(monkeypatch):
 
 def test_relative_wishes_follow_the_z_scores():
     relative = {"method": "p3m", "solver": "uno", "delta": {"relative": 0.2}}
-    release = aggopt.mask(people(), job(aggregation={**relative, "margin": 0}))
+    asked = job(aggregation={**relative, "margin": 0}, output=FULL)
+    release = aggopt.mask(people(), asked)
     X = people()[["age", "income"]].to_numpy(float)
     masked = aggopt.aggregate.p3m(
         X, aggopt.partition.mdav(X, 3), delta={"relative": 0.2}, solver="uno"

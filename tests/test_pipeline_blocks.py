@@ -137,7 +137,9 @@ def test_the_python_functions_give_what_the_job_gives():
     release = aggopt.mask(frame, wide_job(partition=WAYS[0][0]))
     labels = partition.in_blocks(X, 3, [[1, 2], [3, 4], [0]])
     assert (release.labels == labels).all()
-    ranked = aggopt.mask(frame, wide_job(partition={"method": "individual_ranking"}))
+    full = {"digits": "full"}
+    how = {"method": "individual_ranking"}
+    ranked = aggopt.mask(frame, wide_job(partition=how, output=full))
     assert (ranked.labels == partition.individual_ranking(X, 3)).all()
     values = aggopt.aggregate.mean(X, ranked.labels).values
     assert (ranked.table[list(WIDE)].to_numpy() == values).all()

@@ -86,6 +86,8 @@ multiline = false        # true: entries may span lines (stray quotes can hide r
 [output]
 shuffle = true           # the order of records tells who is who
 round_integers = false   # true: whole numbers stay whole
+digits = 6               # of an attribute's standard deviation, in published values; or
+#                          "full"; or, in its place, decimals = 2 for all attributes
 """
 
 

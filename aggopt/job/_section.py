@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StrictBool,
@@ -109,6 +110,11 @@ class Input(Section):
         return self
 
 
+DIGITS = 6  # a millionth of the spread: finer than measures are printed
+Digits = Annotated[StrictInt, Field(ge=2, le=15), BeforeValidator(whole)]
+Decimals = Annotated[StrictInt, Field(ge=-15, le=15), BeforeValidator(whole)]
+
+
 class Output(Section):
     """How the release is written.
 
@@ -122,14 +128,32 @@ class Output(Section):
         the same bytes again there is `aggopt repeat`.
     round_integers
         Publish whole numbers where the original attribute has them.
+    digits
+        How many significant digits of an attribute's standard deviation its published
+        values have, 6 when left out: with one of 12.3, values have four decimals.  Or
+        "full": as they are computed.
+    decimals
+        In place of digits: how many decimals all published values have; below 0, how
+        many zeros before the point.
     """
 
     shuffle: StrictBool = True
     seed: StrictInt | None = Field(default=None, ge=0)
     round_integers: StrictBool = False
+    digits: Digits | Literal["full"] | None = None
+    decimals: Decimals | None = None
 
     @model_validator(mode="after")
     def _check(self) -> "Output":
         if self.seed is not None and not self.shuffle:
             raise ValueError("seed is given, but shuffle is false")
+        if self.digits is not None and self.decimals is not None:
+            raise ValueError("digits and decimals are given: leave one of them out")
         return self
+
+    @property
+    def significant(self) -> int | None:
+        """Significant digits of the standard deviation; None where not so rounded."""
+        if self.digits == "full" or self.decimals is not None:
+            return None
+        return DIGITS if self.digits is None else self.digits

@@ -1,6 +1,7 @@
 """A CSV file as a job says that it is written."""
 
 import csv
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -11,15 +12,19 @@ from aggopt.errors import TableError
 from aggopt.job import Input
 
 
-def write_csv(to: Path, table: pa.Table, how: Input) -> None:
+def write_csv(
+    to: Path, table: pa.Table, how: Input, *, masked: Iterable[str] = ()
+) -> None:
     """Write a table with the separator and the decimal point of a job.
+
+    The columns `masked` have no more digits than tell their own type's numbers apart.
 
     Raises
     ------
     TableError
         A column holds text that is no Unicode.
     """
-    table = _pointed(table, how.decimal)
+    table = _pointed(_short(table, masked), how.decimal)
     text = [c for c in table.columns if _is_text(c.type)]
     # a bare carriage return needs quotes, which the minimal rule does not give it
     bare = any(pc.any(pc.match_substring(column, "\r")).as_py() for column in text)
@@ -35,6 +40,16 @@ def write_csv(to: Path, table: pa.Table, how: Input) -> None:
     except UnicodeError:
         pass  # its message quotes the text
     raise TableError("A column holds text that is no Unicode.", fix="clean it first.")
+
+
+def _short(table: pa.Table, names: Iterable[str]) -> pa.Table:
+    """Give the numbers of 32 bits the digits that they have: 0.1, not 0.100000001."""
+    for name in names:
+        column = table[name]
+        if column.type == pa.float32():
+            spelled = column.cast(pa.string()).cast(pa.float64())
+            table = table.set_column(table.column_names.index(name), name, spelled)
+    return table
 
 
 def _pointed(table: pa.Table, decimal: str) -> pa.Table:

@@ -16,6 +16,7 @@ from aggopt.blocks import names_of, proven
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit
+from aggopt.output.drift import Drift
 from aggopt.partition._block import Block
 from aggopt.solvers import SOLVERS, Certificate
 
@@ -44,6 +45,7 @@ def manifest(
     measures: Assessment,
     certificates: Mapping[str, Certificate],
     notes: Sequence[str],
+    drift: Mapping[str, Drift],
 ) -> dict[str, Any]:
     """Return versions, job, input, partition, audit, measures and certificates."""
     solved = [*certificates.values(), *proven(blocks, job).values()]
@@ -57,6 +59,7 @@ def manifest(
         "partition": _partition(blocks, job),
         "audit": audit.to_dict(),
         "measures": measures.to_dict(),
+        "rounding": {name: asdict(moved) for name, moved in drift.items()},
         "certificates": {name: c.to_dict() for name, c in certificates.items()},
         "notes": list(notes),
     }

@@ -24,6 +24,7 @@ from aggopt.job import Job
 from aggopt.measure import Assessment, record_risk
 from aggopt.output.audit import Audit, audit
 from aggopt.output.csv_file import write_csv
+from aggopt.output.drift import Drift
 from aggopt.output.manifest import Source, manifest
 from aggopt.output.places import Files
 from aggopt.output.staging import Staging, sha256
@@ -58,6 +59,8 @@ class Release(Fieldwise):
     secret
         128 random bits, drawn for this release, from which the margins of wishes and
         the order of records come.  Private.
+    drift
+        By how much rounding moved those attributes that were rounded, by name.
     """
 
     masked: Table
@@ -69,6 +72,7 @@ class Release(Fieldwise):
     job: Job
     source: Source
     secret: str = field(repr=False)
+    drift: dict[str, Drift]
 
     def __repr__(self) -> str:
         """Return verdict, certificates and how many notes there are."""
@@ -114,6 +118,7 @@ class Release(Fieldwise):
             self.measures,
             self.certificates,
             self.notes,
+            self.drift,
         )
 
     def write(
@@ -220,7 +225,8 @@ class Release(Fieldwise):
     def _write_table(self, to: Path, rows: Labels) -> None:
         shuffled = self.masked.arrow().take(pa.array(rows))
         if is_csv(to):
-            write_csv(to, shuffled, self.job.input)
+            masked = self.job.roles.quasi_identifier
+            write_csv(to, shuffled, self.job.input, masked=masked)
         else:
             pyarrow.parquet.write_table(shuffled, to)
 

@@ -105,7 +105,8 @@ def test_a_local_solver_that_cannot_count_is_refused():
     ],
 )
 def test_a_job_names_them(aggregation):
-    release = aggopt.mask(people(), job(aggregation={**aggregation, "margin": 0}))
+    exact = {"aggregation": {**aggregation, "margin": 0}, "output": {"digits": "full"}}
+    release = aggopt.mask(people(), job(**exact))
     assert release.audit.holds
     assert {c.solver for c in release.certificates.values()} == {"dual"}
     frame = people()[["age", "income"]].to_numpy(float)

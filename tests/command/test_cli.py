@@ -531,7 +531,7 @@ def test_names_that_look_like_markup_are_shown_as_they_are(here, aggopt):
 
 
 def test_the_disk_refusing_is_not_a_defect(here, aggopt, monkeypatch):
-    def full(*_):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(release_module, "write_csv", full)
