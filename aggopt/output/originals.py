@@ -69,10 +69,9 @@ def _dominated(name: str, x: Floats, labels: Labels, share: float) -> Iterator[s
 
 def _impossible(name: str, values: Floats, y: Floats, step: float) -> Iterator[str]:
     """Say how many published values y (n,) are none of the whole numbers there are."""
-    right = np.searchsorted(values, y).clip(1, max(len(values) - 1, 1))
-    nearest = np.minimum(
-        np.abs(y - values[right - 1]), np.abs(y - values[right % len(values)])
-    )
+    ends = np.concatenate([[-np.inf], values, [np.inf]])
+    above = np.searchsorted(ends, y)
+    nearest = np.minimum(y - ends[above - 1], ends[above] - y)
     count = int((nearest > step).sum())
     if not count:
         return

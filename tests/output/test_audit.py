@@ -123,6 +123,63 @@ def test_one_block_is_not_called_several():
     assert found.verdict.startswith("k = 2 holds: 4 records, 2 published combinations")
 
 
+# --- refused, word for word
+
+
+def refusal(*data, **promised):
+    with pytest.raises(PrivacyError) as refused:
+        audit(*data, Privacy(**promised)).require()
+    return str(refused.value).replace("\n", " ")
+
+
+def test_each_refusal_says_what_to_do():
+    roles = Roles(
+        **{"identifier": ["name", "mail"], "quasi-identifier": ["age"]},
+        wish=("far",),
+    )
+    table = ages(3).assign(name="x", mail="y", far=1.0)
+    assert refusal(table, roles, k=3) == (
+        "The release still has identifiers: name, mail, far. To fix: drop them; "
+        "nothing was written."
+    )
+    assert refusal(ages(2, 4), AGE, k=3) == (
+        "The rarest combination of quasi-identifiers stands in 2 record(s), and k = 3 "
+        "was promised. To fix: nothing was written; mask again, and report this if "
+        "aggopt made the values."
+    )
+    table = ages(2, 4).assign(pay=1)
+    assert refusal(table, PAIR, k=3, scope="blocks").startswith(
+        "The rarest combination of the block 'age', 'pay' stands in 2 record(s)"
+    )
+
+
+SICK = Roles(**{"quasi-identifier": ["age"], "confidential": ["ill"]})
+MERGE = (
+    'nothing was written; set repair = "merge" under [privacy], which keeps every '
+    "promise, or promise"
+)
+
+
+def test_broken_l_and_t_say_what_these_groups_keep():
+    table = ages(4, 4).assign(ill=[0, 0, 0, 1, 0, 1, 2, 3])
+    found = audit(table, SICK, Privacy(k=2, l=3))
+    first, second = found.verdict.split("\n")
+    assert first.startswith("k = 2 holds on the masked attributes: 8 records")
+    assert second == (
+        "distinct l >= 3 DOES NOT HOLD for 'ill': the worst group, of 4 records, has "
+        "2; 1 of 2 groups fail."
+    )
+    assert not found.holds
+    said = refusal(table, SICK, k=2, l=3)
+    assert said == f"{second} To fix: {MERGE} l of at most 2, which these groups keep."
+    said = refusal(table, SICK, k=2, l=2, t=0.1)
+    assert said.startswith("t (ordered) <= 0.1 DOES NOT HOLD for 'ill'")
+    assert said.endswith(
+        f"{MERGE} t of at least 0.208333, rounded up, which these groups keep."
+    )
+    assert audit(table, SICK, Privacy(k=2, l=2)).holds
+
+
 # --- what is published beside the masked attributes
 
 
@@ -206,7 +263,11 @@ def test_one_and_many_are_said_as_they_are(sizes, k, said):
 
 def test_six_names_are_listed_and_the_rest_is_counted():
     names = list("abcdefgh")
-    for some, said in ((6, "'e', 'f', published"), (8, "'e', 'f' and 2 more, publ")):
+    for some, said in (
+        (6, "'e', 'f', published"),
+        (7, "'e', 'f' and 1 more, published"),
+        (8, "'e', 'f' and 2 more, published"),
+    ):
         roles = Roles(**{"quasi-identifier": ["age"], "other": names[:some]})
         table = ages(3).assign(**dict.fromkeys(names[:some], 1))
         found = audit(table, roles, Privacy(k=3))
