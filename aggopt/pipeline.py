@@ -149,6 +149,11 @@ def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
         for name, certificate in (of_groups | certificates).items()
         if certificate.status in (Status.LIMIT, Status.FALLBACK)
     ]
+    if given.table.keeps_index:
+        notes.append(
+            "The index of the pandas table is kept in release.table, with all that it "
+            "says of records; written files have none."
+        )
     return [*notes, *_one_group(given, constant)]
 
 

@@ -45,6 +45,41 @@ def used(column: nw.Series[Any]) -> nw.Series[Any]:
     return series.alias(column.name)
 
 
+def bare(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return a new table without what may be said of the originals beside its entries.
+
+    That is pandas' `attrs`, and what the schema and the fields of Arrow have beside
+    their types: names of dropped columns, ranges, rows.
+    """
+    native = frame.to_native()
+    if frame.implementation.is_pandas():
+        native = native.copy(deep=False)
+        native.attrs = {}
+    elif frame.implementation.is_pyarrow():
+        import pyarrow as pa
+
+        plain = [pa.field(f.name, _plain(f.type), f.nullable) for f in native.schema]
+        native = native.cast(pa.schema(plain))
+    found: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
+    return found
+
+
+def _plain(kind: Any) -> Any:
+    """Return an Arrow type whose inner fields have nothing beside their types."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        inner = [kind.field(i) for i in range(kind.num_fields)]
+        return pa.struct([pa.field(f.name, _plain(f.type), f.nullable) for f in inner])
+    if pa.types.is_list(kind):
+        f = kind.value_field
+        return pa.list_(pa.field(f.name, _plain(f.type), f.nullable))
+    if pa.types.is_large_list(kind):
+        f = kind.value_field
+        return pa.large_list(pa.field(f.name, _plain(f.type), f.nullable))
+    return kind
+
+
 def _like(column: nw.Series[Any], values: np.ndarray[Any, Any]) -> nw.Series[Any]:
     if column.dtype != nw.Boolean and values.dtype == bool:
         values = values.astype(np.int64)

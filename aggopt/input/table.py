@@ -11,7 +11,7 @@ from aggopt.arrays import Floats, merges_values
 from aggopt.errors import TableError
 from aggopt.input.names import check_names
 from aggopt.input.refused import NOT_AS_THEY_ARE, UNDONE
-from aggopt.input.released import replaced, used
+from aggopt.input.released import bare, replaced, used
 from aggopt.input.roles import Roles
 
 
@@ -86,17 +86,23 @@ class Table:
         kinds = frame.schema
         coded = [n for n in frame.columns if kinds[n] in (nw.Categorical, nw.Enum)]
         frame = frame.with_columns(*(used(frame[name]) for name in coded))
-        return Table(frame, self.roles.released, self.is_array)
+        return Table(bare(frame), self.roles.released, self.is_array)
+
+    @property
+    def keeps_index(self) -> bool:
+        """Whether it is a pandas table whose index says more than a row's number."""
+        import pandas as pd
+
+        if self.is_array or not self.frame.implementation.is_pandas():
+            return False
+        index = self.frame.to_native().index
+        return index.name is not None or not index.equals(pd.RangeIndex(len(index)))
 
     @property
     def native(self) -> Any:
         """The table as the kind it came as."""
         native = self.frame.to_native()
-        if self.is_array:
-            return native.to_numpy()
-        if self.frame.implementation.is_pyarrow():
-            return native.replace_schema_metadata(None)  # it names dropped columns
-        return native
+        return native.to_numpy() if self.is_array else native
 
     def arrow(self) -> Any:
         """Return the table as a PyArrow table, a pandas index left out.
