@@ -102,9 +102,7 @@ def linkage_of(pair: Pair, whole: int = WHOLE) -> Linkage:
     for number, rows in enumerate(blocks):
         block_of_row[rows] = number
     block = block_of_row[groups.group]
-    records = np.split(
-        np.argsort(block, kind="stable"), np.cumsum(np.bincount(block))[:-1]
-    )
+    records = np.split(np.argsort(block), np.cumsum(np.bincount(block))[:-1])
     links = sum(
         _links(pair.original[own], _Groups.of(pair.released[own])) for own in records
     )

@@ -25,7 +25,7 @@ def parted(rows: Floats, sizes: Labels, most: int) -> list[Labels]:
 
 def _halves(part: Labels, rows: Floats, sizes: Labels) -> tuple[Labels, Labels]:
     values = rows[:, np.argmax(np.ptp(rows, axis=0))]
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(values)
     ends = np.flatnonzero(np.diff(values[order]))  # the last row before a step
     below = np.cumsum(sizes[order])
     cut = ends[np.argmin(np.abs(2 * below[ends] - below[-1]))] + 1

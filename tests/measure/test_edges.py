@@ -8,6 +8,8 @@ from measure.registry import MEASURES, Measure
 
 from aggopt import measure, memory
 from aggopt.errors import AggoptError, InfeasibleInputError, JobError, TableError
+from aggopt.measure._linkage import _Groups
+from aggopt.measure._pair import Pair
 
 every_measure = pytest.mark.parametrize("m", MEASURES.values(), ids=MEASURES)
 compared = {n: m for n, m in MEASURES.items() if m.needs == "both"}
@@ -185,6 +187,8 @@ def test_values_on_the_border_count(unit: float) -> None:
     border = 0.1 * np.sqrt(3 / 4)
     assert measure.sdid(rows, moved, safety=border) == 1
     assert measure.sdid(rows, moved, safety=0.999 * border) == 0
+    assert measure.sdid_chance(rows, moved, safety=border) == 0.5
+    assert measure.sdid_chance(rows, moved, safety=0.999 * border) == 0
 
 
 def test_no_distance_asked_for_is_always_satisfied() -> None:
@@ -329,6 +333,13 @@ def test_risk_of_what_is_no_table(of: Callable[..., object]) -> None:
 def test_all_weights_zero() -> None:
     said = refusal(JobError, lambda: measure.sl(X, Y, weights=0))
     assert "give at least one value a positive weight" in said
+
+
+def test_nothing_inside_shows_a_value() -> None:
+    rows = X * 12345.0
+    shown = repr(Pair.of(rows, rows)) + repr(_Groups.of(rows))
+    assert "12345" not in shown
+    assert "array" not in shown.replace("varying=array([ True,  True])", "")
 
 
 def test_refusals_quote_no_value() -> None:
