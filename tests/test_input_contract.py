@@ -1,5 +1,6 @@
 """The table in docs/input-contract.md, row by row."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,16 @@ def directory(folder: Path) -> tuple[Any, Any]:
     path = folder / "people.csv"
     path.mkdir()
     return path, job()
+
+
+def pipe(folder: Path) -> tuple[Any, Any]:
+    path = folder / "people.csv"
+    os.mkfifo(path)
+    return path, job()
+
+
+def spelled(yes: str, no: str) -> bytes:
+    return frame.assign(age=np.where(flags, yes, no)).to_csv(index=False).encode()
 
 
 def holed(name: str, hole: Any, rows: list[int]) -> Case:
@@ -153,6 +164,17 @@ CASES: dict[str, Case] = {
     ),
     "a damaged Parquet file": with_file("people.parquet", b"PAR1 no"),
     "an empty file": with_file("people.csv", b""),
+    "a header line alone, without its line end": with_file("people.csv", HEADER[:-1]),
+    "a table without columns": with_job(pd.DataFrame(index=range(40))),
+    "a named pipe in place of a file": pipe,
+    "truth values spelled TRUE and FALSE in a CSV file": with_file(
+        "people.csv", spelled("TRUE", "FALSE")
+    ),
+    "truth values spelled T and F in a CSV file": with_file(
+        "people.csv", spelled("T", "F")
+    ),
+    "a distance that no release can keep": with_job(aggregation={**P3M, "delta": 1e6}),
+    "progress that cannot be called": lambda _: (frame, job(), 3),
     "an object that is no table": with_job([1, 2]),
     "an unknown key in the job": lambda _: (frame, job(agregation={})),
     "an unknown solver": with_job(aggregation={"method": "p3m", "solver": "unno"}),
@@ -241,10 +263,15 @@ def test_the_document_and_the_tests_list_the_same_inputs() -> None:
     assert list(TABLE) == list(CASES)
 
 
+def masked(name: str, folder: Path) -> None:
+    data, asked, *progress = CASES[name](folder)
+    aggopt.mask(data, asked, progress=progress[0] if progress else None)
+
+
 @pytest.mark.parametrize("name", [n for n in CASES if TABLE[n][0] == "refused"])
 def test_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(AggoptError) as refusal:
-        aggopt.mask(*CASES[name](tmp_path))
+        masked(name, tmp_path)
     assert not isinstance(refusal.value, PrivacyError)
     assert TABLE[name][1] in str(refusal.value)
     assert refusal.value.fix

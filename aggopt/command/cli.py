@@ -248,7 +248,12 @@ def main() -> None:
     except OSError as error:
         code = 2
         where = f" ({error.filename})" if error.filename else ""
-        _refuse(code, f"{error.strerror}{where}.", "look there.")
+        _refuse(
+            code,
+            f"{error.strerror}{where}.",
+            "check that the place is there and may be read and written to, and that "
+            "its name is not too long.",
+        )
     except Exception as error:  # outermost: a traceback may quote records
         code = 2
         if hasattr(error, "format_message"):  # of the words on the command line

@@ -13,7 +13,7 @@ from aggopt.job import Job, Mean
 from aggopt.measure import Assessment, assess
 from aggopt.output.places import Files
 from aggopt.output.release import Release
-from aggopt.output.staging import Staging, check_places
+from aggopt.output.staging import Staging, check_places, make_folder
 from aggopt.pipeline import mask
 
 JOB = Job(
@@ -53,7 +53,7 @@ def run(
     folder: Path, progress: Progress | None = None, *, overwrite: bool = False
 ) -> Shown:
     """Mask the patients into `folder`; compare with the originals and plain means."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     picture = folder / "original-against-masked.png"
     check_places(picture, overwrite=overwrite)
     table = patients()

@@ -33,6 +33,24 @@ def sha256(path: Path) -> str:
         return file_digest(stream, "sha256").hexdigest()
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, unless it is there.
+
+    Raises
+    ------
+    TableError
+        It cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TableError(
+            f"The folder {folder} cannot be made: {error.strerror}.",
+            fix="choose another: its name may be too long, a file, or in a folder that "
+            "may not be written to.",
+        ) from None
+
+
 def check_places(*places: Path, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
     """Refuse early where a file could not be written, or one would be lost.
 
@@ -42,7 +60,16 @@ def check_places(*places: Path, overwrite: bool, inputs: Iterable[Path] = ()) ->
         A place is one of `inputs`, a folder or a link; its folder does not exist; or
         a file is there and `overwrite` is not set.
     """
-    read = {path.resolve() for path in inputs}
+    try:
+        _check_places(places, overwrite, {path.resolve() for path in inputs})
+    except OSError as error:
+        raise TableError(
+            f"{places[0]} cannot be written: {error.strerror}.",
+            fix="choose another place, or a shorter name.",
+        ) from None
+
+
+def _check_places(places: Sequence[Path], overwrite: bool, read: set[Path]) -> None:
     same = [p.name for p in places if p.resolve() in read]
     if same:
         raise TableError(

@@ -49,6 +49,22 @@ def test_truth_values_are_read_as_a_release_of_them_is_written(tmp_path):
         csv(tmp_path, "age,pay,note\nTrue,1,x\n1,2,x\nFalse,2,x\n")
 
 
+@pytest.mark.parametrize(("yes", "no"), [("TRUE", "FALSE"), ("true", "false")])
+def test_truth_values_are_read_as_other_programs_spell_them(tmp_path, yes, no):
+    table = csv(tmp_path, f"age,pay,note\n{yes},1,x\n{no},2,{yes}\n,3,x\n")
+    assert table["age"].to_pylist() == [True, False, None]
+    assert table["note"].to_pylist() == ["x", yes, "x"]
+    for other in ("True", "T", "1"):
+        with pytest.raises(TableError, match="'age'"):
+            csv(tmp_path, f"age,pay,note\n{yes},1,x\n{other},2,x\n")
+
+
+def test_a_header_alone_has_no_records_with_or_without_a_line_end(tmp_path):
+    for text in ("age,pay,note", "age,pay,note\n", "age,pay,note\r\n"):
+        table = csv(tmp_path, text)
+        assert (table.num_rows, table.column_names) == (0, ["age", "pay", "note"])
+
+
 def test_separator_and_decimal_comma(tmp_path):
     table = csv(
         tmp_path, "age;pay;note\n1;1,5;a,b\n2;2;c\n", separator=";", decimal=","
