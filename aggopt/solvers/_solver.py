@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
+from aggopt.arrays import is_number
+
 CLASSES = ("LP", "QP", "SOCP", "SDP", "MILP", "MIQP", "NLP", "MINLP")
 OPTIMUM, LOCAL_OPTIMUM = "the optimum", "a local optimum"
 
@@ -28,6 +30,8 @@ class Solver:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     duals: bool = False  # leaves the multipliers of linear and quadratic programs
     harmless: frozenset[str] = frozenset()  # options that leave its bound a proof
+    # its tolerances as they are; smaller ones leave its bound a proof, too
+    tolerances: Mapping[str, float] = field(default_factory=dict)
     aborts: bool = False  # can end the whole process: give it one of its own
 
     @property
@@ -55,9 +59,14 @@ class Solver:
     def is_careful(self, native: Mapping[str, Any]) -> bool:
         """Whether what it says with these options is what it says without them."""
         return all(
-            name in self.harmless or value == self.fixed.get(name)
+            name in self.harmless or self._is_tight(name, value)
             for name, value in native.items()
         )
+
+    def _is_tight(self, name: str, value: object) -> bool:
+        if not is_number(value) or name not in self.tolerances:
+            return False
+        return 0 <= float(value) <= self.tolerances[name]  # type: ignore[arg-type]
 
     def fits(self, *problems: str) -> bool:
         """Whether it takes any of these classes or models."""

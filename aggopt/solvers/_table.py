@@ -26,7 +26,7 @@ _EXACT = {
     "dual_feasibility_tolerance": 1e-9,
 }
 # They say when to stop, how many at once and in which order; tolerances are not among
-# them: a bound is false where reduced costs may be, or coefficients are taken for 0.
+# them: a larger one makes a bound false.
 _OF_HIGHS = frozenset(
     {
         "time_limit",
@@ -44,6 +44,11 @@ _OF_HIGHS = frozenset(
         "presolve",
     }
 )
+_TOLERANCES_OF_HIGHS = {
+    "primal_feasibility_tolerance": 1e-7,
+    "dual_feasibility_tolerance": 1e-7,
+    "mip_feasibility_tolerance": 1e-6,
+}
 _OF_SCIP = frozenset(
     {
         "limits/time",
@@ -162,6 +167,7 @@ _ENTRIES = (
         fixed=_EXACT,
         duals=True,
         harmless=_OF_HIGHS,
+        tolerances=_TOLERANCES_OF_HIGHS,
     ),
     Solver(
         name="cvxpy:clarabel",
@@ -174,6 +180,7 @@ _ENTRIES = (
         time_limit="time_limit",
         duals=True,
         harmless=_OF_CLARABEL,
+        tolerances={"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8},
     ),
     Solver(
         name="pyomo:highs",
@@ -187,6 +194,7 @@ _ENTRIES = (
         fixed=_EXACT,
         duals=True,
         harmless=_OF_HIGHS,
+        tolerances=_TOLERANCES_OF_HIGHS,
     ),
     Solver(
         name="pyomo:ripopt",
@@ -244,6 +252,7 @@ _ENTRIES = (
         needs=("pyscipopt",),
         time_limit="limits/time",
         harmless=_OF_SCIP,
+        tolerances={"numerics/feastol": 1e-6, "numerics/dualfeastol": 1e-7},
         aborts=True,  # SCIP 10 did, on the attribute sex of the demo's patients
     ),
 )

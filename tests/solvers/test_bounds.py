@@ -119,6 +119,16 @@ def test_of_integer_programs_with_either_sense(name, options, maximised):
         assert outcome.bound == pytest.approx(reached, rel=1e-6)
 
 
+@pytest.mark.parametrize("name", ["cvxpy:highs", "pyomo:highs"])
+def test_a_smaller_tolerance_leaves_the_proof(name):
+    problem = knapsack(SOLVERS[name].language, maximised=False)
+    options = {"mip_feasibility_tolerance": 1e-8, "mip_rel_gap": 0.0}
+    assert solve(problem, name, options=options).status is Status.OPTIMAL
+    options = {"mip_feasibility_tolerance": 1e-5}
+    outcome = solve(problem, name, options=options)
+    assert (outcome.status, outcome.bound) == (Status.LIMIT, None)
+
+
 def test_a_gap_that_is_allowed_is_said_in_both_languages_alike():
     found = []
     for language in ("cvxpy", "pyomo"):
