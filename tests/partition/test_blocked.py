@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 
 from aggopt.clock import Clock
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
-from aggopt.partition import blocked, blocked_certified, mdav
+from aggopt.partition import blocked, blocked_certified, local_search_certified, mdav
 from aggopt.partition._search import annealed
 from aggopt.partition._space import _improve
 from aggopt.partition._space._crew import Crew
@@ -362,3 +362,23 @@ def test_a_crew_keeps_the_order_and_ends_with_an_error():
             crew.each(task, range(500))
         assert len(begun) < 400
         assert crew.clock.over
+
+
+@pytest.mark.parametrize("codes", [1e8, 1e12])
+def test_neighbours_beside_codes_are_the_nearest(codes):
+    rng = np.random.default_rng(0)
+    X = codes * rng.integers(0, 9, (500, 1)) + rng.integers(0, 5000, (500, 2))
+    with Crew(1) as crew:
+        near = near_ones(X / np.abs(X).max(), 5, crew)
+    apart = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(apart, np.inf)
+    found = np.take_along_axis(apart, near, axis=1).sum(axis=1)
+    np.testing.assert_allclose(found, np.sort(apart, axis=1)[:, :5].sum(axis=1))
+
+
+def test_codes_beside_small_values_cost_little():
+    rng = np.random.default_rng(0)
+    X = 1e8 * rng.integers(0, 9, (1500, 1)) + rng.normal(size=(1500, 2))
+    found = blocked_certified(X, 3, scale="none").certificate
+    as_a_whole = local_search_certified(X, 3, scale="none").certificate
+    assert found.objective < 1.05 * as_a_whole.objective

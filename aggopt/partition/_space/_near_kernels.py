@@ -8,6 +8,8 @@ from aggopt.compiled import compiled
 
 Singles = npt.NDArray[np.float32]
 
+SURE = 200.0  # times its rounding: a distance of single precision right to 1 %
+LAST = 2.0**-23  # what rounding makes of 1 in single precision
 COPIES = 2  # records at one distance that a list holds: they are likely at one place
 
 
@@ -20,10 +22,10 @@ def compare(rows: Floats, who: Labels, near: Labels, apart: Singles) -> None:
     date.
     """
     columns = _centred(rows)
-    gaps = np.empty(len(who), np.float32)
+    gaps, unsure = np.empty(len(who), np.float32), _unsure(columns)
     for i in range(len(who)):
         _measure(columns, i, gaps)
-        _merge(gaps, who, near[who[i]], apart[who[i]])
+        _merge(gaps, unsure, rows, i, who, near[who[i]], apart[who[i]])
 
 
 @compiled
@@ -34,6 +36,28 @@ def _centred(rows: Floats) -> Singles:
         for t in range(rows.shape[1]):
             columns[t, i] = rows[i, t] - rows[0, t]
     return columns
+
+
+@compiled
+def _unsure(columns: Singles) -> np.float32:
+    """Return the squared distance below which single precision shows too little.
+
+    It is so where a part holds records far apart, such as codes beside values.
+    """
+    farthest = 0.0
+    for column in columns:
+        farthest = max(farthest, np.abs(column).max())
+    return np.float32(len(columns) * (SURE * LAST * farthest) ** 2)
+
+
+@compiled
+def _exact(rows: Floats, i: int, j: int) -> np.float32:
+    """Return a squared distance, summed in double precision."""
+    total = 0.0
+    for t in range(rows.shape[1]):
+        gap = rows[i, t] - rows[j, t]
+        total += gap * gap
+    return np.float32(total)
 
 
 @compiled
@@ -49,13 +73,23 @@ def _measure(columns: Singles, i: int, gaps: Singles) -> None:
 
 
 @compiled
-def _merge(gaps: Singles, who: Labels, near: Labels, apart: Singles) -> None:
-    """Insert into one list what is nearer than its last and not yet there.
+def _merge(
+    gaps: Singles,
+    unsure: np.float32,
+    rows: Floats,
+    i: int,
+    who: Labels,
+    near: Labels,
+    apart: Singles,
+) -> None:
+    """Insert into the list of record i what is nearer than its last and not yet there.
 
     Lists full of copies of one record would lead nowhere else.
     """
     last = len(near) - 1
     for j in range(len(gaps)):
+        if gaps[j] < unsure:
+            gaps[j] = _exact(rows, i, j)
         if gaps[j] < apart[last] and not _among(near, who[j]):
             at = last
             while at > 0 and apart[at - 1] > gaps[j]:
