@@ -126,3 +126,5 @@ def test_prints_what_is_not_there() -> None:
 def test_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
         measure.assess(X, Y).dld = 0.0  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        measure.linkage(X, Y).share = 0.0  # type: ignore[misc]
