@@ -141,6 +141,32 @@ WRONG = [
     ),
     ({"partition": {"method": "optimal", "solver": "dual"}}, r"\[partition\] solver"),
     ({"partition": {"method": "optimal", "solver": "hihgs"}}, "mean 'highs'"),
+    (
+        {"aggregation": {"method": "p3m", "solver": "ipoptt"}},
+        r"\[aggregation\] solver.*mean 'ipopt'",
+    ),
+    (
+        {"aggregation": {"method": "satisfaction", "solver": "highs"}},
+        "does not take problems of class MINLP.*choose one of dual, pyomo:scip",
+    ),
+    (
+        {"partition": {"method": "individual_ranking", "solver": "dinamic"}},
+        r"\[partition\] solver.*mean 'dynamic'",
+    ),
+    (
+        {"partition": {"method": "univariate", "solver": "uno"}},
+        "does not take problems of class LP",
+    ),
+    (
+        {
+            "privacy": {
+                "k": 3,
+                "t": 0.2,
+                "repair": {"method": "swap", "solver": "hihgs"},
+            }
+        },
+        r"\[privacy\] solver.*mean 'highs'",
+    ),
     ({"privacy": {"k": 3, "scope": "block"}}, "scope is 'block'.*'blocks'"),
     ({"input": {"separator": ";;"}}, "separator is ';;'"),
     ({"input": {"decimal": ";"}}, "decimal is ';'"),
@@ -266,3 +292,11 @@ def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
 
 def test_k_may_be_a_numpy_integer():
     assert job(np.int64(4)).privacy.k == 4
+
+
+def test_a_solver_that_is_not_installed_is_no_fault_of_the_job():
+    aggregation = {"method": "p3m", "solver": "cvxpy:knitro"}
+    job = Job(
+        roles={"quasi-identifier": ["age"]}, privacy={"k": 3}, aggregation=aggregation
+    )
+    assert job.aggregation.solver == "cvxpy:knitro"

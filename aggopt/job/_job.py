@@ -1,14 +1,13 @@
 """The whole job, made in Python or read from a TOML file."""
 
 import tomllib
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 from pydantic import ValidationError as Invalid
 
-from aggopt.errors import JobError, SolverError, UnknownNameError, naming
+from aggopt.errors import JobError
 from aggopt.html import lines, titled
 from aggopt.input.regular import require_regular
 from aggopt.input.roles import Roles
@@ -33,6 +32,7 @@ from aggopt.job._partition import (
 from aggopt.job._privacy import Privacy
 from aggopt.job._refusal import refusal
 from aggopt.job._section import Input, Output, Section
+from aggopt.job._solvers import require_solvers
 
 
 class Job(Section):
@@ -106,8 +106,7 @@ class Job(Section):
     def _require_search(self) -> None:
         """Refuse settings of a search that do not go together, or not with k."""
         how, k = self.partition, self.privacy.k
-        if isinstance(how, Optimal) and how.solver is not None:
-            _require_solver(how.solver)
+        require_solvers(self.privacy, how, self.aggregation)
         effort = "default"
         if isinstance(how, LocalSearch | Blocked) and how.seconds is not None:
             effort = how.effort
@@ -175,20 +174,6 @@ class Job(Section):
                 fix="correct it there; `aggopt init` writes a job to compare with.",
             ) from None
         return cls(**sections)
-
-
-def _require_solver(name: str) -> None:
-    """Refuse a solver that `optimal` could not use; whether it is there shows later."""
-    from aggopt.models import set_partition as model
-    from aggopt.solvers import SOLVERS, choose
-
-    with suppress(SolverError), naming("[partition] solver"):
-        try:
-            choose(name, model.NAME, model.CLASS)
-        except UnknownNameError:
-            able = [s.name for s in SOLVERS.values() if s.fits(model.NAME, model.CLASS)]
-            known = {*able, *(name.partition(":")[2] or name for name in able)}
-            raise UnknownNameError("solver", name, known) from None
 
 
 def input_section(separator: str, decimal: str) -> Input:

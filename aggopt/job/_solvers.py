@@ -1,0 +1,42 @@
+"""Solvers that a job names, refused when it is read if they cannot be meant."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
+
+from aggopt.errors import SolverError, naming
+from aggopt.job._partition import Optimal
+from aggopt.job._privacy import Privacy
+from aggopt.job._section import Method, Solved
+
+
+def require_solvers(privacy: Privacy, partition: Method, aggregation: Method) -> None:
+    """Refuse a solver that is unknown, or that does not take its section's model.
+
+    Whether it is installed shows later: a job is the same on every machine.
+
+    Raises
+    ------
+    UnknownNameError, JobError
+        The message names the section, and the solvers that take the model.
+    """
+    for section, name, title in _named(privacy, partition, aggregation):
+        from aggopt.solvers import choose
+
+        model = import_module(f"aggopt.models.{title}")
+        with suppress(SolverError), naming(f"[{section}] solver"):
+            choose(name, model.NAME, model.CLASS)
+
+
+def _named(
+    privacy: Privacy, partition: Method, aggregation: Method
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the section, the solver and the model of each solver that is named."""
+    repair = privacy.repair
+    if repair is not None and repair.solver is not None:
+        yield "privacy", repair.solver, "closeness_merge"
+    if isinstance(partition, Optimal) and partition.solver is not None:
+        yield "partition", partition.solver, "set_partition"
+    for section, how in (("partition", partition), ("aggregation", aggregation)):
+        if isinstance(how, Solved) and how.solver is not None:
+            yield section, how.solver, how.function
