@@ -17,7 +17,7 @@ from aggopt.job import Job
 from aggopt.measure import WHOLE, Assessment, assess
 from aggopt.output import rounding
 from aggopt.output.audit import audit
-from aggopt.output.originals import Originals
+from aggopt.output.compared import compared
 from aggopt.output.release import Release
 from aggopt.partition._blocks import called
 from aggopt.possible import forced
@@ -87,19 +87,17 @@ def mask(
     released = rounding.released(given, masked.values)
     blocks = names_of(given.blocks, job)
     frame, point = released.frame.to_native(), job.input.decimal
-    compared = Originals(given.X, released.matrix())
-    found = audit(
-        frame, job.roles, job.privacy, blocks, decimal=point, originals=compared
-    )
+    both = compared(given.X, released.matrix(), job.output)
+    found = audit(frame, job.roles, job.privacy, blocks, decimal=point, originals=both)
     found.require()
     told("measure", 0.0)
-    measures = measured(given.X, compared.after, given.asked)
-    drift = rounding.drifts(given, masked.values, compared.after)
+    measures = measured(given.X, both.after, given.asked)
+    drift = rounding.drifts(given, masked.values, both.after)
     notes = (
         *given.reasons,
         *_notes(given, certificates),
         *margin.notes(given),
-        *rounding.notes(given, masked, compared.after, drift),
+        *rounding.notes(given, masked, both.after, drift),
         *_beyond(given, released),
         *found.notes,
     )

@@ -7,8 +7,10 @@ import numpy as np
 
 from aggopt.arrays import Floats, Labels
 from aggopt.output.beside import few
-from aggopt.output.grid import steps
 from aggopt.output.unchanged import Grouped, Unchanged, unchanged
+from aggopt.scale import Scale
+
+GRID = 1e-5  # of a standard deviation: rounding to six digits of it moves half of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,19 +21,23 @@ class Originals:
     ----------
     before, after : (n, d)
         Numbers in their own units.  Private: they are never shown.
+    step : (d,)
+        How far rounding may have moved a published value.
     """
 
     before: Floats = field(repr=False)
     after: Floats = field(repr=False)
+    step: Floats = field(repr=False)
 
     def unchanged(self, names: Sequence[str], groups: Sequence[Grouped]) -> Unchanged:
         """Return what is published unchanged, see `unchanged`."""
-        return unchanged(names, self.before, self.after, groups)
+        return unchanged(names, self.before, self.after, self.step, groups)
 
     def notes(
         self, names: Sequence[str], groups: Sequence[Grouped], dominance: float
     ) -> Iterator[str]:
         """Yield what is to be known of single attributes: counts and names."""
+        spread = Scale.of(self.before).spread
         for columns, labels in groups:
             for j in columns:
                 x, name = self.before[:, j], repr(names[j])
@@ -39,7 +45,7 @@ class Originals:
                 if len(values) > 2:  # a share of ones has no size to give away
                     yield from _dominated(name, x, labels, dominance)
                 if len(values) <= few(len(x)) and (x == np.rint(x)).all():
-                    step = float(steps(self.before[:, [j]])[0])
+                    step = GRID * float(spread[j])
                     yield from _impossible(name, values, self.after[:, j], step)
 
 

@@ -18,7 +18,7 @@ from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
-from aggopt.output.originals import Originals
+from aggopt.output.compared import compared
 from aggopt.output.places import Files
 from aggopt.output.staging import sha256
 from aggopt.pipeline import measured
@@ -79,7 +79,7 @@ def review(
         job.privacy,
         blocks,
         decimal=point,
-        originals=Originals(X[np.argsort(place)], Y),
+        originals=compared(X[np.argsort(place)], Y, job.output),
     )
     measures = measured(X, Y[place], wishes_of(first, X, job))
     return Review(found, measures)

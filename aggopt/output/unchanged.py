@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels
-from aggopt.output.grid import near
 
 Grouped = tuple[Sequence[int], Labels]  # attributes and the groups (n,) they share
 
@@ -49,14 +48,18 @@ class Unchanged:
 
 
 def unchanged(
-    names: Sequence[str], X: Floats, Y: Floats, groups: Sequence[Grouped]
+    names: Sequence[str],
+    X: Floats,
+    Y: Floats,
+    step: Floats,
+    groups: Sequence[Grouped],
 ) -> Unchanged:
     """Return what of X (n, d) is published unchanged in Y (n, d).
 
     A value is when its group has one original there, and that is published, up to
-    what rounding may do.  `groups` are those of each block of columns of X.
+    what rounding may do: `step` (d,).  `groups` are those of each block of columns.
     """
-    same = near(X, Y)
+    same = np.abs(Y - X) <= step
     for columns, labels in groups:
         for j in columns:
             same[:, j] &= _identical(X[:, j], labels)

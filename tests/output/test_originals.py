@@ -12,10 +12,10 @@ from tables import job, people
 import aggopt
 from aggopt.errors import JobError
 from aggopt.input.roles import Roles
-from aggopt.job import Privacy
+from aggopt.job import Output, Privacy
 from aggopt.output.audit import audit
-from aggopt.output.grid import GRID
-from aggopt.output.originals import Originals, dominated
+from aggopt.output.compared import compared
+from aggopt.output.originals import GRID, dominated
 from aggopt.output.recheck import review
 
 DATA = Path(os.environ.get("AGGOPT_DATA", "missing"))
@@ -26,14 +26,15 @@ reference = pytest.mark.skipif(
 )
 
 
-def audited(before, after, k=2, blocks=None, **privacy):
+def audited(before, after, k=2, blocks=None, output=None, **privacy):
     """The audit of values (n, 2), or (n, 1), published for others."""
     before, after = (np.asarray(values, dtype=float) for values in (before, after))
     names = ["a", "b"][: before.shape[1]]
     table = pd.DataFrame(after, columns=names)
     roles = Roles(**{"quasi-identifier": names})
     asked = Privacy(k=k, **privacy)
-    return audit(table, roles, asked, blocks, originals=Originals(before, after))
+    both = compared(before, after, output or Output())
+    return audit(table, roles, asked, blocks, originals=both)
 
 
 def column(*values):
@@ -105,6 +106,29 @@ def test_rounding_up_to_the_grid_is_no_change(moved, count):
     x = column(0, 0, 2, 2)  # standard deviation 1
     y = x + column(0, 0, 1, 1) * moved * GRID
     assert audited(x, y).unchanged.records == count
+
+
+@pytest.mark.parametrize(
+    ("output", "half"),
+    [
+        ({"digits": 3}, 0.005),  # a standard deviation of 1 has two decimals
+        ({"decimals": 1}, 0.05),
+        ({"decimals": 9}, GRID),
+        ({"digits": "full"}, GRID),
+    ],
+)
+def test_half_of_the_grid_of_a_job_is_no_change(output, half):
+    x = column(0, 0, 2, 2)
+    for share, count in ((0.99, 4), (1.01, 2)):
+        y = x + column(0, 0, half, half) * share
+        found = audited(x, y, output=Output(**output))
+        assert found.unchanged.records == count
+
+
+def test_rounding_does_not_hide_what_is_unchanged():
+    frame = pd.DataFrame({"a": np.repeat(np.arange(9) * 1.2345678, 5)})
+    for output in ({}, {"digits": 2}, {"decimals": 1}, {"digits": "full"}):
+        assert masked(frame, output=output).audit.unchanged.cells == {"a": 45}
 
 
 def test_blocks_have_groups_of_their_own():
