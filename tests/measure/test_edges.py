@@ -305,7 +305,8 @@ def test_delta_and_weights(
 def test_whole(of: Callable[..., object], whole: object, complaint: str) -> None:
     said = refusal(JobError, lambda: of(X, Y, whole=whole))
     assert said.startswith(complaint)
-    assert said.endswith("pass a number of records of at least 1, such as whole=5000.")
+    fix = "To fix: pass a number of records of at least 1, such as whole=5000."
+    assert said.endswith(fix)
 
 
 def test_an_assignment_that_does_not_fit_into_memory_is_refused(monkeypatch) -> None:
