@@ -60,6 +60,7 @@ def aggopt(monkeypatch, capsys):
 
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+GIVEN = {"people.csv", "job.toml"}
 MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")
 
 
@@ -481,8 +482,24 @@ def test_an_interrupt_that_is_lost_on_the_way_is_heard(here, place, times):
     assert {path.name for path in here.iterdir()} == GIVEN
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((*MASK[:-1], "x" * 250 + ".csv"), "cannot be written: File name too long"),
+        (("demo", "--folder", "people.csv/x"), "cannot be made: Not a directory"),
+        (("demo", "--folder", "x" * 300), "cannot be made: File name too long"),
+        (("assess", "x" * 300 + ".csv", "m.csv", "job.toml"), "File name too long"),
+    ],
+)
+def test_places_that_cannot_be_are_refused_in_words(here, aggopt, words, says):
+    code, _, err = aggopt(*words)
+    assert code == 2
+    assert says in err
+    assert "look there" not in err
+    assert {path.name for path in here.iterdir()} == GIVEN
+
+
 FILES = {"masked.csv", "masked.manifest.json", "masked.private.csv"}
-GIVEN = {"people.csv", "job.toml"}
 
 
 @pytest.mark.parametrize("number", SIGNALS)
