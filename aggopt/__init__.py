@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from aggopt.errors import AggoptError as AggoptError
     from aggopt.job import Job as Job
     from aggopt.output.release import Release as Release
+    from aggopt.output.repeat import repeat as repeat
     from aggopt.pipeline import mask as mask
 
 __version__ = "0.1.0"
@@ -38,6 +39,7 @@ _HOMES = {
     "Job": "job",
     "Release": "output.release",
     "mask": "pipeline",
+    "repeat": "output.repeat",
 }
 
 __all__ = [
@@ -52,6 +54,7 @@ __all__ = [
     "partition",
     "privacy",
     "repair",
+    "repeat",
     "solvers",
 ]
 

@@ -39,6 +39,10 @@ class SolverError(AggoptError):
     """A solver is missing, cannot take the model, or found no answer."""
 
 
+class RepeatError(AggoptError):
+    """A release cannot be made again, byte for byte, so nothing is written."""
+
+
 class PrivacyError(AggoptError):
     """The privacy promise does not hold, so nothing is released."""
 

@@ -24,7 +24,7 @@ from aggopt.partition._blocks import divided
 from aggopt.possible import forced
 from aggopt.promises import partitioner, repaired, require_guarantees
 from aggopt.promises import read as read_confidential
-from aggopt.randomness import secret
+from aggopt.randomness import require_secret, secret
 from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Solver, choose
 from aggopt.solvers._options import native_options
@@ -66,8 +66,13 @@ def listener(progress: Progress | None) -> Progress:
 
 
 @heeded()
-def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
-    """Return the table, checked and partitioned as the job says; raises as `mask`."""
+def group(
+    data: Any, job: Job | str | Path, told: Progress, *, known: str | None = None
+) -> Grouped:
+    """Return the table, checked and partitioned as the job says; raises as `mask`.
+
+    `known` is the secret of a release that is made again; a new one when omitted.
+    """
     if isinstance(job, str | Path):
         job = Job.read(job)
     if not isinstance(job, Job):
@@ -76,8 +81,9 @@ def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
             fix="pass a Job(...), or the path of a TOML file.",
         )
     told = listener(told)
+    own = secret() if known is None else require_secret(known)
     told("read", 0.0)
-    table, source = _table(data, job)
+    table, source = read_table(data, job)
     X = table.matrix()
     k = group_size(job.privacy.k, len(X))
     columns = blocks_of(job, X)
@@ -105,7 +111,7 @@ def group(data: Any, job: Job | str | Path, told: Progress) -> Grouped:
     _require_variance(job, held, blocks)
     told("bound", 0.0)
     blocks = bounded(blocks, X, job)
-    return Grouped(job, table, source, X, blocks, asked, held, reasons)
+    return Grouped(job, table, source, X, blocks, asked, held, reasons, own)
 
 
 def wishes_of(table: Table, X: Floats, job: Job) -> dict[str, Floats]:
@@ -145,7 +151,8 @@ def require_solved(certificates: Mapping[str, Certificate]) -> None:
         )
 
 
-def _table(data: Any, job: Job) -> tuple[Table, Source]:
+def read_table(data: Any, job: Job) -> tuple[Table, Source]:
+    """Return the checked table of data or of a file, and what it is."""
     path = Path(data) if isinstance(data, str | Path) else None
     table = Table.of(
         read(path, job.roles, job.input) if path else data,

@@ -30,7 +30,11 @@ AT_ONCE = 1000  # records that are linked at once where a release is only tried:
 
 @heeded()
 def mask(
-    data: Any, job: Job | str | Path, *, progress: Progress | None = None
+    data: Any,
+    job: Job | str | Path,
+    *,
+    progress: Progress | None = None,
+    secret: str | None = None,
 ) -> Release:
     """Return the audited release of `data`.
 
@@ -43,6 +47,9 @@ def mask(
         What to mask and how: a `Job`, or the path of a TOML file.
     progress
         Called with the name of the step and the share of it that is done.
+    secret
+        That of a release that is to be made again (`aggopt.repeat` does so): its
+        margins and its order come from it.  Drawn when omitted.
 
     Returns
     -------
@@ -72,7 +79,7 @@ def mask(
     3
     """
     told = listener(progress)
-    given = group(data, job, told)
+    given = group(data, job, told, known=secret)
     job = given.job
     combine = getattr(aggregate, job.aggregation.method)
     settings = {**job.aggregation.settings, **margin.program(given)}

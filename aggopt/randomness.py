@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.arrays import Floats, Labels
+from aggopt.errors import JobError
 
 BITS = 128  # nobody tries so many
 
@@ -18,6 +19,20 @@ BITS = 128  # nobody tries so many
 def secret() -> str:
     """Return 128 random bits of the operating system, in hexadecimal."""
     return secrets.token_hex(BITS // 8)
+
+
+def require_secret(known: object) -> str:
+    """Return a secret, or refuse what is none."""
+    if isinstance(known, str) and len(known) == BITS // 4 and _is_hex(known):
+        return known
+    raise JobError(
+        "The secret is not 32 hexadecimal digits.",
+        fix="leave it out, or pass the one in the manifest of the release.",
+    )
+
+
+def _is_hex(text: str) -> bool:
+    return all(letter in "0123456789abcdef" for letter in text)
 
 
 def seeded(seed: int | None) -> str:

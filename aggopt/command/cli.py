@@ -68,11 +68,32 @@ def mask(
         files = console.release(
             release.staged(out, overwrite=overwrite, private=private)
         )
-    with console.after_release():
-        if as_json:
-            console.as_json({"files": show.paths(files), **release.manifest()})
-        else:
-            show.release(release, files)
+    show.finished(release, files, as_json=as_json)
+
+
+@app.command()
+def repeat(
+    manifest: Annotated[
+        Path, typer.Argument(metavar="MANIFEST", help="The release's manifest.")
+    ],
+    table: TableFile,
+    out: Annotated[Path, typer.Option(help="Where to write: the same ending.")],
+    private: PrivateFolder = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make the release of MANIFEST from TABLE again: the same bytes, or nothing."""
+    from aggopt.output.places import Files
+    from aggopt.output.repeat import repeated
+
+    places = Files.beside(out, private)
+    places.check(overwrite=overwrite, inputs=(table, manifest))
+    with console.progress(quiet=as_json) as told:
+        release, written = repeated(manifest, table, out, progress=told)
+        files = console.release(
+            release.staged(out, overwrite=overwrite, private=private, again=written)
+        )
+    show.finished(release, files, as_json=as_json)
 
 
 @app.command()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from aggopt.command import console
 from aggopt.command.console import add_row, line, out
 from aggopt.command.show_solvers import figure
 
@@ -33,6 +34,15 @@ _SHOWN = {
     "pil": "probabilistic information loss (PIL)",
     "si": "scoring index (SI), lower is better",
 }
+
+
+def finished(written: "Release", files: "Files", *, as_json: bool) -> None:
+    """Print what was written, which nothing that goes wrong here undoes."""
+    with console.after_release():
+        if as_json:
+            console.as_json({"files": paths(files), **written.manifest()})
+        else:
+            release(written, files)
 
 
 def release(release: "Release", files: "Files") -> None:

@@ -6,7 +6,7 @@ guess; and who has the secret of the release undoes the shuffle and the margins.
 """
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -83,10 +83,18 @@ def _versions(ran: set[str]) -> dict[str, str]:
         *(s.language for s in used if s.language),
         *(p for s in used for p in s.needs),
     }
-    found = {"python": platform.python_version()}
-    for package in sorted(packages):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed as a package"
-    return found
+    return versions_of(["python", *sorted(packages)])
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """Return the version of each package that is here, "python" among them."""
+    return {package: _version(package) for package in packages}
+
+
+def _version(package: str) -> str:
+    if package == "python":
+        return platform.python_version()
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed as a package"

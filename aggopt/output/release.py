@@ -1,8 +1,7 @@
 """A release: the masked table with what is known and proven of it."""
 
-import json
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +26,9 @@ from aggopt.output.csv_file import write_csv
 from aggopt.output.drift import Drift
 from aggopt.output.manifest import Source, manifest
 from aggopt.output.places import Files
+from aggopt.output.private_files import write_json, write_key
 from aggopt.output.staging import Staging, sha256
+from aggopt.output.written import Written
 from aggopt.partition._block import Block, labels_of
 from aggopt.randomness import BITS, permutation
 from aggopt.solvers import Certificate
@@ -163,20 +164,22 @@ class Release(Fieldwise):
         *,
         overwrite: bool = False,
         private: str | Path | None = None,
+        again: Written | None = None,
     ) -> Iterator[Callable[[], Files]]:
         """Write the files of `write` aside; yield what gives them their names.
 
+        `again` is how the same release was written before: it is refused to differ.
         Nothing is left behind of files that it was not called for.
         """
         files = Files.beside(Path(path), None if private is None else Path(private))
         files.check(overwrite=overwrite)
-        seed = self.job.output.seed
+        seed = again.seed if again else self.job.output.seed
         if seed is None:
             seed = secrets.randbits(BITS)
         place = self._places(seed)
         try:
             with Staging() as staging:
-                self._write(staging, files, place, seed)
+                self._write(staging, files, place, seed, again)
                 yield lambda: files.appear(staging, overwrite=overwrite)
         except OSError as error:
             raise TableError(
@@ -185,14 +188,23 @@ class Release(Fieldwise):
                 "was left behind.",
             ) from None
 
-    def _write(self, staging: Staging, files: Files, place: Labels, seed: int) -> None:
+    def _write(
+        self,
+        staging: Staging,
+        files: Files,
+        place: Labels,
+        seed: int,
+        again: Written | None,
+    ) -> None:
         key = staging.write(
             files.private,
-            lambda to: _write_key(to, self.blocks, place, self._risk()),
+            lambda to: write_key(to, self.blocks, place, self._risk()),
         )
         aside = staging.write(
             files.table, lambda to: self._write_table(to, np.argsort(place))
         )
+        if again:
+            again.require(sha256(aside))
         found = self._recounted(aside)
         found.require()
         stated = self.manifest() | {
@@ -205,7 +217,7 @@ class Release(Fieldwise):
                 "recounted": found.to_dict(),
             }
         }
-        staging.write(files.manifest, lambda to: _write_json(to, stated))
+        staging.write(files.manifest, lambda to: write_json(to, stated))
 
     def _places(self, seed: int) -> Labels:
         """Place of each record in the file, (n,).
@@ -250,20 +262,3 @@ class Release(Fieldwise):
             blocks,
             decimal=self.job.input.decimal,
         )
-
-
-def _write_key(to: Path, blocks: Sequence[Block], place: Labels, risk: Floats) -> None:
-    several = len(blocks) > 1
-    labels = {
-        f"group_{number}" if several else "group": block.labels
-        for number, block in enumerate(blocks, start=1)
-    }
-    pyarrow.csv.write_csv(
-        pa.table({**labels, "released_record": place, "risk": risk}), to
-    )
-
-
-def _write_json(to: Path, stated: dict[str, Any]) -> None:
-    to.write_text(
-        json.dumps(stated, indent=2, allow_nan=False) + "\n", encoding="utf-8"
-    )

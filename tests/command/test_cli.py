@@ -158,6 +158,19 @@ def test_assess_without_the_key_cannot_tell_who_is_who(here, aggopt):
     assert "--same-order" in err
 
 
+def test_repeat_gives_the_same_bytes_or_nothing(here, aggopt):
+    aggopt(*MASK)
+    words = ("repeat", "masked.manifest.json", "people.csv", "--out", "again.csv")
+    code, out, _ = aggopt(*words)
+    assert code == 0
+    assert "again.private.csv" in out
+    assert (here / "again.csv").read_bytes() == (here / "masked.csv").read_bytes()
+    people(seed=1).to_csv("people.csv", index=False)
+    code, _, err = aggopt(*words, "--overwrite")
+    assert code == 2
+    assert "The table is not the one that masked.manifest.json describes" in err
+
+
 def test_manifest_and_key_in_a_folder_of_their_own(here, aggopt):
     (here / "keep").mkdir()
     private = ("--private", "keep")
