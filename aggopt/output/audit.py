@@ -208,7 +208,7 @@ def audit(
     if originals is None:
         return found
     places = [[everything.index(name) for name in part] for part in parts]
-    grouped = list(zip(places, groups, strict=True))
+    grouped = [(place, groups[block]) for block, place in enumerate(places)]
     return _compared(found, originals, grouped, privacy.dominance)
 
 

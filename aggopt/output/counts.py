@@ -65,7 +65,7 @@ def codes_of(column: nw.Series[Any]) -> Codes:
     if isinstance(arrow, pa.ChunkedArray):
         arrow = arrow.combine_chunks()
     if pa.types.is_floating(arrow.type):
-        arrow = pc.if_else(pc.is_nan(arrow), pa.scalar(None, arrow.type), arrow)
+        arrow = pc.if_else(pc.is_nan(arrow), None, arrow)
         arrow = arrow.view(f"int{arrow.type.bit_width}")
     indices = arrow.dictionary_encode(null_encoding="encode").indices
     return np.asarray(indices.to_numpy(zero_copy_only=False))

@@ -63,13 +63,13 @@ def unchanged(
     for columns, labels in groups:
         for j in columns:
             same[:, j] &= _identical(X[:, j], labels)
-    cells = dict(zip(names, map(int, same.sum(axis=0)), strict=True))
+    cells = {name: int(same[:, j].sum()) for j, name in enumerate(names)}
     return Unchanged(int(same.all(axis=1).sum()), cells)
 
 
 def _identical(x: Floats, labels: Labels) -> npt.NDArray[np.bool_]:
     """Whether the group of each record has one value only."""
-    some = np.empty(labels.max() + 1)
+    some = np.empty_like(x)  # there are no more groups than records
     some[labels] = x  # one member's
     differing = np.bincount(labels, x != some[labels])
     return np.asarray(differing[labels] == 0)

@@ -1,5 +1,6 @@
 """The words and numbers of an audit, each condition and border of it."""
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -100,6 +101,8 @@ def test_blocks_that_hold_although_the_combination_does_not():
         "share theirs with fewer than 1 others, 2 are alone with it. k holds within "
         "each block only."
     )
+    strict = audit(table, PAIR, Privacy(k=2), BLOCKS)
+    assert (strict.smallest, strict.holds, strict.warning) == (1, False, None)
     assert found.notes == (found.warning,)
     assert str(found) == f"{found.verdict}\n{found.warning}"
 
@@ -324,6 +327,15 @@ def test_every_kind_of_table_gives_the_same_counts(kind):
     assert counts(found, "unique") == {True: (sizes == 1).sum(), False: 200}
     assert counts(found, "rare") == {True: (sizes < 5).sum(), False: 200}
     assert found.whole.combinations == 4
+
+
+def test_entries_in_several_chunks_are_counted_together():
+    chunks = pa.chunked_array([[1.5, 2.5], [2.5, 1.5], [7.5]])
+    frame = pd.DataFrame({"age": pd.arrays.ArrowExtensionArray(chunks)})
+    for table in (frame, pa.table({"age": chunks}), pl.from_arrow(chunks).to_frame()):
+        names = list(nw.from_native(table).columns)
+        found = audit(table, Roles(**{"quasi-identifier": names}), Privacy(k=2))
+        assert (found.groups, found.unique) == (3, 1)
 
 
 def test_entries_that_no_file_can_hold_are_counted_by_type_and_text():

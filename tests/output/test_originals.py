@@ -96,6 +96,10 @@ def test_a_mean_that_meets_a_members_value_is_no_identical_group():
     assert "unchanged" not in found.verdict
 
 
+def test_an_attribute_of_one_value_is_unchanged():
+    assert audited(column(5, 5, 5), column(5, 5, 5)).unchanged.cells == {"a": 3}
+
+
 def test_an_identical_group_that_is_published_elsewhere_is_changed():
     found = audited(column(1, 1, 9, 9), column(1.5, 1.5, 9, 9))
     assert found.unchanged.cells == {"a": 2}
