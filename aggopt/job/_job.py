@@ -134,10 +134,8 @@ class Job(Section):
         --------
         >>> roles = {"quasi-identifier": ["age"]}
         >>> text = Job(roles=roles, privacy={"k": 3}).to_toml()
-        >>> print(text[text.index("[privacy]") : text.index("[partition]")].strip())
-        [privacy]
-        k = 3
-        scope = "combination"
+        >>> [line for line in text.splitlines() if line.startswith("k")]
+        ['k = 3']
         """
         import tomlkit  # not needed to mask
 

@@ -121,7 +121,7 @@ def checked_whole(whole: object) -> int:
     return int(whole)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Groups:
     """Distinct rows (m, v) in order, which of them each record has, and how often."""
 

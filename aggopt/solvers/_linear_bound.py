@@ -25,7 +25,7 @@ ROUNDS = 2  # of narrowing the box; each looks at every row once
 EXACT = 5000  # columns that are worked out in exact fractions, at most
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Program:
     """Minimise cost'x + sum curve x^2 / 2 + constant over low <= A x <= high and a box.
 
