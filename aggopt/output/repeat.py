@@ -8,6 +8,7 @@ from typing import Any
 
 from aggopt.errors import JobError, RepeatError, TableError
 from aggopt.grouped import Progress, read_table
+from aggopt.input.regular import require_regular
 from aggopt.job import Job
 from aggopt.output.manifest import versions_of
 from aggopt.output.places import Files
@@ -36,6 +37,8 @@ class Stated:
         TableError, JobError
             It cannot be read, or is no manifest that says all that is needed.
         """
+        if path.exists():
+            require_regular(path)
         try:
             stated = json.loads(path.read_text("utf-8"))
             output = stated["output"]

@@ -63,6 +63,13 @@ def test_keys_and_manifests(odd, tmp_path, name):
         review(tmp_path / "t.csv", tmp_path / "m.csv", job())
 
 
+@pytest.mark.filterwarnings("ignore:unclosed")
+def test_manifests_that_are_repeated(odd):
+    says = odd("m.manifest.json")
+    with pytest.raises(TableError, match=says):
+        aggopt.repeat("m.manifest.json", people(), "again.csv")
+
+
 def test_a_link_to_a_plain_file_is_fine(tmp_path):
     people().to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "job.toml").write_text(job().to_toml())
