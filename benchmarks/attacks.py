@@ -1,0 +1,267 @@
+"""What a release does not promise: attacks on releases, and how far each comes.
+
+Run:  python benchmarks/attacks.py
+400 persons with age, income (in cents) and illness; the intruder has the released
+values, the job, and what each line says. Secrets are fixed, so that each run prints
+the same; `docs/privacy.md` quotes the figures.
+
+Sources: minimality, Wong, Fu, Wang and Pei, VLDB 2007; intersections, Ganta,
+Kasiviswanathan and Smith, KDD 2008.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+import aggopt
+from aggopt import partition
+from aggopt.command.demo import patients
+
+N = 400
+CENT = 0.01
+KNOWN = ["age", "income"]
+Floats = npt.NDArray[np.float64]
+Line = tuple[str, str, str]
+
+
+def persons(seed: int = 1, shares: tuple[float, ...] = (0.7, 0.15, 0.1, 0.05)):
+    """Return the table: correlated ages and incomes, four illnesses."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(N, 2)) @ np.array([[1, 0.5], [0, 0.8]])
+    return pd.DataFrame(
+        {
+            "age": np.rint(45 + 12 * z[:, 0]).clip(18, 95),
+            "income": np.exp(8 + 0.6 * z[:, 1]).round(2),
+            "illness": rng.choice(["none", "flu", "asthma", "HIV"], N, p=shares),
+        }
+    )
+
+
+def released(frame: pd.DataFrame, k: int = 5, **sections) -> aggopt.Release:
+    """Return a release of the table, with a secret that is the same each time."""
+    others = [name for name in frame.columns if name not in (*KNOWN, "insist")]
+    wishes = {"wish": ["insist"]} if "insist" in frame.columns else {}
+    job = aggopt.Job(
+        roles={"quasi-identifier": KNOWN, "confidential": others, **wishes},
+        privacy={"k": k, **sections.pop("privacy", {})},
+        partition=sections.pop("partition", {"method": "mdav"}),
+        **sections,
+    )
+    return aggopt.mask(frame, job, secret="0" * 32)
+
+
+def of_groups(release: aggopt.Release) -> Iterator[npt.NDArray[np.int64]]:
+    """Yield the records of each group."""
+    for j in range(int(release.labels.max()) + 1):
+        yield np.flatnonzero(release.labels == j)
+
+
+def wishes() -> Iterator[Line]:
+    """Subtract distances that are tried from published incomes."""
+    frame = persons()
+    labels = partition.mdav(frame[KNOWN].to_numpy(), 5)
+    frame["insist"] = 0.0
+    frame.loc[np.unique(labels, return_index=True)[1][::2], "insist"] = 1.0
+    demand = {"column": "insist"}
+    tried = np.arange(0, 1.2, 0.001)
+    for how in (
+        {"method": "satisfaction", "delta": 0.3},
+        {"method": "p3m", "delta": 0.5, "importance": demand},
+    ):
+        for more, name in (({"margin": 0}, "margin = 0"), ({}, "margins")):
+            release = released(frame, aggregation={**how, **more})
+            c = release.table["income"].to_numpy()
+            step = tried * c.std()
+            near = np.abs(np.abs(c - frame["income"].to_numpy())[:, None] - step)
+            shown = [(near[g] < CENT / 2).any(axis=0) for g in of_groups(release)]
+            hits = np.sum(shown, axis=0).max()
+            what = f"{how['method']}, {name}: distances tried, 0 to 1.2"
+            yield "wishes", what, f"{hits} of 80 groups give an income to half a cent"
+
+
+def equations() -> Iterator[Line]:
+    """Solve the incomes of two from those of all others: mean and variance are kept."""
+    frame = persons()
+    x = frame["income"].to_numpy()
+    for digits in ("full", 6, 3):
+        release = released(
+            frame, aggregation={"method": "p3m"}, output={"digits": digits}
+        )
+        y = release.table["income"].to_numpy()
+        total = y.sum() - x[2:].sum()
+        half = np.sqrt(max(2 * ((y**2).sum() - (x[2:] ** 2).sum()) - total**2, 0)) / 2
+        found = np.sort([total / 2 - half, total / 2 + half])
+        off = np.abs(found - np.sort(x[:2])).max()
+        yield (
+            "n - 2 known",
+            f"p3m, digits = {digits}",
+            f"incomes {x[0]} and {x[1]} found to {off:.2g}",
+        )
+
+
+def last_member() -> Iterator[Line]:
+    """Subtract k - 1 known incomes from k times the published mean."""
+    frame = persons()
+    x = frame["income"].to_numpy()
+    for digits in ("full", 6, 3):
+        release = released(frame, output={"digits": digits})
+        c = release.table["income"].to_numpy()
+        off = [
+            abs(len(g) * c[g[0]] - x[g[1:]].sum() - x[g[0]]) for g in of_groups(release)
+        ]
+        yield (
+            "k - 1 known",
+            f"mean, digits = {digits}",
+            f"80 incomes found to {max(off):.2g} at worst",
+        )
+
+
+def two_releases() -> Iterator[Line]:
+    """Join two releases of one table on a column that is published as it is."""
+    frame = persons()
+    frame["salary"] = np.random.default_rng(2).permutation(N) * 7
+    x = frame["income"].to_numpy()
+    ones, sums, cells = [], [], []
+    for k in (3, 4):
+        release = released(frame, k=k)
+        c = release.table["income"].to_numpy()
+        for g in of_groups(release):
+            ones.append(np.isin(np.arange(N), g).astype(float))
+            sums.append(len(g) * c[g[0]])
+        cells.append(release.labels)
+    alone = Counter(zip(*cells, strict=True)).values()
+    _, size, axes = np.linalg.svd(np.array(ones))
+    null = axes[int((size > 1e-9).sum()) :]
+    fixed = (np.abs(null) < 1e-9).all(axis=0)
+    solved = np.linalg.lstsq(np.array(ones), np.array(sums), rcond=None)[0]
+    off = np.abs(solved - x)[fixed].max()
+    yield (
+        "two releases",
+        "mean, k = 3 and k = 4, joined on a column of different values",
+        f"{sum(c == 1 for c in alone)} of {N} alone, {fixed.sum()} incomes found to "
+        f"{off:.2g}",
+    )
+
+
+def intersections() -> Iterator[Line]:
+    """Intersect the groups of two releases of the same patients."""
+    X = patients()[["age", "sex", "bmi", "bp"]].to_numpy(float)
+    first = partition.local_search(X, 5, seed=0)
+    for name, second in (
+        ("another seed", partition.local_search(X, 5, seed=1)),
+        ("mdav", partition.mdav(X, 5)),
+    ):
+        sizes = Counter(zip(first, second, strict=True)).values()
+        below = sum(size for size in sizes if size < 5)
+        yield (
+            "two releases",
+            f"442 patients, local_search k = 5, and {name}",
+            f"{below} in intersections below 5, {sum(s == 1 for s in sizes)} alone",
+        )
+
+
+def minimality() -> Iterator[Line]:
+    """Make the groups that repair began from, and see which ones it merged."""
+    for method, k in (("mhm", 2), ("vmdav", 3), ("mdav", 3)):
+        sure = total = 0
+        for seed in range(3):
+            frame = persons(seed, (0.4, 0.3, 0.2, 0.1))
+            release = released(
+                frame,
+                k=k,
+                privacy={"l": 2, "repair": "merge"},
+                partition={"method": method},
+            )
+            start = np.asarray(
+                getattr(partition, method)(frame[KNOWN].to_numpy(float), k)
+            )
+            for g in of_groups(release):
+                known, of = _sure(frame["illness"].to_numpy()[g], start[g])
+                sure, total = sure + known, total + of
+        yield (
+            "minimality",
+            f"l = 2 by merging groups of {method}, k = {k}",
+            f"the illness of {sure} of {total} in groups merged of two is certain",
+        )
+
+
+def _sure(values: npt.NDArray[np.object_], start: npt.NDArray[np.int64]):
+    """Return how many values are certain, as one of two parts had but one, of all."""
+    sizes = np.unique(start, return_counts=True)[1]
+    if len(sizes) != 2:
+        return 0, 0
+    counts = Counter(values)
+    fits = [(s, v) for s in sizes for v, c in counts.items() if c >= s]
+    return (fits[0][0] if len(fits) == 1 else 0), len(values)
+
+
+def medians() -> Iterator[Line]:
+    """Count incomes that are published because they are the middle ones."""
+    for k in (3, 4, 5):
+        frame = persons()
+        release = released(frame, k=k, aggregation={"method": "median"})
+        own = np.isclose(
+            release.table["income"], frame["income"], rtol=0, atol=CENT / 2
+        )
+        yield (
+            "median",
+            f"k = {k}",
+            f"{own.sum()} of {N} have their own income published",
+        )
+
+
+def dominance() -> Iterator[Line]:
+    """Bound one income that is far above all others."""
+    frame = persons()
+    frame.loc[7, "income"] = 5e6
+    release = released(frame)
+    g = next(g for g in of_groups(release) if 7 in g)
+    most = len(g) * release.table["income"][7]
+    least = most - (len(g) - 1) * np.sort(frame["income"])[-2]
+    width = f"{100 * (most - least) / 5e6:.2f}"
+    yield "dominance", "one income of 5 000 000", f"known to within {width} %"
+
+
+def seeds() -> Iterator[Line]:
+    """Undo the shuffle, knowing age and income of all and the seed of the job."""
+    frame = persons()
+    release = released(frame, output={"seed": 7})
+    illness = frame["illness"].to_numpy()
+    true = release._places(7)
+    published = np.empty(N, dtype=object)
+    published[true] = illness
+    for name, place in (
+        ("seed and register", np.random.default_rng(7).permutation(N)),
+        ("the manifest, which has the secret", true),
+    ):
+        right = int((published[place] == illness).sum())
+        chance = round(sum(c * c for c in Counter(illness).values()) / N)
+        yield "order", name, f"{right} of {N} illnesses right ({chance} by chance)"
+
+
+def main() -> None:
+    """Print the table."""
+    table = Table("attack", "release", "what is found", title="Attacks")
+    for attack in (
+        wishes,
+        equations,
+        last_member,
+        two_releases,
+        intersections,
+        minimality,
+        medians,
+        dominance,
+        seeds,
+    ):
+        for line in attack():
+            table.add_row(*line)
+    Console(width=140).print(table)
+
+
+if __name__ == "__main__":
+    main()
