@@ -15,6 +15,7 @@ from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Solver, Status, choose
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
+from aggopt.solvers._certificate import closed
 from aggopt.solvers._options import check_time_limit
 
 FEASIBLE = 1e-6  # largest violation, per record, that may be published
@@ -159,19 +160,28 @@ def _solved(model: Shift, data: Any, how: How) -> tuple[Floats, Certificate]:
     if status.usable and model.violation(data, at) > FEASIBLE:
         status = Status.FAILED  # hard wishes: the renormalised means miss them
     objective = model.objective(data, at)
-    # a bound above the objective is one by the rounding of either
-    bounds = [min(a.bound, objective) for a in answers if a.bound is not None]
-    if not status.usable:
-        bounds = []
+    bound = _bound(answers, objective) if status.usable else None
+    if status is Status.OPTIMAL and (bound is None or not closed(objective, bound)):
+        status = Status.LIMIT  # it was content with less, or with another point
     certificate = Certificate(
         status,
         objective,
-        max(bounds, default=None),
+        bound,
         model.violation(data, at),
         how.solver.name,
         time.perf_counter() - started,
     )
     return centroids, certificate
+
+
+def _bound(answers: Sequence[Answer], objective: float) -> float | None:
+    """Return the best bound; none that this very objective shows to be false.
+
+    One that is above it by no more than the rounding of either is the objective.
+    """
+    every = (a.bound for a in answers if a.bound is not None)
+    true = (b for b in every if b <= objective or closed(objective, b))
+    return max((min(b, objective) for b in true), default=None)
 
 
 def _failure(seen: set[Status]) -> Status:
