@@ -67,11 +67,17 @@ def listener(progress: Progress | None) -> Progress:
 
 @heeded()
 def group(
-    data: Any, job: Job | str | Path, told: Progress, *, known: str | None = None
+    data: Any,
+    job: Job | str | Path,
+    told: Progress,
+    *,
+    known: str | None = None,
+    repair: bool = True,
 ) -> Grouped:
     """Return the table, checked and partitioned as the job says; raises as `mask`.
 
     `known` is the secret of a release that is made again; a new one when omitted.
+    Without `repair` the groups are those that a repair would be given.
     """
     if isinstance(job, str | Path):
         job = Job.read(job)
@@ -103,7 +109,7 @@ def group(
         partial(told, "group"),
         job.roles.quasi_identifier,
     )
-    if job.privacy.repair:
+    if job.privacy.repair and repair:
         blocks = (repaired(blocks[0], X, job, held, partial(told, "repair")),)
     require_solved(proven(blocks, job))
     if any(block.interrupted for block in blocks):

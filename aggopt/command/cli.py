@@ -177,7 +177,8 @@ def compare_solvers(
     """Solve JOB's program on TABLE with every solver that takes it; write nothing.
 
     The values that each finds are audited: whether they keep what JOB promises.
-    Groups alone, where the partition is what is solved, are not.
+    JOB's program is the last that a solver carries out: of its aggregation, its repair
+    or its partition.  Groups of one attribute at a time are not audited.
     """
     from aggopt.compare import compare
 

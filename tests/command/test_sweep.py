@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from tables import job, people, wide, wide_job
+from tables import job, people, promising, salaried, wide, wide_job
 
 from aggopt import compare, mask, sweep
 from aggopt.command import cli, sweep_files
@@ -64,12 +64,32 @@ def test_a_solver_that_gives_up_on_a_partition_says_why():
 
 
 def test_what_cannot_be_compared_is_refused():
-    with pytest.raises(JobError, match="Nothing is solved in 'mdav' and 'mean'"):
+    with pytest.raises(JobError, match="No solver is asked in 'mdav' and 'mean'"):
         list(compare.compare(people(), job()))
     with pytest.raises(UnknownNameError, match="did you mean 'uno'"):
         list(compare.compare(people(), job(aggregation=P3M), ["unno"]))
     with pytest.raises(SolverError, match="not installed"):
         list(compare.compare(people(), job(aggregation=P3M), ["gams"]))
+
+
+PROGRAMS = [  # solvers of integer programs, in each step that asks them
+    {"partition": {"method": "optimal"}},
+    {"t": 0.2, "repair": "merge-ilp"},
+    {"t": 0.2, "repair": {"method": "swap", "solver": "cvxpy:highs"}},
+]
+
+
+@pytest.mark.parametrize("asked", PROGRAMS)
+def test_integer_programs_are_compared_and_their_values_audited(asked):
+    names, frame = ["cvxpy:highs", "pyomo:highs"], salaried(24)
+    rows = list(compare.compare(frame, promising(**asked), names, 20.0))
+    assert [row.solver for row in rows] == names
+    for row in rows:
+        assert row.holds is True
+        assert row.bound is not None
+        assert row.bound <= row.objective
+        assert row.si is not None
+    assert rows[0].objective == pytest.approx(rows[1].objective, rel=1e-6)
 
 
 GRID = {"alpha": [0.3, 0.7], "delta": [0.1, 0.5]}
@@ -211,6 +231,17 @@ def test_compare_solvers_as_a_command(aggopt):
     assert "cvxpy:uno" in out
     code, out, _ = aggopt(*words, "--json")
     assert json.loads(out)["cvxpy:uno"]["status"] == "locally optimal"
+
+
+def test_solvers_of_a_partition_are_compared_as_a_command(aggopt, tmp_path):
+    path = tmp_path / "job.toml"
+    text = path.read_text().split("[aggregation]")[0]
+    path.write_text(text + '[partition]\nmethod = "optimal"\n')
+    words = ("compare-solvers", "job.toml", "people.csv", "--solvers", "cvxpy:highs")
+    code, out, _ = aggopt(*words, "--time-limit", "20", "--json")
+    found = json.loads(out)["cvxpy:highs"]
+    assert (code, found["holds"]) == (0, True)
+    assert found["bound"] <= found["objective"]
 
 
 def test_sweep_as_a_command(aggopt, tmp_path):
