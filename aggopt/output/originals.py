@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 
 from aggopt.arrays import Floats, Labels
 from aggopt.output.beside import few
@@ -41,7 +42,7 @@ class Originals:
         for columns, labels in groups:
             for j in columns:
                 x, name = self.before[:, j], repr(names[j])
-                values = np.unique(x)
+                values = np.sort(pd.unique(x))
                 if len(values) > 2:  # a share of ones has no size to give away
                     yield from _dominated(name, x, labels, dominance)
                 if len(values) <= few(len(x)) and (x == np.rint(x)).all():
@@ -56,10 +57,9 @@ def dominated(x: Floats, labels: Labels, share: float) -> int:
     p = 1 / share - 1.
     """
     sizes = np.abs(x)
-    order = np.lexsort((sizes, labels))
-    last = np.append(np.flatnonzero(np.diff(labels[order])), len(x) - 1)
-    sums = np.bincount(labels, sizes)
-    return int((sizes[order][last] > share * sums).sum())
+    largest = np.zeros(labels.max() + 1)
+    np.maximum.at(largest, labels, sizes)
+    return int((largest > share * np.bincount(labels, sizes)).sum())
 
 
 def _dominated(name: str, x: Floats, labels: Labels, share: float) -> Iterator[str]:
