@@ -22,7 +22,7 @@ from aggopt.arrays import Floats
 # more than a few operations round, those that made the program's data among them
 EPS = 16 * float(np.finfo(float).eps)
 ROUNDS = 2  # of narrowing the box; each looks at every row once
-EXACT = 5000  # columns that are worked out in exact fractions, at most
+EXACT = 1000  # columns that are worked out in exact fractions, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +117,10 @@ def _bound(program: Program, y: Floats) -> float:
     size = np.abs(program.cost) + abs(rows).T @ np.abs(y)
     error = EPS * (np.diff(rows.indptr) + 3) * size
     low, high = reduced - error, reduced + error
-    least = _least(program, low, high)
-    for j in np.flatnonzero(np.isneginf(least))[:EXACT]:
+    endless = np.flatnonzero(np.isneginf(_least(program, low, high)))
+    if len(endless) > EXACT:
+        return -np.inf
+    for j in endless:
         exact = _exact(program, rows, y, int(j))
         low[j] = max(low[j], 0.0) if exact >= 0 else low[j]
         high[j] = min(high[j], 0.0) if exact <= 0 else high[j]

@@ -248,7 +248,7 @@ def random_program(rng: np.random.Generator) -> tuple[Program, Any]:
 def test_any_multipliers_prove_no_more_than_what_is_reached():
     rng = np.random.default_rng(3)
     some = 0
-    for _ in range(400):
+    for _ in range(150):
         program, at = random_program(rng)
         reached = program.cost @ at + program.curve @ at**2 / 2 + program.constant
         for _ in range(3):
@@ -256,7 +256,7 @@ def test_any_multipliers_prove_no_more_than_what_is_reached():
             bound = proven(program, y)
             some += bound is not None
             assert bound is None or bound <= reached + 1e-12
-    assert some > 100
+    assert some > 50
 
 
 def test_the_right_multipliers_prove_the_optimum():

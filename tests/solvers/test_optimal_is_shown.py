@@ -11,7 +11,7 @@ from aggopt.errors import SolverError
 from aggopt.partition import univariate, univariate_certified
 from aggopt.solvers import Status
 
-X = np.random.default_rng(0).normal(size=(9, 2))
+X = np.random.default_rng(0).normal(size=(9, 2))[:, 1:]
 LABELS = [0, 0, 0, 1, 1, 1, 2, 2, 2]
 AGGREGATIONS = [p3m, p3m_onesided, satisfaction]
 LOOSE = [
