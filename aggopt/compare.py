@@ -68,7 +68,8 @@ def compare(
     one and the same partition; or its repair, of the same groups; or its partition, as
     it is before any repair.  `solvers` names some of them; those must be there.
     `time_limit` is in seconds, for each solver and attribute; the job's own, or 60,
-    when omitted.  The options of the job's solver are left out.
+    when omitted.  The options of the job's solver are left out.  The secret margins of
+    wishes are drawn once: the rows of one call are of one program.
 
     Raises
     ------

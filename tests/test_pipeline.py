@@ -379,13 +379,13 @@ def test_a_file_that_breaks_the_promise_is_never_there(tmp_path, release):
 
 
 def test_a_file_that_came_meanwhile_is_left_alone(tmp_path, release, monkeypatch):
-    real = release_module._write_json
+    real = release_module.write_json
 
     def slow(to, stated):
         real(to, stated)
         (tmp_path / "masked.csv").write_text("theirs")
 
-    monkeypatch.setattr(release_module, "_write_json", slow)
+    monkeypatch.setattr(release_module, "write_json", slow)
     with pytest.raises(TableError, match=r"masked\.csv would be overwritten"):
         release.write(tmp_path / "masked.csv")
     assert [p.name for p in tmp_path.iterdir()] == ["masked.csv"]

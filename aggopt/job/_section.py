@@ -143,6 +143,15 @@ class Output(Section):
     digits: Digits | Literal["full"] | None = None
     decimals: Decimals | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _said(cls, section: Any) -> Any:
+        """Let a job that is written down say its digits, which nobody chose."""
+        if not isinstance(section, dict):
+            return section
+        given = section.get("digits"), section.get("decimals")
+        return section if given != (None, None) else {**section, "digits": DIGITS}
+
     @model_validator(mode="after")
     def _check(self) -> "Output":
         if self.seed is not None and not self.shuffle:
@@ -154,6 +163,4 @@ class Output(Section):
     @property
     def significant(self) -> int | None:
         """Significant digits of the standard deviation; None where not so rounded."""
-        if self.digits == "full" or self.decimals is not None:
-            return None
-        return DIGITS if self.digits is None else self.digits
+        return None if self.digits == "full" else self.digits

@@ -170,3 +170,9 @@ def test_settings_that_make_no_sense_are_refused(output, message) -> None:
 def test_the_setting_survives_a_round_trip(output) -> None:
     asked = job(output=output)
     assert aggopt.Job(**asked.model_dump()) == asked
+
+
+def test_a_job_that_is_written_down_says_its_digits() -> None:
+    assert "digits = 6" in job().to_toml()
+    assert "digits" not in job(output={"decimals": 2}).to_toml()
+    assert Output() == Output(digits=6) == Output.model_validate(Output().model_dump())
