@@ -5,6 +5,7 @@ import pytest
 from conftest import require_solver
 
 from aggopt.aggregate import mean, p3m
+from aggopt.aggregate._shifted import How
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.measure import sl
 from aggopt.solvers import SOLVERS, Status
@@ -260,3 +261,11 @@ def test_a_failure_proves_nothing():
     for c in p3m(X, LABELS, importance=insists, **stopped).certificates:
         assert c.bound is None
         assert c.gap is None
+
+
+@pytest.mark.parametrize(
+    ("solver", "limit"), [("pyomo:scip", 600.0), ("dual", None), ("cvxpy:uno", None)]
+)
+def test_what_branches_and_might_never_end_has_a_limit(solver, limit):
+    assert How(SOLVERS[solver]).limit == limit
+    assert How(SOLVERS[solver], time_limit=5.0).limit == 5.0

@@ -23,6 +23,7 @@ from aggopt.repair import closeness
 from aggopt.repair._bound import close_loss, least_loss
 from aggopt.repair._exchange import exchanged
 from aggopt.repair._merge import made_close
+from aggopt.repair._repaired import Found
 from aggopt.repair._task import task_of
 from aggopt.solvers import Status, choose
 
@@ -387,3 +388,27 @@ def test_refusals_say_what_to_do(change, message):
     }
     with pytest.raises(AggoptError, match=message):
         closeness(**(given | change))
+
+
+@pytest.mark.parametrize(
+    ("method", "solver", "limit"),
+    [
+        ("merge-ilp", None, 600.0),
+        ("swap", "cvxpy:highs", 600.0),
+        ("sweep", None, None),
+    ],
+)
+def test_what_an_integer_program_does_has_a_limit(monkeypatch, method, solver, limit):
+    clocks = []
+
+    def solve(task, given, how, clock):
+        clocks.append(clock.seconds)
+        return Found(given, Status.LOCAL)
+
+    monkeypatch.setitem(closeness_module.SOLVE, method, solve)
+    Z, values = oracle.instance(3, 8)
+    for seconds in (None, 5.0):
+        how = {"method": method, "solver": solver, "seconds": seconds}
+        monkeypatch.setattr(closeness_module, "compile_for", lambda method: None)
+        closeness(Z, values, np.zeros(8, int), 2, 0.2, **how)
+    assert clocks == [limit, 5.0]
