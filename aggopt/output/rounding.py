@@ -57,10 +57,10 @@ def place_of(spread: float, output: Output) -> int | None:
 
 def drifts(given: Grouped, before: Floats, after: Floats) -> dict[str, Drift]:
     """Return by how much each attribute that is rounded moved; values (n, d)."""
-    spread = Scale.of(given.X).spread
+    spread, places = Scale.of(given.X).spread, _places(given)
     found = {}
     for j, name in enumerate(given.job.roles.quasi_identifier):
-        place = _places(given)[j]
+        place = places[j]
         if spread[j] == 0 or (place is None and (before[:, j] == after[:, j]).all()):
             continue
         origin = before[0, j]
