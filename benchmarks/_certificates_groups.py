@@ -26,7 +26,7 @@ from aggopt.solvers import SOLVERS, Certificate, Status
 
 ROUNDING, NOTHING = 1e-9, 1e-12  # relative; standardised units
 BEST = 1e-6  # what is called optimal is so near to the best
-EVERY = {"cvxpy": 4, "pyomo": 25}  # instances: declared programs take longer
+EVERY = {"cvxpy": 12, "pyomo": 60}  # instances: declared programs take longer
 LOOSE = {
     "cvxpy:highs": {"dual_feasibility_tolerance": 0.1},
     "pyomo:highs": {"dual_feasibility_tolerance": 0.1},
@@ -41,19 +41,29 @@ class Found(NamedTuple):
 
 
 def lies_of(
-    proof: Certificate, reached: float, best: float, violation: float = 0.0
+    proof: Certificate,
+    reached: float,
+    best: float,
+    violation: float = 0.0,
+    *,
+    nothing: float = NOTHING,
+    least: float = NOTHING,
 ) -> tuple[str, ...]:
-    """Return what is false: `reached` is the true objective, `best` the least known."""
-    slack = ROUNDING * abs(best) + NOTHING
+    """Return what is false: `reached` is the true objective, `best` the least known.
+
+    `nothing` is what the floats of the table do not show; an optimum is one up to a
+    share of its objective, or of `least` where that is more.
+    """
+    slack = ROUNDING * abs(best) + nothing
     lies = []
-    if abs(proof.objective - reached) > ROUNDING * abs(reached) + NOTHING:
+    if abs(proof.objective - reached) > ROUNDING * abs(reached) + nothing:
         lies.append(f"objective {proof.objective!r}, and it is {reached!r}")
     if proof.bound is not None and proof.bound > best + slack:
         lies.append(f"bound {proof.bound!r}, and {best!r} is reached")
-    too_much = proof.objective - best > BEST * max(abs(best), NOTHING) + NOTHING
+    too_much = proof.objective - best > BEST * max(abs(best), least) + nothing
     if proof.status is Status.OPTIMAL and too_much:
         lies.append(f"optimal at {proof.objective!r}, and {best!r} is reached")
-    if violation > proof.violation + ROUNDING:
+    if violation > proof.violation + ROUNDING + nothing:
         lies.append(f"violation {proof.violation!r}, and it is {violation!r}")
     return tuple(lies)
 
@@ -102,7 +112,7 @@ def repairs(of_: Instance) -> Iterator[Found]:
     proven = optimal(of_.X, k).certificate.bound
     proof = certified(of_.X, merged, [promise], 0.0, k, proven)
     yield judged("repair merge", proof, merged)
-    for method in ("swap", "sweep", "merge-ilp"):
+    for method in (("swap", "sweep")[of_.seed % 2], "merge-ilp"):
         if method == "merge-ilp" and of_.seed % EVERY["pyomo"]:
             continue
         more = {} if method == "merge-ilp" else {"proposals": 200}

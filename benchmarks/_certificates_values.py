@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from _certificates_groups import Found, lies_of
+from _certificates_groups import NOTHING, Found, lies_of
 from _certificates_instances import Instance
 
 from aggopt import aggregate
@@ -45,7 +45,9 @@ def values(of_: Instance) -> Iterator[Found]:
             continue
         reached = model.objective(data, at)
         best = min(reached, _sought(model, data, c, rng))
-        yield Found(name, lies_of(proof, reached, best, model.violation(data, at)))
+        violation = model.violation(data, at)
+        lies = lies_of(proof, reached, best, violation, nothing=_shown(x), least=1.0)
+        yield Found(name, lies)
 
 
 def _sought(model: Any, data: Any, c: Floats, rng: np.random.Generator) -> float:
@@ -96,7 +98,8 @@ def _of_means(x: Any, z: Any, labels: Any, rng: Any) -> Found:
     others = [c + 0.01 * rng.normal(size=len(c)) for _ in range(POINTS)]
     best = min(float(((z - o[labels]) ** 2).sum()) for o in [c, *others])
     reached = float(((z - c[labels]) ** 2).sum())
-    return Found("mean", lies_of(found.certificates[0], reached, best))
+    proof, nothing = found.certificates[0], _shown(x)
+    return Found("mean", lies_of(proof, reached, best, nothing=nothing))
 
 
 def _of_medians(x: Any, z: Any, labels: Any, rng: Any) -> Found:
@@ -105,7 +108,8 @@ def _of_medians(x: Any, z: Any, labels: Any, rng: Any) -> Found:
     others = [c + 0.01 * rng.normal(size=len(c)) for _ in range(POINTS)]
     best = min(float(np.abs(z - o[labels]).sum()) for o in [c, *others])
     reached = float(np.abs(z - c[labels]).sum())
-    return Found("median", lies_of(found.certificates[0], reached, best))
+    proof, nothing = found.certificates[0], _shown(x)
+    return Found("median", lies_of(proof, reached, best, nothing=nothing))
 
 
 def _of_stretched(x: Any, z: Any, labels: Any, rng: Any) -> Found:
@@ -116,4 +120,14 @@ def _of_stretched(x: Any, z: Any, labels: Any, rng: Any) -> Found:
         return float(((z - point[labels]) ** 2).sum())
 
     best = min(cost(c), _descended(cost, c, np.bincount(labels), rng))
-    return Found("renormalised mean", lies_of(found.certificates[0], cost(c), best))
+    proof, nothing = found.certificates[0], _shown(x)
+    return Found("renormalised mean", lies_of(proof, cost(c), best, nothing=nothing))
+
+
+def _shown(x: Floats) -> float:
+    """Return what the floats of a column do not show, in standard deviations.
+
+    Of 1e3 plus something of 1e-6 the last digits are lost: values are published so.
+    """
+    spread = float(x.std()) or 1.0
+    return 100 * float(np.spacing(np.abs(x).max())) / spread + NOTHING

@@ -7,7 +7,7 @@ with ties, with copies, with a constant column and on wide scales.  Groups are h
 against every partition; published values against points sought at random.  A lie is an
 objective that is another, a bound above what is reached (by more than 1e-9 of it), an
 "optimal" that is not within 1e-6, or a violation that is larger.  Declared programs are
-asked on every 4th table (cvxpy) or 25th (Pyomo, and repair by integer program), also
+asked on every 12th table (cvxpy) or 60th (Pyomo, and repair by integer program), also
 with a tolerance that is loose.  Ends with 1 where there is a lie.
 """
 
