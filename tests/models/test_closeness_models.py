@@ -18,7 +18,7 @@ from aggopt.models import closeness_assign as assign
 from aggopt.models import closeness_bound as bound
 from aggopt.models import closeness_merge as merge
 from aggopt.privacy._ordered import Ordered
-from aggopt.solvers import SOLVERS, solve
+from aggopt.solvers import SOLVERS, Status, solve
 
 HEADINGS = ("Data", "Variables", "Minimise", "Subject to", "Class:", "Source:")
 NAMES = {
@@ -223,3 +223,57 @@ def test_data_that_states_no_program_is_refused():
         merge.Data(*same, data.column[::-1], data.group)
     with pytest.raises(JobError, match="not proposed"):
         merge.point(data, np.array([0] * 8 + [1] * 4))
+
+
+LOOSE = [
+    {"mip_rel_gap": 0.3},
+    {"mip_feasibility_tolerance": 0.4},
+    {"dual_feasibility_tolerance": 10.0},
+    {"primal_feasibility_tolerance": 0.1},
+    {"small_matrix_value": 0.5},
+]
+
+
+@MILP
+@pytest.mark.parametrize("options", LOOSE, ids=lambda options: next(iter(options)))
+def test_no_option_puts_a_bound_above_what_is_reached(name, options):
+    require_solver(name)
+    language = SOLVERS[name].language
+    t, Z, values = Fraction(1, 5), *oracle.instance(1, 7)
+    cases = [
+        (assign.build(assigning(1), language), float(oracle.least(Z, values, 2, t))),
+        (merge.build(merging(3), language), _best_of_unions(merging(3))),
+        (merge.build(merging(3, "any"), language), _best_of_unions(merging(3))),
+    ]
+    for problem, best in cases:
+        outcome = solve(problem, name, options=options, time_limit=20)
+        assert outcome.bound is None or outcome.bound <= best + 1e-9
+
+
+def _best_of_unions(data):
+    """Return the least loss of a choice of unions, by looking at all of them."""
+    unions = [set(u.tolist()) for u in np.split(data.group, data.first[1:])]
+    fit = [q for q in range(len(unions)) if q not in data.barred]
+
+    def least(left):
+        if not left:
+            return 0.0
+        first = min(left)
+        own = [q for q in fit if first in unions[q] and unions[q] <= left]
+        rest = [data.costs[q] + least(left - unions[q]) for q in own]
+        return min(rest, default=np.inf)
+
+    return float(least(set(range(len(data.sizes)))))
+
+
+@pytest.mark.parametrize("tolerance", [0.1, 0.5, 10.0])
+def test_no_tolerance_puts_the_semidefinite_bound_above_a_partition(tolerance):
+    require_solver("cvxpy:clarabel")
+    Z, values = oracle.instance(1, 7)
+    data = bounding(1, 7, 0.2)
+    problem = bound.build(data, "cvxpy")
+    loose = {"tol_gap_rel": tolerance, "tol_gap_abs": tolerance, "tol_feas": tolerance}
+    outcome = solve(problem, "clarabel", options=loose)
+    assert (outcome.status, outcome.bound) == (Status.LIMIT, None)
+    best = float(oracle.least(Z, values, 2, Fraction(1, 5))) / Z.size
+    assert bound.proven(data, bound.multipliers(problem, data)) <= best
