@@ -10,7 +10,11 @@ from aggopt.solvers import SOLVERS
 
 # `make mutants` wants to know whether a test fails, the same each time, not why
 settings.register_profile(
-    "mutants", derandomize=True, database=None, phases=[Phase.explicit, Phase.generate]
+    "mutants",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
 )
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"

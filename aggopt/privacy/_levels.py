@@ -48,7 +48,7 @@ def equally_filled(numbers: npt.NDArray[np.generic], levels: int) -> Ints:
     found = np.unique(numbers, return_inverse=True, return_counts=True)
     place, count = found[1:]
     level = (np.cumsum(count) - count) * levels // len(numbers)
-    return np.asarray(level[place], dtype=np.int64)
+    return np.asarray(level[place])
 
 
 def _wrong(problem: str) -> JobError:

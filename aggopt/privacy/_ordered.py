@@ -131,7 +131,7 @@ class Ordered(Distance):
 
     def profile(self, counts: Ints) -> Ints:
         """Return how many of the counted records lie in bins 0..j, (m,)."""
-        return np.cumsum(counts, axis=-1, dtype=np.int64)
+        return np.cumsum(counts)
 
 
 def require_bins(bins: object) -> None:

@@ -16,6 +16,7 @@ from aggopt.privacy import (
     t_closeness,
 )
 from aggopt.privacy._levels import levels_of
+from aggopt.privacy._nested import parents
 
 LARGE = 2**53
 
@@ -93,10 +94,6 @@ def test_far_neighbours_come_in_by_their_distance():
     )
 
 
-def test_counts_of_many_records_are_exact():
-    n = 300_000  # n n m is beyond what floats hold
-    values = np.random.default_rng(0).permutation(n)
-    places = np.arange(n)[:, None] % 2
-    assert n_t_closeness(places.astype(float), values, n) == t_closeness(
-        places[:, 0], values
-    )
+def test_a_chain_of_parents_is_a_tree_without_a_circle():
+    chain = {1: 2, 2: 3, 3: "any"}
+    assert parents(chain) == chain

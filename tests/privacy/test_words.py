@@ -75,6 +75,9 @@ REFUSED = {
     "ends that do not ascend": lambda: levels_of(np.array(V), [2, 1]),
     "labels where neighbours count": lambda: n_t_closeness(G, V, 2),
     "no column where neighbours count": lambda: n_t_closeness(NO_COLUMN, V, 2),
+    "missing where neighbours count": lambda: n_t_closeness(
+        [[1.0], [2.0]], [1, None], 1, missing="own value"
+    ),
     "n of nothing": lambda: n_t_closeness([[1.0], [2.0]], [1, 2], 0),
     "n that is no number": lambda: n_t_closeness([[1.0], [2.0]], [1, 2], "2"),
     "n beyond": lambda: n_t_closeness([[1.0], [2.0]], [1, 2], 3),
