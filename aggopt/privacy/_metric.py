@@ -91,7 +91,7 @@ class Metric:
                 fix="name each value once, lowest first, spelled and typed as in the "
                 "table.",
             )
-        return np.array([place[value] for value in distinct], np.int64)
+        return np.array([place[value] for value in distinct])
 
     def _require(self, name: str, given: Any, distance: str) -> None:
         if given is not None and self.distance != distance:

@@ -17,6 +17,7 @@ from aggopt.privacy import (
 )
 from aggopt.privacy._levels import levels_of
 from aggopt.privacy._nested import parents
+from aggopt.privacy._ordered import Ordered
 
 LARGE = 2**53
 
@@ -97,3 +98,18 @@ def test_far_neighbours_come_in_by_their_distance():
 def test_a_chain_of_parents_is_a_tree_without_a_circle():
     chain = {1: 2, 2: 3, 3: "any"}
     assert parents(chain) == chain
+
+
+def test_a_branch_may_be_a_series():
+    listed = {"a": [1, 2], "b": [3]}
+    assert parents({"a": pd.Series([1, 2]), "b": pl.Series([3])}) == parents(listed)
+
+
+def test_ranks_are_read_as_asked():
+    assert Ordered.read([3, 1, 1], "rank").place.tolist() == [2, 0, 1]
+    assert Ordered.read([3, 1, 1]).place.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("m", [3, 1000, 100_000])
+def test_the_entropy_of_equal_shares_is_whole_however_many_there_are(m):
+    assert entropy_l(np.zeros(m, int), np.arange(m)) == m

@@ -37,6 +37,7 @@ REFUSED = {
     "a tree of two kinds": lambda: parents({"a": [1], 1: "b"}),
     "a node named twice": lambda: parents({"a": [1], "b": [1]}),
     "a branch that is empty": lambda: parents({"a": [], "b": [1]}),
+    "a branch of no shape": lambda: parents({"a": np.array([]), "b": [1]}),
     "a node that is no name": lambda: parents({"a": [[1]]}),
     "two roots": lambda: parents({1: "a", 2: "b"}),
     "a circle": lambda: parents({1: "a", 2: 3, 3: 2}),
@@ -48,6 +49,7 @@ REFUSED = {
     "an order of lists": lambda: t(G, V, order=[[1], 2]),
     "an order with holes": lambda: t(G, V, order=[1, None]),
     "an order of nothing": lambda: t(G, V, order=[]),
+    "an order of no shape": lambda: t(G, V, order=np.array([])),
     "an order that repeats": lambda: t(G, V, order=[1, 1]),
     "missing that is none of the ways": lambda: t(G, V, missing="drop"),
     "missing that is no text": lambda: t(G, V, missing=7),
@@ -82,8 +84,12 @@ REFUSED = {
     "n that is no number": lambda: n_t_closeness([[1.0], [2.0]], [1, 2], "2"),
     "n beyond": lambda: n_t_closeness([[1.0], [2.0]], [1, 2], 3),
     "rows of no table": lambda: n_t_closeness([["a"], ["b"]], [1, 2], 1),
+    "a table of text": lambda: n_t_closeness(
+        pd.DataFrame({"a": ["x", "y"]}), [1, 2], 1
+    ),
     "rows of unequal length": lambda: n_t_closeness([[1.0], [2.0, 3]], [1, 2], 1),
     "ordered: two columns": lambda: Ordered.read(pd.DataFrame({"a": V, "b": V})),
+    "ordered: no shape": lambda: Ordered.read(7),
     "ordered: missing": lambda: Ordered.read([1, None, 2]),
     "ordered: words": lambda: Ordered.read(["a", "b", 1]),
     "ordered: shape": lambda: Ordered.of([[1, 2]]),

@@ -1,0 +1,210 @@
+"""What is said of files that cannot be written, or are not what they should be."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from tables import job, people, promising, salaried
+
+import aggopt
+from aggopt.errors import AggoptError, PrivacyError
+from aggopt.input.roles import Roles
+from aggopt.job import Privacy
+from aggopt.output.audit import Audit, audit
+from aggopt.output.counts import Count
+from aggopt.output.places import Files
+from aggopt.output.recheck import review
+from aggopt.output.refusal import refusal
+from aggopt.output.staging import check_places, make_folder
+from aggopt.privacy._promise import Kept
+
+WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+
+
+def found(k=2, **other):
+    """An audit of three records that are all alone, but for what is named."""
+    blocks = (Count(("age",), 2, 2, 0, 0), Count(("pay", "debt"), 3, 1, 3, 3))
+    kept = {"scope": "combination", "identifiers": (), "promises": ()}
+    whole = other.pop("whole", Count(("age", "pay", "debt"), 3, 1, 3, 3))
+    return Audit(records=3, k=k, whole=whole, blocks=blocks, **(kept | other))
+
+
+KEPT = Count(("age",), 1, 3, 0, 0)
+
+
+def promise(name, asked, worst, holds=False):
+    return Kept("pay", name, asked, worst, holds, groups=4, broken=1, worst=3)
+
+
+DIVERSE, CLOSE = promise("distinct l", 3, 2.0), promise("t (ordered)", 0.1, 0.1234567)
+REFUSED = {
+    "identifiers": found(identifiers=("name", "number")),
+    "a rare combination": found(),
+    "a rare combination of a block": found(scope="blocks"),
+    "values that are not diverse": found(promises=(DIVERSE,), whole=KEPT),
+    "values that are not close": found(promises=(CLOSE, DIVERSE), whole=KEPT),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_release_that_breaks_a_promise_is_refused_in_full(case):
+    error = refusal(REFUSED[case])
+    assert isinstance(error, PrivacyError)
+    assert {"problem": error.problem, "fix": error.fix} == WORDS[case]
+    with pytest.raises(PrivacyError, match=r"To fix: ") as raised:
+        REFUSED[case].require()
+    assert raised.value.problem == error.problem
+
+
+def test_a_release_that_keeps_its_promises_is_not_refused():
+    assert refusal(found(whole=KEPT, promises=(promise("t", 1, 0, True),))) is None
+    assert refusal(found(k=1)) is None
+    assert refusal(found(k=1, scope="blocks")) is None
+
+
+def test_a_promise_that_is_broken_is_named_though_another_holds():
+    holding = promise("entropy l", 2, 2.5, True)
+    assert not found(promises=(holding, CLOSE), whole=KEPT).holds
+    error = refusal(found(promises=(holding, CLOSE), whole=KEPT))
+    assert error.problem.startswith("t (ordered) <= 0.1 DOES NOT HOLD")
+
+
+def test_the_verdict_of_k_says_what_k_does():
+    # a broken promise of closeness has a line of its own: k holds all the same
+    said = found(promises=(CLOSE,), whole=KEPT).verdict.splitlines()
+    assert said[0].startswith("k = 2 holds: 3 records, 1 published combinations")
+    assert said[1].startswith("t (ordered) <= 0.1 DOES NOT HOLD for 'pay'")
+
+
+# --- files
+
+
+def refused(folder, case):
+    """Do what is refused in this folder."""
+    table, none = folder / "t.csv", folder / "none" / "t.csv"
+    table.write_text("age\n1\n")
+    (folder / "folder.csv").mkdir()
+    {
+        "the input itself": lambda: check_places(
+            table, overwrite=True, inputs=(table,)
+        ),
+        "no folder": lambda: check_places(none, overwrite=True),
+        "a folder": lambda: check_places(folder / "folder.csv", overwrite=True),
+        "a file that is there": lambda: check_places(table, overwrite=False),
+        "a name too long": lambda: check_places(folder / ("x" * 300), overwrite=True),
+        "a file in place of a folder": lambda: make_folder(table),
+        "no name": lambda: Files.beside(Path("/")),
+    }[case]()
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "the input itself",
+        "no folder",
+        "a folder",
+        "a file that is there",
+        "a name too long",
+        "a file in place of a folder",
+        "no name",
+    ],
+)
+def test_a_place_is_refused_in_full(tmp_path, case):
+    with pytest.raises(AggoptError) as error:
+        refused(tmp_path, case)
+    said = {"problem": error.value.problem, "fix": error.value.fix}
+    assert {
+        name: text.replace(f"{tmp_path}/", "").replace("x" * 300, "LONG")
+        for name, text in said.items()
+    } == WORDS[case]
+
+
+def test_folders_are_made_with_those_above_and_once(tmp_path):
+    make_folder(tmp_path / "a" / "b")
+    make_folder(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+# --- a second look
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A release and the table that it was made from, in files."""
+    people().to_csv(tmp_path / "people.csv", index=False)
+    release = aggopt.mask(tmp_path / "people.csv", job())
+    return release, release.write(tmp_path / "masked.csv")
+
+
+def looked(files, table="people.csv", **how):
+    return review(files.table.with_name(table), files.table, job(), **how)
+
+
+def test_a_second_look_in_the_same_order_needs_no_key(written):
+    release, files = written
+    ordered = release.masked.frame.to_pandas().to_csv(index=False)
+    files.table.write_text(ordered)
+    files.manifest.unlink()
+    files.private.write_text("a key of another table\n")
+    again = looked(files, same_order=True)
+    assert again.measures.sse == release.measures.sse
+    assert again.to_dict() == {
+        "audit": again.audit.to_dict(),
+        "measures": again.measures.to_dict(),
+    }
+
+
+def spoil(files, case):
+    if case == "another number of records":
+        people(39).to_csv(files.table.with_name("people.csv"), index=False)
+        return
+    if case == "no key":
+        files.private.unlink()
+    if case == "another file than the manifest's":
+        return files.table.write_bytes(files.table.read_bytes() + b"\n")
+    files.manifest.unlink()
+    if case == "a key of another column":
+        files.private.write_text("place\n0\n")
+    if case == "a key that is no table":
+        files.private.write_bytes(b"")
+    if case == "a key of fewer records":
+        files.private.write_text("released_record\n0\n")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "another number of records",
+        "no key",
+        "another file than the manifest's",
+        "a key of another column",
+        "a key that is no table",
+        "a key of fewer records",
+    ],
+)
+def test_files_that_do_not_belong_together_are_refused_in_full(written, case):
+    _, files = written
+    spoil(files, case)
+    with pytest.raises(AggoptError) as error:
+        looked(files)
+    folder = f"{files.table.parent}/"
+    assert {
+        "problem": error.value.problem.replace(folder, ""),
+        "fix": error.value.fix,
+    } == WORDS[case]
+
+
+def test_a_second_look_reads_the_decimal_comma(tmp_path):
+    comma = {"separator": ";", "decimal": ","}
+    asked = promising(t=0.3, repair="merge", input=comma)
+    salaried().to_csv(tmp_path / "people.csv", index=False, sep=";", decimal=",")
+    release = aggopt.mask(tmp_path / "people.csv", asked)
+    files = release.write(tmp_path / "masked.csv")
+    assert review(tmp_path / "people.csv", files.table, asked).audit == release.audit
+
+
+def test_an_audit_shows_in_a_notebook_what_it_says():
+    roles = Roles(**{"quasi-identifier": ["age"]})
+    shown = audit(people(4).assign(age=1), roles, Privacy(k=3))._repr_html_()
+    assert "Audit" in shown
+    assert "k = 3 holds: 4 records" in shown
