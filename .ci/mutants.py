@@ -40,6 +40,7 @@ FIRST = 25  # tests, in a session of their own: most changes are noticed by thes
 SECONDS = 4.0  # of tests a mutant; more would notice little, and late
 INTERRUPTED = "check was interrupted by user"  # by a test of interrupts
 NOTICED = ("killed", "timeout", "segfault", INTERRUPTED)
+UNKNOWN = "not checked"  # the run was interrupted
 BROKEN = 255  # mutmut's worker failed, no test did
 
 
@@ -153,7 +154,7 @@ def _mutant(name: str, path: Path, status: str) -> Mutant:
     module, _, mangled = name.partition("__mutmut_")[0].rpartition(".")
     function = mangled.removeprefix("x").removeprefix("_").strip("ǁ")
     change = ""
-    if status not in NOTICED:
+    if status not in (*NOTICED, UNKNOWN):
         lines = get_diff_for_mutant(name, path=path).splitlines()[2:]
         change = "\n".join(
             f"{line[0]} {line[1:].strip()}" for line in lines if line[:1] in "+-"
@@ -180,7 +181,8 @@ def report(mutants: list[Mutant], whole: bool) -> bool:
         listed = "equivalent" if m.key in reasons else m.status
         counts[".".join(m.module.split(".")[:2])][listed] += 1
     for m in unknown:
-        print(m)
+        if m.status != UNKNOWN:
+            print(m)
     for part, count in sorted(counts.items()):
         ended = ", ".join(f"{n} {status}" for status, n in sorted(count.items()))
         print(f"{part}: {count.total()} mutants: {ended}")

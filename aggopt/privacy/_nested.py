@@ -202,11 +202,11 @@ def _placed(
     # a value that is missing is no node: it stands alone, below the root
     chains = [_up(v, parent)[:-1] if v in height else [v] for v in values]
     nodes = {node: j for j, node in enumerate(dict.fromkeys(chain(*chains)))}
-    paths = np.full((len(values), max(map(len, chains))), -1, np.int64)
+    paths = np.full((len(values), max(map(len, chains))), -1)
     for row, nodes_above in enumerate(chains):
         paths[row, : len(nodes_above)] = [nodes[x] for x in nodes_above]
     rise = [height.get(parent.get(x), top) - height.get(x, 0) for x in nodes]
-    return Nested(codes, paths, np.array(rise, np.int64), top)
+    return Nested(codes, paths, np.array(rise), top)
 
 
 def _up(node: Hashable, parent: Mapping[Hashable, Hashable]) -> list[Hashable]:

@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from aggopt.errors import InfeasibleInputError
 from aggopt.privacy import (
     distinct_l,
     entropy_l,
@@ -16,8 +17,9 @@ from aggopt.privacy import (
     t_closeness,
 )
 from aggopt.privacy._levels import levels_of
-from aggopt.privacy._nested import parents
+from aggopt.privacy._nested import Nested, parents
 from aggopt.privacy._ordered import Ordered
+from aggopt.privacy._ranked import ranked
 
 LARGE = 2**53
 
@@ -113,3 +115,42 @@ def test_ranks_are_read_as_asked():
 @pytest.mark.parametrize("m", [3, 1000, 100_000])
 def test_the_entropy_of_equal_shares_is_whole_however_many_there_are(m):
     assert entropy_l(np.zeros(m, int), np.arange(m)) == m
+
+
+def test_numbers_of_any_kind_may_stand_among_objects():
+    mixed = np.array([np.float32(1), np.int8(2), 3, 4.0], dtype=object)
+    assert t_closeness([0, 0, 1, 1], mixed) == 1 / 3
+
+
+CODES = np.array([0, 1, 2, 0])
+DEEP = {"a": ["x", "y"], "b": {"c": ["z"]}}
+
+
+@pytest.mark.parametrize(
+    "distance",
+    [
+        Ordered.of(CODES),
+        Nested.equal(CODES),
+        Nested.of(["x", "y", "z"], CODES, DEEP),
+    ],
+)
+def test_what_decides_is_counted_in_whole_numbers(distance):
+    assert ranked([3, 1]).dtype == np.int64
+    assert distance.numerators([0, 0, 1, 1]).dtype == np.int64
+    assert distance.profile(np.array([2, 1, 1])).dtype == np.int64
+    assert distance.limits(0.5).dtype == np.int64
+
+
+def test_a_path_that_is_shorter_ends_in_minus_one():
+    found = Nested.of(["x", "z"], np.array([0, 1]), {"a": ["x"], "b": {"c": ["z"]}})
+    assert found.paths.tolist() == [[0, 1, -1], [2, 3, 4]]
+
+
+def test_a_tree_is_refused_where_64_bits_end_and_not_before():
+    def tree(n):
+        place = np.broadcast_to(np.int64(0), n)  # takes no memory
+        return Nested(place, np.zeros((1, 1), np.int64), np.ones(1, np.int64), 4)
+
+    assert tree(2**30 - 1).n == 2**30 - 1
+    with pytest.raises(InfeasibleInputError, match="too many to decide"):
+        tree(2**30)

@@ -60,6 +60,7 @@ REFUSED = {
     "text without an order": lambda: t(G, ["a", "b", 1]),
     "infinite values": lambda: t(G, np.array([1, np.inf, -np.inf], object)),
     "another number of values": lambda: t(G, [1, 2]),
+    "labels with holes": lambda: t(np.ma.masked_equal([0, 0, 1], 1), V),
     "no labels": lambda: t([], V),
     "values of no shape": lambda: t(G, 7),
     "no value column": lambda: t(G, NO_COLUMN),
