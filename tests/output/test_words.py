@@ -91,7 +91,9 @@ def refused(folder, case):
         "no folder": lambda: check_places(none, overwrite=True),
         "a folder": lambda: check_places(folder / "folder.csv", overwrite=True),
         "a file that is there": lambda: check_places(table, overwrite=False),
-        "a name too long": lambda: check_places(folder / ("x" * 300), overwrite=True),
+        "a name too long": lambda: check_places(
+            folder / ("x" * 300), folder / "b.csv", overwrite=True
+        ),
         "a file in place of a folder": lambda: make_folder(table),
         "no name": lambda: Files.beside(Path("/")),
     }[case]()
@@ -204,7 +206,9 @@ def test_a_second_look_reads_the_decimal_comma(tmp_path):
 
 
 def test_an_audit_shows_in_a_notebook_what_it_says():
-    roles = Roles(**{"quasi-identifier": ["age"]})
-    shown = audit(people(4).assign(age=1), roles, Privacy(k=3))._repr_html_()
-    assert "Audit" in shown
-    assert "k = 3 holds: 4 records" in shown
+    roles = Roles(**{"quasi-identifier": ["age"], "other": ["name"]})
+    shown = audit(people(4).assign(age=1), roles, Privacy(k=3))
+    html = shown._repr_html_()
+    assert ">Audit<" in html
+    assert "k = 3 holds on the masked attributes: 4 records" in html
+    assert "(other) differs in every record" in html

@@ -83,6 +83,7 @@ def test_entropy_and_recursive_diversity():
     ("codes", "how", "name"),
     [
         (CODES, {"values": 9}, "distinct l of 3 levels of 9 values"),
+        (CODES // 2, {"values": 9}, "distinct l of 2 levels of 9 values"),
         (CODES * 0, {"values": 9}, "distinct l of 1 level of 9 values"),
         (CODES, {"diversity": "entropy"}, "entropy l"),
         (CODES, {"diversity": "recursive", "c": 3.0}, "recursive (3, l)"),
