@@ -6,6 +6,7 @@ import stat
 import pytest
 
 from aggopt.errors import TableError
+from aggopt.leftovers import file_prefix
 from aggopt.output import staging
 from aggopt.output.staging import Staging, check_places
 
@@ -64,3 +65,54 @@ def test_what_is_aside_can_be_removed_at_once_although_some_of_it_is_gone(tmp_pa
         staging.remove_all()
         assert not second.exists()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o027, 0o077])
+def test_the_public_file_gets_the_usual_mode_and_the_others_are_the_owners(
+    tmp_path, mask
+):
+    public, private = tmp_path / "a.csv", tmp_path / "b.csv"
+    before = os.umask(mask)
+    try:
+        with Staging() as aside:
+            for final in (private, public):
+                aside.write(final, lambda to: to.write_text("x"))
+            aside.commit(private, public, public=public, overwrite=False)
+        assert os.umask(mask) == mask  # looking at it changed nothing
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (public, private)]
+    assert modes == [0o666 & ~mask, 0o600]
+
+
+def test_what_is_aside_lies_beside_its_place_and_is_known_until_it_is_gone(tmp_path):
+    with Staging() as aside:
+        name = aside.write(tmp_path / "a.csv", lambda to: to.write_text("x"))
+        assert (name.parent, name.suffix) == (tmp_path, ".csv")
+        assert name.name.startswith(file_prefix())
+        assert stat.S_IMODE(name.stat().st_mode) == 0o600
+        assert name in staging._aside_now
+    assert name not in staging._aside_now
+    assert not name.exists()
+
+
+def test_what_is_overwritten_has_a_second_name_beside_it_meanwhile(
+    tmp_path, monkeypatch
+):
+    final, seen, rename = tmp_path / "a.csv", [], staging._rename
+
+    def looking(*arguments, **options):
+        seen.extend(path for path in tmp_path.iterdir() if path != final)
+        rename(*arguments, **options)
+
+    monkeypatch.setattr(staging, "_rename", looking)
+    final.write_text("before")
+    with Staging() as aside:
+        aside.write(final, lambda to: to.write_text("after"))
+        aside.commit(final, overwrite=True)
+    second = [path.name for path in seen if path.name.startswith(".aggopt.before.")]
+    assert len(second) == 1
+    assert second[0].endswith(".csv")
+    assert final.read_text() == "after"
+    assert list(tmp_path.iterdir()) == [final]

@@ -154,3 +154,16 @@ def test_a_tree_is_refused_where_64_bits_end_and_not_before():
     assert tree(2**30 - 1).n == 2**30 - 1
     with pytest.raises(InfeasibleInputError, match="too many to decide"):
         tree(2**30)
+
+
+def test_categories_of_large_whole_numbers_stay_apart_beside_holes():
+    large = pd.Series([LARGE, LARGE + 1, None, LARGE], dtype="Int64")
+    for column in (large, large.astype("category")):
+        assert distinct_l([0, 0, 0, 0], column, missing="own value") == 3
+        assert groups_of(column.to_frame("age")).max() == 2
+
+
+def test_times_of_day_a_nanosecond_apart_stay_apart():
+    times = pl.Series("at", [1, 2, None, 1]).cast(pl.Time)
+    for column in (times, times.to_arrow()):
+        assert distinct_l([0, 0, 0, 0], column, missing="own value") == 3
