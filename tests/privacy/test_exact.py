@@ -167,3 +167,9 @@ def test_times_of_day_a_nanosecond_apart_stay_apart():
     times = pl.Series("at", [1, 2, None, 1]).cast(pl.Time)
     for column in (times, times.to_arrow()):
         assert distinct_l([0, 0, 0, 0], column, missing="own value") == 3
+
+
+def test_a_batch_of_records_is_a_table():
+    batch = pa.record_batch({"x": [1, 1, 2], "y": [1, 2, 1]})
+    assert groups_of(batch).tolist() == groups_of(pa.table(batch)).tolist()
+    assert distinct_l([0, 0, 0], batch) == 2

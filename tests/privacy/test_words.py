@@ -97,6 +97,8 @@ REFUSED = {
     "ordered: text": lambda: Ordered.of(["a", "b"]),
     "ordered: holes": lambda: Ordered.of([1.0, np.nan, np.inf]),
     "a named attribute": lambda: distinct_l(G, pd.DataFrame({"x": [1, None, 2]})),
+    "a named series": lambda: distinct_l(G, pd.Series([1, None, 2], name="pay")),
+    "a series without a name": lambda: distinct_l(G, pd.Series([1, None, 2])),
     "a named quasi-identifier": lambda: groups_of(LISTS.rename(columns={"a": "age"})),
 }
 
