@@ -3,6 +3,7 @@
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tables import job, people, promising, salaried
 
@@ -11,7 +12,7 @@ from aggopt.errors import AggoptError, PrivacyError
 from aggopt.input.roles import Roles
 from aggopt.job import Privacy
 from aggopt.output.audit import Audit, audit
-from aggopt.output.counts import Count
+from aggopt.output.counts import Count, together
 from aggopt.output.places import Files
 from aggopt.output.recheck import review
 from aggopt.output.refusal import refusal
@@ -23,10 +24,10 @@ WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
 def found(k=2, **other):
     """An audit of three records that are all alone, but for what is named."""
-    blocks = (Count(("age",), 2, 2, 0, 0), Count(("pay", "debt"), 3, 1, 3, 3))
     kept = {"scope": "combination", "identifiers": (), "promises": ()}
+    kept["blocks"] = Count(("age",), 2, 2, 0, 0), Count(("pay", "debt"), 3, 1, 3, 3)
     whole = other.pop("whole", Count(("age", "pay", "debt"), 3, 1, 3, 3))
-    return Audit(records=3, k=k, whole=whole, blocks=blocks, **(kept | other))
+    return Audit(records=3, k=k, whole=whole, **(kept | other))
 
 
 KEPT = Count(("age",), 1, 3, 0, 0)
@@ -67,6 +68,28 @@ def test_a_promise_that_is_broken_is_named_though_another_holds():
     assert not found(promises=(holding, CLOSE), whole=KEPT).holds
     error = refusal(found(promises=(holding, CLOSE), whole=KEPT))
     assert error.problem.startswith("t (ordered) <= 0.1 DOES NOT HOLD")
+
+
+def test_blocks_count_only_where_the_promise_is_of_blocks():
+    pairs = (Count(("age",), 1, 3, 0, 0), Count(("pay",), 1, 3, 0, 0))
+    asked = found(blocks=pairs)
+    assert (asked.smallest, asked.holds) == (1, False)
+    assert asked.verdict.startswith("k = 2 DOES NOT HOLD: 3 records, 3 published")
+    asked = found(blocks=pairs, scope="blocks")
+    assert (asked.smallest, asked.holds) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("parts", "alone"),
+    [
+        ([[0, 0, 1], [0, 1, 0]], 3),  # a pair that the last column parts
+        ([[0, 0, 1], [0, 0, 1]], 2),
+        ([[0, 1, 2], [0, 0, 0]], 3),
+        ([[0, 0, 0], [0, 1, 0], [1, 0, 0]], 3),
+    ],
+)
+def test_each_column_parts_what_it_tells_apart(parts, alone):
+    assert len(set(together(map(np.array, parts)).tolist())) == alone
 
 
 def test_the_verdict_of_k_says_what_k_does():
