@@ -4,6 +4,7 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from tables import job, people, promising, salaried
 
@@ -235,3 +236,30 @@ def test_an_audit_shows_in_a_notebook_what_it_says():
     assert ">Audit<" in html
     assert "k = 3 holds on the masked attributes: 4 records" in html
     assert "(other) differs in every record" in html
+
+
+PAID = Roles(**{"quasi-identifier": ["age"], "confidential": ["pay"]})
+
+
+def test_an_audit_counts_what_is_promised_of_confidential_values():
+    table = pd.DataFrame({"age": [1, 1, 2, 2], "pay": ["1.5", "2", "3", "3"]})
+    kept = audit(table, PAID, Privacy(k=2, t=0.9, repair="merge")).promises
+    assert [(each.attribute, each.holds, each.groups) for each in kept] == [
+        ("pay", True, 2)
+    ]
+    found = audit(table, PAID, Privacy(k=2, l=2, repair="merge"))
+    assert [each.found for each in found.promises] == [1]
+    assert not found.holds
+
+
+def test_the_warning_of_a_broken_block_ends_with_its_counts():
+    both = found(scope="blocks")
+    assert both.warning.endswith("3 are alone with it.")
+
+
+def test_an_audit_refuses_blocks_that_leave_an_attribute_out():
+    table = pd.DataFrame({"age": [1, 1], "pay": [2, 2]})
+    roles = Roles(**{"quasi-identifier": ["age", "pay"]})
+    with pytest.raises(AggoptError, match="quasi-identifier") as error:
+        audit(table, roles, Privacy(k=2), [["age"]])
+    assert "None" not in str(error.value)
