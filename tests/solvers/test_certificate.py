@@ -3,7 +3,13 @@
 import pytest
 
 from aggopt.solvers import Certificate, Status
-from aggopt.solvers._certificate import endings, largest_gap, total_bound
+from aggopt.solvers._certificate import (
+    PROVEN,
+    closed,
+    endings,
+    largest_gap,
+    total_bound,
+)
 
 
 def certificate(objective=3.0, bound=2.0, status=Status.LOCAL):
@@ -60,3 +66,17 @@ def test_plain_values_have_the_gap_and_the_status_in_words():
         "seconds": 0.1,
         "gap": 1 / 3,
     }
+
+
+@pytest.mark.parametrize(
+    ("objective", "bound", "is_closed"),
+    [
+        (-5.0, -5.0, True),
+        (0.0, -PROVEN, True),
+        (0.5, 0.5 - 1.5 * PROVEN, False),
+        (1e3, 1e3 - 900 * PROVEN, True),
+        (1e3, 1e3 - 1100 * PROVEN, False),
+    ],
+)
+def test_a_gap_is_closed_within_a_millionth(objective, bound, is_closed):
+    assert closed(objective, bound) is is_closed
