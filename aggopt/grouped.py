@@ -15,7 +15,7 @@ from aggopt.input.confidential import Confidential
 from aggopt.input.files import read
 from aggopt.input.fingerprint import fingerprint
 from aggopt.input.table import Table
-from aggopt.input.wishes import require_reach, resolved
+from aggopt.input.wishes import require_reach, require_read, resolved
 from aggopt.job import Job, Mean, Shifting, Solved, settled
 from aggopt.output.manifest import Source
 from aggopt.output.staging import sha256
@@ -122,9 +122,11 @@ def group(
 
 def wishes_of(table: Table, X: Floats, job: Job) -> dict[str, Floats]:
     """Return what records X (n, d) ask for, (n, d) each; nothing if nothing shifts."""
-    how = job.aggregation
+    how, columns = job.aggregation, job.roles.wish
     if not isinstance(how, Shifting):
+        require_read(columns)
         return {}
+    require_read(columns, how.delta, how.importance)
     Z = Scale.of(X).standardise(X)
     delta = resolved(how.delta, table, Z, "delta")
     require_reach(delta, Z, job.privacy.k)

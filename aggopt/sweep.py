@@ -62,11 +62,12 @@ def sweep(
 ) -> Iterator[Point]:
     """Yield a point for each pair of alpha and delta, as soon as it is done.
 
-    The partition is made once, and one secret serves all points: the margins beyond
-    delta are the same share of their width.  SL is measured at each point's own delta.
-    Points are spread over `jobs` processes (-1: one per core), which get the records
-    through pipes, not files.  A local solver works along each row of equal delta and
-    sets out from the point before.
+    Each `delta` is asked of all records, in place of the job's own distances, those in
+    columns too; its importance and margin stay.  The partition is made once, and one
+    secret serves all points: the margins beyond delta are the same share of their
+    width.  SL is measured at each point's own delta.  Points are spread over `jobs`
+    processes (-1: one per core), which get the records through pipes, not files.  A
+    local solver works along each row of equal delta and sets out from the point before.
 
     Raises
     ------

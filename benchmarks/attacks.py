@@ -45,7 +45,8 @@ def persons(seed: int = 1, shares: tuple[float, ...] = (0.7, 0.15, 0.1, 0.05)):
 def released(frame: pd.DataFrame, k: int = 5, **sections) -> aggopt.Release:
     """Return a release of the table, with a secret that is the same each time."""
     others = [name for name in frame.columns if name not in (*KNOWN, "insist")]
-    wishes = {"wish": ["insist"]} if "insist" in frame.columns else {}
+    wishes = {"wish": ["insist"]} if "insist" in str(sections) else {}
+    frame = frame[[*KNOWN, *others, *wishes.get("wish", [])]]
     job = aggopt.Job(
         roles={"quasi-identifier": KNOWN, "confidential": others, **wishes},
         privacy={"k": k, **sections.pop("privacy", {})},

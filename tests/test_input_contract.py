@@ -173,6 +173,9 @@ CASES: dict[str, Case] = {
     "truth values spelled T and F in a CSV file": with_file(
         "people.csv", spelled("T", "F")
     ),
+    "a column of wishes that nothing reads": with_column(
+        "far", 0.1, roles={**ROLES, "wish": ["far"]}, aggregation=P3M
+    ),
     "a distance that no release can keep": with_job(aggregation={**P3M, "delta": 1e6}),
     "progress that cannot be called": lambda _: (frame, job(), 3),
     "an object that is no table": with_job([1, 2]),

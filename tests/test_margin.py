@@ -20,6 +20,7 @@ from aggopt.sweep import sweep
 
 N, K, DELTA = 100, 5, 0.3
 ROLES = {"quasi-identifier": ["income"], "wish": ["insist"]}
+UNREAD = {"quasi-identifier": ["income"], "identifier": ["insist"]}
 NEAR = 5e-4  # standard deviations: half a step of what is tried
 SCANNED = np.round(np.arange(0, 1.2, 0.001), 3)
 DEMANDS = {"delta": DELTA, "importance": {"column": "insist"}}
@@ -51,11 +52,12 @@ def incomes(way: str) -> pd.DataFrame:
 
 
 def masked(way: str, **more):
+    how = {**WAYS[way], **more}
     asked = Job(
-        roles=ROLES,
+        roles=ROLES if "insist" in str(how) else UNREAD,
         privacy={"k": K},
         partition={"method": "mdav"},
-        aggregation={**WAYS[way], **more},
+        aggregation=how,
     )
     frame = incomes(way)
     return frame["income"].to_numpy(), aggopt.mask(frame, asked)
@@ -87,7 +89,8 @@ def test_without_a_margin_the_distance_is_found_and_that_is_said(way) -> None:
 
 
 def stated(frame, how) -> Job:
-    roles = {"quasi-identifier": ["income", "age"], "wish": ["insist"]}
+    role = "wish" if "insist" in str(how) else "identifier"
+    roles = {"quasi-identifier": ["income", "age"], role: ["insist"]}
     mdav = {"method": "mdav"}
     return Job(roles=roles, privacy={"k": K}, partition=mdav, aggregation=how)
 

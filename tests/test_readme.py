@@ -4,7 +4,11 @@ import re
 import tomllib
 from pathlib import Path
 
+from tables import job, people
+from typer.testing import CliRunner
+
 from aggopt import Job
+from aggopt.command.cli import app
 from aggopt.solvers import SOLVERS
 from aggopt.solvers._solver import CLASSES
 
@@ -26,6 +30,26 @@ def test_the_example_runs(capsys) -> None:
 def test_the_job_is_a_job() -> None:
     (text,) = blocks("toml")
     assert Job(**tomllib.loads(text)).aggregation.method == "p3m"
+
+
+def test_it_says_which_tools_write(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    people().to_csv("people.csv", index=False)
+    asked = job(aggregation={"method": "p3m"})
+    Path("job.toml").write_text(asked.to_toml(), "utf-8")
+    here = set(tmp_path.iterdir())
+    given = ["job.toml", "people.csv"]
+    run("compare-solvers", *given, "--solvers", "dual")
+    assert set(tmp_path.iterdir()) == here
+    run("sweep", *given, "--alpha", "0.5", "--delta", "0.1", "--jobs", "1")
+    written = {path.name for path in set(tmp_path.iterdir()) - here}
+    assert written == {"sweep.csv", "sweep.png"}
+    assert "Tools that write nothing" not in README
+    assert "`sweep` writes `sweep.csv` and `sweep.png`" in README
+
+
+def run(*words: str) -> None:
+    assert CliRunner().invoke(app, words).exit_code == 0
 
 
 def test_the_table_of_solvers_is_complete() -> None:

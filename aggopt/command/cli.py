@@ -195,7 +195,9 @@ def sweep(
     job: JobFile,
     table: TableFile,
     alpha: Annotated[str, typer.Option(help="Values, separated by commas.")],
-    delta: Annotated[str, typer.Option(help="Values, separated by commas.")],
+    delta: Annotated[
+        str, typer.Option(help="Distances in place of JOB's own, with commas between.")
+    ],
     out: Annotated[
         Path, typer.Option(help="Where to write OUT.csv and the picture OUT.png.")
     ] = Path("sweep"),
@@ -207,6 +209,8 @@ def sweep(
     OUT.csv is written anew as points are done (with a local solver, rows of equal
     delta), and kept if you interrupt; OUT.png shows risk against loss, with the points
     that no other beats.  Each point is audited: whether it keeps what JOB promises.
+    The distances of --delta stand in for JOB's own, those in columns too; its
+    importance and margin stay.
     """
     from aggopt.command.sweep_files import keep
     from aggopt.sweep import sweep as points

@@ -69,7 +69,7 @@ method = "mean"          # or "median"
 # delta = 0.1            # distance asked for, in standard deviations, or
 #         {{ relative = 0.1 }}    times the value's distance from the mean
 #         {{ column = "far" }}    each record's own, from a column listed in wish
-#         {{ attributes = {{ age = 0.1, income = 0.2 }} }}
+#         {{ attributes = {{ age = {{ column = "wish_age" }}, income = 0.2 }} }}
 # importance = 0.001     # how much each record insists, from 0 to 1 (a demand)
 # margin = 0.2           # secret, at most so much beyond delta: left out, delta / 2 or
 #                          0.1; without one (0) values point at originals

@@ -1,5 +1,6 @@
 """Wishes as a job states them: for all, by attribute, relative, or in a column."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -77,6 +78,36 @@ def resolved(wish: Wish, table: Table, Z: Floats, name: str) -> Floats:
             fix=f"ask for numbers that are not {bounds}.",
         )
     return values
+
+
+def require_read(columns: Sequence[str], *wishes: Wish) -> None:
+    """Refuse columns with the role wish that none of these wishes reads.
+
+    Raises
+    ------
+    JobError
+        Somebody's wishes would be dropped unheard.
+    """
+    unread = [name for name in columns if name not in set(_read(wishes))]
+    if not unread:
+        return
+    one = len(unread) == 1
+    raise JobError(
+        f"{', '.join(map(repr, unread))} {'has' if one else 'have'} the role wish, and "
+        f"nothing in [aggregation] reads {'it' if one else 'them'}.",
+        fix="name it, for all quasi-identifiers or one by one: delta = { column = "
+        f'"{unread[0]}" }}, or delta = {{ attributes = {{ age = {{ column = '
+        f'"{unread[0]}" }}, income = 0.1 }} }}; importance likewise. To drop a column '
+        "unread, list it as identifier.",
+    )
+
+
+def _read(wishes: Iterable[Wish]) -> Iterator[str]:
+    for wish in wishes:
+        if isinstance(wish, ByAttribute):
+            yield from _read(wish.attributes.values())
+        elif isinstance(wish, Column):
+            yield wish.column
 
 
 def require_reach(delta: Floats, Z: Floats, k: int) -> None:

@@ -67,3 +67,34 @@ def test_progress_that_cannot_be_called_is_refused_before_any_work(run, monkeypa
     monkeypatch.delattr(aggopt.partition, "mdav")
     with pytest.raises(JobError, match="progress is of type int, which cannot be call"):
         RUNS[run](job(aggregation=P3M))
+
+
+@pytest.mark.parametrize(
+    ("how", "unread"),
+    [
+        ({"method": "mean"}, "'far', 'near' have the role wish, .* reads them"),
+        ({"method": "p3m", "delta": 0.3}, "'far', 'near' have the role wish"),
+        (
+            {"method": "p3m", "delta": {"column": "far"}},
+            "'near' has the role wish, .* reads it",
+        ),
+        (
+            {"method": "satisfaction", "importance": {"column": "near"}},
+            "'far' has the role wish",
+        ),
+    ],
+)
+def test_wishes_that_nothing_reads_are_refused(how, unread, monkeypatch):
+    monkeypatch.delattr("aggopt.partition.mdav")
+    asking = job(roles={**ROLES, "wish": ["far", "near"]}, aggregation=how)
+    with pytest.raises(JobError, match=unread) as no:
+        aggopt.mask(people().assign(far=0.1, near=0.2), asking)
+    assert "delta = { attributes = { age = { column = " in no.value.fix
+
+
+def test_wishes_that_one_attribute_each_reads_are_enough():
+    both = {"age": {"column": "far"}, "income": {"column": "near"}}
+    how = {"method": "p3m", "delta": {"attributes": both}}
+    asking = job(roles={**ROLES, "wish": ["far", "near"]}, aggregation=how)
+    release = aggopt.mask(people().assign(far=0.1, near=0.2), asking)
+    assert release.measures.sl is not None
