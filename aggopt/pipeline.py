@@ -19,6 +19,7 @@ from aggopt.output import rounding
 from aggopt.output.audit import audit
 from aggopt.output.compared import compared
 from aggopt.output.release import Release
+from aggopt.output.risk import as_counted
 from aggopt.partition._blocks import called
 from aggopt.possible import forced
 from aggopt.scale import Scale
@@ -98,7 +99,7 @@ def mask(
     found = audit(frame, job.roles, job.privacy, blocks, decimal=point, originals=both)
     found.require()
     told("measure", 0.0)
-    measures = measured(given.X, both.after, given.asked)
+    measures = as_counted(measured(given.X, both.after, given.asked), found)
     drift = rounding.drifts(given, masked.values, both.after)
     notes = (
         *given.reasons,

@@ -27,7 +27,7 @@ class Point:
 
     `linkage` is the expected share of records that the best one-to-one assignment
     links, in `blocks` blocks: more than 1000 records are linked in blocks, which is
-    faster and overstates the risk, so compare such points with each other only.
+    faster and mostly gives more, so compare such points with each other only.
     `gap` is the largest, None unproven; `holds` is whether the audit of the point's
     values finds all that the job promises, None where there are none.
     """

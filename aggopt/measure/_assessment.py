@@ -167,8 +167,8 @@ def assess(
     """Return every measure of a release, each computed once.
 
     `linkage` takes nearly all the time: seconds for 5000 records, which are assigned
-    at once; more than `whole` are assigned in blocks, which is faster and overstates
-    the risk a little, and the result says how many blocks there are.
+    at once; more than `whole` are assigned in blocks, which is faster and mostly gives
+    a little more, and the result says how many blocks there are.
 
     Parameters
     ----------

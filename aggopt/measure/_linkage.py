@@ -64,9 +64,9 @@ def linkage(
     of `whole`, if that is less), or of one group: the released records are halved
     where they spread most until the blocks are small enough, groups stay whole, and
     each block is assigned the originals of its own records.  The intruder is
-    granted the block of everybody, so the share is too high rather than too low.
-    Time grows with the cube of the records in a block: 5000 at once take 5 to 10 s
-    and 400 MB, 100 000 in blocks 4 to 20 s.
+    granted the block of everybody, so the share is mostly a little higher than that
+    of all at once; it may be lower.  Time grows with the cube of the records in a
+    block: 5000 at once take 5 to 10 s and 400 MB, 100 000 in blocks 4 to 20 s.
 
     Parameters
     ----------

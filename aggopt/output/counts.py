@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from aggopt.arrays import Labels
 from aggopt.input.table import plain
@@ -55,8 +54,8 @@ class Count:
 def codes_of(column: nw.Series[Any]) -> Codes:
     """Return which of its different entries each record has, (n,), 0..m-1.
 
-    What a file tells apart is different, as -0.0 and 0.0; what is missing is one
-    entry, so that the same table counts alike in every library and in its file.
+    What a file tells apart is different: -0.0 and 0.0, and what is no number (nan)
+    and what is missing, where the table's library has both.
     """
     try:
         arrow = plain(column.to_arrow())
@@ -65,7 +64,6 @@ def codes_of(column: nw.Series[Any]) -> Codes:
     if isinstance(arrow, pa.ChunkedArray):
         arrow = arrow.combine_chunks()
     if pa.types.is_floating(arrow.type):
-        arrow = pc.if_else(pc.is_nan(arrow), None, arrow)
         arrow = arrow.view(f"int{arrow.type.bit_width}")
     indices = arrow.dictionary_encode(null_encoding="encode").indices
     return np.asarray(indices.to_numpy(zero_copy_only=False))

@@ -21,6 +21,7 @@ from aggopt.partition._block import Block
 from aggopt.solvers import SOLVERS, Certificate
 
 _ALWAYS = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
+SHUFFLED = "shuffled"  # what a manifest says of a random order
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def manifest(
 ) -> dict[str, Any]:
     """Return versions, job, input, partition, audit, measures and certificates."""
     solved = [*certificates.values(), *proven(blocks, job).values()]
-    order = "shuffled" if job.output.shuffle else "as in the input"
+    order = SHUFFLED if job.output.shuffle else "as in the input"
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": _versions({c.solver for c in solved}),

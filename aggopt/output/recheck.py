@@ -19,7 +19,9 @@ from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
 from aggopt.output.compared import compared
+from aggopt.output.manifest import SHUFFLED
 from aggopt.output.places import Files
+from aggopt.output.risk import as_counted
 from aggopt.output.staging import sha256
 from aggopt.pipeline import measured
 
@@ -30,10 +32,30 @@ class Review:
 
     audit: Audit
     measures: Assessment
+    same_order: bool = False  # taken for granted, with no key to show it
+
+    @property
+    def warning(self) -> str | None:
+        """Say that the two tables can hardly be in the same order, if that is so.
+
+        Records beside others than their own differ by more than the whole variance, on
+        average: the measures would be of pairs that are none.
+        """
+        if not self.same_order or self.measures.il <= 1:
+            return None
+        return (
+            f"The loss is {100 * self.measures.il:.0f} % of the variance, as of "
+            "records in different orders: if these are, no measure here but the "
+            "counts of equal records means anything."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        return {"audit": self.audit.to_dict(), "measures": self.measures.to_dict()}
+        return {
+            "audit": self.audit.to_dict(),
+            "measures": self.measures.to_dict(),
+            "warning": self.warning,
+        }
 
 
 def review(
@@ -49,13 +71,14 @@ def review(
     A release is shuffled, so its private key tells which record is which: beside it, or
     in the folder `private`.
     With `same_order` the two files are taken to have the same record order, for a
-    release that another program made.
+    release that another program made; what says otherwise is not overruled.
 
     Raises
     ------
     TableError, JobError
         A file cannot be used; the numbers of records differ; the key is missing or
-        belongs to another release.
+        belongs to another release; or `same_order` is false by the manifest or the
+        key.
     """
     roles = job.roles
     first = Table.of(read(original, roles, job.input), roles)
@@ -67,7 +90,10 @@ def review(
             f"{original.name} has {n} records and {released.name} {len(second.frame)}.",
             fix="assess a release against the table it was made from.",
         )
-    place = np.arange(n) if same_order else _places(original, released, private, n)
+    files = Files.beside(released, private)
+    if same_order:
+        _require_order(original, files, n)
+    place = np.arange(n) if same_order else _places(original, files, n)
     X = first.matrix()
     blocks = names_in(blocks_of(job, X), job)
     written = as_written(released, job.input)
@@ -81,8 +107,8 @@ def review(
         decimal=point,
         originals=compared(X[np.argsort(place)], Y, job.output),
     )
-    measures = measured(X, Y[place], wishes_of(first, X, job))
-    return Review(found, measures)
+    measures = as_counted(measured(X, Y[place], wishes_of(first, X, job)), found)
+    return Review(found, measures, same_order)
 
 
 def _without(table: Any, dropped: tuple[str, ...]) -> Any:
@@ -90,8 +116,8 @@ def _without(table: Any, dropped: tuple[str, ...]) -> Any:
     return table.drop_columns([c for c in dropped if c in table.column_names])
 
 
-def _places(original: Path, released: Path, private: Path | None, n: int) -> Labels:
-    files = Files.beside(released, private)
+def _places(original: Path, files: Files, n: int) -> Labels:
+    """Return the place of each record in the released table (n,), by its key."""
     for written in (files.manifest, files.private):
         if written.exists():
             require_regular(written)
@@ -100,20 +126,55 @@ def _places(original: Path, released: Path, private: Path | None, n: int) -> Lab
     if not files.private.exists():
         raise TableError(
             f"{files.private} is not there, so nobody can tell which record of "
-            f"{released.name} is which.",
+            f"{files.table.name} is which.",
             fix="put it there, name its folder (--private), or pass --same-order if "
             "the two tables have the same record order.",
         )
-    try:
-        place = pyarrow.csv.read_csv(files.private)["released_record"].to_numpy()
-    except (pyarrow.ArrowException, KeyError):
-        place = np.empty(0)
-    if not np.array_equal(np.sort(place), np.arange(n)):
+    place = _key(files.private, n)
+    if place is None:
         raise TableError(
             f"{files.private.name} is not the key of these two tables.",
             fix="put back the one that was written with the release.",
         )
-    return np.asarray(place, dtype=np.intp)
+    return place
+
+
+def _key(path: Path, n: int) -> Labels | None:
+    """Return the order of n records that a private key states, None if it is none."""
+    try:
+        place = pyarrow.csv.read_csv(path)["released_record"].to_numpy()
+    except (pyarrow.ArrowException, KeyError):
+        return None
+    whole = np.array_equal(np.sort(place), np.arange(n))
+    return np.asarray(place, dtype=np.intp) if whole else None
+
+
+def _require_order(original: Path, files: Files, n: int) -> None:
+    """Refuse to take for the same order what is known to be another one."""
+    for path in (files.manifest, files.private):
+        if path.exists():
+            require_regular(path)
+            says = _shuffled if path == files.manifest else _permuted
+            if says(path, n):
+                raise TableError(
+                    f"{files.table.name} has another record order than "
+                    f"{original.name}: {path.name} says so.",
+                    fix="leave --same-order out: the key says which record is which. "
+                    f"If {path.name} is of another release, move it away first.",
+                )
+
+
+def _shuffled(manifest: Path, n: int) -> bool:
+    """Return whether the manifest is of a release in random order."""
+    try:
+        return bool(json.loads(manifest.read_text("utf-8"))["order"] == SHUFFLED)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _permuted(key: Path, n: int) -> bool:
+    place = _key(key, n)
+    return place is not None and not np.array_equal(place, np.arange(n))
 
 
 def _require_same(original: Path, files: Files) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from aggopt.arrays import Floats, Labels
+from aggopt.arrays import Labels
 from aggopt.blocks import names_of, proven
 from aggopt.equal import Fieldwise
 from aggopt.errors import PrivacyError, TableError
@@ -20,13 +20,14 @@ from aggopt.html import as_text, folded, lines, listed, table, titled
 from aggopt.input.files import as_written, is_csv
 from aggopt.input.table import Table
 from aggopt.job import Job
-from aggopt.measure import Assessment, record_risk
+from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
 from aggopt.output.csv_file import write_csv
 from aggopt.output.drift import Drift
 from aggopt.output.manifest import Source, manifest
 from aggopt.output.places import Files
 from aggopt.output.private_files import write_json, write_key
+from aggopt.output.risk import risk_of
 from aggopt.output.staging import Staging, sha256
 from aggopt.output.written import Written
 from aggopt.partition._block import Block, labels_of
@@ -196,9 +197,10 @@ class Release(Fieldwise):
         seed: int,
         again: Written | None,
     ) -> None:
+        risk = risk_of(self.masked.frame, self.job.roles.quasi_identifier)
         key = staging.write(
             files.private,
-            lambda to: write_key(to, self.blocks, place, self._risk()),
+            lambda to: write_key(to, self.blocks, place, risk),
         )
         aside = staging.write(
             files.table, lambda to: self._write_table(to, np.argsort(place))
@@ -229,10 +231,6 @@ class Release(Fieldwise):
         if not self.job.output.shuffle:
             return np.arange(n)
         return permutation(self.secret, f"order {seed} {self.source.fingerprint}", n)
-
-    def _risk(self) -> Floats:
-        """Chance that each record is re-identified in its published group, (n,)."""
-        return record_risk(self.masked.matrix())
 
     def _write_table(self, to: Path, rows: Labels) -> None:
         shuffled = self.masked.arrow().take(pa.array(rows))

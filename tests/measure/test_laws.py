@@ -146,6 +146,14 @@ def test_blocks_are_granted_to_the_intruder() -> None:
     assert blocks[-1].share == blocks[-1].limit == 1
 
 
+def test_blocks_may_link_less_too() -> None:
+    X, Y = [[4.0], [5.0], [3.0], [0.0]], [[5.0], [0.0], [2.0], [7.0]]
+    shares = [measure.linkage(X, Y, whole=whole).share for whole in (4, 2)]
+    assert shares == [0.5, 0.0]
+    for said in (measure.linkage.__doc__, measure.assess.__doc__):
+        assert "mostly" in " ".join(said.split())
+
+
 def test_means_lose_the_within_group_share() -> None:
     X, _ = tables()
     assert 0 < measure.il(X, grouped(X)) < 1

@@ -177,6 +177,7 @@ def test_a_second_look_in_the_same_order_needs_no_key(written):
     assert again.to_dict() == {
         "audit": again.audit.to_dict(),
         "measures": again.measures.to_dict(),
+        "warning": None,
     }
 
 

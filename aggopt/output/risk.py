@@ -1,0 +1,37 @@
+"""Risks that count the records which a reader of the written file finds equal."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.arrays import Floats
+from aggopt.measure import Assessment
+from aggopt.output.audit import Audit
+from aggopt.output.counts import codes_of, together
+
+
+def as_counted(measures: Assessment, audit: Audit) -> Assessment:
+    """Return measures whose groups are those that the audit counted.
+
+    Groups of floats are the same, but for what is told apart as it is written: 0 and
+    -0, or 5 and 5.0, which another program wrote.
+    """
+    return replace(
+        measures,
+        highest_risk=1 / audit.combination,
+        average_risk=audit.groups / audit.records,
+        reidentifications=audit.groups,
+    )
+
+
+def risk_of(released: nw.DataFrame[Any], names: Sequence[str]) -> Floats:
+    """Return the chance of each record to be re-identified, (n,), fractions in (0, 1].
+
+    1 / records that share its combination of the attributes `names`, counted as the
+    audit counts them.
+    """
+    groups = together(codes_of(released[name]) for name in names)
+    return np.asarray(1 / np.bincount(groups)[groups])
