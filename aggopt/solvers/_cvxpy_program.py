@@ -8,13 +8,29 @@ from cvxpy.constraints import NonNeg, Zero
 from cvxpy.reductions import CvxAttr2Constr, Dcp2Cone, FlipObjective
 
 from aggopt.arrays import Floats
+from aggopt.errors import JobError
 from aggopt.solvers._linear_bound import Program
 
 _LINEAR = (NonNeg, Zero, cp.constraints.Equality, cp.constraints.Inequality)
 
 
 def problem_class(problem: cp.Problem) -> str:
-    """Class of a problem: one of `CLASSES`; convex ones that are no cone's are NLP."""
+    """Class of a problem: one of `CLASSES`; convex ones that are no cone's are NLP.
+
+    Raises
+    ------
+    JobError
+        It has no variable, or a parameter without a value.
+    """
+    if any(p.value is None for p in problem.parameters()):
+        raise JobError(
+            "A parameter of the problem has no value.", fix="give it one: p.value = 3."
+        )
+    if not problem.variables():
+        raise JobError(
+            "The problem has no variable that a solver could choose.",
+            fix="pass an objective or constraints with a variable.",
+        )
     whole = problem.is_mixed_integer()
     if problem.is_lp():
         return "MILP" if whole else "LP"

@@ -32,8 +32,8 @@ def native_options(
     Raises
     ------
     JobError
-        The time limit is not positive, or an option makes the solver print or write:
-        what it writes holds values of records.
+        The time limit is not positive, or given twice, or an option makes the solver
+        print or write: what it writes holds values of records.
     """
     if not (options is None or isinstance(options, Mapping)):
         raise JobError(
@@ -55,6 +55,12 @@ def native_options(
             )
     native = {**solver.fixed, **(options or {})}
     check_time_limit(time_limit)
+    if time_limit is not None and solver.time_limit in (options or {}):
+        raise JobError(
+            f"The limit of time is given twice: time_limit = {time_limit}, and the "
+            f"option {solver.time_limit!r}.",
+            fix="leave one of them out.",
+        )
     if time_limit is not None and solver.time_limit is not None:
         native[solver.time_limit] = float(time_limit)  # Ipopt refuses an int
     return native

@@ -20,6 +20,8 @@ from pyomo.common.errors import ApplicationError
 from pyomo.common.log import LoggingIntercept
 from pyomo.common.tempfiles import TempfileManager
 from pyomo.core.base.block import BlockData
+from pyomo.core.base.PyomoModel import ModelSolutions
+from pyomo.opt import SolverStatus
 from pyomo.opt import TerminationCondition as End
 
 from aggopt.arrays import Floats
@@ -27,8 +29,9 @@ from aggopt.solvers._certificate import Status
 from aggopt.solvers._ended import Ended
 from aggopt.solvers._linear_bound import proven
 from aggopt.solvers._options import refused
-from aggopt.solvers._pyomo_program import constraints, objective, program_of
+from aggopt.solvers._pyomo_parts import missed, objective
 from aggopt.solvers._pyomo_program import problem_class as problem_class
+from aggopt.solvers._pyomo_program import program_of
 from aggopt.solvers._scratch import scratch
 from aggopt.solvers._solver import Solver
 
@@ -70,7 +73,8 @@ def _run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> 
                 result = _solved(problem, solver, native, log)
         except (ValueError, KeyError, TypeError) as refusal:
             raise refused(solver, native, refusal) from None
-        except (ApplicationError, RuntimeError, OSError):
+        # highspy's duals of a program that HiGHS would not look at are a list too short
+        except (ApplicationError, RuntimeError, OSError, IndexError):
             return Ended(Status.FAILED, seconds=time.perf_counter() - started)
         said = log.read_text(errors="replace") if log.exists() else ""
     if refusal_said := _REFUSAL.search(said):
@@ -84,13 +88,13 @@ def _ended(
     cost = objective(problem)
     status = _MEANING.get(result.solver.termination_condition, Status.FAILED)
     bound, is_proven = _bound(problem, solver, result, kind)
-    there = status.usable and len(result.solution) > 0 and _holds_a_point(result)
+    there = status.usable and _there(result)
     return Ended(
         status,
         float(pyo.value(cost)) if there else None,
         bound,
         is_proven,
-        _missed(problem) if there else 0.0,
+        missed(problem) if there else 0.0,
         seconds,
         cost.sense == pyo.maximize,
     )
@@ -143,26 +147,14 @@ def _duals_asked(problem: Any, solver: Solver, kind: str) -> Iterator[None]:
         suffix.direction = before
 
 
-def _missed(problem: Any) -> float:
-    """Return the largest violation of any constraint at the problem's point."""
-    worst = 0.0
-    for row in constraints(problem):
-        at = pyo.value(row.body)
-        if row.has_lb():
-            worst = max(worst, pyo.value(row.lower) - at)
-        if row.has_ub():
-            worst = max(worst, at - pyo.value(row.upper))
-    return float(worst)
-
-
 def _solved(problem: Any, solver: Solver, native: Mapping[str, Any], log: Path) -> Any:
     if solver.native == "highs":
         _try_on_highs(native)
     called = pyo.SolverFactory(solver.native)
     how = _arguments(solver, native, log)
     result = called.solve(problem, load_solutions=False, **how)
-    if len(result.solution) and _holds_a_point(result):
-        problem.solutions.load_from(result)
+    if _there(result):
+        ModelSolutions(problem).load_from(result)  # a block has none of its own
     return result
 
 
@@ -188,8 +180,11 @@ def _arguments(solver: Solver, native: Mapping[str, Any], log: Path) -> dict[str
     return {"options": dict(native), "logfile": str(log)}
 
 
-def _holds_a_point(result: Any) -> bool:
-    return bool(result.solution[0].variable)
+def _there(result: Any) -> bool:
+    """Whether a point came back, of a solve that went well."""
+    if result.solver.status in (SolverStatus.error, SolverStatus.unknown):
+        return False
+    return len(result.solution) > 0 and bool(result.solution[0].variable)
 
 
 @contextmanager

@@ -7,16 +7,28 @@ import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
 from aggopt.arrays import Floats
-from aggopt.errors import JobError
 from aggopt.solvers._linear_bound import Program
+from aggopt.solvers._pyomo_parts import (
+    constraints,
+    objective,
+    require_known,
+    variables,
+)
 
 CONVEX = 1e-9  # of the largest eigenvalue: one that is no lower counts as 0
 DENSE = 1500  # variables of one quadratic form whose eigenvalues are looked at
 
 
 def problem_class(problem: Any) -> str:
-    """Class of a problem: one of `CLASSES`; convex quadratic rows make it an SOCP."""
-    whole = any(not v.is_continuous() for v in _parts(problem, pyo.Var))
+    """Class of a problem: one of `CLASSES`; convex quadratic rows make it an SOCP.
+
+    Raises
+    ------
+    JobError
+        No solver would be given all of it.
+    """
+    require_known(problem)
+    whole = any(not v.is_continuous() for v in variables(problem))
     cost = objective(problem)
     bend = _bend(_form(cost.expr), -1.0 if cost.sense == pyo.maximize else 1.0)
     rows = _bend_of_rows(problem)
@@ -25,27 +37,6 @@ def problem_class(problem: Any) -> str:
     if rows == "convex":
         return "SOCP"
     return ("MI" if whole else "") + ("QP" if bend == "convex" else "LP")
-
-
-def objective(problem: Any) -> Any:
-    """Return the one objective; refuse none and several."""
-    found = list(_parts(problem, pyo.Objective))
-    if len(found) != 1:
-        raise JobError(
-            f"The problem has {len(found)} active objectives.",
-            fix="declare one, or deactivate the others.",
-        )
-    return found[0]
-
-
-def constraints(problem: Any) -> list[Any]:
-    """Return the constraints that are active and say something."""
-    every = _parts(problem, pyo.Constraint)
-    return [c for c in every if c.has_lb() or c.has_ub()]
-
-
-def _parts(problem: Any, kind: Any) -> Any:
-    return problem.component_data_objects(kind, active=True, descend_into=True)
 
 
 def _form(expression: Any) -> Any:
@@ -99,10 +90,10 @@ def program_of(problem: Any) -> Stated | None:
     """Return the linear program; costs may be squares; None where it is another."""
     cost, rows = objective(problem), constraints(problem)
     sign = -1.0 if cost.sense == pyo.maximize else 1.0
-    variables = list(_parts(problem, pyo.Var))
-    place = {id(v): j for j, v in enumerate(variables)}
+    free = variables(problem)
+    place = {id(v): j for j, v in enumerate(free)}
     forms, goal = [_form(row.body) for row in rows], _form(cost.expr)
-    if any(not v.is_continuous() for v in variables) or _is_other(forms, goal):
+    if any(not v.is_continuous() for v in free) or _is_other(forms, goal):
         return None
     low, high = _sides(rows, forms)
     squares = [v for v, _ in goal.quadratic_vars]
@@ -113,8 +104,8 @@ def program_of(problem: Any) -> Stated | None:
         _matrix(forms, place),
         low,
         high,
-        np.array([-np.inf if v.lb is None else v.lb for v in variables], float),
-        np.array([np.inf if v.ub is None else v.ub for v in variables], float),
+        np.array([-np.inf if v.lb is None else v.lb for v in free], float),
+        np.array([np.inf if v.ub is None else v.ub for v in free], float),
     )
     return Stated(program, rows)
 

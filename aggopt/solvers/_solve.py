@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from aggopt.clock import LONGEST
 from aggopt.errors import JobError
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._choose import choose
@@ -46,7 +47,11 @@ def solve(
         A name of `SOLVERS`; the first installed one that takes problems of this class
         in this language when omitted.
     time_limit
-        Seconds; none by default.
+        Seconds; when omitted, 600 where the solver branches (integer programs, and
+        any with SCIP), and none elsewhere.  The solver watches it, so handing a large
+        problem over comes on top, and HiGHS may overrun it by far on numbers like
+        1e12, where it branches without looking at its clock; only a process that is
+        ended from outside ends for certain.
     options
         Handed to the solver under its own names.  With one that may make its bound
         false, such as a tolerance, only a bound that is recomputed is returned.
@@ -54,7 +59,8 @@ def solve(
     Raises
     ------
     UnknownNameError, JobError, SolverError
-        Unknown, unfit or missing solver, an option it does not have, or no problem.
+        Unknown, unfit or missing solver, an option it does not have, no problem, or one
+        with parts that solvers are not given, such as a disjunction of Pyomo.
 
     Examples
     --------
@@ -69,6 +75,8 @@ def solve(
     kind = language.problem_class(problem)
     chosen = choose(solver, kind, language=language.NAME)
     native = native_options(chosen, time_limit, options)
+    if chosen.time_limit is not None and chosen.branches(kind):
+        native.setdefault(chosen.time_limit, LONGEST)
     ended = language.run(problem, chosen, native, kind)
     status, bound = judged(ended, chosen, careful=chosen.is_careful(native))
     return Outcome(status, bound, chosen.name, ended.seconds)

@@ -10,6 +10,7 @@ from typing import Any
 from aggopt.arrays import is_number
 
 CLASSES = ("LP", "QP", "SOCP", "SDP", "MILP", "MIQP", "NLP", "MINLP")
+BRANCHING = frozenset({"MILP", "MIQP", "NLP", "MINLP"})  # to prove an optimum of one
 OPTIMUM, LOCAL_OPTIMUM = "the optimum", "a local optimum"
 
 
@@ -55,6 +56,10 @@ class Solver:
     def is_global(self) -> bool:
         """Whether it proves its answer best, or that there is none."""
         return self.finds == OPTIMUM
+
+    def branches(self, kind: str) -> bool:
+        """Whether it may go on for ever: it proves by cases, of this class or any."""
+        return self.is_global and (kind in BRANCHING or "MINLP" in self.takes)
 
     def is_careful(self, native: Mapping[str, Any]) -> bool:
         """Whether what it says with these options is what it says without them."""

@@ -1,0 +1,112 @@
+"""What a problem in Pyomo is made of: its objective, its constraints, its variables."""
+
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.core.expr.visitor import identify_variables
+
+from aggopt.errors import JobError
+
+# The kinds that the solvers are given, and those that ask for nothing by themselves:
+# Pyomo passes over any other in silence.
+KINDS = frozenset(
+    {
+        pyo.Var,
+        pyo.Constraint,
+        pyo.Objective,
+        pyo.Expression,
+        pyo.Param,
+        pyo.Set,
+        pyo.Block,
+        pyo.Suffix,
+        pyo.BooleanVar,
+    }
+)
+
+
+def require_known(problem: Any) -> None:
+    """Refuse what no solver would hear of.
+
+    Raises
+    ------
+    JobError
+        An active component of another kind than `KINDS`, no variable, or a whole one
+        that is fixed between whole numbers.
+    """
+    parts = problem.component_objects(active=True, descend_into=True)
+    strange = sorted({c.ctype.__name__ for c in parts if c.ctype not in KINDS})
+    if strange:
+        raise JobError(
+            f"The problem has active components of kind {', '.join(strange)}, "
+            "which solvers are not given.",
+            fix="state them as constraints, by a transformation of Pyomo such as "
+            "gdp.bigm, or deactivate them.",
+        )
+    if any(_is_off(v) for v in variables(problem, fixed=True)):
+        raise JobError(
+            "A variable of whole numbers is fixed between two of them.",
+            fix="fix it at a whole number, or unfix it.",
+        )
+    if not variables(problem):
+        raise JobError(
+            "The problem has no variable that a solver could choose.",
+            fix="pass an objective or constraints with a variable that is not fixed.",
+        )
+
+
+def _is_off(v: Any) -> bool:
+    whole = v.fixed and not v.is_continuous() and v.value is not None
+    return bool(whole and v.value != round(v.value))
+
+
+def objective(problem: Any) -> Any:
+    """Return the one objective; refuse none and several."""
+    found = list(_active(problem, pyo.Objective))
+    if len(found) != 1:
+        raise JobError(
+            f"The problem has {len(found)} active objectives.",
+            fix="declare one, or deactivate the others.",
+        )
+    return found[0]
+
+
+def constraints(problem: Any) -> list[Any]:
+    """Return the constraints that are active and say something."""
+    every = _active(problem, pyo.Constraint)
+    return [c for c in every if c.has_lb() or c.has_ub()]
+
+
+def variables(problem: Any, *, fixed: bool = False) -> list[Any]:
+    """Return the variables of what is active, wherever they are declared."""
+    found: dict[int, Any] = {}
+    for part in (objective(problem).expr, *(c.body for c in constraints(problem))):
+        for v in identify_variables(part, include_fixed=fixed):
+            found.setdefault(id(v), v)
+    return list(found.values())
+
+
+def missed(problem: Any) -> float:
+    """Return the largest violation of any constraint at the problem's point.
+
+    What bounds a variable, and that it is whole, are constraints, too.
+    """
+    worst = 0.0
+    for row in constraints(problem):
+        at = pyo.value(row.body)
+        if row.has_lb():
+            worst = max(worst, pyo.value(row.lower) - at)
+        if row.has_ub():
+            worst = max(worst, at - pyo.value(row.upper))
+    for v in variables(problem):
+        if v.value is None:  # no solver was given it: nothing depends on it
+            continue
+        left, right = v.bounds
+        worst = worst if left is None else max(worst, left - v.value)
+        worst = worst if right is None else max(worst, v.value - right)
+        if not v.is_continuous():
+            worst = max(worst, abs(v.value - round(v.value)))
+    return float(worst)
+
+
+def _active(problem: Any, kind: Any) -> Any:
+    return problem.component_data_objects(kind, active=True, descend_into=True)
