@@ -99,4 +99,4 @@ def risk_axis(points: Sequence[Point]) -> str:
     if blocks == [1]:
         return linked
     many = "-".join(map(str, dict.fromkeys((blocks[0], blocks[-1]))))
-    return f"{linked} (in {many} blocks: mostly a little higher than at once)"
+    return f"{linked} (in {many} blocks: mostly a little too high)"

@@ -1,11 +1,13 @@
 """Where the files of a release are."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from aggopt.errors import TableError
 from aggopt.input.files import check_ending
-from aggopt.output.staging import Staging, check_places
+from aggopt.output.staging import Staging, check_places, sha256
 
 
 @dataclass(frozen=True)
@@ -31,14 +33,72 @@ class Files:
             folder / f"{table.stem}.private.csv",
         )
 
-    def check(self, *, overwrite: bool, inputs: tuple[Path, ...] = ()) -> None:
-        """Refuse early what could not be written, or would be lost."""
+    def check(
+        self,
+        *,
+        overwrite: bool,
+        inputs: Sequence[Path] = (),
+        masked: str | None = None,
+    ) -> None:
+        """Refuse early what could not be written, or would be lost.
+
+        `masked` is the SHA-256 of the file that was masked, wherever it is.
+
+        Raises
+        ------
+        TableError
+            As `check_places`; or a file would be lost that `overwrite` is not meant
+            for: the table that was masked, or manifest and key of another table; or
+            those of a release before would stay beside a table whose own lie elsewhere.
+        """
         check_ending(self.table)
         places = (self.table, self.manifest, self.private)
         check_places(*places, overwrite=overwrite, inputs=inputs)
+        for place in places:
+            if masked and place.exists() and sha256(place) == masked:
+                raise TableError(
+                    f"{place.name} is the table that was masked, and would be "
+                    "overwritten.",
+                    fix="write to another name.",
+                )
+        self._require_own()
+        self._require_none_beside()
+
+    def _require_own(self) -> None:
+        """Refuse to replace manifest and key of another table."""
+        there = _there(self.manifest, self.private)
+        if there and not (self.table.exists() and self._is_described()):
+            raise TableError(
+                f"{there} may be of another release than {self.table.name}, and would "
+                "be overwritten.",
+                fix="choose another name or folder; or delete what no release needs.",
+            )
+
+    def _is_described(self) -> bool:
+        """Return whether no manifest is there that describes another table."""
+        try:
+            stated = json.loads(self.manifest.read_text("utf-8"))
+            return bool(stated["output"]["file"] == self.table.name)
+        except (OSError, ValueError, KeyError, TypeError):
+            return True
+
+    def _require_none_beside(self) -> None:
+        """Refuse to leave an old key beside a table whose own lies elsewhere."""
+        old = Files.beside(self.table)
+        there = _there(old.manifest, old.private)
+        if there and old.private.resolve() != self.private.resolve():
+            raise TableError(
+                f"{there} of a release before would stay beside {self.table.name}.",
+                fix="delete what you no longer need of them, or move it elsewhere: who "
+                "has a manifest or a key finds out which record is which.",
+            )
 
     def appear(self, staging: Staging, *, overwrite: bool) -> "Files":
         """Give what was written aside these names; the table comes last."""
         places = (self.private, self.manifest, self.table)
         staging.commit(*places, public=self.table, overwrite=overwrite)
         return self
+
+
+def _there(*places: Path) -> str:
+    return " and ".join(place.name for place in places if place.exists())

@@ -15,18 +15,18 @@ import pyarrow.parquet
 from aggopt.arrays import Labels
 from aggopt.blocks import names_of, proven
 from aggopt.equal import Fieldwise
-from aggopt.errors import PrivacyError, TableError
 from aggopt.html import as_text, folded, lines, listed, table, titled
-from aggopt.input.files import as_written, is_csv
+from aggopt.input.files import is_csv
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
-from aggopt.output.audit import Audit, audit
+from aggopt.output.audit import Audit
 from aggopt.output.csv_file import write_csv
 from aggopt.output.drift import Drift
 from aggopt.output.manifest import Source, manifest
 from aggopt.output.places import Files
 from aggopt.output.private_files import write_json, write_key
+from aggopt.output.recount import recounted
 from aggopt.output.risk import risk_of
 from aggopt.output.staging import Staging, sha256
 from aggopt.output.written import Written
@@ -150,8 +150,8 @@ class Release(Fieldwise):
         ------
         TableError
             The path has another ending, a folder does not exist, a file is there
-            already and `overwrite` is not set, a column cannot be written, or the
-            disk refuses.
+            already and `overwrite` is not set, or is the table that was masked, or
+            the key of another; a column cannot be written, or the disk refuses.
         PrivacyError
             The recount found less than was promised; nothing is left behind.
         """
@@ -173,21 +173,14 @@ class Release(Fieldwise):
         Nothing is left behind of files that it was not called for.
         """
         files = Files.beside(Path(path), None if private is None else Path(private))
-        files.check(overwrite=overwrite)
+        files.check(overwrite=overwrite, masked=self.source.sha256)
         seed = again.seed if again else self.job.output.seed
         if seed is None:
             seed = secrets.randbits(BITS)
         place = self._places(seed)
-        try:
-            with Staging() as staging:
-                self._write(staging, files, place, seed, again)
-                yield lambda: files.appear(staging, overwrite=overwrite)
-        except OSError as error:
-            raise TableError(
-                f"{files.table} cannot be written: {error.strerror}.",
-                fix="make room, or choose a folder that may be written to; nothing "
-                "was left behind.",
-            ) from None
+        with Staging() as staging:
+            self._write(staging, files, place, seed, again)
+            yield lambda: files.appear(staging, overwrite=overwrite)
 
     def _write(
         self,
@@ -207,7 +200,8 @@ class Release(Fieldwise):
         )
         if again:
             again.require(sha256(aside))
-        found = self._recounted(aside)
+        blocks = names_of(self.blocks, self.job)
+        found = recounted(aside, self.job, blocks, len(self.masked.frame))
         found.require()
         stated = self.manifest() | {
             "output": {
@@ -239,24 +233,3 @@ class Release(Fieldwise):
             write_csv(to, shuffled, self.job.input, masked=masked)
         else:
             pyarrow.parquet.write_table(shuffled, to)
-
-    def _recounted(self, aside: Path) -> Audit:
-        try:
-            how = self.job.input.model_copy(update={"multiline": True})
-            written = as_written(aside, how)
-        except TableError:
-            written = None
-        n = len(self.masked.frame)
-        if written is None or len(written) != n:
-            raise PrivacyError(
-                f"What was written does not read as {n} records.",
-                fix="write a .parquet file; nothing was left behind.",
-            )
-        blocks = names_of(self.blocks, self.job)
-        return audit(
-            written,
-            self.job.roles,
-            self.job.privacy,
-            blocks,
-            decimal=self.job.input.decimal,
-        )

@@ -94,6 +94,9 @@ def repeat(
     TableError, JobError, SolverError, PrivacyError
         As `aggopt.mask` and `Release.write`.
     """
+    folder = None if private is None else Path(private)
+    inputs = [Path(each) for each in (manifest, data) if isinstance(each, str | Path)]
+    Files.beside(Path(path), folder).check(overwrite=overwrite, inputs=inputs)
     release, written = repeated(manifest, data, Path(path), progress=progress)
     with release.staged(
         path, overwrite=overwrite, private=private, again=written

@@ -7,7 +7,8 @@ What a killed process leaves, the next one that writes into the folder removes; 
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import file_digest
 from pathlib import Path
 from types import TracebackType
@@ -124,9 +125,10 @@ class Staging:
 
     def write(self, final: Path, writer: Callable[[Path], object]) -> Path:
         """Return where `writer` wrote what will become `final`; same ending."""
-        remove_left(final.parent)
-        remove_left(scratch_parent())
-        writer(_aside(self._staged, final, file_prefix()))
+        with _naming(final):
+            remove_left(final.parent)
+            remove_left(scratch_parent())
+            writer(_aside(self._staged, final, file_prefix()))
         return self._staged[final]
 
     def commit(
@@ -140,11 +142,12 @@ class Staging:
         overwritten are there as before.  An interrupt waits until all are there.
         """
         for final in finals:
-            with self._staged[final].open("rb") as stream:
+            with _naming(final), self._staged[final].open("rb") as stream:
                 os.fsync(stream.fileno())
         if overwrite:
             for final in filter(Path.exists, finals):
-                _second_name(final, _aside(self._lost, final, _BEFORE))
+                with _naming(final):
+                    _second_name(final, _aside(self._lost, final, _BEFORE))
         with held():
             self._name(finals, public, overwrite=overwrite)
 
@@ -154,17 +157,18 @@ class Staging:
         done: list[Path] = []
         try:
             for final in finals:
-                _rename(self._staged[final], final, overwrite=overwrite)
+                with _naming(final):
+                    _rename(self._staged[final], final, overwrite=overwrite)
                 done.append(final)
             if public:  # not before: who may read the folder may read what is aside
-                public.chmod(0o666 & ~_umask())
+                with _naming(public):
+                    public.chmod(0o666 & ~_umask())
             for folder in _folders(finals):
-                _sync_folder(folder)
-        except BaseException as error:
+                with _naming(folder):
+                    _sync_folder(folder)
+        except BaseException:
             for final in done:
                 self._take_back(final)
-            if isinstance(error, FileExistsError):
-                raise _taken([finals[len(done)].name]) from None
             raise
 
     def _take_back(self, final: Path) -> None:
@@ -172,6 +176,27 @@ class Staging:
             self._lost[final].replace(final)
         else:
             final.unlink()
+
+
+@contextmanager
+def _naming(place: Path) -> Iterator[None]:
+    """Name the place that was to be written when the disk refuses, not what is aside.
+
+    Raises
+    ------
+    TableError
+        It cannot be written, or a file came there meanwhile.
+    """
+    try:
+        yield
+    except FileExistsError:
+        raise _taken([place.name]) from None
+    except OSError as error:
+        raise TableError(
+            f"{place} cannot be written: {error.strerror or 'the disk refuses'}.",
+            fix="make room, or choose a folder that may be written to; nothing was "
+            "left behind.",
+        ) from None
 
 
 def _folders(places: Iterable[Path]) -> list[Path]:

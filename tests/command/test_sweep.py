@@ -154,9 +154,9 @@ def test_a_sweep_links_more_than_1000_records_in_blocks():
         ((1, 1), "records linked by one-to-one assignment, %"),
         (
             (2, 2),
-            "one-to-one assignment, % (in 2 blocks: mostly a little higher than at once)",
+            "one-to-one assignment, % (in 2 blocks: mostly a little too high)",
         ),
-        ((4, 2, 3), "(in 2-4 blocks: mostly a little higher than at once)"),
+        ((4, 2, 3), "(in 2-4 blocks: mostly a little too high)"),
     ],
 )
 def test_the_picture_says_what_its_risk_is(blocks, says, tmp_path, monkeypatch):

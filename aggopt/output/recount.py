@@ -1,0 +1,32 @@
+"""What an audit finds in a file that was written, read as any reader would."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from aggopt.errors import PrivacyError, TableError
+from aggopt.input.files import as_written
+from aggopt.job import Job
+from aggopt.output.audit import Audit, audit
+
+
+def recounted(
+    aside: Path, job: Job, blocks: Sequence[Sequence[str]], records: int
+) -> Audit:
+    """Return the audit of a release from the bytes of its file.
+
+    Raises
+    ------
+    PrivacyError
+        The file does not read as so many records.
+    """
+    try:
+        how = job.input.model_copy(update={"multiline": True})
+        written = as_written(aside, how)
+    except TableError:
+        written = None
+    if written is None or len(written) != records:
+        raise PrivacyError(
+            f"What was written does not read as {records} records.",
+            fix="write a .parquet file; nothing was left behind.",
+        )
+    return audit(written, job.roles, job.privacy, blocks, decimal=job.input.decimal)
