@@ -4,72 +4,58 @@ Usage: python .ci/mutants.py [--again] [PATTERN ...]
 
 mutmut makes the changes ("mutants") and runs, of each, the tests that call the changed
 function; `[tool.mutmut]` in pyproject.toml says in which files and by which tests.
-Here it learns properties and context managers, which it leaves out by itself, is asked
-for one change of each text instead of three, and runs the likeliest tests first.
+Here it learns decorated functions, which it leaves out by itself, is asked for one
+change of each text instead of three, and runs the likeliest tests first.  Only what
+stands in functions is changed: not the constants of a module, nor fields of a class,
+nor default values that are more than a name, a number or a text, nor compiled kernels.
 
 A mutant that no test notices fails the run, unless tests/equivalent_mutants.toml says
-why nothing can notice it.  PATTERN such as "aggopt.privacy*" runs some only; --again
-runs, of these, what was not noticed last time.  Without either, all begins anew.
+why nothing can notice it.  Time-outs, crashes and interruptions are tried again, alone
+and with more time.  So does a function fail it that mutmut would leave out unasked.
+PATTERN such as "aggopt.privacy*" runs some only; --again runs, of these, what was not
+noticed last time.  Without either, all begins anew.
 """
 
 import fnmatch
 import os
 import shutil
 import sys
-import tomllib
-from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
 import libcst as cst
 import mutmut.__main__ as mutmut
-from mutmut.mutation import file_mutation
-from mutmut.mutation.diff_apply import get_diff_for_mutant
+from mutmut.mutation import diff_apply, file_mutation
 from mutmut.runners.harness import PytestRunner
 from mutmut.state import state
 from mutmut.utils.file_utils import walk_mutatable_files
 from mutmut.workers.isolation import ForkServerRunner
+from verdicts import (
+    DECORATORS,
+    LEFT_OUT,
+    Mutant,
+    Verdict,
+    change_of,
+    left_out,
+    listed,
+    report,
+    second,
+    verdict,
+)
 
 RESULTS = Path("mutants")
-EQUIVALENT = Path("tests/equivalent_mutants.toml")
+CALLS = RESULTS / "mutmut-stats.json"
+LISTS = Path("tests/equivalent_mutants.toml")
 SHARED = Path("../shared/data")
-LEARNT = ("property", "cached_property", "contextmanager")
 FIRST = 25  # tests, in a session of their own: most changes are noticed by these
 SECONDS = 4.0  # of tests a mutant; more would notice little, and late
-INTERRUPTED = "check was interrupted by user"  # by a test of interrupts
-NOTICED = ("killed", "timeout", "segfault", INTERRUPTED)
-UNKNOWN = "not checked"  # the run was interrupted
-BROKEN = 255  # mutmut's worker failed, no test did
-
-
-@dataclass(frozen=True, order=True)
-class Mutant:
-    """One change: where, what, by which name mutmut knows it, and how it ended."""
-
-    module: str
-    function: str
-    change: str
-    name: str
-    status: str
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """What stays when other mutants come and go."""
-        return self.module, self.function, self.change
-
-    def __str__(self) -> str:
-        """Return it as an entry of the list of equivalent ones has it."""
-        return (
-            f"[[mutant]] # {self.name}: {self.status}\n"
-            f'module = "{self.module}"\nfunction = "{self.function}"\n'
-            f"change = '''\n{self.change}\n'''\n"
-        )
+LIMIT = 80  # seconds of processor for these; half as many by the clock
+GENEROUS = 480  # the same, of the second try
 
 
 def learn() -> None:
-    """Let mutmut change what `LEARNT` decorates, and each text in one way."""
+    """Let mutmut change what `DECORATORS` decorate, and each text in one way."""
     skips = file_mutation.MutationVisitor._skip_node_and_children
     arranged = file_mutation.function_trampoline_arrangement
 
@@ -99,45 +85,63 @@ def learn() -> None:
     file_mutation.function_trampoline_arrangement = arrange
 
 
-def hurry() -> None:
+def hurry(limit: int) -> None:
     """Run the tests of the changed file's own folder first, the quickest before."""
-    submit, run = ForkServerRunner.submit, PytestRunner.run_tests
 
     def sorted_by_time(
-        self: ForkServerRunner, name: str, tests: list[str], *limits: float
+        self: ForkServerRunner, name: str, tests: list[str], _: int, estimated: float
     ) -> None:
         own, times = f"tests/{name.split('.')[1]}/", state().duration_by_test
         tests = sorted(tests, key=lambda test: (own not in test, times[test]))
         ends = accumulate(times[test] for test in tests)
         few = [test for test, end in zip(tests, ends, strict=True) if end < SECONDS]
-        submit(self, name, few or tests[:1], *limits)
+        SUBMIT(self, name, few or tests[:1], limit, estimated)
 
     def in_two(self: PytestRunner, *, mutant_name: str, tests: list[str]) -> int:
         first, rest = tests[:FIRST], tests[FIRST:]
-        code = run(self, mutant_name=mutant_name, tests=first)
-        return code or (run(self, mutant_name=mutant_name, tests=rest) if rest else 0)
+        code = RUN(self, mutant_name=mutant_name, tests=first)
+        return code or (RUN(self, mutant_name=mutant_name, tests=rest) if rest else 0)
 
     ForkServerRunner.submit = sorted_by_time
     PytestRunner.run_tests = in_two
+
+
+SUBMIT, RUN = ForkServerRunner.submit, PytestRunner.run_tests
 
 
 def _learnt(node: cst.CSTNode) -> bool:
     if not isinstance(node, cst.FunctionDef) or len(node.decorators) != 1:
         return False
     decorator = node.decorators[0].decorator
-    return isinstance(decorator, cst.Name) and decorator.value in LEARNT
+    name = decorator.func if isinstance(decorator, cst.Call) else decorator
+    return isinstance(name, cst.Name) and name.value in DECORATORS
+
+
+def unlearnt() -> list[str]:
+    """Return the functions that would be left out without a reason."""
+    return [
+        f"{path}: {function}: {why}"
+        for path in walk_mutatable_files()
+        for function, why in left_out(path.read_text("utf-8"))
+        if why not in LEFT_OUT
+    ]
+
+
+def files() -> Iterator[mutmut.SourceFileMutationData]:
+    """Yield what is known of each file that can be changed."""
+    for path in walk_mutatable_files():
+        data = mutmut.SourceFileMutationData(path=path)
+        data.load()
+        yield data
 
 
 def results() -> list[Mutant]:
     """Return all mutants as the last run left them."""
-    found = []
-    for path in walk_mutatable_files():
-        data = mutmut.SourceFileMutationData(path=path)
-        data.load()
-        for name, code in data.exit_code_by_key.items():
-            status = mutmut.status_by_exit_code[None if code == BROKEN else code]
-            found.append(_mutant(name, path, status))
-    return found
+    return [
+        _mutant(name, data.path, verdict(code))
+        for data in files()
+        for name, code in data.exit_code_by_key.items()
+    ]
 
 
 def matching(mutants: list[Mutant], patterns: list[str]) -> list[Mutant]:
@@ -150,68 +154,101 @@ def matching(mutants: list[Mutant], patterns: list[str]) -> list[Mutant]:
     ]
 
 
-def _mutant(name: str, path: Path, status: str) -> Mutant:
+def _mutant(name: str, path: Path, ended: Verdict) -> Mutant:
     module, _, mangled = name.partition("__mutmut_")[0].rpartition(".")
     function = mangled.removeprefix("x").removeprefix("_").strip("ǁ")
-    change = ""
-    if status not in (*NOTICED, UNKNOWN):
-        lines = get_diff_for_mutant(name, path=path).splitlines()[2:]
-        change = "\n".join(
-            f"{line[0]} {line[1:].strip()}" for line in lines if line[:1] in "+-"
-        )
-    return Mutant(module, function.replace("ǁ", "."), change, name, status)
+    change, nth = "", 1
+    if not ended.noticed and ended is not Verdict.UNTRIED:
+        before, _ = diff_apply.read_functions_from_index(name, path)
+        code = cst.Module([before]).code.strip()
+        change, nth = change_of(code, diff_apply.get_diff_for_mutant(name, path=path))
+    return Mutant(module, function.replace("ǁ", "."), change, nth, name, ended)
 
 
-def equivalent() -> dict[tuple[str, str, str], str]:
-    """Return why nothing can notice the mutants that are listed."""
-    listed = tomllib.loads(EQUIVALENT.read_text("utf-8")).get("mutant", [])
-    return {
-        (one["module"], one["function"], one["change"].strip()): one["reason"]
-        for one in listed
+def renew() -> None:
+    """Let mutmut copy, change and call anew what it takes for known by itself.
+
+    It copies no file twice, and asks only new tests which functions they call.
+    """
+    for copy in (RESULTS / "aggopt").rglob("*.py"):
+        copy.unlink()
+    shutil.rmtree(RESULTS / "tests", ignore_errors=True)
+    sources = [p for of in ("aggopt", "tests", ".ci") for p in Path(of).rglob("*.py")]
+    if CALLS.exists() and max(map(_changed, sources)) > _changed(CALLS):
+        CALLS.unlink()
+
+
+def _changed(path: Path) -> float:
+    return path.stat().st_mtime
+
+
+def again(asked: list[str]) -> None:
+    """Try those once more that ended in no clear way, alone and with more time."""
+    before = {
+        name: code
+        for data in files()
+        for name, code in data.exit_code_by_key.items()
+        if verdict(code).again and (not asked or _asked(name, asked))
     }
+    if not before:
+        return
+    print(f"Trying {len(before)} again that timed out, crashed or stopped:", *before)
+    hurry(GENEROUS)
+    mutmut._run(list(before), 1)
+    for data in files():
+        codes = data.exit_code_by_key
+        for name in codes.keys() & before.keys():
+            codes[name] = second(before[name], codes[name])
+        data.save()
 
 
-def report(mutants: list[Mutant], whole: bool) -> bool:
-    """Print counts and what no test notices; return whether that is all listed."""
-    reasons = equivalent()
-    unnoticed = [m for m in mutants if m.status not in NOTICED]
-    unknown = sorted(m for m in unnoticed if m.key not in reasons)
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for m in mutants:
-        listed = "equivalent" if m.key in reasons else m.status
-        counts[".".join(m.module.split(".")[:2])][listed] += 1
-    for m in unknown:
-        if m.status != UNKNOWN:
-            print(m)
-    for part, count in sorted(counts.items()):
-        ended = ", ".join(f"{n} {status}" for status, n in sorted(count.items()))
-        print(f"{part}: {count.total()} mutants: {ended}")
-    if whole:
-        for key in reasons.keys() - {m.key for m in unnoticed}:
-            print("Listed as equivalent, but gone or noticed now:", *key, sep="\n  ")
-    if unknown:
-        print(f"No test notices {len(unknown)} mutants. To fix: add tests, or list")
-        print(f"them with a reason in {EQUIVALENT} if nothing can notice them.")
-    return not unknown
+def _asked(name: str, patterns: list[str]) -> bool:
+    return any(name == p or fnmatch.fnmatch(name, p) for p in patterns)
 
 
 def main(arguments: list[str]) -> int:
     """Run what is asked for; return the exit code."""
-    patterns = [a for a in arguments if a != "--again"]
+    if skipped := unlearnt():
+        print("mutmut would leave out unasked, and nobody would know:", *skipped)
+        print("To fix: let .ci/mutants.py learn it, or give a reason in LEFT_OUT.")
+        return 1
+    asked = [a for a in arguments if a != "--again"]
+    patterns = asked
     if "--again" in arguments:
-        asked = matching(results(), patterns or ["*"])
-        patterns = [m.name for m in asked if m.status not in NOTICED]
-        if not patterns:
-            return 0
+        last = matching(results(), asked or ["*"])
+        if missing := unmet(last, asked or ["*"]):
+            print("No results to begin with of:", *missing, "(run without --again)")
+            return 1
+        patterns = [m.name for m in last if not m.verdict.noticed]
+        print(f"{len(patterns)} of {len(last)} mutants were not noticed last time.")
     elif not patterns:
         shutil.rmtree(RESULTS, ignore_errors=True)
+    if patterns or "--again" not in arguments:
+        run(patterns)
+    ended = matching(results(), asked or ["*"])
+    if missing := unmet(ended, asked):
+        print("No mutant has a name like:", *missing)
+        return 1
+    equivalent = listed(LISTS, "mutant", "reason")
+    hidden = listed(LISTS, "hidden", "test")
+    return 0 if report(ended, equivalent, hidden, not asked) else 1
+
+
+def unmet(mutants: list[Mutant], patterns: list[str]) -> list[str]:
+    """Return the patterns that no mutant's name is like."""
+    return [p for p in patterns if not matching(mutants, [p])]
+
+
+def run(patterns: list[str]) -> None:
+    """Try the mutants, and some of them again."""
     if SHARED.is_dir():
         os.environ.setdefault("AGGOPT_DATA", str(SHARED.resolve()))
+    renew()
     learn()
-    hurry()
+    hurry(LIMIT)
     mutmut.print_stats = lambda *_, **__: None  # a line for each mutant
     mutmut._run(patterns, os.cpu_count())
-    return 0 if report(matching(results(), patterns or ["*"]), not patterns) else 1
+    again(patterns)
 
 
 if __name__ == "__main__":

@@ -74,6 +74,12 @@ def test_uneven_values_can_have_a_whole_entropy_too():
     assert privacy.entropy_l([0] * 161, nearly) < 8
 
 
+def test_many_records_that_are_nearly_even_are_not_taken_for_even():
+    # so near that only whole numbers, of any length, can tell 30001 records from even
+    values = np.arange(30001) % 2
+    assert 2 - 2e-9 < privacy.entropy_l(np.zeros(30001, int), values) < 2
+
+
 def test_recursive_at_the_border():
     group = ["a"] * 4 + ["b"] * 2 + ["c"] * 2
     assert privacy.recursive_cl([0] * 8, group, c=2) == 2  # 4 < 2 * 2 fails
