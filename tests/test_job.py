@@ -196,10 +196,10 @@ def test_values_out_of_range_are_refused(sections, message):
 
 BLOCKS = r"blocks of names \[\[\"NAME\", ...\], ...\], or \{ correlation = r \}"
 NO_ATTRIBUTES = [
-    (3, "of type int"),
-    (["age", "income"], "of type list"),
-    ([["age", 3]], "of type list"),
-    ({"corelation": 0.5}, r"of type dict with the keys \['corelation'\]"),
+    (3, "3"),
+    (["age", "income"], "a list"),
+    ([["age", 3]], "a list"),
+    ({"corelation": 0.5}, r"a table with the keys \['corelation'\]"),
     ({"correlation": 0.5, "least": 1}, r"\['correlation', 'least'\]"),
 ]
 

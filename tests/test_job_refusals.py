@@ -10,10 +10,12 @@ from tables import ROLES
 
 from aggopt import Job
 from aggopt.errors import JobError
-from aggopt.job._refusal import _KINDS
+from aggopt.job._said import _KINDS
 
 RAW = re.compile(
     r"Value error|Input should|type=|pydantic|Extra inputs|validation|Unable to|"
+    r"function-|constrained|literal\[|nullable|\[key\]|something else|\d{61}|"
+    r"\b(is|names) a (dict|object)|of type (int|float|dict|list|str)\b|"
     r"^\s*None|\{(ge|gt|le|lt|expected)\}|cannot be used$"
 )
 ODD = [
@@ -111,6 +113,40 @@ def test_the_words_for_each_kind_of_mistake_are_there():
         ({"partition": 3}, "partition is 3: write a table"),
         ({"aggregation": {"method": "p3m", "alpha": 2}}, "alpha is 2: .* at most 1"),
         ({"output": 3}, "output is 3: write a table of keys"),
+        (
+            {"output": {"digits": 0}},
+            r"digits = 0\.\nTo fix: .* from 2 to 15, or digits",
+        ),
+        ({"output": {"digits": 2.0}}, r"output\.digits is 2\.0: .*\n.* from 2 to 15"),
+        ({"output": {"decimals": "y"}}, r"decimals is 'y': .*\n.* from -15 to 15\."),
+        (
+            {"output": {"decimals": 16}},
+            r"output\.decimals is 16: .*\n.* from -15 to 15",
+        ),
+        ({"output": {3: 4}}, "output.3 is 3: write names of keys as text"),
+        (
+            {"aggregation": {"method": "p3m", "options": {3: 4}}},
+            r"\[aggregation\] options\.3 is 3: write text",
+        ),
+        (
+            {"output": {"digits": "x", "seed": -1}, "input": {"decimal": "x"}},
+            r"input\.decimal is 'x': .*; output\.seed is -1: .*; output\.digits is 'x'",
+        ),
+        ({"privacy": {"k": "9" * 99}}, r"k is '9{59}\.\.\.: "),
+        ({"privacy": {"k": -(10**5000)}}, "k = a whole number of more than 20 digits"),
+        (
+            {"privacy": {"k": 3, "confidential": {"attributes": 3}}},
+            r"privacy\.confidential\.attributes is 3: write a table of keys",
+        ),
+        (
+            {"privacy": {"k": 3, "confidential": {"delta": 3}}},
+            r"privacy\.confidential\.delta is 3: write a table of keys",
+        ),
+        (
+            {"privacy": {"k": 3, "t": 0.2, "confidential": {"int": {"levels": "x"}}}},
+            r"\[privacy\.confidential\.int\] levels is 'x'",
+        ),
+        ({"roles": {"x": 1}}, r"quasi-identifier is missing; roles\.x is not known"),
     ],
 )
 def test_refusals_say_where_and_what_belongs_there(sections, said):

@@ -7,27 +7,32 @@ from pydantic import ValidationError as Invalid
 
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.job._partition import WAYS
+from aggopt.job._said import CHOOSING, clipped, entries, keys, seen, shown
 
 
 def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
     """Return the error that says what is wrong with the sections of a `job`."""
-    wrong = invalid.errors(include_url=False)
+    wrong = entries(invalid.errors(include_url=False))
     first = wrong[0]
     place = [str(part) for part in first["loc"]]
     said = first.get("ctx", {}).get("error")
     if isinstance(said, JobError):
         return said
-    for wish in ("delta", "importance"):
-        if wish in place:
-            return _no_wish(wish, first)
-    if place[2:3] == ["attributes"] and first["type"] != "extra_forbidden":
+    if place[:1] == ["aggregation"]:
+        for wish in ("delta", "importance"):
+            if wish in place:
+                return _no_wish(wish, first)
+    blocks = place[:1] == ["partition"] and place[2:3] == ["attributes"]
+    if blocks and first["type"] != "extra_forbidden":
         return _no_blocks(first["input"])
     match first["type"]:
         case "extra_forbidden":
             return _unknown_key(place, job)
         case "union_tag_invalid":
             return UnknownNameError(
-                f"{place[0]} method", str(first["ctx"]["tag"]), _methods(place[0], job)
+                f"{place[0]} method",
+                clipped(first["ctx"]["tag"]),
+                _methods(place[0], job),
             )
         case "union_tag_not_found":
             return JobError(
@@ -37,21 +42,20 @@ def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
         case "greater_than_equal" | "greater_than" | "less_than" if (
             wanted := _WANTED.get(".".join(place))
         ):
-            return JobError(f"{place[-1]} = {first['input']}.", fix=wanted)
+            return JobError(f"{place[-1]} = {shown(first['input'])}.", fix=wanted)
         case kind if kind != "value_error" and place[3:4] and place[3] in _WRITTEN:
             return _no_treatment(place[:4], wrong)
         case "value_error" if place[:1] == ["privacy"]:
             complaint = first["msg"].removeprefix("Value error, ")
             return JobError(f"[{'.'.join(place)}]: {complaint}.", fix=_ENTRIES)
         case _ if wanted := _WANTED.get(".".join(place)):
-            return JobError(f"{_seen(first)}.", fix=wanted)
+            return JobError(f"{seen(first)}.", fix=wanted)
     return JobError(
-        f"The job cannot be used: {'; '.join(_seen(e) for e in wrong)}.",
+        f"The job cannot be used: {'; '.join(seen(e) for e in wrong)}.",
         fix=_ENTRIES,
     )
 
 
-_CHOOSING = ("partition", "aggregation")  # their methods are no tables
 _ENTRIES = "correct those entries; `aggopt init` writes a commented job."
 _WANTED = {
     "privacy.k": "ask for a whole number of at least 2: a group of one "
@@ -59,6 +63,9 @@ _WANTED = {
     "privacy.l": "ask for a whole number of at least 2: with l = 1 a group may share "
     "one value.",
     "privacy.c": "write a number above 0, such as c = 3.0.",
+    "output.digits": "write a whole number of significant digits, from 2 to 15, or "
+    'digits = "full".',
+    "output.decimals": "write a whole number of decimals, from -15 to 15.",
     "privacy.t": "choose 0 < t < 1, strictly between: 0.05 is strict, 0.25 is lenient.",
 }
 _WRITTEN = {
@@ -74,7 +81,7 @@ _WRITTEN = {
 def _no_wish(wish: str, error: Any) -> JobError:
     most = "from 0 to 1" if wish == "importance" else "of 0 or more"
     return JobError(
-        f"{_seen({**error, 'loc': (wish,)})}{_keys(error['input'])}.",
+        f"{seen({**error, 'loc': (wish,)})}{keys(error['input'])}.",
         fix=f"write a number {most}, {{ relative = r }}, {{ column = "
         '"NAME" }, or { attributes = { NAME = one of these, ... } }.',
     )
@@ -85,11 +92,11 @@ def _no_treatment(place: list[str], wrong: Any) -> JobError:
     of_it = [e for e in wrong if [str(part) for part in e["loc"][:4]] == place]
     deepest = max(of_it, key=lambda e: (len(e["loc"]), e["type"] == "too_short"))
     inside = any(isinstance(part, int) for part in deepest["loc"][4:])
-    seen = "is empty"
+    what = "is empty"
     if deepest["type"] != "too_short":
-        seen = f"{'names' if inside else 'is'} {_shown(deepest['input'])}"
+        what = f"{'names' if inside else 'is'} {shown(deepest['input'])}"
     where, key = ".".join(place[:3]), place[3]
-    return JobError(f"[{where}] {key} {seen}.", fix=_WRITTEN[key])
+    return JobError(f"[{where}] {key} {what}.", fix=_WRITTEN[key])
 
 
 def _no_blocks(given: Any) -> JobError:
@@ -97,69 +104,14 @@ def _no_blocks(given: Any) -> JobError:
         return UnknownNameError("way to group attributes", given, WAYS)
     if isinstance(given, dict) and list(given) == ["correlation"]:
         return JobError(
-            f"partition.attributes.correlation is {given['correlation']!r}.",
+            f"partition.attributes.correlation is {shown(given['correlation'])}.",
             fix="write a number from 0 to 1.",
         )
     return JobError(
-        f"partition.attributes is of type {type(given).__name__}{_keys(given)}.",
+        f"partition.attributes is {shown(given)}{keys(given)}.",
         fix='write "together", "one by one", blocks of names [["NAME", ...], ...], or '
         "{ correlation = r } with r from 0 to 1.",
     )
-
-
-def _keys(given: Any) -> str:
-    return f" with the keys {sorted(given)}" if isinstance(given, dict) else ""
-
-
-def _seen(error: Any) -> str:
-    place = _written(error["loc"])
-    if error["type"] == "missing":
-        return f"{place} is missing"
-    if error["type"] == "too_short":
-        return f"{place} is empty"
-    own = error["msg"].removeprefix("Value error, ")
-    if error["type"] == "value_error":
-        seen = f" is {_shown(error['input'])}" if own.startswith("write") else ""
-        return f"{place}{seen}: {own}"
-    return f"{place} is {_shown(error['input'])}: {_belongs(error)}"
-
-
-def _belongs(error: Any) -> str:
-    """Return what belongs there, in our own words."""
-    words = _KINDS.get(error["type"], "write something else")
-    return words.format(**error.get("ctx", {}))
-
-
-_KINDS = {
-    "literal_error": "write {expected}",
-    **dict.fromkeys(("int_type", "int_from_float"), "write a whole number"),
-    **dict.fromkeys(("int_parsing", "int_parsing_size"), "write a whole number"),
-    **dict.fromkeys(("float_type", "float_parsing"), "write a number"),
-    "finite_number": "write a finite number",
-    "greater_than_equal": "write a number of at least {ge}",
-    "greater_than": "write a number above {gt}",
-    "less_than_equal": "write a number of at most {le}",
-    "less_than": "write a number below {lt}",
-    **dict.fromkeys(("bool_type", "bool_parsing"), "write true or false"),
-    "string_type": "write text",
-    "string_unicode": "write text that is Unicode",
-    **dict.fromkeys(("list_type", "tuple_type"), "write a list"),
-    **dict.fromkeys(("dict_type", "model_type"), "write a table of keys"),
-    "model_attributes_type": "write a table of keys",
-}
-
-
-def _written(place: Any) -> str:
-    """Return where an entry stands in the file; what names no table is left out."""
-    parts = [str(part) for part in place]
-    if parts[0] in _CHOOSING and parts[2:]:
-        return f"[{parts[0]}] {'.'.join(parts[2:])}"
-    return ".".join(parts)
-
-
-def _shown(given: Any) -> str:
-    plain = given is None or isinstance(given, str | int | float)
-    return repr(given) if plain else f"a {type(given).__name__}"
 
 
 def _unknown_key(place: list[str], job: Any) -> JobError:
@@ -168,7 +120,7 @@ def _unknown_key(place: list[str], job: Any) -> JobError:
     for part in place[:-1]:
         section = _inner(section, part)
     known = [f.alias or name for name, f in section.model_fields.items()]
-    tables = place[:1] if place[0] in _CHOOSING else place[:-1]
+    tables = place[:1] if place[0] in CHOOSING else place[:-1]
     where = f"[{'.'.join(tables)}]" if place[1:] else "the job"
     return UnknownNameError(f"key of {where}", place[-1], known)
 

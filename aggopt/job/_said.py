@@ -1,0 +1,112 @@
+"""Where a wrong entry of a job stands, what it is and what belongs there, in words."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+CHOOSING = ("partition", "aggregation")  # their methods are no tables
+_LONG = 60  # characters of an entry that are shown
+_TRIED = re.compile(
+    r"^(function-(before|after|wrap|plain)|literal|constrained-\w+|nullable|union|list|"
+    r"tuple|dict|lax-or-strict|json-or-python|is-instance|tagged-union)\[|"
+    r"^\[key\]$|^(constrained-)?(int|float|str|bool)$"
+)
+
+
+def entries(wrong: Iterable[Any]) -> list[Any]:
+    """Return what is wrong once for each entry, however many readings were tried."""
+    found: dict[Any, Any] = {}
+    for error in wrong:
+        known = error["type"] != "extra_forbidden"  # what is not may have any name
+        place = _named(error["loc"]) if known else error["loc"]
+        found.setdefault(place, {**error, "loc": place})
+    return list(found.values())
+
+
+def _named(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return where an entry stands, without the ways in which a library read it.
+
+    An attribute may have the name of such a way.
+    """
+    first = 3 if place[:2] == ("privacy", "confidential") else 1
+    for i in range(first, len(place)):
+        part = place[i]
+        if isinstance(part, str) and _TRIED.match(part):
+            return place[:i]
+    return place
+
+
+def keys(given: Any) -> str:
+    """Return the keys of a table, to be said behind it; nothing of anything else."""
+    if not isinstance(given, dict):
+        return ""
+    return f" with the keys {clipped(repr(sorted(map(str, given))))}"
+
+
+def seen(error: Any) -> str:
+    """Return what stands where, and what belongs there."""
+    place = _written(error["loc"])
+    if error["type"] == "missing":
+        return f"{place} is missing"
+    if error["type"] == "too_short":
+        return f"{place} is empty"
+    if error["type"] == "extra_forbidden":
+        return f"{place} is not known"
+    own = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "value_error":
+        what = f" is {shown(error['input'])}" if own.startswith("write") else ""
+        return f"{place}{what}: {own}"
+    return f"{place} is {shown(error['input'])}: {_belongs(error)}"
+
+
+def _belongs(error: Any) -> str:
+    """Return what belongs there, in our own words."""
+    words = _KINDS.get(error["type"], "write something else")
+    return words.format(**error.get("ctx", {}))
+
+
+_KINDS = {
+    "literal_error": "write {expected}",
+    **dict.fromkeys(("int_type", "int_from_float"), "write a whole number"),
+    **dict.fromkeys(("int_parsing", "int_parsing_size"), "write a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "write a number"),
+    "finite_number": "write a finite number",
+    "greater_than_equal": "write a number of at least {ge}",
+    "greater_than": "write a number above {gt}",
+    "less_than_equal": "write a number of at most {le}",
+    "less_than": "write a number below {lt}",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "write true or false"),
+    "string_type": "write text",
+    "string_unicode": "write text that is Unicode",
+    "invalid_key": "write names of keys as text",
+    **dict.fromkeys(("list_type", "tuple_type"), "write a list"),
+    **dict.fromkeys(("dict_type", "model_type"), "write a table of keys"),
+    "model_attributes_type": "write a table of keys",
+}
+
+
+def _written(place: Any) -> str:
+    """Return where an entry stands in the file; what names no table is left out."""
+    parts = [str(part) for part in place]
+    if parts[0] in CHOOSING and parts[2:]:
+        return f"[{parts[0]}] {'.'.join(parts[2:])}"
+    return ".".join(parts)
+
+
+def shown(given: Any) -> str:
+    """Return an entry as it may be said: short, and in the words of a job file."""
+    if isinstance(given, dict):
+        return "a table"
+    if isinstance(given, list | tuple):
+        return "a list"
+    if isinstance(given, int) and abs(given) >= 10**20:
+        return "a whole number of more than 20 digits"  # Python may refuse to spell it
+    if given is None or isinstance(given, str | int | float):
+        return clipped(repr(given))
+    kind = type(given).__name__
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+def clipped(text: str) -> str:
+    """Return the beginning of a text that is long."""
+    return text if len(text) <= _LONG else f"{text[:_LONG]}..."
