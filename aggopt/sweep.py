@@ -105,7 +105,7 @@ def _row(
     points, start = [], how.settings["start"]
     for alpha, delta in row:
         asked = {**given.asked, "delta": np.full(given.X.shape, delta)}
-        settings = {**how.settings, **program(given, asked["delta"])}
+        settings = {**how.settings, **program(given, asked["delta"], alpha=alpha)}
         settings |= {"alpha": alpha, "start": start}
         combine = getattr(aggregate, how.method)
         masked = combine(given.X, given.labels, **settings)

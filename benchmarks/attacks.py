@@ -85,6 +85,54 @@ def wishes() -> Iterator[Line]:
             yield "wishes", what, f"{hits} of 80 groups give an income to half a cent"
 
 
+def steps() -> Iterator[Line]:
+    """Look for possible values within the margin beyond the distance asked.
+
+    The control looks in the same way beside published means, where no wish decides.
+    """
+    delta, narrow = 0.3, 0.15  # the margin that cents get
+    rng, frame = np.random.default_rng(2), persons()
+    plain = frame["income"]
+    for name, values, step in (
+        ("incomes in cents", plain, CENT),
+        ("incomes in steps of 500", (plain / 500).round() * 500, 500.0),
+        ("counts of children", rng.poisson(4, N).astype(float), 1.0),
+    ):
+        frame["income"] = values
+        x = frame["income"].to_numpy()
+        wide = max(narrow, min(1.0, 5 * step / x.std()))
+        how = {"method": "satisfaction", "delta": delta}
+        for what, aggregation, width in (
+            ("satisfaction, margin = 0.15", {**how, "margin": narrow}, narrow),
+            ("mean (control), looked for as if 0.15", {"method": "mean"}, narrow),
+            ("satisfaction, margins", how, wide),
+            ("mean (control), looked for as beside those", {"method": "mean"}, wide),
+        ):
+            release = released(frame, aggregation=aggregation)
+            c, near = release.table["income"].to_numpy(), (delta, delta + width)
+            one = right = 0
+            for g in of_groups(release):
+                left = _possible(c[g[0]], step, np.array(near) * x.std())
+                one += len(left) == 1
+                right += len(left) == 1 and bool(
+                    np.isclose(left[0], x[g], rtol=0, atol=step / 10).any()
+                )
+            found = f"one candidate in {one} of 80 groups, right in {right}"
+            yield "steps", f"{name}: {what}", found
+
+
+def _possible(c: float, step: float, away: Floats) -> Floats:
+    """Return the values of 0 or more between two distances from c."""
+    least, most = away + np.array([-1e-4, 1e-4]) * away[1]
+    ends = [(c - most, c - least), (c + least, c + most)]
+    values = [
+        np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
+        for low, high in ends
+    ]
+    both = np.concatenate(values)
+    return both[both >= 0]
+
+
 def equations() -> Iterator[Line]:
     """Solve the incomes of two from those of all others: mean and variance are kept."""
     frame = persons()
@@ -250,6 +298,7 @@ def main() -> None:
     table = Table("attack", "release", "what is found", title="Attacks")
     for attack in (
         wishes,
+        steps,
         equations,
         last_member,
         two_releases,

@@ -3,13 +3,15 @@
 An optimum often lies exactly at the distance that some record asked for.  The distance
 is a number that many know, and the standard deviation is published with the values: who
 subtracts the one times the other has the original.  A margin that nobody knows, added
-to the distance, leaves an interval in place of a value.
+to the distance, leaves an interval in place of a value.  Where values are whole, or
+rounded, the interval must be wide enough for several of them: a single one is told.
 """
 
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import column, scale_for
+from aggopt.aggregate._step import step_of
 from aggopt.aggregate._wishes import Wish, spread
 from aggopt.arrays import Floats, Labels, is_number, labellings, matrix, require_seed
 from aggopt.errors import JobError
@@ -17,6 +19,8 @@ from aggopt.randomness import seeded, uniforms
 
 LEAST_WIDTH = 0.1  # standard deviations: wider than what SDID counts as disclosed
 LEAST = 1e-5  # a margin: a value rounded to six digits still keeps the distance
+ENOUGH = 5  # values that a margin spans: as many as share a group by the usual k
+MOST_WIDTH = 1.0  # standard deviations: more would not be masking but inventing
 
 
 def with_margins(
@@ -44,7 +48,10 @@ def with_margins(
         As `p3m` takes it.
     width
         Margins are uniform from 0 to this, in standard deviations; by default to the
-        largest of 0.1 and half the largest distance asked in the group.
+        largest of 0.1, half the largest distance asked in the group, and five steps of
+        the attribute (of a count 1, of money rounded to 500 as much), though not more
+        than 1 for these.  Wishes of small importance are not kept exactly and need no
+        five steps: `aggopt.mask` asks for them only where a wish can be exact.
     seed
         Makes the margins the same each time.  Who knows it knows them, and whoever
         has the values then finds originals: by default they come from 128 random bits
@@ -59,19 +66,42 @@ def with_margins(
     --------
     >>> X = [[1.0], [2.0], [3.0], [7.0], [8.0], [9.0]]
     >>> asked = with_margins(X, [0, 0, 0, 1, 1, 1], delta=0.5)
-    >>> bool((asked >= 0.5).all() and (asked <= 0.75).all())
+    >>> bool((asked >= 0.5).all() and (asked <= 1.5).all())
     True
     """
     records = matrix(X)
     label = labellings(labels, *records.shape)
     if seed is not None:
         require_seed(seed)
-    asked = spread(delta, scale_for(records, label).standardise(records), "delta")
-    return asked + margins(label, asked, width, seeded(seed))
+    scale = scale_for(records, label)
+    asked = spread(delta, scale.standardise(records), "delta")
+    steps = np.zeros(records.shape[1])
+    if width is None:
+        attributes = zip(records.T, scale.spread.tolist(), strict=True)
+        steps = np.array([in_spreads(x, spread) for x, spread in attributes])
+    return asked + margins(label, asked, width, seeded(seed), steps)
 
 
-def margins(labels: Labels, asked: Floats, width: float | None, secret: str) -> Floats:
+def in_spreads(x: Floats, spread: float, width: float | None = None) -> float:
+    """Return the step of an attribute x (n,) in its standard deviations.
+
+    Finer steps than a margin of this width, by default the least one, spans enough of
+    are not looked for: what comes back is then `LEAST`, below which no digit is
+    published.
+    """
+    if spread == 0:
+        return LEAST
+    least = max((LEAST_WIDTH if width is None else width) / ENOUGH, LEAST)
+    return max(step_of(x, least * spread) / spread, LEAST)
+
+
+def margins(
+    labels: Labels, asked: Floats, width: float | None, secret: str, steps: Floats
+) -> Floats:
     """Return the margins (n, d) of distances asked (n, d), for each group alike.
+
+    `steps` (d,) are those of attributes in which a wish can be exact, in standard
+    deviations; 0 elsewhere.
 
     Raises
     ------
@@ -83,20 +113,20 @@ def margins(labels: Labels, asked: Floats, width: float | None, secret: str) -> 
             f"The width of margins is {width!r}.",
             fix="pass a number of 0 or more, in standard deviations, or leave it out.",
         )
-    added = [
-        _of_attribute(column(labels, j), asked[:, j], width, secret, j)
-        for j in range(asked.shape[1])
-    ]
+    added = []
+    for j in range(asked.shape[1]):
+        label = column(labels, j)
+        wide = widths(label, asked[:, j], width, float(steps[j]))
+        share = uniforms(secret, f"margins of attribute {j}", len(wide))
+        added.append(np.maximum(share * wide, np.minimum(LEAST, wide))[label])
     return np.stack(added, axis=1)
 
 
-def _of_attribute(
-    labels: Labels, asked: Floats, width: float | None, secret: str, j: int
-) -> Floats:
-    if width == 0:
-        return np.zeros(len(asked))
+def widths(labels: Labels, asked: Floats, width: float | None, step: float) -> Floats:
+    """Return the width of the margins of each group (m,), in standard deviations."""
     most = np.zeros(int(labels.max()) + 1)
+    if width is not None:
+        return most + width
     np.maximum.at(most, labels, asked)
-    wide = np.maximum(LEAST_WIDTH, most / 2) if width is None else np.float64(width)
-    share = uniforms(secret, f"margins of attribute {j}", len(most))
-    return np.asarray(np.maximum(share * wide, np.minimum(LEAST, wide))[labels])
+    least = max(LEAST_WIDTH, min(MOST_WIDTH, ENOUGH * step))
+    return np.asarray(np.maximum(least, most / 2))

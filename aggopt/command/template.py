@@ -72,7 +72,8 @@ method = "mean"          # or "median"
 #         {{ attributes = {{ age = {{ column = "wish_age" }}, income = 0.2 }} }}
 # importance = 0.001     # how much each record insists, from 0 to 1 (a demand)
 # margin = 0.2           # secret, at most so much beyond delta: left out, delta / 2 or
-#                          0.1; without one (0) values point at originals
+#                          0.1, and of whole or rounded numbers more where wishes can be
+#                          exact; without one (0) values point at originals
 # alpha = 0.5            # distances (1) against small shifts (0)
 # solver = "dual"        # proves the optimum; `aggopt solvers` lists the others
 # time_limit = 60        # seconds per attribute; left out, 600 for SCIP and its kind

@@ -25,8 +25,9 @@ class Shifting(Solved):
     """What the aggregations that shift centroids have in common.
 
     `margin` is the width of the secret margins beyond each distance, in standard
-    deviations: half the largest distance asked in the group, and 0.1 at least, when
-    left out; 0 for none.
+    deviations; 0 for none.  When left out: half the largest distance asked in the
+    group, 0.1 at least, and, where a wish can be exact, five steps of the attribute
+    (of a count 1), though for these no more than 1.
     """
 
     delta: Wish = 0.1
