@@ -1,12 +1,14 @@
 """The assessment: the same numbers, once each, and readable."""
 
 import json
-from dataclasses import FrozenInstanceError, asdict
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError, asdict, replace
 
 import numpy as np
 import pytest
 
 from aggopt import measure
+from aggopt.html import lines
 from aggopt.measure import _assessment
 
 RNG = np.random.default_rng(0)
@@ -76,6 +78,35 @@ def test_plain_values_survive_json() -> None:
     assert json.loads(lone.to_json())["delta"] is None
 
 
+def test_json_is_strict_and_can_be_read_by_people() -> None:
+    found = measure.assess(X, Y)
+    assert found.to_json() == json.dumps(asdict(found), indent=2)
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        replace(found, il=np.nan).to_json()
+
+
+@pytest.mark.parametrize(
+    "of", [measure.sdid, measure.sdid_chance, measure.dr, measure.si]
+)
+def test_within_a_twentieth_of_a_standard_deviation_unless_said_otherwise(
+    of: Callable[..., float],
+) -> None:
+    assert of(X, Y) == of(X, Y, safety=0.05) != of(X, Y, safety=0.06)
+
+
+def test_a_notebook_shows_the_same_table() -> None:
+    found = measure.assess(X, Y)
+    assert found._repr_html_() == lines(str(found))
+
+
+def test_prints_risks_that_others_measured_below_its_own() -> None:
+    shown = measure.assess(X, Y).table([("seen", 0.25, "by all"), ("met", 1, "")])
+    _, _, rest = shown.partition("by chance\n")
+    assert rest.startswith(
+        "  seen            25.00 %  by all\n  met            100.00 %\n\nLoss"
+    )
+
+
 def test_prints_as_a_table() -> None:
     result = measure.assess(
         [[0.0, 3.0], [2.0, 0.0], [4.0, 5.0], [6.0, 7.0]],
@@ -120,7 +151,7 @@ def test_says_in_how_many_blocks_the_records_were_linked() -> None:
 def test_prints_what_is_not_there() -> None:
     shown = str(measure.assess(X[:, :1], Y[:, :1], delta=[0.1]))
     assert "    correlations     none\n" in shown
-    assert "values at the distance asked for" in shown
+    assert shown.endswith(" %  values at the distance asked for")
 
 
 def test_cannot_be_changed() -> None:

@@ -137,6 +137,11 @@ def test_more_are_assigned_in_blocks_of_at_most_1000() -> None:
     assert measure.linkage(rows[:40], rows[:40], whole=20).blocks == 2
 
 
+def test_the_original_is_called_so_where_it_is_alone() -> None:
+    said = refusal(TableError, lambda: measure.sst([[1.0], [np.nan]]))
+    assert said.startswith("original "), said
+
+
 @every_measure
 @pytest.mark.parametrize("origin", [1e9, -1e9, 2.0**40])
 def test_far_from_zero(m: Measure, origin: float) -> None:
