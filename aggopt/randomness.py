@@ -23,16 +23,18 @@ def secret() -> str:
 
 def require_secret(known: object) -> str:
     """Return a secret, or refuse what is none."""
-    if isinstance(known, str) and len(known) == BITS // 4 and _is_hex(known):
-        return known
+    if is_secret(known):
+        return str(known)
     raise JobError(
         "The secret is not 32 hexadecimal digits.",
         fix="leave it out, or pass the one in the manifest of the release.",
     )
 
 
-def _is_hex(text: str) -> bool:
-    return all(letter in "0123456789abcdef" for letter in text)
+def is_secret(known: object) -> bool:
+    """Whether it is as `secret` writes it: 32 hexadecimal digits."""
+    of_length = isinstance(known, str) and len(known) == BITS // 4
+    return of_length and set(str(known)) <= set("0123456789abcdef")
 
 
 def seeded(seed: int | None) -> str:

@@ -5,11 +5,13 @@ and hashes let a person who guesses a whole table, or most of a tiny one, check 
 guess; and who has the secret of the release undoes the shuffle and the margins.
 """
 
+import json
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from aggopt.blocks import names_of, proven
@@ -64,6 +66,17 @@ def manifest(
         "certificates": {name: c.to_dict() for name, c in certificates.items()},
         "notes": list(notes),
     }
+
+
+def stated(path: Path, *keys: str) -> Any:
+    """Return what a manifest states there; None where it cannot be read or does not."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
 
 
 def _partition(blocks: Sequence[Block], job: Job) -> list[dict[str, Any]]:

@@ -1,12 +1,12 @@
 """Where the files of a release are."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from aggopt.errors import TableError
 from aggopt.input.files import check_ending
+from aggopt.output.manifest import stated
 from aggopt.output.staging import Staging, check_places, sha256
 
 
@@ -76,11 +76,7 @@ class Files:
 
     def _is_described(self) -> bool:
         """Return whether no manifest is there that describes another table."""
-        try:
-            stated = json.loads(self.manifest.read_text("utf-8"))
-            return bool(stated["output"]["file"] == self.table.name)
-        except (OSError, ValueError, KeyError, TypeError):
-            return True
+        return stated(self.manifest, "output", "file") in (None, self.table.name)
 
     def _require_none_beside(self) -> None:
         """Refuse to leave an old key beside a table whose own lies elsewhere."""

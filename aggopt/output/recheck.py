@@ -1,6 +1,5 @@
 """Read a written release again: recount it and measure it against the original."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
 from aggopt.output.compared import compared
-from aggopt.output.manifest import SHUFFLED
+from aggopt.output.manifest import SHUFFLED, stated
 from aggopt.output.places import Files
 from aggopt.output.risk import as_counted
 from aggopt.output.staging import sha256
@@ -166,10 +165,7 @@ def _require_order(original: Path, files: Files, n: int) -> None:
 
 def _shuffled(manifest: Path, n: int) -> bool:
     """Return whether the manifest is of a release in random order."""
-    try:
-        return bool(json.loads(manifest.read_text("utf-8"))["order"] == SHUFFLED)
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+    return bool(stated(manifest, "order") == SHUFFLED)
 
 
 def _permuted(key: Path, n: int) -> bool:
@@ -179,15 +175,11 @@ def _permuted(key: Path, n: int) -> bool:
 
 def _require_same(original: Path, files: Files) -> None:
     """Refuse files that are not those that the manifest describes."""
-    try:
-        stated = json.loads(files.manifest.read_text("utf-8"))
-        hashes = {
-            original: stated["input"]["sha256"] or sha256(original),
-            files.table: stated["output"]["sha256"],
-            files.private: stated["output"]["key_sha256"],
-        }
-    except (OSError, ValueError, KeyError, TypeError):
-        hashes = {files.table: None}
+    hashes = {
+        original: stated(files.manifest, "input", "sha256") or sha256(original),
+        files.table: stated(files.manifest, "output", "sha256"),
+        files.private: stated(files.manifest, "output", "key_sha256"),
+    }
     for path, stated_hash in hashes.items():
         if path.exists() and sha256(path) != stated_hash:
             raise TableError(

@@ -1,20 +1,23 @@
 """A release made once more: the same table, job and secret give the same bytes."""
 
-import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from aggopt.errors import JobError, RepeatError, TableError
 from aggopt.grouped import Progress, read_table
+from aggopt.input.files import ENDINGS
 from aggopt.input.regular import require_regular
 from aggopt.job import Job
-from aggopt.output.manifest import versions_of
+from aggopt.output.manifest import stated, versions_of
 from aggopt.output.places import Files
 from aggopt.output.release import Release
 from aggopt.output.written import Written
 from aggopt.pipeline import mask
+from aggopt.randomness import is_secret
 
 
 @dataclass(frozen=True)
@@ -35,33 +38,70 @@ class Stated:
         Raises
         ------
         TableError, JobError
-            It cannot be read, or is no manifest that says all that is needed.
+            It cannot be read, or is no manifest, or states what no release writes.
         """
-        if path.exists():
-            require_regular(path)
+        require_regular(path)
         try:
-            stated = json.loads(path.read_text("utf-8"))
-            output = stated["output"]
-            seed, digest = output["seed"], str(output["sha256"])
-            return cls(
-                Job(**stated["job"]),
-                str(output["secret"]),
-                Written(None if seed is None else int(seed), digest),
-                Path(output["file"]).suffix,
-                str(stated["input"]["fingerprint"]),
-                dict(stated["versions"]),
-            )
+            path.open("rb").close()
         except OSError as error:
             raise TableError(
                 f"{path} cannot be read: {error.strerror}.", fix="check the path."
             ) from None
-        except (ValueError, KeyError, TypeError) as error:
-            if isinstance(error, JobError):
-                raise
-        raise JobError(
-            f"{path.name} is not the manifest of a written release.",
-            fix="name the file NAME.manifest.json that was written with the release.",
+        if not isinstance(stated(path, "job"), dict):
+            raise JobError(
+                f"{path.name} is not the manifest of a written release.",
+                fix="name the file NAME.manifest.json that was written with the "
+                "release.",
+            )
+        job = Job(**stated(path, "job"))
+        entry = partial(_entry, path, job)
+        return cls(
+            job,
+            entry("output", "secret"),
+            Written(entry("output", "seed"), entry("output", "sha256")),
+            Path(entry("output", "file")).suffix,
+            entry("input", "fingerprint"),
+            entry("versions"),
         )
+
+
+def _entry(path: Path, job: Job, *keys: str) -> Any:
+    """Return an entry of a manifest, or refuse one that no release writes."""
+    found = stated(path, *keys)
+    if not _EXPECTED[keys[-1]](found, job):
+        raise JobError(
+            f"{path.name} states no {' '.join(keys)} that a release writes: it may "
+            "have been edited.",
+            fix="bring the manifest as it was written with the release.",
+        )
+    return found
+
+
+def _is_digest(found: object, job: Job) -> bool:
+    return isinstance(found, str) and re.fullmatch("[0-9a-f]{64}", found) is not None
+
+
+def _is_seed(found: object, job: Job) -> bool:
+    if not job.output.shuffle:
+        return found is None
+    return type(found) is int and found >= 0
+
+
+def _are_versions(found: object, job: Job) -> bool:
+    return isinstance(found, dict) and all(
+        re.fullmatch(r"[A-Za-z0-9]([\w.-]*\w)?", name) and isinstance(version, str)
+        for name, version in found.items()
+    )
+
+
+_EXPECTED: dict[str, Callable[[Any, Job], bool]] = {
+    "secret": lambda found, job: is_secret(found),
+    "seed": _is_seed,
+    "sha256": _is_digest,
+    "fingerprint": _is_digest,
+    "file": lambda found, job: Path(str(found)).suffix.lower() in ENDINGS,
+    "versions": _are_versions,
+}
 
 
 def repeat(
@@ -108,21 +148,21 @@ def repeated(
     manifest: str | Path, data: Any, path: Path, *, progress: Progress | None = None
 ) -> tuple[Release, Written]:
     """Return the release of a manifest, made again, and how it was written."""
-    stated = Stated.read(Path(manifest))
-    if path.suffix.lower() != stated.ending.lower():
+    first = Stated.read(Path(manifest))
+    if path.suffix.lower() != first.ending.lower():
         raise RepeatError(
-            f"{path.name} is to repeat a {stated.ending} file.",
-            fix=f"give it the ending {stated.ending}.",
+            f"{path.name} is to repeat a {first.ending} file.",
+            fix=f"give it the ending {first.ending}.",
         )
-    source = read_table(data, stated.job)[1]
-    if source.fingerprint != stated.fingerprint:
+    source = read_table(data, first.job)[1]
+    if source.fingerprint != first.fingerprint:
         raise RepeatError(
             f"The table is not the one that {Path(manifest).name} describes: names or "
             "entries of its columns, or their order, differ.",
             fix="bring the very table that was masked; or mask this one, with `mask`.",
         )
-    release = mask(data, stated.job, progress=progress, secret=stated.secret)
-    return release, stated.written.explained(_changed(stated.versions))
+    release = mask(data, first.job, progress=progress, secret=first.secret)
+    return release, first.written.explained(_changed(first.versions))
 
 
 def _changed(before: Mapping[str, str]) -> str:
@@ -132,6 +172,6 @@ def _changed(before: Mapping[str, str]) -> str:
     if changed:
         return f"It was made with {', '.join(changed)}."
     return (
-        "All versions are the same: a time limit ended elsewhere, or the machine "
-        "rounds differently."
+        "All versions are the same: the manifest may have been edited, a time limit "
+        "may have ended elsewhere, or the machine may round differently."
     )

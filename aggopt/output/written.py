@@ -23,6 +23,6 @@ class Written:
             raise RepeatError(
                 "The masked table came out different from the one that the manifest "
                 f"describes. {self.reason}",
-                fix="repeat it where those versions are, and without time limits; "
-                "nothing was written.",
+                fix="repeat it with the manifest as it was written, where those "
+                "versions are, and without time limits; nothing was written.",
             )

@@ -85,7 +85,7 @@ def test_other_bytes_are_not_written_and_versions_that_differ_are_named(
     stated["output"]["sha256"] = "0" * 64
     files.manifest.write_text(json.dumps(stated))
     before = names(folder)
-    with pytest.raises(RepeatError, match="All versions are the same"):
+    with pytest.raises(RepeatError, match="same: the manifest may have been edited, a"):
         aggopt.repeat(files.manifest, people(), folder / "again.csv")
     stated["versions"]["numpy"] = "1.0"
     files.manifest.write_text(json.dumps(stated))
@@ -99,8 +99,64 @@ def test_what_is_no_manifest_is_refused(tmp_path, text) -> None:
     (tmp_path / "m.manifest.json").write_text(text)
     with pytest.raises(JobError, match="not the manifest of a written release"):
         aggopt.repeat(tmp_path / "m.manifest.json", people(), tmp_path / "again.csv")
-    with pytest.raises(TableError, match="cannot be read"):
+    with pytest.raises(TableError, match=r"There is no file .*none\.json"):
         aggopt.repeat(tmp_path / "none.json", people(), tmp_path / "again.csv")
+
+
+def test_a_manifest_that_may_not_be_read_is_refused(written, monkeypatch) -> None:
+    folder, files = written
+
+    def forbidden(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(files.manifest), "open", forbidden)
+    with pytest.raises(TableError, match=r"json cannot be read: Permission denied\."):
+        aggopt.repeat(files.manifest, people(), folder / "again.csv")
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+ODD = {
+    "output seed": [float("inf"), "x", -1, None, 1.5, True],
+    "output secret": ["../../x", None, 3, "7" * 31],
+    "output file": [3, None, "x.txt", []],
+    "output sha256": [5, "0" * 63, None],
+    "input fingerprint": ["x", None],
+    "versions": [[[1, 2]], {"": "3"}, {"a": [1]}, {"../x": "1"}, None],
+}
+
+
+@pytest.mark.parametrize("where", ODD)
+def test_what_no_release_writes_into_its_manifest_is_refused(written, where) -> None:
+    folder, files = written
+    stated = json.loads(files.manifest.read_text())
+    before = names(folder)
+    *sections, key = where.split()
+    for odd in ODD[where]:
+        edited = {**stated, **{s: dict(stated[s]) for s in sections}}
+        (edited[sections[0]] if sections else edited)[key] = odd
+        files.manifest.write_text(json.dumps(edited))
+        with pytest.raises(JobError, match=f"states no {where} that a release writes"):
+            aggopt.repeat(files.manifest, people(), folder / "n.csv", progress=refuse)
+    assert names(folder) == before
+
+
+@pytest.mark.parametrize("text", [DEEP, "7", '{"job": []}', '{"job": 3}'])
+def test_a_file_that_is_deep_or_of_another_kind_is_no_manifest(written, text) -> None:
+    folder, files = written
+    files.manifest.write_text(text)
+    with pytest.raises(JobError, match="not the manifest of a written release"):
+        aggopt.repeat(files.manifest, people(), folder / "again.csv")
+
+
+def test_a_release_in_the_order_of_the_input_states_no_seed(tmp_path) -> None:
+    files = aggopt.mask(people(), job(output={"shuffle": False})).write(
+        tmp_path / "masked.csv"
+    )
+    stated = json.loads(files.manifest.read_text())
+    stated["output"]["seed"] = 7
+    files.manifest.write_text(json.dumps(stated))
+    with pytest.raises(JobError, match="states no output seed"):
+        aggopt.repeat(files.manifest, people(), tmp_path / "again.csv")
 
 
 @pytest.mark.parametrize("secret", [3, "", "7" * 31, "x" * 32])
