@@ -1,7 +1,8 @@
 """Records partitioned in blocks, then searched across the borders of the blocks."""
 
 import warnings
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from aggopt.partition._loss import loss
 from aggopt.partition._loss_bound import least_loss, squared_back, within_one
 from aggopt.partition._pool import Progress
 from aggopt.partition._space._crew import Crew
-from aggopt.partition._space._improve import EFFORTS, improve
+from aggopt.partition._space._improve import ANNEALED, EFFORTS, improve
 from aggopt.partition._space._order import in_space
 from aggopt.partition._space._start import INNER, block_size_of, in_blocks
 from aggopt.partition._univariate import Partition
@@ -83,8 +84,8 @@ def blocked(
         random changes per record; 0, 1 or 10 sweeps follow.
     seconds : float, optional
         Time after which the best so far is returned; the search goes on until then.
-        The blocks themselves are always finished.  Without it the seed decides the
-        groups.
+        The blocks themselves are always finished.  Compilation, on the first call, is
+        not counted.  Without it the seed decides the groups.
     seed : int
         Of the random choices.
     jobs : int, optional
@@ -186,6 +187,8 @@ def _partitioned(
     size = block_size_of(how.block_size, k)
     _require(how)
     told = _pool.rarely(progress)
+    if how.seconds is not None:
+        _compile(how.inner)
     with Crew(how.jobs, how.seconds) as crew:
         rows, who = in_space(records, LEAF, crew)
         start_told = partial(_told_between, told, 0.0, START)
@@ -197,6 +200,17 @@ def _partitioned(
         return _Found(records, exponent, k, labels, Status.INTERRUPTED)
     told(1.0)
     return _Found(records, exponent, k, labels, status)
+
+
+@cache
+def _compile(inner: str) -> None:
+    """Compile what is needed, or load it: no one's time is to pay for it."""
+    divide = getattr(import_module("aggopt.partition"), inner)
+    many = np.repeat(np.arange(5000.0)[:, None], 2, axis=1)
+    divide(many, 2, scale="none")  # through a tree, where there is one
+    for k in (2, ANNEALED):
+        how = _How(inner, None, "fast", None, 0, 1, "none")
+        _partitioned(many[: 2 * LEAF], k, how, None)
 
 
 def _as_before(first: Labels, who: Labels) -> Labels:

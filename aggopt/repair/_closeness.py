@@ -114,9 +114,10 @@ def closeness(
     how = How(named, _proposals(proposals, method, len(task.Z)), seed)
     given = groups(rows(labels), len(task.Z))
     check_time_limit(seconds)
-    if seconds is not None:
-        compile_for(method)
-    clock = Clock(_limit(seconds, method, named), progress)
+    limit = _limit(seconds, method, named)
+    if limit is not None:
+        compile_for(method, named.language if named else None)
+    clock = Clock(limit, progress)
     found = not_worse(task, given, SOLVE[method](task, given, how, clock))
     bound = least_loss(task)
     clock.tell(1.0)

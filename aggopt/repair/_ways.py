@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from aggopt.models import closeness_merge as merge_model
 from aggopt.privacy._ordered import Ordered
 from aggopt.repair._repaired import Found
 from aggopt.repair._task import Task
-from aggopt.solvers import Solver, Status, choose
+from aggopt.solvers import SOLVERS, Solver, Status, choose
 
 SEARCH = 0.6  # share of the time, where a program has the last word
 
@@ -92,8 +93,19 @@ METHODS = tuple(SOLVE)
 
 
 @cache
-def compile_for(method: str) -> None:
-    """Compile what a method needs, on four records, before its time is taken."""
+def compile_for(method: str, language: str | None) -> None:
+    """Compile what a method needs, on four records, before its time is taken.
+
+    What solves programs is imported, too, also that in the `language` of the solver
+    that is named: a bound needs one, whatever the method.
+    """
+    from aggopt.partition._search.search import compile_all
+
+    compile_all(promising=True)
+    languages = {"cvxpy", language or "cvxpy"}
+    highs = [] if SOLVERS["cvxpy:highs"].lacks else ["highspy"]
+    for name in (*highs, *(f"aggopt.solvers._{each}" for each in languages)):
+        import_module(name)
     ordered = Ordered.of([0, 0, 1, 1])
     task = Task(np.array([[0.0], [0.0], [1.0], [1.0]]), ordered, 2, 0.1)
     SOLVE[method](task, np.array([0, 0, 1, 1]), How(None, 1, 0), Clock(None))

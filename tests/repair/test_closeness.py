@@ -186,12 +186,12 @@ def test_near_unions_are_close_unions_each_once(count):
 
 def test_compilation_is_not_in_the_time(monkeypatch):
     called = []
-    monkeypatch.setattr(closeness_module, "compile_for", called.append)
+    monkeypatch.setattr(closeness_module, "compile_for", lambda *of: called.append(of))
     Z, values = oracle.instance(3, 12)
     closeness(Z, values, [0] * 12, 3, 0.2, method="swap")
     assert not called
     closeness(Z, values, [0] * 12, 3, 0.2, method="swap", seconds=9)
-    assert called == ["swap"]
+    assert called == [("swap", None)]
 
 
 @pytest.mark.parametrize("n", [2, 5, 9, 12, 31])
@@ -409,6 +409,6 @@ def test_what_an_integer_program_does_has_a_limit(monkeypatch, method, solver, l
     Z, values = oracle.instance(3, 8)
     for seconds in (None, 5.0):
         how = {"method": method, "solver": solver, "seconds": seconds}
-        monkeypatch.setattr(closeness_module, "compile_for", lambda method: None)
+        monkeypatch.setattr(closeness_module, "compile_for", lambda *of: None)
         closeness(Z, values, np.zeros(8, int), 2, 0.2, **how)
     assert clocks == [limit, 5.0]

@@ -1,6 +1,7 @@
 """What is compiled, or loaded, before anyone's time is taken."""
 
 from functools import cache
+from importlib import import_module
 
 import numpy as np
 
@@ -12,15 +13,21 @@ from aggopt.partition._columns.pricing import Duals, Effort, Pricer
 from aggopt.partition._columns.start import Searches
 from aggopt.partition._mdav import mdav
 from aggopt.partition._search import neighbours
+from aggopt.partition._search.near import compile_forest
 
 
 @cache
 def compile_all() -> None:
-    """Call every kernel once: no one's time is to pay for compilation."""
+    """Call every kernel once: no one's time is to pay for compilation, or imports."""
+    import_module("aggopt.partition._columns.drive")
+    import_module("highspy")
     Z, clock = np.array([[0.0], [1.0], [5.0], [6.0]]), Clock(None)
     labels, near = mdav(Z, 2), neighbours(Z, 3)
-    for n in (5, 7, 5000):  # whose last steps differ; through a tree
+    for n in (5, 7):  # whose last steps differ
         mdav(np.arange(float(n))[:, None], 2)
+    for d in (1, 2):  # through a tree, whose records lie otherwise if they have 1 entry
+        mdav(np.repeat(np.arange(5000.0)[:, None], d, axis=1), 2)
+    compile_forest()
     best_of_all(Z, 2)
     searches = Searches(Z, 2, near, 0)
     searches.improved(labels, 1, clock)

@@ -1,0 +1,70 @@
+"""Nothing is compiled, and no solver imported, once a search's time is taken."""
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+import aggopt
+from aggopt import clock, partition, repair
+
+TIME = 0.7281  # whose clock it is
+late, running, before, compile_ = set(), [], set(), Dispatcher.compile
+LIBRARIES = ("cvxpy", "highspy", "numba")
+started = clock.Clock.__post_init__
+
+
+def start(own):
+    started(own)
+    if own.seconds == TIME and not running:
+        running.append(own)
+        before.update(sys.modules)
+
+
+def noted(own, signature):
+    if running and own.py_func.__module__.startswith("aggopt"):
+        late.add(own.py_func.__name__)
+    return compile_(own, signature)
+
+
+clock.Clock.__post_init__, Dispatcher.compile = start, noted
+rng = np.random.default_rng(0)
+X = rng.random((ROWS, 2))
+CALL
+assert running
+late |= {name for name in LIBRARIES if name in set(sys.modules) - before}
+print(sorted(late))
+"""
+PROMISE = "confidential=rng.random(len(X)), t=0.3"
+REPAIR = "repair.closeness(X, rng.random(len(X)), partition.mdav(X, 3), 3, 0.2"
+CALLS = {
+    "optimal": (60, "partition.optimal(X, 3, seconds=TIME)"),
+    "optimal, many": (10_001, "partition.optimal(X, 3, seconds=TIME)"),
+    "local search": (60, "partition.local_search(X, 3, seconds=TIME)"),
+    "annealing": (6000, "partition.local_search(X, 8, seconds=TIME)"),
+    "promise": (60, f"partition.local_search(X, 3, seconds=TIME, {PROMISE})"),
+    "blocked": (6000, "partition.blocked(X, 3, seconds=TIME, jobs=1)"),
+    "blocked, k = 8": (6000, "partition.blocked(X, 8, seconds=TIME, jobs=1)"),
+    "one column": (600, "partition.blocked(X[:, :1], 3, seconds=TIME, jobs=1)"),
+    "swap": (60, f"{REPAIR}, method='swap', seconds=TIME)"),
+    "sweep": (60, f"{REPAIR}, method='sweep', seconds=TIME, solver='highs')"),
+    "merge-ilp": (60, f"{REPAIR}, method='merge-ilp', seconds=TIME)"),
+}
+
+
+@pytest.mark.slow  # a process each, which loads all that is compiled
+@pytest.mark.parametrize("call", CALLS)
+def test_nothing_is_compiled_when_the_clock_runs(call) -> None:
+    rows, code = CALLS[call]
+    script = SCRIPT.replace("ROWS", str(rows)).replace("CALL", code)
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert not run.stderr
+    assert run.stdout == "[]\n"
