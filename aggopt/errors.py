@@ -52,8 +52,9 @@ class UnknownNameError(JobError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(name, names, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        small = {known.lower(): known for known in names}
+        near = get_close_matches(name.lower(), small, n=1)
+        hint = f"did you mean {small[near[0]]!r}? " if near else ""
         super().__init__(
             f"No {kind} is called {name!r}.",
             fix=f"{hint}The known names are {', '.join(names)}.",

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from tables import ROLES
 
 from aggopt import Job
-from aggopt.errors import JobError
+from aggopt.errors import JobError, UnknownNameError
 from aggopt.job._said import _KINDS
 
 RAW = re.compile(
@@ -24,6 +24,7 @@ ODD = [
     datetime.date(2020, 1, 1),
 ]
 LT = {"k": 3, "l": 2, "t": 0.2}
+QUASI = "quasi-identifier"
 PLAIN = {"roles": ROLES, "privacy": {"k": 3}}
 
 
@@ -152,3 +153,28 @@ def test_the_words_for_each_kind_of_mistake_are_there():
 def test_refusals_say_where_and_what_belongs_there(sections, said):
     with pytest.raises(JobError, match=said):
         Job(**{**PLAIN, **sections})
+
+
+@pytest.mark.parametrize(
+    ("sections", "meant"),
+    [
+        ({"roles": ROLES, "privcy": {"k": 3}}, "privacy"),
+        ({"roles": {"quasi-identifiers": ["a"]}, "privacy": {"k": 3}}, QUASI),
+        ({"roles": {"Quasi-Identifier": ["a"]}, "privacy": {"k": 3}}, QUASI),
+        ({"role": ROLES, "privacy": {"k": 3}}, "roles"),
+        ({"roles": ROLES, "privacy": {"K": 3}}, "k"),
+    ],
+)
+def test_a_key_that_is_missing_because_it_is_misspelled_is_suggested(sections, meant):
+    with pytest.raises(UnknownNameError) as no:
+        Job(**sections)
+    assert no.value.fix.startswith(f"did you mean {meant!r}? ")
+
+
+@pytest.mark.parametrize("key", ["seed", "solver", "effort", "block_size"])
+def test_a_setting_of_a_method_that_is_not_named_asks_for_the_method(key):
+    with pytest.raises(JobError, match=f"sets {key} and names no method") as no:
+        Job(**PLAIN, partition={key: 1})
+    assert "add method = one of" in no.value.fix
+    with pytest.raises(JobError, match="is called 'sed'"):
+        Job(**PLAIN, partition={"sed": 1})

@@ -1,5 +1,6 @@
 """What is wrong with a job, said so that it can be corrected."""
 
+from difflib import get_close_matches
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
@@ -13,7 +14,7 @@ from aggopt.job._said import CHOOSING, clipped, entries, keys, seen, shown
 def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
     """Return the error that says what is wrong with the sections of a `job`."""
     wrong = entries(invalid.errors(include_url=False))
-    first = wrong[0]
+    first = _telling(wrong)
     place = [str(part) for part in first["loc"]]
     said = first.get("ctx", {}).get("error")
     if isinstance(said, JobError):
@@ -54,6 +55,20 @@ def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
         f"The job cannot be used: {'; '.join(seen(e) for e in wrong)}.",
         fix=_ENTRIES,
     )
+
+
+def _telling(wrong: Any) -> Any:
+    """Return what to say first: of a key that is missing, how it is misspelled."""
+    if wrong[0]["type"] != "missing":
+        return wrong[0]
+    *section, missing = wrong[0]["loc"]
+    unknown = {
+        str(e["loc"][-1]).lower(): e
+        for e in wrong
+        if e["type"] == "extra_forbidden" and list(e["loc"][:-1]) == section
+    }
+    near = get_close_matches(missing.lower(), unknown, n=1)
+    return unknown[near[0]] if near else wrong[0]
 
 
 _ENTRIES = "correct those entries; `aggopt init` writes a commented job."
@@ -119,6 +134,14 @@ def _unknown_key(place: list[str], job: Any) -> JobError:
     section: Any = job
     for part in place[:-1]:
         section = _inner(section, part)
+    if place[:2] == ["partition", "recommended"]:
+        able = [_method(c) for c in _inner(job, "partition") if _has(c, place[2])]
+        if able:
+            return JobError(
+                f"[partition] sets {place[2]} and names no method.",
+                fix=f"add method = one of {', '.join(able)}, which have it; or leave "
+                f"{place[2]} out.",
+            )
     known = [f.alias or name for name, f in section.model_fields.items()]
     tables = place[:1] if place[0] in CHOOSING else place[:-1]
     where = f"[{'.'.join(tables)}]" if place[1:] else "the job"
@@ -135,6 +158,10 @@ def _inner(section: Any, part: str) -> Any:
     if get_origin(kind) is dict:
         return {"any": choices[1]}
     return choices[0] if len(choices) == 1 else choices or kind
+
+
+def _has(section: Any, key: str) -> bool:
+    return key in section.model_fields
 
 
 def _method(section: Any) -> str:
