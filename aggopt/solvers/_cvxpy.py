@@ -4,7 +4,7 @@ import threading
 import time
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
@@ -15,8 +15,9 @@ from aggopt.solvers._certificate import Status
 from aggopt.solvers._cvxpy_program import problem_class as problem_class
 from aggopt.solvers._cvxpy_program import program_of
 from aggopt.solvers._ended import Ended
-from aggopt.solvers._linear_bound import proven
+from aggopt.solvers._linear_bound import Program, proven
 from aggopt.solvers._options import refused
+from aggopt.solvers._scale import scale_of
 from aggopt.solvers._solver import Solver
 
 NAME = "cvxpy"
@@ -34,32 +35,43 @@ def is_problem(problem: object) -> bool:
     return isinstance(problem, cp.Problem)
 
 
+class Found(NamedTuple):
+    """A bound, as a problem of minimising, if it is proven, and the linear program."""
+
+    bound: float | None = None
+    proven: bool = False
+    program: Program | None = None
+
+
 def run(
     problem: cp.Problem, solver: Solver, native: Mapping[str, Any], kind: str
 ) -> Ended:
     """Return how solving `problem` in place ended."""
     maximised = isinstance(problem.objective, cp.Maximize)
-    bound, is_proven = None, False
+    found = Found()
     started = time.perf_counter()
     try:
         if kind in ("NLP", "MINLP"):
             _solve_smooth(problem, solver, native)
         else:
-            bound, is_proven = _solve_cones(problem, solver, native)
+            found = _solve_cones(problem, solver, native)
         status = _MEANING.get(problem.status, Status.FAILED)
     except cp.SolverError:
         status = Status.FAILED
     except (TypeError, KeyError, ValueError, RuntimeError) as refusal:
         raise refused(solver, native, refusal) from None
     there = status.usable and problem.value is not None
+    bound, program = found.bound, found.program
+    taken = status is Status.INFEASIBLE or not found.proven
     return Ended(
         status,
         float(problem.value) if there else None,
         -bound if maximised and bound is not None else bound,
-        is_proven,
+        found.proven,
         _missed(problem) if there else 0.0,
         time.perf_counter() - started,
         maximised,
+        scale_of(program) if taken and program is not None else None,
     )
 
 
@@ -73,8 +85,8 @@ def _solve_smooth(
 
 def _solve_cones(
     problem: cp.Problem, solver: Solver, native: Mapping[str, Any]
-) -> tuple[float | None, bool]:
-    """Solve it; return its bound, as a problem of minimising, and if that is proven."""
+) -> Found:
+    """Solve it; return what is known of its bound."""
     given = dict(native)
     data, chain, inverse = problem.get_problem_data(solver.native, solver_opts=given)
     raw = chain.solve_via_data(problem, data, False, False, dict(native))
@@ -83,12 +95,13 @@ def _solve_cones(
         raise cp.SolverError("failed")
     problem.unpack(solution)
     if not isinstance(data, dict) or "dims" not in data:
-        return None, False
+        return Found()
     offset = float(inverse[-1][settings.OFFSET])
-    if data.get(settings.BOOL_IDX) or data.get(settings.INT_IDX):
-        return _said(raw, offset), False
     program = program_of(data, offset)
-    return (None if program is None else proven(program, _multipliers(raw))), True
+    if data.get(settings.BOOL_IDX) or data.get(settings.INT_IDX):
+        return Found(_said(raw, offset), False, program)
+    bound = None if program is None else proven(program, _multipliers(raw))
+    return Found(bound, bound is not None, program)
 
 
 def _said(raw: Any, offset: float) -> float | None:

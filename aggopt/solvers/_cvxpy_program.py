@@ -4,6 +4,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from cvxpy import settings
 from cvxpy.constraints import NonNeg, Zero
 from cvxpy.reductions import CvxAttr2Constr, Dcp2Cone, FlipObjective
 
@@ -70,7 +71,7 @@ def program_of(data: dict[str, Any], offset: float) -> Program | None:
         return None
     low = np.full(len(high), -np.inf)
     low[:equal] = high[:equal]
-    left, right = data.get("lower_bounds"), data.get("upper_bounds")
+    left, right = _box(data, len(cost))
     return Program(
         np.asarray(cost, float),
         curve,
@@ -78,9 +79,19 @@ def program_of(data: dict[str, Any], offset: float) -> Program | None:
         rows.tocsr(),
         low,
         np.asarray(high, float),
-        np.full(len(cost), -np.inf) if left is None else np.asarray(left, float),
-        np.full(len(cost), np.inf) if right is None else np.asarray(right, float),
+        left,
+        right,
     )
+
+
+def _box(data: dict[str, Any], n: int) -> tuple[Floats, Floats]:
+    low, high = data.get("lower_bounds"), data.get("upper_bounds")
+    left = np.full(n, -np.inf) if low is None else np.array(low, np.float64)
+    right = np.full(n, np.inf) if high is None else np.array(high, np.float64)
+    binary = np.asarray(data.get(settings.BOOL_IDX) or [], np.intp)
+    left[binary] = np.maximum(left[binary], 0.0)
+    right[binary] = np.minimum(right[binary], 1.0)
+    return left, right
 
 
 def _stacked(one: Any, other: Any) -> Any:

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from math import isfinite
 
 from aggopt.solvers._certificate import Status, closed
+from aggopt.solvers._scale import Scale
 from aggopt.solvers._solver import Solver
 
 FEASIBLE = 1e-4  # what Ipopt, too, lets a constraint be missed by
-# of max(1, |bound|): a hundred times what reduced costs may be missed by
-SAFE = 1e-7
+EXACT = 1e-9  # up to which a point that misses a constraint is of the program
 ENDLESS = 1e20  # what solvers say where they know no bound
 
 
@@ -31,6 +31,10 @@ class Ended:
         Largest violation of a constraint at the point.
     seconds
         Wall time.
+    maximised
+        Whether the objective is.
+    scale
+        How large the program's terms are; None where a number of it is not moderate.
     """
 
     status: Status
@@ -40,6 +44,7 @@ class Ended:
     missed: float = 0.0
     seconds: float = 0.0
     maximised: bool = False
+    scale: Scale | None = None
 
 
 def judged(
@@ -50,14 +55,17 @@ def judged(
     `careful`: no option was given that may make what the solver says false.  A bound is
     proven or None, and OPTIMAL is what the bound shows to be so.
     """
-    bound = _safe(ended, careful=careful and solver.is_global)
+    trusted = careful and solver.is_global and ended.scale is not None
+    bound = _safe(ended, trusted=trusted)
     status = ended.status if solver.is_global else _local(ended.status)
     if status is Status.LOCAL and ended.missed > FEASIBLE:
         return Status.FAILED, None  # some call it success where they stall
     if status is Status.INFEASIBLE:
-        return (status if careful else Status.FAILED), None
+        return (status if trusted else Status.FAILED), None
+    if bound is not None and _disproved(ended, bound):
+        return Status.LIMIT, None
     if status is Status.OPTIMAL:
-        status = _shown(ended, bound, careful=careful)
+        status = _shown(ended, bound, careful=careful and (trusted or not _says(ended)))
     return status, bound if status.usable else None
 
 
@@ -67,13 +75,28 @@ def _local(status: Status) -> Status:
     return weaker.get(status, status)
 
 
-def _safe(ended: Ended, *, careful: bool) -> float | None:
+def _safe(ended: Ended, *, trusted: bool) -> float | None:
     bound, away = ended.bound, 1.0 if ended.maximised else -1.0
     if bound is None or not isfinite(bound) or abs(bound) >= ENDLESS:
         return None
     if ended.proven:
         return bound
-    return bound + away * SAFE * max(1.0, abs(bound)) if careful else None
+    if not trusted or ended.scale is None:
+        return None
+    return bound + away * ended.scale.allowance(bound)
+
+
+def _says(ended: Ended) -> bool:
+    """Whether there is a bound that is only said, which is not taken then."""
+    return ended.bound is not None and not ended.proven
+
+
+def _disproved(ended: Ended, bound: float) -> bool:
+    """Whether the point that came back is one, and beyond the bound."""
+    if ended.proven or ended.objective is None or ended.missed > EXACT:
+        return False
+    better = bound - ended.objective
+    return ended.status.usable and (-better if ended.maximised else better) > 0
 
 
 def _shown(ended: Ended, bound: float | None, *, careful: bool) -> Status:

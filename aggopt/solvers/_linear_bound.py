@@ -66,13 +66,13 @@ def proven(program: Program, multipliers: Floats) -> float | None:
     if multipliers.shape != program.low.shape or (program.curve < 0).any():
         return None
     for _ in range(ROUNDS):
-        program = _narrowed(program)
+        program = narrowed(program)
     y = np.where(np.isfinite(multipliers), multipliers, 0.0)
     found = [_bound(program, sign * y) for sign in (1.0, -1.0)]
     return max((b for b in found if isfinite(b)), default=None)
 
 
-def _narrowed(program: Program) -> Program:
+def narrowed(program: Program) -> Program:
     """Return the program with the box that each row leaves, given the others' box."""
     table = program.rows.tocoo()
     real = table.data != 0

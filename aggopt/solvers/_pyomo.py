@@ -28,10 +28,12 @@ from aggopt.arrays import Floats
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._ended import Ended
 from aggopt.solvers._linear_bound import proven
+from aggopt.solvers._multipliers import proven_anew
 from aggopt.solvers._options import refused
 from aggopt.solvers._pyomo_parts import missed, objective
 from aggopt.solvers._pyomo_program import problem_class as problem_class
 from aggopt.solvers._pyomo_program import program_of
+from aggopt.solvers._pyomo_scale import scale_of_problem
 from aggopt.solvers._scratch import scratch
 from aggopt.solvers._solver import Solver
 
@@ -79,41 +81,53 @@ def _run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> 
         said = log.read_text(errors="replace") if log.exists() else ""
     if refusal_said := _REFUSAL.search(said):
         raise refused(solver, native, refusal_said.group())
-    return _ended(problem, solver, result, kind, time.perf_counter() - started)
+    spent, limit = time.perf_counter() - started, native.get(solver.time_limit or "")
+    return _ended(problem, solver, result, kind, spent, limit)
 
 
 def _ended(
-    problem: Any, solver: Solver, result: Any, kind: str, seconds: float
+    problem: Any,
+    solver: Solver,
+    result: Any,
+    kind: str,
+    seconds: float,
+    limit: float | None,
 ) -> Ended:
     cost = objective(problem)
     status = _MEANING.get(result.solver.termination_condition, Status.FAILED)
-    bound, is_proven = _bound(problem, solver, result, kind)
+    left = None if limit is None else limit - seconds
+    bound, is_proven = _bound(problem, solver, result, kind, left)
     there = status.usable and _there(result)
+    said = status is Status.INFEASIBLE or (bound is not None and not is_proven)
+    taken = said and solver.is_global
+    reached = float(pyo.value(cost)) if there else None
     return Ended(
         status,
-        float(pyo.value(cost)) if there else None,
+        reached,
         bound,
         is_proven,
         missed(problem) if there else 0.0,
         seconds,
         cost.sense == pyo.maximize,
+        scale_of_problem(problem, reached) if taken else None,
     )
 
 
 def _bound(
-    problem: Any, solver: Solver, result: Any, kind: str
+    problem: Any, solver: Solver, result: Any, kind: str, left: float | None
 ) -> tuple[float | None, bool]:
     """Return the bound, in the sense of the objective, and if it is proven here."""
     if not solver.is_global:
         return None, False
     maximised = objective(problem).sense == pyo.maximize
-    if not solver.duals or kind not in ("LP", "QP"):
+    stated = program_of(problem) if kind in ("LP", "QP") else None
+    if stated is None:
         said = result.problem.upper_bound if maximised else result.problem.lower_bound
         return (None if said is None else float(said)), False
-    stated = program_of(problem)
-    if stated is None:
-        return None, True
-    found = proven(stated.program, multipliers_of(problem, stated.rows))
+    if solver.duals:
+        found = proven(stated.program, multipliers_of(problem, stated.rows))
+    else:
+        found = proven_anew(stated.program, left)
     return (-found if maximised and found is not None else found), True
 
 

@@ -21,7 +21,8 @@ class Outcome:
 
     `bound` is proven, or None: no point does better, below it where the objective is
     minimised, above it where it is maximised.  Status OPTIMAL only where it shows that,
-    up to 1e-6 of the objective; LOCAL where a solver says so, and nothing proves it.
+    up to 1e-6 of the objective; LOCAL where a solver says so, and nothing proves it;
+    LIMIT, too, where its word is not taken; an unbounded problem has FAILED.
     """
 
     status: Status
@@ -38,6 +39,13 @@ def solve(
     options: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Return how solving `problem` in place ended; a failed solve is a result.
+
+    Of a linear program, or one whose costs are single squares, the bound is recomputed
+    from multipliers.  Of any other the solver's is taken, and its word that a problem
+    is infeasible, only where all numbers are moderate: coefficients of rows between
+    1e-6 and 1e6, costs and sides up to 1e6, and each variable, by its bounds or by what
+    rows leave it, within 1e6 of 0.  Solvers take 1e-9 for 0, and huge numbers for
+    infinity, in silence.
 
     Parameters
     ----------

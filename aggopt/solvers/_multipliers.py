@@ -1,0 +1,39 @@
+"""Multipliers of a linear program, for a bound whose solver leaves none."""
+
+import numpy as np
+
+from aggopt.solvers._linear_bound import Program, proven
+
+
+def proven_anew(program: Program, seconds: float | None) -> float | None:
+    """Return what multipliers prove that HiGHS finds in so many seconds.
+
+    They need not be right: any multipliers prove a bound.  None where they prove none.
+    """
+    import highspy
+
+    solver = highspy.Highs()
+    solver.silent()
+    if seconds is not None:
+        solver.setOptionValue("time_limit", max(seconds, 0.1))
+    rows = program.rows.tocsr()
+    model = highspy.HighsModel()
+    lp = model.lp_
+    lp.num_row_, lp.num_col_ = rows.shape
+    lp.col_cost_ = program.cost
+    lp.col_lower_, lp.col_upper_ = program.left, program.right
+    lp.row_lower_, lp.row_upper_ = program.low, program.high
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = rows.indptr
+    lp.a_matrix_.index_ = rows.indices
+    lp.a_matrix_.value_ = rows.data
+    if program.curve.any():
+        bent = np.flatnonzero(program.curve)
+        model.hessian_.dim_ = len(program.cost)
+        model.hessian_.format_ = highspy.HessianFormat.kTriangular
+        model.hessian_.start_ = np.searchsorted(bent, np.arange(len(program.cost) + 1))
+        model.hessian_.index_ = bent
+        model.hessian_.value_ = program.curve[bent]
+    solver.passModel(model)
+    solver.run()
+    return proven(program, np.asarray(solver.getSolution().row_dual, np.float64))

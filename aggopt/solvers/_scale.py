@@ -1,0 +1,95 @@
+"""On which programs a solver's word is taken: those of numbers that are moderate.
+
+Solvers take tiny numbers for 0 and huge ones for infinity, in silence: HiGHS drops
+entries of its matrix below 1e-9, SCIP takes any difference below 1e-9 for none and
+1e20 for no bound.  What they then prove is proven of another program.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aggopt.arrays import Floats
+from aggopt.solvers._linear_bound import Program, narrowed
+
+LEAST = 1e-6  # a thousand times what HiGHS and SCIP take for 0
+MOST = 1e6  # its inverse; a variable that goes no farther moves a row by LEAST by 1
+ROUNDED = 1e-13  # what such a term adds to a row is in its other terms' rounding
+SAFE = 1e-7  # of the largest term: a hundred times what reduced costs may be missed by
+PRICE = 1e-9  # what a reduced cost may be missed by, for each unit of its variable
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large the terms of a program are whose numbers are moderate.
+
+    Attributes
+    ----------
+    largest
+        Of the objective's terms, the most that one can be.
+    lost
+        What its tiny terms add at most, and what reduced costs may be missed by.
+    constant
+        Of the objective.
+    """
+
+    largest: float
+    lost: float
+    constant: float
+
+    def allowance(self, bound: float) -> float:
+        """Return what is to be taken off a bound, for what its solver may miss."""
+        size = max(1.0, abs(bound - self.constant), self.largest, abs(bound))
+        return SAFE * size + self.lost
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Coefficients (p,), and how large what each of them multiplies can be (p,)."""
+
+    factor: Floats = field(repr=False)
+    reach: Floats = field(repr=False)
+
+
+def scale(
+    rows: Terms,
+    sides: Floats,
+    costs: Terms,
+    box: tuple[Floats, Floats],
+    constant: float,
+) -> Scale | None:
+    """Return the scale of a program; None where a number of it is not moderate.
+
+    `costs` without those that are squares and only add to what is minimised; `sides`
+    of rows without the infinite ones.
+    """
+    left, right = box
+    ends = np.abs(np.append(left, right))
+    a, moved = np.abs(rows.factor), np.abs(rows.factor) * rows.reach
+    a = a[(a > 0) & ~(moved <= ROUNDED)]
+    c = np.abs(costs.factor)
+    sizes = np.concatenate([ends, a, c, np.abs(sides)])
+    if (a < LEAST).any() or not (sizes <= MOST).all():
+        return None
+    terms = np.where(c > 0, c * costs.reach, 0.0)
+    lost = terms[c < LEAST].sum() + PRICE * np.abs(right - left).sum()
+    return Scale(float(terms.max(initial=0.0)), float(lost), constant)
+
+
+def scale_of(program: Program) -> Scale | None:
+    """Return the scale of a linear program, or of one with squares as costs."""
+    for _ in range(3):  # a row narrows what another needs
+        program = narrowed(program)
+    box = program.left, program.right
+    reach = np.maximum(*np.abs(box))
+    table = program.rows.tocoo()
+    sides = np.append(program.low, program.high)
+    if not (program.curve <= MOST).all():
+        return None
+    return scale(
+        Terms(table.data, reach[table.col]),
+        sides[np.isfinite(sides)],
+        Terms(program.cost, reach),
+        box,
+        program.constant,
+    )
