@@ -254,13 +254,15 @@ def medians() -> Iterator[Line]:
     for k in (3, 4, 5):
         frame = persons()
         release = released(frame, k=k, aggregation={"method": "median"})
+        beside = release.audit.unchanged
         own = np.isclose(
             release.table["income"], frame["income"], rtol=0, atol=CENT / 2
         )
         yield (
             "median",
             f"k = {k}",
-            f"{own.sum()} of {N} have their own income published",
+            f"{own.sum()} of {N} have their own income published, in "
+            f"{beside.own['income']} of {beside.differing['income']} groups",
         )
 
 

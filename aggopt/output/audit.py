@@ -45,7 +45,8 @@ class Audit:
         The combinations of all quasi-identifiers with columns that are published as
         they are, which no promise covers: those of few values, and all.
     unchanged
-        What is published unchanged; None where the originals are not at hand.
+        What is published unchanged, and what is of groups whose originals are
+        identical; None where the originals are not at hand.
     notes
         What a data steward should look at; counts and names, no values.
     """
@@ -218,13 +219,9 @@ def _compared(
     """Return an audit with what the originals say beside it."""
     names = found.whole.attributes
     same = originals.unchanged(names, groups)
-    cells = same.note(found.records)
-    notes = originals.notes(names, groups, dominance)
-    return replace(
-        found,
-        unchanged=same,
-        notes=(*found.notes, *([cells] if cells else []), *notes),
-    )
+    single = originals.notes(names, groups, dominance)
+    notes = (*found.notes, *same.notes(found.records), *single)
+    return replace(found, unchanged=same, notes=notes)
 
 
 def _promises(

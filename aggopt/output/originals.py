@@ -44,29 +44,37 @@ class Originals:
                 x, name = self.before[:, j], repr(names[j])
                 values = np.sort(pd.unique(x))
                 if len(values) > 2:  # a share of ones has no size to give away
-                    yield from _dominated(name, x, labels, dominance)
+                    y, step = self.after[:, j], float(self.step[j])
+                    count = dominated(x, y, labels, dominance, step)
+                    yield from _dominated(name, count, labels.max() + 1, dominance)
                 if len(values) <= few(len(x)) and (x == np.rint(x)).all():
                     step = GRID * float(spread[j])
                     yield from _impossible(name, values, self.after[:, j], step)
 
 
-def dominated(x: Floats, labels: Labels, share: float) -> int:
-    """Return in how many groups one value makes up more than a share of the sum.
+def dominated(
+    x: Floats, y: Floats, labels: Labels, share: float, step: float = 0.0
+) -> int:
+    """Return in how many groups one value is told as the larger part of the sum.
 
-    The sum is of absolute values: the p %-rule of magnitude tables, with
-    p = 1 / share - 1.
+    It makes up more than a share of the sum of absolute values, the p %-rule of
+    magnitude tables with p = 1 / share - 1; and what is published, y (n,), times the
+    size of the group is within p % of it, as a mean is: a median can be far from it.
+    Rounding moved y by at most `step`.
     """
-    sizes = np.abs(x)
-    largest = np.zeros(labels.max() + 1)
-    np.maximum.at(largest, labels, sizes)
-    return int((largest > share * np.bincount(labels, sizes)).sum())
+    last = np.lexsort((np.abs(x), labels))
+    last = last[np.append(np.diff(labels[last]) > 0, True)]  # the largest of each
+    largest, sizes = np.abs(x[last]), np.bincount(labels)
+    over = largest > share * np.bincount(labels, np.abs(x))
+    off = np.abs(sizes * y[last] - x[last])
+    near = off <= (1 / share - 1) * largest + sizes * step
+    return int((over & near).sum())
 
 
-def _dominated(name: str, x: Floats, labels: Labels, share: float) -> Iterator[str]:
-    count = dominated(x, labels, share)
+def _dominated(name: str, count: int, groups: int, share: float) -> Iterator[str]:
     if count:
         yield (
-            f"{name}: in {count} of {labels.max() + 1} groups one record makes up more "
+            f"{name}: in {count} of {groups} groups one record makes up more "
             f"than {100 * share:g} % of the sum of absolute values, and what is "
             "published there tells nearly what that record has: cap the largest "
             "values before masking, drop those records, or promise a larger k."

@@ -1,6 +1,6 @@
-"""What is published unchanged, because the originals of a group are identical."""
+"""What is published unchanged, or nearly so: groups that are identical, own values."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,11 +9,13 @@ import numpy.typing as npt
 from aggopt.arrays import Floats, Labels
 
 Grouped = tuple[Sequence[int], Labels]  # attributes and the groups (n,) they share
+MANY = 0.5  # of the groups: above it members' own values are no chance, but a method
+Counts = dict[str, int]
 
 
 @dataclass(frozen=True)
 class Unchanged:
-    """Cells and records that are published as they were: their group is identical.
+    """Cells and records of groups that are identical, and what is published of them.
 
     Attributes
     ----------
@@ -21,30 +23,74 @@ class Unchanged:
         How many have all their quasi-identifiers unchanged.
     cells
         How many values of each quasi-identifier are unchanged.
+    identical
+        How many records are of a group that is identical in all quasi-identifiers,
+        whatever is published for it.
+    identical_cells
+        How many values of each quasi-identifier are of a group that is identical there.
+    differing
+        How many groups differ, in each quasi-identifier of more than two values.
+    own
+        How many of those publish what a member has, up to rounding.
     """
 
     records: int
-    cells: dict[str, int] = field(hash=False)
+    cells: Counts = field(hash=False)
+    identical: int = 0
+    identical_cells: Counts = field(hash=False, default_factory=dict)
+    differing: Counts = field(hash=False, default_factory=dict)
+    own: Counts = field(hash=False, default_factory=dict)
 
     def said(self, records: int) -> str | None:
-        """Say how many records are unchanged, if any is."""
+        """Say how many records are unchanged, or of identical groups, if any is."""
+        if self.identical > self.records:
+            are, groups = _are(self.identical, "a group", "groups")
+            published = _are(self.records, "", "")[0]
+            return (
+                f"{self.identical} of {records} records {are} in {groups} whose "
+                f"originals are identical in every quasi-identifier; {self.records} of "
+                f"them {published} published unchanged."
+            )
         if not self.records:
             return None
-        are, whose = ("is", "its") if self.records == 1 else ("are", "their")
+        are, whose = _are(self.records, "its", "their")
         return (
             f"{self.records} of {records} records {are} published unchanged: {whose} "
             "group is identical in every quasi-identifier."
         )
 
-    def note(self, records: int) -> str | None:
-        """Say how many values of each attribute are unchanged, if any is."""
-        counts = [f"{name!r} {count}" for name, count in self.cells.items() if count]
-        if not counts:
-            return None
-        return (
-            f"Published unchanged, of {records} values each, because their group is "
-            f"identical there: {', '.join(counts)}."
-        )
+    def notes(self, records: int) -> Iterator[str]:
+        """Yield how many values of each attribute are unchanged or a member's own."""
+        if any(self.cells.values()):
+            yield (
+                f"Published unchanged, of {records} values each, because their group "
+                f"is identical there: {_listed(self.cells)}."
+            )
+        moved = {
+            name: count - self.cells[name]
+            for name, count in self.identical_cells.items()
+        }
+        if any(moved.values()):
+            yield (
+                f"Moved, of {records} values each, though their group is identical "
+                f"there: {_listed(moved)}. The possible value nearest to what is "
+                "published may be the original."
+            )
+        for name, count in self.own.items():
+            if count > MANY * self.differing[name]:
+                yield (
+                    f"{name!r}: in {count} of {self.differing[name]} groups of "
+                    "differing originals the published value is a member's own: "
+                    "medians are, and whole or rounded numbers can be by chance."
+                )
+
+
+def _are(count: int, one: str, more: str) -> tuple[str, str]:
+    return ("is", one) if count == 1 else ("are", more)
+
+
+def _listed(counts: Counts) -> str:
+    return ", ".join(f"{name!r} {count}" for name, count in counts.items() if count)
 
 
 def unchanged(
@@ -54,17 +100,44 @@ def unchanged(
     step: Floats,
     groups: Sequence[Grouped],
 ) -> Unchanged:
-    """Return what of X (n, d) is published unchanged in Y (n, d).
+    """Return what of X (n, d) is published unchanged, or nearly so, in Y (n, d).
 
-    A value is when its group has one original there, and that is published, up to
-    what rounding may do: `step` (d,).  `groups` are those of each block of columns.
+    A value is unchanged when its group has one original there, and that is published,
+    up to what rounding may do: `step` (d,).  `groups` are those of each block.
     """
-    same = np.abs(Y - X) <= step
+    near = np.abs(Y - X) <= step
+    same = np.empty_like(near)
+    differing, own = {}, {}
     for columns, labels in groups:
         for j in columns:
-            same[:, j] &= _identical(X[:, j], labels)
-    cells = {name: int(same[:, j].sum()) for j, name in enumerate(names)}
-    return Unchanged(int(same.all(axis=1).sum()), cells)
+            same[:, j] = _identical(X[:, j], labels)
+            if not _more_than_two(X[:, j]):
+                continue
+            differing[names[j]] = _groups(labels, ~same[:, j])
+            own[names[j]] = _groups(labels, near[:, j] & ~same[:, j])
+    both = same & near
+    return Unchanged(
+        records=int(both.all(axis=1).sum()),
+        cells=_counts(names, both),
+        identical=int(same.all(axis=1).sum()),
+        identical_cells=_counts(names, same),
+        differing=differing,
+        own=own,
+    )
+
+
+def _counts(names: Sequence[str], which: npt.NDArray[np.bool_]) -> Counts:
+    return dict(zip(names, which.sum(axis=0).tolist(), strict=True))
+
+
+def _groups(labels: Labels, which: npt.NDArray[np.bool_]) -> int:
+    """Return how many groups have one of these records (n,)."""
+    return len(np.unique(labels[which]))
+
+
+def _more_than_two(x: Floats) -> bool:
+    """Whether a value is neither the least nor the largest."""
+    return bool(((x > x.min()) & (x < x.max())).any())
 
 
 def _identical(x: Floats, labels: Labels) -> npt.NDArray[np.bool_]:

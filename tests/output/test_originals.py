@@ -67,7 +67,14 @@ def test_cells_and_records_of_identical_groups_are_unchanged():
         "there: 'a' 4, 'b' 6."
     ) in found.notes
     stated = json.loads(json.dumps(found.to_dict()))["unchanged"]
-    assert stated == {"records": 4, "cells": {"a": 4, "b": 6}}
+    assert stated == {
+        "records": 4,
+        "cells": {"a": 4, "b": 6},
+        "identical": 4,
+        "identical_cells": {"a": 4, "b": 6},
+        "differing": {"a": 1, "b": 0},
+        "own": {"a": 0, "b": 0},
+    }
     assert found.holds
 
 
@@ -86,7 +93,7 @@ def test_one_record_is_said_as_one():
         "quasi-identifier."
     )
     assert found.unchanged.__class__(0, {"a": 0}).said(3) is None
-    assert found.unchanged.__class__(0, {"a": 0}).note(3) is None
+    assert not list(found.unchanged.__class__(0, {"a": 0}).notes(3))
 
 
 def test_a_mean_that_meets_a_members_value_is_no_identical_group():
@@ -169,17 +176,128 @@ def test_household_attributes_on_person_records_are_published_unchanged():
     assert "2434 of 4580 records are published unchanged" in release.audit.verdict
 
 
+# --- groups that are identical, whatever is published for them
+
+
+@pytest.mark.parametrize(
+    ("after", "unchanged"),
+    [
+        ((1.4, 1.4, 5, 5, 9.2, 9.2), "0 of them are"),
+        ((1, 1, 5, 5, 9.2, 9.2), "2 of them are"),
+    ],
+)
+def test_records_of_identical_groups_are_counted_however_moved(after, unchanged):
+    found = audited(column(1, 1, 4, 6, 9, 9), column(*after))
+    assert found.unchanged.identical == 4
+    assert found.unchanged.identical_cells == {"a": 4}
+    assert found.unchanged.records == int(unchanged[0])
+    assert found.verdict.endswith(
+        "4 of 6 records are in groups whose originals are identical in every "
+        f"quasi-identifier; {unchanged} published unchanged."
+    )
+    (note,) = [note for note in found.notes if note.startswith("Moved")]
+    assert note == (
+        f"Moved, of 6 values each, though their group is identical there: 'a' "
+        f"{4 - int(unchanged[0])}. The possible value nearest to what is published may "
+        "be the original."
+    )
+
+
+def test_one_record_of_an_identical_group_is_said_as_one():
+    one = audited(column(1, 2), column(1, 2)).unchanged.__class__
+    assert one(0, {"a": 0}, 1).said(9) == (
+        "1 of 9 records is in a group whose originals are identical in every "
+        "quasi-identifier; 0 of them are published unchanged."
+    )
+    assert "2 of 9 records are in groups" in one(1, {"a": 1}, 2).said(9)
+    assert one(1, {"a": 1}, 2).said(9).endswith("1 of them is published unchanged.")
+
+
+@pytest.mark.parametrize(
+    "aggregation",
+    [
+        {"method": "mean", "renormalise": True},
+        {"method": "p3m"},
+        {"method": "p3m_onesided"},
+        {"method": "satisfaction", "delta": 0.3},
+    ],
+)
+def test_no_method_hides_that_groups_are_identical(aggregation, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        np.repeat(np.c_[rng.integers(1, 9, 20), rng.integers(10, 90, 20)], 5, axis=0),
+        columns=["size", "income"],
+    )
+    others = pd.DataFrame({"size": 1, "income": 95 + 3 * np.arange(10) ** 2})
+    frame = pd.concat([frame, others], ignore_index=True)  # so that means lose variance
+    release = masked(frame, aggregation=aggregation)
+    assert 90 <= release.audit.unchanged.identical <= 100
+    assert release.audit.unchanged.records < 10
+    assert "records are in groups whose originals are identical" in str(release.audit)
+    files = release.write(tmp_path / "masked.csv")
+    stated = json.loads(files.manifest.read_text())["audit"]["unchanged"]
+    assert stated["identical"] == release.audit.unchanged.identical
+
+
+# --- members' own values
+
+
+def test_groups_that_publish_a_members_own_value_are_counted():
+    before = column(1, 2, 3, 8, 9, 12, 7, 7, 7)
+    after = column(2, 2, 2, 9, 9, 9, 7, 7, 7)
+    found = audited(before, after)
+    assert found.unchanged.differing == {"a": 2}
+    assert found.unchanged.own == {"a": 2}
+    assert found.notes[1] == (
+        "'a': in 2 of 2 groups of differing originals the published value is a "
+        "member's own: medians are, and whole or rounded numbers can be by chance."
+    )
+    after[3:6] = 9.5  # half of the groups is not more
+    found = audited(before, after)
+    assert found.unchanged.own == {"a": 1}
+    assert not any("member's own" in note for note in found.notes)
+
+
+def test_medians_are_members_own_values_and_that_is_said():
+    x = np.exp(np.random.default_rng(0).normal(size=100)).round(4)
+    frame = pd.DataFrame({"a": x, "b": x**2 + np.arange(100)})
+    note = "'a': in 20 of 20 groups of differing originals the published value is a "
+    for method, is_said in (("median", True), ("mean", False)):
+        notes = masked(frame, aggregation={"method": method}).notes
+        assert any(n.startswith(note) for n in notes) == is_said
+
+
+def test_one_of_two_values_is_always_a_members_own():
+    found = audited(column(0, 1, 1, 1), column(1, 1, 1, 1))
+    assert (found.unchanged.own, found.unchanged.differing) == ({}, {})
+
+
 # --- dominance
 
 
 def test_groups_in_which_one_record_dominates_are_counted():
     labels = np.array([0, 0, 0, 1, 1, 2, 2, 3, 3])
     x = np.array([7.0, 2, 1, 71, 29, -8, 2, 0, 0])
-    assert dominated(x, labels, 0.7) == 2  # exactly 70 % is not more
-    assert dominated(x, labels, 0.69) == 3
-    assert dominated(x, labels, 0.8) == 0
-    assert dominated(x, labels, 1.0) == 0
-    assert dominated(np.array([5.0, 0.0]), np.array([0, 0]), 1.0) == 0
+    y = (np.bincount(labels, x) / np.bincount(labels))[labels]
+    assert dominated(x, y, labels, 0.7) == 2  # exactly 70 % is not more
+    assert dominated(x, y, labels, 0.69) == 3
+    assert dominated(x, y, labels, 0.8) == 0
+    assert dominated(x, y, labels, 1.0) == 0
+    zero = np.array([0, 0])
+    assert dominated(np.array([5.0, 0.0]), np.array([2.5, 2.5]), zero, 1.0) == 0
+
+
+def test_a_value_that_is_published_tells_what_dominates_or_it_is_not_counted():
+    x, labels = np.array([1.0, 2, 3, 4, 90]), np.zeros(5, dtype=int)
+    for y, count in ((20.0, 1), (3.0, 0), (-20.0, 0), (25.0, 1), (25.8, 0), (10.2, 0)):
+        assert dominated(x, np.full(5, y), labels, 0.7) == count
+    assert dominated(x, np.full(5, 25.8), labels, 0.7, step=0.1) == 1
+    assert dominated(-x, np.full(5, -20.0), labels, 0.7) == 1
+    assert dominated(-x, np.full(5, 20.0), labels, 0.7) == 0
+    before, after = column(1, 2, 3, 4, 90), column(3, 3, 3, 3, 3)
+    assert not any("makes up more" in n for n in audited(before, after).notes)
+    after = column(20, 20, 20, 20, 20)
+    assert any("makes up more" in n for n in audited(before, after).notes)
 
 
 def test_the_note_names_the_attribute_and_counts_groups():
