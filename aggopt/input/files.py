@@ -11,7 +11,7 @@ import pyarrow.parquet
 
 from aggopt.errors import TableError
 from aggopt.input.csv_check import checked
-from aggopt.input.names import check_names
+from aggopt.input.names import check_header, check_names
 from aggopt.input.refused import NOT_AS_THEY_ARE
 from aggopt.input.regular import require_regular
 from aggopt.input.roles import Roles
@@ -89,7 +89,7 @@ def _parquet(path: Path) -> pa.Table:
 
 def _text(path: Path, how: Input) -> pa.Table:
     shape = checked(path, how)
-    check_names(list(shape.names))
+    check_header(shape.names, path.name)
     if not shape.records:  # the reader below needs a line end behind the header
         return pa.table({name: pa.array([], pa.string()) for name in shape.names})
     table = pyarrow.csv.read_csv(

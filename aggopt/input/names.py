@@ -19,6 +19,20 @@ def check_names(names: Sequence[str]) -> None:
         raise TableError("A column has no name.", fix="name every column.")
 
 
+def check_header(names: Sequence[str], file: str) -> None:
+    """Refuse as `check_names`, without repeating what may be a record: by place."""
+    times = Counter(names)
+    places = [str(j) for j, name in enumerate(names, 1) if name and times[name] > 1]
+    if places:
+        raise TableError(
+            f"Columns of {file} share a name, which stands in the first line more than "
+            f"once: see columns {', '.join(places)}.",
+            fix="rename them so that each name is used once; if the first line is a "
+            "record, put a line with names above it.",
+        )
+    check_names(names)
+
+
 def numbers_among(names: Sequence[str]) -> int:
     """Return how many names are numbers, as in a file without a header line."""
     return sum(bool(re.fullmatch(r"[+-]?\d*[.,]?\d+([eE][+-]?\d+)?", n)) for n in names)

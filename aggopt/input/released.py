@@ -48,13 +48,14 @@ def used(column: nw.Series[Any]) -> nw.Series[Any]:
 def bare(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     """Return a new table without what may be said of the originals beside its entries.
 
-    That is pandas' `attrs`, and what the schema and the fields of Arrow have beside
-    their types: names of dropped columns, ranges, rows.
+    That is pandas' `attrs` and the name of its columns' index, and what the schema and
+    the fields of Arrow have beside their types: names of dropped columns, ranges, rows.
     """
     native = frame.to_native()
     if frame.implementation.is_pandas():
         native = native.copy(deep=False)
         native.attrs = {}
+        native.columns = native.columns.set_names([None] * native.columns.nlevels)
     elif frame.implementation.is_pyarrow():
         import pyarrow as pa
 

@@ -87,7 +87,7 @@ class Roles(BaseModel):
         if absent:
             raise JobError(
                 f"The roles name {_listed(absent)}, which the table does not have.",
-                fix=_own_names(columns),
+                fix=_own_names(columns, len(named) - len(absent)),
             )
         undeclared = [column for column in columns if column not in named]
         if undeclared:
@@ -98,15 +98,25 @@ class Roles(BaseModel):
             )
 
 
-def _own_names(columns: Sequence[str]) -> str:
+def _own_names(columns: Sequence[str], known: int) -> str:
+    """Say what the columns are called, of which the roles know some.
+
+    Where they know few, the names may be a record, which is not repeated.
+    """
     count = numbers_among(columns)
-    if count:  # they may be a record
+    if count:
         return (
             f"{count} of the table's {len(columns)} column names are numbers: if its "
             "first line is a record, put a line with names above it."
         )
     if not columns:
         return "bring a table with columns."
+    if 2 * known < len(columns):
+        return (
+            f"use the table's own names, of which the roles have {known} of "
+            f"{len(columns)}; if its first line is a record, put a line with names "
+            "above it."
+        )
     return f"use the table's own names: {_listed(columns)}."
 
 

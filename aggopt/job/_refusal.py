@@ -13,7 +13,8 @@ from aggopt.job._said import CHOOSING, clipped, entries, keys, seen, shown
 
 def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
     """Return the error that says what is wrong with the sections of a `job`."""
-    wrong = entries(invalid.errors(include_url=False))
+    tried = invalid.errors(include_url=False)
+    wrong = entries(tried)
     first = _telling(wrong)
     place = [str(part) for part in first["loc"]]
     said = first.get("ctx", {}).get("error")
@@ -45,7 +46,7 @@ def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
         ):
             return JobError(f"{place[-1]} = {shown(first['input'])}.", fix=wanted)
         case kind if kind != "value_error" and place[3:4] and place[3] in _WRITTEN:
-            return _no_treatment(place[:4], wrong)
+            return _no_treatment(place[:4], tried)
         case "value_error" if place[:1] == ["privacy"]:
             complaint = first["msg"].removeprefix("Value error, ")
             return JobError(f"[{'.'.join(place)}]: {complaint}.", fix=_ENTRIES)

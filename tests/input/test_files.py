@@ -6,9 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aggopt.errors import TableError
+from aggopt.errors import AggoptError, JobError, TableError
 from aggopt.input.files import as_written, read
 from aggopt.input.roles import Roles
+from aggopt.input.table import Table
 from aggopt.job import Input
 
 roles = Roles(quasi_identifier=("age", "pay"), other=("note",))
@@ -171,6 +172,29 @@ def test_duplicate_names_in_a_parquet_file_are_named(tmp_path):
     pq.write_table(pa.table([[1], [2]], names=["age", "age"]), tmp_path / "t.parquet")
     with pytest.raises(TableError, match="more than once: 'age'"):
         as_written(tmp_path / "t.parquet", Input())
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (f"{SECRET},7,{SECRET}", r"more than once: see columns 1, 3\."),
+        (f"{SECRET},x,7", "1 of the table's 3 column names are numbers"),
+        (f"{SECRET},x,y", "of which the roles have 0 of 3"),
+        (f"{SECRET},x,note", "of which the roles have 1 of 3"),
+    ],
+)
+def test_a_first_line_that_is_a_record_is_not_repeated(tmp_path, first, said):
+    (tmp_path / "t.csv").write_text(f"{first}\n1,2,3\n")
+    with pytest.raises(AggoptError, match=said) as refused:
+        Table.of(read(tmp_path / "t.csv", roles, Input()), roles)
+    assert SECRET not in str(refused.value)
+    assert "put a line with names above it" in refused.value.fix
+
+
+def test_a_name_that_is_nearly_right_is_seen_beside_the_tables_own(tmp_path):
+    (tmp_path / "t.csv").write_text("age,pay,nota\n1,2,x\n")
+    with pytest.raises(JobError, match="own names: 'age', 'pay', 'nota'"):
+        Table.of(read(tmp_path / "t.csv", roles, Input()), roles)
 
 
 def test_entries_of_several_lines_may_hold_records_and_are_refused(tmp_path):

@@ -1,6 +1,7 @@
 """A release says nothing of the originals beside its entries."""
 
 import io
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,13 @@ SAID = "max income 99999, name Person 7"
 def test_attributes_of_a_pandas_table_stay_behind() -> None:
     frame = people()
     frame.attrs = {"seen": SAID}
+    frame.columns.name = SAID
     table = aggopt.mask(frame, job()).table
     assert table.attrs == {}
+    assert table.columns.name is None
+    assert SAID.encode() not in pickle.dumps(table)
     assert frame.attrs == {"seen": SAID}
+    assert frame.columns.name == SAID
     written = io.BytesIO()
     table.to_parquet(written)
     assert SAID.encode() not in written.getvalue()
