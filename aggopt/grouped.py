@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from aggopt.arrays import Floats, Labels, group_size
-from aggopt.blocks import blocks_of, bounded, proven, require_promise
+from aggopt.blocks import Columns, blocks_of, bounded, proven, require_promise
 from aggopt.clock import require_progress
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.input.confidential import Confidential
@@ -79,14 +79,7 @@ def group(
     `known` is the secret of a release that is made again; a new one when omitted.
     Without `repair` the groups are those that a repair would be given.
     """
-    if isinstance(job, str | Path):
-        job = Job.read(job)
-    if not isinstance(job, Job):
-        raise JobError(
-            f"A {type(job).__name__} is not a job.",
-            fix="pass a Job(...), or the path of a TOML file.",
-        )
-    told = listener(told)
+    job, told = _job(job), listener(told)
     own = secret() if known is None else require_secret(known)
     told("read", 0.0)
     table, source = read_table(data, job)
@@ -94,10 +87,7 @@ def group(
     k = group_size(job.privacy.k, len(X))
     columns = blocks_of(job, X)
     job, reasons = settled(job, len(X), max(map(len, columns)))
-    _require_possible(X, job)
-    _require_whole(table, job)
-    require_promise(job, columns)
-    require_guarantees(job)
+    _require_sense(table, X, job, columns)
     asked = wishes_of(table, X, job)
     held = read_confidential(table, job, job.input.decimal)
     blocks = divided(
@@ -118,6 +108,25 @@ def group(
     told("bound", 0.0)
     blocks = bounded(blocks, X, job)
     return Grouped(job, table, source, X, blocks, asked, held, reasons, own)
+
+
+def _job(job: Job | str | Path) -> Job:
+    if isinstance(job, str | Path):
+        job = Job.read(job)
+    if not isinstance(job, Job):
+        raise JobError(
+            f"A {type(job).__name__} is not a job.",
+            fix="pass a Job(...), or the path of a TOML file.",
+        )
+    return job
+
+
+def _require_sense(table: Table, X: Floats, job: Job, columns: Columns) -> None:
+    """Refuse, before any work, a job that this table cannot be masked by."""
+    _require_possible(X, job)
+    _require_whole(table, job)
+    require_promise(job, columns)
+    require_guarantees(job)
 
 
 def wishes_of(table: Table, X: Floats, job: Job) -> dict[str, Floats]:

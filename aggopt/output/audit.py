@@ -7,6 +7,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from aggopt.errors import PrivacyError
 from aggopt.html import lines, listed, titled
 from aggopt.input.confidential import Confidential, confidential_of
 from aggopt.input.roles import Roles
@@ -14,7 +15,7 @@ from aggopt.job import Privacy
 from aggopt.output.beside import Beside, beside
 from aggopt.output.counts import Codes, Count, codes_of, together
 from aggopt.output.originals import Originals
-from aggopt.output.refusal import refusal
+from aggopt.output.refusal import not_kept, still_there, too_rare
 from aggopt.output.unchanged import Grouped, Unchanged
 from aggopt.partition._blocks import require_cover
 from aggopt.privacy import groups_of
@@ -147,9 +148,18 @@ class Audit:
             A combination is too rare, an identifier is still there, or confidential
             values are not as diverse, or not as close to the table's, as promised.
         """
-        refused = refusal(self)
-        if refused:
-            raise refused
+        if self.refusal:
+            raise self.refusal
+
+    @property
+    def refusal(self) -> PrivacyError | None:
+        """What is raised where the promise does not hold, else None."""
+        if self.identifiers:
+            return still_there(self.identifiers)
+        if self.smallest < self.k:
+            return too_rare(self.weakest, self.k, self.scope)
+        broken = [promise for promise in self.promises if not promise.holds]
+        return not_kept(broken[0]) if broken else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""

@@ -1,36 +1,35 @@
 """Why a release is refused that does not keep what was promised."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from aggopt.errors import PrivacyError
+from aggopt.output.counts import Count
 from aggopt.privacy._promise import Kept
 
-if TYPE_CHECKING:
-    from aggopt.output.audit import Audit
+
+def still_there(identifiers: Sequence[str]) -> PrivacyError:
+    """Return the error of identifiers that were not dropped."""
+    return PrivacyError(
+        f"The release still has identifiers: {', '.join(identifiers)}.",
+        fix="drop them; nothing was written.",
+    )
 
 
-def refusal(audit: "Audit") -> PrivacyError | None:
-    """Return the error of an audit that does not hold, or None."""
-    if audit.identifiers:
-        return PrivacyError(
-            f"The release still has identifiers: {', '.join(audit.identifiers)}.",
-            fix="drop them; nothing was written.",
-        )
-    if audit.smallest < audit.k:
-        which = "quasi-identifiers"
-        if audit.scope == "blocks":
-            which = f"the block {', '.join(map(repr, audit.weakest.attributes))}"
-        return PrivacyError(
-            f"The rarest combination of {which} stands in "
-            f"{audit.smallest} record(s), and k = {audit.k} was promised.",
-            fix="nothing was written; mask again, and report this if aggopt made "
-            "the values.",
-        )
-    broken = [promise for promise in audit.promises if not promise.holds]
-    return _broken(broken[0]) if broken else None
+def too_rare(weakest: Count, k: int, scope: str) -> PrivacyError:
+    """Return the error of a combination that fewer than k records share."""
+    which = "quasi-identifiers"
+    if scope == "blocks":
+        which = f"the block {', '.join(map(repr, weakest.attributes))}"
+    return PrivacyError(
+        f"The rarest combination of {which} stands in "
+        f"{weakest.rarest} record(s), and k = {k} was promised.",
+        fix="nothing was written; mask again, and report this if aggopt made "
+        "the values.",
+    )
 
 
-def _broken(promise: Kept) -> PrivacyError:
+def not_kept(promise: Kept) -> PrivacyError:
+    """Return the error of l or t that does not hold."""
     close = promise.promise.startswith("t ")
     possible = (
         f"t of at least {promise.found:.6g}, rounded up"

@@ -16,7 +16,6 @@ from aggopt.output.audit import Audit, audit
 from aggopt.output.counts import Count, together
 from aggopt.output.places import Files
 from aggopt.output.recheck import review
-from aggopt.output.refusal import refusal
 from aggopt.output.staging import check_places, make_folder
 from aggopt.privacy._promise import Kept
 
@@ -50,7 +49,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_release_that_breaks_a_promise_is_refused_in_full(case):
-    error = refusal(REFUSED[case])
+    error = REFUSED[case].refusal
     assert isinstance(error, PrivacyError)
     assert {"problem": error.problem, "fix": error.fix} == WORDS[case]
     with pytest.raises(PrivacyError, match=r"To fix: ") as raised:
@@ -59,15 +58,15 @@ def test_a_release_that_breaks_a_promise_is_refused_in_full(case):
 
 
 def test_a_release_that_keeps_its_promises_is_not_refused():
-    assert refusal(found(whole=KEPT, promises=(promise("t", 1, 0, True),))) is None
-    assert refusal(found(k=1)) is None
-    assert refusal(found(k=1, scope="blocks")) is None
+    assert found(whole=KEPT, promises=(promise("t", 1, 0, True),)).refusal is None
+    assert found(k=1).refusal is None
+    assert found(k=1, scope="blocks").refusal is None
 
 
 def test_a_promise_that_is_broken_is_named_though_another_holds():
     holding = promise("entropy l", 2, 2.5, True)
     assert not found(promises=(holding, CLOSE), whole=KEPT).holds
-    error = refusal(found(promises=(holding, CLOSE), whole=KEPT))
+    error = found(promises=(holding, CLOSE), whole=KEPT).refusal
     assert error.problem.startswith("t (ordered) <= 0.1 DOES NOT HOLD")
 
 
