@@ -13,7 +13,7 @@ from aggopt.input.confidential import Confidential, confidential_of
 from aggopt.input.roles import Roles
 from aggopt.job import Privacy
 from aggopt.output.beside import Beside, beside
-from aggopt.output.counts import Codes, Count, codes_of, together
+from aggopt.output.counts import Codes, Count, codes_of, number, together
 from aggopt.output.originals import Originals
 from aggopt.output.refusal import not_kept, still_there, too_rare
 from aggopt.output.unchanged import Grouped, Unchanged
@@ -100,14 +100,15 @@ class Audit:
     def verdict(self) -> str:
         """Say whether the promise holds, and what it does not cover, with counts."""
         covers = [" on the masked attributes"] if self.beside else []
-        what = f"{self.groups} published combinations, the rarest"
+        what = f"{number(self.groups, 'published combination')}, the rarest"
         if self.scope == "blocks" and len(self.blocks) > 1:
             covers += [f" in each of {len(self.blocks)} blocks of attributes"]
             what = "the rarest combination of a block"
         holds = self.smallest >= self.k and not self.identifiers
         of_k = (
             f"k = {self.k} {'holds' if holds else 'DOES NOT HOLD'}{','.join(covers)}: "
-            f"{self.records} records, {what} in {self.smallest} records."
+            f"{number(self.records, 'record')}, {what} in "
+            f"{number(self.smallest, 'record')}."
         )
         return "\n".join([" ".join([of_k, *self._open]), *map(str, self.promises)])
 
@@ -132,11 +133,13 @@ class Audit:
         if self.scope == "combination" or self.combination >= self.k:
             return None
         within = " k holds within each block only." if self.holds else ""
+        share = "shares its own" if self.whole.rare == 1 else "share theirs"
+        alone = f"of them {self.unique} {'is' if self.unique == 1 else 'are'}"
         return (
             f"NOT {self.k}-anonymous on the combination of all "
             f"{len(self.whole.attributes)} quasi-identifiers: {self.whole.rare} of "
-            f"{self.records} records share theirs with fewer than {self.k - 1} others, "
-            f"{self.unique} are alone with it.{within}"
+            f"{self.records} records {share} with fewer than "
+            f"{number(self.k - 1, 'other')}, {alone} alone with it.{within}"
         )
 
     def require(self) -> None:

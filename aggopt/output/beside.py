@@ -39,7 +39,8 @@ class Beside:
         if k == 2:
             return f"{said}."
         shares = "shares its own" if rare == 1 else "share theirs"
-        return f"{said}, {rare} {shares} with fewer than {k - 1} others."
+        among = {0: "", 1: " this one included,"}.get(alone, " these included,")
+        return f"{said};{among} {rare} {shares} with fewer than {k - 1} others."
 
     @property
     def short(self) -> str:
@@ -80,6 +81,8 @@ def beside(
 ) -> tuple[Beside, ...]:
     """Return the counts with columns of few values, and with all; none twice.
 
+    Where those of few values leave all records alone, the others add nothing.
+
     `published` says which combination of `quasi` each record has, (n,), and `columns`
     the same of each column that is published as it is.
     """
@@ -89,6 +92,8 @@ def beside(
     for names, is_few in ((common, True), (list(columns), False)):
         if not names or (not is_few and len(names) == len(common)):
             continue
+        if found and found[0].count.unique == len(published):
+            continue  # nobody can be more alone
         new = [name for name in names if is_few or name not in common]
         published = together([published, *(columns[name] for name in new)])
         count = Count.of([*quasi, *names], published, k)

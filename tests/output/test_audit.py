@@ -47,7 +47,7 @@ def test_k_does_not_hold_where_it_has_one_less():
     assert not found.holds
     assert found.verdict == (
         "k = 3 DOES NOT HOLD: 7 records, 3 published combinations, the rarest in "
-        "1 records."
+        "1 record."
     )
     assert found.warning is None  # the verdict says it
     with pytest.raises(PrivacyError) as refused:
@@ -98,8 +98,8 @@ def test_blocks_that_hold_although_the_combination_does_not():
     )
     assert found.warning == (
         "NOT 2-anonymous on the combination of all 2 quasi-identifiers: 2 of 6 records "
-        "share theirs with fewer than 1 others, 2 are alone with it. k holds within "
-        "each block only."
+        "share theirs with fewer than 1 other, of them 2 are alone with it. k holds "
+        "within each block only."
     )
     strict = audit(table, PAIR, Privacy(k=2), BLOCKS)
     assert (strict.smallest, strict.holds, strict.warning) == (1, False, None)
@@ -114,7 +114,10 @@ def test_the_warning_ends_where_the_combination_holds():
     table.loc[0, "pay"] = 2
     found = audit(table, PAIR, three, BLOCKS)
     assert found.warning.startswith("NOT 3-anonymous on the combination of all 2")
-    assert "3 of 6 records share theirs with fewer than 2 others, 1 " in found.warning
+    assert (
+        "3 of 6 records share theirs with fewer than 2 others, of them 1 "
+        in found.warning
+    )
     assert "k holds within" not in found.warning  # pay 1 stands in two records only
     assert found.verdict.startswith("k = 3 DOES NOT HOLD in each of 2 blocks")
     with pytest.raises(PrivacyError, match=r"the block 'pay' stands in 2 record\(s\)"):
@@ -202,9 +205,9 @@ def test_the_verdict_counts_with_the_columns_that_are_published_as_they_are():
     assert found.verdict == (
         "k = 3 holds on the masked attributes: 25 records, 2 published combinations, "
         "the rarest in 3 records. With 'sex', published as it is: 1 of 25 records "
-        "is alone, 3 share theirs with fewer than 2 others. With all 2 other columns, "
-        "published as they are: 25 of 25 records are alone, 25 share theirs with fewer "
-        "than 2 others."
+        "is alone; this one included, 3 share theirs with fewer than 2 others. With "
+        "all 2 other columns, published as they are: 25 of 25 records are alone; these "
+        "included, 25 share theirs with fewer than 2 others."
     )
     assert [each.columns for each in found.beside] == [("sex",), ("pay", "sex")]
     assert [(each.short, each.what) for each in found.beside] == [
@@ -228,7 +231,7 @@ def test_columns_of_few_values_alone_are_said_once_and_of_many_without_a_first()
     found = audit(table, BESIDE, Privacy(k=3))
     assert counts(found, "rare") == {True: 0}
     assert found.verdict.endswith(
-        "With 'pay', 'sex', published as they are: 0 of 21 records are alone, 0 share "
+        "With 'pay', 'sex', published as they are: 0 of 21 records are alone; 0 share "
         "theirs with fewer than 2 others."
     )
     many = Roles(**{"quasi-identifier": ["age"], "other": ["pay"]})
@@ -244,16 +247,20 @@ def test_columns_of_few_values_alone_are_said_once_and_of_many_without_a_first()
     [
         ((1, 2), 2, "1 of 3 records is alone."),
         ((1, 1, 2), 2, "2 of 4 records are alone."),
-        ((1, 3), 3, "1 of 4 records is alone, 1 shares its own with fewer than 2 oth"),
+        (
+            (1, 3),
+            3,
+            "1 of 4 records is alone; this one included, 1 shares its own with",
+        ),
         (
             (2, 3),
             3,
-            "0 of 5 records are alone, 2 share theirs with fewer than 2 other",
+            "0 of 5 records are alone; 2 share theirs with fewer than 2 other",
         ),
         (
             (3, 4),
             4,
-            "0 of 7 records are alone, 3 share theirs with fewer than 3 other",
+            "0 of 7 records are alone; 3 share theirs with fewer than 3 other",
         ),
     ],
 )
@@ -370,3 +377,23 @@ def test_columns_that_differ_in_every_record_are_asked_about():
     assert audit(frame[:1], roles, Privacy(k=2)).notes == ()
     frame["name"] = np.arange(6) + 0.5  # numbers differ: they name nobody by that
     assert said not in audit(frame, roles, Privacy(k=2)).notes
+
+
+def test_what_leaves_all_alone_is_said_once():
+    table = ages(3, 3).assign(sex=np.arange(6), pay=np.arange(6) / 7)
+    table = pd.concat([table] * 5).assign(pay=np.arange(30))
+    table["sex"] = np.tile(np.arange(15), 2)
+    table["age"] = np.repeat([1, 2], 15)
+    found = audit(table, BESIDE, Privacy(k=3))
+    assert counts(found, "unique") == {True: 30}
+    assert "all 2 other columns" not in found.verdict
+
+
+def test_one_combination_of_one_record_is_no_plural():
+    assert audit(
+        ages(3), Roles(**{"quasi-identifier": ["age"]}), Privacy(k=3)
+    ).verdict == (
+        "k = 3 holds: 3 records, 1 published combination, the rarest in 3 records."
+    )
+    broken = audit(ages(1, 3), Roles(**{"quasi-identifier": ["age"]}), Privacy(k=3))
+    assert broken.verdict.endswith("2 published combinations, the rarest in 1 record.")

@@ -95,7 +95,7 @@ def test_each_column_parts_what_it_tells_apart(parts, alone):
 def test_the_verdict_of_k_says_what_k_does():
     # a broken promise of closeness has a line of its own: k holds all the same
     said = found(promises=(CLOSE,), whole=KEPT).verdict.splitlines()
-    assert said[0].startswith("k = 2 holds: 3 records, 1 published combinations")
+    assert said[0].startswith("k = 2 holds: 3 records, 1 published combination")
     assert said[1].startswith("t (ordered) <= 0.1 DOES NOT HOLD for 'pay'")
 
 
