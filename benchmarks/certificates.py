@@ -8,7 +8,9 @@ against every partition; published values against points sought at random.  A li
 objective that is another, a bound above what is reached (by more than 1e-9 of it), an
 "optimal" that is not within 1e-6, or a violation that is larger.  Declared programs are
 asked on every 12th table (cvxpy) or 60th (Pyomo, and repair by integer program), also
-with a tolerance that is loose.  Ends with 1 where there is a lie.
+with a tolerance that is loose.  Beside each table `solve` is asked of one small program
+that is no model's, some with tiny or huge numbers, worked out in fractions.  Ends with
+1 where there is a lie.
 """
 
 import sys
@@ -18,11 +20,12 @@ from collections import Counter
 
 from _certificates_groups import groups, one_attribute, repairs
 from _certificates_instances import instance
+from _certificates_programs import programs
 from _certificates_values import values
 from rich.console import Console
 from rich.table import Table
 
-PARTS = (groups, one_attribute, repairs, values)
+PARTS = (groups, one_attribute, repairs, values, programs)
 
 
 def main(seed: int, count: int) -> int:
