@@ -9,7 +9,7 @@ from aggopt.grouped import group
 from aggopt.job import Job
 from aggopt.margin import ASKED, NOTE, WARNING, program
 
-N, K, DELTA = 200, 5, 0.3
+N, K, DELTA = 100, 5, 0.3
 RNG = np.random.default_rng(2)
 UNITS = {"cents": 0.01, "years": 1.0, "money": 500.0, "children": 1.0}
 FRAME = pd.DataFrame(
@@ -77,7 +77,7 @@ def test_a_margin_by_default_leaves_more_than_one_candidate(name) -> None:
 def test_a_narrow_margin_gives_originals_away_and_that_is_said(name) -> None:
     release = masked(name, **SATISFACTION, margin=0.15)
     one, right = single(name, release, 0.15)
-    assert right >= 8
+    assert right >= 4
     assert right >= 0.5 * one
     assert said(release) == [ASKED, FEW.format(name, "1 possible value", 1)]
 
@@ -87,7 +87,7 @@ def test_a_narrow_margin_gives_originals_away_and_that_is_said(name) -> None:
     [
         ("cents", {}, None),
         ("years", {}, None),
-        ("children", {}, "3 possible values"),
+        ("children", {}, "2 possible values"),
         ("cents", {"margin": 1e-6}, "1 possible value"),  # below what is published
         ("cents", {"margin": 4.9e-5}, "5 possible values"),
         ("cents", {"margin": 5.1e-5}, None),
