@@ -23,6 +23,7 @@ from aggopt.pipeline import AT_ONCE, measured
 from aggopt.promises import repaired
 from aggopt.solvers import SOLVERS, Solver, choose
 from aggopt.solvers._certificate import endings, largest_gap, total_bound
+from aggopt.solvers._options import check_time_limit
 
 DEFAULT = 60.0  # seconds for a solver and an attribute, where nobody says
 
@@ -74,11 +75,12 @@ def compare(
     Raises
     ------
     JobError
-        Nothing in the job is for a solver to solve, or a named solver does not take
-        its model.
+        `time_limit` is no number above 0.  Nothing in the job is for a solver to
+        solve, or a named solver does not take its model.
     SolverError
         A named solver is not installed.
     """
+    check_time_limit(time_limit)
     told = listener(progress)
     job = data_job = job if isinstance(job, Job) else Job.read(job)
     if isinstance(job.partition, Recommended):  # the table decides
@@ -98,7 +100,13 @@ def compare(
         if solver.lacks:
             yield Row(solver.name, note=f"not installed: {solver.lacks}")
         else:
-            yield step.row(given, solver, time_limit or step.limit or DEFAULT)
+            yield step.row(given, solver, _first(time_limit, step.limit))
+
+
+def _first(asked: float | None, of_job: float | None) -> float:
+    """Return the limit that is asked, or else the job's, or else the default."""
+    limits = (limit for limit in (asked, of_job) if limit is not None)
+    return next(limits, DEFAULT)
 
 
 class _Step(NamedTuple):

@@ -46,6 +46,7 @@ scope = "combination"    # all quasi-identifiers together; "blocks": weaker, see
 #         "mdav", "cbfs", "mhm", "projection", "vmdav"  what others publish
 # seconds = 120          # of the first three: stop then, with the best so far; where
 #                        # none are named, optimal stops after 600
+# seed = 0               # of the first three, which must then be named
 # solver = "highs"       # optimal: of its integer programs
 attributes = "together"  # which quasi-identifiers are grouped together, or
 #         "one by one"            each by itself
@@ -65,7 +66,8 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 method = "mean"          # or "median"
 # renormalise = true     # mean: keeps each attribute's variance
 # Or, in place of the two lines above, values moved away from the originals:
-# method = "p3m"         # or "p3m_onesided"
+# method = "p3m"         # or "p3m_onesided"; or "satisfaction": as many values at
+#                          their distance as possible
 # delta = 0.1            # distance asked for, in standard deviations, or
 #         {{ relative = 0.1 }}    times the value's distance from the mean
 #         {{ column = "far" }}    each record's own, from a column listed in wish
@@ -74,7 +76,7 @@ method = "mean"          # or "median"
 # margin = 0.2           # secret, at most so much beyond delta: left out, delta / 2 or
 #                          0.1, and of whole or rounded numbers more where wishes can be
 #                          exact; without one (0) values point at originals
-# alpha = 0.5            # distances (1) against small shifts (0)
+# alpha = 0.5            # distances (1) against small shifts (0); not satisfaction
 # solver = "dual"        # proves the optimum; `aggopt solvers` lists the others
 # time_limit = 60        # seconds per attribute; left out, 600 for SCIP and its kind
 # [aggregation.options]  # the solver's own options, under its own names
@@ -86,6 +88,7 @@ multiline = false        # true: entries may span lines (stray quotes can hide r
 
 [output]
 shuffle = true           # the order of records tells who is who
+# seed = 1               # the same order each time one release is written
 round_integers = false   # true: whole numbers stay whole
 digits = 6               # of an attribute's standard deviation, in published values; or
 #                          "full"; or, in its place, decimals = 2 for all attributes

@@ -88,7 +88,7 @@ def beside(
     """
     most = few(len(published))
     common = [name for name, codes in columns.items() if codes.max() < most]
-    found = []
+    found: list[Beside] = []
     for names, is_few in ((common, True), (list(columns), False)):
         if not names or (not is_few and len(names) == len(common)):
             continue

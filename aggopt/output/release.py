@@ -102,7 +102,11 @@ class Release(Fieldwise):
 
     @property
     def table(self) -> Any:
-        """The masked table, as the kind that came in; record order kept."""
+        """The masked table, as the kind that came in.
+
+        It has the order of the input, and a pandas index, which tell who is who,
+        whatever `shuffle` says: publish what `write` writes.
+        """
         return self.masked.native
 
     @property

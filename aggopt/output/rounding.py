@@ -113,6 +113,12 @@ def _collapsed(given: Grouped, masked: Aggregation, after: Floats) -> list[str]:
     for j, name in enumerate(names):
         if np.ptp(after[:, j]) == 0 and np.ptp(before[:, j]) > 0:
             said.append(f"{name!r}: rounding leaves one value of all.")
+        elif (same := _most(after[:, j])) > max(len(after) / 2, _most(before[:, j])):
+            said.append(
+                f"{name!r}: rounding publishes one and the same value for {same} of "
+                f"{len(after)} records: ask for more digits, or cap the values that "
+                "make its standard deviation so large."
+            )
     for block in given.blocks:
         first = np.unique(block.labels, return_index=True)[1]
         rows = np.ix_(first, np.array(block.columns))
@@ -126,6 +132,11 @@ def _collapsed(given: Grouped, masked: Aggregation, after: Floats) -> list[str]:
                 "another does."
             )
     return said
+
+
+def _most(values: Floats) -> int:
+    """Return how many of values (n,) are the most frequent one."""
+    return int(np.unique(values, return_counts=True)[1].max())
 
 
 def _rounded(given: Grouped, values: Floats) -> Floats:

@@ -275,3 +275,19 @@ def test_inputs_are_not_overwritten(aggopt, tmp_path):
 def test_failed_points_are_never_best():
     failed = Point(0.5, 0.1, 0, 1, 0, 0, 0, 0, 0, None, "failed", usable=False)
     assert pareto([failed, point(0.3, 0.3)]) == [point(0.3, 0.3)]
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan")])
+def test_a_time_limit_that_is_none_is_refused(limit):
+    how = job(aggregation={"method": "p3m"})
+    with pytest.raises(JobError, match=f"time_limit = {limit}"):
+        list(compare.compare(people(), how, ["dual"], limit))
+
+
+def test_the_limit_is_the_one_asked_then_the_job_s_then_a_minute():
+    assert [compare._first(*of) for of in ((3.0, 4.0), (None, 4.0), (None, None))] == [
+        3.0,
+        4.0,
+        60.0,
+    ]
+    assert compare._first(None, 0.0) == 0  # seconds = 0: at once

@@ -108,6 +108,14 @@ def test_a_grid_that_is_too_coarse_is_said() -> None:
     assert any("19 of 20 groups publish what another does" in n for n in release.notes)
 
 
+def test_a_grid_on_which_one_value_dwarfs_all_others_is_said() -> None:
+    x = np.append(np.arange(1.0, 120.0), 1e6)
+    (said,) = [n for n in one(x, digits=2).notes if "one and the same value" in n]
+    assert said.startswith("'x': rounding publishes one and the same value for 1")
+    assert "of 120 records: ask for more digits" in said
+    assert not any("one and the same" in n for n in one(x, digits=6).notes)
+
+
 def test_blocks_and_types_are_rounded_alike() -> None:
     release = aggopt.mask(wide(), wide_job(partition={"method": "individual_ranking"}))
     for name in ("height", "debt"):
