@@ -585,3 +585,50 @@ def test_the_measures_of_a_release_take_what_the_records_ask_for():
     assert pipeline.measured(X, Y, asked, whole=20).linkage_blocks == 2
     assert pipeline.measured(X, Y, {}, whole=20).linkage_blocks == 2
     assert pipeline.measured(X, Y, {}) == aggopt.measure.assess(X, Y)
+
+
+def test_a_pandas_index_is_noted_as_kept():
+    named = people().rename_axis("person")
+    assert aggopt.mask(named, job()).notes[0] == (
+        "The index of the pandas table is kept in release.table, with all that it "
+        "says of records; written files have none."
+    )
+    assert "index" not in " ".join(aggopt.mask(people(), job()).notes)
+
+
+def test_what_is_solved_is_no_note():
+    release = aggopt.mask(people(), job(aggregation={"method": "p3m", "solver": "uno"}))
+    ended = {one.status for one in release.certificates.values()}
+    assert not ended & {Status.LIMIT, Status.FALLBACK}
+    assert not any("uno" in note for note in release.notes)
+
+
+@pytest.mark.parametrize(("n", "noted"), [(9, True), (10, False)])
+def test_one_group_is_noted_below_2k_records(n, noted):
+    note = f"All {n} records form one group: there are fewer than 2k."
+    assert (note in aggopt.mask(people(n), job(5)).notes) == noted
+
+
+ONE_RARE = ["flu", "none"] + ["asthma"] * 38  # no two groups can have all three
+EQUAL = {"illness": {"distance": "equal"}}
+ALL_40 = "'age', 'income': all 40 records form one group."
+
+
+@pytest.mark.parametrize(
+    ("promise", "notes"),
+    [
+        (
+            {"t": 0.001, "confidential": EQUAL},
+            [
+                "To keep t = 0.001, all records form one group. "
+                "To fix: promise a larger t under [privacy]."
+            ],
+        ),
+        ({"l": 3}, [ALL_40]),
+        ({"t": 0.9, "confidential": EQUAL}, []),
+    ],
+)
+def test_one_group_is_explained_by_the_promise_that_asks_for_it(promise, notes):
+    kept = {"k": 3, "repair": "merge", **promise}
+    release = aggopt.mask(people().assign(illness=ONE_RARE), job(privacy=kept))
+    assert [note for note in release.notes if "one group" in note] == notes
