@@ -167,7 +167,7 @@ def test_a_broken_partitioner_is_caught_on_the_values(monkeypatch):
         return labels
 
     monkeypatch.setattr(partition, "mdav", lonely)
-    with pytest.raises(PrivacyError, match=r"stands in 1 record\(s\), and k = 3"):
+    with pytest.raises(PrivacyError, match=r"stands in 1 record\b, and k = 3"):
         aggopt.mask(people(42), job())
 
 
@@ -374,7 +374,7 @@ def test_a_file_that_breaks_the_promise_is_never_there(tmp_path, release):
     values = release.masked.matrix()
     values[5] += 1e-9
     tampered = replace(release, masked=release.masked.masked(values))
-    with pytest.raises(PrivacyError, match=r"stands in 1 record\(s\)"):
+    with pytest.raises(PrivacyError, match=r"stands in 1 record\b"):
         tampered.write(tmp_path / "masked.csv")
     assert list(tmp_path.iterdir()) == []
 

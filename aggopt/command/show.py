@@ -10,6 +10,7 @@ from rich.table import Table
 from aggopt.command import console
 from aggopt.command.console import add_row, line, out
 from aggopt.command.show_solvers import figure
+from aggopt.number import many
 
 if TYPE_CHECKING:
     from aggopt.command.demo import Shown
@@ -94,7 +95,7 @@ def _partition(release: "Release") -> None:
     if len(blocks) > 1:
         listed = zip(names_of(blocks, job), blocks, strict=True)
         for number, (names, block) in enumerate(listed, start=1):
-            line(f"Block {number}: {', '.join(names)}: {block.groups} groups.")
+            line(f"Block {number}: {', '.join(names)}: {many(block.groups, 'group')}.")
     found = proven(blocks, job)
     if found:
         _certificates("Certificates of the partition", found)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from aggopt.errors import TableError
 from aggopt.job import SEPARATORS, Input
+from aggopt.number import many
 
 
 @dataclass(frozen=True)
@@ -65,15 +66,18 @@ def _walked(
             ragged, first = ragged + 1, first or records
         spanning += sum("\n" in entry or "\r" in entry for entry in entries)
     if ragged:
+        do = "does" if ragged == 1 else "do"
+        wanted = many(len(names), "entry", "entries")
         raise TableError(
-            f"{ragged} record(s) of {path.name} do not have {len(names)} entries, the "
-            f"first of them record {first}.",
+            f"{many(ragged, 'record')} of {path.name} {do} not have {wanted}; the "
+            f"first is record {first}.",
             fix="repair them, or set separator under [input] in the job.",
         )
     if spanning and not how.multiline:
+        span = "spans" if spanning == 1 else "span"
         raise TableError(
-            f"{spanning} entries of {path.name} span several lines: where a quote is "
-            "missing, or one too many, they hold whole records.",
+            f"{many(spanning, 'entry', 'entries')} of {path.name} {span} several "
+            "lines: where a quote is missing, or one too many, it holds whole records.",
             fix="look for stray quotes; if the entries are right, set multiline = true "
             "under [input] in the job.",
         )

@@ -18,6 +18,7 @@ from aggopt.measure._reidentification import average_of, highest_of, sizes_of
 from aggopt.measure._score import mean_of_two
 from aggopt.measure._sdid import sdid_chance_of, sdid_of
 from aggopt.measure._sl import sl_of
+from aggopt.number import many
 
 RISK = "Risk (lower is better)"
 
@@ -133,7 +134,11 @@ class Assessment:
         near = f"values within {self.safety:g} standard deviations"
         return [
             ("highest risk", _percent(self.highest_risk), "1 / smallest group"),
-            ("average risk", _percent(self.average_risk), f"{groups} groups / records"),
+            (
+                "average risk",
+                _percent(self.average_risk),
+                f"{many(groups, 'group')} / records",
+            ),
             ("re-identified", str(groups), "records expected: sum of 1 / group size"),
             ("linkage", _percent(self.linkage), f"one-to-one assignment{by}; {limit}"),
             ("DLD", _percent(self.dld), "records linked to the nearest"),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from aggopt.errors import PrivacyError
+from aggopt.number import many
 from aggopt.output.counts import Count
 from aggopt.privacy._promise import Kept
 
@@ -22,7 +23,7 @@ def too_rare(weakest: Count, k: int, scope: str) -> PrivacyError:
         which = f"the block {', '.join(map(repr, weakest.attributes))}"
     return PrivacyError(
         f"The rarest combination of {which} stands in "
-        f"{weakest.rarest} record(s), and k = {k} was promised.",
+        f"{many(weakest.rarest, 'record')}, and k = {k} was promised.",
         fix="nothing was written; mask again, and report this if aggopt made "
         "the values.",
     )

@@ -20,6 +20,7 @@ from aggopt.input.files import is_csv
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
+from aggopt.number import many
 from aggopt.output.audit import Audit
 from aggopt.output.csv_file import write_csv
 from aggopt.output.drift import Drift
@@ -80,7 +81,7 @@ class Release(Fieldwise):
         """Return verdict, certificates and how many notes there are."""
         parts = [str(self.audit), as_text(HEADER, rows(self._solved))]
         if self.notes:
-            parts.append(f"{len(self.notes)} notes: see .notes.")
+            parts.append(f"{many(len(self.notes), 'note')}: see .notes.")
         return "\n\n".join(parts)
 
     def _repr_html_(self) -> str:

@@ -53,7 +53,7 @@ def test_k_does_not_hold_where_it_has_one_less():
     with pytest.raises(PrivacyError) as refused:
         audit(ages(2, 4), AGE, Privacy(k=3)).require()
     assert str(refused.value).startswith(
-        "The rarest combination of quasi-identifiers stands in 2 record(s), and k = 3 "
+        "The rarest combination of quasi-identifiers stands in 2 records, and k = 3 "
         "was promised."
     )
 
@@ -120,7 +120,7 @@ def test_the_warning_ends_where_the_combination_holds():
     )
     assert "k holds within" not in found.warning  # pay 1 stands in two records only
     assert found.verdict.startswith("k = 3 DOES NOT HOLD in each of 2 blocks")
-    with pytest.raises(PrivacyError, match=r"the block 'pay' stands in 2 record\(s\)"):
+    with pytest.raises(PrivacyError, match=r"the block 'pay' stands in 2 records"):
         found.require()
 
 
@@ -149,13 +149,13 @@ def test_each_refusal_says_what_to_do():
         "nothing was written."
     )
     assert refusal(ages(2, 4), AGE, k=3) == (
-        "The rarest combination of quasi-identifiers stands in 2 record(s), and k = 3 "
+        "The rarest combination of quasi-identifiers stands in 2 records, and k = 3 "
         "was promised. To fix: nothing was written; mask again, and report this if "
         "aggopt made the values."
     )
     table = ages(2, 4).assign(pay=1)
     assert refusal(table, PAIR, k=3, scope="blocks").startswith(
-        "The rarest combination of the block 'age', 'pay' stands in 2 record(s)"
+        "The rarest combination of the block 'age', 'pay' stands in 2 records"
     )
 
 
