@@ -12,8 +12,9 @@ from aggopt.html import lines, listed, titled
 from aggopt.input.confidential import Confidential, confidential_of
 from aggopt.input.roles import Roles
 from aggopt.job import Privacy
+from aggopt.number import many
 from aggopt.output.beside import Beside, beside
-from aggopt.output.counts import Codes, Count, codes_of, number, together
+from aggopt.output.counts import Codes, Count, codes_of, together
 from aggopt.output.originals import Originals
 from aggopt.output.refusal import not_kept, still_there, too_rare
 from aggopt.output.unchanged import Grouped, Unchanged
@@ -100,15 +101,15 @@ class Audit:
     def verdict(self) -> str:
         """Say whether the promise holds, and what it does not cover, with counts."""
         covers = [" on the masked attributes"] if self.beside else []
-        what = f"{number(self.groups, 'published combination')}, the rarest"
+        what = f"{many(self.groups, 'published combination')}, the rarest"
         if self.scope == "blocks" and len(self.blocks) > 1:
             covers += [f" in each of {len(self.blocks)} blocks of attributes"]
             what = "the rarest combination of a block"
         holds = self.smallest >= self.k and not self.identifiers
         of_k = (
             f"k = {self.k} {'holds' if holds else 'DOES NOT HOLD'}{','.join(covers)}: "
-            f"{number(self.records, 'record')}, {what} in "
-            f"{number(self.smallest, 'record')}."
+            f"{many(self.records, 'record')}, {what} in "
+            f"{many(self.smallest, 'record')}."
         )
         return "\n".join([" ".join([of_k, *self._open]), *map(str, self.promises)])
 
@@ -139,7 +140,7 @@ class Audit:
             f"NOT {self.k}-anonymous on the combination of all "
             f"{len(self.whole.attributes)} quasi-identifiers: {self.whole.rare} of "
             f"{self.records} records {share} with fewer than "
-            f"{number(self.k - 1, 'other')}, {alone} alone with it.{within}"
+            f"{many(self.k - 1, 'other')}, {alone} alone with it.{within}"
         )
 
     def require(self) -> None:

@@ -16,17 +16,6 @@ from aggopt.input.table import plain
 Codes = npt.NDArray[np.integer[Any]]  # 32 bits of a column: tables have many
 
 
-def number(count: int, what: str) -> str:
-    """Return a count of what has a plural with s.
-
-    Examples
-    --------
-    >>> number(1, "record"), number(2, "record")
-    ('1 record', '2 records')
-    """
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
 @dataclass(frozen=True)
 class Count:
     """How often combinations of some attributes occur.
