@@ -13,6 +13,7 @@ from aggopt.errors import InfeasibleInputError, naming
 from aggopt.grouped import Grouped
 from aggopt.job import P3m, Satisfaction, Shifting
 from aggopt.job._aggregation import Squared
+from aggopt.measure import sl
 from aggopt.models import p3m
 from aggopt.models._shift import FARTHEST
 from aggopt.scale import Scale
@@ -26,6 +27,7 @@ ASKED = (
     "secret margin; the certificates are of the program with these margins, and what "
     "is satisfied is counted by the distance asked."
 )
+MOST = 0.5  # share of values nearer than asked, above which a note says so
 NOTE = (
     f"{ASKED} Wherever a wish can be exact the margin spans {ENOUGH} possible values "
     "or more: who subtracts distances from a published value is left with several "
@@ -66,6 +68,19 @@ def program(
     if isinstance(how, P3m) and how.margin != 0:
         _require_agreement(given, asked, wider)
     return {"delta": wider, "importance": given.asked["importance"]}
+
+
+def nearer(given: Grouped, after: Floats) -> list[str]:
+    """Return a note if most published values (n, d) lie nearer than was asked."""
+    if not isinstance(given.job.aggregation, Squared):
+        return []
+    share = 1 - sl(given.X, after, delta=given.asked["delta"])
+    if share <= MOST:
+        return []
+    return [
+        f"{share:.0%} of the values lie nearer to their originals than asked: raise "
+        'alpha or importance, or take method = "satisfaction".'
+    ]
 
 
 def notes(given: Grouped) -> list[str]:

@@ -102,12 +102,13 @@ def mask(
     measures = as_counted(measured(given.X, both.after, given.asked), found)
     drift = rounding.drifts(given, masked.values, both.after)
     notes = (
+        *found.notes,
+        *margin.notes(given),
+        *margin.nearer(given, both.after),
         *given.reasons,
         *_notes(given, certificates),
-        *margin.notes(given),
-        *rounding.notes(given, masked, both.after, drift),
         *_beyond(given, released),
-        *found.notes,
+        *rounding.notes(given, masked, both.after, drift),
     )
     return Release(
         released,

@@ -215,3 +215,29 @@ def test_distances_out_of_reach_and_none_at_all() -> None:
         _, release = masked("satisfaction", delta=delta)
         assert release.audit.holds
         assert (NOTE in release.notes) == (delta > 0)
+
+
+def test_most_values_nearer_than_asked_are_said() -> None:
+    plain, strong = ({"alpha": 0.5}, {"alpha": 1.0, "importance": 0.9})
+    said = [
+        [n for n in aggopt.mask(two(), stated(two(), how)).notes if "nearer" in n]
+        for how in (
+            {"method": "p3m", "delta": 1.0, **plain},
+            {"method": "p3m", "delta": 0.1, **strong},
+            {"method": "satisfaction", "delta": 1.0},
+        )
+    ]
+    assert said[0][0].endswith('or take method = "satisfaction".')
+    assert said[1:] == [[], []]
+
+
+def test_what_is_disclosed_is_said_before_methods_and_rounding() -> None:
+    frame = pd.DataFrame({"income": np.append(np.arange(1.0, 60), 1e6)})
+    roles, how = {"quasi-identifier": ["income"]}, {"method": "p3m", "delta": 0.1}
+    asked = Job(roles=roles, privacy={"k": 3}, aggregation=how)
+    notes = aggopt.mask(frame, asked).notes
+    places = [
+        next(i for i, note in enumerate(notes) if words in note)
+        for words in ("one record makes up", "margin", "Published values are rounded")
+    ]
+    assert places == sorted(places)
