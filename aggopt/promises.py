@@ -71,13 +71,13 @@ def require_guarantees(job: Job) -> None:
     _require_solver(privacy)
     if not names:
         raise JobError(
-            f"{_listed(privacy)} is promised, and no attribute is confidential.",
+            f"{_stated(privacy)}, and no attribute is confidential.",
             fix='name those that are under [roles]: confidential = ["NAME"].',
         )
     hoped = sorted(privacy.asked - _kept_by(job))
     if hoped:
         raise JobError(
-            f"{_listed(privacy)} is promised, and {_together(job)} does not guarantee "
+            f"{_stated(privacy)}, and {_together(job)} does not guarantee "
             f"{' and '.join(hoped)} {_of(job)}.",
             fix='set repair = "merge" under [privacy], which keeps every promise; or, '
             "of one confidential attribute: for l, of values or entropy, method = "
@@ -242,6 +242,11 @@ def _places(held: Sequence[Confidential]) -> Any:
     """Return ranks of confidential values, (n,) of one attribute or (n, c)."""
     ranks = [each.distance.place for each in held if each.distance is not None]
     return ranks[0] if len(ranks) == 1 else np.stack(ranks, axis=1)
+
+
+def _stated(privacy: Privacy) -> str:
+    one = privacy.l is None or privacy.t is None
+    return f"{_listed(privacy)} {'is' if one else 'are'} promised"
 
 
 def _listed(privacy: Privacy) -> str:

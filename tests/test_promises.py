@@ -609,3 +609,8 @@ def test_large_whole_numbers_are_told_apart(text):
     for _, group in told.groupby([table["age"], table["income"]]):
         apart = shares.sub(group.value_counts(normalize=True), fill_value=0)
         assert apart.abs().sum() / 2 <= 0.3 + 1e-12
+
+
+def test_two_promises_are_promised():
+    with pytest.raises(JobError, match="are promised, and mdav does not"):
+        aggopt.mask(salaried(), promising(l=2, t=0.2))

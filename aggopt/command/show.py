@@ -114,7 +114,7 @@ def demo(shown: "Shown") -> None:
         add_row(table, meaning, *map(_count_or_percent, found))
     out.print(table)
     _files(shown.files)
-    line(f"Picture       {shown.picture}  (shows originals: keep it)")
+    line(f"Picture       {shown.picture}  (shows originals: keep it to yourself)")
 
 
 def _count_or_percent(figure: int | float) -> str:
@@ -152,5 +152,6 @@ def _notes(notes: Iterable[str], audit: "Audit") -> None:
 
 def _files(files: "Files") -> None:
     line(f"Masked table  {files.table}")
-    line(f"Manifest      {files.manifest}  (how it was made: keep it)")
-    line(f"Private key   {files.private}  (keep it: it links records to groups)")
+    line(f"Manifest      {files.manifest}  (how it was made: keep it to yourself)")
+    kept = "(keep it to yourself: it links records to groups)"
+    line(f"Private key   {files.private}  {kept}")
