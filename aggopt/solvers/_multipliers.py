@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from aggopt.solvers._linear_bound import Program, proven
+from aggopt.arrays import Floats
+from aggopt.solvers._linear_bound import Program
 
 
-def proven_anew(program: Program, seconds: float | None) -> float | None:
-    """Return what multipliers prove that HiGHS finds in so many seconds.
+def multipliers_anew(program: Program, seconds: float | None) -> Floats:
+    """Return the multipliers (m,) that HiGHS finds in so many seconds.
 
-    They need not be right: any multipliers prove a bound.  None where they prove none.
+    They need not be right: any multipliers prove a bound.  0 where it finds none.
     """
     import highspy
 
@@ -36,4 +37,5 @@ def proven_anew(program: Program, seconds: float | None) -> float | None:
         model.hessian_.value_ = program.curve[bent]
     solver.passModel(model)
     solver.run()
-    return proven(program, np.asarray(solver.getSolution().row_dual, np.float64))
+    found = np.asarray(solver.getSolution().row_dual, np.float64)
+    return found if found.shape == program.low.shape else np.zeros_like(program.low)

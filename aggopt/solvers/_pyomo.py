@@ -28,7 +28,7 @@ from aggopt.arrays import Floats
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._ended import Ended
 from aggopt.solvers._linear_bound import proven
-from aggopt.solvers._multipliers import proven_anew
+from aggopt.solvers._multipliers import multipliers_anew
 from aggopt.solvers._options import refused
 from aggopt.solvers._pyomo_parts import missed, objective
 from aggopt.solvers._pyomo_program import problem_class as problem_class
@@ -124,10 +124,9 @@ def _bound(
     if stated is None:
         said = result.problem.upper_bound if maximised else result.problem.lower_bound
         return (None if said is None else float(said)), False
-    if solver.duals:
-        found = proven(stated.program, multipliers_of(problem, stated.rows))
-    else:
-        found = proven_anew(stated.program, left)
+    if not solver.duals:
+        _leave(problem, stated.rows, multipliers_anew(stated.program, left))
+    found = proven(stated.program, multipliers_of(problem, stated.rows))
     return (-found if maximised and found is not None else found), True
 
 
@@ -137,6 +136,16 @@ def multipliers_of(problem: Any, rows: Sequence[Any]) -> Floats:
     if not isinstance(left, pyo.Suffix):
         return np.zeros(len(rows))
     return np.array([left.get(row, 0.0) for row in rows], np.float64)
+
+
+def _leave(problem: Any, rows: Sequence[Any], multipliers: Floats) -> None:
+    """Leave multipliers where `multipliers_of`, and a model's own proof, look."""
+    if not isinstance(getattr(problem, "dual", None), pyo.Suffix):
+        if hasattr(problem, "dual"):
+            return
+        problem.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    for row, value in zip(rows, multipliers.tolist(), strict=True):
+        problem.dual[row] = value
 
 
 @contextmanager

@@ -9,10 +9,11 @@ import pytest
 from conftest import require_solver
 from scipy.sparse import csr_array
 
+from aggopt.partition import univariate_certified
 from aggopt.solvers import SOLVERS, Status, solve
 from aggopt.solvers._ended import Ended, judged
-from aggopt.solvers._linear_bound import Program
-from aggopt.solvers._multipliers import proven_anew
+from aggopt.solvers._linear_bound import Program, proven
+from aggopt.solvers._multipliers import multipliers_anew
 from aggopt.solvers._pyomo_scale import scale_of_problem
 from aggopt.solvers._scale import LEAST, MOST, Scale, scale_of
 
@@ -187,7 +188,8 @@ def test_a_bound_is_proven_anew(curve):
     cost = c @ x + cp.sum(cp.multiply(bent / 2, cp.square(x))) + 5
     rows = [A @ x >= sides[0], A @ x <= sides[1]]
     best = cp.Problem(cp.Minimize(cost), rows).solve(solver="CLARABEL")
-    found = proven_anew(Program(c, bent, 5.0, csr_array(A), *sides, *box), 10)
+    stated = Program(c, bent, 5.0, csr_array(A), *sides, *box)
+    found = proven(stated, multipliers_anew(stated, 10))
     assert found == pytest.approx(best, abs=1e-6)
     assert found <= best + 1e-7
 
@@ -198,3 +200,11 @@ def test_a_bound_of_scip_is_recomputed_where_it_can_be():
     outcome = solve(problem, "pyomo:scip")
     assert outcome.status is Status.OPTIMAL
     assert 4 - 1e-12 < outcome.bound <= 4  # SCIP's own would be less by 1e-7
+
+
+def test_a_model_proves_its_own_bound_by_multipliers_found_for_scip():
+    require_solver("pyomo:scip")
+    x = np.sort(np.random.default_rng(0).normal(size=30))
+    found = univariate_certified(x, 3, solver="pyomo:scip").certificate
+    assert found.status is Status.OPTIMAL
+    assert 0 <= found.gap <= 1e-6
