@@ -6,6 +6,7 @@ import pickle
 import stat
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -632,3 +633,17 @@ def test_one_group_is_explained_by_the_promise_that_asks_for_it(promise, notes):
     kept = {"k": 3, "repair": "merge", **promise}
     release = aggopt.mask(people().assign(illness=ONE_RARE), job(privacy=kept))
     assert [note for note in release.notes if "one group" in note] == notes
+
+
+def test_only_values_beyond_the_range_of_their_own_attribute_are_noted():
+    X = np.array([[0.0, 10.0], [4.0, 20.0], [2.0, 15.0]])
+    given = SimpleNamespace(X=X, job=job())
+
+    def noted(*last):
+        released = np.vstack([X[:2], last])  # the ends themselves are within
+        return pipeline._beyond(given, SimpleNamespace(matrix=lambda: released))
+
+    said = "1 released values lie outside the range of the originals."
+    assert noted(5.0, 9.5) == [f"'age': {said}", f"'income': {said}"]
+    assert noted(3.0, 20.5) == [f"'income': {said}"]
+    assert noted(3.0, 11.0) == []
