@@ -16,8 +16,9 @@ from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import WHOLE, Assessment, assess
 from aggopt.output import rounding
-from aggopt.output.audit import audit
+from aggopt.output.audit import Audit, audit
 from aggopt.output.compared import compared
+from aggopt.output.originals import Originals
 from aggopt.output.release import Release
 from aggopt.output.risk import as_counted
 from aggopt.partition._blocks import called
@@ -82,24 +83,17 @@ def mask(
     told = listener(progress)
     given = group(data, job, told, known=secret)
     job = given.job
-    combine = getattr(aggregate, job.aggregation.method)
-    settings = {**job.aggregation.settings, **margin.program(given)}
-    told("aggregate", 0.0)
-    settings["progress"] = partial(told, "aggregate")
-    masked: Aggregation = called(combine, given.X, given.labels, **settings)
+    masked = _aggregated(given, told)
     names = job.roles.quasi_identifier
     certificates = dict(zip(names, masked.certificates, strict=True))
     require_solved(certificates)
 
     told("audit", 0.0)
     released = rounding.released(given, masked.values)
-    blocks = names_of(given.blocks, job)
-    frame, point = released.frame.to_native(), job.input.decimal
     both = compared(given.X, released.matrix(), job.output)
-    found = audit(frame, job.roles, job.privacy, blocks, decimal=point, originals=both)
+    found = _audited(given, released, both)
     found.require()
     told("measure", 0.0)
-    measures = as_counted(measured(given.X, both.after, given.asked), found)
     drift = rounding.drifts(given, masked.values, both.after)
     notes = (
         *found.notes,
@@ -111,16 +105,40 @@ def mask(
         *rounding.notes(given, masked, both.after, drift),
     )
     return Release(
-        released,
-        given.blocks,
-        certificates,
-        found,
-        measures,
-        notes,
-        job,
-        given.source,
-        given.secret,
-        drift,
+        masked=released,
+        blocks=given.blocks,
+        certificates=certificates,
+        audit=found,
+        measures=as_counted(measured(given.X, both.after, given.asked), found),
+        notes=notes,
+        job=job,
+        source=given.source,
+        secret=given.secret,
+        drift=drift,
+    )
+
+
+def _aggregated(given: Grouped, told: Progress) -> Aggregation:
+    """Return the values that the job publishes of each group, before rounding."""
+    how = given.job.aggregation
+    told("aggregate", 0.0)
+    settings = {**how.settings, **margin.program(given)}
+    settings["progress"] = partial(told, "aggregate")
+    combine = getattr(aggregate, how.method)
+    masked: Aggregation = called(combine, given.X, given.labels, **settings)
+    return masked
+
+
+def _audited(given: Grouped, released: Table, both: Originals) -> Audit:
+    """Return what is found in the values that would be published."""
+    job = given.job
+    return audit(
+        released.frame.to_native(),
+        job.roles,
+        job.privacy,
+        names_of(given.blocks, job),
+        decimal=job.input.decimal,
+        originals=both,
     )
 
 
