@@ -1,6 +1,6 @@
 """What a recount says beside the originals, where they are at hand."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,16 +40,17 @@ class Originals:
         """Yield what is to be known of single attributes: counts and names."""
         spread = Scale.of(self.before).spread
         for columns, labels in groups:
+            counts = {}
             for j in columns:
                 x, name = self.before[:, j], repr(names[j])
                 values = np.sort(pd.unique(x))
                 if len(values) > 2:  # a share of ones has no size to give away
                     y, step = self.after[:, j], float(self.step[j])
-                    count = dominated(x, y, labels, dominance, step)
-                    yield from _dominated(name, count, labels.max() + 1, dominance)
+                    counts[name] = dominated(x, y, labels, dominance, step)
                 if len(values) <= few(len(x)) and (x == np.rint(x)).all():
                     step = GRID * float(spread[j])
                     yield from _impossible(name, values, self.after[:, j], step)
+            yield from _dominated(counts, labels.max() + 1, dominance)
 
 
 def dominated(
@@ -71,13 +72,17 @@ def dominated(
     return int((over & near).sum())
 
 
-def _dominated(name: str, count: int, groups: int, share: float) -> Iterator[str]:
-    if count:
+def _dominated(counts: Mapping[str, int], groups: int, share: float) -> Iterator[str]:
+    """Say in how many groups each attribute has a value that is told."""
+    found = {name: count for name, count in counts.items() if count}
+    colon = ":" if len(found) == 1 else ""
+    where = ", ".join(f"{name}{colon} in {count}" for name, count in found.items())
+    if found:
         yield (
-            f"{name}: in {count} of {groups} groups one record makes up more "
-            f"than {100 * share:g} % of the sum of absolute values, and what is "
-            "published there tells nearly what that record has: cap the largest "
-            "values before masking, drop those records, or promise a larger k."
+            f"{where} of {groups} groups one record makes up more than "
+            f"{100 * share:g} % of the sum of absolute values, and what is published "
+            "there tells nearly what that record has: cap the largest values before "
+            "masking, drop those records, or promise a larger k."
         )
 
 

@@ -310,6 +310,14 @@ def test_the_note_names_the_attribute_and_counts_groups():
         "larger k.",
     )
     assert audited(before, after, dominance=0.71).notes == ()
+
+
+def test_one_note_names_all_attributes_that_are_dominated():
+    before = column(7.1, 2.9, 3, 4, 5, 6)
+    after = column(5, 5, 3.5, 3.5, 5.5, 5.5)
+    twice = audited(np.hstack([before, 2 * before]), np.hstack([after, 2 * after]))
+    (note,) = twice.notes
+    assert note.startswith("'a' in 1, 'b' in 1 of 3 groups one record makes up more")
     assert audited(before, after, dominance=1).notes == ()
     (note,) = audited(before, after, dominance=0.545).notes
     assert note.startswith("'a': in 3 of 3 groups one record makes up more than 54.5 %")
