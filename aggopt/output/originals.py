@@ -40,7 +40,8 @@ class Originals:
         """Yield what is to be known of single attributes: counts and names."""
         spread = Scale.of(self.before).spread
         for columns, labels in groups:
-            counts = {}
+            counts: dict[str, int] = {}
+            codes: list[str] = []
             for j in columns:
                 x, name = self.before[:, j], repr(names[j])
                 values = np.sort(pd.unique(x))
@@ -49,8 +50,9 @@ class Originals:
                     counts[name] = dominated(x, y, labels, dominance, step)
                 if len(values) <= few(len(x)) and (x == np.rint(x)).all():
                     step = GRID * float(spread[j])
-                    yield from _impossible(name, values, self.after[:, j], step)
+                    codes += _impossible(name, values, self.after[:, j], step)
             yield from _dominated(counts, labels.max() + 1, dominance)
+            yield from codes
 
 
 def dominated(
