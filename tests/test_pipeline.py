@@ -161,6 +161,14 @@ def test_progress_names_the_steps():
     ]
 
 
+def test_progress_begins_each_step_with_nothing_done():
+    said = []
+    aggopt.mask(people(), job(), progress=lambda *step: said.append(step))
+    first = dict(reversed(said))  # of each step, what was said first
+    assert {first[step] for step in ("aggregate", "audit", "measure")} == {0.0}
+    assert all(0.0 <= share <= 1.0 for _, share in said)
+
+
 def test_a_broken_partitioner_is_caught_on_the_values(monkeypatch):
     def lonely(X, k, **_):
         labels = np.arange(len(X)) // k
