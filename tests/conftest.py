@@ -1,6 +1,7 @@
 """What the tests share: the reference data, and solvers that may be missing."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,16 @@ def reference_data():
     """Let the tests read the field's reference data where they lie."""
     if "AGGOPT_DATA" not in os.environ and SHARED.is_dir():
         os.environ["AGGOPT_DATA"] = str(SHARED)
+
+
+@pytest.fixture(autouse=True)
+def handlers_of_signals():
+    """Give back what the command, run within a test, made of signals."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def require_solver(name: str) -> None:

@@ -54,9 +54,7 @@ def aggopt(monkeypatch, capsys):
         out, err = capsys.readouterr()
         return ended.value.code or 0, out, err
 
-    yield run
-    for number in SIGNALS:
-        signal.signal(number, before[number])
+    return run
 
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
