@@ -39,7 +39,7 @@ def values(of_: Instance) -> Iterator[Found]:
         found = combine(x, labels, **asked)
         data = model.Data(z, labels, delta, importance, weight)
         c = Scale.of(x).standardise(found.centroids)[:, 0]
-        at, proof = model.point(data, c), found.certificates[0]
+        at, proof = _point(model, data, c, _shown(x)), found.certificates[0]
         if not proof.status.usable:
             yield Found(f"{name}: no point", ())
             continue
@@ -48,6 +48,13 @@ def values(of_: Instance) -> Iterator[Found]:
         violation = model.violation(data, at)
         lies = lies_of(proof, reached, best, violation, nothing=_shown(x), least=1.0)
         yield Found(name, lies)
+
+
+def _point(model: Any, data: Any, c: Floats, shown: float) -> Any:
+    """Return the point of centroids whose last digits, up to `shown`, are lost."""
+    if model is satisfaction:  # a distance that is touched counts wholly or not at all
+        return model.point(data, c, touch=max(satisfaction.TOUCH, shown))
+    return model.point(data, c)
 
 
 def _sought(model: Any, data: Any, c: Floats, rng: np.random.Generator) -> float:
