@@ -16,11 +16,10 @@ from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import WHOLE, Assessment, assess
 from aggopt.output import rounding
-from aggopt.output.audit import Audit, audit
 from aggopt.output.compared import compared
-from aggopt.output.originals import Originals
 from aggopt.output.release import Release
 from aggopt.output.risk import as_counted
+from aggopt.output.trial import audit_of
 from aggopt.partition._blocks import called
 from aggopt.possible import forced
 from aggopt.scale import Scale
@@ -91,7 +90,7 @@ def mask(
     told("audit", 0.0)
     released = rounding.released(given, masked.values)
     both = compared(given.X, released.matrix(), job.output)
-    found = _audited(given, released, both)
+    found = audit_of(given, released, both)
     found.require()
     told("measure", 0.0)
     drift = rounding.drifts(given, masked.values, both.after)
@@ -127,19 +126,6 @@ def _aggregated(given: Grouped, told: Progress) -> Aggregation:
     combine = getattr(aggregate, how.method)
     masked: Aggregation = called(combine, given.X, given.labels, **settings)
     return masked
-
-
-def _audited(given: Grouped, released: Table, both: Originals) -> Audit:
-    """Return what is found in the values that would be published."""
-    job = given.job
-    return audit(
-        released.frame.to_native(),
-        job.roles,
-        job.privacy,
-        names_of(given.blocks, job),
-        decimal=job.input.decimal,
-        originals=both,
-    )
 
 
 def measured(

@@ -1,13 +1,17 @@
-"""Values that are tried, and not written: whether they would keep the promises."""
+"""What the audit finds in values before they are written, or that are only tried."""
 
 from aggopt.blocks import names_of
 from aggopt.grouped import Grouped
 from aggopt.input.table import Table
 from aggopt.output.audit import Audit, audit
+from aggopt.output.originals import Originals
 
 
-def audit_of(given: Grouped, tried: Table) -> Audit:
-    """Return what the audit of a release with this table would find."""
+def audit_of(given: Grouped, tried: Table, both: Originals | None = None) -> Audit:
+    """Return what the audit of a release with this table finds.
+
+    With `both`, the values before and after masking, it also says what they say.
+    """
     job = given.job
     return audit(
         tried.frame.to_native(),
@@ -15,4 +19,5 @@ def audit_of(given: Grouped, tried: Table) -> Audit:
         job.privacy,
         names_of(given.blocks, job),
         decimal=job.input.decimal,
+        originals=both,
     )
