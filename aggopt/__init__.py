@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from aggopt.errors import AggoptError as AggoptError
     from aggopt.job import Job as Job
     from aggopt.output.release import Release as Release
-    from aggopt.output.repeat import repeat as repeat
-    from aggopt.pipeline import mask as mask
+    from aggopt.pipeline.mask import mask as mask
+    from aggopt.pipeline.repeat import repeat as repeat
 
 __version__ = "0.1.0"
 
@@ -38,8 +38,8 @@ _HOMES = {
     "AggoptError": "errors",
     "Job": "job",
     "Release": "output.release",
-    "mask": "pipeline",
-    "repeat": "output.repeat",
+    "mask": "pipeline.mask",
+    "repeat": "pipeline.repeat",
 }
 
 __all__ = [

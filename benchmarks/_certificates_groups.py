@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from _certificates_instances import Instance, emd, least, of, squares
 
-from aggopt.arrays import Labels
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Labels
 from aggopt.errors import InfeasibleInputError, SolverError, TableError
 from aggopt.partition import (
     blocked_certified,
@@ -21,7 +22,6 @@ from aggopt.privacy._ordered import Ordered
 from aggopt.privacy._promise import Promise
 from aggopt.repair import closeness
 from aggopt.repair._merge_any import certified, merge_any
-from aggopt.scale import Scale
 from aggopt.solvers import SOLVERS, Certificate, Status
 
 ROUNDING, NOTHING = 1e-9, 1e-12  # relative; standardised units

@@ -7,8 +7,8 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels
-from aggopt.scale import Scale
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels
 
 KINDS = ("normal", "ties", "copies", "constant", "wide")
 

@@ -8,10 +8,10 @@ from _certificates_groups import NOTHING, Found, lies_of
 from _certificates_instances import Instance
 
 from aggopt import aggregate
-from aggopt.arrays import Floats
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats
 from aggopt.models import p3m, p3m_onesided, satisfaction
 from aggopt.partition import mdav
-from aggopt.scale import Scale
 
 POINTS, STEPS = 400, 200  # at random, and of each way down from the best
 KEPT = 1e-9  # violation, up to which a point counts

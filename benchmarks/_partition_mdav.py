@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from aggopt.arrays import Floats, Labels
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels
 from aggopt.partition import mdav
-from aggopt.partition._tree import take
-from aggopt.scale import Scale
+from aggopt.partition._unassigned import by_tree
 
 CLUSTERS, D = 10, 10
 SETTINGS = (10_000, 3), (100_000, 3), (100_000, 5), (100_000, 10)
@@ -61,11 +61,11 @@ def clustered(n: int, d: int = D, seed: int = 0) -> Floats:
 
 def by_plain_scans(X: Floats, k: int) -> Labels:
     """Return the labels of `mdav` without a tree."""
-    turns, take.TURNS = take.TURNS, NEVER
+    turns, by_tree.TURNS = by_tree.TURNS, NEVER
     try:
         return mdav(X, k)
     finally:
-        take.TURNS = turns
+        by_tree.TURNS = turns
 
 
 def by_the_textbook(X: Floats, k: int) -> Labels:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt import datasets
+from aggopt.core.standardise import Scale
 from aggopt.partition import mdav, optimal
-from aggopt.scale import Scale
 
 # IL in %, upper and lower bounds measured before; all attributes, EIA's 11 published
 HELD_TO = {

@@ -13,7 +13,7 @@ from math import log
 
 import numpy as np
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 
 LIMITS = {(100_000, 3): (1.27, 5.0, None), (1_000_000, 3): (0.80, 60.0, 4.0)}
 GROWTH = 1.15  # exponent of n that time from 10 000 to a million may have at most

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt import datasets
-from aggopt.clock import Clock
+from aggopt.core.deadline import Clock
+from aggopt.core.standardise import Scale
 from aggopt.partition import local_search_certified, mdav
-from aggopt.partition._local_search import NEAR
-from aggopt.partition._loss import loss
-from aggopt.partition._search import neighbours, searched
-from aggopt.partition._search.search import compile_all
-from aggopt.scale import Scale
+from aggopt.partition._local_search.local_search import NEAR
+from aggopt.partition._local_search.search import compile_all, searched
+from aggopt.partition._neighbours.neighbours import neighbours
+from aggopt.partition._shared.sse import loss
 
 KNOWN = {  # IL in % of the best partitions met so far, by many minutes of search
     "Tarragona": {3: 14.4673, 4: 17.0815, 5: 20.1498, 10: 30.110},

@@ -28,7 +28,7 @@ from rich.table import Table
 
 from aggopt import datasets
 from aggopt.aggregate import mean
-from aggopt.arrays import Floats, Labels
+from aggopt.core.validation import Floats, Labels
 from aggopt.measure import il
 from aggopt.partition import (
     anonymity_first,

@@ -14,9 +14,9 @@ from statistics import median
 
 import numpy as np
 
-from aggopt.arrays import Floats, Labels
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels
 from aggopt.partition import mdav
-from aggopt.scale import Scale
 
 K, D = 5, 10
 SIZES = 10_000, 20_000

@@ -18,7 +18,7 @@ from rich.table import Table
 from scipy.stats import spearmanr
 
 from aggopt.aggregate import mean, p3m
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.measure import Assessment, assess
 from aggopt.partition import individual_ranking, local_search
 

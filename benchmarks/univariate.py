@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from aggopt.aggregate import mean
-from aggopt.arrays import Floats, Labels
+from aggopt.core.validation import Floats, Labels
 from aggopt.measure import assess, il
 from aggopt.partition import individual_ranking, mdav, mhm, projection, univariate
 

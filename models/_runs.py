@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.arrays import Floats, Labels
+from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError, require_known
 
 COSTS = ("sse", "sae", "maxdist")

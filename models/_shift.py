@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels
+from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 
 FARTHEST = 1e6  # standard deviations that may be asked for

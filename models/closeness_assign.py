@@ -41,7 +41,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.arrays import Floats, Labels, group_size, groups
+from aggopt.core.validation import Floats, Labels, group_size, groups
 from aggopt.errors import InfeasibleInputError, UnknownNameError
 from aggopt.privacy._ordered import Ints, Ordered
 

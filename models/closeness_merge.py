@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.arrays import Floats, Labels, group_size, groups
+from aggopt.core.validation import Floats, Labels, group_size, groups
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.privacy._distance import starts_of
 from aggopt.privacy._ordered import Ints, Ordered

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.arrays import Floats, Labels
+from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, UnknownNameError
 from aggopt.models._shift import Wishes, mean_and_variance, require_share
 from aggopt.models._shift import centroids as centroids

@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.models._shift import Wishes, mean_and_variance
 from aggopt.models._shift import centroids as centroids

@@ -51,7 +51,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.arrays import Floats, Labels, group_size, numbered
+from aggopt.core.validation import Floats, Labels, group_size, numbered
 from aggopt.errors import JobError, UnknownNameError
 
 NAME = "set_partition"

@@ -39,9 +39,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.arrays import Floats, Labels, group_size
+from aggopt.core.memory import require_memory
+from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.errors import TableError, require_known
-from aggopt.memory import require_memory
 from aggopt.models._runs import Measure, costs_of, unit_of
 from aggopt.models._runs import require_cost as require_cost
 

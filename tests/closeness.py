@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 from partition import exact
 
-from aggopt.scale import Scale
+from aggopt.core.standardise import Scale
 
 
 def emd(values: Sequence[float], group: Sequence[int]) -> Fraction:

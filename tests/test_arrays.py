@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aggopt import arrays
+from aggopt.core import validation
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 
 SECRET = 987654.25
@@ -24,35 +24,35 @@ SECRET = 987654.25
 )
 def test_unusable_records_are_refused(X, message):
     with pytest.raises(TableError, match=message) as refusal:
-        arrays.matrix(X)
+        validation.matrix(X)
     assert "To fix:" in str(refusal.value)
     assert str(SECRET) not in str(refusal.value)
 
 
 def test_frames_booleans_and_integers_become_floats():
     frame = pd.DataFrame({"a": [1, 2], "b": [True, False]})
-    assert arrays.matrix(frame).tolist() == [[1.0, 1.0], [2.0, 0.0]]
+    assert validation.matrix(frame).tolist() == [[1.0, 1.0], [2.0, 0.0]]
 
 
 @pytest.mark.parametrize("k", [2.0, "3", True, None])
 def test_k_must_be_a_whole_number(k):
     with pytest.raises(JobError, match="k must be a whole number, not"):
-        arrays.group_size(k, 9)
+        validation.group_size(k, 9)
 
 
 @pytest.mark.parametrize("k", [0, -2])
 def test_k_below_one_is_refused(k):
     with pytest.raises(JobError, match="below 1"):
-        arrays.group_size(k, 9)
+        validation.group_size(k, 9)
 
 
 def test_k_above_n_says_which_are_possible():
     with pytest.raises(InfeasibleInputError, match=r"only 9 records\.\n.*from 1 to 9"):
-        arrays.group_size(10, 9)
+        validation.group_size(10, 9)
 
 
 def test_numpy_integers_are_whole_numbers():
-    assert arrays.group_size(np.int8(3), 9) == 3
+    assert validation.group_size(np.int8(3), 9) == 3
 
 
 @pytest.mark.parametrize(
@@ -68,15 +68,15 @@ def test_numpy_integers_are_whole_numbers():
 )
 def test_unusable_labels_are_refused(labels, message):
     with pytest.raises(JobError, match=message):
-        arrays.groups(labels, 3)
+        validation.groups(labels, 3)
 
 
 @pytest.mark.parametrize("labels", [[[0], [0, 1], [1]], [0, [1], 1]])
 def test_labels_of_unequal_length_are_refused(labels):
     with pytest.raises(TableError, match="labels is no array"):
-        arrays.groups(labels, 3)
+        validation.groups(labels, 3)
     with pytest.raises(TableError, match="labels is no array"):
-        arrays.labellings(labels, 3, 2)
+        validation.labellings(labels, 3, 2)
 
 
 LARGE = 1_700_000_000_000_000_000
@@ -93,14 +93,14 @@ LARGE = 1_700_000_000_000_000_000
 )
 def test_values_that_floats_would_merge_are_refused(values):
     with pytest.raises(TableError, match="more digits than a float can tell apart"):
-        arrays.vector(values)
+        validation.vector(values)
     with pytest.raises(TableError, match="subtract a base from them"):
-        arrays.matrix(np.asarray(values)[:, None])
+        validation.matrix(np.asarray(values)[:, None])
 
 
 def test_large_values_that_floats_tell_apart_are_taken():
     large = LARGE + 10**6 * np.arange(12)
-    assert (arrays.vector(large) == large.astype(float)).all()
+    assert (validation.vector(large) == large.astype(float)).all()
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_large_values_that_floats_tell_apart_are_taken():
 )
 def test_what_is_no_vector_of_numbers_is_refused(values, message):
     with pytest.raises(TableError, match=message):
-        arrays.vector(values)
+        validation.vector(values)

@@ -18,7 +18,7 @@ def no_work(monkeypatch):
     def work(*_, **__):
         raise AssertionError("work was done")
 
-    monkeypatch.setattr("aggopt.grouped.divided", work)
+    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", work)
 
 
 @pytest.mark.parametrize(("how", "blocks"), SEVERAL)

@@ -112,8 +112,9 @@ def test_what_python_calls_hands_back_a_number_or_nothing() -> None:
 def test_kernels_are_found_however_they_are_called() -> None:
     met = {kernel for module in modules() for kernel in called(module)}
     assert {
-        "aggopt.partition._search.anneal_kernels.anneal",  # of one alias for several
-        "aggopt.partition._columns.cut_kernels.triples",  # handed to a function
+        # of one alias for several
+        "aggopt.partition._local_search.annealing_kernels.anneal",
+        "aggopt.partition._optimal.subset_row_kernels.triples",  # handed to a function
         "aggopt.solvers._dual.bound.bound",  # by its name
         "aggopt.solvers._dual.sweep._sweep",  # in its own module
     } <= met

@@ -13,7 +13,7 @@ from tables import job, people, wide, wide_job
 
 import aggopt
 from aggopt.aggregate import mean
-from aggopt.equal import same
+from aggopt.core.equal import same
 from aggopt.repair import closeness
 
 X = np.random.default_rng(0).normal(size=(40, 2))

@@ -9,7 +9,7 @@ import pytest
 from tables import job, people
 
 import aggopt
-from aggopt.solvers._signals import heeded
+from aggopt.core.signals import heeded
 
 CHILD = """
 import signal
@@ -28,7 +28,7 @@ def press(cls, *given):  # within a callback through ctypes
 
 setattr(JITCodeLibrary, hook, classmethod(press))
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from aggopt.compiled import compiled
+from aggopt.core.compiled import compiled
 
 def twice(x):
     return x + x

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from aggopt import leftovers
-from aggopt.leftovers import file_prefix, folder_prefix, remove_left
+from aggopt.core import leftovers
+from aggopt.core.leftovers import file_prefix, folder_prefix, remove_left
 from aggopt.output.staging import Staging
 from aggopt.solvers._scratch import WHERE, scratch
 

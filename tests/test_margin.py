@@ -9,14 +9,14 @@ import pytest
 import aggopt
 from aggopt.aggregate import p3m, with_margins
 from aggopt.aggregate._margin import LEAST
-from aggopt.compare import compare
 from aggopt.errors import InfeasibleInputError, JobError
-from aggopt.grouped import group
+from aggopt.experiments.compare_solvers import compare
+from aggopt.experiments.sweep import sweep
 from aggopt.job import Job
-from aggopt.margin import NOTE, WARNING, program
 from aggopt.measure import sl
 from aggopt.partition import mdav
-from aggopt.sweep import sweep
+from aggopt.pipeline.margins import NOTE, WARNING, program
+from aggopt.pipeline.partition_step import group
 
 N, K, DELTA = 100, 5, 0.3
 ROLES = {"quasi-identifier": ["income"], "wish": ["insist"]}

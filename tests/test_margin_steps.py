@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import aggopt
-from aggopt.grouped import group
 from aggopt.job import Job
-from aggopt.margin import ASKED, NOTE, WARNING, program
+from aggopt.pipeline.margins import ASKED, NOTE, WARNING, program
+from aggopt.pipeline.partition_step import group
 
 N, K, DELTA = 100, 5, 0.3
 RNG = np.random.default_rng(2)

@@ -11,7 +11,7 @@ from tables import TREE, people
 import aggopt
 from aggopt import Job
 from aggopt.aggregate import mean
-from aggopt.partition._univariate import Partition
+from aggopt.partition._shared.result import Partition
 from aggopt.repair import closeness
 
 NASTY = "<script>alert('age & \"x\"')</script>"

@@ -3,7 +3,7 @@
 import pytest
 
 from aggopt import measure
-from aggopt.number import many
+from aggopt.core.plural import many
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 from tables import ROLES, job, people, smallest
 
 import aggopt
-from aggopt import partition, pipeline
+from aggopt import partition
 from aggopt.errors import (
     InfeasibleInputError,
     JobError,
@@ -30,6 +30,7 @@ from aggopt.input.files import as_written
 from aggopt.job import Input
 from aggopt.output import release as release_module
 from aggopt.output.audit import audit
+from aggopt.pipeline import mask
 from aggopt.solvers import Certificate, Status
 
 METHODS = [
@@ -181,14 +182,14 @@ def test_a_broken_partitioner_is_caught_on_the_values(monkeypatch):
 
 
 def test_a_failed_solve_releases_nothing(monkeypatch):
-    real = pipeline.aggregate.p3m
+    real = mask.aggregate.p3m
 
     def failing(*data, **settings):
         masked = real(*data, **settings)
         failed = Certificate(Status.FAILED, 1.0, None, 0.0, "cvxpy:uno", 0.0)
         return replace(masked, certificates=(masked.certificates[0], failed))
 
-    monkeypatch.setattr(pipeline.aggregate, "p3m", failing)
+    monkeypatch.setattr(mask.aggregate, "p3m", failing)
     with pytest.raises(SolverError, match="'income': failed"):
         aggopt.mask(people(), job(aggregation={"method": "p3m", "solver": "uno"}))
 
@@ -589,12 +590,12 @@ def test_the_measures_of_a_release_take_what_the_records_ask_for():
     delta, ranks = np.full((30, 2), 0.12), np.arange(60.0).reshape(30, 2)
     asked = {"delta": delta, "importance": ranks}
     sl = partial(aggopt.measure.sl, X, Y, delta=delta)
-    assert pipeline.measured(X, Y, asked).sl == sl(weights=ranks) != sl()
-    assert pipeline.measured(X, Y, asked | {"importance": 0 * ranks}).sl == sl()
+    assert mask.measured(X, Y, asked).sl == sl(weights=ranks) != sl()
+    assert mask.measured(X, Y, asked | {"importance": 0 * ranks}).sl == sl()
     assert sl() != sl(delta=0.1)  # which is the measure's own
-    assert pipeline.measured(X, Y, asked, whole=20).linkage_blocks == 2
-    assert pipeline.measured(X, Y, {}, whole=20).linkage_blocks == 2
-    assert pipeline.measured(X, Y, {}) == aggopt.measure.assess(X, Y)
+    assert mask.measured(X, Y, asked, whole=20).linkage_blocks == 2
+    assert mask.measured(X, Y, {}, whole=20).linkage_blocks == 2
+    assert mask.measured(X, Y, {}) == aggopt.measure.assess(X, Y)
 
 
 def test_a_pandas_index_is_noted_as_kept():
@@ -650,7 +651,7 @@ def test_only_values_beyond_the_range_of_their_own_attribute_are_noted():
 
     def noted(*last):
         released = np.vstack([X[:2], last])  # the ends themselves are within
-        return pipeline._beyond(given, SimpleNamespace(matrix=lambda: released))
+        return mask._beyond(given, SimpleNamespace(matrix=lambda: released))
 
     said = "1 released values lie outside the range of the originals."
     assert noted(5.0, 9.5) == [f"'age': {said}", f"'income': {said}"]

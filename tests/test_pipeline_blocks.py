@@ -13,15 +13,15 @@ from tables import ONE_BY_ONE, PAIRS, WAYS, WIDE, job, people, smallest, wide, w
 
 import aggopt
 from aggopt import partition
-from aggopt.blocks import blocks_of
-from aggopt.compare import compare
 from aggopt.errors import JobError, PrivacyError, SolverError
+from aggopt.experiments.compare_solvers import compare
+from aggopt.experiments.sweep import sweep
 from aggopt.job import Privacy
 from aggopt.output.audit import audit
-from aggopt.output.recheck import review
-from aggopt.partition import _blocks
+from aggopt.partition import _in_blocks
+from aggopt.pipeline.attribute_blocks import blocks_of
+from aggopt.pipeline.reassess import review
 from aggopt.solvers import Certificate, Status
-from aggopt.sweep import sweep
 
 AGGREGATIONS = [
     {"method": "mean"},
@@ -181,19 +181,19 @@ def test_a_partition_without_an_answer_is_refused(monkeypatch):
     def failing(x, k, **_):
         return partition.Partition(np.arange(len(x)) // k, failed)
 
-    monkeypatch.setattr(_blocks, "univariate_certified", failing)
+    monkeypatch.setattr(_in_blocks, "univariate_certified", failing)
     with pytest.raises(SolverError, match=r"'age': failed \(dynamic\), 'height'"):
         aggopt.mask(wide(), wide_job(partition={"method": "individual_ranking"}))
 
 
 def test_a_partition_that_stopped_early_is_noted(monkeypatch):
     stopped = Certificate(Status.LIMIT, 1.0, None, 0.0, "cvxpy:highs", 0.0)
-    real = _blocks.univariate_certified
+    real = _in_blocks.univariate_certified
 
     def stopping(x, k, **settings):
         return replace(real(x, k, **settings), certificate=stopped)
 
-    monkeypatch.setattr(_blocks, "univariate_certified", stopping)
+    monkeypatch.setattr(_in_blocks, "univariate_certified", stopping)
     release = aggopt.mask(wide(), wide_job(partition={"method": "individual_ranking"}))
     assert f"'groups of age': cvxpy:highs {Status.LIMIT}." in release.notes
 

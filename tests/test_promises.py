@@ -23,7 +23,7 @@ from aggopt.errors import (
 )
 from aggopt.job import Privacy
 from aggopt.output.audit import audit
-from aggopt.output.recheck import review
+from aggopt.pipeline.reassess import review
 from aggopt.solvers import Certificate, Status
 
 QIS = ["age", "income"]
@@ -323,7 +323,7 @@ def no_work(monkeypatch):
     def work(*_, **__):
         raise AssertionError("work was done")
 
-    monkeypatch.setattr("aggopt.grouped.divided", work)
+    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", work)
 
 
 def test_levels_are_of_numbers(no_work):

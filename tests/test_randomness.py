@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aggopt.randomness import permutation, secret, seeded, uniforms
+from aggopt.core.randomness import permutation, secret, seeded, uniforms
 
 
 def test_secrets_differ_and_have_128_bits() -> None:

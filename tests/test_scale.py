@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from aggopt.core.standardise import Scale
 from aggopt.errors import TableError
-from aggopt.scale import Scale
 
 matrices = arrays(
     np.float64,

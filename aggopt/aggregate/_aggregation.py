@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels
-from aggopt.equal import Fieldwise
+from aggopt.core.equal import Fieldwise
+from aggopt.core.html import table, titled
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels
 from aggopt.errors import naming
-from aggopt.html import table, titled
-from aggopt.scale import Scale
 from aggopt.solvers import Certificate
 from aggopt.solvers._certificate import HEADER, endings, largest_gap, rows
 

@@ -13,9 +13,16 @@ import numpy.typing as npt
 from aggopt.aggregate._aggregation import column, scale_for
 from aggopt.aggregate._step import step_of
 from aggopt.aggregate._wishes import Wish, spread
-from aggopt.arrays import Floats, Labels, is_number, labellings, matrix, require_seed
+from aggopt.core.randomness import seeded, uniforms
+from aggopt.core.validation import (
+    Floats,
+    Labels,
+    is_number,
+    labellings,
+    matrix,
+    require_seed,
+)
 from aggopt.errors import JobError
-from aggopt.randomness import seeded, uniforms
 
 LEAST_WIDTH = 0.1  # standard deviations: wider than what SDID counts as disclosed
 LEAST = 1e-5  # a margin: a value rounded to six digits still keeps the distance

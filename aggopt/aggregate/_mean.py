@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation, by_attribute, group_means
-from aggopt.arrays import Floats, Labels, labellings, matrix
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels, labellings, matrix
 from aggopt.errors import InfeasibleInputError
-from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation, by_attribute
-from aggopt.arrays import Floats, Labels, labellings, matrix
-from aggopt.scale import Scale
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels, labellings, matrix
 from aggopt.solvers import Certificate, Status
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from aggopt.aggregate._aggregation import Aggregation, column, scale_for
 from aggopt.aggregate._shifted import How, require_number, shifted
 from aggopt.aggregate._wishes import Wish, spread
-from aggopt.arrays import Floats, labellings, matrix
+from aggopt.core.validation import Floats, labellings, matrix
 from aggopt.models import p3m as model
 from aggopt.models import p3m_onesided as onesided
 from aggopt.models import satisfaction as pleasing

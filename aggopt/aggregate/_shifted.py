@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from aggopt.aggregate._aggregation import Aggregation, column, stacked
-from aggopt.arrays import Floats, Labels, is_number
-from aggopt.clock import LONGEST
+from aggopt.core.deadline import LONGEST
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError, UnknownNameError, naming
-from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Solver, Status, choose
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from aggopt.arrays import Floats, Labels
+from aggopt.core.validation import Floats, Labels
 
 MOST = 0.9  # of the values: a few that were not rounded hide nothing of the others
 NEAR = 0.05  # of a step: thirds written as .333, cents as 32-bit floats

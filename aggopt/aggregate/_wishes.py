@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 
 Wish = npt.ArrayLike | Mapping[str, npt.ArrayLike]

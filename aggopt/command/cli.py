@@ -59,7 +59,7 @@ def mask(
     """
     from aggopt.job import Job
     from aggopt.output.places import Files
-    from aggopt.pipeline import mask as masked
+    from aggopt.pipeline.mask import mask as masked
 
     places = Files.beside(out, private)
     places.check(overwrite=overwrite, inputs=(table, job))
@@ -84,7 +84,7 @@ def repeat(
 ) -> None:
     """Make the release of MANIFEST from TABLE again: the same bytes, or nothing."""
     from aggopt.output.places import Files
-    from aggopt.output.repeat import repeated
+    from aggopt.pipeline.repeat import repeated
 
     places = Files.beside(out, private)
     places.check(overwrite=overwrite, inputs=(table, manifest))
@@ -112,7 +112,7 @@ def assess(
 ) -> None:
     """Recount MASKED from its values and measure its risk and loss against TABLE."""
     from aggopt.job import Job
-    from aggopt.output.recheck import review
+    from aggopt.pipeline.reassess import review
 
     found = review(table, masked, Job.read(job), same_order=same_order, private=private)
     if as_json:
@@ -180,7 +180,7 @@ def compare_solvers(
     JOB's program is the last that a solver carries out: of its aggregation, its repair
     or its partition.  Groups of one attribute at a time are not audited.
     """
-    from aggopt.compare import compare
+    from aggopt.experiments.compare_solvers import compare
 
     with console.progress(quiet=as_json) as told:
         rows = list(compare(table, job, _words(solvers), time_limit, progress=told))
@@ -213,7 +213,7 @@ def sweep(
     importance and margin stay.
     """
     from aggopt.command.sweep_files import keep
-    from aggopt.sweep import sweep as points
+    from aggopt.experiments.sweep import sweep as points
 
     grid = _numbers(alpha, "alpha"), _numbers(delta, "delta")
     with (

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from aggopt.command.interrupt import interrupts
-from aggopt.solvers._signals import held
+from aggopt.core.signals import held
 
 T = TypeVar("T")
 

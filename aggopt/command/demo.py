@@ -6,15 +6,15 @@ from typing import Any
 
 import pandas as pd
 
-from aggopt.arrays import Floats
 from aggopt.command import console
-from aggopt.grouped import Progress
+from aggopt.core.validation import Floats
 from aggopt.job import Job, Mean
 from aggopt.measure import Assessment, assess
 from aggopt.output.places import Files
 from aggopt.output.release import Release
 from aggopt.output.staging import Staging, check_places, make_folder
-from aggopt.pipeline import mask
+from aggopt.pipeline.mask import mask
+from aggopt.pipeline.partition_step import Progress
 
 JOB = Job(
     roles={

@@ -10,15 +10,15 @@ from rich.table import Table
 from aggopt.command import console
 from aggopt.command.console import add_row, line, out
 from aggopt.command.show_solvers import figure
-from aggopt.number import many
+from aggopt.core.plural import many
 
 if TYPE_CHECKING:
     from aggopt.command.demo import Shown
     from aggopt.measure import Assessment
     from aggopt.output.audit import Audit
     from aggopt.output.places import Files
-    from aggopt.output.recheck import Review
     from aggopt.output.release import Release
+    from aggopt.pipeline.reassess import Review
     from aggopt.solvers import Certificate
 
 _SHOWN = {
@@ -89,7 +89,7 @@ def _measures(measures: "Assessment", audit: "Audit") -> None:
 
 def _partition(release: "Release") -> None:
     """Print which attributes were grouped together, if not all were."""
-    from aggopt.blocks import names_of, proven
+    from aggopt.output.block_names import names_of, proven
 
     blocks, job = release.blocks, release.job
     if len(blocks) > 1:

@@ -10,9 +10,9 @@ from rich.table import Table
 from aggopt.command.console import add_row, line, out
 
 if TYPE_CHECKING:
-    from aggopt.compare import Row
+    from aggopt.experiments.compare_solvers import Row
+    from aggopt.experiments.sweep import Point
     from aggopt.solvers import Solver
-    from aggopt.sweep import Point
 
 
 def solvers(solvers: Sequence["Solver"]) -> None:
@@ -74,7 +74,7 @@ def _figures(row: "Row") -> tuple[str, ...]:
 
 def swept(points: Sequence["Point"], files: Iterable[Path]) -> None:
     """Print the points of a sweep, those that no other beats marked."""
-    from aggopt.sweep import pareto
+    from aggopt.experiments.sweep import pareto
 
     best = pareto(points)
     table = Table(title="* no other point has less risk and less loss")

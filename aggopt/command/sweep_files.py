@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from aggopt.errors import TableError
+from aggopt.experiments.sweep import Point, pareto
 from aggopt.output.staging import Staging, check_places
-from aggopt.sweep import Point, pareto
 
 
 @dataclass

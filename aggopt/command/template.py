@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
+from aggopt.core.names import numbers_among
 from aggopt.errors import TableError
 from aggopt.input.files import as_written, widths
-from aggopt.input.names import numbers_among
 from aggopt.job import Input
 
 _TEXT = """\

@@ -12,8 +12,8 @@ import numpy as np
 
 from aggopt.errors import JobError, TableError, naming
 from aggopt.input.entries import Entry, Values, entry_of, is_date, is_doubtful, tree_of
-from aggopt.input.roles import Roles
 from aggopt.job import Privacy, Treatment
+from aggopt.job._roles import Roles
 from aggopt.privacy._distance import Distance, Ints
 from aggopt.privacy._levels import levels_of
 from aggopt.privacy._metric import Metric

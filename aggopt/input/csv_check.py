@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from aggopt.core.plural import many
 from aggopt.errors import TableError
 from aggopt.job import SEPARATORS, Input
-from aggopt.number import many
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from aggopt.core.names import check_header, check_names
+from aggopt.core.regular import require_regular
 from aggopt.errors import TableError
 from aggopt.input.csv_check import checked
-from aggopt.input.names import check_header, check_names
 from aggopt.input.refused import NOT_AS_THEY_ARE
-from aggopt.input.regular import require_regular
-from aggopt.input.roles import Roles
 from aggopt.job import Input
+from aggopt.job._roles import Roles
 
 ENDINGS = (".csv", ".parquet")
 MISSING = (

@@ -7,12 +7,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from aggopt.arrays import Floats, merges_values
+from aggopt.core.names import check_names
+from aggopt.core.validation import Floats, merges_values
 from aggopt.errors import TableError
-from aggopt.input.names import check_names
 from aggopt.input.refused import NOT_AS_THEY_ARE, UNDONE
 from aggopt.input.released import bare, replaced, used
-from aggopt.input.roles import Roles
+from aggopt.job._roles import Roles
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,50 +1,16 @@
 """Wishes as a job states them: for all, by attribute, relative, or in a column."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
-from aggopt.arrays import Floats
-from aggopt.equal import hashable
+from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.input.table import Table
+from aggopt.job._wish import ByAttribute, Column, Relative, Wish
 
-Number = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 MOST = {"delta": np.inf, "importance": 1.0}
-
-
-class _Kind(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    def __hash__(self) -> int:
-        """Return the same number for wishes that are equal."""
-        return hash((type(self), hashable(self.__dict__)))
-
-
-class Relative(_Kind):
-    """As many times the value's own distance from the mean."""
-
-    relative: Number
-
-
-class Column(_Kind):
-    """Each record's own wish, in a column with the role `wish`."""
-
-    column: str
-
-
-One = Number | Relative | Column
-
-
-class ByAttribute(_Kind):
-    """One wish for each quasi-identifier, by name."""
-
-    attributes: dict[str, One]
-
-
-Wish = One | ByAttribute
 
 
 def resolved(wish: Wish, table: Table, Z: Floats, name: str) -> Floats:

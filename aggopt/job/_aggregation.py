@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 from pydantic import Field, StrictBool, StrictInt
 
-from aggopt.input.wishes import Wish
 from aggopt.job._section import Method, Solved
+from aggopt.job._wish import Wish
 
 
 class Mean(Method):

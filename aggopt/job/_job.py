@@ -7,10 +7,9 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 from pydantic import ValidationError as Invalid
 
+from aggopt.core.html import lines, titled
+from aggopt.core.regular import require_regular
 from aggopt.errors import JobError
-from aggopt.html import lines, titled
-from aggopt.input.regular import require_regular
-from aggopt.input.roles import Roles
 from aggopt.job._aggregation import Mean, Median, P3m, P3mOnesided, Satisfaction
 from aggopt.job._partition import (
     AnonymityFirst,
@@ -31,6 +30,7 @@ from aggopt.job._partition import (
 )
 from aggopt.job._privacy import Privacy
 from aggopt.job._refusal import refusal
+from aggopt.job._roles import Roles
 from aggopt.job._section import Input, Output, Section
 from aggopt.job._solvers import require_solvers
 

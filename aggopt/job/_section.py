@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from aggopt.equal import hashable
+from aggopt.core.equal import hashable
 
 SEPARATORS = (",", ";", "\t", "|")
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.html import lines
+from aggopt.core.html import lines
+from aggopt.core.plural import many
 from aggopt.measure._dld import dld_of
 from aggopt.measure._linkage import WHOLE, checked_whole, linkage_of
 from aggopt.measure._loss import il1s_of, il_of, sse_of, sst_of
@@ -18,7 +19,6 @@ from aggopt.measure._reidentification import average_of, highest_of, sizes_of
 from aggopt.measure._score import mean_of_two
 from aggopt.measure._sdid import sdid_chance_of, sdid_of
 from aggopt.measure._sl import sl_of
-from aggopt.number import many
 
 RISK = "Risk (lower is better)"
 

@@ -9,11 +9,11 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist
 
-from aggopt.arrays import Floats, Labels
+from aggopt.core.memory import require_memory
+from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE, Pair
 from aggopt.measure._parts import parted
-from aggopt.memory import require_memory
 
 WHOLE = 5000
 """Records that are assigned at once, unless asked otherwise: 5 to 10 s, 400 MB."""

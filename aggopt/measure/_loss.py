@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import matrix
+from aggopt.core.validation import matrix
 from aggopt.measure._pair import Pair, varying_scale
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, matrix
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, matrix
 from aggopt.errors import TableError
-from aggopt.scale import Scale
 
 TOLERANCE = 1e-9
 """Numbers closer than this share of what they are held against count as equal."""

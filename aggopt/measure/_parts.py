@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.arrays import Floats, Labels
+from aggopt.core.validation import Floats, Labels
 
 
 def parted(rows: Floats, sizes: Labels, most: int) -> list[Labels]:

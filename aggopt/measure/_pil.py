@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erf
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.measure._pair import TOLERANCE, Pair
 
 _PERCENTS = np.arange(5, 100, 5)

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels, matrix
+from aggopt.core.validation import Floats, Labels, matrix
 from aggopt.measure._pair import Pair
 
 

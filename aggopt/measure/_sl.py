@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE, Pair
 

@@ -7,21 +7,20 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from aggopt.core.html import lines, listed, titled
+from aggopt.core.plural import many
 from aggopt.errors import PrivacyError
-from aggopt.html import lines, listed, titled
 from aggopt.input.confidential import Confidential, confidential_of
-from aggopt.input.roles import Roles
 from aggopt.job import Privacy
-from aggopt.number import many
+from aggopt.job._roles import Roles
 from aggopt.output.beside import Beside, beside
 from aggopt.output.counts import Codes, Count, codes_of, together
 from aggopt.output.originals import Originals
 from aggopt.output.refusal import not_kept, still_there, too_rare
 from aggopt.output.unchanged import Grouped, Unchanged
-from aggopt.partition._blocks import require_cover
+from aggopt.partition._in_blocks import require_cover
 from aggopt.privacy import groups_of
 from aggopt.privacy._promise import Kept
-from aggopt.promises import kept
 
 
 @dataclass(frozen=True)
@@ -247,7 +246,8 @@ def _promises(
     if not confidential:
         return ()
     published = groups_of(frame.select(*roles.quasi_identifier).to_native())
-    return kept(confidential, privacy, published)
+    promises = (promise for each in confidential for promise in each.promises(privacy))
+    return tuple(promise.kept(published) for promise in promises)
 
 
 def _telling(frame: nw.DataFrame[Any], others: Mapping[str, Codes]) -> list[str]:

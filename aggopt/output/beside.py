@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from aggopt.arrays import Labels
+from aggopt.core.validation import Labels
 from aggopt.output.counts import Codes, Count, together
 
 SHARED = 20  # records per value, on average: others may know such a column of a person

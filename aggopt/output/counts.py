@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from aggopt.arrays import Labels
+from aggopt.core.validation import Labels
 from aggopt.input.table import plain
 
 Codes = npt.NDArray[np.integer[Any]]  # 32 bits of a column: tables have many

@@ -14,12 +14,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from aggopt.blocks import names_of, proven
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit
+from aggopt.output.block_names import names_of, proven
 from aggopt.output.drift import Drift
-from aggopt.partition._block import Block
+from aggopt.partition._shared.block import Block
 from aggopt.solvers import SOLVERS, Certificate
 
 _ALWAYS = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from aggopt.arrays import Floats, Labels
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels
 from aggopt.output.beside import few
 from aggopt.output.unchanged import Grouped, Unchanged, unchanged
-from aggopt.scale import Scale
 
 GRID = 1e-5  # of a standard deviation: rounding to six digits of it moves half of it
 

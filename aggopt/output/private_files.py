@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
-from aggopt.arrays import Floats, Labels
-from aggopt.partition._block import Block
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition._shared.block import Block
 
 
 def write_key(to: Path, blocks: Sequence[Block], place: Labels, risk: Floats) -> None:

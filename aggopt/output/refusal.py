@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from aggopt.core.plural import many
 from aggopt.errors import PrivacyError
-from aggopt.number import many
 from aggopt.output.counts import Count
 from aggopt.privacy._promise import Kept
 

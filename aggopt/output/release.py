@@ -12,16 +12,17 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from aggopt.arrays import Labels
-from aggopt.blocks import names_of, proven
-from aggopt.equal import Fieldwise
-from aggopt.html import as_text, folded, lines, listed, table, titled
+from aggopt.core.equal import Fieldwise
+from aggopt.core.html import as_text, folded, lines, listed, table, titled
+from aggopt.core.plural import many
+from aggopt.core.randomness import BITS, permutation
+from aggopt.core.validation import Labels
 from aggopt.input.files import is_csv
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
-from aggopt.number import many
 from aggopt.output.audit import Audit
+from aggopt.output.block_names import names_of, proven
 from aggopt.output.csv_file import write_csv
 from aggopt.output.drift import Drift
 from aggopt.output.manifest import Source, manifest
@@ -31,8 +32,7 @@ from aggopt.output.recount import recounted
 from aggopt.output.risk import risk_of
 from aggopt.output.staging import Staging, sha256
 from aggopt.output.written import Written
-from aggopt.partition._block import Block, labels_of
-from aggopt.randomness import BITS, permutation
+from aggopt.partition._shared.block import Block, labels_of
 from aggopt.solvers import Certificate
 from aggopt.solvers._certificate import HEADER, rows
 

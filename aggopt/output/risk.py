@@ -7,7 +7,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit
 from aggopt.output.counts import codes_of, together

@@ -13,10 +13,10 @@ from hashlib import file_digest
 from pathlib import Path
 from types import TracebackType
 
+from aggopt.core.leftovers import file_prefix, remove_left
+from aggopt.core.signals import held
 from aggopt.errors import TableError
-from aggopt.leftovers import file_prefix, remove_left
 from aggopt.solvers._scratch import scratch_parent
-from aggopt.solvers._signals import held
 
 _BEFORE = ".aggopt.before."
 _aside_now: set[Path] = set()  # of this process

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels
+from aggopt.core.validation import Floats, Labels
 
 Grouped = tuple[Sequence[int], Labels]  # attributes and the groups (n,) they share
 MANY = 0.5  # of the groups: above it members' own values are no chance, but a method

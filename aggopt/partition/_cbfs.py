@@ -2,9 +2,10 @@
 
 import numpy.typing as npt
 
-from aggopt.arrays import Labels, group_size
-from aggopt.partition import _pool
-from aggopt.partition._pool import Progress
+from aggopt.core.progress import Progress
+from aggopt.core.validation import Labels, group_size
+from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._unassigned import pool as unassigned
 
 
 def cbfs(
@@ -68,9 +69,9 @@ def cbfs(
     >>> cbfs([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0], [8.0]], k=3)
     array([0, 1, 0, 1, 0, 1, 1])
     """
-    records = _pool.scaled(X, scale)
+    records = scaled(X, scale)
     k = group_size(k, len(records))
-    pool = _pool.start(records)
-    _pool.take(pool, k, paired=False, enough=k, progress=progress)
-    _pool.spread_over_nearest_groups(pool)
-    return _pool.finish(pool, progress)
+    pool = unassigned.start(records)
+    unassigned.take(pool, k, paired=False, enough=k, progress=progress)
+    unassigned.spread_over_nearest_groups(pool)
+    return unassigned.finish(pool, progress)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Labels, matrix
+from aggopt.core.validation import Labels, matrix
 from aggopt.errors import naming
-from aggopt.partition._univariate import univariate
+from aggopt.partition._univariate.univariate import univariate
 
 
 def individual_ranking(

@@ -3,9 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, group_size
-from aggopt.partition import _pool
-from aggopt.partition._loss import loss
+from aggopt.core.validation import Floats, group_size
+from aggopt.partition._shared.power_of_two import squared_back, within_one
+from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.sse import loss
 
 MANY = 20_000  # records from which on a tree of our own is faster, on all cores
 ROUNDING = 1e-12  # share of the bound that rounding may have added
@@ -65,7 +66,7 @@ def loss_bound(X: npt.ArrayLike, k: int, *, scale: str = "z") -> float:
     >>> round(loss_bound([[0.0], [1.0], [5.0], [6.0]], k=2, scale="none"), 6)
     1.0
     """
-    records = _pool.scaled(X, scale)
+    records = scaled(X, scale)
     return least_loss(records, group_size(k, len(records)))
 
 
@@ -84,26 +85,11 @@ def least_loss(records: Floats, k: int, *, jobs: int | None = None) -> float:
 def _sum_of_nearest(records: Floats, k: int, jobs: int | None) -> float:
     """Return the sum of A_i(k - 1)."""
     if len(records) < MANY:
-        from aggopt.partition._search.near import nearest
+        from aggopt.partition._neighbours.neighbours import nearest
 
         return float((nearest(records, k)[0] ** 2).sum())
-    from aggopt.partition._space._crew import Crew
-    from aggopt.partition._space._nearest import sum_of_nearest
+    from aggopt.core.threads import Crew
+    from aggopt.partition._neighbours.knn_sum import sum_of_nearest
 
     with Crew(jobs) as crew:
         return sum_of_nearest(records, k, crew)
-
-
-def within_one(records: Floats) -> tuple[Floats, int]:
-    """Return records / 2^exponent, in [-1, 1], and the exponent.
-
-    Then squares neither overflow nor vanish.
-    """
-    _, exponent = np.frexp(np.abs(records).max())
-    return np.ldexp(records, -exponent), int(exponent)
-
-
-def squared_back(squares: float, exponent: int) -> float:
-    """Return a sum of squares of such records in the units that they had."""
-    with np.errstate(over="ignore", under="ignore"):
-        return float(np.ldexp(squares, 2 * exponent))

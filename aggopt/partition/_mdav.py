@@ -2,10 +2,11 @@
 
 import numpy.typing as npt
 
-from aggopt.arrays import Labels, group_size
+from aggopt.core.progress import Progress
+from aggopt.core.validation import Labels, group_size
 from aggopt.errors import require_known
-from aggopt.partition import _pool
-from aggopt.partition._pool import Progress
+from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._unassigned import pool as unassigned
 
 ENDINGS = ("3k", "nearest")
 
@@ -92,15 +93,15 @@ def mdav(
     array([0, 1, 0, 1, 0, 1])
     """
     require_known("ending", ending, ENDINGS)
-    records = _pool.scaled(X, scale)
+    records = scaled(X, scale)
     k = group_size(k, len(records))
-    pool = _pool.start(records)
+    pool = unassigned.start(records)
     if ending == "3k":
-        _pool.take(pool, k, paired=True, enough=3 * k, progress=progress)
-        _pool.take(pool, k, paired=False, enough=2 * k, progress=progress)
+        unassigned.take(pool, k, paired=True, enough=3 * k, progress=progress)
+        unassigned.take(pool, k, paired=False, enough=2 * k, progress=progress)
     else:
-        _pool.take(pool, k, paired=True, enough=2 * k, progress=progress)
+        unassigned.take(pool, k, paired=True, enough=2 * k, progress=progress)
     if pool.remaining >= k:
-        _pool.close_with_one_group(pool)
-    _pool.spread_over_nearest_groups(pool)
-    return _pool.finish(pool, progress)
+        unassigned.close_with_one_group(pool)
+    unassigned.spread_over_nearest_groups(pool)
+    return unassigned.finish(pool, progress)

@@ -3,10 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels, group_size
+from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.errors import require_known
-from aggopt.partition import _pool
-from aggopt.partition._paths.split import best_split, shrunk
+from aggopt.partition._path_split.split import best_split, shrunk
+from aggopt.partition._shared.scaling import scaled
 
 NOTHING = 1e-9  # share of an attribute's spread that may be rounding
 
@@ -82,7 +82,7 @@ def projection(
     array([0, 1, 0, 1, 0, 1])
     """
     require_known("axis", axis, AXES)
-    records = _pool.scaled(X, scale)
+    records = scaled(X, scale)
     n = len(records)
     k = group_size(k, n)
     if n < 2 * k:

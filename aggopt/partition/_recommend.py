@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from aggopt.arrays import group_size, is_whole
-from aggopt.clock import require_seconds
+from aggopt.core.deadline import require_seconds
+from aggopt.core.validation import group_size, is_whole
 from aggopt.errors import JobError
 
 PROVABLE = 5000  # records up to which column generation ends with a useful bound

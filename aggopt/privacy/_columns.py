@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pandas as pd
 from narwhals.exceptions import DuplicateError
 
-from aggopt.arrays import EXACT
+from aggopt.core.names import check_names
+from aggopt.core.validation import EXACT
 from aggopt.errors import TableError
-from aggopt.input.names import check_names
 
 Entries = npt.NDArray[Any]
 

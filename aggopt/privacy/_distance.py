@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, groups, is_number
+from aggopt.core.validation import Floats, groups, is_number
 from aggopt.errors import InfeasibleInputError, JobError
 
 Ints = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, is_number
+from aggopt.core.validation import Floats, is_number
 from aggopt.errors import JobError
 from aggopt.privacy._distance import Ints, starts_of, written
 from aggopt.privacy._values import each, labels_of

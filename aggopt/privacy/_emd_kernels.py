@@ -14,7 +14,7 @@ split at c, give
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.compiled import compiled
+from aggopt.core.compiled import compiled
 
 Ints = npt.NDArray[np.int64]
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, is_whole, matrix
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, is_whole, matrix
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.privacy._closeness import warn_of_constant
 from aggopt.privacy._columns import columns, is_series, is_table
 from aggopt.privacy._distance import Distance, Ints
 from aggopt.privacy._metric import Metric
 from aggopt.privacy._values import each, groups_of
-from aggopt.scale import Scale
 
 TIE = 1e-9  # groups equally far come in together, whatever rounding made of it
 

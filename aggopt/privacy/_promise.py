@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.privacy._distance import Distance, Ints, starts_of
 from aggopt.privacy._diversity import Counts, factor_of

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Labels, groups
+from aggopt.core.validation import Labels, groups
 from aggopt.errors import JobError, TableError, naming
 from aggopt.privacy._columns import columns, factorized, is_table
 from aggopt.privacy._distance import Ints
@@ -53,7 +53,7 @@ def labels_of(given: Any) -> Labels:
     Raises
     ------
     JobError, TableError
-        As `aggopt.arrays.groups` and as `groups_of`.
+        As `aggopt.core.validation.groups` and as `groups_of`.
     """
     if is_table(given) or _depth(given) > 1:
         return groups_of(given)

@@ -2,10 +2,10 @@
 
 import numpy.typing as npt
 
-from aggopt.arrays import groups, is_whole, require_seed
-from aggopt.clock import LONGEST, Clock
+from aggopt.core.deadline import LONGEST, Clock
+from aggopt.core.progress import Progress
+from aggopt.core.validation import groups, is_whole, require_seed
 from aggopt.errors import JobError, require_known
-from aggopt.partition._pool import Progress
 from aggopt.repair._bound import least_loss
 from aggopt.repair._repaired import Repaired, not_worse, repaired
 from aggopt.repair._task import rows, task_of

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.arrays import Labels
-from aggopt.clock import Clock
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Labels
 from aggopt.privacy._distance import starts_of
 from aggopt.repair._merge_ilp import chosen_of
 from aggopt.repair._task import Task, group_sums

@@ -4,9 +4,9 @@ from functools import partial
 
 import numpy as np
 
-from aggopt.arrays import Labels
-from aggopt.clock import Clock
-from aggopt.partition._search.search import Search
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Labels
+from aggopt.partition._local_search.search import Search
 from aggopt.repair._task import Task
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.arrays import Labels
+from aggopt.core.validation import Labels
 from aggopt.privacy._distance import Ints
 from aggopt.privacy._ordered import Ordered
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from aggopt.arrays import Labels
-from aggopt.partition._close.closeness import Closeness
-from aggopt.partition._close.merging import merged
+from aggopt.core.validation import Labels
+from aggopt.partition._constraints.t_closeness import Closeness
+from aggopt.partition._merge.merge import merged
 from aggopt.privacy._distance import threshold
 from aggopt.repair._task import Task, group_sums
 

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels
+from aggopt.core.progress import Progress
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels
 from aggopt.partition._loss_bound import least_loss
-from aggopt.partition._pool import Progress
 from aggopt.privacy._distance import Ints, starts_of
 from aggopt.privacy._ordered import Ordered
 from aggopt.privacy._promise import Promise
 from aggopt.repair._bound import close_loss, highest
 from aggopt.repair._task import Task, group_sse, group_sums
-from aggopt.scale import Scale
 from aggopt.solvers import Certificate, Status
 
 NEAR = 8

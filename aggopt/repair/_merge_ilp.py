@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.arrays import Labels
-from aggopt.clock import Clock
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Labels
 from aggopt.models import closeness_merge as model
-from aggopt.partition._columns.choice import EXACTLY, TRUST
+from aggopt.partition._optimal.restricted_ip import EXACTLY, TRUST
 from aggopt.repair._merge import made_close
 from aggopt.repair._parts import searched
 from aggopt.repair._pricing import Priced, priced

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.arrays import Floats, Labels
-from aggopt.clock import Clock
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Floats, Labels
 from aggopt.repair._pricing import Priced
 from aggopt.repair._unions import Unions
 

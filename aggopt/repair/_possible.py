@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Labels, group_size, is_whole
-from aggopt.arrays import groups as checked
+from aggopt.core.validation import Labels, group_size, is_whole
+from aggopt.core.validation import groups as checked
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.privacy._ordered import Ordered
 from aggopt.repair._lessened import lessened

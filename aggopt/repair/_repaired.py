@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from aggopt.arrays import Labels, numbered
-from aggopt.clock import Clock
-from aggopt.equal import Fieldwise
+from aggopt.core.deadline import Clock
+from aggopt.core.equal import Fieldwise
+from aggopt.core.html import table, titled
+from aggopt.core.validation import Labels, numbered
 from aggopt.errors import SolverError
-from aggopt.html import table, titled
 from aggopt.repair._bound import highest
 from aggopt.repair._task import Task
 from aggopt.solvers import Certificate, Status

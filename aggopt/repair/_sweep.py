@@ -1,8 +1,12 @@
 """Groups made t-close by strata of several sizes, then improved; the best is kept."""
 
-from aggopt.arrays import Labels
-from aggopt.clock import Clock
-from aggopt.partition._close.closeness_first import fitted, least_strata, stratified
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Labels
+from aggopt.partition._closeness_first.closeness_first import (
+    fitted,
+    least_strata,
+    stratified,
+)
 from aggopt.privacy._distance import threshold
 from aggopt.repair._improved import improved, stage
 from aggopt.repair._task import Task

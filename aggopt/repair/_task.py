@@ -6,13 +6,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats, Labels, group_size, matrix
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels, group_size, matrix
 from aggopt.errors import JobError, TableError
-from aggopt.partition._search import Promise, close_to, neighbours, promise_of
-from aggopt.partition._search.promise import NEAR
+from aggopt.partition._constraints.state import NEAR, Promise, close_to, promise_of
+from aggopt.partition._neighbours.neighbours import neighbours
 from aggopt.privacy._closeness import warn_of_constant
 from aggopt.privacy._ordered import Ints, Ordered, threshold
-from aggopt.scale import Scale
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from math import comb
 
 import numpy as np
 
-from aggopt.arrays import Floats, Labels
-from aggopt.clock import Clock
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Floats, Labels
 from aggopt.models import closeness_merge as model
 from aggopt.repair._task import Task, group_sums
 

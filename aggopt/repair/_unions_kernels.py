@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from aggopt.arrays import Labels
-from aggopt.compiled import compiled
+from aggopt.core.compiled import compiled
+from aggopt.core.validation import Labels
 from aggopt.privacy._ordered import Ints
 
 

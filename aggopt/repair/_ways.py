@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.arrays import Labels
-from aggopt.clock import Clock
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Labels
 from aggopt.models import closeness_merge as merge_model
 from aggopt.privacy._ordered import Ordered
 from aggopt.repair._repaired import Found
@@ -99,7 +99,7 @@ def compile_for(method: str, language: str | None) -> None:
     What solves programs is imported, too, also that in the `language` of the solver
     that is named: a bound needs one, whatever the method.
     """
-    from aggopt.partition._search.search import compile_all
+    from aggopt.partition._local_search.search import compile_all
 
     compile_all(promising=True)
     languages = {"cvxpy", language or "cvxpy"}

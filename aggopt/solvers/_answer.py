@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._options import native_options
 from aggopt.solvers._solve import solve

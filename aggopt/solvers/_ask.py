@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aggopt.arrays import Floats
+from aggopt.core.signals import heeded
+from aggopt.core.validation import Floats
 from aggopt.solvers._answer import Answer, answer_here
 from aggopt.solvers._child import answer_apart
-from aggopt.solvers._signals import heeded
 from aggopt.solvers._solver import Solver
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from aggopt.html import table, titled
+from aggopt.core.html import table, titled
 
 PROVEN = 1e-6  # of max(1, |objective|): the gap up to which a point is called optimal
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from threading import TIMEOUT_MAX
 from typing import Any
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.errors import AggoptError
 from aggopt.solvers._answer import Answer, answer_here
 from aggopt.solvers._certificate import Status

@@ -10,7 +10,7 @@ import cvxpy as cp
 import numpy as np
 from cvxpy import settings
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._cvxpy_program import problem_class as problem_class
 from aggopt.solvers._cvxpy_program import program_of

@@ -8,7 +8,7 @@ from cvxpy import settings
 from cvxpy.constraints import NonNeg, Zero
 from cvxpy.reductions import CvxAttr2Constr, Dcp2Cone, FlipObjective
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.solvers._linear_bound import Program
 

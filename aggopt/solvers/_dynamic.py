@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats
-from aggopt.memory import require_memory
+from aggopt.core.memory import require_memory
+from aggopt.core.validation import Floats
 from aggopt.models import univariate as model
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._certificate import Status

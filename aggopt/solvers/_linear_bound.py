@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 
 # more than a few operations round, those that made the program's data among them
 EPS = 16 * float(np.finfo(float).eps)

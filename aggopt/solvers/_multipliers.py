@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.solvers._linear_bound import Program
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
-from aggopt.arrays import is_number
+from aggopt.core.validation import is_number
 from aggopt.errors import AggoptError, JobError, SolverError
 from aggopt.solvers._solver import Solver
 

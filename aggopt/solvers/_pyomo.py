@@ -24,7 +24,7 @@ from pyomo.core.base.PyomoModel import ModelSolutions
 from pyomo.opt import SolverStatus
 from pyomo.opt import TerminationCondition as End
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._ended import Ended
 from aggopt.solvers._linear_bound import proven

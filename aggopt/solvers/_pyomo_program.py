@@ -6,7 +6,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.solvers._linear_bound import Program
 from aggopt.solvers._pyomo_parts import (
     constraints,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.models import p3m as model
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._certificate import Status

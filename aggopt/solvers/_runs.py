@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats
-from aggopt.compiled import compiled, inlined
+from aggopt.core.compiled import compiled, inlined
+from aggopt.core.validation import Floats
 from aggopt.solvers._runs_paths import meet
 
 SSE, SAE, RANGE, WHOLE = range(4)  # the last: SSE about the best whole number

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.compiled import compiled
+from aggopt.core.compiled import compiled
 
 Whole = npt.NDArray[np.integer[Any]]
 

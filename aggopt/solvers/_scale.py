@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.solvers._linear_bound import Program, narrowed
 
 LEAST = 1e-6  # a thousand times what HiGHS and SCIP take for 0

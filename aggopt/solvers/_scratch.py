@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
-from aggopt.leftovers import folder_prefix, remove_left
+from aggopt.core.leftovers import folder_prefix, remove_left
 
 WHERE = "AGGOPT_SCRATCH"  # a process of ours tells its child to work in its own folder
 _MEMORY = Path("/dev/shm")

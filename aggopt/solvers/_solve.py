@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from aggopt.clock import LONGEST
+from aggopt.core.deadline import LONGEST
 from aggopt.errors import JobError
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._choose import choose

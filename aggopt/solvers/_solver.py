@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
-from aggopt.arrays import is_number
+from aggopt.core.validation import is_number
 
 CLASSES = ("LP", "QP", "SOCP", "SDP", "MILP", "MIQP", "NLP", "MINLP")
 BRANCHING = frozenset({"MILP", "MIQP", "NLP", "MINLP"})  # to prove an optimum of one

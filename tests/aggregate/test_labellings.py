@@ -7,7 +7,7 @@ import pytest
 from conftest import require_solver
 
 from aggopt.aggregate import mean, median, p3m, p3m_onesided, satisfaction
-from aggopt.arrays import labellings
+from aggopt.core.validation import labellings
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.partition import in_blocks
 

@@ -15,7 +15,8 @@ from aggopt import job as job_module
 from aggopt import partition
 from aggopt.command import cli, show
 from aggopt.output import release as release_module
-from aggopt.output import staging, trial
+from aggopt.output import staging
+from aggopt.pipeline import audit_values
 
 JOB = """
 [roles]
@@ -427,7 +428,7 @@ def test_a_defect_shows_its_place_and_not_its_message(here, aggopt, monkeypatch)
     def defect(*_, **__):
         raise KeyError("Ms Secret")
 
-    monkeypatch.setattr(trial, "audit", defect)
+    monkeypatch.setattr(audit_values, "audit", defect)
     code, out, err = aggopt(*MASK)
     assert code == 2
     assert "Ms Secret" not in out + err

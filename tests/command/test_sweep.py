@@ -9,17 +9,18 @@ import pytest
 from matplotlib.figure import Figure
 from tables import job, people, promising, salaried, wide, wide_job
 
-from aggopt import compare, mask, sweep
+from aggopt import mask
 from aggopt.command import cli, sweep_files
 from aggopt.errors import JobError, SolverError, TableError, UnknownNameError
+from aggopt.experiments import compare_solvers, sweep
+from aggopt.experiments.sweep import Point, pareto
 from aggopt.solvers import SOLVERS
-from aggopt.sweep import Point, pareto
 
 P3M = {"method": "p3m", "solver": "uno", "margin": 0}  # to compare two runs
 
 
 def test_every_solver_that_takes_the_model_has_a_row():
-    rows = list(compare.compare(people(), job(aggregation=P3M), time_limit=20))
+    rows = list(compare_solvers.compare(people(), job(aggregation=P3M), time_limit=20))
     assert [r.solver for r in rows] == [
         n for n, s in SOLVERS.items() if s.fits("p3m", "NLP")
     ]
@@ -29,7 +30,7 @@ def test_every_solver_that_takes_the_model_has_a_row():
 
 
 def test_a_row_says_what_the_release_says():
-    (row,) = compare.compare(people(), job(aggregation=P3M), ["uno"])
+    (row,) = compare_solvers.compare(people(), job(aggregation=P3M), ["uno"])
     release = mask(people(), job(aggregation=P3M))
     certificates = release.certificates.values()
     assert row.solver == "cvxpy:uno"
@@ -43,7 +44,7 @@ def test_a_row_says_what_the_release_says():
 
 def test_solvers_of_a_partition_are_compared_where_the_aggregation_has_a_formula():
     asked = wide_job(partition={"method": "individual_ranking"})
-    rows = {row.solver: row for row in compare.compare(wide(30), asked)}
+    rows = {row.solver: row for row in compare_solvers.compare(wide(30), asked)}
     assert set(rows) == {n for n, s in SOLVERS.items() if s.fits("univariate", "LP")}
     release = mask(wide(30), asked)
     lost = sum(block.certificate.objective for block in release.blocks)
@@ -58,18 +59,18 @@ def test_a_solver_that_gives_up_on_a_partition_says_why():
     frame = wide(30)
     frame["debt"] = -(10.0 ** np.arange(30))
     asked = wide_job(partition={"method": "individual_ranking"})
-    dynamic, highs = compare.compare(frame, asked, ["dynamic", "cvxpy:highs"])
+    dynamic, highs = compare_solvers.compare(frame, asked, ["dynamic", "cvxpy:highs"])
     assert dynamic.status == "optimal"
     assert highs.note.startswith("Attributes 'debt': The values lie on scales too far")
 
 
 def test_what_cannot_be_compared_is_refused():
     with pytest.raises(JobError, match="No solver is asked in 'mdav' and 'mean'"):
-        list(compare.compare(people(), job()))
+        list(compare_solvers.compare(people(), job()))
     with pytest.raises(UnknownNameError, match="did you mean 'uno'"):
-        list(compare.compare(people(), job(aggregation=P3M), ["unno"]))
+        list(compare_solvers.compare(people(), job(aggregation=P3M), ["unno"]))
     with pytest.raises(SolverError, match="not installed"):
-        list(compare.compare(people(), job(aggregation=P3M), ["gams"]))
+        list(compare_solvers.compare(people(), job(aggregation=P3M), ["gams"]))
 
 
 PROGRAMS = [  # solvers of integer programs, in each step that asks them
@@ -82,7 +83,7 @@ PROGRAMS = [  # solvers of integer programs, in each step that asks them
 @pytest.mark.parametrize("asked", PROGRAMS)
 def test_integer_programs_are_compared_and_their_values_audited(asked):
     names, frame = ["cvxpy:highs", "pyomo:highs"], salaried(24)
-    rows = list(compare.compare(frame, promising(**asked), names, 20.0))
+    rows = list(compare_solvers.compare(frame, promising(**asked), names, 20.0))
     assert [row.solver for row in rows] == names
     for row in rows:
         assert row.holds is True
@@ -281,13 +282,15 @@ def test_failed_points_are_never_best():
 def test_a_time_limit_that_is_none_is_refused(limit):
     how = job(aggregation={"method": "p3m"})
     with pytest.raises(JobError, match=f"time_limit = {limit}"):
-        list(compare.compare(people(), how, ["dual"], limit))
+        list(compare_solvers.compare(people(), how, ["dual"], limit))
 
 
 def test_the_limit_is_the_one_asked_then_the_job_s_then_a_minute():
-    assert [compare._first(*of) for of in ((3.0, 4.0), (None, 4.0), (None, None))] == [
+    assert [
+        compare_solvers._first(*of) for of in ((3.0, 4.0), (None, 4.0), (None, None))
+    ] == [
         3.0,
         4.0,
         60.0,
     ]
-    assert compare._first(None, 0.0) == 0  # seconds = 0: at once
+    assert compare_solvers._first(None, 0.0) == 0  # seconds = 0: at once

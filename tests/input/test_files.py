@@ -8,9 +8,9 @@ import pytest
 
 from aggopt.errors import AggoptError, JobError, TableError
 from aggopt.input.files import as_written, read
-from aggopt.input.roles import Roles
 from aggopt.input.table import Table
 from aggopt.job import Input
+from aggopt.job._roles import Roles
 
 roles = Roles(quasi_identifier=("age", "pay"), other=("note",))
 SECRET = "Ms Secret"

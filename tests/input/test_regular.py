@@ -10,7 +10,7 @@ from tables import job, people
 import aggopt
 from aggopt import Job
 from aggopt.errors import JobError, TableError
-from aggopt.output.recheck import review
+from aggopt.pipeline.reassess import review
 
 ODD = {
     "pipe": (os.mkfifo, "is a named pipe and no plain file"),

@@ -8,8 +8,8 @@ import pytest
 from tables import ROLES, people
 
 from aggopt.errors import JobError, TableError
-from aggopt.input.roles import Roles
 from aggopt.input.table import Table
+from aggopt.job._roles import Roles
 
 roles = Roles.model_validate(ROLES)
 KINDS = {

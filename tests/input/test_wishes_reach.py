@@ -5,11 +5,11 @@ import pytest
 from tables import ROLES, job, people
 
 import aggopt
-from aggopt.compare import compare
+from aggopt.core.standardise import Scale
 from aggopt.errors import JobError
+from aggopt.experiments.compare_solvers import compare
+from aggopt.experiments.sweep import sweep
 from aggopt.input.wishes import require_reach
-from aggopt.scale import Scale
-from aggopt.sweep import sweep
 
 P3M = {"method": "p3m"}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from aggopt import measure
-from aggopt.html import lines
+from aggopt.core.html import lines
 from aggopt.measure import _assessment
 
 RNG = np.random.default_rng(0)

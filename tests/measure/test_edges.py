@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from measure.registry import MEASURES, Measure
 
-from aggopt import measure, memory
+from aggopt import measure
+from aggopt.core import memory
 from aggopt.errors import AggoptError, InfeasibleInputError, JobError, TableError
 from aggopt.measure._linkage import _Groups
 from aggopt.measure._pair import Pair

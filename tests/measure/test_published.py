@@ -15,8 +15,8 @@ from oracles import mdav
 from scipy.spatial.distance import cdist
 
 from aggopt import measure
-from aggopt.arrays import Floats
-from aggopt.scale import Scale
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats
 
 DATA = Path(
     os.environ.get("AGGOPT_DATA", Path(__file__).parents[2].parent / "shared" / "data")

@@ -10,8 +10,8 @@ from tables import ROLES, job, people
 
 import aggopt
 from aggopt.errors import PrivacyError
-from aggopt.input.roles import Roles
 from aggopt.job import Privacy
+from aggopt.job._roles import Roles
 from aggopt.output.audit import audit
 from aggopt.output.beside import few
 

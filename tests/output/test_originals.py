@@ -11,12 +11,12 @@ from tables import job, people
 
 import aggopt
 from aggopt.errors import JobError
-from aggopt.input.roles import Roles
 from aggopt.job import Output, Privacy
+from aggopt.job._roles import Roles
 from aggopt.output.audit import audit
-from aggopt.output.compared import compared
 from aggopt.output.originals import GRID, dominated
-from aggopt.output.recheck import review
+from aggopt.pipeline.compared import compared
+from aggopt.pipeline.reassess import review
 
 DATA = Path(os.environ.get("AGGOPT_DATA", "missing"))
 PAIR = Roles(**{"quasi-identifier": ["a", "b"]})

@@ -9,8 +9,8 @@ from tables import job, people
 import aggopt
 from aggopt.errors import TableError
 from aggopt.output import staging
-from aggopt.output.recheck import review
 from aggopt.output.staging import sha256
+from aggopt.pipeline.reassess import review
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import stat
 
 import pytest
 
+from aggopt.core.leftovers import file_prefix
 from aggopt.errors import TableError
-from aggopt.leftovers import file_prefix
 from aggopt.output import staging
 from aggopt.output.staging import Staging, check_places
 

@@ -12,7 +12,7 @@ import aggopt
 from aggopt import Job
 from aggopt.command import show
 from aggopt.errors import TableError
-from aggopt.output.recheck import review
+from aggopt.pipeline.reassess import review
 
 ONE = Job(roles={"quasi-identifier": ["a"]}, privacy={"k": 2})
 

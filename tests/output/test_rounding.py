@@ -10,10 +10,10 @@ import pytest
 from tables import job, people, wide, wide_job
 
 import aggopt
-from aggopt.compare import compare
 from aggopt.errors import JobError
+from aggopt.experiments.compare_solvers import compare
 from aggopt.job import Output
-from aggopt.output.rounding import on_grid, place_of
+from aggopt.pipeline.rounding import on_grid, place_of
 
 ONE = {"quasi-identifier": ["x"]}
 

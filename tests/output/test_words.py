@@ -10,13 +10,13 @@ from tables import job, people, promising, salaried
 
 import aggopt
 from aggopt.errors import AggoptError, PrivacyError
-from aggopt.input.roles import Roles
 from aggopt.job import Privacy
+from aggopt.job._roles import Roles
 from aggopt.output.audit import Audit, audit
 from aggopt.output.counts import Count, together
 from aggopt.output.places import Files
-from aggopt.output.recheck import review
 from aggopt.output.staging import check_places, make_folder
+from aggopt.pipeline.reassess import review
 from aggopt.privacy._promise import Kept
 
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))

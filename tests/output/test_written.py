@@ -7,7 +7,7 @@ import pytest
 from tables import promising, salaried
 
 import aggopt
-from aggopt.output.recheck import review
+from aggopt.pipeline.reassess import review
 
 COMMA = {"separator": ";", "decimal": ","}
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aggopt.arrays import Floats, Labels
+from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 
 Partitioner = Callable[[Any, int], Labels]

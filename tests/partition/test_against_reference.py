@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from partition import reference
 
-from aggopt.partition import _pool, cbfs, mdav
-from aggopt.scale import Scale
+from aggopt.core.standardise import Scale
+from aggopt.partition import cbfs, mdav
+from aggopt.partition._unassigned import pool as unassigned
 
 PAIRS = [
     pytest.param(mdav, reference.mdav, id="mdav"),
@@ -59,7 +60,7 @@ def test_on_normal_records(f, slow, seed) -> None:
 def test_a_look_at_ctrl_c_after_each_turn_changes_nothing(
     f, slow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_pool, "CHUNK", 0)
+    monkeypatch.setattr(unassigned, "CHUNK", 0)
     X = np.random.default_rng(0).integers(0, 3, size=(100, 2))
     assert (f(X, 3, scale="none") == slow(X, 3)).all()
 

@@ -10,15 +10,15 @@ import pytest
 from partition import laws
 from scipy.spatial import cKDTree
 
-from aggopt.clock import Clock
+from aggopt.core.deadline import Clock
+from aggopt.core.threads import Crew
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.partition import blocked, blocked_certified, mdav
-from aggopt.partition._search import annealed
-from aggopt.partition._space import _improve
-from aggopt.partition._space._crew import Crew
-from aggopt.partition._space._forest import near_ones
-from aggopt.partition._space._order import in_space, parts
-from aggopt.partition._space._regions import Map, firsts, sweep
+from aggopt.partition._blocked import improve
+from aggopt.partition._blocked.regions import Map, firsts, sweep
+from aggopt.partition._local_search.search import annealed
+from aggopt.partition._neighbours.rp_forest import near_ones
+from aggopt.partition._neighbours.spatial_order import in_space, parts
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(6)
@@ -34,8 +34,8 @@ def sse(X, labels):
 
 @pytest.fixture
 def regions_of_70(monkeypatch):
-    monkeypatch.setattr(_improve, "REGION", 70)
-    monkeypatch.setattr(_improve, "REGIONS", 1000)
+    monkeypatch.setattr(improve, "REGION", 70)
+    monkeypatch.setattr(improve, "REGIONS", 1000)
 
 
 @pytest.mark.parametrize("k", [2, 3, 9, 20])
@@ -154,15 +154,15 @@ def test_the_search_goes_on_while_there_is_time(k, regions_of_70):
 @pytest.mark.parametrize("k", [3, 9])
 def test_a_short_time_is_shared_by_all_regions(k, regions_of_70, monkeypatch):
     rows = RNG.normal(size=(4000, 4))
-    monkeypatch.setitem(_improve.LARGE, "best", _improve.Effort(1, 8, 10**6))
+    monkeypatch.setitem(improve.LARGE, "best", improve.Effort(1, 8, 10**6))
     blocked(X, k)  # compiles
-    sizes, begun = [], _improve._loss
+    sizes, begun = [], improve._loss
 
     def noted(rows, labels):
         sizes.append(len(rows))
         return begun(rows, labels)
 
-    monkeypatch.setattr(_improve, "_loss", noted)
+    monkeypatch.setattr(improve, "_loss", noted)
     found = blocked_certified(rows, k, block_size=400, seconds=3.0, jobs=1)
     assert found.certificate.status is Status.LIMIT
     blocks = sse(rows, blocked(rows, k, block_size=400, seconds=0))

@@ -19,7 +19,7 @@ from aggopt.partition import (
     merge_until_close,
     vmdav,
 )
-from aggopt.partition._diverse.diversity import counts_of, levels_of, reaches
+from aggopt.partition._constraints.l_diversity import counts_of, levels_of, reaches
 
 CLOSE = merge_until_close, anonymity_first, closeness_first
 RNG = np.random.default_rng(5)

@@ -20,7 +20,7 @@ from aggopt.partition import (
     projection,
     vmdav,
 )
-from aggopt.partition._blocks import METHODS
+from aggopt.partition._registry import METHODS
 
 
 def nearly_optimal(X, k, scale="z"):

@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 from partition import exact, laws
 
-from aggopt.clock import Clock
+from aggopt.core.deadline import Clock
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.partition import _local_search as searched_locally
 from aggopt.partition import mdav
-from aggopt.partition._local_search import local_search, local_search_certified
-from aggopt.partition._loss import loss
-from aggopt.partition._loss_bound import loss_bound
-from aggopt.partition._search import (
-    Collection,
-    annealed,
-    effort,
-    neighbours,
-    searched,
+from aggopt.partition._local_search import effort
+from aggopt.partition._local_search import search as searching
+from aggopt.partition._local_search.column_pool import Collection
+from aggopt.partition._local_search.local_search import (
+    local_search,
+    local_search_certified,
 )
-from aggopt.partition._search import near as near_module
-from aggopt.partition._search import search as searching
+from aggopt.partition._local_search.local_search import local_search as searched_locally
+from aggopt.partition._local_search.search import annealed, searched
+from aggopt.partition._loss_bound import loss_bound
+from aggopt.partition._neighbours import neighbours as near_module
+from aggopt.partition._neighbours.neighbours import neighbours
+from aggopt.partition._shared.sse import loss
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(6)

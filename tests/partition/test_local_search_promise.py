@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 from partition import exact
 
-from aggopt.clock import Clock
+from aggopt.core.deadline import Clock
 from aggopt.errors import AggoptError
 from aggopt.partition import closeness_first, diverse_vmdav, local_search, mdav
-from aggopt.partition._local_search import local_search_certified
-from aggopt.partition._loss import loss
-from aggopt.partition._search import neighbours, searched, state
-from aggopt.partition._search.asked import Asked
-from aggopt.partition._search.promised import promised
+from aggopt.partition._constraints.arguments import Asked
+from aggopt.partition._constraints.constraints import promised
+from aggopt.partition._local_search import state
+from aggopt.partition._local_search.local_search import local_search_certified
+from aggopt.partition._local_search.search import searched
+from aggopt.partition._neighbours.neighbours import neighbours
+from aggopt.partition._shared.sse import loss
 from aggopt.solvers import Status
 
 RNG = np.random.default_rng(2)
@@ -44,7 +46,7 @@ def broken(labels, options):
 
 @kept
 def test_a_changed_group_is_judged_as_the_changed_labels_are(options) -> None:
-    from aggopt.partition._search.promise_kernels import may_swap, stays
+    from aggopt.partition._local_search.constraint_kernels import may_swap, stays
 
     given, nobody = promised(Asked(**options), 80), np.int64(-1)
     seen = set()

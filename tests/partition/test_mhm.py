@@ -17,9 +17,9 @@ from partition.test_published import loss, z_scores
 
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.partition import cbfs, mdav, mhm
-from aggopt.partition._paths import md as far_pairs
-from aggopt.partition._paths import order as orders
-from aggopt.partition._paths import tour as rings
+from aggopt.partition._mhm import maximum_distance as far_pairs
+from aggopt.partition._mhm import orderings as orders
+from aggopt.partition._mhm import tour as rings
 
 ROOT = Path(__file__).parents[2]
 ORDERS = "mdav", "cbfs", "md", "npn", "tsp"
@@ -251,7 +251,7 @@ def test_memory_grows_as_the_records_and_not_as_their_pairs(order: str) -> None:
 
 def test_importing_imports_nothing_heavy() -> None:
     code = (
-        "import sys, aggopt.partition; from aggopt.partition._paths import tour\n"
+        "import sys, aggopt.partition; from aggopt.partition._mhm import tour\n"
         "sys.exit(bool({'numba', 'scipy', 'sklearn'} & set(sys.modules)))"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

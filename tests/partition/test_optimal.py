@@ -12,37 +12,38 @@ import pytest
 from partition import laws
 
 from aggopt import datasets
-from aggopt.clock import Clock
+from aggopt.core.deadline import Clock
+from aggopt.core.standardise import Scale
 from aggopt.errors import (
     InfeasibleInputError,
     JobError,
     SolverError,
     UnknownNameError,
 )
-from aggopt.partition import _optimal, local_search_certified, mdav, optimal
-from aggopt.partition._columns import (
-    branching,
-    cuts,
-    drive,
-    few,
-    generation,
-    ladder,
+from aggopt.partition import local_search_certified, mdav, optimal
+from aggopt.partition._neighbours.neighbours import neighbours
+from aggopt.partition._optimal import (
+    branch_and_price,
+    column_generation,
+    exhaustive,
     master,
-    ready,
+    scaled_duals,
+    schedule,
+    subset_row_cuts,
+    warm_up,
 )
-from aggopt.partition._columns.generation import Generation
-from aggopt.partition._columns.groups import Pool, groups_of, labels_of
-from aggopt.partition._columns.incumbent import Incumbent
-from aggopt.partition._columns.pricing import Duals, Effort, Pricer
-from aggopt.partition._search import neighbours
-from aggopt.scale import Scale
+from aggopt.partition._optimal import optimal as optimal_module
+from aggopt.partition._optimal.column_generation import Generation
+from aggopt.partition._optimal.columns import Pool, groups_of, labels_of
+from aggopt.partition._optimal.incumbent import Incumbent
+from aggopt.partition._optimal.pricing import Duals, Effort, Pricer
 from aggopt.solvers import SOLVERS, Status
 
 
 @pytest.fixture(autouse=True)
 def _by_columns(monkeypatch):
     """Few records are priced like many; `test_optimal_few.py` is about the others."""
-    monkeypatch.setattr(few, "MOST", 0)
+    monkeypatch.setattr(exhaustive, "MOST", 0)
 
 
 KINDS = ("normal", "tied", "repeated", "far apart")
@@ -117,8 +118,8 @@ def test_records_may_be_taken_as_they_are(seed):
 def test_any_solver_of_integer_programs_will_do(solver, monkeypatch):
     if not SOLVERS[solver].installed:
         pytest.skip(f"{solver} is missing; to enable: {SOLVERS[solver].install}")
-    monkeypatch.setattr(drive, "QUICK", 0)  # no branches before integer programs
-    monkeypatch.setattr(generation, "CUTS", 0)
+    monkeypatch.setattr(schedule, "QUICK", 0)  # no branches before integer programs
+    monkeypatch.setattr(column_generation, "CUTS", 0)
     X = records(3, 10, 2)
     found = optimal(X, 2, solver=solver).certificate
     best = least_loss(Scale.of(X).standardise(X), 2)
@@ -174,7 +175,7 @@ def test_any_prices_prove_no_more_than_the_best(seed):
 def test_a_share_of_the_prices_proves_a_bound():
     of = priced(records(5, 40, 3), 3)
     of.climb(Clock(None))
-    assert ladder.scaled_bounds(of, Clock(None))
+    assert scaled_duals.scaled_bounds(of, Clock(None))
     scaled = of.best.bound
     assert of.price()
     assert of.solved.value == pytest.approx(of.best.bound, rel=1e-6)
@@ -183,10 +184,10 @@ def test_a_share_of_the_prices_proves_a_bound():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_branches_close_the_gap_without_cuts(seed, monkeypatch):
-    monkeypatch.setattr(generation, "CUTS", 0)
+    monkeypatch.setattr(column_generation, "CUTS", 0)
     of = priced(records(seed, 10, 2, KINDS[seed % 3]), 2 + seed % 2, gap=1e-7)
     assert of.price()
-    branching.Branches(of).look(Clock(None))
+    branch_and_price.Branches(of).look(Clock(None))
     best = least_loss(of.best.Z, of.best.k)
     assert of.best.value == pytest.approx(best)
     assert best * (1 - 1e-6) - 1e-6 <= of.best.bound <= best
@@ -198,7 +199,7 @@ def test_cuts_are_broken_by_the_choice_and_raise_the_bound():
     before, share = of.best.bound, of.solved.share
     count = of.cut()
     found = of.master.cuts
-    held = cuts.halves(of.pool.all, found, 60)[:, : len(share)] @ share
+    held = subset_row_cuts.halves(of.pool.all, found, 60)[:, : len(share)] @ share
     assert count == len(found) == len({*found})
     assert (held > [len(c) // 2 for c in found]).all()
     assert of.price()
@@ -305,15 +306,19 @@ def test_an_interrupt_leaves_the_best_so_far(when):
 
 
 def test_nothing_is_compiled_for_records_that_four_did_not_need():
-    from aggopt.partition._columns import climb_kernels, cut_kernels, pricing_kernels
+    from aggopt.partition._optimal import (
+        exact_pricing_kernels,
+        heuristic_pricing_kernels,
+        subset_row_kernels,
+    )
 
-    ready.compile_all()
+    warm_up.compile_all()
     kernels = (
-        climb_kernels.climb,
-        cut_kernels.together,
-        cut_kernels.triples,
-        cut_kernels.quintuples,
-        pricing_kernels.price,
+        heuristic_pricing_kernels.climb,
+        subset_row_kernels.together,
+        subset_row_kernels.triples,
+        subset_row_kernels.quintuples,
+        exact_pricing_kernels.price,
     )
     before = [kernel.signatures for kernel in kernels]
     for k in (3, 6):
@@ -325,11 +330,11 @@ def test_nothing_is_compiled_for_records_that_four_did_not_need():
 CTRL_C = """
 import os, signal, sys, threading
 import numpy as np
-from aggopt.clock import Clock
-from aggopt.partition._columns.groups import groups_of
-from aggopt.partition._columns.pricing import Duals, Effort, Pricer
-from aggopt.partition._columns.ready import compile_all
-from aggopt.partition._search import neighbours
+from aggopt.core.deadline import Clock
+from aggopt.partition._optimal.columns import groups_of
+from aggopt.partition._optimal.pricing import Duals, Effort, Pricer
+from aggopt.partition._optimal.warm_up import compile_all
+from aggopt.partition._neighbours.neighbours import neighbours
 
 Z = np.random.default_rng(0).normal(size=(1500, 13))
 pricer, duals = Pricer(Z, 3, neighbours(Z, 8)), Duals(np.full(1500, 9.0))
@@ -364,7 +369,7 @@ def test_progress_ends_with_all_done():
 
 
 def test_a_large_table_gets_a_local_search_and_is_told(monkeypatch):
-    monkeypatch.setattr(_optimal, "LARGE", 50)
+    monkeypatch.setattr(optimal_module, "LARGE", 50)
     X = records(24, 60, 3)
     found = optimal(X, 3).certificate
     assert (found.status, found.solver) == (Status.LIMIT, "local search")
@@ -457,10 +462,10 @@ def test_census_is_proven():
 
 
 def test_cuts_are_found_when_groups_came_after_the_last_prices(monkeypatch):
-    from aggopt.partition._columns import generation
-    from aggopt.partition._columns.groups import groups_of
+    from aggopt.partition._optimal import column_generation
+    from aggopt.partition._optimal.columns import groups_of
 
-    real, grew = generation.Generation.cut, []
+    real, grew = column_generation.Generation.cut, []
 
     def grown(self):
         before = len(self.pool.all.sizes)
@@ -471,7 +476,7 @@ def test_cuts_are_found_when_groups_came_after_the_last_prices(monkeypatch):
 
     X = np.random.default_rng(1).normal(size=(60, 3))
     expected = optimal(X, 3).certificate
-    monkeypatch.setattr(generation.Generation, "cut", grown)
+    monkeypatch.setattr(column_generation.Generation, "cut", grown)
     found = optimal(X, 3).certificate
     assert any(grew)
     assert found.status is expected.status is Status.OPTIMAL

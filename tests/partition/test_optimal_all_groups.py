@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import milp
 from scipy.sparse import csc_array
 
+from aggopt.core.standardise import Scale
 from aggopt.partition import optimal
-from aggopt.partition._columns import drive, few
-from aggopt.partition._columns.incumbent import Incumbent
-from aggopt.scale import Scale
+from aggopt.partition._optimal import exhaustive, schedule
+from aggopt.partition._optimal.incumbent import Incumbent
 from aggopt.solvers import Status
 
 CASES = [(13, 4), (15, 3), (16, 2), (20, 2)]
@@ -20,7 +20,7 @@ LONGER = [(13, 6), (17, 3), (20, 3)]
 @pytest.fixture(autouse=True)
 def _by_columns(monkeypatch):
     """Few records are priced like many; `test_optimal_few.py` is about the others."""
-    monkeypatch.setattr(few, "MOST", 0)
+    monkeypatch.setattr(exhaustive, "MOST", 0)
 
 
 KINDS = ("normal", "tied", "repeated", "outlying")
@@ -96,5 +96,5 @@ def test_so_it_is_with_more_groups(n, k, kind, proven):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_so_it_is_by_integer_programs(kind, proven, monkeypatch):
-    monkeypatch.setattr(drive, "QUICK", 0)  # no branches before integer programs
+    monkeypatch.setattr(schedule, "QUICK", 0)  # no branches before integer programs
     hold(15, 3, kind, proven)

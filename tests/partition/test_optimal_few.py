@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from partition.test_optimal import KINDS, least_loss, records
 
-from aggopt import clock
-from aggopt.partition import _optimal, loss_bound, optimal
-from aggopt.partition._columns import choice
-from aggopt.partition._columns.few import MOST, best_of_all
-from aggopt.partition._columns.groups import sorted_groups
-from aggopt.scale import Scale
+from aggopt.core import deadline
+from aggopt.core.standardise import Scale
+from aggopt.partition import loss_bound, optimal
+from aggopt.partition._optimal import optimal as optimal_module
+from aggopt.partition._optimal import restricted_ip
+from aggopt.partition._optimal.columns import sorted_groups
+from aggopt.partition._optimal.exhaustive import MOST, best_of_all
 from aggopt.solvers import Status
 
 
@@ -47,9 +48,9 @@ def test_a_solver_that_is_named_is_asked_and_no_time_is_no_time():
 
 
 def test_without_seconds_it_stops_at_ten_minutes_and_says_so(monkeypatch):
-    assert (clock.LONGEST, _optimal.LONGEST) == (600.0, 600.0)
+    assert (deadline.LONGEST, optimal_module.LONGEST) == (600.0, 600.0)
     assert "600 when omitted" in optimal.__doc__
-    monkeypatch.setattr(_optimal, "LONGEST", 0.5)
+    monkeypatch.setattr(optimal_module, "LONGEST", 0.5)
     X = records(2, 60, 4)
     optimal(X[:20], 9, seconds=0.1)  # loads
     began = time.perf_counter()
@@ -64,5 +65,5 @@ def test_an_integer_program_leaves_out_cuts_that_hold_much(number, kept):
     rows = np.array(list(combinations(range(14), 5)), np.int32)
     groups = sorted_groups(np.pad(rows, ((0, 0), (0, 4)), constant_values=-1))
     cuts = list(combinations(range(14), 3))[:number]
-    data = choice._data(records(0, 14, 4), 5, groups, cuts)
+    data = restricted_ip._data(records(0, 14, 4), 5, groups, cuts)
     assert len(data.most) == (number if kept else 0)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from aggopt.errors import JobError
-from aggopt.partition import _pool, blocked, cbfs, mdav, optimal, vmdav
+from aggopt.partition import blocked, cbfs, mdav, optimal, vmdav
+from aggopt.partition._unassigned import pool as unassigned
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,7 +31,7 @@ def test_works_where_no_cache_can_be_written() -> None:
         "    if cache: raise RuntimeError('no locator available')\n"
         "    return njit(**options)\n"
         "numba.njit = refuse\n"
-        "import aggopt.partition._kernels\n"
+        "import aggopt.partition._unassigned.kernels\n"
         "numba.njit = njit\n"
         "from aggopt.partition import cbfs\n"
         "assert cbfs([[1.0], [9.0], [2.0], [8.0]], 2).tolist() == [0, 1, 0, 1]\n"
@@ -44,7 +45,7 @@ def test_works_where_no_cache_can_be_written() -> None:
 def test_progress_grows_to_one_in_few_calls(
     f, n: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_pool, "CHUNK", 0)  # a look after every turn
+    monkeypatch.setattr(unassigned, "CHUNK", 0)  # a look after every turn
     shares: list[float] = []
     f(np.random.default_rng(0).normal(size=(n, 2)), 2, progress=shares.append)
     assert shares == sorted(shares)

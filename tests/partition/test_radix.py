@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aggopt.partition import _radix
+from aggopt.partition._univariate import radix_sort
 
 RNG = np.random.default_rng(1)
 VALUES = {
@@ -26,14 +26,14 @@ VALUES = {
 
 def agrees(x: np.ndarray) -> None:
     before = x.copy()
-    values, order = _radix.by_value(x)
+    values, order = radix_sort.by_value(x)
     expected = np.argsort(x, kind="stable")
     assert (order == expected).all()
     assert (values == x[expected]).all()
     assert (x == before).all()
     labels = np.arange(len(x))
     back = np.empty_like(labels)
-    _radix.undo(labels, order, back)
+    radix_sort.undo(labels, order, back)
     assert (back[expected] == labels).all()
 
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from aggopt.partition._close import screen as screens
-from aggopt.partition._close import screen_kernels as kernels
+from aggopt.partition._screened_distances import kernels
+from aggopt.partition._screened_distances import screen as screens
 
 SPREADS = {
     "even": lambda rng, shape: rng.uniform(-1, 1, shape),

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from aggopt.arrays import Floats
-from aggopt.partition._paths import split
-from aggopt.partition._paths.split import best_split
+from aggopt.core.validation import Floats
+from aggopt.partition._path_split import split
+from aggopt.partition._path_split.split import best_split
 
 RNG = np.random.default_rng(7)
 

@@ -6,28 +6,32 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from aggopt.arrays import Floats, Labels
-from aggopt.partition import _pool, cbfs, mdav
-from aggopt.partition._tree import axes, take
-from aggopt.partition._tree.axes import ROWS
-from aggopt.partition._tree.tree import FAN, LEAF, plant
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition import cbfs, mdav
+from aggopt.partition._box_tree import principal_axes
+from aggopt.partition._box_tree.build import plant
+from aggopt.partition._box_tree.principal_axes import ROWS
+from aggopt.partition._box_tree.tree import FAN, LEAF
+from aggopt.partition._unassigned import by_tree
+from aggopt.partition._unassigned import pool as unassigned
+from aggopt.partition._unassigned.state import Pool
 
 NEVER = 10**9
 
 
-@pytest.fixture(params=[take.STAYS, 0.0], ids=["replanted", "planted once"])
+@pytest.fixture(params=[by_tree.STAYS, 0.0], ids=["replanted", "planted once"])
 def forced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a tree do all turns but those that are left to few records."""
-    monkeypatch.setattr(take, "TURNS", 1)
-    monkeypatch.setattr(take, "PAYS", 1e9)
-    monkeypatch.setattr(take, "STAYS", request.param)
+    monkeypatch.setattr(by_tree, "TURNS", 1)
+    monkeypatch.setattr(by_tree, "PAYS", 1e9)
+    monkeypatch.setattr(by_tree, "STAYS", request.param)
 
 
 def both(f, X: Floats, k: int, **options: str) -> tuple[Labels, Labels]:
     """Return the labels by a tree, and by plain scans alone."""
     found = f(X, k, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(take, "TURNS", NEVER)
+        patch.setattr(by_tree, "TURNS", NEVER)
         return found, f(X, k, **options)
 
 
@@ -80,7 +84,7 @@ def test_cbfs_is_the_same(d: int) -> None:
 
 def test_many_records_are_taken_by_a_tree_and_few_by_scans(monkeypatch) -> None:
     planted = []
-    monkeypatch.setattr(take, "plant", lambda pool: planted.append(0) or plant(pool))
+    monkeypatch.setattr(by_tree, "plant", lambda pool: planted.append(0) or plant(pool))
     X = np.random.default_rng(0).normal(size=(12_000, 2))
     assert (mdav(X[:1000], 3) >= 0).all()
     assert planted == []
@@ -91,16 +95,16 @@ def test_many_records_are_taken_by_a_tree_and_few_by_scans(monkeypatch) -> None:
 
 def test_a_tree_that_does_not_pay_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     scans: list[int] = []
-    scan = _pool.scan
+    scan = unassigned.scan
 
-    def counted(pool: _pool.Pool, k: int, **options) -> None:
+    def counted(pool: Pool, k: int, **options) -> None:
         before = pool.remaining
         scan(pool, k, **options)
         scans.append(before - pool.remaining)
 
-    monkeypatch.setattr(_pool, "scan", counted)
-    monkeypatch.setattr(take, "TURNS", 1)
-    monkeypatch.setattr(take, "TRIAL", 1)
+    monkeypatch.setattr(unassigned, "scan", counted)
+    monkeypatch.setattr(by_tree, "TURNS", 1)
+    monkeypatch.setattr(by_tree, "TRIAL", 1)
     X = np.random.default_rng(0).normal(size=(4000, 40))
     found, expected = both(mdav, X, 3)
     assert (found == expected).all()
@@ -108,8 +112,8 @@ def test_a_tree_that_does_not_pay_is_left(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_look_at_ctrl_c_between_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(take, "TURNS", 1)
-    monkeypatch.setattr(_pool, "CHUNK", 0)
+    monkeypatch.setattr(by_tree, "TURNS", 1)
+    monkeypatch.setattr(unassigned, "CHUNK", 0)
     shares: list[float] = []
 
     def stop(share: float) -> None:
@@ -124,13 +128,13 @@ def test_a_look_at_ctrl_c_between_turns(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("n", [1, LEAF, LEAF + 1, FAN * LEAF + 1, FAN**2 * LEAF + 7])
 def test_boxes_are_drawn_around_what_they_hold(n: int) -> None:
-    pool = _pool.start(np.random.default_rng(n).normal(size=(n, 2)))
+    pool = unassigned.start(np.random.default_rng(n).normal(size=(n, 2)))
     tree = plant(pool)
     held = [tree.who[leaf, :m] for leaf, m in enumerate(tree.waiting)]
     assert sorted(np.concatenate(held)) == list(range(n))
     for leaf, who in enumerate(held):
         branch, b = divmod(tree.above + leaf - 1, FAN)
-        seen = axes.images(tree.axes, pool.records[:, who])
+        seen = principal_axes.images(tree.axes, pool.records[:, who])
         assert_allclose(tree.sides[branch, 0, :, b], seen.min(axis=1), atol=1e-6)
         assert_allclose(tree.sides[branch, 1, :, b], seen.max(axis=1), atol=1e-6)
         assert tree.first[branch, b] == who.min()
@@ -140,14 +144,14 @@ def test_boxes_are_drawn_around_what_they_hold(n: int) -> None:
 @pytest.mark.parametrize("d", [1, 3, ROWS - 1, ROWS, 40])
 def test_axes_keep_lengths_and_nothing_of_one_far_record_turns_them(d: int) -> None:
     X = np.random.default_rng(d).normal(size=(500, d)).T
-    view = axes.of(X)
-    seen = axes.images(view, X).astype(float)
+    view = principal_axes.of(X)
+    seen = principal_axes.images(view, X).astype(float)
     gaps = X - view.origin[:, None]
     assert_allclose((seen**2).sum(axis=0), (gaps**2).sum(axis=0), rtol=1e-5)
     X[:, 0] = 1e9
-    assert np.abs(axes.of(X).origin).max() < 1
+    assert np.abs(principal_axes.of(X).origin).max() < 1
 
 
 def test_repr_shows_no_record() -> None:
-    pool = _pool.start(np.array([[123.0], [456.0]]))
+    pool = unassigned.start(np.array([[123.0], [456.0]]))
     assert repr(plant(pool)) == f"Tree(2 of {LEAF} places hold a record)"

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from partition import exact
 
-from aggopt import aggregate, memory
+from aggopt import aggregate
+from aggopt.core import memory
 from aggopt.errors import (
     InfeasibleInputError,
     JobError,
@@ -22,12 +23,8 @@ from aggopt.errors import (
     TableError,
     UnknownNameError,
 )
-from aggopt.partition import (
-    _univariate,
-    individual_ranking,
-    univariate,
-    univariate_certified,
-)
+from aggopt.partition import individual_ranking, univariate, univariate_certified
+from aggopt.partition._univariate import univariate as univariate_module
 
 ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(4)
@@ -258,12 +255,12 @@ def test_certificates_are_numbers(edge, solver) -> None:
 
 
 def test_a_bound_is_never_above_the_objective(monkeypatch) -> None:
-    real = _univariate.answer
+    real = univariate_module.answer
 
     def rounded_up(*asked, **settings):
         return replace(real(*asked, **settings), bound=1e300)
 
-    monkeypatch.setattr(_univariate, "answer", rounded_up)
+    monkeypatch.setattr(univariate_module, "answer", rounded_up)
     certificate = univariate_certified(RNG.normal(size=30), 4).certificate
     assert certificate.bound == certificate.objective
 

@@ -13,11 +13,11 @@ import aggopt.repair._merge_ilp as ilp_module
 import aggopt.repair._task as task_module
 import aggopt.repair._unions as unions_module
 from aggopt.aggregate import mean
-from aggopt.clock import Clock
+from aggopt.core.deadline import Clock
 from aggopt.errors import AggoptError
 from aggopt.partition import closeness_first, loss_bound, mdav
-from aggopt.partition._close.closeness_first import fitted, stratified
-from aggopt.partition._close.merge_until_close import merge_until_close
+from aggopt.partition._closeness_first.closeness_first import fitted, stratified
+from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.repair import _closeness as closeness_module
 from aggopt.repair import closeness
 from aggopt.repair._bound import close_loss, least_loss

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from conftest import require_solver
 
-from aggopt.clock import Clock
+from aggopt.core.deadline import Clock
 from aggopt.partition import mdav
 from aggopt.repair import _parts, closeness
 from aggopt.repair._merge import made_close

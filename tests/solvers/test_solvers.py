@@ -13,10 +13,10 @@ import pyomo.environ as pyo
 import pytest
 from conftest import require_solver
 
+from aggopt.core.signals import heeded
 from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.solvers import SOLVERS, Certificate, Status, choose, solve
 from aggopt.solvers import _solver as known
-from aggopt.solvers._signals import heeded
 
 DECLARED = {name: s for name, s in SOLVERS.items() if s.language}
 LINEAR = [name for name, s in DECLARED.items() if s.fits("LP")]

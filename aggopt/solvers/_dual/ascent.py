@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.arrays import Floats
-from aggopt.compiled import compiled
+from aggopt.core.compiled import compiled
+from aggopt.core.validation import Floats
 from aggopt.solvers._dual.program import Box, Program
 from aggopt.solvers._dual.slope import Slope, look
 from aggopt.solvers._dual.wells import room

@@ -1,7 +1,7 @@
 """A lower bound that holds in floating point.  Compiled; import late."""
 
-from aggopt.arrays import Floats
-from aggopt.compiled import compiled
+from aggopt.core.compiled import compiled
+from aggopt.core.validation import Floats
 from aggopt.solvers._dual.program import Box, Program
 from aggopt.solvers._dual.wells import lowest, room
 

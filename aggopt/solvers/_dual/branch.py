@@ -9,7 +9,7 @@ from itertools import count
 
 import numpy as np
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.solvers._dual.ascent import Top, climb
 from aggopt.solvers._dual.bound import bound
 from aggopt.solvers._dual.choices import Choices, choices, cost, elsewhere

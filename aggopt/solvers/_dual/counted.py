@@ -8,7 +8,7 @@ multiplier of its own; its values are then tried one by one.
 
 import numpy as np
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.solvers._dual.flips import Flips
 from aggopt.solvers._dual.program import Program
 

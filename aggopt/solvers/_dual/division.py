@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.solvers._dual.ascent import Top
 from aggopt.solvers._dual.choices import Choices
 from aggopt.solvers._dual.flips import Flips

@@ -14,7 +14,7 @@ from functools import singledispatch
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.models import p3m, p3m_onesided, satisfaction
 from aggopt.models._shift import Wishes
 from aggopt.solvers._dual.program import Integers, Program

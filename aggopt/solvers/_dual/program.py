@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 
 Integers = npt.NDArray[np.int64]
 

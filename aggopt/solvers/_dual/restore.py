@@ -5,8 +5,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats
-from aggopt.compiled import compiled
+from aggopt.core.compiled import compiled
+from aggopt.core.validation import Floats
 from aggopt.solvers._dual.program import Box, Program
 from aggopt.solvers._dual.wells import height
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
-from aggopt.arrays import Floats, is_number
+from aggopt.core.validation import Floats, is_number
 from aggopt.errors import JobError
 from aggopt.models import satisfaction
 from aggopt.models._shift import Wishes

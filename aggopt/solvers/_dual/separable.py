@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aggopt.arrays import Floats
+from aggopt.core.validation import Floats
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._dual.program import Box, Program, holds, reach
 

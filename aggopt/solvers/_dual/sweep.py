@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.arrays import Floats
-from aggopt.compiled import compiled
+from aggopt.core.compiled import compiled
+from aggopt.core.validation import Floats
 from aggopt.solvers._dual.program import Integers
 
 Truths = npt.NDArray[np.bool_]

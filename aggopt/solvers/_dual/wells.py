@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from aggopt.arrays import Floats
-from aggopt.compiled import compiled, inlined
+from aggopt.core.compiled import compiled, inlined
+from aggopt.core.validation import Floats
 from aggopt.solvers._dual.program import Program
 
 Quartic = tuple[float, float, float, float, float]  # a_0..a_4

@@ -1,0 +1,1 @@
+"""What every other folder builds on: validation, progress, deadlines, memory."""

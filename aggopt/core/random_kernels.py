@@ -1,0 +1,39 @@
+"""Random numbers in compiled loops: the n-th is a hash of seed + n (splitmix64).
+
+Importing this imports numba: do so late.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.compiled import inlined
+
+Luck = npt.NDArray[np.uint64]
+
+STEP = np.uint64(0x9E3779B97F4A7C15)
+FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+U27, U30, U31, U32, U11 = (np.uint64(bits) for bits in (27, 30, 31, 32, 11))
+UNIT = 2.0**-53
+
+
+@inlined
+def bits(luck: Luck) -> np.uint64:
+    """Return the next 64 random bits."""
+    luck[0] += STEP
+    x = luck[0]
+    x = (x ^ (x >> U30)) * FIRST
+    x = (x ^ (x >> U27)) * SECOND
+    return np.uint64(x ^ (x >> U31))
+
+
+@inlined
+def below(luck: Luck, n: int) -> int:
+    """Return a random whole number 0..n-1, n below 2^32."""
+    number: int = np.int64(((bits(luck) >> U32) * np.uint64(n)) >> U32)  # type: ignore[assignment]
+    return number
+
+
+@inlined
+def share(luck: Luck) -> float:
+    """Return a random number from 0 to below 1."""
+    return np.float64(bits(luck) >> U11) * UNIT

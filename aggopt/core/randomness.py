@@ -1,0 +1,64 @@
+"""The secret of a release, and the random numbers that come from it.
+
+Who sees some numbers of a common generator can compute the others: what is to stay
+secret comes from a cryptographic stream, one for each purpose.
+"""
+
+import secrets
+from hashlib import shake_256
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.validation import Floats, Labels
+from aggopt.errors import JobError
+
+BITS = 128  # nobody tries so many
+
+
+def secret() -> str:
+    """Return 128 random bits of the operating system, in hexadecimal."""
+    return secrets.token_hex(BITS // 8)
+
+
+def require_secret(known: object) -> str:
+    """Return a secret, or refuse what is none."""
+    if is_secret(known):
+        return str(known)
+    raise JobError(
+        "The secret is not 32 hexadecimal digits.",
+        fix="leave it out, or pass the one in the manifest of the release.",
+    )
+
+
+def is_secret(known: object) -> bool:
+    """Whether it is as `secret` writes it: 32 hexadecimal digits."""
+    of_length = isinstance(known, str) and len(known) == BITS // 4
+    return of_length and set(str(known)) <= set("0123456789abcdef")
+
+
+def seeded(seed: int | None) -> str:
+    """Return a secret; the same one for the same seed, who knows which knows it."""
+    return secret() if seed is None else shake_256(b"seed %d" % seed).hexdigest(16)
+
+
+def uniforms(secret: str, purpose: str, count: int) -> Floats:
+    """Return `count` numbers, uniform in [0, 1), the same for one secret and purpose.
+
+    Examples
+    --------
+    >>> u = uniforms("00", "margin", 1000)
+    >>> bool(0 <= u.min() and u.max() < 1), round(float(u.mean()), 1)
+    (True, 0.5)
+    """
+    return np.asarray((_words(secret, purpose, count) >> np.uint64(11)) * 2.0**-53)
+
+
+def permutation(secret: str, purpose: str, n: int) -> Labels:
+    """Return 0..n-1 in an order that each secret and purpose has of its own."""
+    return np.argsort(_words(secret, purpose, n), kind="stable").astype(np.intp)
+
+
+def _words(secret: str, purpose: str, count: int) -> npt.NDArray[np.uint64]:
+    stream = shake_256(f"{secret}\n{purpose}".encode()).digest(8 * count)
+    return np.frombuffer(stream, dtype="<u8").astype(np.uint64)

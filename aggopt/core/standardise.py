@@ -1,0 +1,87 @@
+"""Standardise attributes, and undo it."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.validation import Floats
+from aggopt.errors import TableError
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Centre and spread of each attribute, with which z-scores are made and undone.
+
+    Attributes
+    ----------
+    origin : (d,)
+        A value of the attribute, in its unit.  Everything is reckoned from it, so
+        that values far from zero (1e9 + 1) lose no digits.
+    centre : (d,)
+        Mean less origin.
+    spread : (d,)
+        Population standard deviation (divisor n).  A constant attribute has spread
+        0: its z-scores are 0, so that it weighs nothing in any distance, and undoing
+        returns the constant itself.
+    """
+
+    origin: Floats = field(repr=False)
+    centre: Floats = field(repr=False)
+    spread: Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, X: Floats) -> "Scale":
+        """Return the scale of records X (n, d).
+
+        Raises
+        ------
+        TableError
+            An attribute spans more than a float can hold.
+
+        Examples
+        --------
+        >>> Scale.of(np.array([[1e9 - 1, 5.0], [1e9 + 1, 5.0]])).spread
+        array([1., 0.])
+        """
+        unit = _widths(X)
+        constant = unit == 0
+        unit[constant] = 1.0
+        shifted = (X - X[0]) / unit  # in [-1, 1]: squares neither overflow nor vanish
+        centre = shifted.mean(axis=0)
+        centre += (shifted - centre).mean(axis=0)
+        spread = np.sqrt(((shifted - centre) ** 2).mean(axis=0))
+        spread[constant] = 0.0
+        return cls(X[0].copy(), centre * unit, spread * unit)
+
+    @property
+    def mean(self) -> Floats:
+        """Mean of each attribute (d,), in its unit."""
+        return self.origin + self.centre
+
+    @property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """Which attributes have one value only, (d,)."""
+        return np.asarray(self.spread == 0)
+
+    def standardise(self, X: Floats) -> Floats:
+        """Return z-scores of X (n, d), without unit; 0 where constant."""
+        unit = np.where(self.constant, 1.0, self.spread)
+        Z = ((X - self.origin) - self.centre) / unit
+        return np.where(self.constant, 0.0, Z)
+
+    def undo(self, Z: Floats) -> Floats:
+        """Return Z (n, d) in the attributes' own units."""
+        return self.origin + (self.centre + Z * self.spread)
+
+
+def _widths(X: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        widths = np.asarray(X.max(axis=0) - X.min(axis=0))
+    endless = np.flatnonzero(~np.isfinite(widths))
+    if endless.size:
+        raise TableError(
+            f"Column(s) {endless.tolist()} span more than a float can hold.",
+            fix="divide them by a constant first.",
+        )
+    return widths

@@ -1,0 +1,1 @@
+"""Many releases or solvers of one table, compared."""

@@ -1,0 +1,232 @@
+"""One program, every solver: what each finds, proves and takes."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt import aggregate
+from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
+from aggopt.job import Job, Shifting, Solved
+from aggopt.job._partition import Mdav, Optimal, Recommended
+from aggopt.models import closeness_merge, set_partition
+from aggopt.partition import optimal, univariate
+from aggopt.partition._in_blocks import called, divided
+from aggopt.pipeline.audit_values import audit_of
+from aggopt.pipeline.guarantees import repaired
+from aggopt.pipeline.margins import program
+from aggopt.pipeline.mask import AT_ONCE, measured
+from aggopt.pipeline.partition_step import Grouped, Progress, group, listener, model_of
+from aggopt.pipeline.rounding import released
+from aggopt.solvers import SOLVERS, Solver, choose
+from aggopt.solvers._certificate import endings, largest_gap, total_bound
+from aggopt.solvers._options import check_time_limit
+
+DEFAULT = 60.0  # seconds for a solver and an attribute, where nobody says
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one solver made of a job: sums and extremes over its attributes.
+
+    `bound` and `gap` are None where a solver proves nothing.  `sl`, `si` and `holds`,
+    whether the audit of these values finds all that the job promises, are None where
+    no values are made: for groups of one attribute at a time.  `note` says why a solver
+    was left out or gave up; all its figures are then None.
+    """
+
+    solver: str
+    status: str | None = None
+    objective: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    violation: float | None = None
+    sl: float | None = None
+    si: float | None = None
+    seconds: float | None = None
+    holds: bool | None = None
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return asdict(self)
+
+
+def compare(
+    data: Any,
+    job: Job | str | Path,
+    solvers: Sequence[str] = (),
+    time_limit: float | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Iterator[Row]:
+    """Yield a row for each solver that takes the job's model, in the table's order.
+
+    Compared is the last step of the job that a solver carries out: its aggregation, on
+    one and the same partition; or its repair, of the same groups; or its partition, as
+    it is before any repair.  `solvers` names some of them; those must be there.
+    `time_limit` is in seconds, for each solver and attribute; the job's own, or 60,
+    when omitted.  The options of the job's solver are left out.  The secret margins of
+    wishes are drawn once: the rows of one call are of one program.
+
+    Raises
+    ------
+    JobError
+        `time_limit` is no number above 0.  Nothing in the job is for a solver to
+        solve, or a named solver does not take its model.
+    SolverError
+        A named solver is not installed.
+    """
+    check_time_limit(time_limit)
+    told = listener(progress)
+    job = data_job = job if isinstance(job, Job) else Job.read(job)
+    if isinstance(job.partition, Recommended):  # the table decides
+        job = data_job = group(data, job, told).job
+    step = _solved_by(job)
+    if step.row is _divided:  # which each solver does anew
+        quick = Mdav(method="mdav", attributes=job.partition.attributes)
+        data_job = job.model_copy(update={"partition": quick})
+    given = group(data, data_job, told, repair=step.row is not _repaired)
+    if data_job is not job:
+        given = replace(given, job=job)
+    kinds = (step.model.NAME, step.model.CLASS)
+    named = [choose(name, *kinds) for name in solvers]
+    able = named or [s for s in SOLVERS.values() if s.fits(*kinds)]
+    for done, solver in enumerate(able):
+        told(solver.name, done / len(able))
+        if solver.lacks:
+            yield Row(solver.name, note=f"not installed: {solver.lacks}")
+        else:
+            yield step.row(given, solver, _first(time_limit, step.limit))
+
+
+def _first(asked: float | None, of_job: float | None) -> float:
+    """Return the limit that is asked, or else the job's, or else the default."""
+    limits = (limit for limit in (asked, of_job) if limit is not None)
+    return next(limits, DEFAULT)
+
+
+class _Step(NamedTuple):
+    """What of a job a solver carries out: its model, its time, and how one is tried."""
+
+    model: Any
+    limit: float | None
+    row: Callable[[Grouped, Solver, float], Row]
+
+
+def _solved_by(job: Job) -> _Step:
+    """Return the last step of a job that a solver carries out."""
+    if isinstance(job.aggregation, Shifting):
+        how = job.aggregation
+        return _Step(model_of(how), how.time_limit, _aggregated)
+    repair = job.privacy.repair
+    if repair and (repair.solver is not None or repair.method == "merge-ilp"):
+        return _Step(closeness_merge, repair.time_limit, _repaired)
+    if isinstance(job.partition, Solved):
+        return _Step(model_of(job.partition), job.partition.time_limit, _partitioned)
+    if isinstance(job.partition, Optimal):
+        return _Step(set_partition, job.partition.seconds, _divided)
+    raise JobError(
+        f"No solver is asked in {job.partition.method!r} and "
+        f"{job.aggregation.method!r}, nor in a repair: they have methods of their own.",
+        fix='set method = "p3m" under [aggregation]; or "optimal", "univariate" or '
+        '"individual_ranking" under [partition]; or repair = "merge-ilp" under '
+        "[privacy].",
+    )
+
+
+def _aggregated(given: Grouped, solver: Solver, limit: float) -> Row:
+    how = given.job.aggregation
+    settings = {**how.settings, **program(given), "solver": solver.name}
+    settings |= {"options": {}, "time_limit": limit}
+    if solver.is_global:
+        for of_local in ("start", "starts", "seed"):
+            settings.pop(of_local, None)
+    combine = getattr(aggregate, how.method)
+    few = np.arange(9.0)[:, None] ** 2
+    combine(few, np.arange(9) // 3, solver=solver.name)  # loads, compiles: not timed
+    started = time.perf_counter()
+    masked = combine(given.X, given.labels, **settings)
+    seconds = time.perf_counter() - started
+    tried = released(given, masked.values)
+    found = measured(given.X, tried.matrix(), given.asked, whole=AT_ONCE)
+    row = _summed(solver.name, masked.certificates, seconds)
+    usable = all(c.status.usable for c in masked.certificates)
+    holds = audit_of(given, tried).holds if usable else None
+    return replace(row, sl=found.sl, si=found.si, holds=holds)
+
+
+def _partitioned(given: Grouped, solver: Solver, limit: float) -> Row:
+    how, names = given.job.partition, given.job.roles.quasi_identifier
+    settings = {**how.settings, "solver": solver.name, "options": {}}
+    settings["time_limit"] = limit if solver.language else None
+    univariate(np.arange(9.0), 3, solver=solver.name)  # loads, compiles: not timed
+    columns = [block.columns for block in given.blocks]
+    k, started = given.job.privacy.k, time.perf_counter()
+    try:
+        blocks = divided(given.X, k, columns, how.function, settings, names=names)
+    except (SolverError, TableError, InfeasibleInputError) as refusal:
+        return Row(solver.name, note=refusal.problem)
+    seconds = time.perf_counter() - started
+    return _summed(solver.name, [b.certificate for b in blocks], seconds)
+
+
+def _divided(given: Grouped, solver: Solver, limit: float) -> Row:
+    """Return what a solver makes of the groups that lose least."""
+    job, names = given.job, given.job.roles.quasi_identifier
+    settings = {**job.partition.settings, "solver": solver.name, "seconds": limit}
+    columns = [block.columns for block in given.blocks]
+    try:
+        found = divided(given.X, job.privacy.k, columns, optimal, settings, names=names)
+    except (SolverError, TableError, InfeasibleInputError) as refusal:
+        return Row(solver.name, note=refusal.problem)
+    return _valued(replace(given, blocks=found), solver)
+
+
+def _repaired(given: Grouped, solver: Solver, limit: float) -> Row:
+    """Return what a solver makes of a repair of the groups, the same for each."""
+    privacy = given.job.privacy
+    asked = {"solver": solver.name, "time_limit": limit}
+    how = privacy.repair.model_copy(update=asked)  # type: ignore[union-attr]
+    update = {"privacy": privacy.model_copy(update={"repair": how})}
+    job = given.job.model_copy(update=update)
+    try:
+        block = repaired(given.blocks[0], given.X, job, given.held, _unheard)
+    except (SolverError, TableError, InfeasibleInputError) as refusal:
+        return Row(solver.name, note=refusal.problem)
+    return _valued(replace(given, blocks=(block,)), solver)
+
+
+def _unheard(share: float) -> None:
+    """Hear of progress and say nothing: solvers are what is shown."""
+
+
+def _valued(given: Grouped, solver: Solver) -> Row:
+    """Return the row of a partition, with what its values measure and keep."""
+    proofs = [block.certificate for block in given.blocks]
+    row = _summed(solver.name, proofs, sum(c.seconds for c in proofs if c))
+    how = given.job.aggregation
+    combine = getattr(aggregate, how.method)
+    settings = {**how.settings, **program(given), "progress": _unheard}
+    try:
+        masked = called(combine, given.X, given.labels, **settings)
+    except InfeasibleInputError as refusal:
+        return replace(row, note=refusal.problem)
+    tried = released(given, masked.values)
+    found = measured(given.X, tried.matrix(), given.asked, whole=AT_ONCE)
+    return replace(row, sl=found.sl, si=found.si, holds=audit_of(given, tried).holds)
+
+
+def _summed(name: str, certificates: Sequence[Any], seconds: float) -> Row:
+    return Row(
+        solver=name,
+        status=endings(certificates),
+        objective=sum(c.objective for c in certificates),
+        bound=total_bound(certificates),
+        gap=largest_gap(certificates),
+        violation=max(c.violation for c in certificates),
+        seconds=seconds,
+    )

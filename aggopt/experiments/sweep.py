@@ -1,0 +1,159 @@
+"""P3M over a grid of wishes: what risk and loss each point of it gives."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggopt import aggregate
+from aggopt.aggregate import Aggregation
+from aggopt.core.standardise import Scale
+from aggopt.errors import JobError
+from aggopt.input.wishes import require_reach
+from aggopt.job import Job, Squared
+from aggopt.measure import Assessment
+from aggopt.pipeline.audit_values import audit_of
+from aggopt.pipeline.margins import program
+from aggopt.pipeline.mask import AT_ONCE, measured
+from aggopt.pipeline.partition_step import (
+    Grouped,
+    Progress,
+    chosen_solver,
+    group,
+    listener,
+)
+from aggopt.pipeline.rounding import released
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of the grid and what it gave.
+
+    `linkage` is the expected share of records that the best one-to-one assignment
+    links, in `blocks` blocks: more than 1000 records are linked in blocks, which is
+    faster and mostly gives more, so compare such points with each other only.
+    `gap` is the largest, None unproven; `holds` is whether the audit of the point's
+    values finds all that the job promises, None where there are none.
+    """
+
+    alpha: float
+    delta: float
+    linkage: float
+    blocks: int
+    si: float
+    dr: float
+    pil: float
+    sl: float
+    il: float
+    gap: float | None
+    status: str
+    usable: bool = True
+    holds: bool | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+
+def sweep(
+    data: Any,
+    job: Job | str | Path,
+    *,
+    alpha: Sequence[float],
+    delta: Sequence[float],
+    jobs: int = -1,
+    progress: Progress | None = None,
+) -> Iterator[Point]:
+    """Yield a point for each pair of alpha and delta, as soon as it is done.
+
+    Each `delta` is asked of all records, in place of the job's own distances, those in
+    columns too; its importance and margin stay.  The partition is made once, and one
+    secret serves all points: the margins beyond delta are the same share of their
+    width.  SL is measured at each point's own delta.  Points are spread over `jobs`
+    processes (-1: one per core), which get the records through pipes, not files.  A
+    local solver works along each row of equal delta and sets out from the point before.
+
+    Raises
+    ------
+    JobError
+        The job's aggregation is not P3M, or alpha or delta is empty or out of range.
+    """
+    from joblib import Parallel, delayed
+
+    given = group(data, job, listener(progress))
+    how = given.job.aggregation
+    if jobs == 0:
+        raise JobError("jobs = 0.", fix="name a number of processes, or -1.")
+    if not isinstance(how, Squared):
+        raise JobError(
+            f"{how.method!r} has no alpha and delta.",
+            fix='set method = "p3m" under [aggregation].',
+        )
+    if not (alpha and all(0 <= a <= 1 for a in alpha)):
+        raise JobError(f"alpha = {list(alpha)}.", fix="name some in [0, 1].")
+    if not (delta and all(0 <= d < float("inf") for d in delta)):
+        raise JobError(f"delta = {list(delta)}.", fix="name some of 0 or more.")
+    Z, k = Scale.of(given.X).standardise(given.X), given.job.privacy.k
+    require_reach(np.full((1, Z.shape[1]), max(delta)), Z, k)
+    rows = [[(a, d) for a in dict.fromkeys(alpha)] for d in dict.fromkeys(delta)]
+    if chosen_solver(how).is_global or len(rows) == 1:
+        rows = [[pair] for row in rows for pair in row]  # no start to hand on
+    run = Parallel(n_jobs=jobs, return_as="generator_unordered", max_nbytes=None)
+    for points in run(delayed(_row)(given, how, row) for row in rows):
+        yield from points
+
+
+def _row(
+    given: Grouped, how: Squared, row: Sequence[tuple[float, float]]
+) -> list[Point]:
+    points, start = [], how.settings["start"]
+    for alpha, delta in row:
+        asked = {**given.asked, "delta": np.full(given.X.shape, delta)}
+        settings = {**how.settings, **program(given, asked["delta"], alpha=alpha)}
+        settings |= {"alpha": alpha, "start": start}
+        combine = getattr(aggregate, how.method)
+        masked = combine(given.X, given.labels, **settings)
+        tried = released(given, masked.values)
+        found = measured(given.X, tried.matrix(), asked, whole=AT_ONCE)
+        point = _point(alpha, delta, masked, found)
+        if point.usable:
+            point = replace(point, holds=audit_of(given, tried).holds)
+        points.append(point)
+        if len(row) > 1:
+            start = masked.centroids
+    return points
+
+
+def _point(alpha: float, delta: float, masked: Aggregation, found: Assessment) -> Point:
+    return Point(
+        alpha=alpha,
+        delta=delta,
+        linkage=found.linkage,
+        blocks=found.linkage_blocks,
+        si=found.si,
+        dr=found.dr,
+        pil=found.pil,
+        sl=found.sl,
+        il=found.il,
+        gap=masked.gap,
+        status=masked.status,
+        usable=all(c.status.usable for c in masked.certificates),
+    )
+
+
+def _usable(point: Point) -> bool:
+    return point.usable and point.holds is not False
+
+
+def pareto(points: Sequence[Point]) -> list[Point]:
+    """Return the points that no other beats in both linkage and PIL, by rising linkage.
+
+    Points without an answer, or that break the job's promises, are left out.
+    """
+    best: list[Point] = []
+    for point in sorted(filter(_usable, points), key=lambda p: (p.linkage, p.pil)):
+        if not best or point.pil < best[-1].pil:
+            best.append(point)
+    return best

@@ -1,0 +1,124 @@
+"""The role of each attribute of a table.  There are no default roles."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from aggopt.core.names import numbers_among
+from aggopt.errors import JobError, TableError
+
+
+class Roles(BaseModel):
+    """Which attribute plays which role; every attribute plays exactly one.
+
+    Attributes
+    ----------
+    identifier
+        Names a record by itself (name, passport number).  Dropped from every
+        release.
+    quasi_identifier
+        Known to others and together telling (age, income).  Masked: one value per
+        group is published.  Written `quasi-identifier` in a job file.
+    confidential
+        What a release must not give away about a person (diagnosis, salary).
+        Published as it is.
+    other
+        Neither known to others nor confidential.  Published as it is.
+    wish
+        How far a record asks to be moved, or how much it insists; numeric.  Read by
+        an aggregation that the job tells to, dropped from every release.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    identifier: tuple[str, ...] = ()
+    quasi_identifier: tuple[str, ...] = Field(alias="quasi-identifier", min_length=1)
+    confidential: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()
+    wish: tuple[str, ...] = ()
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _only_lists(cls, names: Any) -> Any:
+        if not isinstance(names, list | tuple):
+            raise ValueError('write a list of names: ["NAME", ...]')
+        return names
+
+    def __iter__(self) -> Iterator[tuple[str, tuple[str, ...]]]:  # type: ignore[override]
+        """Yield each role, as a job file spells it, with its attributes."""
+        for name, field in type(self).model_fields.items():
+            yield field.alias or name, getattr(self, name)
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """Attributes that are read as numbers."""
+        return (*self.quasi_identifier, *self.wish)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Attributes that no release holds."""
+        return (*self.identifier, *self.wish)
+
+    @property
+    def released(self) -> "Roles":
+        """The roles that are left in a release."""
+        return self.model_copy(update={"identifier": (), "wish": ()})
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Refuse unless each of `columns` plays exactly one role and no more exist.
+
+        Raises
+        ------
+        JobError
+            An attribute is named twice, or is not in the table.
+        TableError
+            An attribute of the table plays no role.
+        """
+        named = Counter(column for _, members in self for column in members)
+        twice = [column for column, times in named.items() if times > 1]
+        if twice:
+            raise JobError(
+                f"Named more than once in the roles: {_listed(twice)}.",
+                fix="give each attribute exactly one role.",
+            )
+        absent = [column for column in named if column not in columns]
+        if absent:
+            raise JobError(
+                f"The roles name {_listed(absent)}, which the table does not have.",
+                fix=_own_names(columns, len(named) - len(absent)),
+            )
+        undeclared = [column for column in columns if column not in named]
+        if undeclared:
+            raise TableError(
+                f"No role is declared for {_listed(undeclared)}.",
+                fix="name each in one of [roles] identifier, quasi-identifier, "
+                "confidential, other, wish.",
+            )
+
+
+def _own_names(columns: Sequence[str], known: int) -> str:
+    """Say what the columns are called, of which the roles know some.
+
+    Where they know few, the names may be a record, which is not repeated.
+    """
+    count = numbers_among(columns)
+    if count:
+        return (
+            f"{count} of the table's {len(columns)} column names are numbers: if its "
+            "first line is a record, put a line with names above it."
+        )
+    if not columns:
+        return "bring a table with columns."
+    if 2 * known < len(columns):
+        return (
+            f"use the table's own names, of which the roles have {known} of "
+            f"{len(columns)}; if its first line is a record, put a line with names "
+            "above it."
+        )
+    return f"use the table's own names: {_listed(columns)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names)

@@ -1,0 +1,41 @@
+"""How far a record asks to be moved: for all, by attribute, relative, in a column."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from aggopt.core.equal import hashable
+
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+
+
+class _Kind(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def __hash__(self) -> int:
+        """Return the same number for wishes that are equal."""
+        return hash((type(self), hashable(self.__dict__)))
+
+
+class Relative(_Kind):
+    """As many times the value's own distance from the mean."""
+
+    relative: Number
+
+
+class Column(_Kind):
+    """Each record's own wish, in a column with the role `wish`."""
+
+    column: str
+
+
+One = Number | Relative | Column
+
+
+class ByAttribute(_Kind):
+    """One wish for each quasi-identifier, by name."""
+
+    attributes: dict[str, One]
+
+
+Wish = One | ByAttribute

@@ -1,0 +1,24 @@
+"""Blocks of attributes by name, and the certificates of their partitions."""
+
+from collections.abc import Sequence
+
+from aggopt.job import Job
+from aggopt.partition._shared.block import Block
+from aggopt.solvers import Certificate
+
+
+def names_in(columns: Sequence[Sequence[int]], job: Job) -> tuple[tuple[str, ...], ...]:
+    """Return the attributes in each block of column positions."""
+    names = job.roles.quasi_identifier
+    return tuple(tuple(names[j] for j in block) for block in columns)
+
+
+def names_of(blocks: Sequence[Block], job: Job) -> tuple[tuple[str, ...], ...]:
+    """Return the attributes of each block."""
+    return names_in(tuple(block.columns for block in blocks), job)
+
+
+def proven(blocks: Sequence[Block], job: Job) -> dict[str, Certificate]:
+    """Return the certificates of those partitions that have one, by attributes."""
+    found = zip(names_of(blocks, job), blocks, strict=True)
+    return {", ".join(names): b.certificate for names, b in found if b.certificate}

@@ -1,0 +1,1 @@
+"""k-anonymity-first t-close microaggregation (algorithm 2)."""

@@ -1,0 +1,232 @@
+"""Algorithm 2 in compiled loops over a shelf and its screen.  Imports numba.
+
+Distances are reckoned where the screen says that they matter, and only there.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled, inlined
+from aggopt.partition._anonymity_first.slot_kernels import (
+    add_up,
+    cost,
+    fill,
+    interval,
+    least_without,
+    without,
+)
+from aggopt.partition._anonymity_first.state import Group, Table
+from aggopt.partition._screened_distances.kernels import (
+    LARGEST,
+    draw,
+    exact,
+    least_of,
+    measure,
+    most_of,
+    next_within,
+)
+from aggopt.partition._screened_distances.screen import Screen
+from aggopt.partition._unassigned import sorted_pool_kernels
+from aggopt.partition._unassigned.sorted_pool import Shelf
+from aggopt.partition._unassigned.state import Integers, Pool
+
+
+@compiled
+def start(shelf: Shelf, screen: Screen, table: Table) -> None:
+    """Fill in the table, and put all records on the screen."""
+    fill(table)
+    draw(screen, shelf.pool.records, len(shelf.taken))
+
+
+@compiled
+def take_close(
+    shelf: Shelf, screen: Screen, table: Table, group: Group, turns: int
+) -> None:
+    """Take two groups a turn, as close as swaps make them."""
+    for _ in range(turns):
+        if shelf.free[0] == 0:
+            return
+        if sorted_pool_kernels.drop_taken(shelf):
+            draw(screen, shelf.pool.records, shelf.pool.counts[0])
+        _measure_from_centroid(shelf, screen)
+        _take_one(shelf, screen, table, group, _farthest(shelf, screen))
+        if shelf.free[0] > 0:
+            _take_one(shelf, screen, table, group, _farthest(shelf, screen))
+
+
+@compiled
+def _measure_from_centroid(shelf: Shelf, screen: Screen) -> None:
+    pool = shelf.pool
+    screen.point[:] = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
+    screen.factor[0] = shelf.free[0]
+    measure(screen, pool.counts[0])
+
+
+@compiled
+def _take_one(
+    shelf: Shelf, screen: Screen, table: Table, group: Group, seed: int
+) -> None:
+    pool = shelf.pool
+    screen.point[:] = pool.records[:, seed]
+    screen.factor[0] = 1.0
+    measure(screen, pool.counts[0])
+    if shelf.free[0] < 2 * len(group.columns):
+        for j in range(pool.counts[0]):
+            if not shelf.taken[j]:
+                _take(shelf, screen, j)
+    else:
+        _find_nearest(shelf, screen, group.columns)
+        _swap_until_close(shelf, screen, table, group)
+        for j in group.columns:
+            _take(shelf, screen, j)
+    pool.counts[1] += 1
+
+
+@compiled
+def _take(shelf: Shelf, screen: Screen, column: int) -> None:
+    sorted_pool_kernels.take(shelf, column)
+    screen.image[0, column] = screen.near[column] = np.inf
+
+
+@inlined
+def _reckon(shelf: Shelf, screen: Screen, column: int) -> float:
+    pool = shelf.pool
+    distance = exact(screen, pool.records, column)
+    pool.distances[column] = distance
+    return distance
+
+
+@compiled
+def _farthest(shelf: Shelf, screen: Screen) -> int:
+    """Return the farthest free column; of equals, the record that comes first in X."""
+    best, least, pool = -1, np.float32(0.0), shelf.pool
+    end = pool.counts[0]
+    j = next_within(screen, 0, end, least, LARGEST)
+    while j < end:
+        far = _reckon(shelf, screen, j)
+        if best < 0 or far > pool.distances[best]:
+            best, least = j, least_of(screen, far)
+        elif far == pool.distances[best] and pool.who[j] < pool.who[best]:
+            best = j
+        j = next_within(screen, j + 1, end, least, LARGEST)
+    return best
+
+
+@compiled
+def _find_nearest(shelf: Shelf, screen: Screen, columns: Integers) -> None:
+    """Fill in the nearest free columns, the nearest first."""
+    count, most, pool = 0, LARGEST, shelf.pool
+    end, none = pool.counts[0], np.float32(0.0)
+    j = next_within(screen, 0, end, none, most)
+    while j < end:
+        _reckon(shelf, screen, j)
+        count = _offer(shelf, columns, count, j)
+        if count == len(columns):
+            most = most_of(screen, pool.distances[columns[-1]])
+        j = next_within(screen, j + 1, end, none, most)
+
+
+@inlined
+def _nearer(pool: Pool, a: int, b: int) -> bool:
+    if pool.distances[a] == pool.distances[b]:
+        return bool(pool.who[a] < pool.who[b])
+    return bool(pool.distances[a] < pool.distances[b])
+
+
+@inlined
+def _offer(shelf: Shelf, columns: Integers, count: int, column: int) -> int:
+    """Put a column among the `count` nearest; return how many these are now."""
+    if count == len(columns):
+        if not _nearer(shelf.pool, column, columns[-1]):
+            return count
+        count -= 1
+    at = count
+    while at > 0 and _nearer(shelf.pool, column, columns[at - 1]):
+        columns[at] = columns[at - 1]
+        at -= 1
+    columns[at] = column
+    return count + 1
+
+
+@compiled
+def _swap_until_close(shelf: Shelf, screen: Screen, table: Table, group: Group) -> None:
+    for i in range(len(group.columns)):
+        _insert(shelf, group, i, i)
+    last = group.columns[-1]
+    while True:
+        add_up(table, group)
+        if group.stays[-1] <= table.limit:
+            return
+        last = _next_better(shelf, screen, table, group, last)
+        if last < 0:
+            return
+        _replace(shelf, table, group, last)
+
+
+@inlined
+def _insert(shelf: Shelf, group: Group, position: int, count: int) -> None:
+    """Put a member among `count` ranked ones, by value."""
+    bin_ = shelf.bins[group.columns[position]]
+    at = count
+    while at > 0 and group.bins[at - 1] > bin_:
+        group.bins[at], group.ranked[at] = group.bins[at - 1], group.ranked[at - 1]
+        at -= 1
+    group.bins[at], group.ranked[at] = bin_, position
+
+
+@inlined
+def _next_better(
+    shelf: Shelf, screen: Screen, table: Table, group: Group, last: int
+) -> int:
+    """Return the nearest column beyond the last that a swap lowers the EMD with."""
+    k, best = len(group.bins), -1
+    for side in range(2 * k):
+        slot, gap = side // 2, (side + 1) // 2
+        begin, end = (gap, k) if gap == slot else (0, gap)
+        lo = group.bins[gap - 1] if gap > 0 else 0
+        hi = group.bins[gap] if gap < k else len(table.sums) - 2
+        room = group.stays[-1] - least_without(group, begin, end, gap)
+        if table.least[slot] < room:
+            a, b = interval(table, slot, room, lo, hi)
+            best = _nearest_between(shelf, screen, a, b, last, best)
+    return best
+
+
+@inlined
+def _nearest_between(
+    shelf: Shelf, screen: Screen, a: int, b: int, last: int, best: int
+) -> int:
+    """Return the nearest free column of bins a..b-1 beyond the last, or the best."""
+    pool, end, most = shelf.pool, shelf.first[b], LARGEST
+    least = least_of(screen, pool.distances[last])
+    if best >= 0:
+        most = most_of(screen, pool.distances[best])
+    j = next_within(screen, shelf.first[a], end, least, most)
+    while j < end:
+        _reckon(shelf, screen, j)
+        beyond = _nearer(pool, last, j)
+        if beyond and (best < 0 or _nearer(pool, j, best)):
+            best, most = j, most_of(screen, pool.distances[j])
+        j = next_within(screen, j + 1, end, least, most)
+    return best
+
+
+@inlined
+def _replace(shelf: Shelf, table: Table, group: Group, column: int) -> None:
+    """Swap a column in for the member without which the EMD is least."""
+    k, bin_ = len(group.bins), shelf.bins[column]
+    gap = 0
+    while gap < k and group.bins[gap] < bin_:
+        gap += 1
+    out, least = -1, group.stays[-1]
+    for a in range(k):
+        moved = without(group, a, gap)
+        moved += cost(table, gap - 1 if a < gap else gap, bin_)
+        if moved < least or (
+            moved == least and out >= 0 and group.ranked[a] < group.ranked[out]
+        ):
+            out, least = a, moved
+    position = group.ranked[out]
+    for i in range(out, k - 1):
+        group.bins[i], group.ranked[i] = group.bins[i + 1], group.ranked[i + 1]
+    group.columns[position] = column
+    _insert(shelf, group, position, k - 1)

@@ -1,0 +1,53 @@
+"""State of algorithm 2: the table and the group that is being built."""
+
+from typing import NamedTuple
+
+from aggopt.partition._unassigned.state import Integers
+
+
+class Table(NamedTuple):
+    """What the EMD of a group of s records is reckoned from.
+
+    Attributes
+    ----------
+    n, s, limit
+        Records in all and in the group, and the largest numerator that t allows.
+    sums, first
+        As in `aggopt.privacy._ordered.Ordered`.
+    begins : (s + 1,)
+        First bin that belongs to the slot or to a later one.
+    totals, best, least : (s + 1,), the last without a meaning
+        Cost of each slot with its value beyond the last bin, but for n times the
+        number of bins; the bin where it costs least; and what it costs there.
+    """
+
+    n: int
+    s: int
+    limit: int
+    sums: Integers
+    first: Integers
+    begins: Integers
+    totals: Integers
+    best: Integers
+    least: Integers
+
+
+class Group(NamedTuple):
+    """A group of k records that is being made.
+
+    Attributes
+    ----------
+    columns : (k,)
+        Its members on the shelf; the positions are kept when members are swapped.
+    bins, ranked : (k,)
+        Their bins in ascending order, and at which position each member is.
+    stays, down, up : (k + 1,)
+        Cost of the first g members, each in its slot, one slot down, one up.
+    """
+
+    columns: Integers
+    bins: Integers
+    ranked: Integers
+    stays: Integers
+    down: Integers
+    up: Integers

@@ -1,0 +1,1 @@
+"""Partitions of large tables: blocks of records, improved across their borders."""

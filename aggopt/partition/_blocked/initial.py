@@ -1,0 +1,44 @@
+"""The groups to begin with: those of blocks, each partitioned by itself."""
+
+from importlib import import_module
+
+import numpy as np
+
+from aggopt.core.progress import Progress
+from aggopt.core.threads import Crew
+from aggopt.core.validation import Floats, Labels, is_whole
+from aggopt.errors import JobError
+from aggopt.partition._blocked.regions import firsts
+from aggopt.partition._neighbours.spatial_order import parts
+
+INNER = ("cbfs", "mdav", "projection", "vmdav")
+BLOCK, GROUPS = 1000, 20  # records of a block, or so many times k
+
+
+def block_size_of(asked: object, k: int) -> int:
+    """Return how many records a block has at most, as asked if anything was."""
+    if asked is None:
+        return max(BLOCK, GROUPS * k)
+    if not is_whole(asked) or asked < 2 * k:
+        raise JobError(
+            f"block_size = {asked}, and k = {k}.",
+            fix=f"pass a whole number of at least 2 k = {2 * k}, a thousand or more "
+            "if there are that many records, or leave it out.",
+        )
+    return int(asked)
+
+
+def in_blocks(
+    rows: Floats, k: int, inner: str, size: int, crew: Crew, told: Progress
+) -> Labels:
+    """Return the first record of each record's group, (n,).
+
+    The rows (n, d) are in spatial order, and each block of `size` or fewer is
+    partitioned by the method `inner`.
+    """
+    divide = getattr(import_module("aggopt.partition"), inner)
+
+    def block(part: slice) -> Labels:
+        return np.asarray(part.start + firsts(divide(rows[part], k, scale="none")))
+
+    return np.concatenate(crew.each(block, parts(len(rows), size), told))

@@ -1,0 +1,156 @@
+"""Regions of groups that are near each other, each searched by itself."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.progress import Progress
+from aggopt.core.threads import Crew, ignored
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition._neighbours.spatial_order import in_space, parts
+
+Truths = npt.NDArray[np.bool_]
+
+WHOLE = 1.0, 0.0  # share of its neighbours a record needs in the two cuts of a sweep
+
+
+class Map(NamedTuple):
+    """Records in space, and their groups.
+
+    Attributes
+    ----------
+    rows : (n, d)
+        Records, as distances are to see them, in spatial order.
+    near : (n, c)
+        Neighbours whose groups a record may change with.
+    first : (n,)
+        The first record of each record's group: a name for the group that no other
+        region gives, whatever becomes of the groups there.  Searches change it.
+    """
+
+    rows: Floats
+    near: Labels
+    first: Labels
+
+
+class Region(NamedTuple):
+    """What a search is told of a region: its records and those that have their turn."""
+
+    rows: Floats
+    labels: Labels
+    near: Labels
+    turn: Labels
+    seed: int
+
+
+Search = Callable[[Region], Labels]
+
+
+class Cut(NamedTuple):
+    """Groups cut into regions.
+
+    Attributes
+    ----------
+    record : (n,)
+        Records in the order of their regions; within a region, as they were.
+    ends : (regions,)
+        Where each region ends in that order.
+    region, place : (n,)
+        Which region a record is in, and its place there.
+    """
+
+    record: Labels
+    ends: Labels
+    region: Labels
+    place: Labels
+
+    def of(self, number: int) -> Labels:
+        """Return the records of a region."""
+        start = self.ends[number - 1] if number else 0
+        return self.record[start : self.ends[number]]
+
+    def within(self, near: Labels, those: Labels) -> tuple[Labels, Floats]:
+        """Return the places of the neighbours of `those`, and what share is within.
+
+        A neighbour in another region is replaced by the record itself: with that one
+        it has nothing to do.
+        """
+        others = near[those]
+        inside = self.region[others] == self.region[those[0]]
+        own = np.arange(len(those), dtype=np.intp)[:, None]
+        return np.where(inside, self.place[others], own), inside.mean(axis=1)
+
+
+def sweep(
+    where: Map,
+    searches: tuple[Search, Search],
+    crew: Crew,
+    *,
+    size: int,
+    seed: int,
+    told: Progress = ignored,
+) -> None:
+    """Give each record one turn in a search, region by region.
+
+    Groups near each other are in one region, of `size` records or so, as the seed has
+    it.  Records at its border have their turn in a second cut, by the second search;
+    there nearly all of them are far from a border.
+    """
+    waiting = np.ones(len(where.rows), dtype=np.bool_)
+    for search, needed in zip(searches, WHOLE, strict=True):
+        if waiting.any():
+            cut = _cut(where, size, crew, seed)
+            task = partial(_search, where, cut, search, waiting, needed, seed)
+            crew.each(task, range(len(cut.ends)), told)
+            seed += len(cut.ends)
+
+
+def _search(
+    where: Map,
+    cut: Cut,
+    search: Search,
+    waiting: Truths,
+    needed: float,
+    seed: int,
+    number: int,
+) -> None:
+    """Search one region of a cut; those who wait and have neighbours take a turn."""
+    those = cut.of(number)
+    near, share = cut.within(where.near, those)
+    turn = np.flatnonzero(waiting[those] & (share >= needed))
+    _, labels = np.unique(where.first[those], return_inverse=True)
+    found = search(Region(where.rows[those], labels, near, turn, seed + number))
+    where.first[those] = those[firsts(found)]
+    waiting[those[turn]] = False
+
+
+def firsts(labels: Labels) -> Labels:
+    """Return the first record of each record's group, (n,)."""
+    first = np.empty(labels.max() + 1, dtype=np.intp)
+    first[labels[::-1]] = np.arange(len(labels))[::-1]  # the first is written last
+    return np.asarray(first[labels])
+
+
+def _cut(where: Map, size: int, crew: Crew, seed: int) -> Cut:
+    rows = where.rows
+    heads, labels = np.unique(where.first, return_inverse=True)
+    each = max(1, size * len(heads) // len(rows))
+    region = np.empty(len(heads), dtype=np.intp)
+    _, who = in_space(centroids(rows, labels), each, crew, turns=1, seed=seed)
+    for number, part in enumerate(parts(len(heads), each)):
+        region[who[part]] = number
+    record = np.argsort(region[labels], kind="stable")
+    ends = np.cumsum(np.bincount(region[labels]))
+    place = np.empty(len(rows), dtype=np.intp)
+    begin = np.concatenate([[0], ends[:-1]])
+    place[record] = np.arange(len(rows)) - begin[region[labels][record]]
+    return Cut(record, ends, region[labels], place)
+
+
+def centroids(rows: Floats, labels: Labels) -> Floats:
+    """Return the mean of each group (m, d)."""
+    sums = [np.bincount(labels, column) for column in rows.T]
+    return np.asarray(np.stack(sums, axis=1) / np.bincount(labels)[:, None])

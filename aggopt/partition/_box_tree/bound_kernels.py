@@ -1,0 +1,54 @@
+"""What both searches of a tree share.  Importing this imports numba.
+
+Distances are computed as the plain scan does, to the same bits, and equals are told
+apart as there.  So the same record wins, if no record is passed over for a bound that
+what is computed does not keep.  Bounds are of single precision: `lost` allows for it.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import inlined
+from aggopt.core.validation import Floats
+from aggopt.partition._box_tree.principal_axes import ROWS
+from aggopt.partition._box_tree.tree import LEAF, Tree
+
+TINY = 1e-37  # smaller numbers are not told apart by single precision
+
+
+@inlined
+def lost(tree: Tree) -> float:
+    """Return the share of a bound that single precision may lose, and some more.
+
+    A sum over rows loses ROWS + 3 parts in 2^24 of what its terms add up to in absolute
+    value, which for a box is at most sqrt(ROWS) (2 |x|^2 + |q|^2) for the x that is
+    farthest out.  What is left to the rest is a difference of squares, and loses some
+    sqrt(ROWS + d) parts in 2^26.
+    """
+    return float((ROWS + 8) * np.sqrt(ROWS + len(tree.axes.origin)) / 2**22)
+
+
+@inlined
+def turn(tree: Tree, gap: Floats, found: Floats) -> float:
+    """Set `found` to what the view shows of a vector; return its squared length."""
+    turned, square = tree.axes.turned, 0.0
+    for x in gap:
+        square += x * x
+    rest = square
+    for i in range(len(turned) - 1):
+        y = 0.0
+        for t in range(len(gap)):
+            y += turned[i, t] * gap[t]
+        found[i] = y
+        rest -= y * y
+    found[-1] = np.sqrt(max(rest, 0.0))
+    return square
+
+
+@inlined
+def exact(tree: Tree, place: int, factor: float, point: Floats) -> float:
+    """Return sum_t (factor x[t] - point[t])^2, to the same bits as the plain scan."""
+    leaf, j, total = place // LEAF, place % LEAF, 0.0
+    for t in range(len(point)):
+        gap = factor * tree.records[leaf, t, j] - point[t]
+        total += gap * gap
+    return total

@@ -1,0 +1,136 @@
+"""A tree is planted, and its boxes drawn, in compiled loops.  Imports numba."""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled, inlined
+from aggopt.partition._box_tree.bound_kernels import lost
+from aggopt.partition._box_tree.principal_axes import ROWS, Singles
+from aggopt.partition._box_tree.tree import FAN, LEAF, NOBODY, Tree
+from aggopt.partition._unassigned.state import Integers, Pool
+
+DEEP = 64  # runs that can wait to be halved
+FEW = 100
+
+
+@compiled
+def arrange(images: Singles, order: Integers) -> None:
+    """Put columns, given in some order, leaf after leaf.
+
+    A run of leaves is halved, across its widest row, where a branch ends.
+    """
+    runs, size = np.empty((DEEP, 2), np.int64), 1
+    runs[0] = 0, -(-len(order) // LEAF)
+    while size > 0:
+        size -= 1
+        begin, end = runs[size]
+        if end - begin > 1:
+            middle = begin + _half(end - begin)
+            _halve(images, order[begin * LEAF : end * LEAF], (middle - begin) * LEAF)
+            runs[size] = begin, middle
+            runs[size + 1] = middle, end
+            size += 2
+
+
+@compiled
+def _half(leaves: int) -> int:
+    unit = 1
+    while unit * FAN < leaves:
+        unit *= FAN
+    return unit * (-(-leaves // unit) // 2)
+
+
+@compiled
+def _halve(images: Singles, columns: Integers, middle: int) -> None:
+    """Put the `middle` columns that are least in the row that is widest first.
+
+    A few columns tell which one that is.
+    """
+    widest, width, few = -1, np.float32(0.0), columns[:: 1 + len(columns) // FEW]
+    for t in range(ROWS):
+        row = images[t]
+        low = high = row[few[0]]
+        for j in few:
+            low, high = min(low, row[j]), max(high, row[j])
+        if high - low > width:
+            widest, width = t, high - low
+    if widest >= 0:  # else they seem equal, and stay in the order of X
+        order = np.argpartition(images[widest][columns], middle)
+        columns[:] = columns[order]
+
+
+@compiled
+def fill(tree: Tree, pool: Pool, images: Singles, order: Integers) -> None:
+    """Put columns into an empty tree, in this order, and draw all boxes."""
+    for place, column in enumerate(order):
+        leaf, j = place // LEAF, place % LEAF
+        tree.who[leaf, j] = pool.who[column]
+        square = 0.0
+        for t in range(len(pool.records)):
+            x = tree.records[leaf, t, j] = pool.records[t, column]
+            square += (x - tree.axes.origin[t]) ** 2
+        tree.out[leaf, j] = square * (1 + lost(tree))
+        for t in range(ROWS):
+            tree.images[leaf, t, j] = images[t, column]
+    for node in range(tree.above + len(tree.waiting) - 1, 0, -1):
+        if node < len(tree.first) or node >= tree.above:
+            for t in range(ROWS):
+                draw_side(tree, node, t)
+            draw_first(tree, node)
+
+
+@inlined
+def draw_side(tree: Tree, node: int, t: int) -> bool:
+    """Draw the two sides of the box around a node; return whether one changed."""
+    low, high = np.float32(np.inf), np.float32(-np.inf)
+    leaf = node - tree.above
+    if leaf >= 0:
+        for j in range(tree.waiting[leaf]):
+            x = tree.images[leaf, t, j]
+            low, high = min(low, x), max(high, x)
+    else:
+        for c in range(FAN):
+            low = min(low, tree.sides[node, 0, t, c])
+            high = max(high, tree.sides[node, 1, t, c])
+    branch, b = divmod(node - 1, FAN)
+    same = tree.sides[branch, 0, t, b] == low and tree.sides[branch, 1, t, b] == high
+    tree.sides[branch, 0, t, b], tree.sides[branch, 1, t, b] = low, high
+    return not same
+
+
+@inlined
+def draw_first(tree: Tree, node: int) -> bool:
+    """Find the first record of a node; return whether it is another."""
+    first, leaf = NOBODY, node - tree.above
+    if leaf >= 0:
+        for j in range(tree.waiting[leaf]):
+            first = min(first, tree.who[leaf, j])
+    else:
+        for c in range(FAN):
+            first = min(first, tree.first[node, c])
+    branch, b = divmod(node - 1, FAN)
+    same = tree.first[branch, b] == first
+    tree.first[branch, b] = first
+    return bool(not same)
+
+
+@compiled
+def shrink(tree: Tree, leaf: int, t: int, x: np.float32) -> None:
+    """Draw anew what a row of a record that has left has held open."""
+    node = leaf + tree.above
+    while node > 0:
+        branch, b = (node - 1) // FAN, (node - 1) % FAN
+        low, high = tree.sides[branch, 0, t, b], tree.sides[branch, 1, t, b]
+        if low < x < high or low == high or not draw_side(tree, node, t):
+            return
+        node = branch
+
+
+@compiled
+def shrink_first(tree: Tree, leaf: int, who: int) -> None:
+    """Do the same for what a record that has left was the first of."""
+    node = leaf + tree.above
+    while node > 0:
+        branch, b = (node - 1) // FAN, (node - 1) % FAN
+        if tree.first[branch, b] < who or not draw_first(tree, node):
+            return
+        node = branch

@@ -1,0 +1,9 @@
+"""The nearest records of a tree, to be called from compiled loops.  Imports numba."""
+
+from aggopt.core.compiled import compiled
+from aggopt.partition._box_tree.nearest_kernels import nearest
+from aggopt.partition._box_tree.workspace import start
+
+__all__ = ["nearest", "room"]
+
+room = compiled(start)

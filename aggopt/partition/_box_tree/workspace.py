@@ -1,0 +1,55 @@
+"""Room to search a tree in."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.core.validation import Floats
+from aggopt.partition._box_tree.principal_axes import ROWS, Singles
+from aggopt.partition._unassigned.state import Integers
+
+DEEP = 256  # boxes that can wait to be searched: FAN for each of 32 levels
+
+
+class Room(NamedTuple):
+    """Room to work in.
+
+    Attributes
+    ----------
+    nodes : (DEEP,)
+        Nodes yet to be searched.
+    seen, slope : (ROWS,)
+        Of the bounds on records and on boxes: what each row is compared with, or by
+        how much it counts.
+    corner : (ROWS,)
+        Which corner of a box has the most of a row, by its slope.
+    best, who, place : (k,)
+        A heap of the nearest records so far, the least near of them on top: their
+        distances, which records they are, and where the tree holds them.
+    read : (2,)
+        How many entries have been read, and how many of them for the centroid since
+        the tree was recentred.
+    """
+
+    nodes: Integers
+    seen: Singles
+    slope: Singles
+    corner: Integers
+    best: Floats
+    who: Integers
+    place: Integers
+    read: Integers
+
+
+def start(k: int) -> Room:
+    """Return room to search for k records."""
+    return Room(
+        np.empty(DEEP, np.int64),
+        np.empty(ROWS, np.float32),
+        np.empty(ROWS, np.float32),
+        np.empty(ROWS, np.int64),
+        np.empty(k),
+        np.empty(k, np.int64),
+        np.empty(k, np.int64),
+        np.zeros(2, np.int64),
+    )

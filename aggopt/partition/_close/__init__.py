@@ -1,1 +1,0 @@
-"""Partitions whose groups must be close to the whole table: t-closeness."""

@@ -1,0 +1,1 @@
+"""t-closeness-first microaggregation (algorithm 3)."""

@@ -1,0 +1,1 @@
+"""l-diversity and t-closeness as constraints on groups."""

@@ -1,0 +1,149 @@
+"""Levels of a confidential attribute, and how diverse groups are in them."""
+
+from math import exp, log
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.validation import Labels, is_whole, matrix
+from aggopt.errors import (
+    InfeasibleInputError,
+    JobError,
+    TableError,
+    require_known,
+)
+from aggopt.partition._unassigned.state import Integers
+from aggopt.privacy._columns import columns
+from aggopt.privacy._levels import equally_filled
+from aggopt.privacy._values import codes
+
+WHOSE = "The confidential attribute"
+KINDS = ("distinct", "entropy")
+CLOSE = 1e-9  # entropies nearer than this are compared in whole numbers
+
+
+def levels_of(
+    confidential: npt.ArrayLike,
+    n: int,
+    levels: int | str,
+    boundaries: npt.ArrayLike | None,
+) -> Integers:
+    """Return the level of each record, (n,), 0..L-1, all of them present.
+
+    Raises
+    ------
+    TableError
+        Not one value per record, or not of numbers where they must be.
+    JobError
+        levels or boundaries cannot be used.
+    """
+    found = [values for _, values in columns(confidential, WHOSE)]
+    if len(found) != 1 or len(found[0]) != n:
+        shape = found[0].shape + (() if len(found) == 1 else (len(found),))
+        raise TableError(
+            f"{WHOSE} has shape {shape}, but there are {n} records.",
+            fix=f"pass one value per record, shape ({n},).",
+        )
+    if boundaries is None and isinstance(levels, str) and levels == "values":
+        return np.asarray(codes(found[0]), np.int64)
+    numbers = matrix(found[0][:, None], name=WHOSE)[:, 0]
+    if boundaries is not None:
+        cuts = _ascending(boundaries)
+        return _numbered(np.searchsorted(cuts, numbers, side="right"))
+    if not is_whole(levels) or levels < 1:
+        seen = levels if is_whole(levels) else type(levels).__name__
+        raise JobError(
+            f"levels = {seen}.",
+            fix='pass how many levels there are to be, levels=20, or "values" where '
+            "each value is a level of its own.",
+        )
+    return _numbered(equally_filled(numbers, int(levels)))
+
+
+def _numbered(levels: npt.NDArray[np.generic]) -> Integers:
+    return np.asarray(np.unique(levels, return_inverse=True)[1], np.int64)
+
+
+def _ascending(boundaries: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    try:
+        cuts = np.asarray(boundaries)
+    except ValueError:  # of unequal length
+        cuts = np.empty(0)
+    if cuts.ndim != 1 or not cuts.size or cuts.dtype.kind not in "iuf":
+        raise JobError(
+            "boundaries are not a list of numbers.",
+            fix="pass what separates the levels, ascending: [10, 20, 50].",
+        )
+    if not (np.isfinite(cuts).all() and (np.diff(cuts) > 0).all()):
+        raise JobError(
+            "boundaries are not strictly ascending finite numbers.",
+            fix="sort them and name each once; a value on a boundary belongs to the "
+            "level above.",
+        )
+    return cuts.astype(np.float64)
+
+
+def require_kind(diversity: object) -> None:
+    """Refuse a diversity that is no name of `KINDS`."""
+    require_known("diversity", diversity, KINDS)
+
+
+def counts_of(labels: Labels, levels: Integers) -> Integers:
+    """Return how many records of each group have each level, (m, L)."""
+    m, width = int(labels.max()) + 1, int(levels.max()) + 1
+    counted = np.bincount(labels * width + levels, minlength=m * width)
+    return counted.reshape(m, width).astype(np.int64)
+
+
+def reaches(counts: Integers, l: int, kind: str) -> bool:  # noqa: E741
+    """Whether a group with these counts (L,) has diversity l: exactly.
+
+    Entropy: log s - (sum c log c) / s >= log l, which is s^s >= l^s prod c^c.
+    """
+    present = [int(c) for c in counts if c]
+    if kind == "distinct":
+        return len(present) >= l
+    excess = effective(counts, kind) - log(l)
+    if abs(excess) > CLOSE:
+        return excess > 0
+    s, product = sum(present), 1
+    for c in present:
+        product *= c**c
+    return bool(s**s >= l**s * product)
+
+
+def effective(counts: Integers, kind: str) -> float:
+    """Return the diversity of a group: levels present, or the entropy."""
+    present = counts[counts > 0]
+    if kind == "distinct":
+        return float(len(present))
+    share = present / present.sum()
+    return float(-(share * np.log(share)).sum())
+
+
+def largest(counts: Integers, kind: str) -> int:
+    """Return the largest l that a group with these counts reaches."""
+    found = effective(counts, kind)
+    most = round(exp(found)) if kind == "entropy" else int(found)
+    return most if reaches(counts, most, kind) else max(most - 1, 1)
+
+
+def whole(l: object) -> int:  # noqa: E741
+    """Return l, a whole number of 1 or more; refuse others."""
+    if not is_whole(l) or l < 1:
+        seen = l if is_whole(l) else type(l).__name__
+        raise JobError(f"l = {seen}.", fix="pass a whole number of at least 1: l=3.")
+    return int(l)
+
+
+def require_reachable(counts: Integers, l: int, kind: str) -> None:  # noqa: E741
+    """Refuse an l that all records together, counted by level, do not reach."""
+    if reaches(counts, l, kind):
+        return
+    most, present = largest(counts, kind), int((counts > 0).sum())
+    raise InfeasibleInputError(
+        f"l = {l}, but all records together have {kind} diversity {most}, in "
+        f"{present} level(s).",
+        fix=f"choose l of at most {most}, or make more levels of the confidential "
+        "attribute, of more equal size.",
+    )

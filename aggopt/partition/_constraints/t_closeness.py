@@ -1,0 +1,103 @@
+"""The promise of t-closeness, checked exactly."""
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.validation import Labels
+from aggopt.errors import JobError, TableError, naming
+from aggopt.partition._unassigned.state import Integers
+from aggopt.privacy._closeness import warn_of_constant
+from aggopt.privacy._columns import columns
+from aggopt.privacy._ordered import Ordered, threshold
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """The promise that no group's EMD exceeds t, of one confidential attribute or more.
+
+    Attributes
+    ----------
+    attributes
+        The confidential attributes in their bins.
+    t
+        The largest EMD allowed, exactly.
+    """
+
+    attributes: tuple[Ordered, ...] = field(repr=False)
+    t: Fraction
+
+    @classmethod
+    def of(
+        cls, confidential: npt.ArrayLike, n: int, t: float | Fraction, bins: str
+    ) -> "Closeness":
+        """Return the promise for confidential numbers (n,) or (n, c).
+
+        Raises
+        ------
+        TableError
+            Not one number per record and attribute.
+        JobError
+            t is no number strictly between 0 and 1; no such bins.
+
+        Warns of attributes with one value only.
+        """
+        exact = threshold(t)
+        named = _columns(confidential, n)
+        read = [(name, _read(name, column, bins)) for name, column in named]
+        warn_of_constant(read, stacklevel=4)
+        return cls(tuple(attribute for _, attribute in read), exact)
+
+    @cached_property
+    def limits(self) -> Integers:
+        """Largest numerator allowed, by attribute and size of the group, (c, n + 1)."""
+        return np.stack([a.limits(self.t) for a in self.attributes])
+
+    def only(self, method: str) -> Ordered:
+        """Return the one attribute that there is.
+
+        Raises
+        ------
+        JobError
+            There are several.
+        """
+        if len(self.attributes) > 1:
+            raise JobError(
+                f"{method} takes one confidential attribute, not "
+                f"{len(self.attributes)}.",
+                fix="pass one, or take merge_until_close, which keeps t for several.",
+            )
+        return self.attributes[0]
+
+    def holds(self, labels: Labels) -> bool:
+        """Whether every group of labels (n,) keeps the promise."""
+        sizes = np.bincount(labels)
+        return all(
+            (attribute.numerators(labels) <= limits[sizes]).all()
+            for attribute, limits in zip(self.attributes, self.limits, strict=True)
+        )
+
+
+def _columns(confidential: Any, n: int) -> list[tuple[str, Any]]:
+    """Return the entries of each attribute, one per record."""
+    try:
+        shape = np.shape(confidential)
+    except ValueError:  # rows of unequal length
+        shape = ()
+    if len(shape) not in (1, 2) or shape[0] != n or 0 in shape:
+        raise TableError(
+            f"The confidential attribute has shape {shape}, but there are {n} records.",
+            fix=f"pass one number per record, shape ({n},), or ({n}, c) of c "
+            "attributes.",
+        )
+    return list(columns(confidential, "The confidential attribute"))
+
+
+def _read(name: str, column: Any, bins: str) -> Ordered:
+    with naming(name) if name else nullcontext():
+        return Ordered.read(column, bins)

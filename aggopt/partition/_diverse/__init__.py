@@ -1,1 +1,0 @@
-"""Partitions whose groups must hold several confidential values: l-diversity."""

@@ -1,0 +1,1 @@
+"""V-MDAV whose groups are l-diverse."""

@@ -1,0 +1,195 @@
+"""V-MDAV with groups that are diverse in a confidential attribute."""
+
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.progress import Progress, rarely
+from aggopt.core.validation import Floats, Labels, group_size
+from aggopt.partition._constraints.l_diversity import (
+    counts_of,
+    levels_of,
+    reaches,
+    require_kind,
+    require_reachable,
+    whole,
+)
+from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._unassigned import pool as unassigned
+from aggopt.partition._unassigned.state import CHUNK, Integers, Pool
+from aggopt.partition._vmdav.vmdav import gamma_squared, outermost_first
+
+FEW = 50  # nearest records that may join a group: beyond, d_in is hardly less
+
+
+def diverse_vmdav(
+    X: npt.ArrayLike,
+    confidential: npt.ArrayLike,
+    l: int,  # noqa: E741
+    *,
+    k: int | None = None,
+    levels: int | str = 20,
+    boundaries: npt.ArrayLike | None = None,
+    diversity: str = "distinct",
+    gamma: float = 0.2,
+    scale: str = "z",
+    progress: Progress | None = None,
+) -> Labels:
+    """Return labels (n,): groups of near records, each diverse in what is confidential.
+
+    A group begins at the record farthest from the centroid of all, and takes the
+    nearest that make it more diverse until it has diversity l, then the nearest that
+    keep it so until it has k.  Up to 2k - 1 others join as in `vmdav`, unless they
+    make it less diverse.  When no further group can be made, each record that is left
+    goes to the nearest group that stays diverse; if there is none, to the nearest,
+    which is then merged with its nearest until it is.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Quasi-identifiers in their own units: numbers, none missing.
+    confidential : (n,)
+        The confidential attribute: numbers; with levels="values" text as well.
+    l : int
+        Diversity of each group, at least.
+    k : int, optional
+        Records per group, at least; l unless given, and l if it is less.
+    levels : int or "values"
+        How many quantiles make levels; equal values share one, so there may be fewer.
+        Take 2 l or more.  "values": each value is a level.
+    boundaries : (b,), optional
+        What separates b + 1 levels, instead; a value on a boundary lies above it.
+    diversity : "distinct" or "entropy"
+        Of a group: how many levels it has, at least l; or the entropy of their shares,
+        at least log l.
+    gamma, scale, progress
+        As in `vmdav`.
+
+    Returns
+    -------
+    (n,) ints
+        Group of each record, 0..m-1: each with k records or more and diversity l,
+        which is checked in whole numbers at the end.
+
+    Raises
+    ------
+    InfeasibleInputError
+        All records together are less diverse than l, so that no partition is; the
+        message gives the largest l.  k exceeds n.
+    JobError
+        l or k is no whole number of at least 1; boundaries do not ascend strictly; an
+        unknown diversity or scale; gamma is no finite number of at least 0.
+    TableError
+        X is not a matrix of finite numbers; the confidential attribute is not one
+        value per record.
+
+    Notes
+    -----
+    Of records equally far the one that comes first in X is taken.  Of those near a
+    group, only the 50 nearest may join.
+
+    Time grows as n^2 d, memory as n (d + levels).
+
+    Weaknesses: the loss depends on the levels more than on anything else, and groups
+    of records that went to the nearest group may be much larger than 2k - 1.  Diverse
+    levels may still be close to each other; see `closeness_first`.
+
+    Source: Han, Cen, Yu, an improved V-MDAV algorithm for l-diversity, ISIP 2008.
+    Levels, and what is done when the last step makes a group less diverse, are not
+    given there.
+
+    Examples
+    --------
+    >>> X, illness = [[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]], list("aababb")
+    >>> diverse_vmdav(X, illness, l=2, levels="values")
+    array([0, 0, 0, 1, 1, 1])
+    """
+    records = scaled(X, scale)
+    n = len(records)
+    require_kind(diversity)
+    l = whole(l)  # noqa: E741
+    level = levels_of(confidential, n, levels, boundaries)
+    require_reachable(np.bincount(level), l, diversity)  # and with it l <= n
+    k = max(l, group_size(l if k is None else k, n))
+    pool = unassigned.start(records)
+    _take(pool, level, (k, l, diversity), gamma_squared(gamma), rarely(progress))
+    labels = _spread(pool, level, l, diversity)
+    labels = _merged(records, labels, level, l, diversity)
+    if progress:
+        progress(1.0)
+    return labels
+
+
+def _take(
+    pool: Pool,
+    level: Integers,
+    wanted: tuple[int, int, str],
+    gamma2: float,
+    report: Progress,
+) -> None:
+    from aggopt.partition._diverse_vmdav import kernels
+
+    k, l, diversity = wanted  # noqa: E741
+    entropy = diversity == "entropy"
+    asked = k, l, log(l) if entropy else float(l), entropy
+    outermost = outermost_first(pool)
+    turns = max(1, CHUNK // (pool.records.size * (k + FEW)))
+    more = True
+    while more:
+        report(pool.done)
+        more = kernels.take_diverse(pool, level, outermost, asked, (gamma2, FEW), turns)
+
+
+def _spread(pool: Pool, level: Integers, l: int, diversity: str) -> Labels:  # noqa: E741
+    labels, left = pool.labels.astype(np.intp), pool.remaining
+    if left == len(labels):
+        return np.zeros_like(labels)
+    sizes, totals = unassigned.groups_made(pool)
+    who = pool.who[:left]
+    counts = counts_of(labels[pool.who[left:]], level[pool.who[left:]])
+    counts = np.pad(counts, ((0, 0), (0, int(level.max()) + 1 - counts.shape[1])))
+    for j in np.argsort(who):
+        i = who[j]
+        near = unassigned.apart(pool.records[:, j], sizes, totals).argsort(
+            kind="stable"
+        )
+        labels[i] = _first_diverse(near, counts, level[i], l, diversity)
+        counts[labels[i], level[i]] += 1
+    return labels
+
+
+def _first_diverse(
+    near: npt.NDArray[np.intp],
+    counts: Integers,
+    level: int,
+    l: int,  # noqa: E741
+    diversity: str,
+) -> int:
+    for group in near:
+        then = counts[group].copy()
+        then[level] += 1
+        if reaches(then, l, diversity):
+            return int(group)
+    return int(near[0])
+
+
+def _merged(
+    records: Floats,
+    labels: Labels,
+    level: Integers,
+    l: int,  # noqa: E741
+    diversity: str,
+) -> Labels:
+    while True:
+        counts = counts_of(labels, level)
+        short = [g for g, c in enumerate(counts) if not reaches(c, l, diversity)]
+        if not short:
+            return labels
+        sizes = np.bincount(labels).astype(np.float64)
+        totals = np.array([np.bincount(labels, column) for column in records.T])
+        group = short[0]
+        gaps = unassigned.apart(totals[:, group] / sizes[group], sizes, totals)
+        gaps[group] = np.inf
+        labels[labels == group] = gaps.argmin()
+        labels = np.unique(labels, return_inverse=True)[1].astype(np.intp)

@@ -1,0 +1,220 @@
+"""Attributes partitioned in blocks, each block by itself."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.progress import Progress
+from aggopt.core.validation import Floats, Labels, group_size, groups, is_whole, matrix
+from aggopt.errors import JobError, PrivacyError, naming, require_known
+from aggopt.partition._registry import METHODS, Divide
+from aggopt.partition._shared.block import Block, spread
+from aggopt.partition._shared.result import Partition
+from aggopt.partition._univariate.univariate import univariate, univariate_certified
+from aggopt.solvers import Certificate
+
+
+def in_blocks(
+    X: npt.ArrayLike,
+    k: int,
+    blocks: Iterable[Iterable[int]],
+    *,
+    method: str | Divide = "mdav",
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Labels:
+    """Return labels (n, d): each block of attributes partitioned by itself.
+
+    Attributes of one block share a labelling.
+
+    Warning: k then holds within each block only.  The more blocks, the smaller the
+    loss and the higher the disclosure risk: the combination of all attributes is NOT
+    k-anonymous, and most records can be alone with theirs.  An attacker who knows
+    attributes of several blocks intersects their groups.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Quasi-identifiers in their own units: numbers, none missing.
+    k : int
+        Records per group of each block, at least; 1 <= k <= n.
+    blocks
+        Lists of column positions, from 0, that name each column exactly once; one
+        attribute at a time is [[0], [1], ...].  See `correlated_blocks`.
+    method
+        What partitions a block: a name ("mdav", "local_search", ..., or "univariate"
+        for blocks of one attribute), or a function f(X, k, **settings) -> labels (n,),
+        or a `Partition`.
+    progress
+        Told the share of the work that is done, from 0.0 to 1.0.
+    settings
+        Arguments of the method, the same for each block.
+
+    Returns
+    -------
+    (n, d) ints
+        Group of each record for each attribute, 0..m-1; every aggregation takes it.
+
+    Raises
+    ------
+    JobError
+        A column stands in no block, in two, or is none; an unknown method; a block of
+        several attributes for "univariate"; and what the method raises.
+    SolverError
+        The solver of "univariate" found nothing.
+    PrivacyError
+        A function of yours made a group that is too small.
+
+    Source: Domingo-Ferrer and Mateo-Sanz, IEEE TKDE 14(1), 2002, and Domingo-Ferrer,
+    Microaggregation, Encyclopedia of Database Systems, 2009 (blocks, and one attribute
+    at a time, which is individual ranking); Nin, Herranz and Torra, How to group
+    attributes in multivariate microaggregation, IJUFKS 16(1), 2008: correlated
+    attributes in one block lose less, spread over blocks they are at less risk.
+
+    Examples
+    --------
+    >>> X = [[0.0, 9.0], [12.0, 1.0], [2.0, 2.0], [11.0, 8.0]]
+    >>> in_blocks(X, 2, [[0], [1]])
+    array([[0, 0],
+           [1, 1],
+           [0, 1],
+           [1, 0]])
+    """
+    records = matrix(X)
+    columns = _positions(blocks, records.shape[1])
+    k = group_size(k, len(records))
+    made = divided(records, k, columns, method, settings, progress)
+    _require_sizes(made, k)
+    return spread(made)
+
+
+def divided(
+    X: Floats,
+    k: int,
+    columns: Sequence[tuple[int, ...]],
+    method: str | Divide,
+    settings: Mapping[str, Any],
+    progress: Progress | None = None,
+    names: Sequence[object] | None = None,
+) -> tuple[Block, ...]:
+    """Return each block of columns of X (n, d), partitioned; raises as `in_blocks`.
+
+    An error names the block, by the `names` (d,) of attributes or else by positions.
+    """
+    divide, told = _partitioner(method), progress or (lambda share: None)
+    called_so = names or range(X.shape[1])
+    made = []
+    for done, block in enumerate(columns):
+        part = partial(_told, told, done, len(columns))
+        part(0.0)
+        with naming(f"Attributes {_listed(called_so[j] for j in block)}"):
+            found = _of_block(divide, X[:, block], k, {**settings, "progress": part})
+        made.append(Block(block, *found))
+    told(1.0)
+    return tuple(made)
+
+
+def require_cover(
+    blocks: Sequence[Sequence[Any]], members: Sequence[Any], kind: str
+) -> None:
+    """Refuse blocks unless each of `members` stands in exactly one of them.
+
+    Raises
+    ------
+    JobError
+        One is left out, stands twice or is none of them, or a block is empty; the
+        message names it.
+    """
+    named = Counter(member for block in blocks for member in block)
+    wrong = {
+        "leave out": [m for m in members if m not in named],
+        "name more than once": [m for m, times in named.items() if times > 1],
+        f"name what is no {kind}": [m for m in named if m not in members],
+    }
+    seen = [f"{what} {_listed(those)}" for what, those in wrong.items() if those]
+    if not all(map(len, blocks)):
+        seen.append("include an empty one")
+    if seen:
+        raise JobError(
+            f"The blocks {'; they '.join(seen)}.",
+            fix=f"name each {kind} in exactly one block: {_listed(members)}.",
+        )
+
+
+def _positions(blocks: Any, d: int) -> list[tuple[int, ...]]:
+    try:
+        columns = [tuple(block) for block in blocks]
+    except TypeError:
+        columns = None
+    if columns is None or not all(is_whole(c) for block in columns for c in block):
+        raise JobError(
+            "blocks are not lists of column positions.",
+            fix="pass for example [[0, 1], [2]].",
+        )
+    positions = [tuple(map(int, block)) for block in columns]
+    require_cover(positions, range(d), "column")
+    return positions
+
+
+def _partitioner(method: str | Divide) -> Divide:
+    if method in ("univariate", univariate):
+        return _of_one
+    if callable(method):
+        return method
+    require_known("partition method", method, METHODS)
+    package = import_module("aggopt.partition")
+    plain: Divide = getattr(package, method)
+    certified: Divide = getattr(package, f"{method}_certified", plain)
+    return certified
+
+
+def _of_block(
+    divide: Divide, X: Floats, k: int, settings: dict[str, Any]
+) -> tuple[Labels, Certificate | None]:
+    """Return the labels of one block, and their certificate if the method proves."""
+    found = called(divide, X, k, **settings)
+    if not isinstance(found, Partition):
+        return groups(found, len(X)), None
+    return groups(found.labels, len(X)), found.certificate
+
+
+def _of_one(X: Floats, k: int, **settings: Any) -> Partition:
+    """Return the groups of the one attribute of a block (n, 1)."""
+    if X.shape[1] > 1:
+        raise JobError(
+            f"univariate takes one attribute, and a block has {X.shape[1]}.",
+            fix="name blocks of one, or take a method that groups several attributes "
+            "together: mdav, cbfs, mhm, projection, vmdav.",
+        )
+    return univariate_certified(X[:, 0], k, **settings)
+
+
+def _require_sizes(blocks: Sequence[Block], k: int) -> None:
+    """Refuse what a partitioner, which may be the user's own, made too small."""
+    smallest = min(int(np.bincount(block.labels).min()) for block in blocks)
+    if smallest < k:
+        raise PrivacyError(
+            f"The method made a group of {smallest}, and k = {k} was asked for.",
+            fix="correct it, or name one of this package.",
+        )
+
+
+def called(step: Callable[..., Any], *data: Any, **settings: Any) -> Any:
+    """Call a step, with `progress` among its settings only if it can take it."""
+    if "progress" not in signature(step).parameters:
+        settings.pop("progress")
+    return step(*data, **settings)
+
+
+def _told(told: Progress, done: int, of: int, share: float) -> None:
+    told((done + share) / of)
+
+
+def _listed(members: Iterable[Any]) -> str:
+    return ", ".join(map(repr, members))

@@ -1,0 +1,55 @@
+"""Groups looked up by a hash, and added where they are new.
+
+Importing this imports numba: do so late.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled
+from aggopt.partition._constraints.state import Ints
+from aggopt.partition._local_search.column_pool_state import Collected
+from aggopt.partition._local_search.state import Groups, Trail
+
+NONE = np.uint64(0)
+ONE = np.uint64(1)
+
+
+@compiled
+def collect(groups: Groups, trail: Trail, collected: Collected) -> None:
+    """Add the groups on the trail, as long as there is room."""
+    if len(collected.slots) == 0:
+        return
+    for c in range(trail.counts[1]):
+        g = trail.touched[c]
+        first, size = groups.start[g], groups.size[g]
+        if size > 0:
+            _add(collected, groups.who[first : first + size])
+
+
+@compiled
+def add(collected: Collected, who: Ints, start: Ints) -> None:
+    """Add the groups who[start[c] : start[c + 1]]."""
+    for c in range(len(start) - 1):
+        _add(collected, who[start[c] : start[c + 1]])
+
+
+@compiled
+def _add(collected: Collected, members: Ints) -> None:
+    count = collected.counts[0]
+    begin = collected.start[count]
+    end = begin + len(members)
+    if 2 * count + 2 >= len(collected.slots) or end > len(collected.who):
+        return
+    name = NONE
+    for i in members:
+        name ^= collected.key[i]
+    last = np.uint64(len(collected.slots) - 1)
+    slot = name & last
+    while collected.slots[slot] != NONE:
+        if collected.slots[slot] == name:
+            return
+        slot = (slot + ONE) & last
+    collected.slots[slot] = name
+    collected.who[begin:end] = members
+    collected.start[count + 1] = end
+    collected.counts[0] = count + 1

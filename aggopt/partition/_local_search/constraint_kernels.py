@@ -1,0 +1,60 @@
+"""Whether changes leave what groups promise kept.  Importing this imports numba.
+
+Where nothing is promised, `promise` is None: the compiler then leaves out what follows
+`if promise is None`, and a search that promises nothing pays nothing.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled, inlined
+from aggopt.partition._constraints.state import Ints, Promise
+from aggopt.partition._local_search.l_diversity_kernels import is_diverse
+from aggopt.partition._local_search.state import Groups
+from aggopt.partition._local_search.t_closeness_kernels import is_close, leans
+
+NOBODY: int = np.int64(-1)  # type: ignore[assignment]  # no literal to compile for
+
+
+@inlined
+def stays(promise: Promise | None, groups: Groups, g: int, out: int, into: int) -> bool:
+    """Whether group g keeps the promise without record `out` and with `into`.
+
+    Either may be NOBODY; if both are, whether the group keeps it as it is, and else it
+    does.
+    """
+    if promise is None:
+        return True
+    if leans(promise.close, groups.size[g], g, out, into):
+        return False
+    members = groups.who[groups.start[g] : groups.start[g] + groups.size[g]]
+    return _stays(promise, members, g, out, into)
+
+
+@inlined
+def may_swap(promise: Promise | None, groups: Groups, i: int, j: int) -> bool:
+    """Whether both groups keep the promise if records i and j change places."""
+    if not stays(promise, groups, groups.label[i], i, j):
+        return False
+    return stays(promise, groups, groups.label[j], j, i)
+
+
+@inlined
+def chains(promise: Promise | None) -> bool:
+    """Whether chains pay: hardly where groups may grow, so that moves do as well."""
+    return promise is None
+
+
+@inlined
+def moves(promise: Promise | None) -> float:
+    """Return the share of moves among moves and swaps that are tried at random."""
+    if promise is None:
+        return 0.5
+    return 0.2  # as most break the promise
+
+
+@compiled
+def _stays(promise: Promise, members: Ints, g: int, out: int, into: int) -> bool:
+    close, diverse = promise.close, promise.diverse
+    if len(diverse.level) > 0 and not is_diverse(diverse, members, out, into):
+        return False
+    return len(close.place) == 0 or is_close(close, members, g, out, into)

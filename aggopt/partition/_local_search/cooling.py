@@ -1,0 +1,47 @@
+"""How much is done in a portion of time, and how hot it is meanwhile."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Floats
+
+PORTION = 0.05  # seconds between two looks at the clock and at Ctrl-C, about
+COUNT = 64  # in the first portion
+
+
+class Pace:
+    """A count that grows or shrinks until a portion of work takes PORTION seconds."""
+
+    def __init__(self) -> None:
+        self.count = COUNT
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        spent = time.perf_counter() - self._started
+        if spent < PORTION / 2:
+            self.count *= 2
+        elif spent > 2 * PORTION:
+            self.count = max(1, self.count // 2)
+
+
+class Heat(NamedTuple):
+    """How hot it is as a work begins and as it ends."""
+
+    begin: float
+    end: float
+
+    def at(self, done: Floats) -> Floats:
+        """Return how hot it is when these shares are done: heat falls geometrically."""
+        return np.asarray(self.begin * (self.end / self.begin) ** done)
+
+
+def shares(done: npt.ArrayLike, clock: Clock) -> Floats:
+    """Return the shares that are done, of the work or of the time."""
+    spent = clock.spent / clock.seconds if clock.seconds else 0.0
+    return np.clip(done, spent, 1.0)

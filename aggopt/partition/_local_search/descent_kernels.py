@@ -1,0 +1,174 @@
+"""Descent: each queued record makes the change that lowers SSE most.
+
+Importing this imports numba: do so late.  With a and b records in groups A and B, and
+squared distances |.|, SSE changes by
+
+    i from A to B        b/(b+1) |i - B| - a/(a-1) |i - A|
+    i and j swapped      |j - A| - |i - A| + |i - B| - |j - B| - |i - j| (1/a + 1/b)
+    i to B, j from B to D as if j left B with i in it: see `_chain`
+"""
+
+from typing import NamedTuple
+
+from aggopt.core.compiled import compiled
+from aggopt.partition._local_search.constraint_kernels import (
+    NOBODY,
+    chains,
+    may_swap,
+    stays,
+)
+from aggopt.partition._local_search.distance_kernels import apart
+from aggopt.partition._local_search.move_kernels import forget, has_room, move, settle
+from aggopt.partition._local_search.state import Groups, Space, Trail
+
+REAL = 1e-9  # share of the distances that a change must gain
+ROUNDING = 1e-22  # as much may be rounding, records being within [-1, 1]
+
+
+class Change(NamedTuple):
+    """The best change of a record: to group `to`, for record j, which goes `on`."""
+
+    gain: float
+    to: int
+    j: int
+    on: int
+
+
+@compiled
+def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
+    """Let so many queued records take their turn; return whether none is left.
+
+    Where changes are to be undone, it ends when the trail is full.
+    """
+    for _ in range(turns):
+        if trail.counts[4] == 0:
+            return True
+        if trail.counts[7] == 0:
+            forget(trail)
+        elif trail.counts[0] + 2 > len(trail.moved):
+            return False
+        i = take(trail)
+        change = best_change(space, groups, trail, i)
+        if change.to >= 0:
+            carry_out(space, groups, trail, i, change)
+    return False
+
+
+@compiled
+def take(trail: Trail) -> int:
+    """Return the first queued record."""
+    i: int = trail.queue[trail.counts[3]]
+    trail.counts[3] += 1
+    if trail.counts[3] == len(trail.queue):
+        trail.counts[3] = 0
+    trail.counts[4] -= 1
+    trail.queued[i] = False
+    return i
+
+
+@compiled
+def put(groups: Groups, trail: Trail, g: int) -> None:
+    """Queue the records of group g."""
+    for at in range(groups.start[g], groups.start[g] + groups.size[g]):
+        i = groups.who[at]
+        if not trail.queued[i]:
+            trail.queued[i] = True
+            end = trail.counts[3] + trail.counts[4]
+            if end >= len(trail.queue):
+                end -= len(trail.queue)
+            trail.queue[end] = i
+            trail.counts[4] += 1
+
+
+@compiled
+def empty(trail: Trail) -> None:
+    """Let nobody be queued."""
+    while trail.counts[4] > 0:
+        take(trail)
+
+
+@compiled
+def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
+    """Return the change of record i that lowers SSE most; group -1 if none does."""
+    A = groups.label[i]
+    trail.counts[6] += 1
+    trail.seen[A] = trail.counts[6]
+    a, out = groups.size[A], groups.own[i]
+    best = Change(-REAL * out - ROUNDING, NOBODY, NOBODY, NOBODY)
+    leave, promise = 0.0, space.promise
+    free = a > space.k and stays(promise, groups, A, i, NOBODY)
+    if free:
+        leave = out * a / (a - 1.0)
+    on = free and chains(promise)
+    for near in space.near[i]:
+        B = groups.label[near]
+        if trail.seen[B] == trail.counts[6]:
+            continue
+        trail.seen[B] = trail.counts[6]
+        into, b = apart(space.Z, i, groups.centre, B), groups.size[B]
+        if free and has_room(groups, B):
+            gain = into * b / (b + 1.0) - leave
+            better = gain < best.gain - REAL * into
+            if better and stays(promise, groups, B, NOBODY, i):
+                best = Change(gain, B, NOBODY, NOBODY)
+        f = 1.0 / a + 1.0 / b
+        centres = apart(groups.centre, A, groups.centre, B)
+        least = centres + into - out - f * into
+        slope = 4.0 * (centres - f * (centres + into - out) + f * f * into)
+        for at in range(groups.start[B], groups.start[B] + b):
+            j = groups.who[at]
+            own = groups.own[j]
+            room = least - f * own - best.gain
+            may = room <= 0.0 or room * room < slope * own
+            if not (may or on):
+                continue
+            between = apart(space.Z, i, space.Z, j)
+            if may:
+                gain = apart(space.Z, j, groups.centre, A) - own + into - out
+                gain -= between * f
+                if gain < best.gain - REAL * into and may_swap(promise, groups, i, j):
+                    best = Change(gain, B, j, NOBODY)
+            if on:
+                gain = into - own - between / b - leave
+                if gain < best.gain - REAL * into:
+                    best = _chain(space, groups, i, j, gain, best)
+    return best
+
+
+@compiled
+def _chain(
+    space: Space, groups: Groups, i: int, j: int, gain: float, best: Change
+) -> Change:
+    # with i in B and j out of it, b records stay: a swap, less what joining A costs
+    A, B = groups.label[i], groups.label[j]
+    for near in space.near[j]:
+        D = groups.label[near]
+        d = groups.size[D]
+        if D in (A, B) or not has_room(groups, D):
+            continue
+        into = apart(space.Z, j, groups.centre, D)
+        total = gain + into * d / (d + 1.0)
+        if total >= best.gain - REAL * into:
+            continue
+        if not stays(space.promise, groups, B, j, i):
+            return best
+        if stays(space.promise, groups, D, NOBODY, j):
+            best = Change(total, B, j, D)
+    return best
+
+
+@compiled
+def carry_out(
+    space: Space, groups: Groups, trail: Trail, i: int, change: Change
+) -> None:
+    """Make the change, and queue the records of the groups that it touches."""
+    A, B, D = groups.label[i], change.to, change.on
+    if D >= 0:
+        move(groups, trail, change.j, D)
+    move(groups, trail, i, B)
+    if D < 0 <= change.j:
+        move(groups, trail, change.j, A)
+    for g in (A, B, D):
+        if g >= 0:
+            settle(space, groups, g)
+            put(groups, trail, g)

@@ -1,0 +1,147 @@
+"""How long a search goes on, and what it does meanwhile."""
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.core.deadline import Clock, require_seconds
+from aggopt.core.interrupt import in_any_case
+from aggopt.core.validation import Floats, Labels, require_seed
+from aggopt.errors import JobError, PrivacyError, require_known
+from aggopt.partition._constraints.constraints import Promised
+from aggopt.partition._constraints.state import NEAR as NEAR_KEPT
+from aggopt.partition._constraints.state import Promise
+from aggopt.partition._local_search.search import COOLED, KICKS, Search, compile_all
+from aggopt.partition._local_search.split_large import split
+from aggopt.partition._neighbours.neighbours import EXACT, compile_forest, neighbours
+from aggopt.partition._shared.sse import loss
+from aggopt.solvers import Status
+
+EFFORTS = {"fast": 1, "default": 10, "best": 100}  # kicks for each record
+NEAR = 12  # records, the nearest, whose groups a record may change with
+ANNEALED = 8  # smallest k for which annealing pays
+PROPOSALS = 3000  # of annealing, for each record
+SHARE = 0.4  # of the time, that annealing may take
+# Under a promise most changes are refused, and annealing does best:
+KEPT_KICKS = 0.1  # times as many kicks
+LEAST_KICKS = 1000  # in all, however few records
+KEPT_PROPOSALS = 300  # of annealing, for each record and each kick of EFFORTS
+KEPT_SHARE = 0.8
+
+
+class Effort(NamedTuple):
+    """Seconds, or else the name of an effort; and the seed of what is random."""
+
+    seconds: float | None
+    effort: str
+    seed: int
+
+    def require(self) -> None:
+        """Refuse what cannot be used."""
+        require_known("effort", self.effort, EFFORTS)
+        require_seed(self.seed)
+        require_seconds(self.seconds)
+        if self.seconds is not None and self.effort != "default":
+            raise JobError(
+                f"effort = {self.effort!r} beside seconds, which say when the search "
+                "ends.",
+                fix="leave one of the two out.",
+            )
+
+    @property
+    def kicks(self) -> float:
+        """How many for each record; inf where time decides."""
+        return EFFORTS[self.effort] if self.seconds is None else inf
+
+
+def grouped(
+    records: Floats,
+    k: int,
+    first: Labels,
+    how: Effort,
+    promise: Promised | None,
+    told: Clock,
+) -> tuple[Labels, Status]:
+    """Return groups of k or more (n,) that keep what is promised, and how it ended.
+
+    They lose no more than the first, which keep it, too.
+    """
+    if len(records) < 2 * k:
+        return np.zeros_like(first), Status.LOCAL
+    if promise is None:
+        if k == 1:
+            return np.arange(len(records)), Status.LOCAL
+        return improved(records, k, first, how, None, told)
+    labels, status = improved(records, k, first, how, promise.kept, told)
+    if promise.broken(labels).any():
+        raise PrivacyError(
+            f"The groups that were found do not keep {promise.name}.",
+            fix="take another method, and report this.",
+        )
+    return labels, status
+
+
+def improved(
+    records: Floats,
+    k: int,
+    first: Labels,
+    how: Effort,
+    promise: Promise | None,
+    told: Clock,
+) -> tuple[Labels, Status]:
+    """Return the best labels found (n,), or the first, whenever Ctrl-C comes."""
+    kept = promise is not None
+    search, status = None, Status.INTERRUPTED
+    try:
+        _compile(len(records), promising=kept)
+        clock = Clock(how.seconds, told.progress)
+        if clock.over:
+            return first, Status.LIMIT
+        near = neighbours(records, NEAR_KEPT if kept else NEAR, clock)
+        start = first if kept else split(records, first, k)
+        search = Search(records, start, k, near, how.seed, promise)
+        status = (_run_keeping if kept else _run)(search, k, how, clock)
+    except KeyboardInterrupt:
+        pass
+    better, stopped = in_any_case(lambda: _better(records, first, search))
+    if stopped:
+        status = Status.INTERRUPTED
+    if better is not None:
+        return better, status
+    return first, status if status is not Status.LOCAL else Status.KEPT
+
+
+def _compile(n: int, *, promising: bool) -> None:
+    compile_all(promising=promising)
+    if n > EXACT:
+        compile_forest()
+
+
+def _better(records: Floats, first: Labels, search: Search | None) -> Labels | None:
+    """Return the labels of the search if they lose less than the first ones."""
+    if search is None:
+        return None
+    labels = search.labels
+    return labels if loss(records, labels) < loss(records, first) else None
+
+
+def _run(search: Search, k: int, how: Effort, clock: Clock) -> Status:
+    order = np.arange(len(search.labels))
+    if k >= ANNEALED:
+        share = None if how.seconds is None else clock.left * SHARE
+        search.anneal(PROPOSALS, Clock(share))
+    search.descend(order, clock)
+    search.kick(order, how.kicks, clock, KICKS if k < ANNEALED else COOLED)
+    return Status.LIMIT if clock.over else Status.LOCAL
+
+
+def _run_keeping(search: Search, k: int, how: Effort, clock: Clock) -> Status:
+    order = np.arange(len(search.labels))
+    proposals = KEPT_PROPOSALS * EFFORTS[how.effort if how.seconds is None else "best"]
+    share = None if how.seconds is None else clock.left * KEPT_SHARE
+    search.descend(order, clock)
+    search.anneal(proposals, Clock(share))
+    search.descend(order, clock)
+    search.kick(order, max(how.kicks * KEPT_KICKS, LEAST_KICKS / len(order)), clock)
+    return Status.LIMIT if clock.over else Status.LOCAL

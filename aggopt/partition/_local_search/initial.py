@@ -1,0 +1,92 @@
+"""The groups that a search sets out from."""
+
+from collections.abc import Callable
+from importlib import import_module
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.validation import Floats, Labels, groups, numbered
+from aggopt.errors import JobError, require_known
+from aggopt.partition._closeness_first.closeness_first import (
+    fitted,
+    least_strata,
+    stratified,
+)
+from aggopt.partition._constraints.constraints import Promised
+from aggopt.partition._diverse_vmdav.diverse_vmdav import diverse_vmdav
+
+STARTS = ("cbfs", "mdav", "mhm", "projection", "vmdav")
+STRATA = 1.5  # times as many as t needs: best on the whole
+
+
+def first_groups(
+    records: Floats,
+    k: int,
+    start: str | npt.ArrayLike | None,
+    promised: Promised | None,
+) -> Labels:
+    """Return labels (n,) of k records or more, which keep what is promised.
+
+    Those of a method named, or of the one that suits the promise, are united until
+    they do; labels given are not changed.
+
+    Raises
+    ------
+    JobError
+        An unknown method (UnknownNameError); labels that are none, or break k or the
+        promise.
+    """
+    if start is not None and not isinstance(start, str):
+        return _given(groups(start, len(records)), k, promised)
+    if start is not None:
+        require_known("start", start, STARTS)
+    if promised is None:
+        return _by_method(records, k, start or "mdav")
+    made = _promising(records, k, promised) if start is None else None
+    made = _by_method(records, k, str(start)) if made is None else made
+    return numbered(promised.united(records, made))
+
+
+def _by_method(records: Floats, k: int, name: str) -> Labels:
+    module = import_module(f"aggopt.partition._{name}")
+    method: Callable[..., Labels] = getattr(module, name)
+    return numbered(method(records, k, scale="none"))
+
+
+def _promising(records: Floats, k: int, promised: Promised) -> Labels:
+    """Return groups made for the promise: for t where both are promised."""
+    if promised.closeness is None:
+        return diverse_vmdav(
+            records,
+            promised.level,  # type: ignore[arg-type]
+            promised.l,
+            k=k,
+            levels="values",
+            diversity=promised.diversity,
+            scale="none",
+        )
+    n, ordered = len(records), promised.closeness.attributes[0]
+    if ordered.m == 1:
+        return _by_method(records, k, "mdav")
+    least = least_strata(n, k, promised.closeness.t)
+    size = fitted(n, min(n, round(STRATA * least)))
+    return stratified(records, ordered.place, size)
+
+
+def _given(labels: Labels, k: int, promised: Promised | None) -> Labels:
+    smallest = int(np.bincount(labels).min())
+    if smallest < k:
+        raise JobError(
+            f"The labels to start from have a group of {smallest}; k = {k}.",
+            fix=f"pass groups of {k} records or more, or a smaller k.",
+        )
+    broken = 0 if promised is None else int(promised.broken(labels).sum())
+    if promised is not None and broken:
+        raise JobError(
+            f"The labels to start from do not keep {promised.name}: {broken} of "
+            f"{labels.max() + 1} groups break it.",
+            fix="leave start out, or pass groups that keep it, as "
+            "aggopt.repair.closeness makes for t and diverse_vmdav for l.",
+        )
+    return numbered(labels)

@@ -1,0 +1,108 @@
+"""Iterated local search: kick, descend, and keep what is not worse.
+
+Importing this imports numba: do so late.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled
+from aggopt.core.random_kernels import below, share
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition._local_search.column_pool_kernels import collect
+from aggopt.partition._local_search.column_pool_state import Collected
+from aggopt.partition._local_search.descent_kernels import descend, empty, put
+from aggopt.partition._local_search.move_kernels import forget, gained, undo
+from aggopt.partition._local_search.perturbation_kernels import dissolve, kick
+from aggopt.partition._local_search.state import Groups, Space, Trail
+
+NEAREST = 5  # records that say how far apart others are hereabouts
+
+
+@compiled
+def queue_all(trail: Trail, order: Labels) -> None:
+    """Queue all records."""
+    empty(trail)
+    trail.counts[3], trail.counts[4] = 0, len(order)
+    for c in range(len(order)):
+        trail.queue[c] = order[c]
+        trail.queued[order[c]] = True
+
+
+@compiled
+def settle_down(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
+    """Let so many records take their turn for good; return whether none is left."""
+    trail.counts[7] = 0
+    return descend(space, groups, trail, turns)
+
+
+@compiled
+def sweep(
+    space: Space,
+    groups: Groups,
+    trail: Trail,
+    records: Labels,
+    heat: Floats,
+    collected: Collected,
+) -> float:
+    """Return by how much SSE changed: a kick near each of the records, then a descent.
+
+    What loses more by x is kept with probability exp(-x / heat[i]).
+    """
+    changed, turns = 0.0, len(trail.moved) * len(trail.queue)  # as many as it takes
+    trail.counts[7] = 1
+    for c in range(len(records)):
+        forget(trail)
+        i = records[c]
+        done = kick(space, groups, trail, i)
+        if done:
+            for t in range(trail.counts[1]):
+                put(groups, trail, trail.touched[t])
+            descend(space, groups, trail, turns)
+            empty(trail)
+            more = gained(groups, trail)
+            done = more <= 0.0 or more < -heat[c] * np.log(1.0 - share(trail.luck))
+        if done:
+            changed += more
+            _use_again(groups, trail)
+            collect(groups, trail, collected)
+        else:
+            undo(space, groups, trail)
+    return changed
+
+
+@compiled
+def loosen(space: Space, groups: Groups, trail: Trail, turns: int) -> None:
+    """Dissolve groups here and there, one a turn where that is allowed."""
+    for _ in range(turns):
+        forget(trail)
+        i = below(trail.luck, len(groups.label))
+        if dissolve(space, groups, trail, groups.label[i]):
+            _use_again(groups, trail)
+        else:
+            undo(space, groups, trail)
+
+
+@compiled
+def _use_again(groups: Groups, trail: Trail) -> None:
+    if trail.counts[5] and groups.size[trail.spare[trail.counts[5] - 1]]:
+        trail.counts[5] -= 1
+    for c in range(trail.counts[1]):
+        g = trail.touched[c]
+        if groups.size[g] == 0:
+            trail.spare[trail.counts[5]] = g
+            trail.counts[5] += 1
+
+
+@compiled
+def spacing(space: Space, out: Floats) -> None:
+    """Put half the mean squared distance of each record's nearest into `out` (n,)."""
+    room = np.empty(space.near.shape[1])
+    for i in range(len(out)):
+        for c in range(len(room)):
+            j = space.near[i, c]
+            total = 0.0
+            for t in range(space.Z.shape[1]):
+                total += (space.Z[i, t] - space.Z[j, t]) ** 2
+            room[c] = total
+        room.sort()
+        out[i] = 0.5 * room[:NEAREST].mean()

@@ -1,0 +1,109 @@
+"""Records put into groups and taken out, and what that does to distances.
+
+Importing this imports numba: do so late.  Centres and losses are always summed anew
+from a group's members, so that nothing drifts however long a search takes.  Sums run
+in a fixed order, and nothing is reassociated or fused: every processor finds the same.
+"""
+
+from aggopt.core.compiled import compiled, inlined
+from aggopt.partition._local_search.distance_kernels import apart
+from aggopt.partition._local_search.state import Groups, Space, Trail
+from aggopt.partition._local_search.t_closeness_kernels import arrange
+
+
+@inlined
+def has_room(groups: Groups, g: int) -> bool:
+    """Whether one more record may come into group g."""
+    return bool(groups.start[g] + groups.size[g] + 1 < groups.start[g + 1])
+
+
+@compiled
+def settle(space: Space, groups: Groups, g: int) -> None:
+    """Sum up group g anew: its centre, its members' distances, its loss, its EMD."""
+    first, size = groups.start[g], groups.size[g]
+    groups.loss[g] = 0.0
+    if size == 0:
+        return
+    arrange(space.promise, groups, g)
+    centre = groups.centre[g]
+    origin = space.Z[groups.who[first]]
+    centre[:] = 0.0
+    for at in range(first + 1, first + size):  # from a member: equal ones lose nothing
+        i = groups.who[at]
+        for t in range(len(centre)):
+            centre[t] += space.Z[i, t] - origin[t]
+    for t in range(len(centre)):
+        centre[t] = origin[t] + centre[t] / size
+    for at in range(first, first + size):
+        i = groups.who[at]
+        groups.own[i] = apart(space.Z, i, groups.centre, g)
+        groups.loss[g] += groups.own[i]
+
+
+@compiled
+def settle_all(space: Space, groups: Groups) -> None:
+    """Sum up each group."""
+    for g in range(len(groups.size)):
+        settle(space, groups, g)
+
+
+@inlined
+def transfer(groups: Groups, i: int, to: int) -> None:
+    """Move record i to another group, which has room; neither is summed up."""
+    g = groups.label[i]
+    last = groups.start[g] + groups.size[g] - 1
+    j, at = groups.who[last], groups.where[i]
+    groups.who[at], groups.where[j] = j, at
+    groups.size[g] -= 1
+    at = groups.start[to] + groups.size[to]
+    groups.who[at], groups.where[i] = i, at
+    groups.size[to] += 1
+    groups.label[i] = to
+
+
+@compiled
+def touch(groups: Groups, trail: Trail, g: int) -> None:
+    """Note what group g lost before it is changed for the first time."""
+    if trail.mark[g] != trail.counts[2]:
+        trail.mark[g] = trail.counts[2]
+        trail.before[g] = groups.loss[g]
+        trail.touched[trail.counts[1]] = g
+        trail.counts[1] += 1
+
+
+@compiled
+def move(groups: Groups, trail: Trail, i: int, to: int) -> None:
+    """Move record i to another group, which has room, and leave a trail."""
+    g = groups.label[i]
+    touch(groups, trail, g)
+    touch(groups, trail, to)
+    trail.moved[trail.counts[0]], trail.origin[trail.counts[0]] = i, g
+    trail.counts[0] += 1
+    transfer(groups, i, to)
+
+
+@compiled
+def forget(trail: Trail) -> None:
+    """Begin a new trail."""
+    trail.counts[0], trail.counts[1] = 0, 0
+    trail.counts[2] += 1
+
+
+@compiled
+def undo(space: Space, groups: Groups, trail: Trail) -> None:
+    """Take back what the trail holds, last change first."""
+    for c in range(trail.counts[0] - 1, -1, -1):
+        transfer(groups, trail.moved[c], trail.origin[c])
+    for c in range(trail.counts[1]):
+        settle(space, groups, trail.touched[c])
+
+
+@compiled
+def gained(groups: Groups, trail: Trail) -> float:
+    """Return by how much the groups on the trail lose more than before."""
+    before, now = 0.0, 0.0
+    for c in range(trail.counts[1]):
+        g = trail.touched[c]
+        before += trail.before[g]
+        now += groups.loss[g]
+    return now - before

@@ -1,0 +1,113 @@
+"""Kicks: small random changes, after which a descent begins.
+
+Importing this imports numba: do so late.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled
+from aggopt.core.random_kernels import below, share
+from aggopt.partition._local_search.constraint_kernels import NOBODY, may_swap, stays
+from aggopt.partition._local_search.distance_kernels import apart
+from aggopt.partition._local_search.move_kernels import has_room, move, settle
+from aggopt.partition._local_search.state import Groups, Space, Trail
+
+RARE = 0.1  # share of the kicks that dissolve a group, and of those that make one
+SWAPS = 3  # at most, in the others
+
+
+@compiled
+def kick(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
+    """Change something near record i; return whether all groups are allowed."""
+    luck = share(trail.luck)
+    if luck < RARE:
+        return dissolve(space, groups, trail, groups.label[i])
+    if luck < 2 * RARE:
+        done = _create(space, groups, trail, i)
+        return _allowed(space, groups, trail) and done
+    return _shake(space, groups, trail, i)
+
+
+@compiled
+def dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
+    """Dissolve group g; return whether it is gone and all groups are allowed."""
+    done = _dissolve(space, groups, trail, g)
+    return _allowed(space, groups, trail) and done
+
+
+@compiled
+def _allowed(space: Space, groups: Groups, trail: Trail) -> bool:
+    for c in range(trail.counts[1]):
+        settle(space, groups, trail.touched[c])
+    for c in range(trail.counts[1]):
+        g = trail.touched[c]
+        if groups.size[g] > 0 and not stays(space.promise, groups, g, NOBODY, NOBODY):
+            return False
+    return True
+
+
+@compiled
+def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
+    while groups.size[g] > 0:
+        i = groups.who[groups.start[g] + below(trail.luck, groups.size[g])]
+        to, least = -1, np.inf
+        for near in space.near[i]:
+            B = groups.label[near]
+            b = groups.size[B]
+            if g != B and has_room(groups, B):
+                cost = apart(space.Z, i, groups.centre, B) * b / (b + 1.0)
+                if cost < least:
+                    to, least = B, cost
+        if to < 0:
+            return False
+        move(groups, trail, i, to)
+        settle(space, groups, to)
+    return True
+
+
+@compiled
+def _create(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
+    if trail.counts[5] == 0:
+        return False
+    new = trail.spare[trail.counts[5] - 1]
+    if groups.size[groups.label[i]] > space.k:
+        move(groups, trail, i, new)
+    for j in space.near[i]:
+        if groups.size[new] == space.k:
+            return True
+        if groups.label[j] != new and groups.size[groups.label[j]] > space.k:
+            move(groups, trail, j, new)
+    return bool(groups.size[new] == space.k)
+
+
+@compiled
+def _shake(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
+    near = space.near[i]
+    for turn in range(1 + below(trail.luck, SWAPS)):
+        one = i if turn == 0 else near[below(trail.luck, len(near))]
+        other = space.near[one, below(trail.luck, len(near))]
+        A, B = groups.label[one], groups.label[other]
+        if A != B:
+            _exchange(space, groups, trail, one, B)
+    return bool(trail.counts[0] > 0)
+
+
+@compiled
+def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> None:
+    A, b = groups.label[i], groups.size[B]
+    j = groups.who[groups.start[B] + below(trail.luck, b)]
+    if groups.size[A] > space.k and has_room(groups, B) and share(trail.luck) < 0.5:
+        if _may_move(space, groups, i, B):
+            move(groups, trail, i, B)
+    elif may_swap(space.promise, groups, i, j):
+        move(groups, trail, i, B)
+        move(groups, trail, j, A)
+    settle(space, groups, A)
+    settle(space, groups, B)
+
+
+@compiled
+def _may_move(space: Space, groups: Groups, i: int, B: int) -> bool:
+    if not stays(space.promise, groups, groups.label[i], i, NOBODY):
+        return False
+    return stays(space.promise, groups, B, NOBODY, i)

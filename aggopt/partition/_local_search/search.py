@@ -1,0 +1,226 @@
+"""Searches from labels to better labels, in portions between looks at the clock."""
+
+from functools import cache
+
+import numpy as np
+
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Floats, Labels, numbered
+from aggopt.partition._constraints.state import Promise, promise_of
+from aggopt.partition._local_search import setup
+from aggopt.partition._local_search.column_pool import Collection, nothing
+from aggopt.partition._local_search.cooling import Heat, Pace, shares
+from aggopt.partition._local_search.split_large import split
+
+# How much worse a change may make it, at first and at last: in kicks and in annealing.
+# In units of `Search._units`.
+KICKS, ANNEALING = Heat(0.3, 0.015), Heat(0.5, 0.05)
+COOLED = Heat(0.1, 0.01)  # of kicks after annealing
+PROMISED = Heat(0.5, 0.003)  # of annealing under a promise
+
+
+def searched(
+    Z: Floats,
+    labels: Labels,
+    k: int,
+    near: Labels,
+    *,
+    kicks: float,
+    seed: int,
+    clock: Clock,
+    pool: Collection | None = None,
+    order: Labels | None = None,
+    promise: Promise | None = None,
+    heat: Heat | None = None,
+) -> Labels:
+    """Return labels (n,) that lose no more than those given, of k records or more.
+
+    Parameters
+    ----------
+    Z : (n, d)
+        Records, as distances are to see them.
+    labels : (n,)
+        Groups of k records or more.  Without a promise those of 2k or more are split,
+        and none becomes so large.
+    near : (n, c)
+        Records whose groups a record may change with.
+    kicks
+        How many per record, after a first descent; inf: until the clock is over.
+    seed, clock
+        Of the kicks; of the end.  Without a limit the seed decides the labels.
+    pool
+        Collects the groups that are met.
+    order : (n,)
+        In which the records are kicked; 0..n-1 if omitted.
+    promise
+        What groups keep beside, as those given do; nothing if omitted.
+    heat
+        Of kicks, as they begin and end; if omitted, none may make it worse.
+    """
+    search = Search(Z, _fit(Z, labels, k, promise), k, near, seed, promise)
+    turns = np.arange(len(Z)) if order is None else np.asarray(order, np.intp)
+    search.descend(turns, clock)
+    search.kick(turns, kicks, clock, heat, pool)
+    return search.labels
+
+
+def annealed(
+    Z: Floats,
+    labels: Labels,
+    k: int,
+    near: Labels,
+    *,
+    proposals: float,
+    seed: int,
+    clock: Clock,
+    promise: Promise | None = None,
+    heat: Heat | None = None,
+    spare: float = 0.0,
+) -> Labels:
+    """Return labels (n,) after so many random changes per record under falling heat.
+
+    They may lose more than those given.  Groups have k + `spare` records or more, on
+    average: some are dissolved before, so that others may change their sizes.  The
+    other arguments are those of `searched`.
+    """
+    search = Search(Z, _fit(Z, labels, k, promise), k, near, seed, promise)
+    search.loosen(spare)
+    search.anneal(proposals, clock, heat)
+    return numbered(search.groups.label)
+
+
+def _fit(Z: Floats, labels: Labels, k: int, promise: Promise | None) -> Labels:
+    return split(Z, labels, k) if promise is None else numbered(labels)
+
+
+class Search:
+    """Groups under change, and the best that there were."""
+
+    def __init__(
+        self,
+        Z: Floats,
+        labels: Labels,
+        k: int,
+        near: Labels,
+        seed: int,
+        promise: Promise | None = None,
+    ) -> None:
+        self.space = setup.space(Z, near, k, promise)
+        self.groups = setup.groups(self.space, labels)
+        self.trail = setup.trail(self.groups, seed)
+        self._now = self._lowest = float(self.groups.loss.sum())
+        self._best = self.groups.label.copy()
+        self._unit = self._units()
+        self._heat = ANNEALING if promise is None else PROMISED
+
+    @property
+    def labels(self) -> Labels:
+        """The best so far, (n,)."""
+        return numbered(self._best)
+
+    def descend(self, order: Labels, clock: Clock) -> None:
+        """Let changes lower SSE until none does, or the clock is over."""
+        from aggopt.partition._local_search import iterated_kernels as kernels
+
+        kernels.queue_all(self.trail, order)
+        pace, done = Pace(), False
+        while not done and not clock.over:
+            with pace:
+                done = kernels.settle_down(
+                    self.space, self.groups, self.trail, pace.count
+                )
+        self._now = float(self.groups.loss.sum())
+        self._look()
+
+    def kick(
+        self,
+        order: Labels,
+        kicks: float,
+        clock: Clock,
+        heat: Heat | None = None,
+        pool: Collection | None = None,
+    ) -> None:
+        """Kick the records in this order, so often each, and descend each time."""
+        from aggopt.partition._local_search import iterated_kernels as kernels
+
+        n, pace = len(order), Pace()
+        total, done = kicks * n, 0
+        while done < total and not clock.over:
+            count = int(min(pace.count, total - done, n - done % n))
+            turns = np.arange(done, done + count)
+            records, worse = order[turns % n], np.zeros(count)
+            if heat is not None:
+                worse = self._unit[records] * heat.at(shares(turns / total, clock))
+            if pool is not None:
+                pool.make_room()
+            columns = nothing() if pool is None else pool.arrays
+            with pace:
+                self._now += kernels.sweep(
+                    self.space, self.groups, self.trail, records, worse, columns
+                )
+            done += count
+            if done % n == 0 or done >= total or clock.over:
+                self._look()  # not after each portion: how long they are is chance
+            clock.tell(float(shares(done / total, clock)))
+
+    def loosen(self, spare: float) -> None:
+        """Dissolve groups until they have k + spare records on average, where they may.
+
+        It comes before an annealing, which keeps their number.
+        """
+        from aggopt.partition._local_search import iterated_kernels as kernels
+
+        most = int(len(self.groups.label) / (self.space.k + spare))
+        turns = max(0, int(np.count_nonzero(self.groups.size)) - most)
+        kernels.loosen(self.space, self.groups, self.trail, turns)
+
+    def anneal(self, proposals: float, clock: Clock, heat: Heat | None = None) -> None:
+        """Try so many random changes per record under falling heat."""
+        from aggopt.partition._local_search import annealing_kernels as kernels
+
+        n = len(self._unit)
+        steps, done, pace = int(proposals * n) // kernels.STEP + 1, 0, Pace()
+        while done < steps and not clock.over:
+            turns = np.arange(done, min(done + pace.count, steps))
+            temperature = (heat or self._heat).at(shares(turns / steps, clock))
+            with pace:
+                self._now += kernels.anneal(
+                    self.space, self.groups, self.trail, temperature, self._unit, done
+                )
+            done += len(turns)
+            clock.tell(float(shares(done / steps, clock)))
+        self._now = float(self.groups.loss.sum())
+        self._look()
+
+    def _units(self) -> Floats:
+        """Return the squared distance that heat is measured in, by record, (n,).
+
+        Half that of a record's nearest neighbours; under a promise, which may keep
+        neighbours apart, what a record loses on average.
+        """
+        from aggopt.partition._local_search import iterated_kernels as kernels
+
+        n = len(self.space.Z)
+        if self.space.promise is not None:
+            return np.full(n, self._now / n)
+        units = np.empty(n)
+        kernels.spacing(self.space, units)
+        return units
+
+    def _look(self) -> None:
+        if self._now < self._lowest:
+            self._lowest = self._now
+            np.copyto(self._best, self.groups.label)
+
+
+@cache
+def compile_all(*, promising: bool = False) -> None:
+    """Compile what a search needs, or load it: no search's time is to pay for it."""
+    Z, labels = np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
+    kept = promise_of() if promising else None
+    search = Search(Z, labels, 2, np.array([[1], [0], [3], [2]]), 0, kept)
+    clock = Clock(None)
+    search.descend(np.arange(4), clock)
+    search.kick(np.arange(4), 1, clock)
+    search.loosen(1.0)
+    search.anneal(1, clock)

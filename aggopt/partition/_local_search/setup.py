@@ -1,0 +1,87 @@
+"""Builds the state of a local search from records and labels."""
+
+import numpy as np
+
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition._constraints.state import Ints, Promise
+from aggopt.partition._local_search.state import (
+    GROWTH,
+    LANES,
+    TRAIL,
+    Groups,
+    Space,
+    Trail,
+)
+
+
+def space(Z: Floats, near: Labels, k: int, promise: Promise | None) -> Space:
+    """Return records Z (n, d) as the kernels read them."""
+    n, d = Z.shape
+    _, exponent = np.frexp(np.abs(Z).max())
+    filled = np.zeros((n, -(-d // LANES) * LANES))
+    filled[:, :d] = np.ldexp(Z, -exponent)
+    return Space(filled, np.ascontiguousarray(near, np.intp), k, promise)
+
+
+def groups(space: Space, labels: Labels) -> Groups:
+    """Return labels (n,) as the kernels change them, with room for others."""
+    n, rooms = len(labels), _rooms(np.bincount(labels), space)
+    m = len(rooms)
+    size = np.bincount(labels, minlength=m).astype(np.int64)
+    start = np.concatenate(([0], np.cumsum(rooms + 1)))
+    order = np.argsort(labels, kind="stable")
+    sorted_labels = labels[order]
+    at = start[sorted_labels] + np.arange(n) - (np.cumsum(size) - size)[sorted_labels]
+    who, where = np.zeros(start[-1], np.int64), np.empty(n, np.int64)
+    who[at], where[order] = order, at
+    made = Groups(
+        labels.astype(np.intp),
+        who,
+        where,
+        start,
+        size,
+        np.zeros((m, space.Z.shape[1])),
+        np.zeros(n),
+        np.zeros(m),
+    )
+    from aggopt.partition._local_search import move_kernels as kernels
+
+    kernels.settle_all(space, made)
+    return made
+
+
+def _rooms(sizes: Labels, space: Space) -> Ints:
+    """Return how many records each group may have, those that are empty yet, too.
+
+    2k - 1, as larger groups lose no less than two; under a promise twice as many as
+    they have, and more.
+    """
+    m, most = len(space.Z) // space.k + 1, 2 * space.k - 1
+    if space.promise is None:
+        return np.full(m, most, np.int64)
+    spare = min(m - len(sizes), len(sizes) // 4 + GROWTH)
+    usual = np.full(spare, int(np.median(sizes)), np.intp)
+    rooms = 2 * np.concatenate((sizes, usual)) + GROWTH
+    return np.maximum(rooms, most).astype(np.int64)
+
+
+def trail(groups: Groups, seed: int) -> Trail:
+    """Return an empty trail; the seed is that of all random choices."""
+    n, m = len(groups.label), len(groups.size)
+    room = max(TRAIL, 8 * int(groups.size.max()))
+    empty = np.flatnonzero(groups.size == 0)
+    spare = np.zeros(m, np.int64)
+    spare[: len(empty)] = empty
+    return Trail(
+        moved=np.zeros(room, np.int64),
+        origin=np.zeros(room, np.int64),
+        touched=np.zeros(m, np.int64),
+        before=np.zeros(m),
+        mark=np.zeros(m, np.int64),
+        queue=np.arange(n, dtype=np.int64),
+        queued=np.zeros(n, np.bool_),
+        spare=spare,
+        seen=np.zeros(m, np.int64),
+        luck=np.random.default_rng(seed).integers(2**63, size=1, dtype=np.uint64),
+        counts=np.array([0, 0, 1, 0, 0, len(empty), 0, 0], np.int64),
+    )

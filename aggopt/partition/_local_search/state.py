@@ -1,0 +1,69 @@
+"""What a search reads and changes: records, groups, and a trail of changes."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition._constraints.state import Ints, Promise
+
+LANES = 4  # attributes that are summed side by side
+TRAIL = 4096  # changes since a kick that can be undone, at least
+GROWTH = 8  # records that a group may gain beside as many as it has, under a promise
+
+
+class Space(NamedTuple):
+    """What does not change.
+
+    Z (n, d) within [-1, 1], d filled up with zeros to a multiple of LANES; near (n, c),
+    the records whose groups a record may change with; k, the least size; `promise`
+    says what groups keep beside; None compiles to nothing.
+    """
+
+    Z: Floats
+    near: Labels
+    k: int
+    promise: Promise | None
+
+
+class Groups(NamedTuple):
+    """Groups, some of them empty.
+
+    Group g has the records who[start[g] : start[g] + size[g]], by their places where t
+    is promised, and one place less than up to start[g + 1]: the last is for who comes
+    before another leaves.  Record i is in group label[i], at who[where[i]], and own[i]
+    from its centre[g], squared; loss[g] is the sum of those.
+    """
+
+    label: Labels
+    who: Ints
+    where: Ints
+    start: Ints
+    size: Ints
+    centre: Floats
+    own: Floats
+    loss: Floats
+
+
+class Trail(NamedTuple):
+    """What has changed since the last kick, and who is to look for changes.
+
+    Record moved[c] came from group origin[c], for c below counts[0]; the groups
+    touched[:counts[1]] lost before[g] each, mark[g] being counts[2] for them.  The
+    records queue[counts[3]], ... counts[4] of them, are queued; spare[:counts[5]] are
+    the empty groups; seen[g] is counts[6] for a group that was looked at;
+    counts[7] is 1 where changes are to be undone.
+    """
+
+    moved: Ints
+    origin: Ints
+    touched: Ints
+    before: Floats
+    mark: Ints
+    queue: Ints
+    queued: npt.NDArray[np.bool_]
+    spare: Ints
+    seen: Ints
+    luck: npt.NDArray[np.uint64]
+    counts: Ints

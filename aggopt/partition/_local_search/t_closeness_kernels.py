@@ -1,0 +1,157 @@
+"""Whether groups that change stay t-close.  Importing this imports numba: do so late.
+
+Members are records in the order of their places, as `arrange` leaves them.
+"""
+
+from aggopt.core.compiled import compiled, inlined
+from aggopt.partition._constraints.state import TABLED, Close, Ints, Promise
+from aggopt.partition._local_search.state import Groups
+from aggopt.privacy._emd_kernels import between
+
+
+@inlined
+def arrange(promise: Promise | None, groups: Groups, g: int) -> None:
+    """Order the members of group g by their places, and reckon its numerator."""
+    if promise is None:
+        return
+    if len(promise.close.place) > 0:
+        first = groups.start[g]
+        members = groups.who[first : first + groups.size[g]]
+        _by_place(promise.close.place, members, groups.where, first)
+        promise.close.far[g] = numerator(promise.close, members)
+        promise.close.lean[g] = _lean(promise.close, members)
+
+
+@compiled
+def _by_place(place: Ints, members: Ints, where: Ints, first: int) -> None:
+    for at in range(1, len(members)):
+        i, before = members[at], at - 1
+        while before >= 0 and place[members[before]] > place[i]:
+            members[before + 1] = members[before]
+            where[members[before]] = first + before + 1
+            before -= 1
+        members[before + 1], where[i] = i, first + before + 1
+
+
+@inlined
+def leans(close: Close, size: int, g: int, out: int, into: int) -> bool:
+    """Whether group g, of `size` records, is clearly not t-close, changed as below.
+
+    The sum of the terms with their signs is known at once; where it exceeds the limit,
+    the sum of their absolute values does.
+    """
+    if len(close.place) == 0:
+        return False
+    n, lean = len(close.place), close.lean[g]
+    if out >= 0:
+        size -= 1
+        lean += close.whole - n * close.place[out]
+    if into >= 0:
+        size += 1
+        lean += n * close.place[into] - close.whole
+    return bool(abs(lean) > close.limits[size])
+
+
+@inlined
+def is_close(close: Close, members: Ints, g: int, out: int, into: int) -> bool:
+    """Whether group g is t-close without record `out` and with `into`; -1: nobody."""
+    size = len(members)
+    if out < 0 and into < 0:
+        return bool(close.far[g] <= close.limits[size])
+    if out < 0:
+        return bool(_joined(close, members, into) <= close.limits[size + 1])
+    if into < 0:
+        return bool(_left(close, members, out) <= close.limits[size - 1])
+    leaving, coming = close.place[out], close.place[into]
+    room = close.limits[size] - close.far[g]
+    if abs(leaving - coming) * len(close.place) <= room:
+        return True
+    return bool(_swapped(close, members, leaving, coming) <= room)
+
+
+@compiled
+def _lean(close: Close, members: Ints) -> int:
+    total = 0
+    for i in members:
+        total += close.place[i]
+    return total * len(close.place) - close.whole * len(members)
+
+
+@inlined
+def _terms(close: Close, r: int, s: int, a: int, b: int) -> int:
+    """Return the terms of bins a..b-1, to the left of which r of s members lie."""
+    n = len(close.place)
+    if s > TABLED:
+        return between(r, s, a, b, n, close.sums, close.first)
+    c = min(max(close.split[s * (s + 1) // 2 + r], a), b)
+    low, middle, high = close.sums[a], close.sums[c], close.sums[b]
+    terms: int = n * r * (2 * c - a - b) - s * (2 * middle - low - high)
+    return terms
+
+
+@compiled
+def numerator(close: Close, members: Ints) -> int:
+    """Return the numerator of a group."""
+    s, last, total = len(members), 0, 0
+    for r in range(s):
+        place = close.place[members[r]]
+        if last < place:
+            total += _terms(close, r, s, last, place)
+            last = place
+    return total + _terms(close, s, s, last, len(close.sums) - 1)
+
+
+@compiled
+def _left(close: Close, members: Ints, out: int) -> int:
+    """Return the numerator without record `out`."""
+    s, r, last, total = len(members) - 1, 0, 0, 0
+    for i in members:
+        if i == out:
+            continue
+        place = close.place[i]
+        if last < place:
+            total += _terms(close, r, s, last, place)
+            last = place
+        r += 1
+    return total + _terms(close, s, s, last, len(close.sums) - 1)
+
+
+@compiled
+def _joined(close: Close, members: Ints, into: int) -> int:
+    """Return the numerator with record `into`."""
+    s, last, total, coming = len(members) + 1, 0, 0, close.place[into]
+    come = 0
+    for r in range(s):
+        place = coming
+        if come == 1:
+            place = close.place[members[r - 1]]
+        elif r < s - 1 and close.place[members[r]] < coming:
+            place = close.place[members[r]]
+        else:
+            come = 1
+        if last < place:
+            total += _terms(close, r, s, last, place)
+            last = place
+    return total + _terms(close, s, s, last, len(close.sums) - 1)
+
+
+@compiled
+def _swapped(close: Close, members: Ints, out: int, into: int) -> int:
+    """Return by how much the numerator changes with a place changed for another.
+
+    The count of members changes by one in the bins from one to the other only.
+    """
+    low, high, step = min(out, into), max(out, into), 1 if into < out else -1
+    s, r = len(members), 0
+    while r < s and close.place[members[r]] <= low:
+        r += 1
+    change, a = 0, low
+    while a < high:
+        b = high
+        if r < s:
+            b = min(b, close.place[members[r]])
+        if a < b:
+            change += _terms(close, r + step, s, a, b) - _terms(close, r, s, a, b)
+        a = b
+        r += 1
+    return change

@@ -1,0 +1,1 @@
+"""Groups merged until each is t-close."""

@@ -1,0 +1,174 @@
+"""Compiled loops that merge groups until t holds.  Importing this imports numba.
+
+A merged group's EMD is at most the mean of the two, weighted by their sizes: it is
+reckoned only when that bound is the largest of all.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled, inlined
+from aggopt.partition._merge.state import Merging
+from aggopt.partition._screened_distances.kernels import (
+    LARGEST,
+    measure,
+    most_of,
+    next_within,
+)
+from aggopt.partition._screened_distances.screen import BLOCK
+from aggopt.partition._unassigned.state import Integers
+from aggopt.privacy import _emd_kernels
+
+UP = 1 + 1e-12  # more than rounding takes from a mean of two
+
+
+@compiled
+def start(merging: Merging) -> None:
+    """Set the EMD of every group, and put its centroid on the screen."""
+    for g in range(merging.alive[0]):
+        _reckon(merging, g)
+        _place(merging, g)
+    for g in range(0, merging.alive[0], BLOCK):
+        _find_peak(merging, g)
+
+
+@compiled
+def merge(merging: Merging, turns: int) -> bool:
+    """Merge for so many turns; return whether there is more to do."""
+    for _ in range(turns):
+        worst = _worst(merging)
+        if worst < 0:
+            return False
+        nearest = _nearest(merging, worst)
+        if merging.number[nearest] < merging.number[worst]:
+            _join(merging, nearest, worst)
+        else:
+            _join(merging, worst, nearest)
+    return True
+
+
+@compiled
+def find_slots(merging: Merging, slot: Integers) -> None:
+    """Write the slot of each record's group into `slot`, (n,)."""
+    for g in range(merging.alive[0]):
+        i = merging.head[g]
+        for _ in range(merging.sizes[g]):
+            slot[i] = g
+            i = merging.after[i]
+
+
+@compiled
+def _worst(merging: Merging) -> int:
+    """Return the group that exceeds t by most, or -1; of equals, the lowest number."""
+    while True:
+        best = _largest(merging)
+        if best < 0 or merging.exact[best]:
+            return best
+        _reckon(merging, best)
+        _find_peak(merging, best)
+
+
+@compiled
+def _largest(merging: Merging) -> int:
+    blocks = -(-merging.alive[0] // BLOCK)
+    most, best = merging.peak[:blocks].max(), -1
+    for b in range(blocks if most >= 0.0 else 0):
+        if merging.peak[b] == most:
+            for g in range(b * BLOCK, min((b + 1) * BLOCK, merging.alive[0])):
+                first = best < 0 or merging.number[g] < merging.number[best]
+                if merging.excess[g] == most and first:
+                    best = g
+    return best
+
+
+@compiled
+def _find_peak(merging: Merging, g: int) -> None:
+    start, most = g // BLOCK * BLOCK, -1.0
+    for h in range(start, min(start + BLOCK, merging.alive[0])):
+        most = max(most, merging.excess[h])
+    merging.peak[g // BLOCK] = most
+
+
+@compiled
+def _reckon(merging: Merging, g: int) -> None:
+    table, s = merging.table, merging.sizes[g]
+    members, i = np.empty(s, np.int64), merging.head[g]
+    for r in range(s):
+        members[r] = i
+        i = merging.after[i]
+    n = len(merging.after)
+    merging.emd[g], over, merging.exact[g] = 0.0, False, True
+    for a in range(len(table.bins)):
+        m = table.bins[a]
+        places = np.sort(table.place[a][members])
+        sums = table.sums[a, : m + 1]
+        moved = _emd_kernels.numerator(places, n, sums, table.first[a])
+        over |= moved > table.limits[a, s]
+        if m > 1:
+            merging.emd[g] = max(merging.emd[g], moved / (s * n * (m - 1)))
+    merging.excess[g] = merging.emd[g] if over else -1.0
+
+
+@compiled
+def _nearest(merging: Merging, g: int) -> int:
+    screen, m, number = merging.screen, merging.alive[0], merging.number
+    screen.point[:] = merging.totals[:, g]
+    screen.factor[0] = merging.sizes[g]
+    measure(screen, m)
+    screen.near[g] = np.inf
+    best, near, most, none = -1, np.inf, LARGEST, np.float32(0.0)
+    h = next_within(screen, 0, m, none, most)
+    while h < m:
+        v = _apart(merging, g, h)
+        if best < 0 or v < near or (v == near and number[h] < number[best]):
+            best, near, most = h, v, most_of(screen, v)
+        h = next_within(screen, h + 1, m, none, most)
+    return best
+
+
+@inlined
+def _apart(merging: Merging, g: int, h: int) -> float:
+    # whole numbers stay whole, so that ties stay ties:
+    # |C_h - C_g|^2 = |n_g S_h - n_h S_g|^2 / (n_g n_h)^2, and n_g is the same for all
+    totals, total = merging.totals, 0.0
+    mine, other = float(merging.sizes[g]), float(merging.sizes[h])
+    for t in range(len(totals)):
+        gap = mine * totals[t, h] - other * totals[t, g]
+        total += gap * gap
+    return total / (other * other)
+
+
+@compiled
+def _join(merging: Merging, g: int, h: int) -> None:
+    share = merging.sizes[g] / (merging.sizes[g] + merging.sizes[h])
+    bound = share * merging.emd[g] + (1 - share) * merging.emd[h]
+    merging.emd[g], merging.exact[g], merging.excess[g] = bound * UP, False, bound * UP
+    merging.after[merging.tail[g]] = merging.head[h]
+    merging.tail[g] = merging.tail[h]
+    merging.sizes[g] += merging.sizes[h]
+    merging.totals[:, g] += merging.totals[:, h]
+    _place(merging, g)
+    _drop(merging, h)
+    _find_peak(merging, g)
+    _find_peak(merging, h)
+
+
+@compiled
+def _place(merging: Merging, g: int) -> None:
+    """Put a centroid on the screen."""
+    for t in range(len(merging.totals)):
+        merging.screen.image[t, g] = merging.totals[t, g] / merging.sizes[g]
+
+
+@compiled
+def _drop(merging: Merging, h: int) -> None:
+    """Move the last group to a slot that is not used any more."""
+    merging.alive[0] -= 1
+    last = merging.alive[0]
+    merging.totals[:, h] = merging.totals[:, last]
+    merging.number[h], merging.sizes[h] = merging.number[last], merging.sizes[last]
+    merging.head[h], merging.tail[h] = merging.head[last], merging.tail[last]
+    merging.emd[h], merging.exact[h] = merging.emd[last], merging.exact[last]
+    merging.excess[h] = merging.excess[last]
+    merging.screen.image[:, h] = merging.screen.image[:, last]
+    merging.screen.image[0, last] = np.inf
+    _find_peak(merging, last)

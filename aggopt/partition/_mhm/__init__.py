@@ -1,0 +1,1 @@
+"""MHM: optimal splits of orderings of the records."""

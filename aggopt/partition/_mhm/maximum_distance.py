@@ -1,0 +1,54 @@
+"""MD, maximum distance: groups around the two records that are farthest apart."""
+
+import numpy as np
+
+from aggopt.core.progress import Progress
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition._mhm.boxes import Leaves, plant
+from aggopt.partition._mhm.maximum_distance_state import Reach
+from aggopt.partition._mhm.starts import from_centroid
+from aggopt.partition._unassigned import pool as unassigned
+from aggopt.partition._unassigned.state import Integers
+
+ROUNDING = 1e-9  # more than it can amount to
+LOOKS = 1000  # at records, between two looks at Ctrl-C
+
+
+def groups(records: Floats, k: int, progress: Progress) -> Labels:
+    """Return labels (n,): groups of k to 2k - 1, by MD.
+
+    A turn takes two groups from the at least 2k records that have none: the k nearest
+    to r, then the k nearest to s among the rest, where r and s are the two farthest
+    apart, r the one farther from the centroid of all.  Then k or more are a group;
+    fewer go one by one to the nearest centroid.
+    """
+    from aggopt.partition._mhm import maximum_distance_kernels as kernels
+
+    n = len(records)
+    leaves, labels = plant(records), np.full(n, -1)
+    reach = _reach(records, leaves)
+    while (left := int(leaves.waiting.sum())) >= 2 * k:
+        progress(1.0 - left / n)
+        kernels.take_pairs(leaves, reach, labels, k, LOOKS)
+    return _closed(records, labels, k)
+
+
+def _reach(records: Floats, leaves: Leaves) -> Reach:
+    n, out = len(records), from_centroid(records)
+    most = (np.sqrt(out) + np.sqrt(out.max())) / n  # by way of the centroid
+    far = most**2 * (1 + ROUNDING)
+    peaks = np.maximum.reduceat(far[leaves.who], leaves.first)
+    return Reach(far, np.full(n, -1), out, peaks)
+
+
+def _closed(records: Floats, labels: Integers, k: int) -> Labels:
+    rest = labels < 0
+    if rest.sum() >= k:
+        return np.where(rest, labels.max() + 1, labels)
+    order = np.argsort(~rest, kind="stable")
+    pool = unassigned.start(records[order])
+    pool.labels[:] = labels[order]
+    pool.counts[:] = rest.sum(), labels.max() + 1
+    unassigned.spread_over_nearest_groups(pool)
+    labels[order] = pool.labels
+    return labels

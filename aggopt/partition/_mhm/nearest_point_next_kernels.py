@@ -1,0 +1,162 @@
+"""Compiled walks from record to nearest record.  Importing this imports numba.
+
+Sums over attributes run in the attributes' order, and nothing may be reassociated
+or fused.  As rounding keeps the order of what is rounded, the distance to a box then
+never exceeds that to a record in it: what is skipped is farther, rounded or not.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled
+from aggopt.core.validation import Floats
+from aggopt.partition._mhm.boxes import Groups, Leaves
+from aggopt.partition._unassigned.state import Integers
+
+
+@compiled
+def walk(leaves: Leaves, groups: Groups, path: Integers, done: int, stop: int) -> None:
+    """Continue path[:done] to path[:stop]; path[0] is given."""
+    if done == 0:
+        leave(leaves, path[0])
+    for p in range(max(done, 1), stop):
+        path[p] = _next(leaves, groups, path[p - 1])
+        leave(leaves, path[p])
+
+
+@compiled
+def find_nearest(
+    leaves: Leaves, begin: int, stop: int, found: Integers, distances: Floats
+) -> None:
+    """Fill found[i] with the records nearest to record i, itself excepted."""
+    for i in range(begin, stop):
+        point = leaves.records[:, leaves.column[i]].copy()
+        fill_nearest(leaves, point, i, found[i], distances[i])
+
+
+@compiled
+def fill_nearest(
+    leaves: Leaves, point: Floats, i: int, near: Integers, far: Floats
+) -> None:
+    """Fill `near` with the waiting records nearest to the point, i excepted."""
+    near[:] = len(leaves.who)
+    far[:] = np.inf
+    _measure_boxes(leaves, point)
+    home = int(leaves.bounds.argmin())
+    _gather(leaves, home, point, i, near, far)
+    for box in range(len(leaves.bounds)):
+        if box != home and leaves.bounds[box] <= far[-1]:
+            _gather(leaves, box, point, i, near, far)
+
+
+@compiled
+def leave(leaves: Leaves, i: int) -> None:
+    """Let record i wait no longer."""
+    a = leaves.column[i]
+    box = leaves.box[a]
+    leaves.waiting[box] -= 1
+    _swap(leaves, a, leaves.first[box] + leaves.waiting[box])
+    if leaves.waiting[box] == 0:
+        leaves.low[:, box] = np.inf
+
+
+@compiled
+def measure(leaves: Leaves, box: int, point: Floats) -> tuple[Integers, Floats]:
+    """Return who waits in the box, and how far they are from the point, squared."""
+    first, count = leaves.first[box], leaves.waiting[box]
+    distances = leaves.distances[:count]
+    distances[:] = 0.0
+    for t in range(len(point)):
+        row, p = leaves.records[t, first : first + count], point[t]
+        for j in range(count):
+            gap = row[j] - p
+            distances[j] += gap * gap
+    return leaves.who[first : first + count], distances
+
+
+@compiled
+def _next(leaves: Leaves, groups: Groups, i: int) -> int:
+    point = leaves.records[:, leaves.column[i]].copy()
+    best, least = -1, np.inf
+    group = groups.of[i]
+    for at in range(groups.first[group], groups.first[group + 1]):
+        j = groups.members[at]
+        if _waits(leaves, j):
+            v = _distance(leaves, leaves.column[j], point)
+            if v < least or (v == least and j < best):
+                best, least = j, v
+    return best if best >= 0 else _nearest(leaves, point)
+
+
+@compiled
+def _nearest(leaves: Leaves, point: Floats) -> int:
+    _measure_boxes(leaves, point)
+    home = int(leaves.bounds.argmin())
+    best, least = _look(leaves, home, point, -1, np.inf)
+    for box in range(len(leaves.bounds)):
+        if box != home and leaves.bounds[box] <= least:
+            best, least = _look(leaves, box, point, best, least)
+    return best
+
+
+@compiled
+def _look(
+    leaves: Leaves, box: int, point: Floats, best: int, least: float
+) -> tuple[int, float]:
+    # of records equally near, the one that comes first in X
+    who, distances = measure(leaves, box, point)
+    for j in range(len(who)):
+        v = distances[j]
+        if v <= least and (v < least or best < 0 or who[j] < best):
+            best, least = who[j], v
+    return best, least
+
+
+@compiled
+def _gather(
+    leaves: Leaves, box: int, point: Floats, i: int, near: Integers, far: Floats
+) -> None:
+    who, distances = measure(leaves, box, point)
+    for c in range(len(who)):
+        v, j = distances[c], who[c]
+        if j == i or v > far[-1] or (v == far[-1] and j > near[-1]):
+            continue
+        at = len(near) - 1
+        while at and (far[at - 1] > v or (far[at - 1] == v and near[at - 1] > j)):
+            near[at], far[at] = near[at - 1], far[at - 1]
+            at -= 1
+        near[at], far[at] = j, v
+
+
+@compiled
+def _measure_boxes(leaves: Leaves, point: Floats) -> None:
+    bounds = leaves.bounds
+    bounds[:] = 0.0
+    for t in range(len(point)):
+        low, high, p = leaves.low[t], leaves.high[t], point[t]
+        for b in range(len(bounds)):
+            gap = max(low[b] - p, 0.0, p - high[b])
+            bounds[b] += gap * gap
+
+
+@compiled
+def _distance(leaves: Leaves, column: int, point: Floats) -> float:
+    total = 0.0
+    for t in range(len(point)):
+        gap = leaves.records[t, column] - point[t]
+        total += gap * gap
+    return total
+
+
+@compiled
+def _waits(leaves: Leaves, i: int) -> bool:
+    box = leaves.box[leaves.column[i]]
+    return bool(leaves.column[i] < leaves.first[box] + leaves.waiting[box])
+
+
+@compiled
+def _swap(leaves: Leaves, a: int, b: int) -> None:
+    i, j = leaves.who[a], leaves.who[b]
+    leaves.who[a], leaves.who[b] = j, i
+    leaves.column[i], leaves.column[j] = b, a
+    for row in leaves.records:
+        row[a], row[b] = row[b], row[a]

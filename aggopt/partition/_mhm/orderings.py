@@ -1,0 +1,74 @@
+"""Paths through all records that go from near to near."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from aggopt.core.progress import Progress, part
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition._cbfs import cbfs
+from aggopt.partition._mdav import mdav
+from aggopt.partition._mhm import maximum_distance
+from aggopt.partition._mhm.boxes import Groups, Leaves, plant, replant
+from aggopt.partition._mhm.starts import outermost
+from aggopt.partition._mhm.tour import places, shortened
+from aggopt.partition._unassigned.state import CHUNK, Integers
+
+
+def _mdav(records: Floats, k: int, progress: Progress) -> Labels:
+    return mdav(records, k, scale="none", progress=progress)
+
+
+def _cbfs(records: Floats, k: int, progress: Progress) -> Labels:
+    return cbfs(records, k, scale="none", progress=progress)
+
+
+GROUPINGS: dict[str, Callable[[Floats, int, Progress], Labels]] = {
+    "mdav": _mdav,
+    "cbfs": _cbfs,
+    "md": maximum_distance.groups,
+}
+ORDERS = ("npn", "tsp", *GROUPINGS)
+
+
+def paths(
+    records: Floats, k: int, order: str, starts: int, progress: Progress
+) -> Iterator[Integers]:
+    """Yield orders (n,) of the records (n, d): paths from so many starts at most."""
+    if order in GROUPINGS:
+        labels = GROUPINGS[order](records, k, part(progress, 0.0, 0.5))
+        yield from _walks(records, labels, starts, part(progress, 0.5, 1.0))
+        return
+    walks = _walks(records, np.arange(len(records)), starts, progress)
+    yield from walks if order == "npn" else _tours(records, walks)
+
+
+def _walks(
+    records: Floats, labels: Labels, starts: int, progress: Progress
+) -> Iterator[Integers]:
+    """Yield paths that go to the nearest record, and once in a group through it."""
+    leaves, groups = plant(records), Groups.by(labels)
+    first = outermost(records, starts)
+    for turn, i in enumerate(first):
+        share = part(progress, turn / len(first), (turn + 1) / len(first))
+        yield _walk(replant(leaves), groups, i, share)
+
+
+def _walk(leaves: Leaves, groups: Groups, first: int, progress: Progress) -> Integers:
+    from aggopt.partition._mhm import nearest_point_next_kernels as kernels
+
+    n = len(groups.of)
+    path = np.full(n, first)
+    step = max(1, CHUNK // leaves.records.size)
+    for done in range(0, n, step):
+        progress(done / n)
+        kernels.walk(leaves, groups, path, done, min(done + step, n))
+    return path
+
+
+def _tours(records: Floats, walks: Iterator[Integers]) -> Iterator[Integers]:
+    first = next(walks)
+    near = places(records, first)
+    yield shortened(near, first)
+    for path in walks:
+        yield shortened(near, path)

@@ -1,0 +1,71 @@
+"""A closed tour through the records, as short as small changes can make it."""
+
+import numpy as np
+
+from aggopt.core.validation import Floats
+from aggopt.partition._mhm.boxes import plant
+from aggopt.partition._mhm.tour_state import Places, Tour
+from aggopt.partition._unassigned.state import CHUNK, Integers
+
+NEAR = 10  # nearest places that a place may be joined to
+TURNS = 1000  # places looked at between two looks at Ctrl-C
+
+
+def places(records: Floats, path: Integers) -> Places:
+    """Return the places of records (n, d) that a path from near to near visits.
+
+    Copies, which such a path visits one after the other, are one place.
+    """
+    from aggopt.partition._mhm import nearest_point_next_kernels as kernels
+
+    there = records[path]
+    fresh = np.append(True, (there[1:] != there[:-1]).any(axis=1))
+    of = np.empty(len(path), np.int64)
+    of[path] = np.cumsum(fresh) - 1
+    distinct = np.ascontiguousarray(there[fresh])
+    m = len(distinct)
+    near = np.empty((m, min(NEAR, m - 1)), np.int64)
+    if near.size:
+        leaves, distances = plant(distinct), np.empty(near.shape)
+        step = max(1, CHUNK // distinct.size)
+        for begin in range(0, m, step):
+            stop = min(begin + step, m)
+            kernels.find_nearest(leaves, begin, stop, near, distances)
+    return Places(distinct, near, of)
+
+
+def shortened(places: Places, path: Integers) -> Integers:
+    """Return the path (n,), closed and changed until no change shortens it.
+
+    A change joins a place to one of its nearest, as 2-opt (two edges are replaced) or
+    Or-opt (up to three places move elsewhere, in either direction) do.
+    """
+    visited = places.of[path]
+    order = visited[np.sort(np.unique(visited, return_index=True)[1])]
+    m = len(order)
+    if m > 3:
+        tour = Tour(
+            places.records,
+            places.near,
+            order,
+            np.argsort(order),
+            np.empty(m, np.int64),
+            np.empty(m, np.bool_),
+            np.zeros(3, np.int64),
+        )
+        while _look_everywhere(tour):
+            pass
+    return np.argsort(np.argsort(order)[places.of], kind="stable")
+
+
+def _look_everywhere(tour: Tour) -> bool:
+    """Return whether a look at each place, and where that led to, found a change."""
+    from aggopt.partition._mhm import two_opt_kernels as kernels
+
+    m, moves = len(tour.order), tour.counts[2]
+    tour.queue[:] = np.arange(m)
+    tour.queued[:] = True
+    tour.counts[:2] = 0, m
+    while tour.counts[0] < tour.counts[1]:
+        kernels.shorten(tour, TURNS)
+    return bool(tour.counts[2] > moves)

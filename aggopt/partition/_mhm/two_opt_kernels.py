@@ -1,0 +1,155 @@
+"""Compiled 2-opt and Or-opt on a closed tour.  Importing this imports numba.
+
+The tour may be read both ways: `way` is 1 or -1.  A move counts only if it shortens
+the tour by more than rounding could, so that the search ends.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled
+from aggopt.partition._mhm.tour_state import Tour
+
+REAL = 1e-9  # share of the length taken out that a move must gain
+LONGEST = 3  # places that Or-opt moves at once
+
+
+@compiled
+def shorten(tour: Tour, turns: int) -> None:
+    """Look at so many queued places, or at all until no move shortens the tour."""
+    for _ in range(turns):
+        if tour.counts[0] == tour.counts[1]:
+            return
+        a = _take(tour)
+        while _reconnect(tour, a, 1) or _reconnect(tour, a, -1) or _carry(tour, a):
+            pass
+
+
+@compiled
+def _reconnect(tour: Tour, a: int, way: int) -> bool:
+    # 2-opt: edges a-b and c-e become a-c and b-e
+    b = _after(tour, a, way)
+    out = _length(tour, a, b)
+    for c in tour.near[a]:
+        saved = out - _length(tour, a, c)
+        if saved <= 0:
+            return False
+        e = _after(tour, c, way)
+        more = _length(tour, c, e)
+        if saved + more - _length(tour, b, e) > REAL * (out + more):
+            _exchange(tour, a, b, c, e)
+            tour.counts[2] += 1
+            return True
+    return False
+
+
+@compiled
+def _carry(tour: Tour, a: int) -> bool:
+    # Or-opt: the stretch a..z goes between c and f, with a beside c
+    for way in (1, -1):
+        z = a
+        for size in range(1, LONGEST + 1):
+            if size > 1:
+                z = _after(tour, z, way)
+            if _carry_to_near(tour, a, z, way, size):
+                return True
+    return False
+
+
+@compiled
+def _carry_to_near(tour: Tour, a: int, z: int, way: int, size: int) -> bool:
+    p, q = _after(tour, a, -way), _after(tour, z, way)
+    out = _length(tour, p, a) + _length(tour, z, q)
+    saved = out - _length(tour, p, q)
+    for c in tour.near[a]:
+        gain = saved - _length(tour, a, c)
+        if gain <= 0:
+            return False
+        if _within(tour, a, c, way, size):
+            continue
+        for side in (1, -1):
+            f = _after(tour, c, side * way)
+            if _within(tour, a, f, way, size):
+                continue
+            more = _length(tour, c, f)
+            if gain + more - _length(tour, z, f) > REAL * (out + more):
+                _insert(tour, (p, a, z, q), c, f, side)
+                tour.counts[2] += 1
+                return True
+    return False
+
+
+@compiled
+def _insert(
+    tour: Tour, stretch: tuple[int, int, int, int], c: int, f: int, side: int
+) -> None:
+    p, a, z, q = stretch
+    if side < 0:  # p a..z q..f c  becomes  p q..f z..a c
+        _exchange(tour, p, a, f, c)
+        _exchange(tour, p, f, q, z)
+        return
+    # p a..z q..c f  becomes  p q..c a..z f
+    _exchange(tour, p, a, c, f)
+    _exchange(tour, p, c, q, z)
+    _exchange(tour, c, z, a, f)
+
+
+@compiled
+def _exchange(tour: Tour, a: int, b: int, c: int, e: int) -> None:
+    # b follows a and e follows c, one way or the other: turn b..c round
+    if _after(tour, a, 1) == b:
+        _turn_round(tour, tour.rank[b], tour.rank[c])
+    else:
+        _turn_round(tour, tour.rank[c], tour.rank[b])
+    for i in (a, b, c, e):
+        _put(tour, i)
+
+
+@compiled
+def _turn_round(tour: Tour, start: int, stop: int) -> None:
+    # the rest of the tour instead, where that is shorter
+    n = len(tour.order)
+    size = (stop - start) % n + 1
+    if 2 * size > n:
+        start, stop, size = stop + 1, start - 1, n - size
+    for s in range(size // 2):
+        a, b = (start + s) % n, (stop - s) % n
+        i, j = tour.order[a], tour.order[b]
+        tour.order[a], tour.order[b] = j, i
+        tour.rank[j], tour.rank[i] = a, b
+
+
+@compiled
+def _after(tour: Tour, i: int, way: int) -> int:
+    return int(tour.order[(tour.rank[i] + way) % len(tour.order)])
+
+
+@compiled
+def _within(tour: Tour, a: int, i: int, way: int, size: int) -> bool:
+    return bool((way * (tour.rank[i] - tour.rank[a])) % len(tour.order) < size)
+
+
+@compiled
+def _length(tour: Tour, i: int, j: int) -> float:
+    total = 0.0
+    for t in range(tour.records.shape[1]):
+        gap = tour.records[i, t] - tour.records[j, t]
+        total += gap * gap
+    return float(np.sqrt(total))
+
+
+@compiled
+def _take(tour: Tour) -> int:
+    n = len(tour.order)
+    i = int(tour.queue[tour.counts[0] % n])
+    tour.counts[0] += 1
+    tour.queued[i] = False
+    return i
+
+
+@compiled
+def _put(tour: Tour, i: int) -> None:
+    if tour.queued[i]:
+        return
+    tour.queued[i] = True
+    tour.queue[tour.counts[1] % len(tour.order)] = i
+    tour.counts[1] += 1

@@ -1,0 +1,29 @@
+"""How far the nearest records are, all in all."""
+
+import numpy as np
+
+from aggopt.core.threads import Crew
+from aggopt.core.validation import Floats
+from aggopt.partition._box_tree.build import plant
+from aggopt.partition._unassigned import pool as unassigned
+
+LEAVES = 256  # searched in one go
+
+
+def sum_of_nearest(rows: Floats, k: int, crew: Crew) -> float:
+    """Return the squared distances of the k nearest to each row, added up.
+
+    The rows are (n, d); each is its own nearest.  The nearest are exact, not those
+    that a search makes do with.
+    """
+    from aggopt.partition._neighbours import knn_sum_kernels as kernels  # imports numba
+
+    (tree,) = crew.each(plant, [unassigned.start(rows)])
+    _, exponent = np.frexp(np.abs(rows).max())  # by which a pool scales
+
+    def add_up(start: int) -> float:
+        stop = min(start + LEAVES, len(tree.waiting))
+        return float(kernels.sum_of_nearest(tree, k, start, stop))
+
+    total = sum(crew.each(add_up, range(0, len(tree.waiting), LEAVES)))
+    return float(np.ldexp(total, 2 * exponent))

@@ -1,0 +1,23 @@
+"""Distances of the nearest, summed.  Importing this imports numba: do so late."""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled
+from aggopt.partition._box_tree.query_kernels import nearest, room
+from aggopt.partition._box_tree.tree import Tree
+
+
+@compiled
+def sum_of_nearest(tree: Tree, k: int, start: int, stop: int) -> float:
+    """Return the squared distances of the k nearest to each record, added up.
+
+    The records are those of leaves start to stop; each is its own nearest.
+    """
+    total, found = 0.0, room(k)
+    point = np.empty(tree.records.shape[1])
+    for leaf in range(start, stop):
+        for j in range(tree.waiting[leaf]):
+            point[:] = tree.records[leaf, :, j]
+            nearest(tree, point, found)
+            total += found.best.sum()
+    return total

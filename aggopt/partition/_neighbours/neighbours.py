@@ -1,0 +1,148 @@
+"""The records nearest to each."""
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Floats, Labels
+
+COPIES = 2  # records at one place that a list may hold
+EXACT = 5000  # places up to which the nearest are found for certain
+TREE = 14  # attributes up to which a tree is faster than looking at all
+PART = 500  # records looked up between two looks at the clock, and at Ctrl-C
+CHUNK = 1_000_000  # distances held at a time
+LEAF = 64  # records that are in no order of their own
+TREES, LOT = 8, 2048  # and records that each tree compares: nearly exact ones lose less
+
+Look = Callable[[Floats, Floats, int], tuple[Floats, Labels]]
+
+
+def neighbours(Z: Floats, count: int, clock: Clock | None = None) -> Labels:
+    """Return the `count` nearest others of each record of Z (n, d), n of 2 or more.
+
+    (n, c) ints, nearest first, c = min(count, n - 1).  Of the records at one place a
+    list holds COPIES at most, different ones in different lists, so that it leads
+    elsewhere however many there are; a list that ends early repeats its first record.
+
+    With more than EXACT places, most of the nearest are found, and near ones for the
+    others.  Records that the clock leaves no time for stand in their own lists.
+    """
+    n, clock = len(Z), clock or Clock(None)
+    count = min(count, n - 1)
+    places, place = np.unique(Z, axis=0, return_inverse=True)
+    m = len(places)
+    if m == n:
+        return _others(Z, count, clock)
+    near = _others(places, min(count, m - 1), clock)
+    return _first_few(
+        _copies(np.hstack([np.arange(m)[:, None], near]), place.ravel()), count
+    )
+
+
+def nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
+    """Return distances and numbers (n, count) of the records nearest to each.
+
+    Exact, nearest first; each is among its own.
+    """
+    return _looked_up(Z, count, Clock(None))
+
+
+@cache
+def compile_forest() -> None:
+    """Compile what finds neighbours of many, or load it."""
+    _by_forest(np.arange(LOT + 1.0)[:, None], 1, Clock(None))
+
+
+def _others(Z: Floats, count: int, clock: Clock) -> Labels:
+    if len(Z) > EXACT:
+        return _by_forest(Z, count, clock)
+    near = np.repeat(np.arange(len(Z), dtype=np.intp)[:, None], count, axis=1)
+    found = _looked_up(Z, count + 1, clock)[1]
+    near[: len(found)] = _without_itself(found, count)
+    return near
+
+
+def _by_forest(Z: Floats, count: int, clock: Clock) -> Labels:
+    """Return others near each, (n, count); for more than `count` records."""
+    from aggopt.core.threads import Crew
+    from aggopt.partition._neighbours.rp_forest import near_ones
+    from aggopt.partition._neighbours.spatial_order import in_space
+
+    _, exponent = np.frexp(np.abs(Z).max())
+    small = np.ldexp(Z, -exponent)  # squares do not overflow
+    with Crew(seconds=None if clock.seconds is None else clock.left) as crew:
+        rows, who = in_space(small, LEAF, crew)
+        near = np.empty((len(Z), count), np.intp)
+        near[who] = who[near_ones(rows, count, crew, trees=TREES, part=LOT)]
+    return near
+
+
+def _looked_up(Z: Floats, count: int, clock: Clock) -> tuple[Floats, Labels]:
+    """Return what `nearest` does, of the records that there is time for."""
+    look: Look = _by_looking_at_all
+    step = max(1, CHUNK // len(Z))
+    if Z.shape[1] <= TREE:
+        look, step = _by_tree(Z), PART
+    parts = []
+    for a in range(0, len(Z), step):
+        parts.append(look(Z, Z[a : a + step], count))
+        if clock.over:
+            break
+    return np.vstack([p[0] for p in parts]), np.vstack([p[1] for p in parts])
+
+
+def _by_tree(Z: Floats) -> Look:
+    from scipy.spatial import cKDTree
+
+    tree = cKDTree(Z)
+    return lambda _, some, count: tree.query(some, np.arange(1, count + 1))
+
+
+def _by_looking_at_all(Z: Floats, some: Floats, count: int) -> tuple[Floats, Labels]:
+    from scipy.spatial.distance import cdist
+
+    apart = cdist(some, Z)
+    found = np.argpartition(apart, count - 1, axis=1)[:, :count]
+    distances = np.take_along_axis(apart, found, axis=1)
+    order = distances.argsort(axis=1, kind="stable")
+    return np.take_along_axis(distances, order, 1), np.take_along_axis(found, order, 1)
+
+
+def _without_itself(found: Labels, count: int) -> Labels:
+    own = found == np.arange(len(found))[:, None]
+    own[~own.any(axis=1), -1] = True
+    return np.ascontiguousarray(found[~own].reshape(len(found), count), np.intp)
+
+
+def _copies(near: Labels, place: Labels) -> Labels:
+    """Return records (n, c) at the places near[place], -1 where there is none."""
+    sizes = np.bincount(place)
+    start = np.cumsum(sizes) - sizes
+    order = np.argsort(place, kind="stable")
+    rank = np.empty(len(place), np.intp)
+    rank[order] = np.arange(len(place)) - np.repeat(start, sizes)
+    there = near[place]
+    size = sizes[there]
+    out = np.empty((*there.shape, COPIES), np.intp)
+    for c in range(COPIES):
+        turn = (rank[:, None] + 1 + c) % size
+        out[..., c] = np.where(c < size, order[start[there] + turn], -1)
+    out = out.reshape(len(place), -1)
+    return np.where(out == np.arange(len(place))[:, None], -1, out)
+
+
+def _first_few(found: Labels, count: int) -> Labels:
+    """Return the first `count` of each row that are not -1, the first for others.
+
+    A row of nothing else gets its own number.
+    """
+    order = (found < 0).argsort(axis=1, kind="stable")[:, :count]
+    kept = np.take_along_axis(found, order, axis=1)
+    kept = np.where(kept < 0, kept[:, :1], kept)
+    kept = np.where(kept < 0, np.arange(len(kept))[:, None], kept)
+    short = count - kept.shape[1]
+    return np.ascontiguousarray(
+        np.hstack([kept, np.repeat(kept[:, :1], short, axis=1)])
+    )

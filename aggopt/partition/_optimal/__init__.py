@@ -1,0 +1,1 @@
+"""Column generation: minimum-SSE partitions with a lower bound."""

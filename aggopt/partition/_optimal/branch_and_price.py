@@ -1,0 +1,119 @@
+"""Branch and price: two records in one group, or in two, and both are looked at."""
+
+import heapq
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.core.deadline import Clock
+from aggopt.partition._optimal.column_generation import Generation
+from aggopt.partition._optimal.pricing import Pair
+
+WHOLE = 1e-6
+TRIED = 6  # pairs of which both branches are tried
+ITERATIONS = 200  # of the simplex method, in a try
+CUTS = 4  # rounds of cuts in a node
+ALONE = 20.0  # times the dearest group: what a record by itself costs
+
+
+Pairs = tuple[Pair, ...]
+Sides = tuple[Pairs, Pairs]
+
+
+class Node(NamedTuple):
+    """A branch, and what is proven of it."""
+
+    bound: float
+    number: int
+    together: Pairs
+    apart: Pairs
+
+
+class Branches:
+    """All branches that are open, and the least bound of those that are not."""
+
+    def __init__(self, generation: Generation) -> None:
+        self.generation, self.count, self.ended = generation, 1, np.inf
+        self.open = [Node(generation.best.bound, 0, (), ())]
+
+    def look(self, clock: Clock, most: float = np.inf) -> None:
+        """Look at those of the lowest bound first, so many, until the gap is closed."""
+        generation, best = self.generation, self.generation.best
+        before, looked = generation.bound, 0
+        while self.open and looked < most and not best.closed:
+            if clock.over or generation.clock.over:
+                break
+            self._look_at(heapq.heappop(self.open))
+            looked += 1
+            lowest = self.open[0].bound if self.open else best.value
+            best.prove(min(best.value, lowest, self.ended))
+        generation.master.branch((), (), 0.0)
+        generation.bound = before
+
+    def _look_at(self, node: Node) -> None:
+        bound, pair = _looked_at(self.generation, node)
+        if self.generation.clock.over:
+            heapq.heappush(self.open, node._replace(bound=bound))
+        elif pair is None:
+            self.ended = min(self.ended, bound)
+        else:
+            for together, apart in _sides(node, pair):
+                heapq.heappush(self.open, Node(bound, self.count, together, apart))
+                self.count += 1
+
+
+def _sides(node: Node, pair: Pair) -> tuple[Sides, Sides]:
+    return ((*node.together, pair), node.apart), (node.together, (*node.apart, pair))
+
+
+def _looked_at(generation: Generation, node: Node) -> tuple[float, Pair | None]:
+    """Return what is proven of a node, and a pair to branch on, None without need."""
+    _enter(generation, node.together, node.apart)
+    generation.bound = node.bound
+    for _ in range(CUTS):
+        if not generation.price() or generation.pruned or not generation.cut():
+            break
+    if generation.pruned or generation.clock.over:
+        return generation.bound, None
+    return generation.bound, _best_pair(generation, node)
+
+
+def _enter(generation: Generation, together: Pairs, apart: Pairs) -> None:
+    alone = ALONE * max(1.0, float(generation.pool.costs.max()))
+    generation.master.branch(together, apart, alone)
+
+
+def _best_pair(generation: Generation, node: Node) -> Pair | None:
+    """Return the pair whose worse branch seems to raise the bound most."""
+    before, best, most = generation.bound, None, 0.0
+    for pair in _unclear(generation)[:TRIED]:
+        rises = []
+        for together, apart in _sides(node, pair):
+            _enter(generation, together, apart)
+            rises.append(max(1e-6, generation.master.guess(ITERATIONS) - before))
+        gained = min(rises[0], 1e3) * min(rises[1], 1e3)
+        if gained > most:
+            best, most = pair, gained
+    return best
+
+
+def _unclear(generation: Generation) -> list[Pair]:
+    """Return pairs that are chosen together in part, those that cost most first."""
+    solved = generation.solved
+    if solved is None:
+        return []
+    many = generation.pricer.copies.many
+    share, u = solved.share, np.maximum(solved.duals.u, 0.0)
+    weights: dict[Pair, float] = {}
+    for q in np.flatnonzero((share > WHOLE) & (share < 1 - WHOLE)):
+        records = generation.pool.all.members[q, : generation.pool.all.sizes[q]]
+        for pair in combinations(records[~many[records]].tolist(), 2):
+            weights[pair] = weights.get(pair, 0.0) + float(share[q])
+    partly = [p for p, w in weights.items() if WHOLE < w < 1 - WHOLE]
+
+    def worth(pair: Pair) -> float:
+        unclear = min(weights[pair], 1 - weights[pair])
+        return float(unclear * (u[pair[0]] + u[pair[1]] + 1e-3))
+
+    return sorted(partly, key=lambda pair: (-worth(pair), pair))

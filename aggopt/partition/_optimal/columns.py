@@ -1,0 +1,94 @@
+"""Groups that were proposed: rows of records, each set once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.validation import Floats, Labels
+
+Members = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+CHUNK = 20_000  # groups that are looked at together
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups (q, 2k - 1): records in ascending order, then -1; and their sizes (q,)."""
+
+    members: Members
+    sizes: Labels
+
+    def at(self, chosen: Any) -> "Groups":
+        """Return those at these places, or where a mask says so."""
+        return Groups(self.members[chosen], self.sizes[chosen])
+
+
+def sorted_groups(members: Members) -> Groups:
+    """Return groups of rows that hold records in any order, with -1 after the last."""
+    last = np.iinfo(np.int32).max
+    rows = np.sort(np.where(members < 0, last, members), axis=1)
+    rows = np.where(rows == last, -1, rows).astype(np.int32)
+    return Groups(rows, (rows >= 0).sum(axis=1))
+
+
+def groups_of(labels: Labels, k: int) -> Groups:
+    """Return the groups of labels (n,), which have 2k - 1 records at most."""
+    order = np.argsort(labels, kind="stable")
+    sizes = np.bincount(labels)
+    rows = np.full((len(sizes), max(1, 2 * k - 1)), -1, np.int32)
+    start = np.cumsum(sizes) - sizes
+    rows[labels[order], np.arange(len(labels)) - start[labels[order]]] = order
+    return Groups(rows, sizes)
+
+
+def labels_of(groups: Groups, n: int) -> Labels:
+    """Return the group of each record (n,), in the order of their first records."""
+    groups = groups.at(np.argsort(groups.members[:, 0]))
+    labels = np.empty(n, np.intp)
+    labels[groups.members[groups.members >= 0]] = np.repeat(
+        np.arange(len(groups.sizes)), groups.sizes
+    )
+    return labels
+
+
+def sums_of_squares(Z: Floats, groups: Groups) -> Floats:
+    """Return the sum of squares of each group about its mean, (q,)."""
+    found = np.empty(len(groups.sizes))
+    for size in np.unique(groups.sizes):
+        of_size = np.flatnonzero(groups.sizes == size)
+        for part in np.array_split(of_size, 1 + len(of_size) // CHUNK):
+            rows = Z[groups.members[part, :size]]
+            found[part] = ((rows - rows.mean(axis=1, keepdims=True)) ** 2).sum((1, 2))
+    return found
+
+
+class Pool:
+    """Groups without repetition, in the order in which they came."""
+
+    def __init__(self, Z: Floats, k: int) -> None:
+        self.Z = Z
+        self.all = Groups(np.empty((0, 2 * k - 1), np.int32), np.empty(0, np.intp))
+        self.costs = np.empty(0)
+        self._place: dict[bytes, int] = {}
+
+    def add(self, groups: Groups) -> Labels:
+        """Take in those that are new; return where they are, (new,)."""
+        have = len(self.costs)
+        new: list[int] = []
+        for row, key in enumerate(map(bytes, groups.members)):
+            if key not in self._place:
+                self._place[key] = have + len(new)
+                new.append(row)
+        added = groups.at(new)
+        self.all = Groups(
+            np.concatenate([self.all.members, added.members]),
+            np.concatenate([self.all.sizes, added.sizes]),
+        )
+        self.costs = np.append(self.costs, sums_of_squares(self.Z, added))
+        return np.arange(have, len(self.costs))
+
+    def places(self, groups: Groups) -> Labels:
+        """Return where these groups are, (q,); they must be there."""
+        return np.array([self._place[bytes(row)] for row in groups.members], np.intp)

@@ -1,0 +1,100 @@
+"""Records at one place: one of them stands for all, so that none is looked at twice."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition._optimal.columns import Flags, Groups, Members, sorted_groups
+
+MANY = 24  # copies, below which they are looked at like other records
+VARIANTS = 400  # of one group, that differ in which copies it holds
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Which records are copies, at places that have MANY or more.
+
+    Attributes
+    ----------
+    place : (n,)
+        Number of each record's place.
+    before : (n,)
+        The copy that comes just before a record in the table, -1 where it is the first
+        or there are fewer.
+    many : (n,)
+        Whether there are so many.
+    spare : (n,)
+        Whether so many come before that no group needs this one.
+    """
+
+    place: Labels
+    before: Labels
+    many: Flags
+    spare: Flags
+
+    @classmethod
+    def of(cls, Z: Floats, k: int) -> "Copies":
+        """Return the copies among records (n, d)."""
+        _, place, sizes = np.unique(Z, axis=0, return_inverse=True, return_counts=True)
+        place = place.ravel()
+        many = sizes[place] >= max(k, MANY)
+        order = np.argsort(place, kind="stable")
+        before = np.full(len(Z), -1, np.intp)
+        same = (place[order[1:]] == place[order[:-1]]) & many[order[1:]]
+        before[order[1:][same]] = order[:-1][same]
+        rank = np.empty(len(Z), np.intp)
+        rank[order] = np.arange(len(Z)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return cls(place, before, many, many & (rank >= 2 * k - 1))
+
+    @property
+    def some(self) -> bool:
+        """Whether there are any."""
+        return bool(self.many.any())
+
+    def evened(self, u: Floats) -> Floats:
+        """Return prices (n,) that are the same for all copies, and add up to the same.
+
+        Where prices are exact for all groups, so are these: their mean over all ways to
+        exchange copies.
+        """
+        mean = np.bincount(self.place, u) / np.bincount(self.place)
+        return np.where(self.many, mean[self.place], u)
+
+    def for_all(self, least: Floats) -> Floats:
+        """Return what is said of the first copies (n,) for all others, too."""
+        first = np.flatnonzero(self.before < 0)
+        of_place = np.full(int(self.place.max()) + 1, np.inf)
+        np.minimum.at(of_place, self.place[first], least[first])
+        return np.where(self.many, of_place[self.place], least)
+
+    def spread(self, groups: Groups, u: Floats) -> Groups:
+        """Return groups (q, w), each with the copies of the highest prices instead.
+
+        And with the next highest, and so on.  If a group pays at even prices, the first
+        of these pays at the prices u.
+        """
+        held = np.append(self.many, False)[groups.members].any(axis=1)
+        rows = [groups.members[~held]]
+        for members, size in zip(groups.members[held], groups.sizes[held], strict=True):
+            rows.append(self._variants(members, members[:size], u))
+        return sorted_groups(np.concatenate(rows))
+
+    def _variants(self, row: Members, records: Members, u: Floats) -> Members:
+        copied = records[self.many[records]]
+        places, counts = np.unique(self.place[copied], return_counts=True)
+        blocks = []
+        for place, count in zip(places, counts, strict=True):
+            copies = np.flatnonzero(self.place == place)
+            copies = copies[np.argsort(-u[copies], kind="stable")]
+            whole = len(copies) // count * count
+            blocks.append(copies[:whole].reshape(-1, count))
+        number = min(VARIANTS, max(len(block) for block in blocks))
+        rows = np.full((number, len(row)), -1, row.dtype)
+        rows[:, : len(records) - len(copied)] = records[~self.many[records]]
+        at = len(records) - len(copied)
+        for block in blocks:
+            width = block.shape[1]
+            rows[:, at : at + width] = block[np.arange(number) % len(block)]
+            at += width
+        return rows

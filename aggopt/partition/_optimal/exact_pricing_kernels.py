@@ -1,0 +1,176 @@
+"""Compiled exact pricing: every group whose reduced cost is low, by branch and bound.
+
+A group S of s records is sought from its medoid m, the record whose squared distances D
+to the others add up to least; of equals, the first in the table.  P is the part of S
+that is chosen, R the rest, r = s - p.  With W(P) the sum of the squared distances
+within P, g_j that from j to P, and near_j(q) that from j to the q nearest candidates,
+
+    (a)  c(S) >= 1/2 sum_{j in S} D(m, j)
+    (b)  c(S) >= (W(P) + sum_{j in R} (g_j + near_j(r - 1) / 2)) / s
+
+since c(S) = W(S) / s.  Both are sums over R, so that the r least terms bound every
+choice of R, and a candidate whose own term exceeds what they leave is dropped.
+Penalties of cuts only grow with S.  Of copies, records at one place, the first are
+taken, so that groups that differ in copies only are found once.
+
+Importing this imports numba: do so late.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled
+from aggopt.core.validation import Floats
+from aggopt.partition._optimal.bound_kernels import open_next
+from aggopt.partition._optimal.candidate_kernels import candidates_of
+from aggopt.partition._optimal.pricing_state import Found, Limits, Prices, Whole
+from aggopt.partition._optimal.search_tree_kernels import (
+    Tree,
+    choose,
+    missing_mate,
+    plant,
+    require_mate,
+    skips_a_copy,
+)
+
+
+@compiled
+def price(
+    D: Floats,
+    near: Floats,
+    k: int,
+    prices: Prices,
+    medoids: Whole,
+    limits: Limits,
+    found: Found,
+) -> None:
+    """Find groups of low reduced cost whose medoid is one of these.
+
+    Nothing is returned, here and wherever Python calls a kernel that may run for long:
+    numba makes arrays and named tuples for Python by calling Python, which Ctrl-C in
+    the meantime lets fail, and does not look whether it failed.
+    """
+    for m in medoids:
+        _from_medoid(D, near, k, prices, m, limits, found)
+        if limits.all_nodes and found.counts[2] > limits.all_nodes:
+            found.counts[3] += found.done[m]
+            break
+        found.counts[3] += 1
+
+
+@compiled
+def _from_medoid(
+    D: Floats,
+    near: Floats,
+    k: int,
+    prices: Prices,
+    m: int,
+    limits: Limits,
+    found: Found,
+) -> None:
+    candidates, own_near = candidates_of(D, near, k, prices.u, m, limits.most)
+    if len(candidates) < k - 1:
+        found.done[m] = True
+        return
+    whole = True
+    value = np.empty(len(candidates))
+    for y in range(len(candidates)):
+        value[y] = 0.5 * D[m, candidates[y]] - prices.u[candidates[y]]
+    order = np.argsort(value, kind="mergesort")
+    if limits.candidates and len(order) > limits.candidates:
+        order, whole = order[: limits.candidates], False
+    found.counts[2] += len(order)
+    tree = plant(D, k, prices, m, candidates[order], own_near[order])
+    require_mate(tree, prices, 1, missing_mate(tree, prices, 1))
+    found.done[m] = _search(D, tree, k, prices, m, limits, found) and whole
+
+
+@compiled
+def _search(
+    D: Floats,
+    tree: Tree,
+    k: int,
+    prices: Prices,
+    m: int,
+    limits: Limits,
+    found: Found,
+) -> bool:
+    """Look at all groups of this medoid; return whether there was time for all."""
+    level, nodes, begin = 1, 0, found.counts[0]
+    least = np.empty(2 * k)
+    terms = np.empty(len(tree.who))
+    keep = np.empty(len(tree.who), np.bool_)
+    while level >= 1:
+        if tree.next[level] >= tree.end[level]:
+            level -= 1
+            continue
+        nodes += 1
+        found.counts[2] += 1
+        if limits.nodes and nodes > limits.nodes:
+            return False
+        if limits.all_nodes and found.counts[2] > limits.all_nodes:
+            return False
+        at = tree.next[level]
+        tree.next[level] += 1
+        if skips_a_copy(tree, prices, level, at):
+            continue
+        choose(tree, prices, level, at)
+        level += 1
+        reduced = tree.W[level] / level - tree.U[level] + tree.penalty[level]
+        missing = missing_mate(tree, prices, level)
+        if level >= k and missing < 0 and reduced <= limits.most:
+            _record(D, tree, level, reduced, m, limits, found, begin)
+        opened = level < 2 * k - 1 and open_next(
+            tree, k, level, at, limits.most, least, terms, keep
+        )
+        if not (opened and require_mate(tree, prices, level, missing)):
+            level -= 1
+    return True
+
+
+@compiled
+def _record(
+    D: Floats,
+    tree: Tree,
+    size: int,
+    reduced: float,
+    m: int,
+    limits: Limits,
+    found: Found,
+    begin: int,
+) -> None:
+    """Keep P if m is its medoid and there is room; of too many of m's, the best."""
+    rows = np.sort(tree.who[tree.part[:size]])
+    if not _is_medoid(D, rows, m):
+        return
+    found.counts[1] += 1
+    found.least[m] = min(found.least[m], reduced)
+    at = found.counts[0]
+    if at == limits.room:
+        return
+    if at - begin < limits.keep:
+        found.counts[0] += 1
+    else:
+        at = begin
+        for y in range(begin, found.counts[0]):
+            if found.reduced[y] > found.reduced[at]:
+                at = y
+        if found.reduced[at] <= reduced:
+            return
+    found.members[at] = -1
+    found.members[at, :size] = rows
+    found.reduced[at] = reduced
+
+
+@compiled
+def _is_medoid(D: Floats, rows: Whole, m: int) -> bool:
+    """Whether no row has a smaller sum of distances; added up in one order for all."""
+    own = 0.0
+    for j in rows:
+        own += D[m, j]
+    for i in rows:
+        total = 0.0
+        for j in rows:
+            total += D[i, j]
+        if total < own or (total == own and i < m):
+            return False
+    return True

@@ -1,0 +1,48 @@
+"""The best of all partitions of a few records, by looking at every group."""
+
+import numpy as np
+
+from aggopt.core.validation import Floats, Labels
+
+MOST = 17  # records: 3^17 / 2 pairs of a set and a group in it
+PAIR = 2e-8  # seconds for one of them, at most
+
+
+def time_for(n: int) -> float:
+    """Return seconds that n records take at most."""
+    return PAIR * 3.0**n
+
+
+def best_of_all(Z: Floats, k: int) -> Labels:
+    """Return labels (n,) of the partition of Z (n, d) that loses least.
+
+    By dynamic programming: the least loss of each set of records is that of the group
+    of its first record, and of what is left without it.  Memory 25 2^n bytes.
+    """
+    from aggopt.partition._optimal.exhaustive_kernels import choose
+
+    costs = _costs(Z, k)
+    first = np.zeros(len(costs), np.int64)
+    choose(costs, k, np.full(len(costs), np.inf), first)
+    labels, left, group = np.zeros(len(Z), np.intp), len(costs) - 1, 0
+    while left:
+        labels[[i for i in range(len(Z)) if first[left] >> i & 1]] = group
+        left, group = left - int(first[left]), group + 1
+    return labels
+
+
+def _costs(Z: Floats, k: int) -> Floats:
+    """Return the loss of each set of records (2^n,), inf of what is no group.
+
+    Record i is in the sets whose number has bit i.
+    """
+    apart = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    sizes, losses = np.zeros(1), np.zeros(1)  # of the sets of the records so far
+    for i in range(len(Z)):
+        added = np.zeros(1)
+        for j in range(i):
+            added = np.append(added, added + apart[i, j])
+        losses = np.append(losses, losses + added)
+        sizes = np.append(sizes, sizes + 1)
+    groups = (sizes >= k) & (sizes < 2 * k)
+    return np.where(groups, losses / np.maximum(sizes, 1), np.inf)

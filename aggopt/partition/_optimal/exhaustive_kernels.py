@@ -1,0 +1,25 @@
+"""Compiled choice of groups among all sets of a few records.  Imports numba."""
+
+from aggopt.core.compiled import compiled
+from aggopt.core.validation import Floats
+from aggopt.partition._optimal.pricing_state import Whole
+
+
+@compiled
+def choose(costs: Floats, k: int, least: Floats, first: Whole) -> None:
+    """Set the least loss of each set (2^n,), and the group in it of its first record.
+
+    The least losses come in as inf; sets that hold no partition keep that.
+    """
+    least[0] = 0.0
+    for whole in range(1, len(costs)):
+        lowest = whole & -whole
+        rest = whole ^ lowest
+        others = rest  # of the group, beside the first record
+        while True:
+            loss = costs[others | lowest] + least[rest ^ others]
+            if loss < least[whole]:
+                least[whole], first[whole] = loss, others | lowest
+            if others == 0:
+                break
+            others = (others - 1) & rest

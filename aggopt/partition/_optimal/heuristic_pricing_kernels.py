@@ -1,0 +1,120 @@
+"""Compiled heuristic pricing: groups changed by near records while that pays.
+
+Importing this imports numba: do so late.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled, inlined
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition._optimal.pricing_state import Flags, Rows, Whole
+
+LEAST = 1e-9  # that a change must gain
+STAY, JOIN, SWAP, LEAVE = range(4)
+
+
+@compiled
+def climb(
+    D: Floats,
+    near: Labels,
+    u: Floats,
+    k: int,
+    members: Rows,
+    sizes: Labels,
+    ended: Rows,
+    reduced: Floats,
+) -> None:
+    """Find where each group (q, 2k - 1) ends, in any order, and its reduced cost (q,).
+
+    A record joins, leaves, or takes another's place, whichever gains most, until no
+    such change gains.  Those that come are near (n, c) to a member.
+    """
+    inside = np.zeros(len(D), np.bool_)
+    group = np.empty(2 * k - 1, np.int64)
+    to = np.empty(2 * k - 1)
+    ended[:] = -1
+    for q in range(len(members)):
+        size = sizes[q]
+        group[:size] = members[q, :size]
+        for y in range(size):
+            inside[group[y]] = True
+        size = _climb(D, near, u, k, group, size, inside, to)
+        reduced[q] = _within(D, group, size) / size
+        for y in range(size):
+            inside[group[y]] = False
+            ended[q, y] = group[y]
+            reduced[q] -= u[group[y]]
+
+
+@compiled
+def _climb(
+    D: Floats,
+    near: Labels,
+    u: Floats,
+    k: int,
+    group: Whole,
+    size: int,
+    inside: Flags,
+    to: Floats,
+) -> int:
+    within = _within(D, group, size)
+    while True:
+        for y in range(size):
+            to[y] = _to(D, group[y], group, size)
+        best, kind, out, come = -LEAST, STAY, 0, 0
+        now = within / size
+        if size > k:
+            for y in range(size):
+                change = (within - to[y]) / (size - 1) - now + u[group[y]]
+                if change < best:
+                    best, kind, out = change, LEAVE, y
+        for y in range(size):
+            for j in near[group[y]]:
+                if inside[j]:
+                    continue
+                far = _to(D, j, group, size)
+                change = (within + far) / (size + 1) - now - u[j]
+                if size < 2 * k - 1 and change < best:
+                    best, kind, come = change, JOIN, j
+                for z in range(size):
+                    i = group[z]
+                    swapped = within - to[z] + far - D[i, j]
+                    change = swapped / size - now + u[i] - u[j]
+                    if change < best:
+                        best, kind, out, come = change, SWAP, z, j
+        if kind == STAY:
+            return size
+        size = _change(group, size, inside, kind, out, come)
+        within = _within(D, group, size)
+
+
+@inlined
+def _change(
+    group: Whole, size: int, inside: Flags, kind: int, out: int, come: int
+) -> int:
+    if kind != JOIN:
+        inside[group[out]] = False
+        size -= 1
+        group[out] = group[size]
+    if kind != LEAVE:
+        inside[come] = True
+        group[size] = come
+        size += 1
+    return size
+
+
+@inlined
+def _to(D: Floats, j: int, group: Whole, size: int) -> float:
+    total = 0.0
+    for y in range(size):
+        total += D[j, group[y]]
+    return total
+
+
+@inlined
+def _within(D: Floats, group: Whole, size: int) -> float:
+    total = 0.0
+    for y in range(size):
+        for z in range(y):
+            total += D[group[y], group[z]]
+    return total

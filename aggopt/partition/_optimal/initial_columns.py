@@ -1,0 +1,64 @@
+"""Partitions to begin with, and the groups that are met on the way to them."""
+
+import numpy as np
+
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition._local_search.column_pool import Collection
+from aggopt.partition._local_search.search import searched
+from aggopt.partition._optimal.column_generation import Generation
+from aggopt.partition._optimal.columns import Groups
+
+NEAREST = 10  # neighbours whose groups a record may change with
+
+
+class Searches:
+    """Local searches whose groups are collected."""
+
+    def __init__(self, Z: Floats, k: int, near: Labels, seed: int) -> None:
+        self.Z, self.k = Z, k
+        self.near = np.ascontiguousarray(near[:, :NEAREST])
+        self.met = Collection(len(Z))
+        self.rng = np.random.default_rng(seed)
+        self._given = 0
+
+    def improved(self, labels: Labels, kicks: float, clock: Clock) -> Labels:
+        """Return labels that lose no more, after so many kicks per record."""
+        seed = int(self.rng.integers(2**31))
+        found = searched(
+            self.Z,
+            labels,
+            self.k,
+            self.near,
+            kicks=kicks,
+            seed=seed,
+            clock=clock,
+            pool=self.met,
+        )
+        return np.asarray(found, np.intp)
+
+    def new_groups(self) -> Groups:
+        """Return the groups that were met since the last time."""
+        start, who = self.met.groups()
+        start, before = start[self._given :], self._given
+        self._given = before + len(start) - 1
+        sizes = np.diff(start)
+        rows = np.full((len(sizes), 2 * self.k - 1), -1, np.int32)
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        who = who[start[0] :]
+        rows[group, np.arange(len(who)) - (start[:-1] - start[0])[group]] = who
+        return Groups(rows, sizes)
+
+
+def search_on(
+    generation: Generation,
+    searches: Searches,
+    labels: Labels,
+    kicks: float,
+    clock: Clock,
+) -> bool:
+    """Improve labels, take in all groups met; return whether they became the best."""
+    found = searches.improved(labels, kicks, clock)
+    if not generation.pricer.copies.some:  # of which the groups met differ in copies
+        generation.add(searches.new_groups())
+    return generation.offer(found)

@@ -1,0 +1,262 @@
+"""Partitions that are provably near the best, with what is proven of them."""
+
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.deadline import LONGEST, Clock, require_seconds
+from aggopt.core.memory import require_memory
+from aggopt.core.progress import Progress, rarely
+from aggopt.core.validation import (
+    Floats,
+    Labels,
+    group_size,
+    is_number,
+    numbered,
+    require_seed,
+)
+from aggopt.errors import JobError
+from aggopt.models import set_partition as model
+from aggopt.partition._loss_bound import least_loss
+from aggopt.partition._mdav import mdav
+from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
+from aggopt.partition._optimal.master import require_highs
+from aggopt.partition._shared.power_of_two import squared_back, within_one
+from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.sse import loss
+from aggopt.solvers import Certificate, Solver, Status, choose
+
+LARGE = 10_000  # records, above which there is no linear program
+NEIGHBOURS = 20
+KICKS = 10  # per record, of local search in larger tables where no time is named
+BYTES = 40  # for each pair of records
+PREPARED = 3e-7  # seconds for each pair of records, below which nothing is priced
+
+
+def optimal(
+    X: npt.ArrayLike,
+    k: int,
+    *,
+    solver: str | None = None,
+    seconds: float | None = None,
+    gap: float = PROVEN,
+    seed: int = 0,
+    scale: str = "z",
+    progress: Progress | None = None,
+) -> Partition:
+    """Return groups that lose the least, or nearly, and a bound on what any must lose.
+
+    The model is `aggopt.models.set_partition`: set partitioning, solved by column
+    generation.  Local search gives a partition; a linear program prices groups, until
+    no group of k to 2k - 1 records pays, which proves a bound; cuts raise it; integer
+    programs choose among the groups that are left.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Quasi-identifiers in their own units: numbers, none missing.
+    k : int
+        Records per group, at least; 1 <= k <= n.
+    solver
+        Who solves the integer programs: a name of `aggopt.solvers.SOLVERS` that takes
+        MILP; the first installed one when omitted.  Linear programs go to HiGHS.  Up to
+        17 records need no solver: where none is named, all groups are looked at.
+    seconds
+        Time after which the best so far is returned, with status LIMIT; at once if 0:
+        MDAV's groups, and the bound that neighbours prove.  600 when omitted: where k
+        is 10 or more, or large beside the number of records, it might never end.  inf
+        is refused; name as long a time as you would wait.  Whole minutes are well spent
+        on a thousand records.  Compilation, on the first call, is not counted.
+    gap
+        Stop where (objective - bound) / objective is no more than this, 0 <= gap < 1.
+    seed : int
+        Of the local searches.  The same seed gives the same groups where no limit of
+        time had a part in it: tables of up to 200 records that are solved
+        long before it.
+    scale : "z" or "none"
+        As in `mdav`: z-scores, or X as it is.
+    progress : callable, optional
+        Told the share of the work, or of the time, that is done, from 0.0 to 1.0.
+
+    Returns
+    -------
+    Partition
+        labels (n,), numbered 0..m-1 in the order of the groups' first records, and a
+        certificate.  objective: the sum of squares within groups, on z-scores (in units
+        of X with scale="none"), over all records and attributes.  bound: no partition
+        into groups of k or more loses less.  Status OPTIMAL only where that is proven,
+        up to 1e-6 of the objective; LIMIT where time, gap or size ended the search;
+        INTERRUPTED after Ctrl-C, with the best so far.
+
+    Raises
+    ------
+    InfeasibleInputError
+        k exceeds n, or the memory that is left would not do.
+    JobError
+        k, seconds, gap or seed cannot be used; an unknown scale or solver, or a solver
+        that takes no integer programs.
+    TableError
+        X is not a matrix of finite numbers.
+    SolverError
+        The solver is not installed; the message says how to get it.
+
+    Notes
+    -----
+    On 1000 records: proven optimal, or within 0.2 %, for k = 3 to 5, in minutes.  For
+    k of 10 and more the partition is good and the bound weak, 75 to 95 % of it: too
+    many groups could pay.  Tables of more than 10 000 records get the result of a
+    local search, whose certificate says so, and the bound that neighbours prove.
+
+    Time grows steeply with k and with the dimension of the data; memory as n^2.
+
+    Disclosure: least loss is no better protection than any partition with the same k.
+
+    Source: Aloise, Hansen, Rocha and Santi, Journal of Global Optimization, 2014, for
+    column generation; the bounds of pricing are this package's.
+
+    Examples
+    --------
+    >>> result = optimal([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3)
+    >>> result.labels, result.certificate.status.value
+    (array([0, 1, 0, 1, 0, 1]), 'optimal')
+    """
+    records = scaled(X, scale)
+    k = group_size(k, len(records))
+    kicks = KICKS if seconds is None else inf
+    by = choose(solver, model.NAME, model.CLASS)
+    how = _How(by, seed, rarely(progress), kicks, every=solver is None)
+    require_highs()
+    require_seconds(seconds)
+    require_seed(seed)
+    _require_gap(gap)
+    if k == 1 or len(records) < 2 * k:
+        return _only(records, k, Clock(seconds))
+    _compile()
+    clock = Clock(LONGEST if seconds is None else seconds)
+    work = _Work.of(records, k, gap)
+    status = _solved(work, how, clock)
+    return work.result(status, how, clock)
+
+
+def _compile() -> None:
+    from aggopt.partition._optimal.warm_up import compile_all
+
+    compile_all()
+
+
+def _require_gap(gap: object) -> None:
+    if not is_number(gap) or not 0 <= gap < 1:  # type: ignore[operator]
+        raise JobError(f"gap = {gap}.", fix="pass a number from 0 to 1, such as 0.01.")
+
+
+@dataclass(frozen=True)
+class _How:
+    solver: Solver
+    seed: int
+    report: Progress
+    kicks: float
+    every: bool  # whether all partitions may be looked at, without a solver
+
+
+@dataclass(eq=False)
+class _Work:
+    """Records (n, d) / 2^exponent; and the best so far, in units of its own."""
+
+    records: Floats = field(repr=False)
+    exponent: int
+    unit: float
+    best: Incumbent = field(repr=False)
+
+    @classmethod
+    def of(cls, records: Floats, k: int, gap: float) -> "_Work":
+        """Begin with MDAV's groups, in units in which a mean square is 1."""
+        records, exponent = within_one(records)
+        Z = records - records.mean(axis=0)
+        largest = np.abs(Z).max()
+        Z = Z / (largest or 1.0)
+        root = float(np.sqrt((Z**2).mean())) or 1.0
+        Z = np.ascontiguousarray(Z / root)
+        start = numbered(mdav(records, k, scale="none"))
+        best = Incumbent(Z, k, start, least_loss(Z, k), gap)
+        return cls(records, exponent, float(largest) * root, best)
+
+    def magnify(self) -> None:
+        """Take smaller units, where so little is lost that solvers would not see it."""
+        best, times = self.best.magnified()
+        self.unit, self.best = self.unit / times, best
+
+    def result(self, status: Status, how: _How, clock: Clock) -> Partition:
+        best = self.best
+        objective = loss(self.records, best.labels)
+        bound = min(best.bound * self.unit**2, objective)
+        by = how.solver.name if best.priced else best.by
+        if best.proven:
+            status = Status.OPTIMAL
+        certificate = Certificate(
+            status,
+            squared_back(objective, self.exponent),
+            squared_back(bound, self.exponent),
+            0.0,
+            by,
+            clock.spent,
+        )
+        return Partition(best.labels, certificate)
+
+
+def _only(records: Floats, k: int, clock: Clock) -> Partition:
+    """Return the one partition that is best: all in one group, or each in its own."""
+    n = len(records)
+    labels = np.arange(n) if k == 1 else np.zeros(n, np.intp)
+    small, exponent = within_one(records)
+    lost = squared_back(loss(small, labels), exponent)
+    certificate = Certificate(
+        Status.OPTIMAL, lost, lost, 0.0, "nothing to choose", clock.spent
+    )
+    return Partition(labels, certificate)
+
+
+def _solved(work: _Work, how: _How, clock: Clock) -> Status:
+    """Improve and bound the best so far; return why it ended."""
+    try:
+        if not (clock.over or work.best.closed):
+            _improve(work, how, clock)
+        how.report(1.0)
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED
+    return Status.LIMIT
+
+
+def _improve(work: _Work, how: _How, clock: Clock) -> None:
+    from aggopt.partition._neighbours.neighbours import neighbours
+    from aggopt.partition._optimal.exhaustive import MOST, best_of_all, time_for
+    from aggopt.partition._optimal.schedule import Task, drive
+
+    n, pairs, start = len(work.records), len(work.records) ** 2, work.best.labels
+    if how.every and n <= MOST and time_for(n) < clock.left:
+        work.best.take(best_of_all(work.best.Z, work.best.k))
+        return
+    near = neighbours(work.best.Z, NEIGHBOURS)
+    if n > LARGE or clock.left < PREPARED * pairs:
+        _search(work.best, near, how.kicks, how, clock)
+        return
+    require_memory(BYTES * pairs, f"pricing groups of {n} records")
+    _search(work.best, near, 1, how, clock)
+    work.magnify()
+    best = work.best
+    if not best.closed:
+        task = Task(best.Z, best.k, near, start, how.solver, how.seed)
+        drive(task, best, clock, how.report)
+
+
+def _search(
+    best: Incumbent, near: Labels, kicks: float, how: _How, clock: Clock
+) -> None:
+    from aggopt.partition._local_search.search import searched
+
+    found = searched(
+        best.Z, best.labels, best.k, near, kicks=kicks, seed=how.seed, clock=clock
+    )
+    best.offer(np.asarray(found, np.intp))

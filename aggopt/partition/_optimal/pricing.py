@@ -1,0 +1,195 @@
+"""Groups whose reduced cost is low, and the bound that holds when there are none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition._optimal.columns import Groups, sorted_groups
+from aggopt.partition._optimal.duplicates import Copies
+from aggopt.partition._optimal.pricing_state import Found, Limits, Prices
+
+PAYS = -1e-9  # a reduced cost above is none
+WORK = 1_000_000  # nodes between two looks at the clock
+MORE = 4  # times as many where one medoid has more
+NEAR = 12  # neighbours that may come into a group
+FORBIDDEN = 1e7  # penalty of a pair that must be apart, squared distances being near 1
+UNWANTED = 1e9  # what a record that no group needs costs
+
+Cut = tuple[int, ...]
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Duals:
+    """What the linear program charges for each record (n,) and pays for each cut.
+
+    Attributes
+    ----------
+    u, cuts, s
+        Prices of records, sets of records, and the dual s_l <= 0 of each.
+    together, apart
+        Pairs of records that a branch requires, or forbids, in one group.
+    """
+
+    u: Floats
+    cuts: Sequence[Cut] = ()
+    s: Floats = field(default_factory=lambda: np.empty(0))
+    together: Sequence[Pair] = ()
+    apart: Sequence[Pair] = ()
+
+    @property
+    def value(self) -> float:
+        """Objective of the dual program."""
+        most = (len(cut) // 2 * s for cut, s in zip(self.cuts, self.s, strict=True))
+        return fsum([*self.u, *most])
+
+    def scaled(self, share: float) -> "Duals":
+        """Return prices of records that are this share of these."""
+        return Duals(share * self.u, self.cuts, self.s, self.together, self.apart)
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """Groups that pay, their reduced costs, and what is known of all others.
+
+    Attributes
+    ----------
+    least : (n,)
+        No group whose medoid is record i has a reduced cost below, if done.
+    done
+        Whether every medoid was searched to the end.
+    complete
+        Whether done, and no group that pays was left out.
+    """
+
+    groups: Groups
+    reduced: Floats
+    least: Floats
+    done: bool
+    complete: bool
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Candidates and nodes for each medoid (0 for all), and groups that are kept."""
+
+    candidates: int = 0
+    nodes: int = 0
+    keep: int = 15
+    room: int = 100_000
+
+
+class Pricer:
+    """Squared distances (n, n), and what is derived from them once."""
+
+    def __init__(self, Z: Floats, k: int, near: Labels) -> None:
+        from aggopt.partition._optimal import distance_kernels
+
+        self.k, self.n = k, len(Z)
+        self.D, self.sums = np.empty((self.n, self.n)), np.empty((self.n, 2 * k))
+        distance_kernels.distances(Z, self.D)
+        distance_kernels.near_sums(self.D, self.sums)
+        self.near = np.ascontiguousarray(near[:, :NEAR])
+        self.copies = Copies.of(Z, k)
+
+    def climbed(self, duals: Duals, start: Groups) -> tuple[Groups, Floats]:
+        """Return groups that pay, found by changing these; cuts are left out."""
+        from aggopt.partition._optimal.heuristic_pricing_kernels import climb
+
+        ended, reduced = np.empty_like(start.members), np.empty(len(start.sizes))
+        climb(
+            self.D,
+            self.near,
+            duals.u,
+            self.k,
+            start.members,
+            start.sizes,
+            ended,
+            reduced,
+        )
+        pays = reduced < 100 * PAYS
+        return sorted_groups(ended[pays]), reduced[pays]
+
+    def paying(
+        self, duals: Duals, effort: Effort, clock: Clock, most: float = PAYS
+    ) -> Priced:
+        """Return groups of a reduced cost of `most` at most, all if complete.
+
+        At prices that are even for copies; of groups that differ in copies only, one.
+        """
+        from aggopt.partition._optimal.exact_pricing_kernels import price
+
+        prices = self._prices(duals)
+        least, done = np.full(self.n, most), self.copies.before >= 0
+        parts, left, work = [], np.flatnonzero(~done), WORK
+        seen = kept = 0
+        while len(left) and kept < effort.room and not clock.over:
+            began = clock.spent
+            limits = Limits(
+                most,
+                effort.keep,
+                effort.room - kept,
+                effort.candidates,
+                effort.nodes,
+                work,
+            )
+            found = Found.nothing(self.n, self.k, limits)
+            price(self.D, self.sums, self.k, prices, left, limits, found)
+            count, groups, _, passed = found.counts.tolist()
+            parts.append((found.members[:count], found.reduced[:count]))
+            least, done = np.minimum(least, found.least), done | found.done
+            seen, kept = seen + groups, kept + count
+            left, work = left[passed:], WORK if passed else MORE * work
+            if not passed and MORE * (clock.spent - began) > clock.left:
+                break  # the next look would end too late
+        members = np.concatenate([p[0] for p in parts]) if parts else _none(self.k)
+        reduced = np.concatenate([p[1] for p in parts]) if parts else np.empty(0)
+        all_done = bool(done.all())
+        groups = Groups(members, (members >= 0).sum(axis=1))
+        least = self.copies.for_all(least)
+        return Priced(groups, reduced, least, all_done, all_done and seen == kept)
+
+    def bound(self, duals: Duals, least: Floats) -> float:
+        """Return what no partition costs less than.
+
+        Each group has one medoid, and a partition floor(n / k) groups at most: so many
+        of the least reduced costs are all that prices can be too high by.
+        """
+        lowest = np.sort(least)[: self.n // self.k]
+        return duals.value + fsum(np.minimum(lowest, 0.0))
+
+    def _prices(self, duals: Duals) -> Prices:
+        apart = [tuple(pair) for pair in duals.apart]
+        cuts = [*duals.cuts, *apart]
+        penalty = np.append(-duals.s, np.full(len(apart), FORBIDDEN))
+        inside = np.zeros((max(1, len(cuts)), self.n), bool)
+        for row, cut in enumerate(cuts):
+            inside[row, list(cut)] = True
+        costly = [i for cut, p in enumerate(penalty) if p > 0 for i in cuts[cut]]
+        which = [cut for cut, p in enumerate(penalty) if p > 0 for _ in cuts[cut]]
+        pairs = np.array([*duals.together], np.int64).reshape(-1, 2)
+        both = np.concatenate([pairs, pairs[:, ::-1]])
+        return Prices(
+            np.where(self.copies.spare, -UNWANTED, self.copies.evened(duals.u)),
+            penalty,
+            inside,
+            *_by_record(np.array(costly, np.int64), np.array(which, np.int64), self.n),
+            *_by_record(both[:, 0], both[:, 1], self.n),
+            self.copies.before.astype(np.int64),
+        )
+
+
+def _none(k: int) -> Any:
+    return np.empty((0, 2 * k - 1), np.int32)
+
+
+def _by_record(record: Any, what: Any, n: int) -> tuple[Any, Any]:
+    order = np.argsort(record, kind="stable")
+    first = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(record, minlength=n), out=first[1:])
+    return first, np.ascontiguousarray(what[order])

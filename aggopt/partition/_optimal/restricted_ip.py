@@ -1,0 +1,72 @@
+"""The integer program over groups of low reduced cost, asked of any MILP solver."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Floats, Labels
+from aggopt.models import set_partition as model
+from aggopt.partition._optimal.column_generation import Generation
+from aggopt.partition._optimal.columns import Groups, groups_of
+from aggopt.partition._optimal.pricing import Cut
+from aggopt.partition._optimal.subset_row_cuts import halves
+from aggopt.solvers import Solver, Status
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._child import GRACE, answer_apart
+
+# solvers of integer programs are content with a gap of 1e-4 unless they are told
+EXACTLY = {
+    "highs": {
+        "mip_rel_gap": 0.0,
+        "mip_abs_gap": 1e-7,
+        "mip_feasibility_tolerance": 1e-8,
+    }
+}
+DENSE = (
+    4  # times the entries of the records' rows: with cuts of more, without is faster
+)
+TRUST = 5e-7  # of the objective: what a solver's tolerances may hide
+
+
+def chosen(
+    generation: Generation,
+    solver: Solver,
+    which: Labels,
+    clock: Clock,
+    seconds: float,
+) -> bool:
+    """Take the best partition into these groups; return whether the solver proved it.
+
+    The best partition so far is always among those that may be chosen.
+    """
+    known = generation.pool.places(groups_of(generation.best.labels, generation.best.k))
+    groups = generation.pool.all.at(np.union1d(which, known))
+    data = _data(generation.best.Z, generation.best.k, groups, generation.master.cuts)
+    limit = min(seconds, clock.left - GRACE)
+    if limit <= 0:
+        return False
+    found = _asked(data, solver, None if np.isinf(limit) else limit)
+    if found.reading is not None:
+        generation.offer(found.reading)
+    return found.status is Status.OPTIMAL
+
+
+def _asked(data: model.Data, solver: Solver, limit: float | None) -> Answer:
+    """Ask in a process of its own: HiGHS's time limit is soft, and this one is not."""
+    native = solver.native.lower()
+    return answer_apart(model, data, solver, None, limit, EXACTLY.get(native))
+
+
+def _data(Z: Floats, k: int, groups: Groups, cuts: Sequence[Cut]) -> model.Data:
+    inside = groups.members >= 0
+    if halves(groups, list(cuts), len(Z)).nnz > DENSE * inside.sum():
+        cuts = ()
+    return model.Data(
+        Z,
+        k,
+        np.repeat(np.arange(len(groups.sizes)), groups.sizes),
+        groups.members[inside].astype(np.intp),
+        np.repeat(np.arange(len(cuts)), [len(cut) for cut in cuts]).astype(np.intp),
+        np.array([i for cut in cuts for i in cut], np.intp),
+    )

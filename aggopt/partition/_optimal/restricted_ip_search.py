@@ -1,0 +1,80 @@
+"""Integer programs over groups of least reduced cost: over few at first, then more."""
+
+import numpy as np
+
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Labels
+from aggopt.partition._optimal.column_generation import Generation
+from aggopt.partition._optimal.initial_columns import Searches, search_on
+from aggopt.partition._optimal.pricing import Effort
+from aggopt.partition._optimal.restricted_ip import chosen
+from aggopt.solvers import Solver
+
+# few groups are soon chosen among; many hold a better choice, which a solver does not
+# find in time
+FIRST, MORE, FEWER = 1.5, 1.5, 0.6  # groups for each record, and times as many then
+NARROW = 1 / 64  # of the gap: the reduced cost up to which all groups are sought first
+SOUGHT, ROOM = 4, 10  # groups for each record that are sought, and may be found
+KICKS = 30  # per record, of local search after a program
+
+
+def choose_among(
+    generation: Generation,
+    searches: Searches,
+    solver: Solver,
+    clock: Clock,
+    seconds: float,
+) -> None:
+    """Choose among groups of least reduced cost, and search on from what is chosen.
+
+    Ever more of them, until there are more than a solver can choose among in so many
+    `seconds`; ever fewer, while there are.
+    """
+    best = generation.best
+    if clock.over or best.closed:
+        return
+    _seek(generation, clock)
+    most, asked, before = int(FIRST * len(best.Z)), 0, best.value
+    while not (clock.over or best.closed):
+        wanted = _wanted(generation, most)
+        if len(wanted) in (0, asked):
+            return
+        done = chosen(generation, solver, wanted, clock, seconds)
+        if best.value < before:
+            search_on(generation, searches, best.labels, KICKS, clock)
+        elif not done and not asked:
+            most = int(FEWER * most)
+            continue
+        if not done:
+            return
+        most, asked, before = int(MORE * most), len(wanted), best.value
+
+
+def _wanted(generation: Generation, most: int) -> Labels:
+    """Return so many groups, at most, of those that a better partition may hold."""
+    solved = generation.solve()
+    if solved is None:
+        return np.empty(0, np.intp)
+    gap = generation.best.value - solved.value
+    reduced = generation.master.reduced(solved.duals, generation.pool.costs)
+    order = np.argsort(reduced, kind="stable")
+    return order[reduced[order] <= gap][:most]
+
+
+def _seek(generation: Generation, clock: Clock) -> None:
+    """Take in the groups of least reduced cost of all that there are."""
+    if generation.proof is None or generation.pricer.copies.some:
+        return
+    best, n = generation.best, len(generation.best.Z)
+    duals, every = generation.proof[0], Effort(keep=ROOM * n, room=ROOM * n)
+    gap = best.value - generation.pricer.bound(*generation.proof)
+    share, count = NARROW, SOUGHT * n
+    while share <= 1:
+        found = generation.pricer.paying(duals, every, clock, most=share * gap)
+        if not found.complete:
+            return
+        order = np.argsort(found.reduced, kind="stable")[:count]
+        generation.add(found.groups.at(order))
+        if len(found.reduced) >= count:
+            return
+        share *= 2

@@ -1,0 +1,60 @@
+"""Partitions out of a fractional choice of groups, each improved by local search."""
+
+import numpy as np
+
+from aggopt.core.deadline import Clock
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition._mdav import mdav
+from aggopt.partition._optimal.column_generation import Generation
+from aggopt.partition._optimal.columns import groups_of, labels_of
+from aggopt.partition._optimal.initial_columns import Searches, search_on
+
+LEAST = 0.05  # a share below is none
+MORE = 0.3  # added to a share, for the chance of being taken
+KICKS = 20  # per record
+
+
+def round_up(
+    generation: Generation, searches: Searches, trials: int, within: Clock
+) -> bool:
+    """Try so many roundings; return whether one became the best partition."""
+    better = False
+    for _ in range(trials):
+        if within.over:
+            break
+        better |= search_on(
+            generation, searches, _rounded(generation, searches), KICKS, within
+        )
+    return better
+
+
+def _rounded(generation: Generation, searches: Searches) -> Labels:
+    """Return labels: groups drawn by their share, MDAV among the records left."""
+    solved, n, k = generation.solved, generation.master.n, generation.best.k
+    labels = np.full(n, -1, np.intp)
+    if solved is not None:
+        _draw(generation, searches, solved.share, labels)
+    left = np.flatnonzero(labels < 0)
+    while 0 < len(left) < k:
+        apart = generation.pricer.D[left[0]]
+        nearest = np.where(labels < 0, np.inf, apart).argmin()
+        labels[labels == labels[nearest]] = -1
+        left = np.flatnonzero(labels < 0)
+    if len(left):
+        labels[left] = labels.max() + 1 + mdav(generation.best.Z[left], k, scale="none")
+    return labels_of(groups_of(np.unique(labels, return_inverse=True)[1], k), n)
+
+
+def _draw(
+    generation: Generation, searches: Searches, share: Floats, labels: Labels
+) -> None:
+    taken, rng = np.flatnonzero(share > LEAST), searches.rng
+    order = np.argsort(-share[taken] * rng.uniform(0.6, 1.4, len(taken)))
+    lucky = rng.random(len(taken)) < share[taken] + MORE
+    group = 0
+    for q in taken[order][lucky[order]]:
+        size = generation.pool.all.sizes[q]
+        records = generation.pool.all.members[q, :size]
+        if (labels[records] < 0).all():
+            labels[records] = group
+            group += 1

@@ -1,0 +1,150 @@
+"""Compiled steps of one medoid's search: choices, and what they rule out or require.
+
+Importing this imports numba: do so late.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.core.compiled import compiled, inlined
+from aggopt.core.validation import Floats
+from aggopt.partition._optimal.pricing_state import Prices, Rows, Whole
+
+
+class Tree(NamedTuple):
+    """One medoid's search: the medoid is 0, its candidates are 1, 2, ...
+
+    Attributes
+    ----------
+    who : (c,)
+        Record of each.
+    D : (c, c)
+        Squared distances among them.
+    u, v : (c,)
+        Price, and D(m, j) / 2 less it.
+    near : (c, 2k)
+        Sum of the q least distances to others.
+    part : (2k,)
+        P, in the order of choice.
+    open, number, next, end : (2k, c), (2k,)
+        Candidates after so many choices, how many, the next, and where to stop.
+    g : (2k, c)
+        Distance from each of them to P.
+    W, U, V, penalty : (2k,)
+        Of P: W, sums of u and v, penalties.
+    """
+
+    who: Whole
+    D: Floats
+    u: Floats
+    v: Floats
+    near: Floats
+    part: Whole
+    open: Rows
+    number: Whole
+    next: Whole
+    end: Whole
+    g: Floats
+    W: Floats
+    U: Floats
+    V: Floats
+    penalty: Floats
+
+
+@compiled
+def plant(D: Floats, k: int, prices: Prices, m: int, kept: Whole, own: Floats) -> Tree:
+    count, levels = len(kept) + 1, 2 * k
+    who = np.empty(count, np.int64)
+    who[0], who[1:] = m, kept
+    local = np.empty((count, count))
+    for y in range(count):
+        for w in range(count):
+            local[y, w] = D[who[y], who[w]]
+    near = np.empty((count, own.shape[1]))
+    near[1:] = own
+    u = prices.u[who]
+    v = 0.5 * local[0] - u
+    tree = Tree(
+        who,
+        local,
+        u,
+        v,
+        near,
+        np.zeros(levels, np.int64),
+        np.empty((levels, count), np.int32),
+        np.zeros(levels, np.int64),
+        np.zeros(levels, np.int64),
+        np.zeros(levels, np.int64),
+        np.empty((levels, count)),
+        np.zeros(levels),
+        np.zeros(levels),
+        np.zeros(levels),
+        np.zeros(levels),
+    )
+    tree.U[1], tree.V[1] = u[0], v[0]
+    for y in range(1, count):
+        tree.open[1, y - 1], tree.g[1, y - 1] = y, local[0, y]
+    tree.number[1] = tree.end[1] = count - 1
+    return tree
+
+
+@inlined
+def skips_a_copy(tree: Tree, prices: Prices, level: int, at: int) -> bool:
+    needed = prices.before[tree.who[tree.open[level, at]]]
+    held = needed < 0
+    for y in range(level):
+        held |= tree.who[tree.part[y]] == needed
+    return not held
+
+
+@inlined
+def choose(tree: Tree, prices: Prices, level: int, at: int) -> None:
+    y = tree.open[level, at]
+    tree.part[level] = y
+    tree.W[level + 1] = tree.W[level] + tree.g[level, at]
+    tree.U[level + 1] = tree.U[level] + tree.u[y]
+    tree.V[level + 1] = tree.V[level] + tree.v[y]
+    penalty, i = tree.penalty[level], tree.who[y]
+    for w in range(prices.first[i], prices.first[i + 1]):
+        cut = prices.cuts[w]
+        held = 0
+        for z in range(level):
+            held += prices.inside[cut, tree.who[tree.part[z]]]
+        if held % 2 == 1:
+            penalty += prices.penalty[cut]
+    tree.penalty[level + 1] = penalty
+
+
+@inlined
+def missing_mate(tree: Tree, prices: Prices, level: int) -> int:
+    """Return a record that P must hold, and does not; -1 if there is none."""
+    for y in range(level):
+        i = tree.who[tree.part[y]]
+        for w in range(prices.mate_first[i], prices.mate_first[i + 1]):
+            held = False
+            for z in range(level):
+                held |= tree.who[tree.part[z]] == prices.mates[w]
+            if not held:
+                return int(prices.mates[w])
+    return -1
+
+
+@inlined
+def require_mate(tree: Tree, prices: Prices, level: int, mate: int) -> bool:
+    """Leave only this record to choose next; return whether it can be."""
+    if mate < 0:
+        return True
+    at = 0
+    while at < tree.number[level] and tree.who[tree.open[level, at]] != mate:
+        at += 1
+    if at == tree.number[level]:
+        tree.end[level] = 0
+        return False
+    chosen, g = tree.open[level, at], tree.g[level, at]
+    for y in range(at, 0, -1):
+        tree.open[level, y] = tree.open[level, y - 1]
+        tree.g[level, y] = tree.g[level, y - 1]
+    tree.open[level, 0], tree.g[level, 0] = chosen, g
+    tree.end[level] = 1
+    return True

@@ -1,0 +1,171 @@
+"""Compiled separation of subset-row cuts.  Importing this imports numba: do so late.
+
+Columns (q, w) are groups of a fractional choice, their records numbered 0..r-1, then
+-1; `share` (q,) is how much of each is chosen.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled
+from aggopt.core.validation import Floats
+from aggopt.partition._optimal.pricing_state import Rows, Whole
+
+BROKEN = 1e-4  # by how much a cut must be broken
+
+
+@compiled
+def together(columns: Rows, share: Floats, pairs: Floats) -> None:
+    """Put how much two records are chosen together in pairs (r, r)."""
+    pairs[:] = 0.0
+    for q in range(len(columns)):
+        for a in columns[q]:
+            for b in columns[q]:
+                if a >= 0 and b >= 0 and a != b:
+                    pairs[a, b] += share[q]
+
+
+@compiled
+def triples(
+    columns: Rows,
+    share: Floats,
+    pairs: Floats,
+    first: Whole,
+    holding: Whole,
+    found: Rows,
+    broken: Floats,
+) -> int:
+    """Find broken cuts of three records, and by how much each is; return how many.
+
+    They are put in found (room, 3) and broken (room,) as far as there is room.
+    Columns that hold record i are holding[first[i] : first[i + 1]].
+    """
+    count, r = 0, len(pairs)
+    for a in range(r):
+        beside = np.flatnonzero(pairs[a, a + 1 :] > 0) + a + 1
+        for y in range(len(beside)):
+            b = beside[y]
+            for c in beside[y + 1 :]:
+                total = pairs[a, b] + pairs[a, c] + pairs[b, c]
+                if pairs[b, c] <= 0 or total <= 1 + BROKEN:
+                    continue
+                three = np.array([a, b, c], np.int32)
+                held = _halves(columns, share, three, first, holding)
+                if held > 1 + BROKEN:
+                    if count < len(found):
+                        found[count], broken[count] = three, held - 1
+                    count += 1
+    return count
+
+
+@compiled
+def quintuples(
+    columns: Rows,
+    share: Floats,
+    pairs: Floats,
+    first: Whole,
+    holding: Whole,
+    found: Rows,
+    broken: Floats,
+) -> int:
+    """Likewise of five records, grown from three record by record."""
+    count = 0
+    held = np.zeros(len(columns), np.int64)
+    gain = np.zeros(len(pairs))
+    for a in range(len(pairs)):
+        beside = np.flatnonzero(pairs[a] > 0)
+        for b in beside:
+            for c in beside:
+                if a < b and b < c:
+                    five = np.array([a, b, c, -1, -1], np.int32)
+                    most = _grow(columns, share, first, holding, five, held, gain)
+                    if most > 2 + BROKEN:
+                        if count < len(found):
+                            found[count], broken[count] = np.sort(five), most - 2
+                        count += 1
+    return count
+
+
+@compiled
+def _grow(
+    columns: Rows,
+    share: Floats,
+    first: Whole,
+    holding: Whole,
+    five: Rows,
+    held: Whole,
+    gain: Floats,
+) -> float:
+    """Fill in the last two of five records; return how much the cut's left side is."""
+    for i in five[:3]:
+        for q in holding[first[i] : first[i + 1]]:
+            held[q] += 1
+    size = 3
+    while size < 5:
+        best = _best_next(columns, share, first, holding, five[:size], held, gain)
+        if best < 0:
+            break
+        five[size] = best
+        for q in holding[first[best] : first[best + 1]]:
+            held[q] += 1
+        size += 1
+    total = 0.0
+    for i in five[:size]:
+        for q in holding[first[i] : first[i + 1]]:
+            total += held[q] // 2 * share[q]
+            held[q] = 0
+    return total if size == 5 else 0.0
+
+
+@compiled
+def _best_next(
+    columns: Rows,
+    share: Floats,
+    first: Whole,
+    holding: Whole,
+    chosen: Rows,
+    held: Whole,
+    gain: Floats,
+) -> int:
+    """Return the record most together with those chosen; as a fifth, that halves."""
+    best, most, last = -1, 0.0, len(chosen) == 4
+    for i in chosen:
+        for q in holding[first[i] : first[i + 1]]:
+            # a column is met once for each record that it holds
+            more = share[q] if not last else share[q] * (held[q] % 2) / held[q]
+            for j in columns[q]:
+                if j >= 0:
+                    gain[j] += more
+    for i in chosen:
+        gain[i] = -1.0
+    for i in chosen:
+        for q in holding[first[i] : first[i + 1]]:
+            for j in columns[q]:
+                if j < 0:
+                    continue
+                if gain[j] > most or (gain[j] == most and j < best):
+                    best, most = j, gain[j]
+    for i in chosen:
+        for q in holding[first[i] : first[i + 1]]:
+            for j in columns[q]:
+                if j >= 0:
+                    gain[j] = 0.0
+    return best
+
+
+@compiled
+def _halves(
+    columns: Rows, share: Floats, chosen: Rows, first: Whole, holding: Whole
+) -> float:
+    total = 0.0
+    for y in range(len(chosen)):
+        i = chosen[y]
+        for q in holding[first[i] : first[i + 1]]:
+            held, before = 0, False
+            for j in columns[q]:
+                for z in range(len(chosen)):
+                    if j == chosen[z]:
+                        held += 1
+                        before |= z < y
+            if not before:
+                total += held // 2 * share[q]
+    return total

@@ -1,0 +1,1 @@
+"""The optimal split of an ordering into groups."""

@@ -1,0 +1,91 @@
+"""A path through the records, split into groups of consecutive ones with least loss."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition._path_split.state import Ways
+from aggopt.partition._unassigned.state import CHUNK, Integers
+
+CUTS = 63  # places at which a ring is cut open, at most: all that differ up to k = 32
+REAL = 1e-9  # share by which a loss must be less to count: more than rounding is
+
+
+def best_split(
+    records: Floats, paths: Iterable[Integers], k: int, *, closed: bool = False
+) -> Labels:
+    """Return labels (n,) of the split with least loss, of the first path that has it.
+
+    Parameters
+    ----------
+    records : (n, d)
+        Within [-1, 1]; at least 2k.
+    paths
+        Orders of the records, (n,) each.
+    k : int
+        A group is k to 2k - 1 records that follow each other on a path.
+    closed : bool
+        Whether the last record of a path is followed by the first.
+
+    Notes
+    -----
+    Dynamic programming over the end of the last group: time grows as n k d, with
+    closed paths as n k (d + CUTS), memory as n + k.  A closed path is cut open at each
+    of its first 2k - 1 records, because a group begins at one of them; at the first
+    CUTS of them where k is large.
+
+    Source: Hansen and Mukherjee, A polynomial algorithm for optimal univariate
+    microaggregation, IEEE TKDE 15(4), 2003: their shortest path, with the
+    multivariate loss on its arcs.
+    """
+    best, least = np.empty(0, np.int64), np.inf
+    for path in paths:
+        ways = _explored(records, path, k, cuts=min(2 * k - 1, CUTS) if closed else 1)
+        cut = _first_least(ways.totals)
+        if not best.size or _is_less(ways.totals[cut], least):
+            best, least = np.roll(path, -cut), ways.totals[cut]
+    return _labels(_explored(records, best, k, cuts=1))
+
+
+def shrunk(records: Floats) -> Floats:
+    """Return records times a power of two, within [-1, 1]: no square overflows."""
+    _, exponent = np.frexp(np.abs(records).max())
+    return np.asarray(np.ldexp(records, -exponent))
+
+
+def _explored(records: Floats, path: Integers, k: int, cuts: int) -> Ways:
+    from aggopt.partition._path_split import split_kernels as kernels
+
+    n, d = records.shape
+    ways = Ways(
+        path, np.full((cuts, 2 * k), np.inf), np.empty(cuts), np.zeros(n + 1, np.int64)
+    )
+    np.fill_diagonal(ways.losses, 0.0)  # nothing is lost before the first group
+    step = max(1, CHUNK // (2 * k * (d + cuts)))
+    for begin in range(1, n + cuts, step):
+        kernels.advance(records, ways, begin, min(begin + step, n + cuts))
+    return ways
+
+
+def _first_least(totals: Floats) -> int:
+    best = 0
+    for cut, total in enumerate(totals):
+        if _is_less(total, totals[best]):
+            best = cut
+    return best
+
+
+def _is_less(loss: float, than: float) -> bool:
+    return bool(loss < than * (1 - REAL))
+
+
+def _labels(ways: Ways) -> Labels:
+    n = len(ways.path)
+    group = np.zeros(n, np.intp)
+    j = n
+    while j := j - int(ways.sizes[j]):
+        group[j] = 1
+    labels = np.empty(n, np.intp)
+    labels[ways.path] = np.cumsum(group)
+    return labels

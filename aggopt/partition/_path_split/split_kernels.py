@@ -1,0 +1,57 @@
+"""Compiled splits of a path into runs.  Importing this imports numba.
+
+The loss of a run, the sum of squares about its mean, grows record by record from its
+end backwards by terms that are never negative; records are reckoned from the one at
+the end, so that nothing is lost where all values are large.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled
+from aggopt.core.validation import Floats
+from aggopt.partition._path_split.state import Ways
+
+
+@compiled
+def advance(records: Floats, ways: Ways, begin: int, stop: int) -> None:
+    """Find the least loss of path[cut:j], for each cut, for j in begin..stop - 1."""
+    cuts, width = ways.losses.shape
+    n, of_run = len(ways.path), np.zeros(width)
+    for j in range(begin, stop):
+        _measure_runs(records, ways, j, of_run)
+        for cut in range(min(cuts, j)):
+            size, loss = _last_run(ways, cut, j, of_run)
+            ways.losses[cut, j % width] = loss
+            if cut == 0 and j <= n:
+                ways.sizes[j] = size
+            if j == cut + n:
+                ways.totals[cut] = loss
+
+
+@compiled
+def _last_run(ways: Ways, cut: int, j: int, of_run: Floats) -> tuple[int, float]:
+    # of equals the shortest
+    width = len(of_run)
+    best, least = 0, np.inf
+    for size in range(width // 2, min(width, j - cut + 1)):
+        loss = ways.losses[cut, (j - size) % width] + of_run[size]
+        if loss < least:
+            best, least = size, loss
+    return best, least
+
+
+@compiled
+def _measure_runs(records: Floats, ways: Ways, j: int, of_run: Floats) -> None:
+    # of_run[size]: loss of path[j - size : j]
+    path, d = ways.path, records.shape[1]
+    origin = records[path[(j - 1) % len(path)]]
+    mean, loss = np.zeros(d), 0.0
+    for size in range(1, min(len(of_run), j + 1)):
+        record = records[path[(j - size) % len(path)]]
+        square = 0.0
+        for t in range(d):
+            gap = (record[t] - origin[t]) - mean[t]
+            square += gap * gap
+            mean[t] += gap / size
+        loss += square * ((size - 1) / size)
+        of_run[size] = loss

@@ -1,1 +1,0 @@
-"""Paths through all records, and their optimal split into groups."""

@@ -1,0 +1,1 @@
+"""Distances in single precision that spare most of those in double."""

@@ -1,0 +1,123 @@
+"""Compiled loops over a screen.  Importing this imports numba: do so late.
+
+A coordinate within [-1, 1] loses 2^-25 at most, so that a distance loses sqrt(rows)
+2^-24, and rounding adds to it (rows + 4) 2^-24 times itself; twice that is allowed.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled, inlined
+from aggopt.core.validation import Floats
+from aggopt.partition._screened_distances.screen import (
+    BLOCK,
+    PART,
+    ROWS,
+    Screen,
+    Singles,
+)
+
+TILE = 8 * BLOCK  # so many distances stay in the nearest cache while they are summed
+LOSS = 2.0**-23
+LARGEST = np.float32(np.finfo(np.float32).max)  # of what is a distance
+INFINITE = np.int32(0x7F800000)  # the bits of inf; those of numbers >= 0 ascend
+
+
+@compiled
+def draw(screen: Screen, records: Floats, count: int) -> None:
+    """Put the first columns of records (d, n) on the screen, and nothing else."""
+    image = screen.image
+    for t in range(len(records)):
+        image[t, :count] = records[t, :count]
+    width = -(-count // BLOCK) * BLOCK
+    image[0, count:width] = np.inf
+
+
+@compiled
+def measure(screen: Screen, count: int) -> None:
+    """Set `near` of the first points, and the bounds of their blocks."""
+    image, point = screen.image, np.zeros(len(screen.image), np.float32)
+    for t in range(len(screen.point)):
+        point[t] = screen.point[t] / screen.factor[0]
+    width = -(-count // BLOCK) * BLOCK
+    for start in range(0, width, TILE):
+        stop = min(start + TILE, width)
+        near = screen.near[start:stop]
+        near[:] = np.float32(0.0)
+        for t in range(0, len(image), ROWS):
+            a, b = image[t, start:stop], image[t + 1, start:stop]
+            c, d = image[t + 2, start:stop], image[t + 3, start:stop]
+            p, q, r, s = point[t], point[t + 1], point[t + 2], point[t + 3]
+            for j in range(len(near)):
+                e, f, g, h = a[j] - p, b[j] - q, c[j] - r, d[j] - s
+                near[j] += (e * e + f * f) + (g * g + h * h)
+    _bound(screen, width // BLOCK)
+
+
+@compiled
+def _bound(screen: Screen, blocks: int) -> None:
+    bits = screen.near.view(np.int32)
+    low, high = screen.low.view(np.int32), screen.high.view(np.int32)
+    for b in range(blocks):
+        some = bits[b * BLOCK : (b + 1) * BLOCK]
+        least, most = INFINITE, np.int32(0)
+        for j in range(BLOCK):
+            v = some[j]
+            least = min(least, v)
+            most = max(most, v if v < INFINITE else np.int32(0))
+        low[b], high[b] = least, most
+
+
+@inlined
+def next_within(
+    screen: Screen, at: int, end: int, least: np.float32, most: np.float32
+) -> int:
+    """Return the first column of at..end-1 with `near` in least..most, or the end."""
+    near, found = screen.near, end
+    while at < found:
+        block, start = at // BLOCK, at // PART * PART
+        if screen.low[block] > most or screen.high[block] < least:
+            at = (block + 1) * BLOCK
+        else:
+            if _within(near, start, least, most):
+                stop = min(start + PART, end)
+                while at < stop and not least <= near[at] <= most:
+                    at += 1
+                found = at if at < stop else end
+            at = start + PART
+    return found
+
+
+@inlined
+def _within(near: Singles, start: int, least: np.float32, most: np.float32) -> bool:
+    some, hits = near[start : start + PART], 0
+    for j in range(PART):
+        hits += (some[j] >= least) & (some[j] <= most)
+    return hits > 0
+
+
+@inlined
+def exact(screen: Screen, records: Floats, column: int) -> float:
+    """Return the squared distance of a column of records (d, n), times factor^2."""
+    total, factor = 0.0, screen.factor[0]
+    for t in range(len(records)):
+        gap = factor * records[t, column] - screen.point[t]
+        total += gap * gap
+    return total
+
+
+@inlined
+def most_of(screen: Screen, distance: float) -> np.float32:
+    """Return what `near` is at most where the exact distance is at most so much."""
+    rows = len(screen.image)
+    root = np.sqrt(distance) / screen.factor[0]
+    root = root * (1.0 + (rows + 8) * LOSS) + np.sqrt(rows) * LOSS
+    return np.float32(root * root)
+
+
+@inlined
+def least_of(screen: Screen, distance: float) -> np.float32:
+    """Return what `near` is at least where the exact distance is at least so much."""
+    rows = len(screen.image)
+    root = np.sqrt(distance) / screen.factor[0]
+    root = max(root * (1.0 - (rows + 8) * LOSS) - np.sqrt(rows) * LOSS, 0.0)
+    return np.float32(root * root)

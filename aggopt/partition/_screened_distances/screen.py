@@ -1,0 +1,61 @@
+"""Distances in single precision, which tell what exact ones need not be reckoned."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.validation import Floats
+
+Singles = npt.NDArray[np.float32]
+
+BLOCK = 64  # points that share a bound: most blocks hold nothing to look at
+PART = 16  # of a block, tested at once
+ROWS = 4  # attributes that are summed at once
+
+
+class Screen(NamedTuple):
+    """Points within [-1, 1], and about how far they are from one of them.
+
+    Its squared distances lie so near the exact ones that whoever looks only where
+    `_screen_kernels.least_of` and `most_of` allow finds the same points, tie for tie.
+
+    Attributes
+    ----------
+    image : (rows, width)
+        Attribute by attribute, filled up with 0; inf where there is no point.
+    point : (d,)
+        From where distances are measured, in units of 1 / `factor`.
+    factor : (1,)
+        As above.
+    near : (width,)
+        Squared distance of each point, in units of 1; inf where there is none.
+    low, high : (width / BLOCK,)
+        Least of a block, and the largest below inf or more than that.
+    """
+
+    image: Singles
+    point: Floats
+    factor: Floats
+    near: Singles
+    low: Singles
+    high: Singles
+
+    def __repr__(self) -> str:
+        """Tell how much room there is, and show no record."""
+        return f"Screen({self.image.shape[1]} points)"
+
+
+def start(d: int, n: int) -> Screen:
+    """Return a screen with room for n points of d attributes, and none on it."""
+    rows, blocks = -(-d // ROWS) * ROWS, -(-n // BLOCK)
+    image = np.zeros((rows, blocks * BLOCK), np.float32)
+    image[0] = np.inf
+    return Screen(
+        image,
+        point=np.zeros(d),
+        factor=np.ones(1),
+        near=np.full(blocks * BLOCK, np.inf, np.float32),
+        low=np.full(blocks, np.inf, np.float32),
+        high=np.zeros(blocks, np.float32),
+    )

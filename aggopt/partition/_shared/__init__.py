@@ -1,0 +1,1 @@
+"""What partitioners share: result, SSE, scaling."""

@@ -1,0 +1,20 @@
+"""Values scaled into [-1, 1] by a power of two, exactly."""
+
+import numpy as np
+
+from aggopt.core.validation import Floats
+
+
+def within_one(records: Floats) -> tuple[Floats, int]:
+    """Return records / 2^exponent, in [-1, 1], and the exponent.
+
+    Then squares neither overflow nor vanish.
+    """
+    _, exponent = np.frexp(np.abs(records).max())
+    return np.ldexp(records, -exponent), int(exponent)
+
+
+def squared_back(squares: float, exponent: int) -> float:
+    """Return a sum of squares of such records in the units that they had."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.ldexp(squares, 2 * exponent))

@@ -1,0 +1,1 @@
+"""The pool of unassigned records, shared by fixed-size partitioners."""

@@ -1,0 +1,105 @@
+"""Groups of k are taken from a tree, in compiled loops.  This imports numba."""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled
+from aggopt.core.validation import Floats
+from aggopt.partition._box_tree.build_kernels import shrink, shrink_first
+from aggopt.partition._box_tree.farthest_kernels import farthest
+from aggopt.partition._box_tree.nearest_kernels import nearest_from
+from aggopt.partition._box_tree.pivot_kernels import put, serving
+from aggopt.partition._box_tree.pivots import CENTRE, Posts
+from aggopt.partition._box_tree.principal_axes import ROWS
+from aggopt.partition._box_tree.tree import LEAF, Tree
+from aggopt.partition._box_tree.workspace import Room
+from aggopt.partition._unassigned.kernels import add_entry, total
+from aggopt.partition._unassigned.state import Pool
+
+
+@compiled
+def take(
+    pool: Pool,
+    tree: Tree,
+    posts: Posts,
+    room: Room,
+    k: int,
+    paired: bool,
+    enough: int,
+    most: int,
+) -> int:
+    """Take groups of k while `enough` records have none, until `most` entries are read.
+
+    Return how many entries a plain scan would have read; room.read says how many were.
+    """
+    scanned, room.read[0] = 0, 0
+    if posts.known[0] == 0:
+        put(tree, posts, CENTRE, total(pool) / pool.counts[0])
+        posts.known[0] = 1
+    while pool.counts[0] >= enough and room.read[0] < most:
+        scanned += (3 if paired else 2) * pool.counts[0] * len(pool.records)
+        r = _outermost(pool, tree, posts, room)
+        s = _opposite(tree, posts, r, room) if paired else r
+        a, b = record(tree, r), record(tree, s)
+        _take_nearest(pool, tree, r // LEAF, a, room)
+        if paired:
+            _take_nearest(pool, tree, s // LEAF, b, room)
+    return scanned
+
+
+@compiled
+def _opposite(tree: Tree, posts: Posts, r: int, room: Room) -> int:
+    """Return the place of the record farthest from that at place r."""
+    point = record(tree, r)
+    return int(farthest(tree, posts, serving(tree, posts, point), 1.0, point, room))
+
+
+@compiled
+def _outermost(pool: Pool, tree: Tree, posts: Posts, room: Room) -> int:
+    """Return the place of the record farthest from the centroid.
+
+    As the centroid goes away from its post, more has to be read.  Once that adds up
+    to all entries, the post is put up anew, which reads them once.
+    """
+    entries, before = pool.counts[0] * len(pool.records), room.read[0]
+    place = farthest(tree, posts, CENTRE, float(pool.counts[0]), total(pool), room)
+    room.read[1] += room.read[0] - before
+    if room.read[1] > entries:
+        put(tree, posts, CENTRE, total(pool) / pool.counts[0])
+        room.read[0], room.read[1] = room.read[0] + entries, 0
+    return int(place)
+
+
+@compiled
+def record(tree: Tree, place: int) -> Floats:
+    """Return the record at a place, (d,)."""
+    return tree.records[place // LEAF, :, place % LEAF].copy()
+
+
+@compiled
+def _take_nearest(pool: Pool, tree: Tree, leaf: int, point: Floats, room: Room) -> None:
+    """Make a group of those nearest to a point, which a leaf holds or has held."""
+    nearest_from(tree, leaf, point, room)
+    places = np.sort(room.place)[::-1]  # what moves down never has a group itself
+    for place in places:
+        _remove(pool, tree, place)
+    pool.counts[0] -= len(places)
+    pool.counts[1] += 1
+
+
+@compiled
+def _remove(pool: Pool, tree: Tree, place: int) -> None:
+    """Put a record into the group being made, and the last of its leaf in its place."""
+    leaf, j = place // LEAF, place % LEAF
+    last = tree.waiting[leaf] - 1
+    pool.labels[tree.who[leaf, j]] = pool.counts[1]
+    for t in range(len(pool.records)):
+        add_entry(pool, t, tree.records[leaf, t, j], -1)
+        tree.records[leaf, t, j] = tree.records[leaf, t, last]
+    tree.waiting[leaf] = last
+    for t in range(ROWS):
+        x = tree.images[leaf, t, j]
+        tree.images[leaf, t, j] = tree.images[leaf, t, last]
+        shrink(tree, leaf, t, x)
+    who = tree.who[leaf, j]
+    tree.out[leaf, j], tree.who[leaf, j] = tree.out[leaf, last], tree.who[leaf, last]
+    shrink_first(tree, leaf, who)

@@ -1,0 +1,155 @@
+"""Compiled loops over a pool.  Importing this imports numba: do so late.
+
+Sums over attributes run in the attributes' order, and nothing may be reassociated
+or fused: every processor is to return the same groups.
+"""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled
+from aggopt.core.validation import Floats
+from aggopt.partition._unassigned.state import Integers, Pool
+
+BLOCK = 512  # so many distances stay in the nearest cache while they are summed
+
+
+@compiled
+def add_up(pool: Pool) -> None:
+    """Add all records to the sums."""
+    for column in range(len(pool.who)):
+        add_to_sums(pool, column, 1)
+
+
+@compiled
+def take(pool: Pool, k: int, paired: bool, enough: int, turns: int) -> None:
+    """Take groups of k for so many turns, while `enough` records have none."""
+    nearest = np.empty(k, np.int64)
+    for _ in range(turns):
+        if pool.counts[0] < enough:
+            return
+        measure_from_centroid(pool)
+        r = pool.records[:, farthest(pool)].copy()
+        measure(pool, 1.0, r)
+        s = pool.records[:, farthest(pool)].copy()
+        take_nearest(pool, nearest)
+        if paired:
+            measure(pool, 1.0, s)
+            take_nearest(pool, nearest)
+
+
+@compiled
+def measure_from_centroid(pool: Pool) -> None:
+    """Measure from the centroid of the m records without a group, in units of 1 / m."""
+    # m times the distance: whole numbers stay whole, so that ties stay ties
+    measure(pool, float(pool.counts[0]), total(pool))
+
+
+@compiled
+def total(pool: Pool) -> Floats:
+    """Return the sum of the m records without a group, (d,)."""
+    found: Floats = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
+    return found
+
+
+@compiled
+def measure(pool: Pool, factor: float, point: Floats) -> None:
+    """Set distances[j] = sum_t (factor records[t, j] - point[t])^2."""
+    m = pool.counts[0]
+    for start in range(0, m, BLOCK):
+        stop = min(start + BLOCK, m)
+        distances = pool.distances[start:stop]
+        distances[:] = 0.0
+        for t in range(len(point)):
+            row, p = pool.records[t, start:stop], point[t]
+            for j in range(len(distances)):
+                gap = factor * row[j] - p
+                distances[j] += gap * gap
+
+
+@compiled
+def farthest(pool: Pool) -> int:
+    """Return the farthest column; of equals, the record that comes first in X."""
+    best, far, who = 0, pool.distances[0], pool.who[0]
+    for j in range(1, pool.counts[0]):
+        v = pool.distances[j]
+        if v >= far and (v > far or pool.who[j] < who):
+            best, far, who = j, v, pool.who[j]
+    return best
+
+
+@compiled
+def take_nearest(pool: Pool, nearest: Integers) -> None:
+    """Make a group of the len(nearest) nearest columns."""
+    find_nearest(pool, nearest)
+    group, left = pool.counts[1], pool.counts[0] - len(nearest)
+    for column in nearest:
+        pool.labels[pool.who[column]] = group
+        add_to_sums(pool, column, -1)
+    stays = left
+    for column in nearest:
+        if column < left:
+            while pool.labels[pool.who[stays]] == group:
+                stays += 1
+            swap(pool, column, stays)
+    pool.counts[0], pool.counts[1] = left, group + 1
+
+
+@compiled
+def find_nearest(pool: Pool, heap: Integers) -> None:
+    """Fill a heap with the nearest columns, the least near of them on top."""
+    k = len(heap)
+    for j in range(k):
+        heap[j] = j
+    for j in range(k // 2 - 1, -1, -1):
+        _sink(pool, heap, j)
+    bound = pool.distances[heap[0]]
+    for j in range(k, pool.counts[0]):
+        if pool.distances[j] <= bound and nearer(pool, j, heap[0]):
+            heap[0] = j
+            _sink(pool, heap, 0)
+            bound = pool.distances[heap[0]]
+
+
+@compiled
+def _sink(pool: Pool, heap: Integers, top: int) -> None:
+    while 2 * top + 1 < len(heap):
+        child = 2 * top + 1
+        if child + 1 < len(heap) and nearer(pool, heap[child], heap[child + 1]):
+            child += 1
+        if not nearer(pool, heap[top], heap[child]):
+            return
+        heap[top], heap[child] = heap[child], heap[top]
+        top = child
+
+
+@compiled
+def nearer(pool: Pool, a: int, b: int) -> bool:
+    """Whether column a is nearer than b; of equals, the one that comes first in X."""
+    if pool.distances[a] == pool.distances[b]:
+        return bool(pool.who[a] < pool.who[b])
+    return bool(pool.distances[a] < pool.distances[b])
+
+
+@compiled
+def swap(pool: Pool, a: int, b: int) -> None:
+    """Exchange two columns, not their distances."""
+    pool.who[a], pool.who[b] = pool.who[b], pool.who[a]
+    for t in range(len(pool.records)):
+        row = pool.records[t]
+        row[a], row[b] = row[b], row[a]
+
+
+@compiled
+def add_to_sums(pool: Pool, column: int, sign: int) -> None:
+    """Add a column to the sums, or take it away."""
+    for t in range(len(pool.records)):
+        add_entry(pool, t, pool.records[t, column], sign)
+
+
+@compiled
+def add_entry(pool: Pool, t: int, entry: float, sign: int) -> None:
+    """Add an entry of attribute t to its sum, or take it away."""
+    x = entry * pool.unit
+    whole = np.rint(x)
+    pool.sums[0, t] += sign * np.int64(whole)
+    pool.sums[1, t] += sign * np.int64(np.rint((x - whole) * pool.unit))

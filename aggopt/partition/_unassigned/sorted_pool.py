@@ -1,0 +1,69 @@
+"""Records without a group, kept in the order of their confidential attribute.
+
+What partitioners that look at one confidential attribute share: neighbours in that
+attribute lie side by side, so that a scan of some values reads nothing else.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.validation import Floats
+from aggopt.partition._unassigned import pool as unassigned
+from aggopt.partition._unassigned.state import CHUNK, Integers, Pool
+
+
+class Shelf(NamedTuple):
+    """A pool whose columns are sorted by bin, and within a bin as they come in X.
+
+    Attributes
+    ----------
+    pool
+        Its counts are how many columns there are, some of them taken, and how many
+        groups; its distances are inf where a column is taken.
+    taken : (n,)
+        Whether a column's record has a group.
+    bins : (n,)
+        Bin of each column, 0..m-1.
+    first : (m + 1,)
+        First column of each bin, and the end.
+    free : (1,)
+        How many records have no group.
+    """
+
+    pool: Pool
+    taken: npt.NDArray[np.bool_]
+    bins: Integers
+    first: Integers
+    free: Integers
+
+    def __repr__(self) -> str:
+        """Tell how many records are left, and show none."""
+        return f"Shelf({self.remaining} of {len(self.bins)} records without a group)"
+
+    @property
+    def remaining(self) -> int:
+        """How many records have no group."""
+        return int(self.free[0])
+
+    @property
+    def done(self) -> float:
+        """Share of the work done: a turn reads all records without a group."""
+        return 1.0 - (self.remaining / len(self.bins)) ** 2
+
+    @property
+    def turns(self) -> int:
+        """How many turns there are between two looks at Ctrl-C."""
+        return max(1, CHUNK // (4 * max(self.remaining, 1) * len(self.pool[0])))
+
+
+def start(records: Floats, place: Integers) -> Shelf:
+    """Return a shelf on which no record of (n, d) has a group; `place` (n,) of bins."""
+    order = np.argsort(place, kind="stable")
+    pool = unassigned.start(records[order])
+    pool.who[:] = order
+    bins = place[order]
+    first = np.searchsorted(bins, np.arange(bins[-1] + 2)).astype(np.int64)
+    n = len(place)
+    return Shelf(pool, np.zeros(n, np.bool_), bins, first, np.array([n]))

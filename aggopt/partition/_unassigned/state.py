@@ -1,0 +1,60 @@
+"""Unassigned records: the state that fixed-size partitioners share."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.validation import Floats
+
+Integers = npt.NDArray[np.int64]
+
+
+CHUNK = 30_000_000  # entries read between two looks at Ctrl-C: some 0.05 seconds
+
+
+class Pool(NamedTuple):
+    """Records in columns: first those without a group, then those with one.
+
+    Attributes
+    ----------
+    records : (d, n)
+        Attribute by attribute, so that a scan reads memory in order; within
+        [-1, 1], so that no distance overflows.
+    who : (n,)
+        Which record each column holds.
+    sums : (2, d)
+        Sum of the records without a group, in whole numbers of 1 / unit and, for
+        what is left of them, of 1 / unit^2.  Taking a record away is exact: nothing
+        drifts, and a sum does not depend on the order of the records.
+    unit
+        The largest power of two with which no sum can overflow.
+    distances : (n,)
+        Room to work in.
+    labels : (n,)
+        Group of each record, -1 while it has none.
+    counts : (2,)
+        How many records have no group, and how many groups there are.
+    """
+
+    records: Floats
+    who: Integers
+    sums: Integers
+    unit: float
+    distances: Floats
+    labels: Integers
+    counts: Integers
+
+    def __repr__(self) -> str:
+        """Tell how many records are left, and show none."""
+        return f"Pool({self.remaining} of {len(self.who)} records without a group)"
+
+    @property
+    def remaining(self) -> int:
+        """How many records have no group."""
+        return int(self.counts[0])
+
+    @property
+    def done(self) -> float:
+        """Share of the work done: a turn reads all records without a group."""
+        return 1.0 - (self.remaining / len(self.who)) ** 2

@@ -1,0 +1,132 @@
+"""Sort values by their bits.  Importing this imports numba.
+
+NumPy's own sort that also tells the order takes several times as long on a million
+values, longer than the whole partition that follows it: see benchmarks/univariate.py.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.compiled import compiled
+from aggopt.core.validation import Floats, Labels
+
+Bits = npt.NDArray[np.uint64]
+Order = npt.NDArray[np.integer[Any]]
+Whole = npt.NDArray[np.integer[Any]]
+Counts = npt.NDArray[np.int64]
+
+SIGN = np.uint64(1 << 63)
+DIGIT = np.uint64(8)
+DIGITS = 8
+LAST = np.uint64(255)
+
+
+class Room(NamedTuple):
+    """Keys and the place that each had at first, and as much room beside them.
+
+    Made by NumPy, which asks for large pages; what compiled code makes comes in small
+    ones, and slowly.
+    """
+
+    keys: Bits
+    order: Order
+    spare: Bits
+    moved: Order
+
+
+def by_value(x: Floats) -> tuple[Floats, Order]:
+    """Return x (n,) sorted, and where each value stood; of equals, the first first."""
+    n = len(x)
+    kind = np.uint32 if n < 2**32 else np.uint64
+    keys: Bits = np.empty(n, dtype=np.uint64)
+    order: Order = np.arange(n).astype(kind)
+    room = Room(keys, order, np.empty_like(keys), np.empty_like(order))
+    swapped = _sort(x, room)
+    keys, order = (room.spare, room.moved) if swapped else (keys, order)
+    return keys.view(np.float64), order
+
+
+@compiled
+def undo(labels: Whole, order: Order, back: Labels) -> None:
+    """Put labels (n,) of sorted values back in the order in which those stood."""
+    for i in range(len(labels)):
+        back[order[i]] = labels[i]
+
+
+@compiled
+def _sort(x: Floats, room: Room) -> bool:
+    """Sort the values; return whether they end up in the spare room."""
+    varying = _varying_digits(x, room.keys)
+    # sign, exponent and log2(n) digits more tell nearly all values apart
+    enough = int(np.ceil((12 + np.log2(len(x))) / 8))
+    turns = min(enough, len(varying))
+    now = _by_digits(room, varying[-enough:])
+    if not _finished(now.keys, now.order):
+        now = _by_digits(now, varying)
+        turns += len(varying)
+    _turn_to_values(now.keys)
+    return turns % 2 == 1
+
+
+@compiled
+def _varying_digits(x: Floats, keys: Bits) -> list[int]:
+    """Make keys, whole numbers in the order of the values; tell which digits differ.
+
+    0.0 and -0.0 get the same key.
+    """
+    values, differ = keys.view(np.float64), np.uint64(0)
+    for i in range(len(keys)):
+        values[i] = x[i] + 0.0
+        keys[i] = ~keys[i] if keys[i] & SIGN else keys[i] | SIGN
+        differ |= keys[i] ^ keys[0]
+    return [d for d in range(DIGITS) if (differ >> (DIGIT * np.uint64(d))) & LAST]
+
+
+@compiled
+def _turn_to_values(keys: Bits) -> None:
+    for i in range(len(keys)):
+        keys[i] = keys[i] ^ SIGN if keys[i] & SIGN else ~keys[i]
+
+
+@compiled
+def _by_digits(room: Room, digits: list[int]) -> Room:
+    counts = np.zeros((len(digits), 256), np.int64)
+    for key in room.keys:
+        for d in range(len(digits)):
+            counts[d, (key >> (DIGIT * np.uint64(digits[d]))) & LAST] += 1
+    for d in range(len(digits)):
+        _deal(room, DIGIT * np.uint64(digits[d]), counts[d])
+        room = Room(room.spare, room.moved, room.keys, room.order)
+    return room
+
+
+@compiled
+def _deal(room: Room, shift: np.uint64, counts: Counts) -> None:
+    """Deal keys out by one digit, keeping the order of those where it is the same."""
+    place = np.cumsum(counts) - counts
+    for i in range(len(room.keys)):
+        key = room.keys[i]
+        digit = (key >> shift) & LAST
+        to = place[digit]
+        place[digit] = to + 1
+        room.spare[to], room.moved[to] = key, room.order[i]
+
+
+@compiled
+def _finished(keys: Bits, order: Order) -> bool:
+    """Move what is out of place after the leading digits, unless that is much."""
+    moves = 0
+    for i in range(1, len(keys)):
+        if keys[i - 1] <= keys[i]:
+            continue
+        key, who, j = keys[i], order[i], i
+        while j > 0 and keys[j - 1] > key:
+            keys[j], order[j] = keys[j - 1], order[j - 1]
+            j -= 1
+        keys[j], order[j] = key, who
+        moves += i - j
+        if moves > len(keys):
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""V-MDAV: groups of k to 2k - 1 records."""

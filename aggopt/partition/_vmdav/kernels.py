@@ -1,0 +1,105 @@
+"""V-MDAV in compiled loops over a pool.  Importing this imports numba: do so late."""
+
+import numpy as np
+
+from aggopt.core.compiled import compiled
+from aggopt.core.validation import Floats
+from aggopt.partition._unassigned.kernels import (
+    add_to_sums,
+    farthest,
+    measure,
+    measure_from_centroid,
+    swap,
+    take_nearest,
+)
+from aggopt.partition._unassigned.state import Integers, Pool
+
+
+@compiled
+def take_grown(
+    pool: Pool, k: int, gamma2: float, outermost: Integers, turns: int
+) -> None:
+    """Take groups of k to 2k - 1 for so many turns, while k records have none.
+
+    With `outermost` (n,) a group begins at its first record without a group; with an
+    empty one, at the record farthest from the centroid of those without.
+    """
+    nearest, near = np.empty(k, np.int64), np.empty(len(pool.who))
+    for _ in range(turns):
+        if pool.counts[0] < k:
+            return
+        measure(pool, 1.0, pool.records[:, _seed(pool, outermost)].copy())
+        take_nearest(pool, nearest)
+        _grow(pool, near, k, gamma2)
+
+
+@compiled
+def _seed(pool: Pool, outermost: Integers) -> int:
+    if not len(outermost):
+        measure_from_centroid(pool)
+        return farthest(pool)
+    for i in outermost:
+        if pool.labels[i] < 0:
+            return column_of(pool, i)
+    return -1
+
+
+@compiled
+def column_of(pool: Pool, record: int) -> int:
+    """Return the column of a record."""
+    column = 0
+    while pool.who[column] != record:
+        column += 1
+    return column
+
+
+@compiled
+def _grow(pool: Pool, near: Floats, k: int, gamma2: float) -> None:
+    begin, size = pool.counts[0], k
+    near[:begin] = np.inf
+    for column in range(begin, begin + k):
+        come_near(pool, near, column)
+    while size < 2 * k - 1 and pool.counts[0] > 0:
+        j = nearest_of(near[: pool.counts[0]], pool.who)
+        gap = near[j]
+        if not gap < gamma2 * gap_to_others(pool, j):
+            return
+        join(pool, near, j, pool.counts[1] - 1)
+        come_near(pool, near, pool.counts[0])
+        size += 1
+
+
+@compiled
+def come_near(pool: Pool, near: Floats, column: int) -> None:
+    """Let near[j] be the distance to the nearest of a group that a column joined."""
+    measure(pool, 1.0, pool.records[:, column].copy())
+    for j in range(pool.counts[0]):
+        near[j] = min(near[j], pool.distances[j])
+
+
+@compiled
+def nearest_of(near: Floats, who: Integers) -> int:
+    """Return the least of some columns; of equals, the record that comes first in X."""
+    best = 0
+    for j in range(1, len(near)):
+        if near[j] <= near[best] and (near[j] < near[best] or who[j] < who[best]):
+            best = j
+    return best
+
+
+@compiled
+def gap_to_others(pool: Pool, column: int) -> float:
+    """Return the least distance from a column to the others; inf if it is alone."""
+    measure(pool, 1.0, pool.records[:, column].copy())
+    pool.distances[column] = np.inf
+    return float(pool.distances[: pool.counts[0]].min())
+
+
+@compiled
+def join(pool: Pool, near: Floats, column: int, group: int) -> None:
+    """Give a column a group; it becomes the column counts[0]."""
+    pool.labels[pool.who[column]] = group
+    add_to_sums(pool, column, -1)
+    pool.counts[0] -= 1
+    swap(pool, column, pool.counts[0])
+    near[column] = near[pool.counts[0]]

@@ -1,0 +1,150 @@
+"""V-MDAV: MDAV whose groups grow where records cluster."""
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.progress import Progress, rarely
+from aggopt.core.validation import Floats, Labels, group_size, is_number
+from aggopt.errors import JobError, UnknownNameError
+from aggopt.partition._mdav import mdav
+from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._unassigned import pool as unassigned
+from aggopt.partition._unassigned.state import CHUNK, Integers, Pool
+
+CENTROIDS = ("fixed", "remaining")
+
+
+def vmdav(
+    X: npt.ArrayLike,
+    k: int,
+    *,
+    gamma: float = 0.2,
+    centroid: str = "fixed",
+    scale: str = "z",
+    progress: Progress | None = None,
+) -> Labels:
+    """Return labels (n,): groups of k to 2k - 1 similar records, as many as fit.
+
+    While k records have no group, the k nearest to the one farthest from the centroid
+    become one.  It grows: let e be the record without a group that is nearest to any
+    of its members, at d_in, and d_out the distance from e to the nearest other record
+    without a group.  If d_in < gamma d_out, e joins, until the group has 2k - 1.  The
+    fewer than k that are left go one by one to the group whose centroid, before any
+    is added, is nearest; a group that this takes to 2k or more is split by `mdav`.
+    Distances are Euclidean.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Quasi-identifiers in their own units: numbers, none missing.
+    k : int
+        Records per group, at least; 1 <= k <= n.  With n < 2k all are one group.
+    gamma : float
+        How readily groups grow, 0 (never) or more: about 0.2 where records are
+        scattered, about 1.1 where they cluster.
+    centroid : "fixed" or "remaining"
+        What groups begin farthest from: the centroid of all records, as published,
+        or of those without a group, as in `mdav`.
+    scale : "z" or "none"
+        As in `mdav`.
+    progress : callable, optional
+        As in `mdav`.
+
+    Returns
+    -------
+    (n,) ints
+        Group of each record, 0..m-1; each has k to 2k - 1 records.
+
+    Raises
+    ------
+    InfeasibleInputError
+        k exceeds n.
+    JobError
+        k is below 1 or not a whole number; gamma is no finite number of at least 0;
+        an unknown centroid or scale (UnknownNameError).
+    TableError
+        X is not a matrix of finite numbers.
+
+    Notes
+    -----
+    Of records equally far the one that comes first in X is taken; see `mdav` on ties.
+
+    Time grows as n^2 d: each member of a group is compared with all records that have
+    none, so about k times as long as `mdav`; memory grows as n d.
+
+    Weaknesses: it is not always better than `mdav`.  With gamma = 0.2 it loses less on
+    about one in three settings of the usual test files; centroid="remaining" is the
+    better choice on Census.  It looks at no confidential attribute.
+
+    Source: Solanas and Martinez-Balleste, V-MDAV: a multivariate microaggregation with
+    variable group size, COMPSTAT 2006.  The split of groups of 2k or more, which only
+    lessens the loss, is this package's.
+
+    Examples
+    --------
+    >>> vmdav([[0.0], [1.0], [2.0], [9.0], [10.0], [30.0]], k=2, gamma=1.1)
+    array([1, 1, 1, 0, 0, 0])
+    """
+    records = scaled(X, scale)
+    k = group_size(k, len(records))
+    squared = gamma_squared(gamma)
+    if centroid not in CENTROIDS:
+        raise UnknownNameError("centroid", str(centroid), CENTROIDS)
+    pool = unassigned.start(records)
+    _take(pool, k, squared, centroid, progress)
+    unassigned.spread_over_nearest_groups(pool)
+    _split_large(records, pool.labels, k)
+    return unassigned.finish(pool, progress)
+
+
+def gamma_squared(gamma: object) -> float:
+    """Return gamma^2 as the nearest float, gamma read as the decimal it is written as.
+
+    Raises
+    ------
+    JobError
+        gamma is no number of at least 0, or beyond all measure.
+    """
+    if not (is_number(gamma) and 0 <= gamma < 1e100):  # type: ignore[operator]
+        seen = repr(gamma) if is_number(gamma) else type(gamma).__name__
+        raise JobError(
+            f"gamma = {seen}.",
+            fix="pass a number of at least 0: 0.2 where records are scattered, 1.1 "
+            "where they cluster.",
+        )
+    return float(Fraction(repr(float(gamma))) ** 2)  # type: ignore[arg-type]
+
+
+def _take(
+    pool: Pool, k: int, gamma2: float, centroid: str, progress: Progress | None
+) -> None:
+    from aggopt.partition._vmdav import kernels
+
+    outermost = np.empty(0, np.int64)
+    if centroid == "fixed":
+        outermost = outermost_first(pool)
+    turns = max(1, CHUNK // (pool.records.size * (k + 2)))
+    report = rarely(progress)
+    while pool.remaining >= k:
+        report(pool.done)
+        kernels.take_grown(pool, k, gamma2, outermost, turns)
+
+
+def outermost_first(pool: Pool) -> Integers:
+    """Return the records, those farthest from the centroid of all first.
+
+    Of records equally far, the one that comes first in X.
+    """
+    from aggopt.partition._unassigned import kernels
+
+    kernels.measure_from_centroid(pool)
+    return np.argsort(-pool.distances, kind="stable").astype(np.int64)
+
+
+def _split_large(records: Floats, labels: Integers, k: int) -> None:
+    for group in np.flatnonzero(np.bincount(labels) >= 2 * k):
+        members = np.flatnonzero(labels == group)
+        parts = mdav(records[members], k, scale="none")
+        labels[members] = np.where(parts == 0, group, labels.max() + parts)

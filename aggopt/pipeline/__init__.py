@@ -1,0 +1,1 @@
+"""The way of a record: from a table to an audited release."""

@@ -1,0 +1,23 @@
+"""What the audit finds in values before they are written, or that are only tried."""
+
+from aggopt.input.table import Table
+from aggopt.output.audit import Audit, audit
+from aggopt.output.block_names import names_of
+from aggopt.output.originals import Originals
+from aggopt.pipeline.partition_step import Grouped
+
+
+def audit_of(given: Grouped, tried: Table, both: Originals | None = None) -> Audit:
+    """Return what the audit of a release with this table finds.
+
+    With `both`, the values before and after masking, it also says what they say.
+    """
+    job = given.job
+    return audit(
+        tried.frame.to_native(),
+        job.roles,
+        job.privacy,
+        names_of(given.blocks, job),
+        decimal=job.input.decimal,
+        originals=both,
+    )

@@ -1,0 +1,179 @@
+"""The program that a job's wishes make: its distances, with the secret margins."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.aggregate._aggregation import column
+from aggopt.aggregate._margin import ENOUGH, in_spreads, margins, widths
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats
+from aggopt.errors import InfeasibleInputError, naming
+from aggopt.job import P3m, Satisfaction, Shifting
+from aggopt.job._aggregation import Squared
+from aggopt.measure import sl
+from aggopt.models import p3m
+from aggopt.models._shift import FARTHEST
+from aggopt.pipeline.partition_step import Grouped
+
+INSISTS = 0.5  # importance above which a wish is nearly exact: a miss costs fourfold
+DECIDES = 0.8  # alpha above which soft wishes are as exact as those that insist
+ROUNDING = 1e-9  # of a number of steps
+
+ASKED = (
+    "Each group and attribute was asked to keep more than the distance asked, by a "
+    "secret margin; the certificates are of the program with these margins, and what "
+    "is satisfied is counted by the distance asked."
+)
+MOST = 0.5  # share of values nearer than asked, above which a note says so
+NOTE = (
+    f"{ASKED} Wherever a wish can be exact the margin spans {ENOUGH} possible values "
+    "or more: who subtracts distances from a published value is left with several "
+    "candidates for an original."
+)
+WARNING = (
+    "margin = 0: wherever a wish decides, the published value lies exactly at the "
+    "distance asked from an original. Who tries distances on the published values "
+    "finds such originals to the last digit. Leave margin out to hide them."
+)
+
+
+def program(
+    given: Grouped, delta: Floats | None = None, *, alpha: float | None = None
+) -> dict[str, Floats]:
+    """Return what the aggregation is to be asked (n, d) each; nothing if none shifts.
+
+    `delta` (n, d) and `alpha` stand in for the job's own.  The margins come from the
+    secret of the release, and are the same share of their width whatever the delta.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Demands within a group agree as they are, and not with a margin.
+    """
+    how = given.job.aggregation
+    if not isinstance(how, Shifting):
+        return {}
+    if alpha is not None:
+        how = how.model_copy(update={"alpha": alpha})
+        given = replace(given, job=given.job.model_copy(update={"aggregation": how}))
+    asked = given.asked["delta"] if delta is None else delta
+    steps = _steps(given, how, asked)
+    added = margins(given.labels, asked, how.margin, given.secret, steps)
+    if not isinstance(how, P3m):
+        added = np.where(asked > 0, added, 0.0)  # 0 asks for nothing there
+    wider = np.minimum(asked + added, np.maximum(asked, FARTHEST))
+    if isinstance(how, P3m) and how.margin != 0:
+        _require_agreement(given, asked, wider)
+    return {"delta": wider, "importance": given.asked["importance"]}
+
+
+def nearer(given: Grouped, after: Floats) -> list[str]:
+    """Return a note if most published values (n, d) lie nearer than was asked."""
+    if not isinstance(given.job.aggregation, Squared):
+        return []
+    share = 1 - sl(given.X, after, delta=given.asked["delta"])
+    if share <= MOST:
+        return []
+    return [
+        f"{share:.0%} of the values lie nearer to their originals than asked: raise "
+        'alpha or importance, or take method = "satisfaction".'
+    ]
+
+
+def notes(given: Grouped) -> list[str]:
+    """Return what is to be said of margins; nothing where no wish acts."""
+    how = given.job.aggregation
+    if not isinstance(how, Shifting):
+        return []
+    asked = given.asked["delta"]
+    if not _acts(how, asked, given.asked["importance"]).any():
+        return []
+    if how.margin == 0:
+        return [WARNING]
+    exact = _exact(how, asked, given.asked["importance"])
+    few = list(_few(given, how, asked, exact))
+    return [NOTE if exact.any() and not few else ASKED, *few]
+
+
+Which = npt.NDArray[np.bool_]
+
+
+def _acts(how: Shifting, asked: Floats, importance: Floats) -> Which:
+    """Which wishes (n, d) make a difference at all."""
+    if isinstance(how, Satisfaction):
+        return np.asarray((asked > 0) & (importance > 0))
+    acts = (importance == 1) | (isinstance(how, Squared) and how.alpha > 0)
+    return np.asarray(acts & (isinstance(how, P3m) | (asked > 0)))
+
+
+def _exact(how: Shifting, asked: Floats, importance: Floats) -> Which:
+    """Which wishes (n, d) a published value may meet exactly, or nearly so."""
+    acts = _acts(how, asked, importance)
+    if isinstance(how, Squared) and how.alpha <= DECIDES:
+        return acts & (importance > INSISTS)
+    return acts
+
+
+def _steps(given: Grouped, how: Shifting, asked: Floats) -> Floats:
+    """Return the step of each attribute (d,) in which a wish can be exact, or 0."""
+    exact = _exact(how, asked, given.asked["importance"])
+    steps = np.zeros(asked.shape[1])
+    if how.margin is None:
+        spread = Scale.of(given.X).spread
+        for j in np.flatnonzero(exact.any(axis=0)):
+            steps[j] = in_spreads(given.X[:, j], float(spread[j]))
+    return steps
+
+
+def _few(given: Grouped, how: Shifting, asked: Floats, exact: Which) -> Iterator[str]:
+    """Warn of each attribute of which the margin spans too few possible values."""
+    spread, steps = Scale.of(given.X).spread, _steps(given, how, asked)
+    for j, name in enumerate(given.job.roles.quasi_identifier):
+        if spread[j] == 0 or not exact[:, j].any():
+            continue
+        label = column(given.labels, j)
+        wide = widths(label, asked[:, j], how.margin, float(steps[j]))
+        narrowest = float(wide[label[exact[:, j]]].min())
+        step = in_spreads(given.X[:, j], float(spread[j]), narrowest)
+        spans = narrowest / step + ROUNDING
+        if spans < ENOUGH:
+            yield _warned(name, int(spans) + 1)
+
+
+def _warned(name: str, most: int) -> str:
+    values = "possible value" if most == 1 else "possible values"
+    return (
+        f"WARNING: {name!r}: the secret margin spans at most {most} {values}. Where a "
+        "wish decides, who subtracts distances from a published value has at most "
+        f"{most} on either side of it, one of them an original, and may be left with "
+        "that one alone. Set a wider margin under [aggregation], or aggregate by the "
+        "mean."
+    )
+
+
+def _require_agreement(given: Grouped, asked: Floats, wider: Floats) -> None:
+    scale, importance = Scale.of(given.X), given.asked["importance"]
+    Z = scale.standardise(given.X)
+    for j, name in enumerate(given.job.roles.quasi_identifier):
+        insisted = importance[:, j]
+        if scale.constant[j] or not (insisted == 1).any():
+            continue
+        x, label = Z[:, j], column(given.labels, j)
+        with naming(repr(name)):
+            try:
+                p3m.Data(x, label, wider[:, j], insisted, 0.5)
+                continue
+            except InfeasibleInputError:
+                p3m.Data(x, label, asked[:, j], insisted, 0.5)
+            raise InfeasibleInputError(
+                "Demands (importance 1) within a group agree on one published value, "
+                "below some of them and above others: with a margin beyond each "
+                "distance they do not, and without one that value gives the originals "
+                "away.",
+                fix="lower the importance of some of their records below 1, group "
+                "those with the same demands together, or, if that is acceptable, "
+                "set margin = 0 under [aggregation].",
+            )

@@ -1,0 +1,203 @@
+"""The way of a record: from a table to an audited release."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt import aggregate
+from aggopt.aggregate import Aggregation
+from aggopt.core.signals import heeded
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats
+from aggopt.input.table import Table
+from aggopt.job import Job
+from aggopt.measure import WHOLE, Assessment, assess
+from aggopt.output.block_names import names_of, proven
+from aggopt.output.release import Release
+from aggopt.output.risk import as_counted
+from aggopt.partition._in_blocks import called
+from aggopt.pipeline import margins, rounding
+from aggopt.pipeline.audit_values import audit_of
+from aggopt.pipeline.compared import compared
+from aggopt.pipeline.infeasibility import forced
+from aggopt.pipeline.partition_step import (
+    Grouped,
+    Progress,
+    group,
+    listener,
+    require_solved,
+)
+from aggopt.solvers import Certificate, Status
+
+AT_ONCE = 1000  # records that are linked at once where a release is only tried: .1 s
+
+
+@heeded()
+def mask(
+    data: Any,
+    job: Job | str | Path,
+    *,
+    progress: Progress | None = None,
+    secret: str | None = None,
+) -> Release:
+    """Return the audited release of `data`.
+
+    Parameters
+    ----------
+    data
+        A pandas, Polars or PyArrow table, a two-dimensional NumPy array (its columns
+        are called "0", "1", ...), or the path of a .csv or .parquet file.
+    job
+        What to mask and how: a `Job`, or the path of a TOML file.
+    progress
+        Called with the name of the step and the share of it that is done.
+    secret
+        That of a release that is to be made again (`aggopt.repeat` does so): its
+        margins and its order come from it.  Drawn when omitted.
+
+    Returns
+    -------
+    Release
+        `release.table` is the masked table, as the kind that came in;
+        `release.write("masked.csv")` writes it with manifest and private key.
+
+    Raises
+    ------
+    TableError, JobError, InfeasibleInputError
+        The input cannot be used; found before any work starts.
+    SolverError
+        The solver is missing, or found nothing for an attribute.
+    PrivacyError
+        The audit of the masked values found less than the job promises.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import aggopt
+    >>> people = pd.DataFrame({"name": list("abcdef"), "age": [20, 21, 22, 60, 61, 65]})
+    >>> roles = {"identifier": ["name"], "quasi-identifier": ["age"]}
+    >>> release = aggopt.mask(people, aggopt.Job(roles=roles, privacy={"k": 3}))
+    >>> release.table["age"].tolist()
+    [21.0, 21.0, 21.0, 62.0, 62.0, 62.0]
+    >>> release.audit.smallest
+    3
+    """
+    told = listener(progress)
+    given = group(data, job, told, known=secret)
+    job = given.job
+    masked = _aggregated(given, told)
+    names = job.roles.quasi_identifier
+    certificates = dict(zip(names, masked.certificates, strict=True))
+    require_solved(certificates)
+
+    told("audit", 0.0)
+    released = rounding.released(given, masked.values)
+    both = compared(given.X, released.matrix(), job.output)
+    found = audit_of(given, released, both)
+    found.require()
+    told("measure", 0.0)
+    drift = rounding.drifts(given, masked.values, both.after)
+    notes = (
+        *found.notes,
+        *margins.notes(given),
+        *margins.nearer(given, both.after),
+        *given.reasons,
+        *_notes(given, certificates),
+        *_beyond(given, released),
+        *rounding.notes(given, masked, both.after, drift),
+    )
+    return Release(
+        masked=released,
+        blocks=given.blocks,
+        certificates=certificates,
+        audit=found,
+        measures=as_counted(measured(given.X, both.after, given.asked), found),
+        notes=notes,
+        job=job,
+        source=given.source,
+        secret=given.secret,
+        drift=drift,
+    )
+
+
+def _aggregated(given: Grouped, told: Progress) -> Aggregation:
+    """Return the values that the job publishes of each group, before rounding."""
+    how = given.job.aggregation
+    told("aggregate", 0.0)
+    settings = {**how.settings, **margins.program(given)}
+    settings["progress"] = partial(told, "aggregate")
+    combine = getattr(aggregate, how.method)
+    masked: Aggregation = called(combine, given.X, given.labels, **settings)
+    return masked
+
+
+def measured(
+    original: Floats,
+    released: Floats,
+    asked: dict[str, Floats],
+    *,
+    whole: int = WHOLE,
+) -> Assessment:
+    """Return the measures of a release; SL by what the records ask for, if they do.
+
+    More than `whole` records are linked in blocks: see `aggopt.measure.linkage`.
+    """
+    if not asked:
+        return assess(original, released, whole=whole)
+    weights = asked["importance"] if asked["importance"].any() else 1.0
+    delta = asked["delta"]
+    return assess(original, released, delta=delta, weights=weights, whole=whole)
+
+
+def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
+    constant = Scale.of(given.X).constant
+    notes = [
+        f"{name!r} has one value only: kept as it is, weight zero."
+        for name, same in zip(certificates, constant, strict=True)
+        if same
+    ]
+    grouped = proven(given.blocks, given.job)
+    of_groups = {f"groups of {name}": grouped[name] for name in grouped}
+    notes += [
+        f"{name!r}: {certificate.solver} {certificate.status}."
+        for name, certificate in (of_groups | certificates).items()
+        if certificate.status in (Status.LIMIT, Status.FALLBACK)
+    ]
+    if given.table.keeps_index:
+        notes.append(
+            "The index of the pandas table is kept in release.table, with all that it "
+            "says of records; written files have none."
+        )
+    return [*notes, *_one_group(given, constant)]
+
+
+def _one_group(given: Grouped, constant: npt.NDArray[np.bool_]) -> list[str]:
+    """Say where all records have one value although the originals differ."""
+    n = len(given.X)
+    if n < 2 * given.job.privacy.k:
+        return [f"All {n} records form one group: there are fewer than 2k."]
+    alone = given.blocks[0].groups == 1
+    why = forced(given.held, given.job.privacy) if alone else None
+    if why:
+        return [f"{why.problem} To fix: {why.fix}"]
+    return [
+        f"{', '.join(map(repr, names))}: all {n} records form one group."
+        for names, block in zip(
+            names_of(given.blocks, given.job), given.blocks, strict=True
+        )
+        if block.groups == 1 and not constant[list(block.columns)].all()
+    ]
+
+
+def _beyond(given: Grouped, released: Table) -> list[str]:
+    """Say what a certificate does not: values beyond the range of the originals."""
+    X, Y = given.X, released.matrix()
+    beyond = ((X.min(axis=0) > Y) | (X.max(axis=0) < Y)).sum(axis=0)
+    return [
+        f"{name!r}: {beyond[j]} released values lie outside the range of the originals."
+        for j, name in enumerate(given.job.roles.quasi_identifier)
+        if beyond[j]
+    ]

@@ -1,0 +1,189 @@
+"""Read a written release again: recount it and measure it against the original."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.csv
+
+from aggopt.core.regular import require_regular
+from aggopt.core.validation import Labels
+from aggopt.errors import TableError
+from aggopt.input.files import as_written, read
+from aggopt.input.table import Table
+from aggopt.job import Job
+from aggopt.measure import Assessment
+from aggopt.output.audit import Audit, audit
+from aggopt.output.block_names import names_in
+from aggopt.output.manifest import SHUFFLED, stated
+from aggopt.output.places import Files
+from aggopt.output.risk import as_counted
+from aggopt.output.staging import sha256
+from aggopt.pipeline.attribute_blocks import blocks_of
+from aggopt.pipeline.compared import compared
+from aggopt.pipeline.mask import measured
+from aggopt.pipeline.partition_step import wishes_of
+
+
+@dataclass(frozen=True)
+class Review:
+    """What a second look at a written release found."""
+
+    audit: Audit
+    measures: Assessment
+    same_order: bool = False  # taken for granted, with no key to show it
+
+    @property
+    def warning(self) -> str | None:
+        """Say that the two tables can hardly be in the same order, if that is so.
+
+        Records beside others than their own differ by more than the whole variance, on
+        average: the measures would be of pairs that are none.
+        """
+        if not self.same_order or self.measures.il <= 1:
+            return None
+        return (
+            f"The loss is {100 * self.measures.il:.0f} % of the variance, as of "
+            "records in different orders: if these are, no measure here but the "
+            "counts of equal records means anything."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {
+            "audit": self.audit.to_dict(),
+            "measures": self.measures.to_dict(),
+            "warning": self.warning,
+        }
+
+
+def review(
+    original: Path,
+    released: Path,
+    job: Job,
+    *,
+    same_order: bool = False,
+    private: Path | None = None,
+) -> Review:
+    """Return the audit and the measures of a release that was written before.
+
+    A release is shuffled, so its private key tells which record is which: beside it, or
+    in the folder `private`.
+    With `same_order` the two files are taken to have the same record order, for a
+    release that another program made; what says otherwise is not overruled.
+
+    Raises
+    ------
+    TableError, JobError
+        A file cannot be used; the numbers of records differ; the key is missing or
+        belongs to another release; or `same_order` is false by the manifest or the
+        key.
+    """
+    roles = job.roles
+    first = Table.of(read(original, roles, job.input), roles)
+    kept = roles.released
+    second = Table.of(_without(read(released, kept, job.input), roles.dropped), kept)
+    n = len(first.frame)
+    if len(second.frame) != n:
+        raise TableError(
+            f"{original.name} has {n} records and {released.name} {len(second.frame)}.",
+            fix="assess a release against the table it was made from.",
+        )
+    files = Files.beside(released, private)
+    if same_order:
+        _require_order(original, files, n)
+    place = np.arange(n) if same_order else _places(original, files, n)
+    X = first.matrix()
+    blocks = names_in(blocks_of(job, X), job)
+    written = as_written(released, job.input)
+    point = job.input.decimal
+    Y = second.matrix()
+    found = audit(
+        written,
+        roles,
+        job.privacy,
+        blocks,
+        decimal=point,
+        originals=compared(X[np.argsort(place)], Y, job.output),
+    )
+    measures = as_counted(measured(X, Y[place], wishes_of(first, X, job)), found)
+    return Review(found, measures, same_order)
+
+
+def _without(table: Any, dropped: tuple[str, ...]) -> Any:
+    """Leave what should not be there to the audit, which reports it."""
+    return table.drop_columns([c for c in dropped if c in table.column_names])
+
+
+def _places(original: Path, files: Files, n: int) -> Labels:
+    """Return the place of each record in the released table (n,), by its key."""
+    for written in (files.manifest, files.private):
+        if written.exists():
+            require_regular(written)
+    if files.manifest.exists():
+        _require_same(original, files)
+    if not files.private.exists():
+        raise TableError(
+            f"{files.private} is not there, so nobody can tell which record of "
+            f"{files.table.name} is which.",
+            fix="put it there, name its folder (--private), or pass --same-order if "
+            "the two tables have the same record order.",
+        )
+    place = _key(files.private, n)
+    if place is None:
+        raise TableError(
+            f"{files.private.name} is not the key of these two tables.",
+            fix="put back the one that was written with the release.",
+        )
+    return place
+
+
+def _key(path: Path, n: int) -> Labels | None:
+    """Return the order of n records that a private key states, None if it is none."""
+    try:
+        place = pyarrow.csv.read_csv(path)["released_record"].to_numpy()
+    except (pyarrow.ArrowException, KeyError):
+        return None
+    whole = np.array_equal(np.sort(place), np.arange(n))
+    return np.asarray(place, dtype=np.intp) if whole else None
+
+
+def _require_order(original: Path, files: Files, n: int) -> None:
+    """Refuse to take for the same order what is known to be another one."""
+    for path in (files.manifest, files.private):
+        if path.exists():
+            require_regular(path)
+            says = _shuffled if path == files.manifest else _permuted
+            if says(path, n):
+                raise TableError(
+                    f"{files.table.name} has another record order than "
+                    f"{original.name}: {path.name} says so.",
+                    fix="leave --same-order out: the key says which record is which. "
+                    f"If {path.name} is of another release, move it away first.",
+                )
+
+
+def _shuffled(manifest: Path, n: int) -> bool:
+    """Return whether the manifest is of a release in random order."""
+    return bool(stated(manifest, "order") == SHUFFLED)
+
+
+def _permuted(key: Path, n: int) -> bool:
+    place = _key(key, n)
+    return place is not None and not np.array_equal(place, np.arange(n))
+
+
+def _require_same(original: Path, files: Files) -> None:
+    """Refuse files that are not those that the manifest describes."""
+    hashes = {
+        original: stated(files.manifest, "input", "sha256") or sha256(original),
+        files.table: stated(files.manifest, "output", "sha256"),
+        files.private: stated(files.manifest, "output", "key_sha256"),
+    }
+    for path, stated_hash in hashes.items():
+        if path.exists() and sha256(path) != stated_hash:
+            raise TableError(
+                f"{path.name} is not the file that {files.manifest.name} describes.",
+                fix="bring together the files of one and the same run.",
+            )

@@ -1,0 +1,162 @@
+"""Published values on one decimal grid for each attribute, and what that changes.
+
+The last bits of a mean are functions of single records, and nobody needs them.  The
+grid is the attribute's, not the value's: small values have no more decimals than large
+ones, and 1e9 + 1 keeps its 1.
+"""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from aggopt.aggregate import Aggregation
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats
+from aggopt.input.table import Table
+from aggopt.job import Output
+from aggopt.output.drift import Drift
+from aggopt.pipeline.partition_step import Grouped
+
+TYPED = 1e-6  # of an attribute's range; float32 stays below it
+CAN_BE_SEEN = 1e-15  # standard deviations: less is the float's own rounding
+
+
+def released(given: Grouped, values: Floats) -> Table:
+    """Return the table that publishes values (n, d), rounded as the job says."""
+    whole = given.job.output.round_integers
+    return given.table.masked(_rounded(given, values), round_integers=whole)
+
+
+def on_grid(values: Floats, place: int) -> Floats:
+    """Return values (n,) as whole multiples of 10^-place, the nearest of each.
+
+    Each is the float nearest to its decimal, so that it is written with no more digits.
+
+    Examples
+    --------
+    >>> on_grid(np.array([42.666666666666664, 1e9 + 1, -0.001]), 2).tolist()
+    [42.67, 1000000001.0, 0.0]
+    """
+    different, where = np.unique(values, return_inverse=True)
+    rounded = [round(value, place) + 0.0 for value in different.tolist()]
+    return np.asarray(rounded)[where]
+
+
+def place_of(spread: float, output: Output) -> int | None:
+    """Return how many decimals an attribute gets, or None: as many as there are.
+
+    `spread` is its standard deviation.  With digits, so many of those that the spread
+    has from its first on: of 12.3 six are 12.3000, four decimals.
+    """
+    if output.decimals is not None:
+        return output.decimals
+    digits = output.significant
+    return None if digits is None else digits - 1 - math.floor(math.log10(spread))
+
+
+def drifts(given: Grouped, before: Floats, after: Floats) -> dict[str, Drift]:
+    """Return by how much each attribute that is rounded moved; values (n, d)."""
+    spread, places = Scale.of(given.X).spread, _places(given)
+    found = {}
+    for j, name in enumerate(given.job.roles.quasi_identifier):
+        place = places[j]
+        if spread[j] == 0 or (place is None and (before[:, j] == after[:, j]).all()):
+            continue
+        origin = before[0, j]
+        x, y = ((v[:, j] - origin) / spread[j] for v in (before, after))
+        variance = abs(y.var() / x.var() - 1) if x.var() else 0.0
+        step = None if place is None else float(f"1e{-place}")
+        found[name] = Drift(step, float(abs((y - x).mean())), float(variance))
+    return found
+
+
+def notes(
+    given: Grouped, masked: Aggregation, after: Floats, moved: Mapping[str, Drift]
+) -> list[str]:
+    """Return what rounding did to means, variances and groups; `after` (n, d)."""
+    said = []
+    largest = [max(getattr(d, of) for d in moved.values()) for of in _OF if moved]
+    if any(moves > CAN_BE_SEEN for moves in largest):
+        said.append(
+            f"Published values are rounded ({_asked(given.job.output)}): means moved "
+            f"by at most {largest[0]:.1g} standard deviations, variances by at most "
+            f"{largest[1]:.1g} of themselves; certificates are of the values before."
+        )
+    return [*said, *_typed(given, masked, after), *_collapsed(given, masked, after)]
+
+
+_OF = ("mean", "variance")
+
+
+def _asked(output: Output) -> str:
+    if output.decimals is not None:
+        return f"decimals = {output.decimals}"
+    if output.significant is None:
+        return "to their types"
+    return f"{output.significant} digits of the attribute's standard deviation"
+
+
+def _typed(given: Grouped, masked: Aggregation, after: Floats) -> list[str]:
+    X, grid = given.X, _rounded(given, masked.values)
+    typed = (np.abs(after - grid) > TYPED * np.ptp(X, axis=0)).any(axis=0)
+    return [
+        f"{name!r} was rounded to its type: the certificate is of the values before, "
+        "the measures are of those released."
+        for name, so in zip(given.job.roles.quasi_identifier, typed, strict=True)
+        if so
+    ]
+
+
+def _collapsed(given: Grouped, masked: Aggregation, after: Floats) -> list[str]:
+    said, before, names = [], masked.values, given.job.roles.quasi_identifier
+    for j, name in enumerate(names):
+        if np.ptp(after[:, j]) == 0 and np.ptp(before[:, j]) > 0:
+            said.append(f"{name!r}: rounding leaves one value of all.")
+        elif (same := _most(after[:, j])) > max(len(after) / 2, _most(before[:, j])):
+            said.append(
+                f"{name!r}: rounding publishes one and the same value for {same} of "
+                f"{len(after)} records: ask for more digits, or cap the values that "
+                "make its standard deviation so large."
+            )
+    for block in given.blocks:
+        first = np.unique(block.labels, return_index=True)[1]
+        rows = np.ix_(first, np.array(block.columns))
+        lost = len(np.unique(before[rows], axis=0)) - len(
+            np.unique(after[rows], axis=0)
+        )
+        if lost:
+            of = ", ".join(repr(names[j]) for j in block.columns)
+            said.append(
+                f"{of}: rounding makes {lost} of {len(first)} groups publish what "
+                "another does."
+            )
+    return said
+
+
+def _most(values: Floats) -> int:
+    """Return how many of values (n,) are the most frequent one."""
+    return int(np.unique(values, return_counts=True)[1].max())
+
+
+def _rounded(given: Grouped, values: Floats) -> Floats:
+    columns = [
+        values[:, j] if place is None else on_grid(values[:, j], place)
+        for j, place in enumerate(_places(given))
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _places(given: Grouped) -> list[int | None]:
+    """Return the decimals of each attribute; None where its values stay as they are."""
+    output, kinds = given.job.output, given.table.frame.schema
+    found = []
+    for name, spread in zip(
+        given.job.roles.quasi_identifier, Scale.of(given.X).spread, strict=True
+    ):
+        place = None if spread == 0 else place_of(float(spread), output)
+        whole = kinds[name].is_integer() or not kinds[name].is_numeric()
+        if whole and output.round_integers and place is not None and place > 0:
+            place = None  # rounded once, to its type
+        found.append(place)
+    return found

@@ -1,0 +1,92 @@
+"""Imports run one way: no circle, and no folder imports one that stands above it."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import aggopt
+
+PACKAGE = Path(aggopt.__file__).parent
+FLOORS = (  # from the top down; each may import those after it, late imports too
+    "__main__",
+    "command",
+    "__init__",
+    "experiments",
+    "pipeline",
+    "output",
+    "input",
+    "job",
+    "aggregate",
+    "repair",
+    "partition",
+    "models",
+    "measure",
+    "privacy",
+    "solvers",
+    "datasets",
+    "core",
+    "errors",
+)
+LATE = {("solvers", "models")}  # a solver of one model reads its data, once called
+
+
+def modules() -> dict[str, Path]:
+    """Return every module of the package by its dotted name."""
+    found = [*PACKAGE.rglob("*.py"), *(PACKAGE / "models").glob("*.py")]  # a link
+    paths = {path.relative_to(PACKAGE.parent) for path in found}
+    return {".".join(p.with_suffix("").parts): PACKAGE.parent / p for p in paths}
+
+
+MODULES = modules()
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the modules of the package that a file imports, at once or late."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from filter(None, (module(alias.name) for alias in node.names))
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                found = module(f"{node.module}.{alias.name}") or module(node.module)
+                if found:
+                    yield found
+
+
+def module(name: str) -> str | None:
+    """Return the module of this name, a folder's being its __init__."""
+    return next((m for m in (name, f"{name}.__init__") if m in MODULES), None)
+
+
+ARROWS = {
+    name: set(imported(path)) - {name}
+    for name, path in MODULES.items()
+    if name != "aggopt.__init__"  # it names its public folders for type checkers
+}
+
+
+def floor(module: str) -> str:
+    return module.split(".")[1]
+
+
+def test_every_folder_has_a_floor() -> None:
+    assert {floor(name) for name in MODULES} == set(FLOORS)
+
+
+def test_nothing_imports_what_stands_above_it() -> None:
+    up = [
+        f"{name} -> {other}"
+        for name, others in ARROWS.items()
+        for other in others
+        if FLOORS.index(floor(other)) < FLOORS.index(floor(name))
+        and (floor(name), floor(other)) not in LATE
+    ]
+    assert up == []
+
+
+def test_no_circle_of_files() -> None:
+    waiting = dict(ARROWS)
+    done: set[str] = {"aggopt.__init__"}
+    while ready := {name for name, others in waiting.items() if others <= done}:
+        done |= ready
+        waiting = {n: o for n, o in waiting.items() if n not in ready}
+    assert sorted(waiting) == []
