@@ -1,5 +1,6 @@
 """The job: what to mask and how.  A TOML file and a Python object say the same."""
 
+from aggopt.core.section import Solved as Solved
 from aggopt.job._aggregation import Mean as Mean
 from aggopt.job._aggregation import Median as Median
 from aggopt.job._aggregation import P3m as P3m
@@ -31,4 +32,3 @@ from aggopt.job._privacy import Treatment as Treatment
 from aggopt.job._section import SEPARATORS as SEPARATORS
 from aggopt.job._section import Input as Input
 from aggopt.job._section import Output as Output
-from aggopt.job._section import Solved as Solved

@@ -4,18 +4,18 @@ from typing import Any, Literal
 
 from pydantic import Field, StrictBool, StrictInt
 
-from aggopt.job._section import Method, Solved
+from aggopt.core.section import MethodSection, Solved
 from aggopt.job._wish import Wish
 
 
-class Mean(Method):
+class Mean(MethodSection):
     """Settings of `aggopt.aggregate.mean`."""
 
     method: Literal["mean"] = "mean"
     renormalise: StrictBool = False
 
 
-class Median(Method):
+class Median(MethodSection):
     """Settings of `aggopt.aggregate.median`."""
 
     method: Literal["median"]

@@ -9,6 +9,7 @@ from pydantic import ValidationError as Invalid
 
 from aggopt.core.html import lines, titled
 from aggopt.core.regular import require_regular
+from aggopt.core.section import Section
 from aggopt.errors import JobError
 from aggopt.job._aggregation import Mean, Median, P3m, P3mOnesided, Satisfaction
 from aggopt.job._partition import (
@@ -31,7 +32,7 @@ from aggopt.job._partition import (
 from aggopt.job._privacy import Privacy
 from aggopt.job._refusal import refusal
 from aggopt.job._roles import Roles
-from aggopt.job._section import Input, Output, Section
+from aggopt.job._section import Input, Output
 from aggopt.job._solvers import require_solvers
 
 

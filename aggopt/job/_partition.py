@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, StrictInt
 
-from aggopt.job._section import Method, Section, Solved
+from aggopt.core.section import MethodSection, Section, Solved
 
 TOGETHER: Final = "together"
 ONE_BY_ONE: Final = "one by one"
@@ -22,7 +22,7 @@ Attributes = (
 )
 
 
-class Grouping(Method):
+class Grouping(MethodSection):
     """What all partition methods have in common.
 
     Attributes

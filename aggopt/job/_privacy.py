@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from aggopt.job._section import Section, plain, whole
+from aggopt.core.section import Section, plain, whole
 from aggopt.privacy._metric import Kind
 
 

@@ -1,95 +1,18 @@
-"""What every section of a job is, and the sections that name no method."""
+"""The sections that name no method: how files are read and written."""
 
-from collections.abc import Mapping
-from math import isfinite
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import (
-    AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     StrictBool,
     StrictInt,
     model_validator,
 )
 
-from aggopt.core.equal import hashable
+from aggopt.core.section import Section, whole
 
 SEPARATORS = (",", ";", "\t", "|")
-
-
-class Section(BaseModel):
-    """A section: it cannot be changed, and refuses keys that it does not have."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-    def __hash__(self) -> int:
-        """Return the same number for sections that are equal."""
-        return hash((type(self), hashable(self.__dict__)))
-
-
-def plain(value: Any) -> Any:
-    """Return what a job file can hold as well, or refuse it.
-
-    That is text, truth values, whole and finite numbers, and lists and tables of them.
-    Sequences become lists and NumPy's scalars plain ones, as a file would have them.
-
-    Raises
-    ------
-    ValueError
-        It is, or holds, anything else.
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
-        return {name: plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    if isinstance(value, str | bool | int) or (
-        isinstance(value, float) and isfinite(value)
-    ):
-        return value
-    seen = repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
-    if isinstance(value, Mapping):
-        seen = "a name that is no text"
-    raise ValueError(f"{seen} in it is neither text, number nor truth value")
-
-
-Options = Annotated[dict[str, Any], AfterValidator(plain)]
-
-
-class Method(Section):
-    """A section that names the function it is for."""
-
-    method: str
-
-    @property
-    def function(self) -> str:
-        """What carries the method out; its model, if it has one, has the same name."""
-        return self.method
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Everything but the method's name: the arguments of its function."""
-        return {k: v for k, v in self if k != "method"}
-
-
-class Solved(Method):
-    """A method that a solver carries out."""
-
-    solver: str | None = None
-    time_limit: float | None = Field(
-        default=None, gt=0, allow_inf_nan=False, strict=True
-    )
-    options: Options = Field(default_factory=dict)
-
-
-def whole(value: Any) -> Any:
-    """Let NumPy's whole numbers pass for whole numbers."""
-    return int(value) if isinstance(value, np.integer) else value
 
 
 class Input(Section):

@@ -4,13 +4,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
 
+from aggopt.core.section import MethodSection, Solved
 from aggopt.errors import SolverError, naming
 from aggopt.job._partition import Optimal
 from aggopt.job._privacy import Privacy
-from aggopt.job._section import Method, Solved
 
 
-def require_solvers(privacy: Privacy, partition: Method, aggregation: Method) -> None:
+def require_solvers(
+    privacy: Privacy, partition: MethodSection, aggregation: MethodSection
+) -> None:
     """Refuse a solver that is unknown, or that does not take its section's model.
 
     Whether it is installed shows later: a job is the same on every machine.
@@ -29,7 +31,7 @@ def require_solvers(privacy: Privacy, partition: Method, aggregation: Method) ->
 
 
 def _named(
-    privacy: Privacy, partition: Method, aggregation: Method
+    privacy: Privacy, partition: MethodSection, aggregation: MethodSection
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the section, the solver and the model of each solver that is named."""
     repair = privacy.repair

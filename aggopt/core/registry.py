@@ -1,0 +1,109 @@
+"""Methods by name: each is declared in a file of its own, and found by its folder.
+
+A method is one frozen object: its name, the function that carries it out, its typed
+settings, and one line of when to use it.  Its file is `_NAME.py`, or `_NAME/NAME.py`
+where it has a room, in the folder of its kind; to add a method is to add that file.
+What is said of methods elsewhere (sections of a job, help, tables of the documentation,
+laws that every method obeys) is derived from these objects.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Generic, TypeVar
+
+from aggopt.errors import JobError, require_known
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """What every method says of itself.
+
+    Attributes
+    ----------
+    name
+        By which jobs, messages and tables call it; no other of its kind has it.
+    when
+        One line of when to use it, without a full stop.
+    rank
+        Where it stands in lists and among defaults: those of the lowest rank first,
+        and by name among equals.
+    """
+
+    name: str
+    when: str
+    rank: int = 100
+
+
+Kind = TypeVar("Kind", bound=Method)
+
+
+class Registry(Mapping[str, Kind], Generic[Kind]):
+    """The methods of one kind, by name, in the order of their ranks.
+
+    Nothing is imported before somebody looks.
+
+    Examples
+    --------
+    >>> methods = Registry("aggopt.core", Method, "kind of method")
+    >>> list(methods)
+    []
+    """
+
+    def __init__(self, folder: str, kind: type[Kind], noun: str) -> None:
+        self.folder, self.kind, self.noun = folder, kind, noun
+
+    def __getitem__(self, name: str) -> Kind:
+        return self._methods[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._methods)
+
+    def __len__(self) -> int:
+        return len(self._methods)
+
+    def named(self, name: object) -> Kind:
+        """Return the method of a name.
+
+        Raises
+        ------
+        UnknownNameError
+            There is none; the message suggests the nearest name.
+        """
+        require_known(self.noun, name, tuple(self))
+        return self[str(name)]
+
+    @cached_property
+    def _methods(self) -> dict[str, Kind]:
+        found = {id(m): m for file in self._files() for m in self._declared(file)}
+        ordered = sorted(found.values(), key=lambda method: (method.rank, method.name))
+        by_name = {method.name: method for method in ordered}
+        if len(by_name) < len(ordered):
+            names = [method.name for method in ordered]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise JobError(
+                f"More than one {self.noun} is called {', '.join(map(repr, twice))}.",
+                fix="give one of them another name.",
+            )
+        return by_name
+
+    def _files(self) -> Iterator[ModuleType]:
+        """Yield the module of each `_NAME.py`, `NAME.py` and `_NAME/NAME.py`."""
+        package = import_module(self.folder)
+        for entry in iter_modules(package.__path__):
+            name = f"{self.folder}.{entry.name}"
+            if entry.ispkg:
+                name += f".{entry.name.removeprefix('_')}"
+            if not entry.ispkg or find_spec(name) is not None:
+                yield import_module(name)
+
+    def _declared(self, file: ModuleType) -> Iterator[Kind]:
+        """Yield the methods among the names of a file, alone or in tuples."""
+        for value in vars(file).values():
+            for method in value if isinstance(value, tuple) else (value,):
+                if isinstance(method, self.kind):
+                    yield method
