@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
 from aggopt.core.standardise import Scale
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
 
 KINDS = ("normal", "ties", "copies", "constant", "wide")
@@ -20,7 +20,7 @@ class Instance:
     seed: int
     X: Floats = field(repr=False)
     k: int
-    values: npt.NDArray[np.int64] = field(repr=False)
+    values: I64 = field(repr=False)
     t: float
 
     @property
@@ -87,7 +87,7 @@ def squares(Z: Floats) -> Callable[[list[int]], float]:
     return cost
 
 
-def emd(values: npt.NDArray[np.int64], group: list[int]) -> float:
+def emd(values: I64, group: list[int]) -> float:
     """Return the ordered EMD between some records and all, over distinct values."""
     bins = np.unique(values)
     among = np.array([(values[group] <= v).mean() for v in bins])

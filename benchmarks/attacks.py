@@ -21,11 +21,12 @@ from rich.table import Table
 import aggopt
 from aggopt import partition
 from aggopt.command.demo import patients
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats
 
 N = 400
 CENT = 0.01
 KNOWN = ["age", "income"]
-Floats = npt.NDArray[np.float64]
 Line = tuple[str, str, str]
 
 
@@ -56,7 +57,7 @@ def released(frame: pd.DataFrame, k: int = 5, **sections) -> aggopt.Release:
     return aggopt.mask(frame, job, secret="0" * 32)
 
 
-def of_groups(release: aggopt.Release) -> Iterator[npt.NDArray[np.int64]]:
+def of_groups(release: aggopt.Release) -> Iterator[I64]:
     """Yield the records of each group."""
     for j in range(int(release.labels.max()) + 1):
         yield np.flatnonzero(release.labels == j)
@@ -239,7 +240,7 @@ def minimality() -> Iterator[Line]:
         )
 
 
-def _sure(values: npt.NDArray[np.object_], start: npt.NDArray[np.int64]):
+def _sure(values: npt.NDArray[np.object_], start: I64):
     """Return how many values are certain, as one of two parts had but one, of all."""
     sizes = np.unique(start, return_counts=True)[1]
     if len(sizes) != 2:

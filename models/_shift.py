@@ -5,8 +5,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 
@@ -72,7 +72,7 @@ class Wishes:
         return np.asarray(np.bincount(self.labels, self.x) / self.sizes)
 
     @cached_property
-    def hard(self) -> npt.NDArray[np.bool_]:
+    def hard(self) -> Bool:
         """Which records insist wholly, importance 1 (n,)."""
         return np.asarray(self.importance == 1)
 

@@ -41,9 +41,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size, groups
 from aggopt.errors import InfeasibleInputError, UnknownNameError
-from aggopt.privacy._ordered import Ints, Ordered
+from aggopt.privacy._ordered import Ordered
 
 NAME = "closeness_assign"
 CLASS = "MILP"
@@ -90,7 +91,7 @@ class Data:
         return np.asarray(((self.x[i] - self.x[j]) ** 2).sum(axis=1))
 
     @cached_property
-    def limits(self) -> Ints:
+    def limits(self) -> I64:
         """T_s of each size of S."""
         return self.ordered.limits(self.t)[self.sizes]
 

@@ -36,10 +36,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size, groups
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.privacy._distance import starts_of
-from aggopt.privacy._ordered import Ints, Ordered
+from aggopt.privacy._ordered import Ordered
 
 NAME = "closeness_merge"
 CLASS = "MILP"
@@ -100,7 +101,7 @@ class Data:
         return np.bincount(self.column, total).astype(float)
 
     @cached_property
-    def numerators(self) -> Ints:
+    def numerators(self) -> I64:
         """EMD of each union times n n_q (m - 1), (q,), exact."""
         records = np.argsort(self.labels, kind="stable")
         starts = np.cumsum(self.sizes) - self.sizes
@@ -147,7 +148,7 @@ def _sums(x: Floats, labels: Labels) -> Floats:
     return np.stack([np.bincount(labels, column) for column in x.T], axis=1)
 
 
-def deviations(ordered: Ordered, labels: Labels) -> Ints:
+def deviations(ordered: Ordered, labels: Labels) -> I64:
     """Return n cnt_g(i) - n_g below_i of each group g and bin i, (m, bins).
 
     Those of a union are the sums of its groups', and its numerator the sum of their

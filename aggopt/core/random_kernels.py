@@ -4,11 +4,9 @@ Importing this imports numba: do so late.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from aggopt.core.compiled import inlined
-
-Luck = npt.NDArray[np.uint64]
+from aggopt.core.types import U64
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -17,7 +15,7 @@ UNIT = 2.0**-53
 
 
 @inlined
-def bits(luck: Luck) -> np.uint64:
+def bits(luck: U64) -> np.uint64:
     """Return the next 64 random bits."""
     luck[0] += STEP
     x = luck[0]
@@ -27,13 +25,13 @@ def bits(luck: Luck) -> np.uint64:
 
 
 @inlined
-def below(luck: Luck, n: int) -> int:
+def below(luck: U64, n: int) -> int:
     """Return a random whole number 0..n-1, n below 2^32."""
     number: int = np.int64(((bits(luck) >> U32) * np.uint64(n)) >> U32)  # type: ignore[assignment]
     return number
 
 
 @inlined
-def share(luck: Luck) -> float:
+def share(luck: U64) -> float:
     """Return a random number from 0 to below 1."""
     return np.float64(bits(luck) >> U11) * UNIT

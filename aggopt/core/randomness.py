@@ -8,8 +8,8 @@ import secrets
 from hashlib import shake_256
 
 import numpy as np
-import numpy.typing as npt
 
+from aggopt.core.types import U64
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 
@@ -59,6 +59,6 @@ def permutation(secret: str, purpose: str, n: int) -> Labels:
     return np.argsort(_words(secret, purpose, n), kind="stable").astype(np.intp)
 
 
-def _words(secret: str, purpose: str, count: int) -> npt.NDArray[np.uint64]:
+def _words(secret: str, purpose: str, count: int) -> U64:
     stream = shake_256(f"{secret}\n{purpose}".encode()).digest(8 * count)
     return np.frombuffer(stream, dtype="<u8").astype(np.uint64)

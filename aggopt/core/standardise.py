@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import TableError
 
@@ -60,7 +60,7 @@ class Scale:
         return self.origin + self.centre
 
     @property
-    def constant(self) -> npt.NDArray[np.bool_]:
+    def constant(self) -> Bool:
         """Which attributes have one value only, (d,)."""
         return np.asarray(self.spread == 0)
 

@@ -6,10 +6,11 @@ from typing import Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.types import F64
+from aggopt.core.types import Labels as Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.intp]
+Floats = F64
 EXACT = 2.0**53  # below it, every whole number is a float
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError, naming
 from aggopt.input.entries import Entry, Values, entry_of, is_date, is_doubtful, tree_of
 from aggopt.job import Privacy, Treatment
 from aggopt.job._roles import Roles
-from aggopt.privacy._distance import Distance, Ints
+from aggopt.privacy._distance import Distance
 from aggopt.privacy._levels import levels_of
 from aggopt.privacy._metric import Metric
 from aggopt.privacy._promise import Promise
@@ -39,7 +40,7 @@ class Confidential:
     """
 
     name: str
-    codes: Ints = field(repr=False)
+    codes: I64 = field(repr=False)
     distance: Distance | None = field(repr=False)
     values: int | None = None
     notes: tuple[str, ...] = ()
@@ -104,7 +105,7 @@ def _read(
 
 
 def _distance(
-    values: Values, codes: Ints, treatment: Treatment, entry: Entry
+    values: Values, codes: I64, treatment: Treatment, entry: Entry
 ) -> Distance:
     order, tree = treatment.order, treatment.tree
     metric = Metric(
@@ -122,7 +123,7 @@ def _distance(
 
 def _levels(
     values: Values, treatment: Treatment, levels: int | tuple[float, ...]
-) -> Ints:
+) -> I64:
     if treatment.missing == OWN:
         raise JobError(
             "levels are of numbers, and what is missing has none.",

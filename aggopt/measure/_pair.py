@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.standardise import Scale
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, matrix
 from aggopt.errors import TableError
 
@@ -34,7 +35,7 @@ class Pair:
     original: Floats = field(repr=False)
     released: Floats = field(repr=False)
     difference: Floats = field(repr=False)
-    varying: npt.NDArray[np.bool_]
+    varying: Bool
     published: Floats = field(repr=False)
 
     @classmethod
@@ -72,7 +73,7 @@ class Pair:
         return float(np.sqrt(self.n / (self.n - 1)))  # n > 1, for something varies
 
 
-def varying_scale(X: Floats) -> tuple[Scale, npt.NDArray[np.bool_]]:
+def varying_scale(X: Floats) -> tuple[Scale, Bool]:
     """Return the scale of records X (n, d), and which attributes vary, (d,).
 
     Raises
@@ -91,7 +92,7 @@ def varying_scale(X: Floats) -> tuple[Scale, npt.NDArray[np.bool_]]:
     return scale, ~scale.constant
 
 
-def _check_reach(difference: Floats, varying: npt.NDArray[np.bool_]) -> None:
+def _check_reach(difference: Floats, varying: Bool) -> None:
     near = np.abs(difference) <= _FARTHEST  # false for nan, too
     if not near.all():
         columns = np.flatnonzero(varying)[~near.all(axis=0)].tolist()

@@ -9,12 +9,13 @@ import narwhals.stable.v2 as nw
 
 from aggopt.core.html import lines, listed, titled
 from aggopt.core.plural import many
+from aggopt.core.types import AnyInt
 from aggopt.errors import PrivacyError
 from aggopt.input.confidential import Confidential, confidential_of
 from aggopt.job import Privacy
 from aggopt.job._roles import Roles
 from aggopt.output.beside import Beside, beside
-from aggopt.output.counts import Codes, Count, codes_of, together
+from aggopt.output.counts import Count, codes_of, together
 from aggopt.output.originals import Originals
 from aggopt.output.refusal import not_kept, still_there, too_rare
 from aggopt.output.unchanged import Grouped, Unchanged
@@ -250,7 +251,7 @@ def _promises(
     return tuple(promise.kept(published) for promise in promises)
 
 
-def _telling(frame: nw.DataFrame[Any], others: Mapping[str, Codes]) -> list[str]:
+def _telling(frame: nw.DataFrame[Any], others: Mapping[str, AnyInt]) -> list[str]:
     """Name attributes without protection that tell every record apart."""
     return [
         f"{name!r} (other) differs in every record: is it an identifier?"

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from aggopt.core.types import AnyInt
 from aggopt.core.validation import Labels
-from aggopt.output.counts import Codes, Count, together
+from aggopt.output.counts import Count, together
 
 SHARED = 20  # records per value, on average: others may know such a column of a person
 NAMED = 6  # columns that a sentence lists by name
@@ -77,7 +78,7 @@ def few(records: int) -> int:
 
 
 def beside(
-    quasi: Sequence[str], published: Labels, columns: Mapping[str, Codes], k: int
+    quasi: Sequence[str], published: Labels, columns: Mapping[str, AnyInt], k: int
 ) -> tuple[Beside, ...]:
     """Return the counts with columns of few values, and with all; none twice.
 

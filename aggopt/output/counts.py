@@ -6,14 +6,12 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from aggopt.core.types import AnyInt
 from aggopt.core.validation import Labels
 from aggopt.input.table import plain
-
-Codes = npt.NDArray[np.integer[Any]]  # 32 bits of a column: tables have many
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Count:
         )
 
 
-def codes_of(column: nw.Series[Any]) -> Codes:
+def codes_of(column: nw.Series[Any]) -> AnyInt:
     """Return which of its different entries each record has, (n,), 0..m-1.
 
     What a file tells apart is different: -0.0 and 0.0, and what is no number (nan)
@@ -69,13 +67,13 @@ def codes_of(column: nw.Series[Any]) -> Codes:
     return np.asarray(indices.to_numpy(zero_copy_only=False))
 
 
-def _mixed(column: nw.Series[Any]) -> Codes:
+def _mixed(column: nw.Series[Any]) -> AnyInt:
     """Return the codes of entries that no file can hold: by type and text."""
     entries = [f"{type(entry).__name__} {entry}" for entry in column.to_list()]
     return np.asarray(pd.factorize(pd.Index(entries))[0])
 
 
-def together(parts: Iterable[Codes]) -> Labels:
+def together(parts: Iterable[AnyInt]) -> Labels:
     """Return which combination of codes (n,) each record has, 0..m-1."""
     first, *others = parts
     found = first.astype(np.intp)

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 
 Grouped = tuple[Sequence[int], Labels]  # attributes and the groups (n,) they share
@@ -126,11 +126,11 @@ def unchanged(
     )
 
 
-def _counts(names: Sequence[str], which: npt.NDArray[np.bool_]) -> Counts:
+def _counts(names: Sequence[str], which: Bool) -> Counts:
     return dict(zip(names, which.sum(axis=0).tolist(), strict=True))
 
 
-def _groups(labels: Labels, which: npt.NDArray[np.bool_]) -> int:
+def _groups(labels: Labels, which: Bool) -> int:
     """Return how many groups have one of these records (n,)."""
     return len(np.unique(labels[which]))
 
@@ -140,7 +140,7 @@ def _more_than_two(x: Floats) -> bool:
     return bool(((x > x.min()) & (x < x.max())).any())
 
 
-def _identical(x: Floats, labels: Labels) -> npt.NDArray[np.bool_]:
+def _identical(x: Floats, labels: Labels) -> Bool:
     """Whether the group of each record has one value only."""
     some = np.empty_like(x)  # there are no more groups than records
     some[labels] = x  # one member's

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import column
 from aggopt.aggregate._margin import ENOUGH, in_spreads, margins, widths
 from aggopt.core.standardise import Scale
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.job import P3m, Satisfaction, Shifting
@@ -98,10 +98,7 @@ def notes(given: Grouped) -> list[str]:
     return [NOTE if exact.any() and not few else ASKED, *few]
 
 
-Which = npt.NDArray[np.bool_]
-
-
-def _acts(how: Shifting, asked: Floats, importance: Floats) -> Which:
+def _acts(how: Shifting, asked: Floats, importance: Floats) -> Bool:
     """Which wishes (n, d) make a difference at all."""
     if isinstance(how, Satisfaction):
         return np.asarray((asked > 0) & (importance > 0))
@@ -109,7 +106,7 @@ def _acts(how: Shifting, asked: Floats, importance: Floats) -> Which:
     return np.asarray(acts & (isinstance(how, P3m) | (asked > 0)))
 
 
-def _exact(how: Shifting, asked: Floats, importance: Floats) -> Which:
+def _exact(how: Shifting, asked: Floats, importance: Floats) -> Bool:
     """Which wishes (n, d) a published value may meet exactly, or nearly so."""
     acts = _acts(how, asked, importance)
     if isinstance(how, Squared) and how.alpha <= DECIDES:
@@ -128,7 +125,7 @@ def _steps(given: Grouped, how: Shifting, asked: Floats) -> Floats:
     return steps
 
 
-def _few(given: Grouped, how: Shifting, asked: Floats, exact: Which) -> Iterator[str]:
+def _few(given: Grouped, how: Shifting, asked: Floats, exact: Bool) -> Iterator[str]:
     """Warn of each attribute of which the margin spans too few possible values."""
     spread, steps = Scale.of(given.X).spread, _steps(given, how, asked)
     for j, name in enumerate(given.job.roles.quasi_identifier):

@@ -4,13 +4,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from aggopt import aggregate
 from aggopt.aggregate import Aggregation
 from aggopt.core.signals import heeded
 from aggopt.core.standardise import Scale
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.input.table import Table
 from aggopt.job import Job
@@ -174,7 +172,7 @@ def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
     return [*notes, *_one_group(given, constant)]
 
 
-def _one_group(given: Grouped, constant: npt.NDArray[np.bool_]) -> list[str]:
+def _one_group(given: Grouped, constant: Bool) -> list[str]:
     """Say where all records have one value although the originals differ."""
     n = len(given.X)
     if n < 2 * given.job.privacy.k:

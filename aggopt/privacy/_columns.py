@@ -10,6 +10,7 @@ import pandas as pd
 from narwhals.exceptions import DuplicateError
 
 from aggopt.core.names import check_names
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import EXACT
 from aggopt.errors import TableError
 
@@ -64,7 +65,7 @@ def plain(entries: Entries) -> list[Any]:
     return [None if pd.isna(value) else value for value in found]
 
 
-def factorized(entries: Entries) -> tuple[npt.NDArray[np.int64], int]:
+def factorized(entries: Entries) -> tuple[I64, int]:
     """Return a code for each entry (n,), -1 where missing, and how many there are.
 
     Raises
@@ -145,7 +146,7 @@ def _with_none(entries: Entries) -> Entries:
     return _without(entries, pd.isna(entries))
 
 
-def _without(entries: Entries, absent: npt.NDArray[np.bool_]) -> Entries:
+def _without(entries: Entries, absent: Bool) -> Entries:
     there = entries.astype(object)  # a copy
     there[absent] = None
     return there

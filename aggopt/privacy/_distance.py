@@ -13,17 +13,17 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, groups, is_number
 from aggopt.errors import InfeasibleInputError, JobError
 
-Ints = npt.NDArray[np.int64]
 LARGEST = np.iinfo(np.int64).max
 
 
 class Distance(ABC):
     """One confidential attribute, and how far the groups' distributions lie."""
 
-    place: Ints
+    place: I64
 
     @property
     def n(self) -> int:
@@ -36,14 +36,14 @@ class Distance(ABC):
         """What numerators are measured in: EMD = numerator / (unit |C|)."""
 
     @abstractmethod
-    def runs(self, places: Ints, starts: Ints) -> Ints:
+    def runs(self, places: I64, starts: I64) -> I64:
         """Return the numerator of each places[starts[g]:starts[g + 1]], ascending."""
 
     @abstractmethod
-    def profile(self, counts: Ints) -> Ints:
+    def profile(self, counts: I64) -> I64:
         """Return `w_A cnt(A)` for each set A, of records counted by place (m,)."""
 
-    def limits(self, t: float | Fraction) -> Ints:
+    def limits(self, t: float | Fraction) -> I64:
         """Return the largest numerator that EMD <= t allows, by group size (n + 1,).
 
         Exact: `numerators(labels) <= limits(t)[sizes]` decides it.  A float counts
@@ -59,7 +59,7 @@ class Distance(ABC):
         allowed = (scaled * s // asked.denominator for s in range(self.n + 1))
         return np.fromiter(allowed, np.int64, self.n + 1)
 
-    def numerators(self, labels: npt.ArrayLike) -> Ints:
+    def numerators(self, labels: npt.ArrayLike) -> I64:
         """Return `sum_A w_A |n cnt_C(A) - |C| cnt(A)|` of each group C of labels."""
         of_record = groups(labels, self.n)
         places = self.place[np.lexsort((self.place, of_record))]
@@ -84,7 +84,7 @@ class Distance(ABC):
         )
 
 
-def starts_of(sizes: npt.ArrayLike) -> Ints:
+def starts_of(sizes: npt.ArrayLike) -> I64:
     """Return where runs of these sizes start, and where the last ends."""
     return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 

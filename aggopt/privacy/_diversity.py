@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, is_number
 from aggopt.errors import JobError
-from aggopt.privacy._distance import Ints, starts_of, written
+from aggopt.privacy._distance import starts_of, written
 from aggopt.privacy._values import each, labels_of
 
 
@@ -22,11 +23,11 @@ class Counts:
     `starts[g + 1]`, most frequent value first.
     """
 
-    count: Ints = field(repr=False)
-    starts: Ints = field(repr=False)
+    count: I64 = field(repr=False)
+    starts: I64 = field(repr=False)
 
     @classmethod
-    def of(cls, labels: npt.NDArray[Any], codes: Ints) -> "Counts":
+    def of(cls, labels: npt.NDArray[Any], codes: I64) -> "Counts":
         """Count the codes (n,), 0..m-1, of the groups of labels (n,)."""
         m = int(codes.max()) + 1
         pairs, count = np.unique(labels * m + codes, return_counts=True)
@@ -35,12 +36,12 @@ class Counts:
         return cls(count[order].astype(np.int64), starts_of(np.bincount(group)))
 
     @property
-    def sizes(self) -> Ints:
+    def sizes(self) -> I64:
         """Records of each group."""
         return np.asarray(np.add.reduceat(self.count, self.starts[:-1]))
 
     @property
-    def distinct(self) -> Ints:
+    def distinct(self) -> I64:
         """Distinct values in each group."""
         return np.diff(self.starts)
 
@@ -68,7 +69,7 @@ class Counts:
         each, size = counts.tolist(), int(counts.sum())
         return bool(size**size == whole**size * prod(c**c for c in each))
 
-    def recursive(self, c: Fraction) -> Ints:
+    def recursive(self, c: Fraction) -> I64:
         """Return the largest l of each group with `r_1 < c (r_l + ... + r_m)`, or 0."""
         tails = np.cumsum(self.count[::-1])[::-1]
         ends = np.append(tails, 0)[self.starts[1:]]

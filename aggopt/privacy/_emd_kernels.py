@@ -11,16 +11,12 @@ split at c, give
     n r ((c - a) - (b - c)) - s ((sums[c] - sums[a]) - (sums[b] - sums[c])).
 """
 
-import numpy as np
-import numpy.typing as npt
-
 from aggopt.core.compiled import compiled
-
-Ints = npt.NDArray[np.int64]
+from aggopt.core.types import I64
 
 
 @compiled
-def between(r: int, s: int, a: int, b: int, n: int, sums: Ints, first: Ints) -> int:
+def between(r: int, s: int, a: int, b: int, n: int, sums: I64, first: I64) -> int:
     """Return the terms of bins a..b-1, to the left of which r of s members lie."""
     c = min(max(first[n * r // s], a), b)
     left = sums[c] - sums[a]
@@ -29,7 +25,7 @@ def between(r: int, s: int, a: int, b: int, n: int, sums: Ints, first: Ints) -> 
 
 
 @compiled
-def numerator(places: Ints, n: int, sums: Ints, first: Ints) -> int:
+def numerator(places: I64, n: int, sums: I64, first: I64) -> int:
     """Return the numerator of a group, of its members' bins in ascending order.
 
     `places` (s,) with s of at least 1; `sums` (m + 1,) and `first` (n + 1,) of the
@@ -44,7 +40,7 @@ def numerator(places: Ints, n: int, sums: Ints, first: Ints) -> int:
 
 @compiled
 def numerators(
-    places: Ints, starts: Ints, n: int, sums: Ints, first: Ints, out: Ints
+    places: I64, starts: I64, n: int, sums: I64, first: I64, out: I64
 ) -> None:
     """Write the numerator of each group; group g is places[starts[g]:starts[g + 1]].
 

@@ -5,13 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.types import I64
 from aggopt.errors import JobError
-from aggopt.privacy._distance import Ints
 
 
-def levels_of(
-    numbers: npt.NDArray[np.generic], levels: int | Sequence[float]
-) -> npt.NDArray[np.int64]:
+def levels_of(numbers: npt.NDArray[np.generic], levels: int | Sequence[float]) -> I64:
     """Return the level of each number (n,), 0..m-1, none empty.
 
     A whole number asks for that many levels of equally many records each; equal
@@ -42,7 +40,7 @@ def levels_of(
     return np.unique(found, return_inverse=True)[1].astype(np.int64)
 
 
-def equally_filled(numbers: npt.NDArray[np.generic], levels: int) -> Ints:
+def equally_filled(numbers: npt.NDArray[np.generic], levels: int) -> I64:
     """Return the level (n,) of each number; equal ones share it, some may be empty."""
     levels = min(levels, len(numbers))  # of more, none but these could be filled
     found = np.unique(numbers, return_inverse=True, return_counts=True)

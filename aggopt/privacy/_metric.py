@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
 from aggopt.privacy._columns import columns, is_series, plain
-from aggopt.privacy._distance import Distance, Ints
+from aggopt.privacy._distance import Distance
 from aggopt.privacy._nested import Nested
 from aggopt.privacy._ordered import Ordered, require_bins
 from aggopt.privacy._ranked import ranked
@@ -55,7 +56,7 @@ class Metric:
         if self.order is not None:
             object.__setattr__(self, "order", order_of(self.order))
 
-    def of(self, values: npt.NDArray[Any], codes: Ints) -> Distance:
+    def of(self, values: npt.NDArray[Any], codes: I64) -> Distance:
         """Return the attribute of values (n,) with codes (n,), ready to be measured.
 
         Raises
@@ -80,7 +81,7 @@ class Metric:
         numbers = ranked(distinct)[codes] if values.dtype == object else values
         return Ordered.of(numbers, self.bins)
 
-    def _ranks(self, distinct: list[Any]) -> Ints:
+    def _ranks(self, distinct: list[Any]) -> I64:
         """Return the rank of each distinct value in the order that was given."""
         place = {value: rank for rank, value in enumerate(self.order)}
         strange = sum(value not in place for value in distinct)

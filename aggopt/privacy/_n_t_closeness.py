@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.standardise import Scale
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, is_whole, matrix
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.privacy._closeness import warn_of_constant
 from aggopt.privacy._columns import columns, is_series, is_table
-from aggopt.privacy._distance import Distance, Ints
+from aggopt.privacy._distance import Distance
 from aggopt.privacy._metric import Metric
 from aggopt.privacy._values import each, groups_of
 
@@ -116,7 +117,7 @@ def _least(X: Floats, labels: npt.NDArray[Any], held: Distance, n: int) -> Fract
     )
 
 
-def _supersets(Z: Floats, counts: Ints, g: int, n: int) -> Iterator[Ints]:
+def _supersets(Z: Floats, counts: I64, g: int, n: int) -> Iterator[I64]:
     """Yield how often each value occurs in the cubes around group g."""
     far = np.abs(Z - Z[g]).max(axis=1)
     order = np.argsort(far, kind="stable")
@@ -128,7 +129,7 @@ def _supersets(Z: Floats, counts: Ints, g: int, n: int) -> Iterator[Ints]:
     yield counts.sum(axis=0)
 
 
-def _between(held: Distance, part: Ints, whole: Ints) -> Fraction:
+def _between(held: Distance, part: I64, whole: I64) -> Fraction:
     """Return the earth mover's distance of two counts (m,), exactly."""
     s, size = int(part.sum()), int(whole.sum())
     apart = size * held.profile(part) - s * held.profile(whole)

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
 from aggopt.privacy._columns import columns, is_series, plain
-from aggopt.privacy._distance import Distance, Ints, require_exact
+from aggopt.privacy._distance import Distance, require_exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,22 +41,22 @@ class Nested(Distance):
         H, that of the root.
     """
 
-    place: Ints = field(repr=False)
-    paths: Ints = field(repr=False)
-    weight: Ints = field(repr=False)
+    place: I64 = field(repr=False)
+    paths: I64 = field(repr=False)
+    weight: I64 = field(repr=False)
     height: int
 
     def __post_init__(self) -> None:
         require_exact(self.n, 2 * self.height)
 
     @classmethod
-    def equal(cls, codes: Ints) -> "Nested":
+    def equal(cls, codes: I64) -> "Nested":
         """Return values (n,) of codes 0..m-1 that are all equally far apart."""
         m = int(codes.max()) + 1
         return cls(codes, np.arange(m)[:, None], np.ones(m, np.int64), 1)
 
     @classmethod
-    def of(cls, values: Sequence[Hashable], codes: Ints, tree: Any) -> "Nested":
+    def of(cls, values: Sequence[Hashable], codes: I64, tree: Any) -> "Nested":
         """Return values (m,) of codes (n,) as leaves of a tree.
 
         A value that is None, what is missing, stands directly below the root.
@@ -83,7 +84,7 @@ class Nested(Distance):
         """2 H n, or 0 with one value."""
         return 0 if len(self.paths) == 1 else 2 * self.height * self.n
 
-    def runs(self, places: Ints, starts: Ints) -> Ints:
+    def runs(self, places: I64, starts: I64) -> I64:
         """Return the numerator of each places[starts[g]:starts[g + 1]]."""
         sizes = np.diff(starts)
         whole = self.profile(np.bincount(self.place, minlength=len(self.paths)))
@@ -95,7 +96,7 @@ class Nested(Distance):
         return np.asarray(out)
 
     def _correct(
-        self, out: Ints, group: Ints, nodes: Ints, sizes: Ints, whole: Ints
+        self, out: I64, group: I64, nodes: I64, sizes: I64, whole: I64
     ) -> None:
         """Put the terms of the nodes that a group has in place of those without."""
         keys, count = np.unique(group * len(whole) + nodes, return_counts=True)
@@ -104,7 +105,7 @@ class Nested(Distance):
         present = np.abs(self.n * count * self.weight[node] - absent)
         np.add.at(out, of_group, present - absent)
 
-    def profile(self, counts: Ints) -> Ints:
+    def profile(self, counts: I64) -> I64:
         """Return `w_A cnt(A)` of each node A, of records counted by leaf (m,)."""
         out = np.zeros(len(self.weight), np.int64)
         for nodes in self.paths.T:
@@ -195,7 +196,7 @@ def _no_tree(problem: str) -> JobError:
 
 
 def _placed(
-    values: Sequence[Hashable], codes: Ints, parent: dict[Hashable, Hashable]
+    values: Sequence[Hashable], codes: I64, parent: dict[Hashable, Hashable]
 ) -> Nested:
     height = _heights(parent)
     top = max(height.values())

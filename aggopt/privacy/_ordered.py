@@ -15,10 +15,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
 from aggopt.privacy._columns import columns, factorized, plain
 from aggopt.privacy._distance import Distance, require_exact
-from aggopt.privacy._distance import Ints as Ints
 from aggopt.privacy._distance import threshold as threshold
 from aggopt.privacy._ranked import ranked, unordered
 
@@ -43,8 +43,8 @@ class Ordered(Distance):
         n * n * m exceeds what an int64 holds, so that nothing could be exact.
     """
 
-    place: Ints = field(repr=False)
-    below: Ints = field(repr=False)
+    place: I64 = field(repr=False)
+    below: I64 = field(repr=False)
 
     def __post_init__(self) -> None:
         require_exact(self.n, self.m)
@@ -111,17 +111,17 @@ class Ordered(Distance):
         return self.n * (self.m - 1)
 
     @cached_property
-    def sums(self) -> Ints:
+    def sums(self) -> I64:
         """Sum of `below` over the bins before j, (m + 1,)."""
         return np.concatenate(([0], np.cumsum(self.below, dtype=np.int64)))
 
     @cached_property
-    def first(self) -> Ints:
+    def first(self) -> I64:
         """First bin whose `below` exceeds v, or m, for v = 0..n."""
         values = np.arange(self.n + 1)
         return np.searchsorted(self.below, values, side="right").astype(np.int64)
 
-    def runs(self, places: Ints, starts: Ints) -> Ints:
+    def runs(self, places: I64, starts: I64) -> I64:
         """Return the numerator of each places[starts[g]:starts[g + 1]], ascending."""
         from aggopt.privacy import _emd_kernels
 
@@ -129,7 +129,7 @@ class Ordered(Distance):
         _emd_kernels.numerators(places, starts, self.n, self.sums, self.first, out)
         return out
 
-    def profile(self, counts: Ints) -> Ints:
+    def profile(self, counts: I64) -> I64:
         """Return how many of the counted records lie in bins 0..j, (m,)."""
         return np.cumsum(counts)
 

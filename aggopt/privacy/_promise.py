@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
-from aggopt.privacy._distance import Distance, Ints, starts_of
+from aggopt.privacy._distance import Distance, starts_of
 from aggopt.privacy._diversity import Counts, factor_of
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Promise:
     """
 
     attribute: str
-    codes: Ints = field(repr=False)
+    codes: I64 = field(repr=False)
     distance: Distance | None = field(default=None, repr=False)
     kind: str = "ordered"
     t: float | None = None
@@ -102,7 +101,7 @@ class Promise:
             trivial=self.distance is not None and self.distance.unit == 0,
         )
 
-    def broken(self, records: Ints, starts: Ints) -> Flags:
+    def broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group breaks the promise, (groups,), decided exactly.
 
         Group g is records[starts[g]:starts[g + 1]]; a record may be in several.
@@ -111,7 +110,7 @@ class Promise:
             return np.asarray(self._found(records, starts) < self.least)
         return np.asarray(self._numerators(records, starts) > self._limits(starts))
 
-    def short(self, records: Ints, starts: Ints) -> Floats:
+    def short(self, records: I64, starts: I64) -> Floats:
         """Return how far each group is from keeping the promise, 0 if it keeps it."""
         found, sizes = self._found(records, starts), np.diff(starts)
         if self.distance is None:
@@ -136,18 +135,18 @@ class Promise:
         return self.distance
 
     @cached_property
-    def _allowed(self) -> Ints:
+    def _allowed(self) -> I64:
         return self._apart.limits(self.t or Fraction(0))
 
-    def _limits(self, starts: Ints) -> Ints:
+    def _limits(self, starts: I64) -> I64:
         return np.asarray(self._allowed[np.diff(starts)])
 
-    def _numerators(self, records: Ints, starts: Ints) -> Ints:
+    def _numerators(self, records: I64, starts: I64) -> I64:
         group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         places = self._apart.place[records]
         return self._apart.runs(places[np.lexsort((places, group))], starts)
 
-    def _found(self, records: Ints, starts: Ints) -> Floats:
+    def _found(self, records: I64, starts: I64) -> Floats:
         sizes = np.diff(starts)
         if self.distance is not None:
             unit = max(self.distance.unit, 1)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from aggopt.core.types import I64
 from aggopt.errors import TableError
-from aggopt.privacy._distance import Ints
 
 
-def ranked(distinct: Sequence[Any]) -> Ints:
+def ranked(distinct: Sequence[Any]) -> I64:
     """Return the rank of each of some different numbers (m,), 0..m-1.
 
     Raises

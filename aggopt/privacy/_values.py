@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Labels, groups
 from aggopt.errors import JobError, TableError, naming
 from aggopt.privacy._columns import columns, factorized, is_table
-from aggopt.privacy._distance import Ints
 
 OWN = "own value"
 REFUSE = "refuse"
@@ -78,7 +78,7 @@ def each(
     confidential: Any,
     n: int,
     missing: str,
-    made: Callable[[npt.NDArray[Any], Ints], T],
+    made: Callable[[npt.NDArray[Any], I64], T],
 ) -> list[tuple[str, T]]:
     """Return each confidential attribute: name, what is made of values and codes (n,).
 
@@ -112,7 +112,7 @@ def each(
     return found
 
 
-def codes(values: npt.NDArray[Any], missing: str = REFUSE) -> Ints:
+def codes(values: npt.NDArray[Any], missing: str = REFUSE) -> I64:
     """Return the code of each value (n,), 0..m-1; what is missing has the last.
 
     Raises

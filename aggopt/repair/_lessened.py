@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Labels
-from aggopt.privacy._distance import Ints
 from aggopt.privacy._ordered import Ordered
 
 WORK = 20_000_000  # records of proposed groups that are looked at, at most
@@ -26,8 +26,8 @@ class _Change(NamedTuple):
     nobody.
     """
 
-    worst: Ints
-    other: Ints
+    worst: I64
+    other: I64
     leaving: Labels
     coming: Labels
 
@@ -66,12 +66,12 @@ def lessened(ordered: Ordered, labels: Labels, k: int) -> Labels:
             labels[coming] = worst
 
 
-def _larger(ordered: Ordered, change: _Change) -> Ints:
+def _larger(ordered: Ordered, change: _Change) -> I64:
     """Return the larger EMD of the two groups, by proposal, in units of 1 / unit."""
     return np.maximum(_emds(ordered, change.worst), _emds(ordered, change.other))
 
 
-def _emds(ordered: Ordered, places: Ints) -> Ints:
+def _emds(ordered: Ordered, places: I64) -> I64:
     count, size = places.shape
     starts = np.arange(count + 1) * size
     return np.asarray(ordered.runs(np.sort(places, axis=1).ravel(), starts) / size)
@@ -98,7 +98,7 @@ def _changes(
         yield _Change(own, others, np.full(len(back), -1), there[back])
 
 
-def _moved(giving: Ints, taking: Ints, at: Labels) -> tuple[Ints, Ints]:
+def _moved(giving: I64, taking: I64, at: Labels) -> tuple[I64, I64]:
     """Return both groups' places, with each of some records moved, a row each."""
     left = np.stack([np.delete(giving, i) for i in at])
     more = np.stack([np.append(taking, giving[i]) for i in at])

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from aggopt.core.progress import Progress
 from aggopt.core.standardise import Scale
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._loss_bound import least_loss
-from aggopt.privacy._distance import Ints, starts_of
+from aggopt.privacy._distance import starts_of
 from aggopt.privacy._ordered import Ordered
 from aggopt.privacy._promise import Promise
 from aggopt.repair._bound import close_loss, highest
@@ -88,12 +88,12 @@ def certified(
     return highest(certificate, bounds, Z.size)
 
 
-def _members(labels: Labels) -> tuple[Ints, Ints]:
+def _members(labels: Labels) -> tuple[I64, I64]:
     """Return the records group by group, and where each group starts."""
     return np.argsort(labels, kind="stable"), starts_of(np.bincount(labels))
 
 
-def _short(promises: Sequence[Promise], records: Ints, starts: Ints) -> Floats:
+def _short(promises: Sequence[Promise], records: I64, starts: I64) -> Floats:
     """Return how far each group is from keeping all promises, (groups,)."""
     return np.asarray(sum(promise.short(records, starts) for promise in promises))
 
@@ -116,7 +116,7 @@ def _partners(
     return partner
 
 
-def _nearest(Z: Floats, labels: Labels, of: Ints) -> dict[int, Ints]:
+def _nearest(Z: Floats, labels: Labels, of: I64) -> dict[int, I64]:
     """Return the groups nearest to each of some, nearest first."""
     from scipy.spatial import cKDTree
 
@@ -129,12 +129,12 @@ def _nearest(Z: Floats, labels: Labels, of: Ints) -> dict[int, Ints]:
 
 
 def _left_short(
-    labels: Labels, near: dict[int, Ints], promises: Sequence[Promise]
+    labels: Labels, near: dict[int, I64], promises: Sequence[Promise]
 ) -> dict[int, Floats]:
     """Return how short each group would fall, merged with each of those near it."""
     records, starts = _members(labels)
 
-    def members(group: int) -> npt.NDArray[np.int64]:
+    def members(group: int) -> I64:
         return records[starts[group] : starts[group + 1]]
 
     pairs = [(g, int(other)) for g, row in near.items() for other in row]

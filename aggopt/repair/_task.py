@@ -7,12 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.standardise import Scale
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size, matrix
 from aggopt.errors import JobError, TableError
 from aggopt.partition._constraints.state import NEAR, Promise, close_to, promise_of
 from aggopt.partition._neighbours.neighbours import neighbours
 from aggopt.privacy._closeness import warn_of_constant
-from aggopt.privacy._ordered import Ints, Ordered, threshold
+from aggopt.privacy._ordered import Ordered, threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,7 @@ class Task:
     t: float
 
     @cached_property
-    def limits(self) -> Ints:
+    def limits(self) -> I64:
         """Largest numerator of a group that is t-close, by its size, (n + 1,)."""
         return self.ordered.limits(self.t)
 

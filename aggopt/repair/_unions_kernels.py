@@ -3,12 +3,12 @@
 import numpy as np
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I64
 from aggopt.core.validation import Labels
-from aggopt.privacy._ordered import Ints
 
 
 @compiled
-def close_unions(off: Ints, sizes: Ints, limits: Ints, k: int, found: Labels) -> int:
+def close_unions(off: I64, sizes: I64, limits: I64, k: int, found: Labels) -> int:
     """Find all unions that are t-close and hold k; return how many there are.
 
     They come into `found` (room, count), of `count` groups each.  off (m, bins) are
@@ -38,14 +38,14 @@ def close_unions(off: Ints, sizes: Ints, limits: Ints, k: int, found: Labels) ->
 
 
 @compiled
-def _add_up(off: Ints, union: Labels, before: Ints) -> None:
+def _add_up(off: I64, union: Labels, before: I64) -> None:
     before[:] = 0
     for g in union[:-1]:
         before += off[g]
 
 
 @compiled
-def _within(before: Ints, last: Ints, limit: int) -> bool:
+def _within(before: I64, last: I64, limit: int) -> bool:
     num = 0
     for i in range(len(before)):
         num += abs(before[i] + last[i])

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from aggopt.core.memory import require_memory
+from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats
 from aggopt.models import univariate as model
 from aggopt.solvers._answer import Answer
@@ -51,7 +51,7 @@ def run(
         weight=np.append(0.0, inverse[1:] * inverse[:-1]),
     )
     _runs.solve(work)
-    labels: npt.NDArray[np.integer[Any]] = np.empty(n, dtype=whole)
+    labels: AnyInt = np.empty(n, dtype=whole)
     _runs_paths.read(work.before, labels)
     seconds = time.perf_counter() - started
     return Answer(labels, Status.OPTIMAL, None, solver.name, seconds)

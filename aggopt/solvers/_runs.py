@@ -6,12 +6,12 @@ lies left and right of there, and reckoned from that value, so that no digit is 
 to values that are far from zero or outside the group.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from aggopt.core.compiled import compiled, inlined
+from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats
 from aggopt.solvers._runs_paths import meet
 
@@ -22,8 +22,6 @@ SHORT = 5  # up to this k, a row's groups are few enough to be added up for each
 HALVING = 256  # from this k on, rows are halved and not worked off in turn
 LOSSY = 2.0**16  # so many times a group's cost, the costs before it cover its digits
 SIGHT = 16  # paths that do not meet within so many times k are left alone
-
-Whole = npt.NDArray[np.integer[Any]]
 
 
 class Work(NamedTuple):
@@ -50,7 +48,7 @@ class Work(NamedTuple):
     kind: int
     cost: Floats
     step: Floats
-    before: Whole
+    before: AnyInt
     around: Floats
     own: Floats
     inverse: Floats

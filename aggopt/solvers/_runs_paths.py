@@ -3,18 +3,12 @@
 `before[j]` is where the last group of the best partition of the first j values begins.
 """
 
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-
 from aggopt.core.compiled import compiled
-
-Whole = npt.NDArray[np.integer[Any]]
+from aggopt.core.types import AnyInt
 
 
 @compiled
-def meet(before: Whole, a: int, b: int, horizon: int) -> int:
+def meet(before: AnyInt, a: int, b: int, horizon: int) -> int:
     """Return the last node that the paths to a and b share; 0 if before `horizon`."""
     while a != b:
         if a > b:
@@ -27,7 +21,7 @@ def meet(before: Whole, a: int, b: int, horizon: int) -> int:
 
 
 @compiled
-def read(before: Whole, labels: Whole) -> None:
+def read(before: AnyInt, labels: AnyInt) -> None:
     """Write the group of each value (n,), 0 first, read back from the last."""
     j, number = len(labels), 0
     while j > 0:

@@ -6,6 +6,7 @@ Distances are reckoned where the screen says that they matter, and only there.
 import numpy as np
 
 from aggopt.core.compiled import compiled, inlined
+from aggopt.core.types import I64
 from aggopt.partition._anonymity_first.slot_kernels import (
     add_up,
     cost,
@@ -27,7 +28,7 @@ from aggopt.partition._screened_distances.kernels import (
 from aggopt.partition._screened_distances.screen import Screen
 from aggopt.partition._unassigned import sorted_pool_kernels
 from aggopt.partition._unassigned.sorted_pool import Shelf
-from aggopt.partition._unassigned.state import Integers, Pool
+from aggopt.partition._unassigned.state import Pool
 
 
 @compiled
@@ -112,7 +113,7 @@ def _farthest(shelf: Shelf, screen: Screen) -> int:
 
 
 @compiled
-def _find_nearest(shelf: Shelf, screen: Screen, columns: Integers) -> None:
+def _find_nearest(shelf: Shelf, screen: Screen, columns: I64) -> None:
     """Fill in the nearest free columns, the nearest first."""
     count, most, pool = 0, LARGEST, shelf.pool
     end, none = pool.counts[0], np.float32(0.0)
@@ -133,7 +134,7 @@ def _nearer(pool: Pool, a: int, b: int) -> bool:
 
 
 @inlined
-def _offer(shelf: Shelf, columns: Integers, count: int, column: int) -> int:
+def _offer(shelf: Shelf, columns: I64, count: int, column: int) -> int:
     """Put a column among the `count` nearest; return how many these are now."""
     if count == len(columns):
         if not _nearer(shelf.pool, column, columns[-1]):

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from aggopt.partition._unassigned.state import Integers
+from aggopt.core.types import I64
 
 
 class Table(NamedTuple):
@@ -24,12 +24,12 @@ class Table(NamedTuple):
     n: int
     s: int
     limit: int
-    sums: Integers
-    first: Integers
-    begins: Integers
-    totals: Integers
-    best: Integers
-    least: Integers
+    sums: I64
+    first: I64
+    begins: I64
+    totals: I64
+    best: I64
+    least: I64
 
 
 class Group(NamedTuple):
@@ -45,9 +45,9 @@ class Group(NamedTuple):
         Cost of the first g members, each in its slot, one slot down, one up.
     """
 
-    columns: Integers
-    bins: Integers
-    ranked: Integers
-    stays: Integers
-    down: Integers
-    up: Integers
+    columns: I64
+    bins: I64
+    ranked: I64
+    stays: I64
+    down: I64
+    up: I64

@@ -5,14 +5,12 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from aggopt.core.progress import Progress
 from aggopt.core.threads import Crew, ignored
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._neighbours.spatial_order import in_space, parts
-
-Truths = npt.NDArray[np.bool_]
 
 WHOLE = 1.0, 0.0  # share of its neighbours a record needs in the two cuts of a sweep
 
@@ -112,7 +110,7 @@ def _search(
     where: Map,
     cut: Cut,
     search: Search,
-    waiting: Truths,
+    waiting: Bool,
     needed: float,
     seed: int,
     number: int,

@@ -3,17 +3,18 @@
 import numpy as np
 
 from aggopt.core.compiled import compiled, inlined
+from aggopt.core.types import F32, I64
 from aggopt.partition._box_tree.bound_kernels import lost
-from aggopt.partition._box_tree.principal_axes import ROWS, Singles
+from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import FAN, LEAF, NOBODY, Tree
-from aggopt.partition._unassigned.state import Integers, Pool
+from aggopt.partition._unassigned.state import Pool
 
 DEEP = 64  # runs that can wait to be halved
 FEW = 100
 
 
 @compiled
-def arrange(images: Singles, order: Integers) -> None:
+def arrange(images: F32, order: I64) -> None:
     """Put columns, given in some order, leaf after leaf.
 
     A run of leaves is halved, across its widest row, where a branch ends.
@@ -40,7 +41,7 @@ def _half(leaves: int) -> int:
 
 
 @compiled
-def _halve(images: Singles, columns: Integers, middle: int) -> None:
+def _halve(images: F32, columns: I64, middle: int) -> None:
     """Put the `middle` columns that are least in the row that is widest first.
 
     A few columns tell which one that is.
@@ -59,7 +60,7 @@ def _halve(images: Singles, columns: Integers, middle: int) -> None:
 
 
 @compiled
-def fill(tree: Tree, pool: Pool, images: Singles, order: Integers) -> None:
+def fill(tree: Tree, pool: Pool, images: F32, order: I64) -> None:
     """Put columns into an empty tree, in this order, and draw all boxes."""
     for place, column in enumerate(order):
         leaf, j = place // LEAF, place % LEAF

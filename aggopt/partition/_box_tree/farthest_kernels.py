@@ -13,11 +13,12 @@ are bounded in the same way, from p = o.
 import numpy as np
 
 from aggopt.core.compiled import compiled, inlined
+from aggopt.core.types import F32
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.bound_kernels import TINY, exact, lost, turn
 from aggopt.partition._box_tree.pivot_kernels import post_slope, reach, tighten
 from aggopt.partition._box_tree.pivots import Posts
-from aggopt.partition._box_tree.principal_axes import ROWS, Singles
+from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import FAN, LEAF, NOBODY, Tree
 from aggopt.partition._box_tree.workspace import Room
 
@@ -70,7 +71,7 @@ def farthest(
 
 
 @inlined
-def _slope(tree: Tree, q: Floats, start: Floats, slope: Singles) -> float:
+def _slope(tree: Tree, q: Floats, start: Floats, slope: F32) -> float:
     """Set by how much rows count on the way to q; return what counts for all."""
     way, off, seen = q - start, start - tree.axes.origin, np.empty(ROWS)
     square = turn(tree, way, seen)

@@ -3,10 +3,11 @@
 import numpy as np
 
 from aggopt.core.compiled import compiled, inlined
+from aggopt.core.types import F32
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.bound_kernels import lost, turn
 from aggopt.partition._box_tree.pivots import CENTRE, Posts
-from aggopt.partition._box_tree.principal_axes import ROWS, Singles
+from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import FAN, LEAF, Tree
 
 NEAR = 0.4  # a post serves points that are nearer to it than so much of its distance
@@ -30,7 +31,7 @@ def put(tree: Tree, posts: Posts, post: int, point: Floats) -> None:
 
 
 @inlined
-def post_slope(tree: Tree, posts: Posts, post: int, slope: Singles) -> float:
+def post_slope(tree: Tree, posts: Posts, post: int, slope: F32) -> float:
     """Set by how much rows count in a distance from a post; return what is the same."""
     seen = np.empty(ROWS)
     square = turn(tree, posts.points[:, post] - tree.axes.origin, seen)
@@ -41,7 +42,7 @@ def post_slope(tree: Tree, posts: Posts, post: int, slope: Singles) -> float:
 
 
 @inlined
-def reach(tree: Tree, leaf: int, slope: Singles, more: float) -> np.float32:
+def reach(tree: Tree, leaf: int, slope: F32, more: float) -> np.float32:
     """Return the squared distance to the farthest record of a leaf, or more."""
     images, waiting = tree.images, tree.waiting[leaf]
     most = np.int32(0)  # the bits of numbers >= 0 ascend; side by side, as integers

@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aggopt.core.types import F32, I64
 from aggopt.core.validation import Floats
-from aggopt.partition._box_tree.principal_axes import Singles
 from aggopt.partition._box_tree.tree import FAN, Tree
-from aggopt.partition._unassigned.state import Integers
 
 MOST = 128
 TURNS = 16  # a post, measured once, is to serve, at least
@@ -33,10 +32,10 @@ class Posts(NamedTuple):
     """
 
     points: Floats
-    reach: Singles
-    start: Integers
+    reach: F32
+    start: I64
     gaps: Floats
-    known: Integers
+    known: I64
 
     def __repr__(self) -> str:
         """Tell how many posts there are, and show none."""

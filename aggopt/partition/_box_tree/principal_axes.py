@@ -7,11 +7,9 @@ as well as all attributes do.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from aggopt.core.types import F32
 from aggopt.core.validation import Floats
-
-Singles = npt.NDArray[np.float32]
 
 ROWS = 12  # summed side by side, so that their number is fixed
 SAMPLE = 4000  # records that tell the directions, about
@@ -50,7 +48,7 @@ def of(records: Floats) -> Axes:
     return Axes(origin, turned)
 
 
-def images(axes: Axes, records: Floats) -> Singles:
+def images(axes: Axes, records: Floats) -> F32:
     """Return what axes show of records in columns (d, m): (ROWS, m)."""
     gaps = records - axes.origin[:, None]
     found = axes.turned @ gaps

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
+from aggopt.core.types import F32, I64
 from aggopt.core.validation import Floats
-from aggopt.partition._box_tree.principal_axes import Axes, Singles
-from aggopt.partition._unassigned.state import Integers
+from aggopt.partition._box_tree.principal_axes import Axes
 
 LEAF = 16
 FAN = 8  # boxes per branch: so many bounds are computed side by side
@@ -41,12 +41,12 @@ class Tree(NamedTuple):
     """
 
     records: Floats
-    images: Singles
-    who: Integers
-    out: Singles
-    waiting: Integers
-    sides: Singles
-    first: Integers
+    images: F32
+    who: I64
+    out: F32
+    waiting: I64
+    sides: F32
+    first: I64
     axes: Axes
     above: int
 

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aggopt.core.types import F32, I64
 from aggopt.core.validation import Floats
-from aggopt.partition._box_tree.principal_axes import ROWS, Singles
-from aggopt.partition._unassigned.state import Integers
+from aggopt.partition._box_tree.principal_axes import ROWS
 
 DEEP = 256  # boxes that can wait to be searched: FAN for each of 32 levels
 
@@ -31,14 +31,14 @@ class Room(NamedTuple):
         the tree was recentred.
     """
 
-    nodes: Integers
-    seen: Singles
-    slope: Singles
-    corner: Integers
+    nodes: I64
+    seen: F32
+    slope: F32
+    corner: I64
     best: Floats
-    who: Integers
-    place: Integers
-    read: Integers
+    who: I64
+    place: I64
+    read: I64
 
 
 def start(k: int) -> Room:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.progress import Progress, rarely
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.partition._constraints.t_closeness import Closeness
 from aggopt.partition._merge.merge import merged
@@ -13,7 +14,6 @@ from aggopt.partition._shared.scaling import scaled
 from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned import sorted_pool as shelves
 from aggopt.partition._unassigned.sorted_pool import Shelf
-from aggopt.partition._unassigned.state import Integers
 
 
 def closeness_first(
@@ -119,7 +119,7 @@ def fitted(n: int, count: int) -> int:
 
 
 def stratified(
-    records: Floats, place: Integers, count: int, progress: Progress | None = None
+    records: Floats, place: I64, count: int, progress: Progress | None = None
 ) -> Labels:
     """Return labels (n,): groups with a record from each stratum, or one more.
 
@@ -133,7 +133,7 @@ def stratified(
     return _grouped(shelves.start(records, stratum), sizes, progress)
 
 
-def _strata(n: int, count: int) -> Integers:
+def _strata(n: int, count: int) -> I64:
     """Return the sizes (count,) of strata: equal, but for extras in the middle."""
     size, extra = divmod(n, count)
     sizes = np.full(count, size)
@@ -143,7 +143,7 @@ def _strata(n: int, count: int) -> Integers:
     return sizes
 
 
-def _grouped(shelf: Shelf, sizes: Integers, progress: Progress | None) -> Labels:
+def _grouped(shelf: Shelf, sizes: I64, progress: Progress | None) -> Labels:
     from aggopt.partition._closeness_first import kernels
 
     report = rarely(progress)

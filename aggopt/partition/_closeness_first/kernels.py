@@ -1,6 +1,7 @@
 """Algorithm 3 in compiled loops over strata.  Importing this imports numba."""
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I64
 from aggopt.partition._unassigned.sorted_pool import Shelf
 from aggopt.partition._unassigned.sorted_pool_kernels import (
     farthest,
@@ -9,11 +10,10 @@ from aggopt.partition._unassigned.sorted_pool_kernels import (
     take,
     tidy,
 )
-from aggopt.partition._unassigned.state import Integers
 
 
 @compiled
-def take_strata(shelf: Shelf, sizes: Integers, turns: int) -> None:
+def take_strata(shelf: Shelf, sizes: I64, turns: int) -> None:
     """Take two groups a turn, of about one record per stratum; `sizes` are theirs."""
     for _ in range(turns):
         if shelf.free[0] == 0:
@@ -24,7 +24,7 @@ def take_strata(shelf: Shelf, sizes: Integers, turns: int) -> None:
 
 
 @compiled
-def _take_one(shelf: Shelf, sizes: Integers, seed: int) -> None:
+def _take_one(shelf: Shelf, sizes: I64, seed: int) -> None:
     measure(shelf, seed)
     extra = False
     for stratum in range(len(sizes)):
@@ -36,7 +36,7 @@ def _take_one(shelf: Shelf, sizes: Integers, seed: int) -> None:
 
 
 @compiled
-def _take_nearest(shelf: Shelf, sizes: Integers, stratum: int) -> None:
+def _take_nearest(shelf: Shelf, sizes: I64, stratum: int) -> None:
     # within a stratum columns lie as they come in X: the first of equals wins
     distances, best = shelf.pool.distances, shelf.first[stratum]
     for j in range(best, shelf.first[stratum + 1]):

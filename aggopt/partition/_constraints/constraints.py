@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._constraints.arguments import Asked, require
 from aggopt.partition._constraints.l_diversity import (
@@ -15,7 +15,6 @@ from aggopt.partition._constraints.l_diversity import (
     require_reachable,
 )
 from aggopt.partition._constraints.state import (
-    Ints,
     Promise,
     close_to,
     diverse_in,
@@ -29,7 +28,7 @@ class Promised:
     """t, or l in the `level` (n,) of each record, or both."""
 
     closeness: Closeness | None
-    level: Ints | None = field(repr=False)
+    level: I64 | None = field(repr=False)
     l: int  # noqa: E741
     diversity: str
 
@@ -54,7 +53,7 @@ class Promised:
             names.append(f"l = {self.l}")
         return " and ".join(names)
 
-    def broken(self, labels: Labels) -> npt.NDArray[np.bool_]:
+    def broken(self, labels: Labels) -> Bool:
         """Whether each group of labels (n,) breaks the promise, decided exactly."""
         sizes = np.bincount(labels)
         found = np.zeros(len(sizes), np.bool_)

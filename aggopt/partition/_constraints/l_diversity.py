@@ -5,6 +5,7 @@ from math import exp, log
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.types import F64, I64
 from aggopt.core.validation import Labels, is_whole, matrix
 from aggopt.errors import (
     InfeasibleInputError,
@@ -12,7 +13,6 @@ from aggopt.errors import (
     TableError,
     require_known,
 )
-from aggopt.partition._unassigned.state import Integers
 from aggopt.privacy._columns import columns
 from aggopt.privacy._levels import equally_filled
 from aggopt.privacy._values import codes
@@ -27,7 +27,7 @@ def levels_of(
     n: int,
     levels: int | str,
     boundaries: npt.ArrayLike | None,
-) -> Integers:
+) -> I64:
     """Return the level of each record, (n,), 0..L-1, all of them present.
 
     Raises
@@ -60,11 +60,11 @@ def levels_of(
     return _numbered(equally_filled(numbers, int(levels)))
 
 
-def _numbered(levels: npt.NDArray[np.generic]) -> Integers:
+def _numbered(levels: npt.NDArray[np.generic]) -> I64:
     return np.asarray(np.unique(levels, return_inverse=True)[1], np.int64)
 
 
-def _ascending(boundaries: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def _ascending(boundaries: npt.ArrayLike) -> F64:
     try:
         cuts = np.asarray(boundaries)
     except ValueError:  # of unequal length
@@ -88,14 +88,14 @@ def require_kind(diversity: object) -> None:
     require_known("diversity", diversity, KINDS)
 
 
-def counts_of(labels: Labels, levels: Integers) -> Integers:
+def counts_of(labels: Labels, levels: I64) -> I64:
     """Return how many records of each group have each level, (m, L)."""
     m, width = int(labels.max()) + 1, int(levels.max()) + 1
     counted = np.bincount(labels * width + levels, minlength=m * width)
     return counted.reshape(m, width).astype(np.int64)
 
 
-def reaches(counts: Integers, l: int, kind: str) -> bool:  # noqa: E741
+def reaches(counts: I64, l: int, kind: str) -> bool:  # noqa: E741
     """Whether a group with these counts (L,) has diversity l: exactly.
 
     Entropy: log s - (sum c log c) / s >= log l, which is s^s >= l^s prod c^c.
@@ -112,7 +112,7 @@ def reaches(counts: Integers, l: int, kind: str) -> bool:  # noqa: E741
     return bool(s**s >= l**s * product)
 
 
-def effective(counts: Integers, kind: str) -> float:
+def effective(counts: I64, kind: str) -> float:
     """Return the diversity of a group: levels present, or the entropy."""
     present = counts[counts > 0]
     if kind == "distinct":
@@ -121,7 +121,7 @@ def effective(counts: Integers, kind: str) -> float:
     return float(-(share * np.log(share)).sum())
 
 
-def largest(counts: Integers, kind: str) -> int:
+def largest(counts: I64, kind: str) -> int:
     """Return the largest l that a group with these counts reaches."""
     found = effective(counts, kind)
     most = round(exp(found)) if kind == "entropy" else int(found)
@@ -136,7 +136,7 @@ def whole(l: object) -> int:  # noqa: E741
     return int(l)
 
 
-def require_reachable(counts: Integers, l: int, kind: str) -> None:  # noqa: E741
+def require_reachable(counts: I64, l: int, kind: str) -> None:  # noqa: E741
     """Refuse an l that all records together, counted by level, do not reach."""
     if reaches(counts, l, kind):
         return

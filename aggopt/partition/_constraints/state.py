@@ -4,11 +4,10 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from aggopt.core.types import I64
 from aggopt.privacy._ordered import Ordered
 
-Ints = npt.NDArray[np.int64]
 NEAR = 40  # records, the nearest, whose groups a record may change with
 TABLED = 128  # records up to which a division is looked up
 
@@ -25,14 +24,14 @@ class Close(NamedTuple):
     of the same terms with their signs, up to one sign for all: |lean| <= far.
     """
 
-    place: Ints
-    sums: Ints
-    first: Ints
-    limits: Ints
-    split: Ints
+    place: I64
+    sums: I64
+    first: I64
+    limits: I64
+    split: I64
     whole: int
-    far: Ints
-    lean: Ints
+    far: I64
+    lean: I64
 
 
 class Diverse(NamedTuple):
@@ -42,8 +41,8 @@ class Diverse(NamedTuple):
     levels: l is not promised.
     """
 
-    level: Ints
-    tally: Ints
+    level: I64
+    tally: I64
     least: int
     logarithm: float
     entropy: bool
@@ -69,7 +68,7 @@ def promise_of(close: Close | None = None, diverse: Diverse | None = None) -> Pr
     )
 
 
-def close_to(ordered: Ordered, limits: Ints) -> Close:
+def close_to(ordered: Ordered, limits: I64) -> Close:
     """Return the promise that no numerator exceeds its size's limit, (n + 1,)."""
     sizes = np.arange(TABLED + 1)
     s, r = (
@@ -89,7 +88,7 @@ def close_to(ordered: Ordered, limits: Ints) -> Close:
     )
 
 
-def diverse_in(level: Ints, l: int, kind: str) -> Diverse:  # noqa: E741
+def diverse_in(level: I64, l: int, kind: str) -> Diverse:  # noqa: E741
     """Return the promise of l "distinct" levels (n,), 0..L-1, or of an "entropy"."""
     tally = np.zeros(level.max() + 1, np.int64)
     return Diverse(level, tally, l, log(l), kind == "entropy")

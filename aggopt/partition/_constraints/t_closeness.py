@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Labels
 from aggopt.errors import JobError, TableError, naming
-from aggopt.partition._unassigned.state import Integers
 from aggopt.privacy._closeness import warn_of_constant
 from aggopt.privacy._columns import columns
 from aggopt.privacy._ordered import Ordered, threshold
@@ -54,7 +54,7 @@ class Closeness:
         return cls(tuple(attribute for _, attribute in read), exact)
 
     @cached_property
-    def limits(self) -> Integers:
+    def limits(self) -> I64:
         """Largest numerator allowed, by attribute and size of the group, (c, n + 1)."""
         return np.stack([a.limits(self.t) for a in self.attributes])
 

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.progress import Progress, rarely
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.partition._constraints.l_diversity import (
     counts_of,
@@ -17,7 +18,7 @@ from aggopt.partition._constraints.l_diversity import (
 )
 from aggopt.partition._shared.scaling import scaled
 from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned.state import CHUNK, Integers, Pool
+from aggopt.partition._unassigned.state import CHUNK, Pool
 from aggopt.partition._vmdav.vmdav import gamma_squared, outermost_first
 
 FEW = 50  # nearest records that may join a group: beyond, d_in is hardly less
@@ -123,7 +124,7 @@ def diverse_vmdav(
 
 def _take(
     pool: Pool,
-    level: Integers,
+    level: I64,
     wanted: tuple[int, int, str],
     gamma2: float,
     report: Progress,
@@ -141,7 +142,7 @@ def _take(
         more = kernels.take_diverse(pool, level, outermost, asked, (gamma2, FEW), turns)
 
 
-def _spread(pool: Pool, level: Integers, l: int, diversity: str) -> Labels:  # noqa: E741
+def _spread(pool: Pool, level: I64, l: int, diversity: str) -> Labels:  # noqa: E741
     labels, left = pool.labels.astype(np.intp), pool.remaining
     if left == len(labels):
         return np.zeros_like(labels)
@@ -161,7 +162,7 @@ def _spread(pool: Pool, level: Integers, l: int, diversity: str) -> Labels:  # n
 
 def _first_diverse(
     near: npt.NDArray[np.intp],
-    counts: Integers,
+    counts: I64,
     level: int,
     l: int,  # noqa: E741
     diversity: str,
@@ -177,7 +178,7 @@ def _first_diverse(
 def _merged(
     records: Floats,
     labels: Labels,
-    level: Integers,
+    level: I64,
     l: int,  # noqa: E741
     diversity: str,
 ) -> Labels:

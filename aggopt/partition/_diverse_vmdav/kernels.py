@@ -3,9 +3,10 @@
 import numpy as np
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._unassigned.kernels import measure, nearer
-from aggopt.partition._unassigned.state import Integers, Pool
+from aggopt.partition._unassigned.state import Pool
 from aggopt.partition._vmdav.kernels import (
     column_of,
     come_near,
@@ -18,7 +19,7 @@ TIE = 1e-12  # entropies nearer than this are equal: far more than rounding is
 
 
 @compiled
-def diversity(counts: Integers, entropy: bool) -> float:
+def diversity(counts: I64, entropy: bool) -> float:
     """Return how many levels are present, or the entropy of their shares."""
     size, total, present = counts.sum(), 0.0, 0
     for c in counts:
@@ -31,7 +32,7 @@ def diversity(counts: Integers, entropy: bool) -> float:
 
 
 @compiled
-def _with(counts: Integers, level: int, entropy: bool) -> float:
+def _with(counts: I64, level: int, entropy: bool) -> float:
     counts[level] += 1
     found = diversity(counts, entropy)
     counts[level] -= 1
@@ -41,8 +42,8 @@ def _with(counts: Integers, level: int, entropy: bool) -> float:
 @compiled
 def take_diverse(
     pool: Pool,
-    levels: Integers,
-    outermost: Integers,
+    levels: I64,
+    outermost: I64,
     wanted: tuple[int, int, float, bool],
     how: tuple[float, int],
     turns: int,
@@ -73,9 +74,9 @@ def take_diverse(
 @compiled
 def _take_core(
     pool: Pool,
-    levels: Integers,
-    own: Integers,
-    outermost: Integers,
+    levels: I64,
+    own: I64,
+    outermost: I64,
     near: Floats,
     wanted: tuple[int, int, float, bool],
 ) -> bool:
@@ -115,8 +116,8 @@ def _take_core(
 @compiled
 def _grow(
     pool: Pool,
-    levels: Integers,
-    own: Integers,
+    levels: I64,
+    own: I64,
     near: Floats,
     wanted: tuple[int, int, float, bool],
     how: tuple[float, int],
@@ -135,8 +136,8 @@ def _grow(
 @compiled
 def _next_member(
     pool: Pool,
-    levels: Integers,
-    own: Integers,
+    levels: I64,
+    own: I64,
     near: Floats,
     entropy: bool,
     how: tuple[float, int],

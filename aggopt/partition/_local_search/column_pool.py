@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Labels
-from aggopt.partition._constraints.state import Ints
 from aggopt.partition._local_search.column_pool_state import Collected
 
 SLOTS = 1 << 16  # at first
@@ -40,7 +40,7 @@ class Collection:
             self._grow()
         kernels.add(self.arrays, order.astype(np.int64), start)
 
-    def groups(self) -> tuple[Ints, Ints]:
+    def groups(self) -> tuple[I64, I64]:
         """Return (start, who): group c has the records who[start[c] : start[c + 1]].
 
         The records of a group are in ascending order, the groups in the order in which

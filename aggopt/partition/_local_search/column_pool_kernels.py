@@ -6,7 +6,7 @@ Importing this imports numba: do so late.
 import numpy as np
 
 from aggopt.core.compiled import compiled
-from aggopt.partition._constraints.state import Ints
+from aggopt.core.types import I64
 from aggopt.partition._local_search.column_pool_state import Collected
 from aggopt.partition._local_search.state import Groups, Trail
 
@@ -27,14 +27,14 @@ def collect(groups: Groups, trail: Trail, collected: Collected) -> None:
 
 
 @compiled
-def add(collected: Collected, who: Ints, start: Ints) -> None:
+def add(collected: Collected, who: I64, start: I64) -> None:
     """Add the groups who[start[c] : start[c + 1]]."""
     for c in range(len(start) - 1):
         _add(collected, who[start[c] : start[c + 1]])
 
 
 @compiled
-def _add(collected: Collected, members: Ints) -> None:
+def _add(collected: Collected, members: I64) -> None:
     count = collected.counts[0]
     begin = collected.start[count]
     end = begin + len(members)

@@ -2,12 +2,7 @@
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from aggopt.partition._constraints.state import Ints
-
-Hashes = npt.NDArray[np.uint64]
+from aggopt.core.types import I64, U64
 
 
 class Collected(NamedTuple):
@@ -18,8 +13,8 @@ class Collected(NamedTuple):
     who[start[c] : start[c + 1]]; counts: how many groups.
     """
 
-    key: Hashes
-    slots: Hashes
-    start: Ints
-    who: Ints
-    counts: Ints
+    key: U64
+    slots: U64
+    start: I64
+    who: I64
+    counts: I64

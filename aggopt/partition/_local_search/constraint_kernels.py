@@ -7,7 +7,8 @@ Where nothing is promised, `promise` is None: the compiler then leaves out what 
 import numpy as np
 
 from aggopt.core.compiled import compiled, inlined
-from aggopt.partition._constraints.state import Ints, Promise
+from aggopt.core.types import I64
+from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search.l_diversity_kernels import is_diverse
 from aggopt.partition._local_search.state import Groups
 from aggopt.partition._local_search.t_closeness_kernels import is_close, leans
@@ -53,7 +54,7 @@ def moves(promise: Promise | None) -> float:
 
 
 @compiled
-def _stays(promise: Promise, members: Ints, g: int, out: int, into: int) -> bool:
+def _stays(promise: Promise, members: I64, g: int, out: int, into: int) -> bool:
     close, diverse = promise.close, promise.diverse
     if len(diverse.level) > 0 and not is_diverse(diverse, members, out, into):
         return False

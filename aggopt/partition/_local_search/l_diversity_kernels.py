@@ -6,12 +6,13 @@ Importing this imports numba: do so late.
 import numpy as np
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I64
 from aggopt.partition._constraints.l_diversity import CLOSE
-from aggopt.partition._constraints.state import Diverse, Ints
+from aggopt.partition._constraints.state import Diverse
 
 
 @compiled
-def is_diverse(diverse: Diverse, members: Ints, out: int, into: int) -> bool:
+def is_diverse(diverse: Diverse, members: I64, out: int, into: int) -> bool:
     """Whether a group is diverse without record `out` and with `into`; -1: nobody.
 
     An entropy within CLOSE of log l counts if all levels have equal shares, when it is
@@ -35,7 +36,7 @@ def is_diverse(diverse: Diverse, members: Ints, out: int, into: int) -> bool:
 
 
 @compiled
-def _summed(diverse: Diverse, members: Ints, into: int) -> tuple[int, float, bool]:
+def _summed(diverse: Diverse, members: I64, into: int) -> tuple[int, float, bool]:
     """Return how many levels are counted, the sum of c log c, whether all c are equal.
 
     The counts are 0 then.

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._constraints.state import Ints, Promise
+from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search.state import (
     GROWTH,
     LANES,
@@ -50,7 +51,7 @@ def groups(space: Space, labels: Labels) -> Groups:
     return made
 
 
-def _rooms(sizes: Labels, space: Space) -> Ints:
+def _rooms(sizes: Labels, space: Space) -> I64:
     """Return how many records each group may have, those that are empty yet, too.
 
     2k - 1, as larger groups lose no less than two; under a promise twice as many as

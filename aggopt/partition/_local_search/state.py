@@ -2,11 +2,9 @@
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from aggopt.core.types import I64, U64, Bool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._constraints.state import Ints, Promise
+from aggopt.partition._constraints.state import Promise
 
 LANES = 4  # attributes that are summed side by side
 TRAIL = 4096  # changes since a kick that can be undone, at least
@@ -37,10 +35,10 @@ class Groups(NamedTuple):
     """
 
     label: Labels
-    who: Ints
-    where: Ints
-    start: Ints
-    size: Ints
+    who: I64
+    where: I64
+    start: I64
+    size: I64
     centre: Floats
     own: Floats
     loss: Floats
@@ -56,14 +54,14 @@ class Trail(NamedTuple):
     counts[7] is 1 where changes are to be undone.
     """
 
-    moved: Ints
-    origin: Ints
-    touched: Ints
+    moved: I64
+    origin: I64
+    touched: I64
     before: Floats
-    mark: Ints
-    queue: Ints
-    queued: npt.NDArray[np.bool_]
-    spare: Ints
-    seen: Ints
-    luck: npt.NDArray[np.uint64]
-    counts: Ints
+    mark: I64
+    queue: I64
+    queued: Bool
+    spare: I64
+    seen: I64
+    luck: U64
+    counts: I64

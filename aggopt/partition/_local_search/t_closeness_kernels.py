@@ -4,7 +4,8 @@ Members are records in the order of their places, as `arrange` leaves them.
 """
 
 from aggopt.core.compiled import compiled, inlined
-from aggopt.partition._constraints.state import TABLED, Close, Ints, Promise
+from aggopt.core.types import I64
+from aggopt.partition._constraints.state import TABLED, Close, Promise
 from aggopt.partition._local_search.state import Groups
 from aggopt.privacy._emd_kernels import between
 
@@ -23,7 +24,7 @@ def arrange(promise: Promise | None, groups: Groups, g: int) -> None:
 
 
 @compiled
-def _by_place(place: Ints, members: Ints, where: Ints, first: int) -> None:
+def _by_place(place: I64, members: I64, where: I64, first: int) -> None:
     for at in range(1, len(members)):
         i, before = members[at], at - 1
         while before >= 0 and place[members[before]] > place[i]:
@@ -53,7 +54,7 @@ def leans(close: Close, size: int, g: int, out: int, into: int) -> bool:
 
 
 @inlined
-def is_close(close: Close, members: Ints, g: int, out: int, into: int) -> bool:
+def is_close(close: Close, members: I64, g: int, out: int, into: int) -> bool:
     """Whether group g is t-close without record `out` and with `into`; -1: nobody."""
     size = len(members)
     if out < 0 and into < 0:
@@ -70,7 +71,7 @@ def is_close(close: Close, members: Ints, g: int, out: int, into: int) -> bool:
 
 
 @compiled
-def _lean(close: Close, members: Ints) -> int:
+def _lean(close: Close, members: I64) -> int:
     total = 0
     for i in members:
         total += close.place[i]
@@ -90,7 +91,7 @@ def _terms(close: Close, r: int, s: int, a: int, b: int) -> int:
 
 
 @compiled
-def numerator(close: Close, members: Ints) -> int:
+def numerator(close: Close, members: I64) -> int:
     """Return the numerator of a group."""
     s, last, total = len(members), 0, 0
     for r in range(s):
@@ -102,7 +103,7 @@ def numerator(close: Close, members: Ints) -> int:
 
 
 @compiled
-def _left(close: Close, members: Ints, out: int) -> int:
+def _left(close: Close, members: I64, out: int) -> int:
     """Return the numerator without record `out`."""
     s, r, last, total = len(members) - 1, 0, 0, 0
     for i in members:
@@ -117,7 +118,7 @@ def _left(close: Close, members: Ints, out: int) -> int:
 
 
 @compiled
-def _joined(close: Close, members: Ints, into: int) -> int:
+def _joined(close: Close, members: I64, into: int) -> int:
     """Return the numerator with record `into`."""
     s, last, total, coming = len(members) + 1, 0, 0, close.place[into]
     come = 0
@@ -136,7 +137,7 @@ def _joined(close: Close, members: Ints, into: int) -> int:
 
 
 @compiled
-def _swapped(close: Close, members: Ints, out: int, into: int) -> int:
+def _swapped(close: Close, members: I64, out: int, into: int) -> int:
     """Return by how much the numerator changes with a place changed for another.
 
     The count of members changes by one in the bins from one to the other only.

@@ -7,6 +7,7 @@ reckoned only when that bound is the largest of all.
 import numpy as np
 
 from aggopt.core.compiled import compiled, inlined
+from aggopt.core.types import I64
 from aggopt.partition._merge.state import Merging
 from aggopt.partition._screened_distances.kernels import (
     LARGEST,
@@ -15,7 +16,6 @@ from aggopt.partition._screened_distances.kernels import (
     next_within,
 )
 from aggopt.partition._screened_distances.screen import BLOCK
-from aggopt.partition._unassigned.state import Integers
 from aggopt.privacy import _emd_kernels
 
 UP = 1 + 1e-12  # more than rounding takes from a mean of two
@@ -47,7 +47,7 @@ def merge(merging: Merging, turns: int) -> bool:
 
 
 @compiled
-def find_slots(merging: Merging, slot: Integers) -> None:
+def find_slots(merging: Merging, slot: I64) -> None:
     """Write the slot of each record's group into `slot`, (n,)."""
     for g in range(merging.alive[0]):
         i = merging.head[g]

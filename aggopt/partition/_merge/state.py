@@ -2,14 +2,9 @@
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.partition._screened_distances.screen import Screen
-from aggopt.partition._unassigned.state import Integers
-
-Flags = npt.NDArray[np.bool_]
 
 
 class Bins(NamedTuple):
@@ -29,11 +24,11 @@ class Bins(NamedTuple):
         The largest numerator that t allows, by size.
     """
 
-    place: Integers
-    bins: Integers
-    sums: Integers
-    first: Integers
-    limits: Integers
+    place: I64
+    bins: I64
+    sums: I64
+    first: I64
+    limits: I64
 
 
 class Merging(NamedTuple):
@@ -62,18 +57,18 @@ class Merging(NamedTuple):
     """
 
     table: Bins
-    number: Integers
-    sizes: Integers
+    number: I64
+    sizes: I64
     totals: Floats
     screen: Screen
     emd: Floats
-    exact: Flags
+    exact: Bool
     excess: Floats
     peak: Floats
-    head: Integers
-    tail: Integers
-    after: Integers
-    alive: Integers
+    head: I64
+    tail: I64
+    after: I64
+    alive: I64
 
     def __repr__(self) -> str:
         """Tell how many groups are left, and show none."""

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._unassigned.state import Integers
 
 LEAF = 128  # records per box, at most
 
@@ -30,11 +30,11 @@ class Leaves(NamedTuple):
     """
 
     records: Floats
-    who: Integers
-    column: Integers
-    box: Integers
-    first: Integers
-    waiting: Integers
+    who: I64
+    column: I64
+    box: I64
+    first: I64
+    waiting: I64
     low: Floats
     high: Floats
     bounds: Floats
@@ -48,9 +48,9 @@ class Leaves(NamedTuple):
 class Groups(NamedTuple):
     """Records by group: those of group g are members[first[g] : first[g + 1]]."""
 
-    of: Integers
-    members: Integers
-    first: Integers
+    of: I64
+    members: I64
+    first: I64
 
     @classmethod
     def by(cls, labels: Labels) -> "Groups":
@@ -89,7 +89,7 @@ def replant(leaves: Leaves) -> Leaves:
     )
 
 
-def _halved(records: Floats, who: Integers) -> list[Integers]:
+def _halved(records: Floats, who: I64) -> list[I64]:
     if len(who) <= LEAF:
         return [who]
     inside = records[who]

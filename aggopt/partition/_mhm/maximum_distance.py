@@ -3,12 +3,12 @@
 import numpy as np
 
 from aggopt.core.progress import Progress
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._mhm.boxes import Leaves, plant
 from aggopt.partition._mhm.maximum_distance_state import Reach
 from aggopt.partition._mhm.starts import from_centroid
 from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned.state import Integers
 
 ROUNDING = 1e-9  # more than it can amount to
 LOOKS = 1000  # at records, between two looks at Ctrl-C
@@ -41,7 +41,7 @@ def _reach(records: Floats, leaves: Leaves) -> Reach:
     return Reach(far, np.full(n, -1), out, peaks)
 
 
-def _closed(records: Floats, labels: Integers, k: int) -> Labels:
+def _closed(records: Floats, labels: I64, k: int) -> Labels:
     rest = labels < 0
     if rest.sum() >= k:
         return np.where(rest, labels.max() + 1, labels)

@@ -6,6 +6,7 @@ See _order_kernels: here the distance to the far corner of a box is never exceed
 import numpy as np
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._mhm.boxes import Leaves
 from aggopt.partition._mhm.maximum_distance_state import Reach
@@ -14,13 +15,10 @@ from aggopt.partition._mhm.nearest_point_next_kernels import (
     leave,
     measure,
 )
-from aggopt.partition._unassigned.state import Integers
 
 
 @compiled
-def take_pairs(
-    leaves: Leaves, reach: Reach, labels: Integers, k: int, looks: int
-) -> None:
+def take_pairs(leaves: Leaves, reach: Reach, labels: I64, k: int, looks: int) -> None:
     """Take groups around the two records farthest apart, after so many looks at most.
 
     A look finds which record is farthest from one that may be of the two.
@@ -44,7 +42,7 @@ def take_pairs(
 
 @compiled
 def _take_nearest(
-    leaves: Leaves, reach: Reach, labels: Integers, point: Floats, near: Integers
+    leaves: Leaves, reach: Reach, labels: I64, point: Floats, near: I64
 ) -> None:
     fill_nearest(leaves, point, -1, near, np.empty(len(near)))
     group = labels.max() + 1

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.partition._unassigned.state import Integers
 
 
 class Reach(NamedTuple):
@@ -22,6 +22,6 @@ class Reach(NamedTuple):
     """
 
     far: Floats
-    whom: Integers
+    whom: I64
     out: Floats
     peaks: Floats

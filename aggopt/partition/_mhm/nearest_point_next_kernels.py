@@ -8,13 +8,13 @@ never exceeds that to a record in it: what is skipped is farther, rounded or not
 import numpy as np
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._mhm.boxes import Groups, Leaves
-from aggopt.partition._unassigned.state import Integers
 
 
 @compiled
-def walk(leaves: Leaves, groups: Groups, path: Integers, done: int, stop: int) -> None:
+def walk(leaves: Leaves, groups: Groups, path: I64, done: int, stop: int) -> None:
     """Continue path[:done] to path[:stop]; path[0] is given."""
     if done == 0:
         leave(leaves, path[0])
@@ -25,7 +25,7 @@ def walk(leaves: Leaves, groups: Groups, path: Integers, done: int, stop: int) -
 
 @compiled
 def find_nearest(
-    leaves: Leaves, begin: int, stop: int, found: Integers, distances: Floats
+    leaves: Leaves, begin: int, stop: int, found: I64, distances: Floats
 ) -> None:
     """Fill found[i] with the records nearest to record i, itself excepted."""
     for i in range(begin, stop):
@@ -34,9 +34,7 @@ def find_nearest(
 
 
 @compiled
-def fill_nearest(
-    leaves: Leaves, point: Floats, i: int, near: Integers, far: Floats
-) -> None:
+def fill_nearest(leaves: Leaves, point: Floats, i: int, near: I64, far: Floats) -> None:
     """Fill `near` with the waiting records nearest to the point, i excepted."""
     near[:] = len(leaves.who)
     far[:] = np.inf
@@ -60,7 +58,7 @@ def leave(leaves: Leaves, i: int) -> None:
 
 
 @compiled
-def measure(leaves: Leaves, box: int, point: Floats) -> tuple[Integers, Floats]:
+def measure(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Floats]:
     """Return who waits in the box, and how far they are from the point, squared."""
     first, count = leaves.first[box], leaves.waiting[box]
     distances = leaves.distances[:count]
@@ -113,7 +111,7 @@ def _look(
 
 @compiled
 def _gather(
-    leaves: Leaves, box: int, point: Floats, i: int, near: Integers, far: Floats
+    leaves: Leaves, box: int, point: Floats, i: int, near: I64, far: Floats
 ) -> None:
     who, distances = measure(leaves, box, point)
     for c in range(len(who)):

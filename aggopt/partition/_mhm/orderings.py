@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from aggopt.core.progress import Progress, part
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._cbfs import cbfs
 from aggopt.partition._mdav import mdav
@@ -12,7 +13,7 @@ from aggopt.partition._mhm import maximum_distance
 from aggopt.partition._mhm.boxes import Groups, Leaves, plant, replant
 from aggopt.partition._mhm.starts import outermost
 from aggopt.partition._mhm.tour import places, shortened
-from aggopt.partition._unassigned.state import CHUNK, Integers
+from aggopt.partition._unassigned.state import CHUNK
 
 
 def _mdav(records: Floats, k: int, progress: Progress) -> Labels:
@@ -33,7 +34,7 @@ ORDERS = ("npn", "tsp", *GROUPINGS)
 
 def paths(
     records: Floats, k: int, order: str, starts: int, progress: Progress
-) -> Iterator[Integers]:
+) -> Iterator[I64]:
     """Yield orders (n,) of the records (n, d): paths from so many starts at most."""
     if order in GROUPINGS:
         labels = GROUPINGS[order](records, k, part(progress, 0.0, 0.5))
@@ -45,7 +46,7 @@ def paths(
 
 def _walks(
     records: Floats, labels: Labels, starts: int, progress: Progress
-) -> Iterator[Integers]:
+) -> Iterator[I64]:
     """Yield paths that go to the nearest record, and once in a group through it."""
     leaves, groups = plant(records), Groups.by(labels)
     first = outermost(records, starts)
@@ -54,7 +55,7 @@ def _walks(
         yield _walk(replant(leaves), groups, i, share)
 
 
-def _walk(leaves: Leaves, groups: Groups, first: int, progress: Progress) -> Integers:
+def _walk(leaves: Leaves, groups: Groups, first: int, progress: Progress) -> I64:
     from aggopt.partition._mhm import nearest_point_next_kernels as kernels
 
     n = len(groups.of)
@@ -66,7 +67,7 @@ def _walk(leaves: Leaves, groups: Groups, first: int, progress: Progress) -> Int
     return path
 
 
-def _tours(records: Floats, walks: Iterator[Integers]) -> Iterator[Integers]:
+def _tours(records: Floats, walks: Iterator[I64]) -> Iterator[I64]:
     first = next(walks)
     near = places(records, first)
     yield shortened(near, first)

@@ -2,16 +2,17 @@
 
 import numpy as np
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._mhm.boxes import plant
 from aggopt.partition._mhm.tour_state import Places, Tour
-from aggopt.partition._unassigned.state import CHUNK, Integers
+from aggopt.partition._unassigned.state import CHUNK
 
 NEAR = 10  # nearest places that a place may be joined to
 TURNS = 1000  # places looked at between two looks at Ctrl-C
 
 
-def places(records: Floats, path: Integers) -> Places:
+def places(records: Floats, path: I64) -> Places:
     """Return the places of records (n, d) that a path from near to near visits.
 
     Copies, which such a path visits one after the other, are one place.
@@ -34,7 +35,7 @@ def places(records: Floats, path: Integers) -> Places:
     return Places(distinct, near, of)
 
 
-def shortened(places: Places, path: Integers) -> Integers:
+def shortened(places: Places, path: I64) -> I64:
     """Return the path (n,), closed and changed until no change shortens it.
 
     A change joins a place to one of its nearest, as 2-opt (two edges are replaced) or

@@ -2,11 +2,8 @@
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
-from aggopt.partition._unassigned.state import Integers
 
 
 class Places(NamedTuple):
@@ -23,8 +20,8 @@ class Places(NamedTuple):
     """
 
     records: Floats
-    near: Integers
-    of: Integers
+    near: I64
+    of: I64
 
     def __repr__(self) -> str:
         """Tell how many places there are, and show none."""
@@ -48,12 +45,12 @@ class Tour(NamedTuple):
     """
 
     records: Floats
-    near: Integers
-    order: Integers
-    rank: Integers
-    queue: Integers
-    queued: npt.NDArray[np.bool_]
-    counts: Integers
+    near: I64
+    order: I64
+    rank: I64
+    queue: I64
+    queued: Bool
+    counts: I64
 
     def __repr__(self) -> str:
         """Tell how many places there are, and show none."""

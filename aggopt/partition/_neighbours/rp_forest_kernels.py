@@ -1,12 +1,10 @@
 """Nearest records within parts.  Importing this imports numba: do so late."""
 
 import numpy as np
-import numpy.typing as npt
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import F32
 from aggopt.core.validation import Floats, Labels
-
-Singles = npt.NDArray[np.float32]
 
 SURE = 200.0  # times its rounding: a distance of single precision right to 1 %
 LAST = 2.0**-23  # what rounding makes of 1 in single precision
@@ -14,7 +12,7 @@ COPIES = 2  # records at one distance that a list holds: they are likely at one 
 
 
 @compiled
-def compare(rows: Floats, who: Labels, near: Labels, apart: Singles) -> None:
+def compare(rows: Floats, who: Labels, near: Labels, apart: F32) -> None:
     """Take what is nearest among the rows (m, d) of one part into their lists.
 
     near (n, c) are the nearest records found so far, the nearest first, and apart
@@ -29,7 +27,7 @@ def compare(rows: Floats, who: Labels, near: Labels, apart: Singles) -> None:
 
 
 @compiled
-def _centred(rows: Floats) -> Singles:
+def _centred(rows: Floats) -> F32:
     """Return the rows less the first of them, attribute by attribute."""
     columns = np.empty((rows.shape[1], rows.shape[0]), np.float32)
     for i in range(len(rows)):
@@ -39,7 +37,7 @@ def _centred(rows: Floats) -> Singles:
 
 
 @compiled
-def _unsure(columns: Singles) -> np.float32:
+def _unsure(columns: F32) -> np.float32:
     """Return the squared distance below which single precision shows too little.
 
     It is so where a part holds records far apart, such as codes beside values.
@@ -61,7 +59,7 @@ def _exact(rows: Floats, i: int, j: int) -> np.float32:
 
 
 @compiled
-def _measure(columns: Singles, i: int, gaps: Singles) -> None:
+def _measure(columns: F32, i: int, gaps: F32) -> None:
     """Set gaps (m,) to the squared distances from record i, inf to itself."""
     gaps[:] = 0.0
     for t in range(len(columns)):
@@ -74,13 +72,13 @@ def _measure(columns: Singles, i: int, gaps: Singles) -> None:
 
 @compiled
 def _merge(
-    gaps: Singles,
+    gaps: F32,
     unsure: np.float32,
     rows: Floats,
     i: int,
     who: Labels,
     near: Labels,
-    apart: Singles,
+    apart: F32,
 ) -> None:
     """Insert into the list of record i what is nearer than its last and not yet there.
 

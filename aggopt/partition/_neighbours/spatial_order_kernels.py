@@ -1,13 +1,11 @@
 """Records halved along axes, again and again.  Importing this imports numba."""
 
 import numpy as np
-import numpy.typing as npt
 
 from aggopt.core.compiled import compiled, inlined
-from aggopt.core.random_kernels import FIRST, SECOND, STEP, Luck, share
+from aggopt.core.random_kernels import FIRST, SECOND, STEP, share
+from aggopt.core.types import U64, Bool
 from aggopt.core.validation import Floats, Labels
-
-Truths = npt.NDArray[np.bool_]
 
 SAMPLE = 1024  # records that an axis is made from, at most
 
@@ -41,12 +39,12 @@ def halve(rows: Floats, who: Labels, turns: int, seed: int) -> None:
 
 
 @compiled
-def _lower(along: Floats) -> Truths:
+def _lower(along: Floats) -> Bool:
     """Return which records are in the lower half."""
     half = len(along) // 2
     middle = np.partition(along, half)[half]
     ties = half - np.sum(along < middle)
-    lower: Truths = along < middle
+    lower: Bool = along < middle
     for i in range(len(along)):
         if ties > 0 and along[i] == middle:
             lower[i] = True
@@ -55,7 +53,7 @@ def _lower(along: Floats) -> Truths:
 
 
 @compiled
-def _part(rows: Floats, who: Labels, lower: Truths) -> None:
+def _part(rows: Floats, who: Labels, lower: Bool) -> None:
     """Exchange those in the wrong half."""
     half = len(who) // 2
     high = half
@@ -70,7 +68,7 @@ def _part(rows: Floats, who: Labels, lower: Truths) -> None:
 
 
 @compiled
-def _axis(rows: Floats, turns: int, luck: Luck) -> Floats:
+def _axis(rows: Floats, turns: int, luck: U64) -> Floats:
     """Return a random sum of deviations from the mean, turned to the principal axis."""
     stride = (len(rows) + SAMPLE - 1) // SAMPLE
     sample = rows[::stride].copy()
@@ -109,7 +107,7 @@ def _product(a: Floats, b: Floats) -> float:
 
 
 @inlined
-def _luck(seed: int, first: int, count: int) -> Luck:
+def _luck(seed: int, first: int, count: int) -> U64:
     """Return random numbers of its own for each part."""
     luck = np.empty(1, np.uint64)
     luck[0] = np.uint64(seed) * FIRST + np.uint64(first) * SECOND

@@ -4,9 +4,9 @@ Importing this imports numba: do so late.
 """
 
 from aggopt.core.compiled import inlined
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.partition._optimal.distance_kernels import FAR, insert, sums_of
-from aggopt.partition._optimal.pricing_state import Flags
 from aggopt.partition._optimal.search_tree_kernels import Tree
 
 
@@ -19,7 +19,7 @@ def open_next(
     most: float,
     least: Floats,
     terms: Floats,
-    keep: Flags,
+    keep: Bool,
 ) -> bool:
     """Find the candidates that are left after a choice; return whether any are."""
     before = level - 1
@@ -59,7 +59,7 @@ def _open_for(
     rest: int,
     least: Floats,
     terms: Floats,
-    keep: Flags,
+    keep: Bool,
 ) -> bool:
     """Mark candidates that may complete a wanted group of s; return whether any do."""
     before, r = level - 1, s - level

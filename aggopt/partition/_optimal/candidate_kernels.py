@@ -7,9 +7,9 @@ Importing this imports numba: do so late.
 import numpy as np
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.partition._optimal.distance_kernels import FAR, add_up, insert, sums_of
-from aggopt.partition._optimal.pricing_state import Flags, Whole
 
 LOCAL = 1500  # so many candidates at most have their nearest among themselves
 ROUNDS = 6  # of dropping candidates before the search
@@ -18,7 +18,7 @@ ROUNDS = 6  # of dropping candidates before the search
 @compiled
 def candidates_of(
     D: Floats, near: Floats, k: int, u: Floats, m: int, most: float
-) -> tuple[Whole, Floats]:
+) -> tuple[I64, Floats]:
     """Return records that may be in a wanted group of medoid m, and their near sums."""
     n, width = len(D), 2 * k - 1
     least, sums = np.empty(width + 1), np.empty(width + 1)
@@ -51,7 +51,7 @@ def candidates_of(
 
 
 @compiled
-def _near_among(D: Floats, kept: Whole, width: int, own: Floats) -> None:
+def _near_among(D: Floats, kept: I64, width: int, own: Floats) -> None:
     least = np.empty(width + 1)
     for y in range(len(kept)):
         least[:] = FAR
@@ -64,8 +64,8 @@ def _near_among(D: Floats, kept: Whole, width: int, own: Floats) -> None:
 
 @compiled
 def _may_belong(
-    D: Floats, own: Floats, k: int, u: Floats, m: int, most: float, kept: Whole
-) -> Flags:
+    D: Floats, own: Floats, k: int, u: Floats, m: int, most: float, kept: I64
+) -> Bool:
     count = len(kept)
     keep = np.zeros(count, np.bool_)
     a, b = np.empty(count), np.empty(count)

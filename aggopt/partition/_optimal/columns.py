@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from aggopt.core.types import I32
 from aggopt.core.validation import Floats, Labels
 
-Members = npt.NDArray[np.int32]
-Flags = npt.NDArray[np.bool_]
 CHUNK = 20_000  # groups that are looked at together
 
 
@@ -17,7 +15,7 @@ CHUNK = 20_000  # groups that are looked at together
 class Groups:
     """Groups (q, 2k - 1): records in ascending order, then -1; and their sizes (q,)."""
 
-    members: Members
+    members: I32
     sizes: Labels
 
     def at(self, chosen: Any) -> "Groups":
@@ -25,7 +23,7 @@ class Groups:
         return Groups(self.members[chosen], self.sizes[chosen])
 
 
-def sorted_groups(members: Members) -> Groups:
+def sorted_groups(members: I32) -> Groups:
     """Return groups of rows that hold records in any order, with -1 after the last."""
     last = np.iinfo(np.int32).max
     rows = np.sort(np.where(members < 0, last, members), axis=1)

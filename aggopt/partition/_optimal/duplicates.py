@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aggopt.core.types import I32, Bool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._optimal.columns import Flags, Groups, Members, sorted_groups
+from aggopt.partition._optimal.columns import Groups, sorted_groups
 
 MANY = 24  # copies, below which they are looked at like other records
 VARIANTS = 400  # of one group, that differ in which copies it holds
@@ -30,8 +31,8 @@ class Copies:
 
     place: Labels
     before: Labels
-    many: Flags
-    spare: Flags
+    many: Bool
+    spare: Bool
 
     @classmethod
     def of(cls, Z: Floats, k: int) -> "Copies":
@@ -80,7 +81,7 @@ class Copies:
             rows.append(self._variants(members, members[:size], u))
         return sorted_groups(np.concatenate(rows))
 
-    def _variants(self, row: Members, records: Members, u: Floats) -> Members:
+    def _variants(self, row: I32, records: I32, u: Floats) -> I32:
         copied = records[self.many[records]]
         places, counts = np.unique(self.place[copied], return_counts=True)
         blocks = []

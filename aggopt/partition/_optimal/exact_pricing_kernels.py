@@ -19,10 +19,11 @@ Importing this imports numba: do so late.
 import numpy as np
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._optimal.bound_kernels import open_next
 from aggopt.partition._optimal.candidate_kernels import candidates_of
-from aggopt.partition._optimal.pricing_state import Found, Limits, Prices, Whole
+from aggopt.partition._optimal.pricing_state import Found, Limits, Prices
 from aggopt.partition._optimal.search_tree_kernels import (
     Tree,
     choose,
@@ -39,7 +40,7 @@ def price(
     near: Floats,
     k: int,
     prices: Prices,
-    medoids: Whole,
+    medoids: I64,
     limits: Limits,
     found: Found,
 ) -> None:
@@ -162,7 +163,7 @@ def _record(
 
 
 @compiled
-def _is_medoid(D: Floats, rows: Whole, m: int) -> bool:
+def _is_medoid(D: Floats, rows: I64, m: int) -> bool:
     """Whether no row has a smaller sum of distances; added up in one order for all."""
     own = 0.0
     for j in rows:

@@ -1,12 +1,12 @@
 """Compiled choice of groups among all sets of a few records.  Imports numba."""
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.partition._optimal.pricing_state import Whole
 
 
 @compiled
-def choose(costs: Floats, k: int, least: Floats, first: Whole) -> None:
+def choose(costs: Floats, k: int, least: Floats, first: I64) -> None:
     """Set the least loss of each set (2^n,), and the group in it of its first record.
 
     The least losses come in as inf; sets that hold no partition keep that.

@@ -6,8 +6,8 @@ Importing this imports numba: do so late.
 import numpy as np
 
 from aggopt.core.compiled import compiled, inlined
+from aggopt.core.types import I32, I64, Bool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._optimal.pricing_state import Flags, Rows, Whole
 
 LEAST = 1e-9  # that a change must gain
 STAY, JOIN, SWAP, LEAVE = range(4)
@@ -19,9 +19,9 @@ def climb(
     near: Labels,
     u: Floats,
     k: int,
-    members: Rows,
+    members: I32,
     sizes: Labels,
-    ended: Rows,
+    ended: I32,
     reduced: Floats,
 ) -> None:
     """Find where each group (q, 2k - 1) ends, in any order, and its reduced cost (q,).
@@ -52,9 +52,9 @@ def _climb(
     near: Labels,
     u: Floats,
     k: int,
-    group: Whole,
+    group: I64,
     size: int,
-    inside: Flags,
+    inside: Bool,
     to: Floats,
 ) -> int:
     within = _within(D, group, size)
@@ -89,9 +89,7 @@ def _climb(
 
 
 @inlined
-def _change(
-    group: Whole, size: int, inside: Flags, kind: int, out: int, come: int
-) -> int:
+def _change(group: I64, size: int, inside: Bool, kind: int, out: int, come: int) -> int:
     if kind != JOIN:
         inside[group[out]] = False
         size -= 1
@@ -104,7 +102,7 @@ def _change(
 
 
 @inlined
-def _to(D: Floats, j: int, group: Whole, size: int) -> float:
+def _to(D: Floats, j: int, group: I64, size: int) -> float:
     total = 0.0
     for y in range(size):
         total += D[j, group[y]]
@@ -112,7 +110,7 @@ def _to(D: Floats, j: int, group: Whole, size: int) -> float:
 
 
 @inlined
-def _within(D: Floats, group: Whole, size: int) -> float:
+def _within(D: Floats, group: I64, size: int) -> float:
     total = 0.0
     for y in range(size):
         for z in range(y):

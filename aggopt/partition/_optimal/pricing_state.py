@@ -3,13 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from aggopt.core.types import I32, I64, Bool
 from aggopt.core.validation import Floats
-
-Whole = npt.NDArray[np.int64]
-Rows = npt.NDArray[np.int32]
-Flags = npt.NDArray[np.bool_]
 
 
 class Prices(NamedTuple):
@@ -31,12 +27,12 @@ class Prices(NamedTuple):
 
     u: Floats
     penalty: Floats
-    inside: Flags
-    first: Whole
-    cuts: Whole
-    mate_first: Whole
-    mates: Whole
-    before: Whole
+    inside: Bool
+    first: I64
+    cuts: I64
+    mate_first: I64
+    mates: I64
+    before: I64
 
 
 class Limits(NamedTuple):
@@ -73,11 +69,11 @@ class Found(NamedTuple):
         Groups returned, groups seen, nodes and candidates, medoids seen to.
     """
 
-    members: Rows
+    members: I32
     reduced: Floats
     least: Floats
-    done: Flags
-    counts: Whole
+    done: Bool
+    counts: I64
 
     @classmethod
     def nothing(cls, n: int, k: int, limits: Limits) -> "Found":

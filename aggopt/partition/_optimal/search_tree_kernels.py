@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.compiled import compiled, inlined
+from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
-from aggopt.partition._optimal.pricing_state import Prices, Rows, Whole
+from aggopt.partition._optimal.pricing_state import Prices
 
 
 class Tree(NamedTuple):
@@ -35,16 +36,16 @@ class Tree(NamedTuple):
         Of P: W, sums of u and v, penalties.
     """
 
-    who: Whole
+    who: I64
     D: Floats
     u: Floats
     v: Floats
     near: Floats
-    part: Whole
-    open: Rows
-    number: Whole
-    next: Whole
-    end: Whole
+    part: I64
+    open: I32
+    number: I64
+    next: I64
+    end: I64
     g: Floats
     W: Floats
     U: Floats
@@ -53,7 +54,7 @@ class Tree(NamedTuple):
 
 
 @compiled
-def plant(D: Floats, k: int, prices: Prices, m: int, kept: Whole, own: Floats) -> Tree:
+def plant(D: Floats, k: int, prices: Prices, m: int, kept: I64, own: Floats) -> Tree:
     count, levels = len(kept) + 1, 2 * k
     who = np.empty(count, np.int64)
     who[0], who[1:] = m, kept

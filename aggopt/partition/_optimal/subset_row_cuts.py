@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
-from aggopt.partition._optimal.columns import Flags, Groups
+from aggopt.partition._optimal.columns import Groups
 from aggopt.partition._optimal.pricing import Cut, _by_record
 
 ROOM = 10_000  # for cuts that are broken, at first
@@ -13,7 +14,7 @@ FEW = 20  # with more cuts of three than this, none of five are looked for
 
 
 def broken(
-    groups: Groups, share: Floats, few: Flags, have: set[Cut], most: int
+    groups: Groups, share: Floats, few: Bool, have: set[Cut], most: int
 ) -> list[Cut]:
     """Return cuts of 3 and 5 records that this choice breaks most, so many at most.
 

@@ -7,14 +7,14 @@ Columns (q, w) are groups of a fractional choice, their records numbered 0..r-1,
 import numpy as np
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
-from aggopt.partition._optimal.pricing_state import Rows, Whole
 
 BROKEN = 1e-4  # by how much a cut must be broken
 
 
 @compiled
-def together(columns: Rows, share: Floats, pairs: Floats) -> None:
+def together(columns: I32, share: Floats, pairs: Floats) -> None:
     """Put how much two records are chosen together in pairs (r, r)."""
     pairs[:] = 0.0
     for q in range(len(columns)):
@@ -26,12 +26,12 @@ def together(columns: Rows, share: Floats, pairs: Floats) -> None:
 
 @compiled
 def triples(
-    columns: Rows,
+    columns: I32,
     share: Floats,
     pairs: Floats,
-    first: Whole,
-    holding: Whole,
-    found: Rows,
+    first: I64,
+    holding: I64,
+    found: I32,
     broken: Floats,
 ) -> int:
     """Find broken cuts of three records, and by how much each is; return how many.
@@ -59,12 +59,12 @@ def triples(
 
 @compiled
 def quintuples(
-    columns: Rows,
+    columns: I32,
     share: Floats,
     pairs: Floats,
-    first: Whole,
-    holding: Whole,
-    found: Rows,
+    first: I64,
+    holding: I64,
+    found: I32,
     broken: Floats,
 ) -> int:
     """Likewise of five records, grown from three record by record."""
@@ -87,12 +87,12 @@ def quintuples(
 
 @compiled
 def _grow(
-    columns: Rows,
+    columns: I32,
     share: Floats,
-    first: Whole,
-    holding: Whole,
-    five: Rows,
-    held: Whole,
+    first: I64,
+    holding: I64,
+    five: I32,
+    held: I64,
     gain: Floats,
 ) -> float:
     """Fill in the last two of five records; return how much the cut's left side is."""
@@ -118,12 +118,12 @@ def _grow(
 
 @compiled
 def _best_next(
-    columns: Rows,
+    columns: I32,
     share: Floats,
-    first: Whole,
-    holding: Whole,
-    chosen: Rows,
-    held: Whole,
+    first: I64,
+    holding: I64,
+    chosen: I32,
+    held: I64,
     gain: Floats,
 ) -> int:
     """Return the record most together with those chosen; as a fifth, that halves."""
@@ -154,7 +154,7 @@ def _best_next(
 
 @compiled
 def _halves(
-    columns: Rows, share: Floats, chosen: Rows, first: Whole, holding: Whole
+    columns: I32, share: Floats, chosen: I32, first: I64, holding: I64
 ) -> float:
     total = 0.0
     for y in range(len(chosen)):

@@ -4,16 +4,17 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._path_split.state import Ways
-from aggopt.partition._unassigned.state import CHUNK, Integers
+from aggopt.partition._unassigned.state import CHUNK
 
 CUTS = 63  # places at which a ring is cut open, at most: all that differ up to k = 32
 REAL = 1e-9  # share by which a loss must be less to count: more than rounding is
 
 
 def best_split(
-    records: Floats, paths: Iterable[Integers], k: int, *, closed: bool = False
+    records: Floats, paths: Iterable[I64], k: int, *, closed: bool = False
 ) -> Labels:
     """Return labels (n,) of the split with least loss, of the first path that has it.
 
@@ -54,7 +55,7 @@ def shrunk(records: Floats) -> Floats:
     return np.asarray(np.ldexp(records, -exponent))
 
 
-def _explored(records: Floats, path: Integers, k: int, cuts: int) -> Ways:
+def _explored(records: Floats, path: I64, k: int, cuts: int) -> Ways:
     from aggopt.partition._path_split import split_kernels as kernels
 
     n, d = records.shape

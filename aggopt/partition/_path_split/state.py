@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.partition._unassigned.state import Integers
 
 
 class Ways(NamedTuple):
@@ -21,10 +21,10 @@ class Ways(NamedTuple):
         How many records the last group of path[:j] has, in the split with least loss.
     """
 
-    path: Integers
+    path: I64
     losses: Floats
     totals: Floats
-    sizes: Integers
+    sizes: I64
 
     def __repr__(self) -> str:
         """Tell how many records there are, and show none."""

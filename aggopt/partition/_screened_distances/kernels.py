@@ -7,14 +7,9 @@ A coordinate within [-1, 1] loses 2^-25 at most, so that a distance loses sqrt(r
 import numpy as np
 
 from aggopt.core.compiled import compiled, inlined
+from aggopt.core.types import F32
 from aggopt.core.validation import Floats
-from aggopt.partition._screened_distances.screen import (
-    BLOCK,
-    PART,
-    ROWS,
-    Screen,
-    Singles,
-)
+from aggopt.partition._screened_distances.screen import BLOCK, PART, ROWS, Screen
 
 TILE = 8 * BLOCK  # so many distances stay in the nearest cache while they are summed
 LOSS = 2.0**-23
@@ -88,7 +83,7 @@ def next_within(
 
 
 @inlined
-def _within(near: Singles, start: int, least: np.float32, most: np.float32) -> bool:
+def _within(near: F32, start: int, least: np.float32, most: np.float32) -> bool:
     some, hits = near[start : start + PART], 0
     for j in range(PART):
         hits += (some[j] >= least) & (some[j] <= most)

@@ -3,11 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from aggopt.core.types import F32
 from aggopt.core.validation import Floats
-
-Singles = npt.NDArray[np.float32]
 
 BLOCK = 64  # points that share a bound: most blocks hold nothing to look at
 PART = 16  # of a block, tested at once
@@ -34,12 +32,12 @@ class Screen(NamedTuple):
         Least of a block, and the largest below inf or more than that.
     """
 
-    image: Singles
+    image: F32
     point: Floats
     factor: Floats
-    near: Singles
-    low: Singles
-    high: Singles
+    near: F32
+    low: F32
+    high: F32
 
     def __repr__(self) -> str:
         """Tell how much room there is, and show no record."""

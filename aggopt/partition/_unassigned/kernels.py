@@ -7,8 +7,9 @@ or fused: every processor is to return the same groups.
 import numpy as np
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.partition._unassigned.state import Integers, Pool
+from aggopt.partition._unassigned.state import Pool
 
 BLOCK = 512  # so many distances stay in the nearest cache while they are summed
 
@@ -78,7 +79,7 @@ def farthest(pool: Pool) -> int:
 
 
 @compiled
-def take_nearest(pool: Pool, nearest: Integers) -> None:
+def take_nearest(pool: Pool, nearest: I64) -> None:
     """Make a group of the len(nearest) nearest columns."""
     find_nearest(pool, nearest)
     group, left = pool.counts[1], pool.counts[0] - len(nearest)
@@ -95,7 +96,7 @@ def take_nearest(pool: Pool, nearest: Integers) -> None:
 
 
 @compiled
-def find_nearest(pool: Pool, heap: Integers) -> None:
+def find_nearest(pool: Pool, heap: I64) -> None:
     """Fill a heap with the nearest columns, the least near of them on top."""
     k = len(heap)
     for j in range(k):
@@ -111,7 +112,7 @@ def find_nearest(pool: Pool, heap: Integers) -> None:
 
 
 @compiled
-def _sink(pool: Pool, heap: Integers, top: int) -> None:
+def _sink(pool: Pool, heap: I64, top: int) -> None:
     while 2 * top + 1 < len(heap):
         child = 2 * top + 1
         if child + 1 < len(heap) and nearer(pool, heap[child], heap[child + 1]):

@@ -7,11 +7,11 @@ attribute lie side by side, so that a scan of some values reads nothing else.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned.state import CHUNK, Integers, Pool
+from aggopt.partition._unassigned.state import CHUNK, Pool
 
 
 class Shelf(NamedTuple):
@@ -33,10 +33,10 @@ class Shelf(NamedTuple):
     """
 
     pool: Pool
-    taken: npt.NDArray[np.bool_]
-    bins: Integers
-    first: Integers
-    free: Integers
+    taken: Bool
+    bins: I64
+    first: I64
+    free: I64
 
     def __repr__(self) -> str:
         """Tell how many records are left, and show none."""
@@ -58,7 +58,7 @@ class Shelf(NamedTuple):
         return max(1, CHUNK // (4 * max(self.remaining, 1) * len(self.pool[0])))
 
 
-def start(records: Floats, place: Integers) -> Shelf:
+def start(records: Floats, place: I64) -> Shelf:
     """Return a shelf on which no record of (n, d) has a group; `place` (n,) of bins."""
     order = np.argsort(place, kind="stable")
     pool = unassigned.start(records[order])

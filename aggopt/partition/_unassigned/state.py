@@ -2,13 +2,8 @@
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-
-Integers = npt.NDArray[np.int64]
-
 
 CHUNK = 30_000_000  # entries read between two looks at Ctrl-C: some 0.05 seconds
 
@@ -38,12 +33,12 @@ class Pool(NamedTuple):
     """
 
     records: Floats
-    who: Integers
-    sums: Integers
+    who: I64
+    sums: I64
     unit: float
     distances: Floats
-    labels: Integers
-    counts: Integers
+    labels: I64
+    counts: I64
 
     def __repr__(self) -> str:
         """Tell how many records are left, and show none."""

@@ -4,18 +4,13 @@ NumPy's own sort that also tells the order takes several times as long on a mill
 values, longer than the whole partition that follows it: see benchmarks/univariate.py.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I64, U64, AnyInt
 from aggopt.core.validation import Floats, Labels
-
-Bits = npt.NDArray[np.uint64]
-Order = npt.NDArray[np.integer[Any]]
-Whole = npt.NDArray[np.integer[Any]]
-Counts = npt.NDArray[np.int64]
 
 SIGN = np.uint64(1 << 63)
 DIGIT = np.uint64(8)
@@ -30,18 +25,18 @@ class Room(NamedTuple):
     ones, and slowly.
     """
 
-    keys: Bits
-    order: Order
-    spare: Bits
-    moved: Order
+    keys: U64
+    order: AnyInt
+    spare: U64
+    moved: AnyInt
 
 
-def by_value(x: Floats) -> tuple[Floats, Order]:
+def by_value(x: Floats) -> tuple[Floats, AnyInt]:
     """Return x (n,) sorted, and where each value stood; of equals, the first first."""
     n = len(x)
     kind = np.uint32 if n < 2**32 else np.uint64
-    keys: Bits = np.empty(n, dtype=np.uint64)
-    order: Order = np.arange(n).astype(kind)
+    keys: U64 = np.empty(n, dtype=np.uint64)
+    order: AnyInt = np.arange(n).astype(kind)
     room = Room(keys, order, np.empty_like(keys), np.empty_like(order))
     swapped = _sort(x, room)
     keys, order = (room.spare, room.moved) if swapped else (keys, order)
@@ -49,7 +44,7 @@ def by_value(x: Floats) -> tuple[Floats, Order]:
 
 
 @compiled
-def undo(labels: Whole, order: Order, back: Labels) -> None:
+def undo(labels: AnyInt, order: AnyInt, back: Labels) -> None:
     """Put labels (n,) of sorted values back in the order in which those stood."""
     for i in range(len(labels)):
         back[order[i]] = labels[i]
@@ -71,7 +66,7 @@ def _sort(x: Floats, room: Room) -> bool:
 
 
 @compiled
-def _varying_digits(x: Floats, keys: Bits) -> list[int]:
+def _varying_digits(x: Floats, keys: U64) -> list[int]:
     """Make keys, whole numbers in the order of the values; tell which digits differ.
 
     0.0 and -0.0 get the same key.
@@ -85,7 +80,7 @@ def _varying_digits(x: Floats, keys: Bits) -> list[int]:
 
 
 @compiled
-def _turn_to_values(keys: Bits) -> None:
+def _turn_to_values(keys: U64) -> None:
     for i in range(len(keys)):
         keys[i] = keys[i] ^ SIGN if keys[i] & SIGN else ~keys[i]
 
@@ -103,7 +98,7 @@ def _by_digits(room: Room, digits: list[int]) -> Room:
 
 
 @compiled
-def _deal(room: Room, shift: np.uint64, counts: Counts) -> None:
+def _deal(room: Room, shift: np.uint64, counts: I64) -> None:
     """Deal keys out by one digit, keeping the order of those where it is the same."""
     place = np.cumsum(counts) - counts
     for i in range(len(room.keys)):
@@ -115,7 +110,7 @@ def _deal(room: Room, shift: np.uint64, counts: Counts) -> None:
 
 
 @compiled
-def _finished(keys: Bits, order: Order) -> bool:
+def _finished(keys: U64, order: AnyInt) -> bool:
     """Move what is out of place after the leading digits, unless that is much."""
     moves = 0
     for i in range(1, len(keys)):

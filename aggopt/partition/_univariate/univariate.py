@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from aggopt.core.memory import require_memory
 from aggopt.core.standardise import Scale
+from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats, Labels, group_size, vector
 from aggopt.errors import SolverError
 from aggopt.models import univariate as model
@@ -152,7 +153,7 @@ class _How(NamedTuple):
 
 class _Solved(NamedTuple):
     data: model.Data
-    order: npt.NDArray[np.integer[Any]]
+    order: AnyInt
     found: Answer
     by: Solver
 
@@ -185,7 +186,7 @@ def _solved(x: npt.ArrayLike, k: int, how: _How) -> _Solved:
     return _Solved(data, order, found, chosen)
 
 
-def _sorted(values: Floats) -> tuple[Floats, npt.NDArray[np.integer[Any]]]:
+def _sorted(values: Floats) -> tuple[Floats, AnyInt]:
     from aggopt.partition._univariate import (
         radix_sort,  # imports numba: not before it is needed
     )

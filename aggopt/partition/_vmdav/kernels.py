@@ -3,6 +3,7 @@
 import numpy as np
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._unassigned.kernels import (
     add_to_sums,
@@ -12,13 +13,11 @@ from aggopt.partition._unassigned.kernels import (
     swap,
     take_nearest,
 )
-from aggopt.partition._unassigned.state import Integers, Pool
+from aggopt.partition._unassigned.state import Pool
 
 
 @compiled
-def take_grown(
-    pool: Pool, k: int, gamma2: float, outermost: Integers, turns: int
-) -> None:
+def take_grown(pool: Pool, k: int, gamma2: float, outermost: I64, turns: int) -> None:
     """Take groups of k to 2k - 1 for so many turns, while k records have none.
 
     With `outermost` (n,) a group begins at its first record without a group; with an
@@ -34,7 +33,7 @@ def take_grown(
 
 
 @compiled
-def _seed(pool: Pool, outermost: Integers) -> int:
+def _seed(pool: Pool, outermost: I64) -> int:
     if not len(outermost):
         measure_from_centroid(pool)
         return farthest(pool)
@@ -78,7 +77,7 @@ def come_near(pool: Pool, near: Floats, column: int) -> None:
 
 
 @compiled
-def nearest_of(near: Floats, who: Integers) -> int:
+def nearest_of(near: Floats, who: I64) -> int:
     """Return the least of some columns; of equals, the record that comes first in X."""
     best = 0
     for j in range(1, len(near)):

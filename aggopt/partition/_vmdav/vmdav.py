@@ -6,12 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.progress import Progress, rarely
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size, is_number
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.partition._mdav import mdav
 from aggopt.partition._shared.scaling import scaled
 from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned.state import CHUNK, Integers, Pool
+from aggopt.partition._unassigned.state import CHUNK, Pool
 
 CENTROIDS = ("fixed", "remaining")
 
@@ -132,7 +133,7 @@ def _take(
         kernels.take_grown(pool, k, gamma2, outermost, turns)
 
 
-def outermost_first(pool: Pool) -> Integers:
+def outermost_first(pool: Pool) -> I64:
     """Return the records, those farthest from the centroid of all first.
 
     Of records equally far, the one that comes first in X.
@@ -143,7 +144,7 @@ def outermost_first(pool: Pool) -> Integers:
     return np.argsort(-pool.distances, kind="stable").astype(np.int64)
 
 
-def _split_large(records: Floats, labels: Integers, k: int) -> None:
+def _split_large(records: Floats, labels: I64, k: int) -> None:
     for group in np.flatnonzero(np.bincount(labels) >= 2 * k):
         members = np.flatnonzero(labels == group)
         parts = mdav(records[members], k, scale="none")

@@ -9,6 +9,7 @@ from itertools import count
 
 import numpy as np
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.solvers._dual.ascent import Top, climb
 from aggopt.solvers._dual.bound import bound
@@ -16,7 +17,7 @@ from aggopt.solvers._dual.choices import Choices, choices, cost, elsewhere
 from aggopt.solvers._dual.counted import counted, likeness
 from aggopt.solvers._dual.division import Found, divided, kinds
 from aggopt.solvers._dual.flips import flips_of, settle
-from aggopt.solvers._dual.program import Box, Integers, Program, holds
+from aggopt.solvers._dual.program import Box, Program, holds
 from aggopt.solvers._dual.restore import restored, stretched
 
 LOOKS = 400  # at the dual function, in one climb
@@ -58,7 +59,7 @@ class Search:
     number: Iterator[int] = field(default_factory=count)
 
     @cached_property
-    def kind(self) -> Integers:
+    def kind(self) -> I64:
         """Kind of each group (m,)."""
         return kinds(self.program)
 
@@ -205,7 +206,7 @@ class Search:
         self.halves(lower, node, one, one, cut)
 
     def halves(
-        self, lower: float, node: Node, ups: Integers, downs: Integers, cut: float
+        self, lower: float, node: Node, ups: I64, downs: I64, cut: float
     ) -> None:
         """Push two parts: groups `ups` above the cut, or groups `downs` below it."""
         low, high = node.box.low.copy(), node.box.high.copy()

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.solvers._dual.ascent import Top
 from aggopt.solvers._dual.choices import Choices
 from aggopt.solvers._dual.flips import Flips
-from aggopt.solvers._dual.program import Integers, Program
+from aggopt.solvers._dual.program import Program
 
 
 class Found(NamedTuple):
@@ -24,7 +25,7 @@ class Found(NamedTuple):
     share: Floats  # of each group that the dual puts into its second well
 
 
-def kinds(program: Program) -> Integers:
+def kinds(program: Program) -> I64:
     """Return a number for each group (m,), the same where f_j and n_j are."""
     pieces = np.column_stack([program.low, program.high, program.quartic])
     one = np.diff(program.first) == 1

@@ -11,14 +11,12 @@ Compiled; importing this imports numba: do so late.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.solvers._dual.choices import Choices
-from aggopt.solvers._dual.program import Integers, Program
-
-Truths = npt.NDArray[np.bool_]
+from aggopt.solvers._dual.program import Program
 
 PAIRS = 160  # so many groups, those nearest to a tie, are tried two at a time
 TRIPLES = 20  # and so many three at a time
@@ -31,12 +29,12 @@ class Flips(NamedTuple):
     is S^-1 / 2; `missing` (2,) is r, and `flipped` (m,) says which have been moved.
     """
 
-    groups: Integers
+    groups: I64
     price: Floats
     change: Floats
     metric: tuple[float, float, float]
     missing: Floats
-    flipped: Truths
+    flipped: Bool
 
 
 @compiled
@@ -122,7 +120,7 @@ def _two_by_two(flips: Flips) -> None:
 
 
 @compiled
-def _mixed(flips: Flips) -> Integers:
+def _mixed(flips: Flips) -> I64:
     """Return up to `PAIRS` groups near a tie, the last of them of unlike changes."""
     plain = min(len(flips.groups), PAIRS // 2)
     kept = flips.groups[:PAIRS].copy()
@@ -142,7 +140,7 @@ def _mixed(flips: Flips) -> Integers:
 
 
 @compiled
-def _best_pair(flips: Flips, near: Integers) -> tuple[int, int]:
+def _best_pair(flips: Flips, near: I64) -> tuple[int, int]:
     """Return the two groups (or one, twice) whose flips save most; -1 if none saves."""
     r1, r2 = flips.missing
     now = _penalty(flips, r1, r2)

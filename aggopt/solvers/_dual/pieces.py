@@ -12,14 +12,12 @@ Hard wishes leave p3m two points, and bar an interval in p3m_onesided.
 from functools import singledispatch
 
 import numpy as np
-import numpy.typing as npt
 
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.models import p3m, p3m_onesided, satisfaction
 from aggopt.models._shift import Wishes
-from aggopt.solvers._dual.program import Integers, Program
-
-Truths = npt.NDArray[np.bool_]
+from aggopt.solvers._dual.program import Program
 
 
 @singledispatch
@@ -91,7 +89,7 @@ def _misses(data: Wishes, alpha: float) -> tuple[Floats, Floats]:
 
 
 def _swept(
-    data: Wishes, add: Floats, base: Floats, terms: Floats, *, barred: Truths
+    data: Wishes, add: Floats, base: Floats, terms: Floats, *, barred: Bool
 ) -> Program:
     from aggopt.solvers._dual.sweep import Near, sweep
 
@@ -102,7 +100,7 @@ def _swept(
 
 def _program(
     data: Wishes,
-    owner: Integers,
+    owner: I64,
     low: Floats,
     high: Floats,
     quartic: Floats,

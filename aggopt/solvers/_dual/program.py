@@ -16,11 +16,9 @@ vacuous (all 0) as a program is stated, and branching makes use of it.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-
-Integers = npt.NDArray[np.int64]
 
 
 class Program(NamedTuple):
@@ -44,7 +42,7 @@ class Program(NamedTuple):
         What the rows ask for.
     """
 
-    first: Integers
+    first: I64
     low: Floats
     high: Floats
     quartic: Floats

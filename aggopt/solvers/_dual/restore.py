@@ -3,14 +3,12 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.solvers._dual.program import Box, Program
 from aggopt.solvers._dual.wells import height
-
-Truths = npt.NDArray[np.bool_]
 
 ROUNDS = 30
 EDGE = 1e-9
@@ -52,7 +50,7 @@ def restored(
 
 @compiled
 def _find_pieces(
-    program: Program, box: Box, t: Floats, low: Floats, high: Floats, free: Truths
+    program: Program, box: Box, t: Floats, low: Floats, high: Floats, free: Bool
 ) -> None:
     """Write how far groups may move: the piece that gives f_j, cut by the box."""
     for j in range(len(t)):

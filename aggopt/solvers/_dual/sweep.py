@@ -7,13 +7,10 @@ upward, the sum changes at the d_i - delta_i and d_i + delta_i only: the events.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from aggopt.core.compiled import compiled
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
-from aggopt.solvers._dual.program import Integers
-
-Truths = npt.NDArray[np.bool_]
 
 NEAR = 1e-12  # standard deviations: events no farther apart are one
 
@@ -24,17 +21,17 @@ class Near(NamedTuple):
     No piece is within delta of a record that is barred.
     """
 
-    group: Integers
+    group: I64
     d: Floats
     delta: Floats
     add: Floats
-    barred: Truths
+    barred: Bool
 
 
 class Pieces(NamedTuple):
     """Pieces, group by group, rising: owner, low, high (p,) and quartic (p, 5)."""
 
-    owner: Integers
+    owner: I64
     low: Floats
     high: Floats
     quartic: Floats
@@ -66,10 +63,10 @@ def sweep(near: Near, base: Floats) -> Pieces:
 
 @compiled
 def _sweep(
-    first: Integers,
+    first: I64,
     t: Floats,
-    record: Integers,
-    enters: Truths,
+    record: I64,
+    enters: Bool,
     near: Near,
     base: Floats,
     out: Pieces,

@@ -1,0 +1,35 @@
+"""One name, one meaning, across the package."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ALIAS = re.compile(r"^(\w+)(?:: \w+)? = (?:npt|np\.typing)\.NDArray\[", re.MULTILINE)
+ANYTHING = {"Entries"}  # arrays of any element type have no width to go by
+
+
+def sources() -> Iterator[Path]:
+    """Yield the package's files; the models are there by way of a link."""
+    for folder in ("aggopt", "models"):
+        yield from sorted((ROOT / folder).rglob("*.py"))
+
+
+def test_array_types_are_named_in_one_place():
+    named = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sources()
+        if path.name != "types.py"
+        for name in ALIAS.findall(path.read_text())
+        if name not in ANYTHING
+    }
+    assert not named
+
+
+def test_each_array_type_has_one_name():
+    tree = ast.parse((ROOT / "aggopt/core/types.py").read_text())
+    spelt = [
+        ast.unparse(node.value) for node in tree.body if isinstance(node, ast.Assign)
+    ]
+    assert len(set(spelt)) == len(spelt)
