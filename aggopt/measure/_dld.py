@@ -45,7 +45,7 @@ def dld(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
 def dld_of(pair: Pair) -> float:
     """Return `dld` of tables already paired."""
     found = np.unique(pair.released, axis=0, return_inverse=True, return_counts=True)
-    rows, group, sizes = found[0], found[1].reshape(-1), found[2]
+    rows, group, sizes = found[0], found[1].ravel(), found[2]
     tree, z = cKDTree(rows), pair.original
     nearest, second = tree.query(z, k=2)[0].T  # infinite where there is no second
     reach = nearest + _ROUNDING * (np.linalg.norm(z, axis=1) + nearest)

@@ -133,7 +133,7 @@ class _Groups:
     def of(cls, records: Floats) -> "_Groups":
         found = np.unique(records, axis=0, return_inverse=True, return_counts=True)
         rows, group, sizes = found
-        return cls(rows, group.reshape(-1), sizes)
+        return cls(rows, group.ravel(), sizes)
 
 
 def _links(original: Floats, released: _Groups) -> float:

@@ -56,7 +56,7 @@ class Pair:
                 fix="pass the same records and the same attributes in the same order.",
             )
         scale, varying = varying_scale(X)
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore"):
             difference = (Y - X)[:, varying] / scale.spread[varying]
             z, w = (scale.standardise(table)[:, varying] for table in (X, Y))
         _check_reach(difference, varying)
@@ -93,11 +93,11 @@ def varying_scale(X: Floats) -> tuple[Scale, Bool]:
 
 
 def _check_reach(difference: Floats, varying: Bool) -> None:
-    near = np.abs(difference) <= _FARTHEST  # false for nan, too
+    near = np.abs(difference) <= _FARTHEST
     if not near.all():
         columns = np.flatnonzero(varying)[~near.all(axis=0)].tolist()
         raise TableError(
             f"Column(s) {columns} of released lie more than {_FARTHEST:g} standard "
-            "deviations away from the original.",
+            "deviations, or more than a float can hold, away from the original.",
             fix="release them in the units of the original.",
         )

@@ -121,4 +121,4 @@ def _sizes(released: Floats) -> tuple[Labels, Labels]:
     """Return the size of each group (m,), and of each record's own group (n,)."""
     found = np.unique(released, axis=0, return_inverse=True, return_counts=True)
     _, group, sizes = found
-    return sizes, sizes[group.reshape(-1)]
+    return sizes, sizes[group.ravel()]

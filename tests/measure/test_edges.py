@@ -9,8 +9,10 @@ from measure.registry import MEASURES, Measure
 from aggopt import measure
 from aggopt.core import memory
 from aggopt.errors import AggoptError, InfeasibleInputError, JobError, TableError
+from aggopt.measure import _linkage
 from aggopt.measure._linkage import _Groups
-from aggopt.measure._pair import Pair
+from aggopt.measure._pair import TOLERANCE, Pair
+from aggopt.measure._pil import _counts, _probability, _unit_spread
 
 every_measure = pytest.mark.parametrize("m", MEASURES.values(), ids=MEASURES)
 compared = {n: m for n, m in MEASURES.items() if m.needs == "both"}
@@ -96,6 +98,15 @@ def test_tie_between_groups_is_shared() -> None:
     assert first == pytest.approx((1 / 2 + 1 / 3 + 0) / 3)
 
 
+def test_each_record_has_the_rounding_of_its_own_distances() -> None:
+    middle = [[-1.0], [0.0], [1.0]]  # at 0 nothing is rounded
+    assert measure.dld(middle, middle) == 1
+    near = measure.dld(middle, [[1e-14], [3e-14], [1.0]])  # at -1 these two are equal
+    assert near == pytest.approx((1 / 2 + 0 + 1) / 3)
+    origin = [[0.0], [-1.0], [1.0]]  # the square of 1e-200 is 0
+    assert measure.dld(origin, [[0.0], [1e-200], [1.0]]) == pytest.approx(2 / 3)
+
+
 def test_of_best_assignments_the_most_right_one_counts() -> None:
     square = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
     swapped = [[0.5, 0.5], [0.5, 0.5], [-0.5, -0.5], [-0.5, -0.5]]
@@ -105,6 +116,18 @@ def test_of_best_assignments_the_most_right_one_counts() -> None:
     for side in (0.3, -0.3):  # the first and the third are as near to either
         either = [[0.0, side], [0.0, 0.3], [0.0, -side], [0.0, -0.3]]
         assert measure.linkage(square, either).share == 0.5
+
+
+def test_right_links_count_by_their_chance() -> None:
+    """Either the first is linked to its own row, or one of two in the other's group."""
+    rows, released = [[0, 2], [0, 2], [2, 0]], [[2, 2], [0, 0], [0, 0]]
+    assert measure.linkage(rows, released).share == pytest.approx((1 + 1 / 4) / 3)
+
+
+def test_a_release_that_is_only_shifted_links_everybody() -> None:
+    rows = np.random.default_rng(0).normal(size=(12, 3))
+    for shift in (1e3, 1e7, 1e12):  # squares hide what the records differ by
+        assert measure.linkage(rows, rows + shift).share == 1
 
 
 def test_groups_are_those_of_all_attributes_and_exactly_equal() -> None:
@@ -124,6 +147,12 @@ def test_up_to_5000_records_are_assigned_at_once() -> None:
     found = measure.linkage(rows, rows)
     assert (found.limit, found.blocks) == (5 / 5000, 1)
     assert found.share == pytest.approx(5 / 5000)
+
+
+def test_as_many_as_are_assigned_at_once_are_in_one_block(monkeypatch) -> None:
+    monkeypatch.setattr(_linkage, "BLOCK", 2)
+    blocks = [measure.linkage(X, X, whole=whole).blocks for whole in (4, 5, 6)]
+    assert blocks == [3, 1, 1]
 
 
 def test_more_are_assigned_in_blocks_of_at_most_1000() -> None:
@@ -195,6 +224,39 @@ def test_values_on_the_border_count(unit: float) -> None:
     assert measure.sdid(rows, moved, safety=0.999 * border) == 0
     assert measure.sdid_chance(rows, moved, safety=border) == 0.5
     assert measure.sdid_chance(rows, moved, safety=0.999 * border) == 0
+
+
+def test_an_interval_without_width_discloses_what_is_published_unchanged() -> None:
+    assert measure.sdid(X, X, safety=0) == 1
+    assert measure.sdid(X, Y, safety=0) == 2 / 10
+    assert measure.sdid_chance(X, X, safety=0) == 1 / 5
+
+
+def test_a_density_counts_strictly_within_its_border() -> None:
+    z = np.arange(5.0)[:, None]
+    found = _counts(z, np.array([[2.0], [3.0]]), np.array([2.0]))
+    assert found.tolist() == [[3], [3]]
+
+
+def test_up_to_the_tolerance_no_change_is_lost_and_any_more_is() -> None:
+    gap = TOLERANCE * np.array([0.0, 1.0, -1.0, 1.001, -2.0])
+    sure = _probability(gap, np.full(5, TOLERANCE))
+    assert sure.tolist() == [0, 0, 0, 1, 1]
+    flat = _unit_spread(np.array([[TOLERANCE, 3.0], [-TOLERANCE, -3.0]]))
+    assert flat.tolist() == [[0, 1], [0, -1]]
+
+
+def test_released_as_far_as_can_be_measured() -> None:
+    signs = np.array([[-1.0], [1.0]])
+    assert measure.il(signs, signs + 1e100) == pytest.approx(1e200)
+    said = refusal(TableError, lambda: measure.il(signs, signs + 1.001e100))
+    assert said.startswith("Column(s) [0] of released lie more than 1e+100 standard")
+
+
+def test_released_farther_than_a_float_can_hold() -> None:
+    huge = np.array([[1e308], [1.5e308], [1.7e308]])
+    said = refusal(TableError, lambda: measure.il(huge, -huge))
+    assert "or more than a float can hold, away from the original." in said
 
 
 def test_no_distance_asked_for_is_always_satisfied() -> None:
