@@ -18,6 +18,7 @@ from tables import ROLES, job, people, smallest
 
 import aggopt
 from aggopt import partition
+from aggopt.aggregate import AGGREGATORS
 from aggopt.errors import (
     InfeasibleInputError,
     JobError,
@@ -182,14 +183,15 @@ def test_a_broken_partitioner_is_caught_on_the_values(monkeypatch):
 
 
 def test_a_failed_solve_releases_nothing(monkeypatch):
-    real = mask.aggregate.p3m
+    method = AGGREGATORS["p3m"]
 
     def failing(*data, **settings):
-        masked = real(*data, **settings)
+        masked = method.function(*data, **settings)
         failed = Certificate(Status.FAILED, 1.0, None, 0.0, "cvxpy:uno", 0.0)
         return replace(masked, certificates=(masked.certificates[0], failed))
 
-    monkeypatch.setattr(mask.aggregate, "p3m", failing)
+    broken = replace(method, function=failing)
+    monkeypatch.setitem(AGGREGATORS._methods, "p3m", broken)
     with pytest.raises(SolverError, match="'income': failed"):
         aggopt.mask(people(), job(aggregation={"method": "p3m", "solver": "uno"}))
 

@@ -1,9 +1,20 @@
 """From a partition to the values that are published."""
 
+from typing import Any
+
 from aggopt.aggregate._aggregation import Aggregation as Aggregation
 from aggopt.aggregate._margin import with_margins as with_margins
 from aggopt.aggregate._mean import mean as mean
 from aggopt.aggregate._median import median as median
 from aggopt.aggregate._p3m import p3m as p3m
-from aggopt.aggregate._p3m import p3m_onesided as p3m_onesided
-from aggopt.aggregate._p3m import satisfaction as satisfaction
+from aggopt.aggregate._p3m_onesided import p3m_onesided as p3m_onesided
+from aggopt.aggregate._registry import AGGREGATORS as AGGREGATORS
+from aggopt.aggregate._registry import Aggregator as Aggregator
+from aggopt.aggregate._satisfaction import satisfaction as satisfaction
+
+
+def __getattr__(name: str) -> Any:
+    """Return the function of an aggregation that only its own file names."""
+    if not name.startswith("_") and name in AGGREGATORS:
+        return AGGREGATORS[name].function
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,11 +2,14 @@
 
 import time
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import StrictBool
 
 from aggopt.aggregate._aggregation import Aggregation, by_attribute, group_means
+from aggopt.aggregate._registry import Aggregating, Aggregator
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, labellings, matrix
 from aggopt.errors import InfeasibleInputError
@@ -83,3 +86,25 @@ def _stretched(centroids: Floats, labels: Labels, scale: Scale) -> Floats:
             fix="choose a smaller k, or take the means as they are.",
         )
     return scale.undo(away / np.where(scale.constant, 1.0, spread))
+
+
+class Mean(Aggregating):
+    """Settings of `aggopt.aggregate.mean`."""
+
+    method: Literal["mean"] = "mean"
+    renormalise: StrictBool = False
+
+    @property
+    def keeps(self) -> frozenset[str]:
+        """The mean; the variance, too, where values are stretched."""
+        return frozenset({"mean", "variance"} if self.renormalise else {"mean"})
+
+
+AGGREGATOR = Aggregator(
+    name="mean",
+    when="least squared error; the default",
+    rank=10,
+    function=mean,
+    settings=Mean,
+    certificate="sum of squared errors, least of all values that keep as much",
+)

@@ -1,11 +1,13 @@
 """Group medians."""
 
 import time
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation, by_attribute
+from aggopt.aggregate._registry import Aggregating, Aggregator
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, labellings, matrix
 from aggopt.solvers import Certificate, Status
@@ -63,3 +65,19 @@ def _medians(x: Floats, labels: Labels) -> Floats:
     first = np.cumsum(sizes) - sizes
     low, high = ordered[first + (sizes - 1) // 2], ordered[first + sizes // 2]
     return np.asarray(low + (high - low) / 2)
+
+
+class Median(Aggregating):
+    """Settings of `aggopt.aggregate.median`."""
+
+    method: Literal["median"]
+
+
+AGGREGATOR = Aggregator(
+    name="median",
+    when="least absolute error; less moved by extreme records",
+    rank=20,
+    function=median,
+    settings=Median,
+    certificate="sum of absolute errors, least of all values",
+)

@@ -1,18 +1,18 @@
 """Centroids shifted away from the originals, mean and variance kept."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy.typing as npt
 
-from aggopt.aggregate._aggregation import Aggregation, column, scale_for
-from aggopt.aggregate._shifted import How, require_number, shifted
-from aggopt.aggregate._wishes import Wish, spread
-from aggopt.core.validation import Floats, labellings, matrix
+from aggopt.aggregate._aggregation import Aggregation
+from aggopt.aggregate._by_model import by_model
+from aggopt.aggregate._registry import Aggregator
+from aggopt.aggregate._shifted import require_number
+from aggopt.aggregate._shifting import Squared
+from aggopt.aggregate._wishes import Wish
+from aggopt.core.validation import Floats
 from aggopt.models import p3m as model
-from aggopt.models import p3m_onesided as onesided
-from aggopt.models import satisfaction as pleasing
-from aggopt.solvers import choose
 
 
 def p3m(
@@ -98,101 +98,25 @@ def p3m(
     >>> masked.certificates[0].status.value
     'optimal'
     """
+    require_number(alpha, "alpha")
     how = (solver, start, starts, seed, time_limit, options)
     wishes = delta, importance, alpha
-    return _aggregated(model, X, labels, wishes, how, progress)
+    return by_model(model, X, labels, wishes, how, progress)
 
 
-def p3m_onesided(
-    X: npt.ArrayLike,
-    labels: npt.ArrayLike,
-    *,
-    delta: Wish = 0.1,
-    importance: Wish = 0.001,
-    alpha: float = 0.5,
-    solver: str | None = None,
-    start: str | Floats | None = None,
-    starts: int = 0,
-    seed: int | None = None,
-    time_limit: float | None = None,
-    options: Mapping[str, Any] | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> Aggregation:
-    """Return what `p3m` returns, where only coming too close to an original costs.
+class P3m(Squared):
+    """Settings of `aggopt.aggregate.p3m`."""
 
-    The model is stated in `aggopt.models.p3m_onesided`; arguments, result and errors
-    are those of `p3m`.  A demand (importance 1) is kept as a least distance; where it
-    binds, the value lies exactly there and gives the original away, unless `delta`
-    comes from `with_margins`.
-
-    Examples
-    --------
-    >>> X = [[1.0], [2.0], [3.0], [7.0], [8.0], [9.0]]
-    >>> p3m_onesided(X, [0, 0, 0, 1, 1, 1], delta=0.1).certificates[0].status.value
-    'optimal'
-    """
-    how = (solver, start, starts, seed, time_limit, options)
-    wishes = delta, importance, alpha
-    return _aggregated(onesided, X, labels, wishes, how, progress)
+    two_sided: ClassVar[bool] = True
+    method: Literal["p3m"]
 
 
-def satisfaction(
-    X: npt.ArrayLike,
-    labels: npt.ArrayLike,
-    *,
-    delta: Wish = 0.1,
-    importance: Wish = 1.0,
-    price: float = 1.0,
-    solver: str | None = None,
-    time_limit: float | None = None,
-    options: Mapping[str, Any] | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> Aggregation:
-    """Return centroids that keep the distance asked from as many originals as pay.
-
-    The model is stated in `aggopt.models.satisfaction`: it counts, by importance, the
-    values that lie at least `delta` away, against `price` for each squared standard
-    deviation of shift of a record.  Arguments, result and errors are those of `p3m`;
-    importance weighs, and demands nothing.
-
-    The optimum lies exactly at the distance asked from a record of nearly each group,
-    and so gives that original away: publish nothing that was not made with a `delta`
-    from `with_margins`, as `aggopt.mask` does.
-
-    Examples
-    --------
-    >>> X = [[1.0], [2.0], [3.0], [7.0], [8.0], [9.0]]
-    >>> masked = satisfaction(X, [0, 0, 0, 1, 1, 1], delta=0.1)
-    >>> masked.certificates[0].violation < 1e-9
-    True
-    """
-    how = (solver, None, 0, None, time_limit, options)
-    wishes = delta, importance, price
-    return _aggregated(pleasing, X, labels, wishes, how, progress)
-
-
-def _aggregated(
-    model: Any,
-    X: npt.ArrayLike,
-    labels: npt.ArrayLike,
-    wishes: tuple[Wish, Wish, float],
-    how: tuple[Any, ...],
-    progress: Callable[[float], None] | None,
-) -> Aggregation:
-    records = matrix(X)
-    label = labellings(labels, *records.shape)
-    scale = scale_for(records, label)
-    Z = scale.standardise(records)
-    delta, importance, weight = wishes
-    require_number(weight, "price" if model is pleasing else "alpha")
-    asked = spread(delta, Z, "delta")
-    insisted = spread(importance, Z, "importance")
-
-    def stated(j: int) -> Any:
-        x, own, d, w = (column(v, j) for v in (Z, label, asked, insisted))
-        return model.Data(x, own, d, w, weight)
-
-    solver, start, starts, seed, time_limit, options = how
-    chosen = choose(solver, model.NAME, model.CLASS)
-    settings = How(chosen, start, starts, seed, time_limit, options or {})
-    return shifted(model, stated, scale, label, settings, progress)
+AGGREGATOR = Aggregator(
+    name="p3m",
+    when="values moved away from the originals by the distance asked",
+    rank=30,
+    function=p3m,
+    settings=P3m,
+    certificate="what the model minimises, and what the solver proves of it",
+    model=model,
+)

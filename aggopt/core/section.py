@@ -1,7 +1,9 @@
 """What every section of a job is, and what every method's settings are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import reduce
 from math import isfinite
+from operator import or_
 from typing import Annotated, Any
 
 import numpy as np
@@ -64,6 +66,11 @@ class MethodSection(Section):
     def settings(self) -> dict[str, Any]:
         """Everything but the method's name: the arguments of its function."""
         return {k: v for k, v in self if k != "method"}
+
+
+def one_of(sections: Iterable[type[MethodSection]]) -> Any:
+    """Return the type of a section that names one of several methods."""
+    return Annotated[reduce(or_, sections), Field(discriminator="method")]
 
 
 class Solved(MethodSection):

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from aggopt.aggregate._wish_sections import ByAttribute, Column, Relative, Wish
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.input.table import Table
-from aggopt.job._wish import ByAttribute, Column, Relative, Wish
 
 MOST = {"delta": np.inf, "importance": 1.0}
 

@@ -1,13 +1,13 @@
 """The job: what to mask and how.  A TOML file and a Python object say the same."""
 
+from aggopt.aggregate._mean import Mean as Mean
+from aggopt.aggregate._median import Median as Median
+from aggopt.aggregate._p3m import P3m as P3m
+from aggopt.aggregate._p3m_onesided import P3mOnesided as P3mOnesided
+from aggopt.aggregate._satisfaction import Satisfaction as Satisfaction
+from aggopt.aggregate._shifting import Shifting as Shifting
+from aggopt.aggregate._shifting import Squared as Squared
 from aggopt.core.section import Solved as Solved
-from aggopt.job._aggregation import Mean as Mean
-from aggopt.job._aggregation import Median as Median
-from aggopt.job._aggregation import P3m as P3m
-from aggopt.job._aggregation import P3mOnesided as P3mOnesided
-from aggopt.job._aggregation import Satisfaction as Satisfaction
-from aggopt.job._aggregation import Shifting as Shifting
-from aggopt.job._aggregation import Squared as Squared
 from aggopt.job._job import Job as Job
 from aggopt.job._job import input_section as input_section
 from aggopt.job._job import settled as settled

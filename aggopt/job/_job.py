@@ -7,11 +7,12 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 from pydantic import ValidationError as Invalid
 
+from aggopt.aggregate._mean import Mean
 from aggopt.core.html import lines, titled
 from aggopt.core.regular import require_regular
 from aggopt.core.section import Section
 from aggopt.errors import JobError
-from aggopt.job._aggregation import Mean, Median, P3m, P3mOnesided, Satisfaction
+from aggopt.job._aggregation import Aggregation
 from aggopt.job._partition import (
     AnonymityFirst,
     Blocked,
@@ -70,9 +71,7 @@ class Job(Section):
         | ClosenessFirst,
         Field(discriminator="method"),
     ] = Recommended()
-    aggregation: Annotated[
-        Mean | Median | P3m | P3mOnesided | Satisfaction, Field(discriminator="method")
-    ] = Mean()
+    aggregation: Aggregation = Mean()
     input: Input = Input()
     output: Output = Output()
 

@@ -11,15 +11,12 @@ from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, naming
-from aggopt.job import P3m, Satisfaction, Shifting
-from aggopt.job._aggregation import Squared
+from aggopt.job import Shifting, Squared
 from aggopt.measure import sl
 from aggopt.models import p3m
 from aggopt.models._shift import FARTHEST
 from aggopt.pipeline.partition_step import Grouped
 
-INSISTS = 0.5  # importance above which a wish is nearly exact: a miss costs fourfold
-DECIDES = 0.8  # alpha above which soft wishes are as exact as those that insist
 ROUNDING = 1e-9  # of a number of steps
 
 ASKED = (
@@ -62,10 +59,10 @@ def program(
     asked = given.asked["delta"] if delta is None else delta
     steps = _steps(given, how, asked)
     added = margins(given.labels, asked, how.margin, given.secret, steps)
-    if not isinstance(how, P3m):
+    if not how.two_sided:
         added = np.where(asked > 0, added, 0.0)  # 0 asks for nothing there
     wider = np.minimum(asked + added, np.maximum(asked, FARTHEST))
-    if isinstance(how, P3m) and how.margin != 0:
+    if how.two_sided and how.margin != 0:
         _require_agreement(given, asked, wider)
     return {"delta": wider, "importance": given.asked["importance"]}
 
@@ -89,34 +86,18 @@ def notes(given: Grouped) -> list[str]:
     if not isinstance(how, Shifting):
         return []
     asked = given.asked["delta"]
-    if not _acts(how, asked, given.asked["importance"]).any():
+    if not how.acts(asked, given.asked["importance"]).any():
         return []
     if how.margin == 0:
         return [WARNING]
-    exact = _exact(how, asked, given.asked["importance"])
+    exact = how.exact(asked, given.asked["importance"])
     few = list(_few(given, how, asked, exact))
     return [NOTE if exact.any() and not few else ASKED, *few]
 
 
-def _acts(how: Shifting, asked: Floats, importance: Floats) -> Bool:
-    """Which wishes (n, d) make a difference at all."""
-    if isinstance(how, Satisfaction):
-        return np.asarray((asked > 0) & (importance > 0))
-    acts = (importance == 1) | (isinstance(how, Squared) and how.alpha > 0)
-    return np.asarray(acts & (isinstance(how, P3m) | (asked > 0)))
-
-
-def _exact(how: Shifting, asked: Floats, importance: Floats) -> Bool:
-    """Which wishes (n, d) a published value may meet exactly, or nearly so."""
-    acts = _acts(how, asked, importance)
-    if isinstance(how, Squared) and how.alpha <= DECIDES:
-        return acts & (importance > INSISTS)
-    return acts
-
-
 def _steps(given: Grouped, how: Shifting, asked: Floats) -> Floats:
     """Return the step of each attribute (d,) in which a wish can be exact, or 0."""
-    exact = _exact(how, asked, given.asked["importance"])
+    exact = how.exact(asked, given.asked["importance"])
     steps = np.zeros(asked.shape[1])
     if how.margin is None:
         spread = Scale.of(given.X).spread

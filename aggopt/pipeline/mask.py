@@ -4,8 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aggopt import aggregate
-from aggopt.aggregate import Aggregation
+from aggopt.aggregate import AGGREGATORS, Aggregation
 from aggopt.core.signals import heeded
 from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
@@ -127,7 +126,7 @@ def _aggregated(given: Grouped, told: Progress) -> Aggregation:
     told("aggregate", 0.0)
     settings = {**how.settings, **margins.program(given)}
     settings["progress"] = partial(told, "aggregate")
-    combine = getattr(aggregate, how.method)
+    combine = AGGREGATORS[how.method].function
     masked: Aggregation = called(combine, given.X, given.labels, **settings)
     return masked
 

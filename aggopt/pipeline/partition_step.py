@@ -206,8 +206,7 @@ def _require_possible(X: Floats, job: Job) -> None:
 
 
 def _keeps_variance(job: Job) -> bool:
-    how = job.aggregation
-    return isinstance(how, Shifting) or (isinstance(how, Mean) and how.renormalise)
+    return "variance" in job.aggregation.keeps
 
 
 def _require_variance(

@@ -1,0 +1,66 @@
+"""P3M where only coming too close to an original costs."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import numpy.typing as npt
+
+from aggopt.aggregate._aggregation import Aggregation
+from aggopt.aggregate._by_model import by_model
+from aggopt.aggregate._registry import Aggregator
+from aggopt.aggregate._shifted import require_number
+from aggopt.aggregate._shifting import Squared
+from aggopt.aggregate._wishes import Wish
+from aggopt.core.validation import Floats
+from aggopt.models import p3m_onesided as model
+
+
+def p3m_onesided(
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    delta: Wish = 0.1,
+    importance: Wish = 0.001,
+    alpha: float = 0.5,
+    solver: str | None = None,
+    start: str | Floats | None = None,
+    starts: int = 0,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    options: Mapping[str, Any] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Aggregation:
+    """Return what `p3m` returns, where only coming too close to an original costs.
+
+    The model is stated in `aggopt.models.p3m_onesided`; arguments, result and errors
+    are those of `p3m`.  A demand (importance 1) is kept as a least distance; where it
+    binds, the value lies exactly there and gives the original away, unless `delta`
+    comes from `with_margins`.
+
+    Examples
+    --------
+    >>> X = [[1.0], [2.0], [3.0], [7.0], [8.0], [9.0]]
+    >>> p3m_onesided(X, [0, 0, 0, 1, 1, 1], delta=0.1).certificates[0].status.value
+    'optimal'
+    """
+    require_number(alpha, "alpha")
+    how = (solver, start, starts, seed, time_limit, options)
+    wishes = delta, importance, alpha
+    return by_model(model, X, labels, wishes, how, progress)
+
+
+class P3mOnesided(Squared):
+    """Settings of `aggopt.aggregate.p3m_onesided`."""
+
+    method: Literal["p3m_onesided"]
+
+
+AGGREGATOR = Aggregator(
+    name="p3m_onesided",
+    when="the same, where only a distance that is too small costs",
+    rank=40,
+    function=p3m_onesided,
+    settings=P3mOnesided,
+    certificate="what the model minimises, and what the solver proves of it",
+    model=model,
+)

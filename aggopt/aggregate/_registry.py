@@ -1,0 +1,43 @@
+"""The aggregations by name: each is declared in its own file of this folder."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+
+from aggopt.aggregate._aggregation import Aggregation
+from aggopt.core.registry import Method, Registry
+from aggopt.core.section import MethodSection
+
+
+class Aggregating(MethodSection):
+    """Settings of an aggregation, and what they make it keep."""
+
+    @property
+    def keeps(self) -> frozenset[str]:
+        """Which of "mean" and "variance" an attribute has after it as before it."""
+        return frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregator(Method):
+    """From a partition to published values.
+
+    Attributes
+    ----------
+    function
+        Takes records X (n, d), labels and the settings; returns an `Aggregation`.
+    settings
+        The section of a job that names it.
+    certificate
+        What objective and bound of its certificates are, in standardised units.
+    model
+        The optimisation model that it solves; None where a formula is optimal.
+    """
+
+    function: Callable[..., Aggregation]
+    settings: type[Aggregating]
+    certificate: str
+    model: ModuleType | None = None
+
+
+AGGREGATORS = Registry("aggopt.aggregate", Aggregator, "aggregation")

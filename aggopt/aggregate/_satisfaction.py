@@ -1,0 +1,71 @@
+"""As many values at the distance asked as pay for the shifts."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import numpy.typing as npt
+from pydantic import Field
+
+from aggopt.aggregate._aggregation import Aggregation
+from aggopt.aggregate._by_model import by_model
+from aggopt.aggregate._registry import Aggregator
+from aggopt.aggregate._shifted import require_number
+from aggopt.aggregate._shifting import Shifting
+from aggopt.aggregate._wish_sections import Wish as WishSection
+from aggopt.aggregate._wishes import Wish
+from aggopt.models import satisfaction as model
+
+
+def satisfaction(
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    delta: Wish = 0.1,
+    importance: Wish = 1.0,
+    price: float = 1.0,
+    solver: str | None = None,
+    time_limit: float | None = None,
+    options: Mapping[str, Any] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Aggregation:
+    """Return centroids that keep the distance asked from as many originals as pay.
+
+    The model is stated in `aggopt.models.satisfaction`: it counts, by importance, the
+    values that lie at least `delta` away, against `price` for each squared standard
+    deviation of shift of a record.  Arguments, result and errors are those of `p3m`;
+    importance weighs, and demands nothing.
+
+    The optimum lies exactly at the distance asked from a record of nearly each group,
+    and so gives that original away: publish nothing that was not made with a `delta`
+    from `with_margins`, as `aggopt.mask` does.
+
+    Examples
+    --------
+    >>> X = [[1.0], [2.0], [3.0], [7.0], [8.0], [9.0]]
+    >>> masked = satisfaction(X, [0, 0, 0, 1, 1, 1], delta=0.1)
+    >>> masked.certificates[0].violation < 1e-9
+    True
+    """
+    require_number(price, "price")
+    how = (solver, None, 0, None, time_limit, options)
+    wishes = delta, importance, price
+    return by_model(model, X, labels, wishes, how, progress)
+
+
+class Satisfaction(Shifting):
+    """Settings of `aggopt.aggregate.satisfaction`."""
+
+    method: Literal["satisfaction"]
+    importance: WishSection = 1.0
+    price: float = Field(default=1.0, gt=0, allow_inf_nan=False, strict=True)
+
+
+AGGREGATOR = Aggregator(
+    name="satisfaction",
+    when="as many values at the distance asked as possible",
+    rank=50,
+    function=satisfaction,
+    settings=Satisfaction,
+    certificate="what the model minimises, and what the solver proves of it",
+    model=model,
+)

@@ -1,0 +1,73 @@
+"""Settings that the aggregations share that shift centroids away from originals."""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, StrictInt
+
+from aggopt.aggregate._registry import Aggregating
+from aggopt.aggregate._wish_sections import Wish
+from aggopt.core.section import Solved
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats
+
+INSISTS = 0.5  # importance above which a wish is nearly exact: a miss costs fourfold
+DECIDES = 0.8  # alpha above which soft wishes are as exact as those that insist
+
+
+class Shifting(Solved, Aggregating):
+    """What the aggregations that shift centroids have in common.
+
+    `margin` is the width of the secret margins beyond each distance, in standard
+    deviations; 0 for none.  When left out: half the largest distance asked in the
+    group, 0.1 at least, and, where a wish can be exact, five steps of the attribute
+    (of a count 1), though for these no more than 1.
+
+    Attributes
+    ----------
+    two_sided
+        Whether values beyond the distance asked cost as those within it do; a
+        distance of 0 then asks for something, too.
+    """
+
+    two_sided: ClassVar[bool] = False
+    delta: Wish = 0.1
+    importance: Wish = 0.001
+    margin: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of its function, which takes distances with their margins."""
+        return {name: v for name, v in super().settings.items() if name != "margin"}
+
+    @property
+    def keeps(self) -> frozenset[str]:
+        """All of them keep both."""
+        return frozenset({"mean", "variance"})
+
+    def acts(self, asked: Floats, importance: Floats) -> Bool:
+        """Return which wishes (n, d) make a difference at all."""
+        return np.asarray((asked > 0) & (importance > 0))
+
+    def exact(self, asked: Floats, importance: Floats) -> Bool:
+        """Return which wishes (n, d) a published value may meet (nearly) exactly."""
+        return self.acts(asked, importance)
+
+
+class Squared(Shifting):
+    """Those that weigh squares against each other, and that local solvers take."""
+
+    alpha: float = Field(default=0.5, ge=0, le=1, strict=True)
+    start: Literal["means", "renormalised", "dual"] | None = None
+    starts: StrictInt = Field(default=0, ge=0)
+    seed: StrictInt | None = Field(default=None, ge=0)
+
+    def acts(self, asked: Floats, importance: Floats) -> Bool:
+        """Demands act, and with alpha all others."""
+        acts = (importance == 1) | (self.alpha > 0)
+        return np.asarray(acts & (self.two_sided | (asked > 0)))
+
+    def exact(self, asked: Floats, importance: Floats) -> Bool:
+        """Those that insist, and with much alpha all that act."""
+        acts = self.acts(asked, importance)
+        return acts & (importance > INSISTS) if self.alpha <= DECIDES else acts
