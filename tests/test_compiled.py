@@ -23,13 +23,14 @@ from functools import partial
 
 import numpy as np
 from aggopt.models import p3m
-from aggopt.solvers._dual.ascent import _climb
-from aggopt.solvers._dual.pieces import program_of
-from aggopt.solvers._dual.program import reach
+from aggopt.solvers._lagrangian.ascent import _maximise
+from aggopt.solvers._lagrangian.piecewise_quartics import program_of
+from aggopt.solvers._lagrangian.program import implied_box
 
 x = np.array([-1.0, -1.0, 1.0, 1.0])
 program = program_of(p3m.Data(x, np.array([0, 0, 1, 1]), x * 0 + 0.1, x * 0 + 0.1, 0.5))
-climb = partial(_climb, program, reach(program), np.zeros(3), np.ones(1), 1e-9, 40)
+box = implied_box(program)
+climb = partial(_maximise, program, box, np.zeros(3), np.ones(1), 1e-9, 40)
 climb()
 try:  # nothing but C between the interrupt and what climb hands back
     list(map(operator.call, [_thread.interrupt_main, climb]))
@@ -115,10 +116,10 @@ def test_kernels_are_found_however_they_are_called() -> None:
         # of one alias for several
         "aggopt.partition._local_search.annealing_kernels.anneal",
         "aggopt.partition._optimal.subset_row_kernels.triples",  # handed to a function
-        "aggopt.solvers._dual.bound.bound",  # by its name
-        "aggopt.solvers._dual.sweep._sweep",  # in its own module
+        "aggopt.solvers._lagrangian.bound.bound",  # by its name
+        "aggopt.solvers._lagrangian.sweep_line._sweep_line",  # in its own module
     } <= met
-    assert "aggopt.solvers._dual.slope.look" not in met  # by compiled code only
+    assert "aggopt.solvers._lagrangian.dual_function.evaluate" not in met
 
 
 def test_an_interrupt_that_waits_for_compiled_code_is_raised() -> None:

@@ -15,7 +15,7 @@ from aggopt.core.validation import Floats
 from aggopt.models import p3m as model
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._certificate import Status
-from aggopt.solvers._dual.pieces import quartics
+from aggopt.solvers._lagrangian.piecewise_quartics import quartics
 from aggopt.solvers._options import refused
 from aggopt.solvers._solver import Solver
 

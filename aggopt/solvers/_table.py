@@ -73,7 +73,7 @@ _ENTRIES = (
     Solver(
         name="dual",
         language=None,
-        native="_dual",
+        native="_lagrangian",
         takes=frozenset({"p3m", "p3m_onesided", "satisfaction"}),
         finds=OPTIMUM,
         install="pip install numba",

@@ -1,7 +1,9 @@
-"""Costs that are paid near an original only, as pieces.  Compiled; import late.
+"""Costs that act near an original only, as pieces: a sweep line over t.
 
-Record i adds the quartic add_i to f_j where |t - d_i| < delta_i.  Going through t
-upward, the sum changes at the d_i - delta_i and d_i + delta_i only: the events.
+Compiled; importing this imports numba: do so late.
+
+Record i adds the quartic add_i to f_j where |t - d_i| < delta_i.  As t ascends, the
+sum changes at the events d_i - delta_i and d_i + delta_i only.
 """
 
 from typing import NamedTuple
@@ -15,10 +17,10 @@ from aggopt.core.validation import Floats
 NEAR = 1e-12  # standard deviations: events no farther apart are one
 
 
-class Near(NamedTuple):
-    """What is paid near records: group (n,), d, delta, add (n, 5), barred (n,).
+class NearRecords(NamedTuple):
+    """Costs near records: group (n,), d, delta, add (n, 5), barred (n,).
 
-    No piece is within delta of a record that is barred.
+    No piece lies within delta of a barred record.
     """
 
     group: I64
@@ -29,7 +31,7 @@ class Near(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """Pieces, group by group, rising: owner, low, high (p,) and quartic (p, 5)."""
+    """Pieces by group, ascending: owner, low, high (p,) and quartic (p, 5)."""
 
     owner: I64
     low: Floats
@@ -37,10 +39,10 @@ class Pieces(NamedTuple):
     quartic: Floats
 
 
-def sweep(near: Near, base: Floats) -> Pieces:
-    """Return the pieces of all groups, which pay `base` (m, 5) anyhow.
+def sweep_line(near: NearRecords, base: Floats) -> Pieces:
+    """Return the pieces of all groups, whose cost is at least `base` (m, 5).
 
-    Where one record's interval ends and another's begins, the point between, where
+    Where one record's interval ends and another's begins, the point between, to which
     neither adds anything, is a piece.
     """
     some = np.flatnonzero(near.delta > 0)
@@ -52,25 +54,31 @@ def sweep(near: Near, base: Floats) -> Pieces:
     record, enters = np.concatenate([some, some]), np.arange(len(t)) < len(some)
     first = np.searchsorted(group[order], np.arange(len(base) + 1))
     most = 2 * len(t) + len(base)
-    room = Pieces(
+    pieces = Pieces(
         np.empty(most, np.int64), np.empty(most), np.empty(most), np.empty((most, 5))
     )
-    count = _sweep(first, t[order], record[order], enters[order], near, base, room)
+    count = _sweep_line(
+        first, t[order], record[order], enters[order], near, base, pieces
+    )
     return Pieces(
-        room.owner[:count], room.low[:count], room.high[:count], room.quartic[:count]
+        pieces.owner[:count],
+        pieces.low[:count],
+        pieces.high[:count],
+        pieces.quartic[:count],
     )
 
 
 @compiled
-def _sweep(
+def _sweep_line(
     first: I64,
     t: Floats,
     record: I64,
     enters: Bool,
-    near: Near,
+    near: NearRecords,
     base: Floats,
     out: Pieces,
 ) -> int:
+    """Write the pieces between events into `out`, and return how many there are."""
     count = 0
     for j in range(len(base)):
         now, inside, bars, at, e = base[j].copy(), 0, 0, -np.inf, first[j]
@@ -103,6 +111,7 @@ def _sweep(
 
 @compiled
 def _emit(j: int, low: float, high: float, now: Floats, out: Pieces, count: int) -> int:
+    """Append one piece."""
     out.owner[count], out.low[count], out.high[count] = j, low, high
     out.quartic[count] = now
     return count + 1

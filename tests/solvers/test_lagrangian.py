@@ -1,4 +1,4 @@
-"""The dual method, against brute force, local solvers, laws and the edges by name."""
+"""Solver `lagrangian`, against brute force, local solvers, laws and named edges."""
 
 from itertools import product
 
@@ -9,9 +9,9 @@ from scipy.optimize import minimize
 from aggopt.errors import JobError
 from aggopt.models import p3m, p3m_onesided, satisfaction
 from aggopt.solvers import SOLVERS, Status
-from aggopt.solvers._dual.pieces import program_of
-from aggopt.solvers._dual.program import Box, reach
-from aggopt.solvers._dual.separable import dual
+from aggopt.solvers._lagrangian.piecewise_quartics import program_of
+from aggopt.solvers._lagrangian.program import Box, implied_box
+from aggopt.solvers._lagrangian.solve import solve
 
 MODELS = (p3m, p3m_onesided, satisfaction)
 ULP = 1e-12
@@ -39,7 +39,7 @@ def value(model, data, centroids):
 
 def solved(model, data, **options):
     """Solve, and check all that must hold of any answer."""
-    found = dual(program_of(data), **options)
+    found = solve(program_of(data), **options)
     assert found.status.usable
     at = model.point(data, found.centroids)
     assert model.violation(data, at) <= 1e-9
@@ -174,29 +174,34 @@ def test_no_choice_of_sides_is_better(seed, kinds):
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3, 4])
-def test_what_is_handed_on_bounds_the_counts_beyond(seed):
-    from aggopt.solvers._dual.ascent import climb
-    from aggopt.solvers._dual.branch import LOOKS, Node, Search
-    from aggopt.solvers._dual.separable import ceiling
+def test_what_is_handed_on_bounds_the_cardinalities_beyond(seed):
+    from aggopt.solvers._lagrangian.ascent import maximise
+    from aggopt.solvers._lagrangian.branch_and_bound import (
+        MOST_EVALUATIONS,
+        BoxNode,
+        BranchAndBound,
+    )
+    from aggopt.solvers._lagrangian.solve import upper_bound
 
     rng = np.random.default_rng(seed)
     x = standard(np.repeat(rng.normal(size=80), 3) + 0.01 * rng.normal(size=240))
     many, labels = np.full(240, 0.8), np.repeat(np.arange(80), 3)
     program = program_of(p3m.Data(x, labels, many, 0.5 * many, 0.8))
-    box = reach(program)
-    search = Search(program, 1e-12, ceiling(program, box))
-    search.visit(-np.inf, Node(program, box, np.zeros(3), 1.0))
+    box = implied_box(program)
+    search = BranchAndBound(program, 1e-12, upper_bound(program, box))
+    search.process(-np.inf, BoxNode(program, box, np.zeros(3), 1.0))
     handed = 0
-    while search.heap and not any(node.way for _, _, node in search.heap):
-        search.visit(*search.heap.pop(0)[::2])
+    while search.heap and not any(node.direction for _, _, node in search.heap):
+        search.process(*search.heap.pop(0)[::2])
     for _ in range(3):
-        for lower, _, node in [entry for entry in search.heap if entry[2].way]:
+        for lower, _, node in [entry for entry in search.heap if entry[2].direction]:
             search.heap = [entry for entry in search.heap if entry[2] is not node]
             before = {id(entry[2]) for entry in search.heap}
-            search.visit(lower, node)
+            search.process(lower, node)
             for bound, _, beyond in search.heap:
-                if id(beyond) not in before and beyond.way:
-                    top = climb(beyond.program, beyond.box, beyond.y, 1.0, 1e-9, LOOKS)
+                if id(beyond) not in before and beyond.direction:
+                    start = beyond.program, beyond.box, beyond.y, 1.0
+                    top = maximise(*start, 1e-9, MOST_EVALUATIONS)
                     here = dual_value(beyond.program, beyond.box, top.y)
                     assert bound <= here + 1e-6 * abs(here)
                     handed += 1
@@ -204,7 +209,7 @@ def test_what_is_handed_on_bounds_the_counts_beyond(seed):
 
 
 def dual_value(program, box, y):
-    from aggopt.solvers._dual.bound import bound
+    from aggopt.solvers._lagrangian.bound import bound
 
     return bound(program, box, y)
 
@@ -218,7 +223,7 @@ def test_where_one_interval_ends_and_another_begins_nobody_is_near():
 
 
 def test_points_that_miss_the_rows_are_not_called_restored():
-    from aggopt.solvers._dual.restore import restored
+    from aggopt.solvers._lagrangian.restore import restored
 
     x = standard(np.random.default_rng(0).normal(size=30))
     w = np.zeros(30)
@@ -226,19 +231,19 @@ def test_points_that_miss_the_rows_are_not_called_restored():
     data = p3m.Data(x, np.arange(30) // 3, np.full(30, 0.5), w, 0.5)
     program = program_of(data)
     t = program.low[program.first[:-1]]
-    moved, exact = restored(program, reach(program), t, np.ones(10), False)
+    moved, exact = restored(program, implied_box(program), t, np.ones(10), False)
     assert not exact
     assert (moved == t).all()
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("seed", range(10))
-def test_every_well_is_found(model, seed):
-    from aggopt.solvers._dual.wells import lowest, room, wells
+def test_every_local_minimum_is_found(model, seed):
+    from aggopt.solvers._lagrangian.local_minima import local_minima, lowest, workspace
 
     data = instance(model, seed, n=12, m=2, importance=0.7 if seed % 3 else None)
     program, rng = program_of(data), np.random.default_rng(seed)
-    box, found = reach(program), room(program)
+    box, found = implied_box(program), workspace(program)
     for _ in range(20):
         y = np.array([*rng.normal(size=2) * 3, 0.0])
         for j in range(2):
@@ -253,7 +258,7 @@ def test_every_well_is_found(model, seed):
             other[:, j] = c
             h = costs(data, other) - y[0] * n * c - y[1] * n * c**2
             h -= flat - costs_of_one(data, j)
-            count = wells(program, j, box.low[j], box.high[j], y, found)
+            count = local_minima(program, j, box.low[j], box.high[j], y, found)
             least = found[:count, 1].min()
             slack = 1e-9 * (1 + np.abs(h).max())
             assert least <= h.min() + slack
@@ -263,9 +268,9 @@ def test_every_well_is_found(model, seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_well_under_a_lone_record_is_found(seed):
+def test_a_local_minimum_under_a_lone_record_is_found(seed):
     """The slope's second derivative is 0 in the middle of the piece of one record."""
-    from aggopt.solvers._dual.wells import lowest, room, wells
+    from aggopt.solvers._lagrangian.local_minima import local_minima, lowest, workspace
 
     rng = np.random.default_rng(seed)
     x = standard(rng.gamma(2.0, size=18))
@@ -273,7 +278,7 @@ def test_a_well_under_a_lone_record_is_found(seed):
     wish = np.full(18, 0.3), np.full(18, 0.001)
     data = p3m_onesided.Data(x, labels, *wish, 0.9)
     program = program_of(data)
-    box, found = reach(program), room(program)
+    box, found = implied_box(program), workspace(program)
     for y in rng.normal(size=(40, 2)) * 10 ** rng.uniform(-3, 0, (40, 2)):
         for j in range(6):
             grid = np.linspace(box.low[j], box.high[j], 20_001)
@@ -286,7 +291,7 @@ def test_a_well_under_a_lone_record_is_found(seed):
             least = (held - 3 * c * (y[0] + y[1] * c)).min()
             full = np.array([*y, 0.0])
             args = program, j, box.low[j], box.high[j], full, found
-            assert found[: wells(*args), 1].min() <= least + 1e-12
+            assert found[: local_minima(*args), 1].min() <= least + 1e-12
             assert lowest(*args)[1] <= least + 1e-12
 
 
@@ -354,7 +359,7 @@ def test_group_means_that_coincide():
 
 
 def test_groups_of_equal_values_tie_by_the_hundred():
-    """Their wells are symmetric: the dual divides every one of them."""
+    """Their basins are symmetric: the dual divides every one of them."""
     rng = np.random.default_rng(3)
     x = standard(np.repeat(rng.normal(size=400), 3))
     n, labels = len(x), np.repeat(np.arange(400), 3)
@@ -394,7 +399,7 @@ def test_demands_that_leave_no_point_are_said_to():
     x = standard(np.array([-2.0, -1.0, 1.0, 2.0]))
     ones = np.ones(4)
     data = p3m_onesided.Data(x, np.array([0, 0, 1, 1]), 9 * ones, ones, 0.5)
-    found = dual(program_of(data))
+    found = solve(program_of(data))
     assert found.status is Status.INFEASIBLE
     assert found.centroids is None
 
@@ -425,9 +430,9 @@ def test_the_bound_is_below_every_feasible_point():
     assert costs(data, many).min() >= found.bound
 
 
-def test_no_group_can_be_farther_than_its_reach():
+def test_no_group_can_be_outside_the_implied_box():
     data = instance(p3m, 3, n=30, m=5)
-    box = reach(program_of(data))
+    box = implied_box(program_of(data))
     t = feasible(data, np.random.default_rng(0).normal(size=(20_000, 4))) - data.means
     assert (t >= box.low).all()
     assert (t <= box.high).all()
@@ -435,23 +440,23 @@ def test_no_group_can_be_farther_than_its_reach():
 
 
 def test_a_box_that_misses_a_group_is_empty():
-    from aggopt.solvers._dual.program import holds
+    from aggopt.solvers._lagrangian.program import meets_every_group
 
     data = instance(p3m, 3, n=30, m=5)
     program = program_of(data)
     low = np.zeros(5)
-    assert holds(program, Box(low, low + 1))
-    assert not holds(program._replace(low=low + 2), Box(low, low + 1))
+    assert meets_every_group(program, Box(low, low + 1))
+    assert not meets_every_group(program._replace(low=low + 2), Box(low, low + 1))
 
 
 def test_an_option_that_it_does_not_have_is_refused():
-    from aggopt.solvers import _dual
+    from aggopt.solvers import _lagrangian
 
     data = instance(p3m, 3)
     own = SOLVERS["dual"]
     with pytest.raises(JobError, match="gap_tolerance"):
-        _dual.run(data, own, {"gap_tolerance": 1.0}, data.means)
-    found = _dual.run(data, own, {"gap_tol": 1e-3}, data.means)
+        _lagrangian.run(data, own, {"gap_tolerance": 1.0}, data.means)
+    found = _lagrangian.run(data, own, {"gap_tol": 1e-3}, data.means)
     assert found.status is Status.OPTIMAL
     assert found.bound <= value(p3m, data, found.reading)
 
@@ -488,7 +493,7 @@ def test_nothing_is_certified_that_sampling_beats(model, weight, seed):
     importance = rng.uniform(0, 0.9, 3 * m) if seed % 3 else np.full(3 * m, 0.5)
     weight = weight or 1e-3 if model is satisfaction else weight
     data = model.Data(x, labels, delta, importance, weight)
-    found = dual(program_of(data))
+    found = solve(program_of(data))
     points = everywhere(data.sizes, 3000, rng)
     least = min(model.objective(data, model.point(data, c)) for c in points)
     slack = 1e-6 * max(1.0, abs(least))
@@ -503,4 +508,4 @@ def test_a_flat_basin_is_not_cut_off():
     data = p3m_onesided.Data(
         standard(np.array(values)), np.array([0, 1, 2, 0, 1, 2]), half, half, 1.0
     )
-    assert dual(program_of(data)).objective == pytest.approx(0, abs=1e-9)
+    assert solve(program_of(data)).objective == pytest.approx(0, abs=1e-9)

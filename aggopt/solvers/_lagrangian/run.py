@@ -1,4 +1,4 @@
-"""The models' own method: the dual of a separable program, with a bound."""
+"""Solver `lagrangian`: the models that shift centroids, with a proven bound."""
 
 import math
 from collections.abc import Mapping
@@ -10,24 +10,24 @@ from aggopt.errors import JobError
 from aggopt.models import satisfaction
 from aggopt.models._shift import Wishes
 from aggopt.solvers._answer import Answer
-from aggopt.solvers._dual.pieces import program_of
-from aggopt.solvers._dual.separable import dual
+from aggopt.solvers._lagrangian.piecewise_quartics import program_of
+from aggopt.solvers._lagrangian.solve import solve
 from aggopt.solvers._solver import Solver
 
 
 def run(
     data: Wishes, solver: Solver, native: Mapping[str, Any], start: Floats
 ) -> Answer:
-    """Return the optimum; `native` holds `gap_tol`, `nodes` or `time_limit` of `dual`.
+    """Return the optimum; `native` holds `gap_tol`, `nodes` or `time_limit`.
 
     Raises
     ------
     JobError
-        An option that it does not have, or a value out of range.
+        An unknown option, or a value out of range.
     """
     for name, value in native.items():
         _check(solver, name, value)
-    found = dual(program_of(data), start=start, **native)
+    found = solve(program_of(data), start=start, **native)
     bound = max(found.bound, _floor(data))
     return Answer(found.centroids, found.status, bound, solver.name, found.seconds)
 
@@ -49,7 +49,7 @@ def _check(solver: Solver, name: str, value: object) -> None:
 
 
 def _floor(data: Wishes) -> float:
-    """Return what the objective cannot go below: squares, or all satisfied at once."""
+    """Return a trivial lower bound: 0 for squares, or all records satisfied at once."""
     if isinstance(data, satisfaction.Data):
         return -float(data.importance.sum())
     return 0.0

@@ -1,12 +1,13 @@
 """The models that shift centroids, as separable programs.
 
-With t = c_j - C_j, d_i = x_i - C_j and s_i = alpha / (1 - w_i)^2 group j pays
+With t = c_j - C_j, d_i = x_i - C_j and s_i = alpha / (1 - w_i)^2 the cost of
+group j is
 
     p3m           sum_i s_i ((t - d_i)^2 - delta_i^2)^2 + (1 - alpha) n_j t^2
     p3m_onesided  the same, over the i with |t - d_i| < delta_i only
     satisfaction  price n_j t^2 - sum_i w_i [ |t - d_i| >= delta_i ]
 
-Hard wishes leave p3m two points, and bar an interval in p3m_onesided.
+Hard requirements (w_i = 1) leave p3m two points, and bar an interval in p3m_onesided.
 """
 
 from functools import singledispatch
@@ -17,17 +18,17 @@ from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.models import p3m, p3m_onesided, satisfaction
 from aggopt.models._shift import Wishes
-from aggopt.solvers._dual.program import Program
+from aggopt.solvers._lagrangian.program import Separable
 
 
 @singledispatch
-def program_of(data: Wishes) -> Program:
+def program_of(data: Wishes) -> Separable:
     """Return the separable program that `data`, of one of these models, states."""
     raise TypeError(f"no separable program for {type(data).__qualname__}")
 
 
 @program_of.register
-def _p3m(data: p3m.Data) -> Program:
+def _p3m(data: p3m.Data) -> Separable:
     m = len(data.sizes)
     quartic, terms = quartics(data)
     groups, values = p3m.demanded(data)
@@ -43,21 +44,21 @@ def _p3m(data: p3m.Data) -> Program:
 
 
 @program_of.register
-def _p3m_onesided(data: p3m_onesided.Data) -> Program:
+def _p3m_onesided(data: p3m_onesided.Data) -> Separable:
     base = np.zeros((len(data.sizes), 5))
     base[:, 2] = (1 - data.alpha) * data.sizes
-    powers, terms = _misses(data, data.alpha)
-    return _swept(data, powers, base, terms, barred=data.hard)
+    powers, terms = _deviations(data, data.alpha)
+    return _piecewise(data, powers, base, terms, barred=data.hard)
 
 
 @program_of.register
-def _satisfaction(data: satisfaction.Data) -> Program:
+def _satisfaction(data: satisfaction.Data) -> Separable:
     worth = _by_group(data, data.importance)
     base = np.zeros((len(data.sizes), 5))
     base[:, 0], base[:, 2] = -worth, data.price * data.sizes
     lost = np.zeros((len(data.x), 5))
     lost[:, 0] = data.importance
-    return _swept(data, lost, base, worth, barred=np.zeros(len(data.x), bool))
+    return _piecewise(data, lost, base, worth, barred=np.zeros(len(data.x), bool))
 
 
 def _by_group(data: Wishes, terms: Floats) -> Floats:
@@ -65,20 +66,20 @@ def _by_group(data: Wishes, terms: Floats) -> Floats:
 
 
 def quartics(data: p3m.Data) -> tuple[Floats, Floats]:
-    """Return what each group pays in powers of t (m, 5), demands left out.
+    """Return the cost of each group in powers of t (m, 5), without hard requirements.
 
-    With it, the magnitude of what is added up in each group (m,).
+    Also the sum of the terms' magnitudes in each group (m,).
     """
-    powers, terms = _misses(data, data.alpha)
+    powers, terms = _deviations(data, data.alpha)
     quartic = np.stack([_by_group(data, powers[:, k]) for k in range(5)], axis=1)
     quartic[:, 2] += (1 - data.alpha) * data.sizes
     return quartic, terms
 
 
-def _misses(data: Wishes, alpha: float) -> tuple[Floats, Floats]:
-    """Return s_i ((t - d_i)^2 - delta_i^2)^2 in powers of t (n, 5), 0 for hard wishes.
+def _deviations(data: Wishes, alpha: float) -> tuple[Floats, Floats]:
+    """Return s_i ((t - d_i)^2 - delta_i^2)^2 in powers of t (n, 5); 0 if hard.
 
-    With it, the magnitude of what is added up in each group (m,).
+    Also the sum of the terms' magnitudes in each group (m,).
     """
     s = alpha / np.where(data.hard, np.inf, 1 - data.importance) ** 2
     d = data.x - data.means[data.labels]
@@ -88,13 +89,13 @@ def _misses(data: Wishes, alpha: float) -> tuple[Floats, Floats]:
     return np.stack(powers, axis=1), _by_group(data, terms)
 
 
-def _swept(
+def _piecewise(
     data: Wishes, add: Floats, base: Floats, terms: Floats, *, barred: Bool
-) -> Program:
-    from aggopt.solvers._dual.sweep import Near, sweep
+) -> Separable:
+    from aggopt.solvers._lagrangian.sweep_line import NearRecords, sweep_line
 
     d = data.x - data.means[data.labels]
-    pieces = sweep(Near(data.labels, d, data.delta, add, barred), base)
+    pieces = sweep_line(NearRecords(data.labels, d, data.delta, add, barred), base)
     return _program(data, *pieces, terms)
 
 
@@ -105,17 +106,17 @@ def _program(
     high: Floats,
     quartic: Floats,
     terms: Floats,
-) -> Program:
-    return Program(
+) -> Separable:
+    return Separable(
         first=np.searchsorted(owner, np.arange(len(data.sizes) + 1)).astype(np.int64),
         low=np.ascontiguousarray(low),
         high=np.ascontiguousarray(high),
         quartic=np.ascontiguousarray(quartic),
-        step=np.zeros(len(owner)),
+        level=np.zeros(len(owner)),
         sizes=data.sizes,
         centres=data.means,
         terms=terms,
         total=float(data.sizes @ data.means),
         squares=float(len(data.x)),
-        tally=0.0,
+        cardinality=0.0,
     )

@@ -1,16 +1,16 @@
-r"""Separable programs: every group pays for its own centroid, two rows couple them.
+r"""Separable programs: one cost function a group, coupled by two rows.
 
 Minimise
     sum_j f_j(c_j)
 Subject to
-    mean:      sum_j n_j c_j = total
-    variance:  sum_j n_j c_j^2 = squares
-    count:     sum_j u_j(c_j) = tally
+    mean:         sum_j n_j c_j = total
+    variance:     sum_j n_j c_j^2 = squares
+    cardinality:  sum_j u_j(c_j) = cardinality
 
-f_j is quartic in pieces.  A piece is a quartic on a closed interval, and f_j(c) is
-the lowest of the pieces that hold c: pieces may touch, overlap, leave gaps, jump where
-they touch, and shrink to a point.  u_j is constant on each piece; the count row is
-vacuous (all 0) as a program is stated, and branching makes use of it.
+f_j is piecewise quartic.  A piece is a quartic on a closed interval, and f_j(c) is the
+minimum over the pieces whose interval contains c: pieces may touch, overlap, leave
+gaps, jump where they touch, and shrink to a point.  u_j is constant on each piece; the
+cardinality row is vacuous (all 0) as a program is stated, and added by branching.
 """
 
 from typing import NamedTuple
@@ -21,51 +21,51 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 
 
-class Program(NamedTuple):
+class Separable(NamedTuple):
     """A separable program; group j owns the pieces first[j]..first[j+1]-1.
 
     Attributes
     ----------
     first : (m + 1,)
-        Where the pieces of each group begin, in rising order of their intervals.
+        Index of each group's first piece; pieces ascend with their intervals.
     low, high : (p,)
         Interval of each piece, in t = c - centre of the group; may be infinite.
     quartic : (p, 5)
         Coefficients a_0..a_4 of each piece in powers of t, a_4 >= 0.
-    step : (p,)
+    level : (p,)
         u_j on each piece.
     sizes, centres : (m,)
         n_j, and where t = 0 lies.
     terms : (m,)
-        Sum of the magnitudes that were added up to a_0: what rounding is relative to.
-    total, squares, tally
-        What the rows ask for.
+        Sum of the magnitudes that were added up to a_0: the scale of rounding errors.
+    total, squares, cardinality
+        Right-hand sides of the rows.
     """
 
     first: I64
     low: Floats
     high: Floats
     quartic: Floats
-    step: Floats
+    level: Floats
     sizes: Floats
     centres: Floats
     terms: Floats
     total: float
     squares: float
-    tally: float
+    cardinality: float
 
 
 class Box(NamedTuple):
-    """Where each group may be: low, high (m,), in t."""
+    """Interval of each group's t: low, high (m,)."""
 
     low: Floats
     high: Floats
 
 
-SLACK = 1e-12  # relative; keeps rounding from cutting off the ends of the box
+SLACK = 1e-12  # relative; so that rounding does not cut off the ends of the box
 
 
-def reach(program: Program) -> Box:
+def implied_box(program: Separable) -> Box:
     """Return the box that the mean and the variance imply.
 
     With mean v = total / n and V = squares / n - v^2, the other groups can balance
@@ -80,8 +80,8 @@ def reach(program: Program) -> Box:
     return Box(middle - radius, middle + radius)
 
 
-def holds(program: Program, box: Box) -> bool:
-    """Whether the box holds a piece of every group."""
+def meets_every_group(program: Separable, box: Box) -> bool:
+    """Whether the box meets a piece of every group: otherwise it is infeasible."""
     group = np.repeat(np.arange(len(program.sizes)), np.diff(program.first))
     inside = (program.low <= box.high[group]) & (program.high >= box.low[group])
     return bool((np.bincount(group[inside], minlength=len(box.low)) > 0).all())

@@ -1,25 +1,25 @@
-"""A lower bound that holds in floating point.  Compiled; import late."""
+"""A lower bound that is rigorous in floating point.  Compiled; import late."""
 
 from aggopt.core.compiled import compiled
 from aggopt.core.validation import Floats
-from aggopt.solvers._dual.program import Box, Program
-from aggopt.solvers._dual.wells import lowest, room
+from aggopt.solvers._lagrangian.local_minima import lowest, workspace
+from aggopt.solvers._lagrangian.program import Box, Separable
 
-ROUNDINGS = 32.0
-EPS = 2.220446049250313e-16
+ROUNDINGS = 32.0  # units in the last place: more than the additions of any term
+EPS = 2.220446049250313e-16  # one unit in the last place of 1
 
 
 @compiled
-def bound(program: Program, box: Box, y: Floats) -> float:
+def bound(program: Separable, box: Box, y: Floats) -> float:
     """Return g(y) less an allowance for rounding.
 
     The allowance is `ROUNDINGS` units in the last place of every term that was added
     up, on the way to the coefficients (`program.terms`) or here.
     """
-    found = room(program)
+    minima = workspace(program)
     total = lost = size = 0.0
     for j in range(len(program.sizes)):
-        t, h = lowest(program, j, box.low[j], box.high[j], y, found)
+        t, h = lowest(program, j, box.low[j], box.high[j], y, minima)
         c, n = abs(program.centres[j]) + abs(t), program.sizes[j]
         size += program.terms[j] * 2.0 + abs(h)
         size += n * c * (abs(y[0]) + abs(y[1]) * c)
@@ -29,6 +29,6 @@ def bound(program: Program, box: Box, y: Floats) -> float:
         bigger = total + h
         lost += (total - bigger) + h if abs(total) >= abs(h) else (h - bigger) + total
         total = bigger
-    rest = (y[0] * program.total, y[1] * program.squares, y[2] * program.tally)
+    rest = (y[0] * program.total, y[1] * program.squares, y[2] * program.cardinality)
     size += abs(rest[0]) + abs(rest[1]) + abs(rest[2])
     return float(total + lost + rest[0] + rest[1] + rest[2] - ROUNDINGS * EPS * size)
