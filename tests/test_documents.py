@@ -1,0 +1,140 @@
+"""Pages do not rot: links, files, names and symbols that they mention are there."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from test_import_direction import FLOORS
+
+ROOT = Path(__file__).parent.parent
+PAGES = tuple(
+    sorted(
+        page
+        for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
+        if page.name != "CHANGELOG.md"  # names what there was
+    )
+)
+MATHEMATICS = tuple(page for page in PAGES if page.parent.name == "mathematics")
+FOLDERS = ("aggopt", "models", "tests", "docs", "examples", "benchmarks", ".ci")
+FENCE = re.compile(r"^```(.*?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+DOTTED = re.compile(r"(?<![\w./-])aggopt(?:\.[a-zA-Z_]\w*)+")
+
+each_page = pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: str(page.relative_to(ROOT))
+)
+
+
+def prose(page: Path) -> str:
+    return FENCE.sub("", page.read_text("utf-8"))
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as they are made where it is shown."""
+    titles = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    kept = (re.sub(r"[^\w\- ]", "", title.lower()) for title in titles)
+    return {title.strip().replace(" ", "-") for title in kept}
+
+
+@each_page
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.findall(prose(page)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def files(page: Path) -> Iterator[Path]:
+    """Yield the files and folders that a page names, from the root on."""
+    for code in CODE.findall(prose(page)):
+        top, slash, _ = code.partition("/")
+        if slash and top in FOLDERS and re.fullmatch(r"[\w./-]+", code):
+            yield ROOT / code
+
+
+@each_page
+def test_files_that_are_named_are_there(page: Path) -> None:
+    gone = [str(path.relative_to(ROOT)) for path in files(page) if not path.exists()]
+    assert gone == []
+
+
+@cache
+def found(name: str) -> bool:
+    """Whether `aggopt.x.y` is a module, or something in one."""
+    parts = name.split(".")
+    for count in range(len(parts), 0, -1):
+        try:
+            it = import_module(".".join(parts[:count]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[count:]:
+            if not hasattr(it, part):
+                return False
+            it = getattr(it, part)
+        return True
+    return False
+
+
+@each_page
+def test_names_that_are_given_are_there(page: Path) -> None:
+    """In prose and in code, but not in files that a page tells to make."""
+    text = page.read_text("utf-8")
+    made = [match[0] for match in FENCE.finditer(text) if "title=" in match[1]]
+    for block in made:
+        text = text.replace(block, "")
+    assert [name for name in DOTTED.findall(text) if not found(name)] == []
+
+
+@pytest.mark.parametrize("page", MATHEMATICS, ids=lambda page: page.name)
+def test_symbols_are_those_of_the_files_that_a_page_names(page: Path) -> None:
+    sources = "\n".join(
+        source.read_text("utf-8")
+        for path in files(page)
+        for source in (path.glob("*.py") if path.is_dir() else (path,))
+    )
+    names = {
+        part
+        for code in CODE.findall(prose(page))
+        if re.fullmatch(r"[A-Za-z_][\w.]*", code)
+        for part in code.split(".")
+    }
+    known = set(re.findall(r"\w+", sources))
+    if page.name == "README.md":
+        known |= {p.stem.lstrip("_") for p in (ROOT / "aggopt").rglob("*.py")}
+    assert sorted(names - known) == []
+
+
+def test_every_page_is_linked_from_another() -> None:
+    linked = {
+        (page.parent / link.partition("#")[0]).resolve()
+        for page in PAGES
+        for link in LINK.findall(prose(page))
+    }
+    named = {path.resolve() for path in files(ROOT / "README.md")}
+    inner = [page for page in PAGES if page.parent != ROOT]
+    assert [page.name for page in inner if page not in linked | named] == []
+
+
+def test_the_picture_shows_rooms_in_the_order_of_the_floors() -> None:
+    tree = ElementTree.parse(ROOT / "docs" / "architecture.svg")
+    texts = [e for e in tree.iter() if e.get("class") == "name"]
+    rooms = [e.text for e in texts]
+    assert rooms == [floor for floor in FLOORS if floor in rooms]
+    folders = {p.name for p in (ROOT / "aggopt").iterdir() if p.is_dir()}
+    assert set(rooms) == folders - {"__pycache__"}
+
+
+def test_the_picture_has_each_step_of_the_page_once() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    steps = re.findall(r"^\| (\d+) \|", page, re.MULTILINE)
+    tree = ElementTree.parse(ROOT / "docs" / "architecture.svg")
+    numbers = [e.text for e in tree.iter() if e.get("class") == "number"]
+    assert sorted(numbers, key=int) == steps
