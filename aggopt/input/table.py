@@ -12,6 +12,7 @@ from aggopt.core.validation import Floats, merges_values
 from aggopt.errors import TableError
 from aggopt.input.refused import NOT_AS_THEY_ARE, UNDONE
 from aggopt.input.released import bare, replaced, used
+from aggopt.input.unicode import check_text
 from aggopt.job._roles import Roles
 
 
@@ -45,8 +46,9 @@ class Table:
         Raises
         ------
         TableError, JobError
-            Not a table, empty, duplicate or undeclared columns, a quasi-identifier
-            that is not numeric or has missing or infinite entries.
+            Not a table, empty, duplicate or undeclared columns, text that is no
+            Unicode, a quasi-identifier that is not numeric or has missing or infinite
+            entries.
         """
         is_array = isinstance(data, np.ndarray)
         frame = _framed(_from_array(data) if is_array else data)
@@ -55,6 +57,7 @@ class Table:
             raise TableError(
                 "The table has no records.", fix="bring a table with records."
             )
+        check_text(frame)
         table = cls(frame, roles, is_array)
         _check_numeric(table)
         _check_complete(table)

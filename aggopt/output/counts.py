@@ -70,7 +70,7 @@ def codes_of(column: nw.Series[Any]) -> AnyInt:
 def _mixed(column: nw.Series[Any]) -> AnyInt:
     """Return the codes of entries that no file can hold: by type and text."""
     entries = [f"{type(entry).__name__} {entry}" for entry in column.to_list()]
-    return np.asarray(pd.factorize(pd.Index(entries))[0])
+    return np.asarray(pd.factorize(pd.Index(entries, dtype=object))[0])
 
 
 def together(parts: Iterable[AnyInt]) -> Labels:

@@ -8,7 +8,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aggopt.errors import TableError
 from aggopt.job import Input
 
 
@@ -18,28 +17,18 @@ def write_csv(
     """Write a table with the separator and the decimal point of a job.
 
     The columns `masked` have no more digits than tell their own type's numbers apart.
-
-    Raises
-    ------
-    TableError
-        A column holds text that is no Unicode.
     """
     table = _pointed(_short(table, masked), how.decimal)
     text = [c for c in table.columns if _is_text(c.type)]
     # a bare carriage return needs quotes, which the minimal rule does not give it
     bare = any(pc.any(pc.match_substring(column, "\r")).as_py() for column in text)
-    try:
-        table.to_pandas(types_mapper=pd.ArrowDtype).to_csv(
-            to,
-            index=False,
-            sep=how.separator,
-            decimal=how.decimal,
-            quoting=csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL,
-        )
-        return
-    except UnicodeError:
-        pass  # its message quotes the text
-    raise TableError("A column holds text that is no Unicode.", fix="clean it first.")
+    table.to_pandas(types_mapper=pd.ArrowDtype).to_csv(
+        to,
+        index=False,
+        sep=how.separator,
+        decimal=how.decimal,
+        quoting=csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL,
+    )
 
 
 def _short(table: pa.Table, names: Iterable[str]) -> pa.Table:

@@ -1,0 +1,54 @@
+"""A CSV file is written letter by letter as a job says."""
+
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from aggopt.job import Input
+from aggopt.output.csv_file import write_csv
+
+SINGLE = pa.array([0.1, 2.5], pa.float32())
+COMMA = Input(separator=";", decimal=",")
+PLAIN = [
+    (Input(), "price,x,y,note\n1.50,0.1,0.10000000149011612,a\n,2.5,2.5,c\n"),
+    (COMMA, "price;x;y;note\n1,50;0,1;0,10000000149011612;a\n;2,5;2,5;c\n"),
+]
+
+
+def written(folder, note, how=None, kind=None):
+    """Return the file of a decimal, two numbers of 32 bits, one masked, and text."""
+    price = pa.array([Decimal("1.50"), None])
+    text = pa.array([note, "c"], kind or pa.string())
+    table = pa.table({"price": price, "x": SINGLE, "y": SINGLE, "note": text})
+    write_csv(folder / "t.csv", table, how or Input(), masked=["x"])
+    return (folder / "t.csv").read_bytes().decode()
+
+
+@pytest.mark.parametrize(("how", "text"), PLAIN)
+def test_separator_decimal_point_and_digits_are_those_of_the_job(
+    tmp_path, how, text
+) -> None:
+    assert written(tmp_path, "a", how) == text
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_all_but_numbers_is_quoted_where_a_bare_carriage_return_asks_for_it(
+    tmp_path, kind
+) -> None:
+    lines = written(tmp_path, "a\rb", kind=kind).split("\n")
+    assert lines[0] == '"price","x","y","note"'
+    assert lines[1].startswith("1.50,0.1,")  # of a point: decimals stay numbers
+    assert lines[1].endswith(',"a\rb"')
+
+
+def test_without_being_asked_no_column_is_shortened(tmp_path) -> None:
+    write_csv(tmp_path / "t.csv", pa.table({"x": SINGLE}), Input())
+    assert (tmp_path / "t.csv").read_text() == "x\n0.10000000149011612\n2.5\n"
+
+
+def test_columns_of_other_types_are_written_as_they_are(tmp_path) -> None:
+    table = pa.table({"n": [1, 2], "x": [0.1 + 0.2, 1e300], "b": [True, None]})
+    write_csv(tmp_path / "t.csv", table, Input(), masked=["n", "x"])
+    text = "n,x,b\n1,0.30000000000000004,True\n2,1e+300,\n"
+    assert (tmp_path / "t.csv").read_text() == text
