@@ -1,0 +1,86 @@
+"""The checklists of CONTRIBUTING.md: their files are added to a copy of the package."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+BLOCK = re.compile(r"^```(\S+) (.+?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PARTS = {  # each checklist by its heading
+    heading: part
+    for heading, part in re.findall(
+        r"^### (An? .+?)\n(.*?)(?=^##|\Z)", PAGE, re.DOTALL | re.MULTILINE
+    )
+}
+LAWS = {  # the tests that hold what a checklist adds, and those of them that can
+    "An aggregator": ("tests/aggregate/test_laws.py", "midrange and not objective"),
+}
+
+
+def blocks(heading: str, kind: str) -> dict[str, str]:
+    """Return the blocks of a checklist whose first line says `kind="..."`, by that."""
+    return {
+        said[len(kind) + 2 : -1]: text
+        for _, said, text in BLOCK.findall(PARTS[heading])
+        if said.startswith(f"{kind}=")
+    }
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the checkout to which the files of all checklists are added."""
+    to = tmp_path_factory.mktemp("checkout")
+    for folder in ("aggopt", "models", "tests"):
+        shutil.copytree(ROOT / folder, to / folder, symlinks=True)
+    shutil.copy2(ROOT / "pyproject.toml", to)
+    for heading in PARTS:
+        for path, text in blocks(heading, "title").items():
+            assert not (to / path).exists(), path
+            (to / path).parent.mkdir(exist_ok=True)
+            (to / path).write_text(text, "utf-8")
+    return to
+
+
+def run(there: Path, *words: str) -> str:
+    """Run Python in the copy, and nothing of the checkout; return what it printed."""
+    ended = subprocess.run(
+        [sys.executable, "-B", *words],
+        cwd=there,
+        env={"PYTHONPATH": f"{there}:{there / 'tests'}", "HOME": str(Path.home())},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
+    return ended.stdout
+
+
+def test_every_kind_has_a_checklist() -> None:
+    assert tuple(PARTS) == tuple(LAWS)
+
+
+@pytest.mark.parametrize("heading", PARTS)
+def test_one_file_adds_one(scratch: Path, heading: str) -> None:
+    """What the checklist says of it then holds, without another line."""
+    assert len(blocks(heading, "title")) == 1
+    (then,) = blocks(heading, "then").values()
+    run(scratch, "-c", "from tables import job, people\n" + then)
+
+
+def test_the_files_have_the_style_of_the_others(scratch: Path) -> None:
+    added = [path for heading in PARTS for path in blocks(heading, "title")]
+    run(scratch, "-m", "ruff", "check", "--no-cache", *added)
+    run(scratch, "-m", "ruff", "format", "--no-cache", "--check", *added)
+
+
+def test_the_laws_hold_what_was_added(scratch: Path) -> None:
+    files = {file for file, _ in LAWS.values()}
+    words = " or ".join(f"({which})" for _, which in LAWS.values())
+    quiet = ("-q", "-p", "no:cacheprovider")
+    printed = run(scratch, "-m", "pytest", *quiet, *sorted(files), "-k", words)
+    assert int(re.findall(r"(\d+) passed", printed)[0]) >= len(LAWS)
