@@ -16,6 +16,8 @@ from aggopt.privacy import (
     recursive_cl,
     t_closeness,
 )
+from aggopt.privacy._columns import columns
+from aggopt.privacy._distance import require_exact, written
 from aggopt.privacy._levels import levels_of
 from aggopt.privacy._nested import Nested, parents
 from aggopt.privacy._ordered import Ordered
@@ -173,3 +175,82 @@ def test_a_batch_of_records_is_a_table():
     batch = pa.record_batch({"x": [1, 1, 2], "y": [1, 2, 1]})
     assert groups_of(batch).tolist() == groups_of(pa.table(batch)).tolist()
     assert distinct_l([0, 0, 0], batch) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "dtype"),
+    [
+        ([1, 2], "int64"),
+        ([1, 2.5], "float64"),
+        ([LARGE, 2.5], "object"),
+        (["a", "b"], "object"),
+        (np.array([1, LARGE]), "int64"),
+        (np.array([1.0, LARGE]), "float64"),
+        (pl.Series([1, 2]), "int64"),
+        (pl.Series([1, None]), "object"),
+        (pl.Series([1.5, None]), "float64"),
+        (pa.array([1, 2]), "int64"),
+        (pd.Series([1, 2], dtype="Int64"), "int64"),
+        (pd.Series([1, None], dtype="Int64"), "object"),
+    ],
+)
+def test_entries_are_objects_only_where_arrays_would_merge_them(given, dtype):
+    [(_, entries)] = columns(given, "what")
+    assert entries.dtype == dtype
+
+
+def test_columns_have_the_names_they_come_with():
+    assert [name for name, _ in columns(np.eye(2), "")] == ["Column 0", "Column 1"]
+    frame = pd.DataFrame({"x": [1], "y": [2]})
+    for table in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        assert [name for name, _ in columns(table, "")] == ["'x'", "'y'"]
+    for nameless in ([1], pd.Series([1]), pl.Series([1]), pa.array([1])):
+        assert [name for name, _ in columns(nameless, "")] == [""]
+
+
+@pytest.mark.parametrize("kind", ["datetime64[ns]", "timedelta64[ns]"])
+def test_times_in_nanoseconds_are_found_in_their_order(kind):
+    times = np.array([1, 3, 2, 4], dtype=kind)
+    order = pd.Series(np.sort(times))
+    assert t_closeness([0, 0, 1, 1], times, order=order) == t_closeness(
+        [0, 0, 1, 1], [1, 3, 2, 4]
+    )
+
+
+def test_long_complex_numbers_stay_apart():
+    near = np.array([1, 1], np.longdouble)
+    near[1] = np.nextafter(near[0], 2 * near[1])
+    assert groups_of((near + 0j).astype(np.clongdouble)[:, None]).tolist() == [0, 1]
+
+
+def test_many_equal_values_are_ranked_by_position():
+    values = np.random.default_rng(4).integers(0, 3, 5000)
+    place = Ordered.of(values, "rank").place
+    assert (np.argsort(place) == np.lexsort((np.arange(5000), values))).all()
+
+
+def test_what_an_order_keeps_ready():
+    table = Ordered.of([30, 10, 10, 20])
+    assert table.below.tolist() == [2, 3, 4]
+    assert table.sums.tolist() == [0, 2, 5, 9]
+    assert table.first.tolist() == [0, 0, 1, 2, 3]
+    assert {table.below.dtype, table.sums.dtype} == {np.dtype(np.int64)}
+
+
+def test_groups_of_many_columns_are_whole_numbers_in_the_order_of_their_rows():
+    rows = np.random.default_rng(5).integers(0, 3, (200, 4))
+    found = groups_of(np.sort(rows, axis=0))
+    assert found.dtype == np.intp
+    expected = np.unique(np.sort(rows, axis=0), axis=0, return_inverse=True)[1]
+    assert found.tolist() == expected.ravel().tolist()
+
+
+def test_no_number_counts_as_less_than_nothing():
+    assert written(float("nan")) == written(float("inf")) == -1
+
+
+def test_64_bits_are_used_to_the_last():
+    most = np.iinfo(np.int64).max  # 7^2 divides it
+    require_exact(7, most // 49)
+    with pytest.raises(InfeasibleInputError, match="too many to decide"):
+        require_exact(7, most // 49 + 1)

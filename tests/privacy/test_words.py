@@ -99,6 +99,8 @@ REFUSED = {
     "a named attribute": lambda: distinct_l(G, pd.DataFrame({"x": [1, None, 2]})),
     "a named series": lambda: distinct_l(G, pd.Series([1, None, 2], name="pay")),
     "a series without a name": lambda: distinct_l(G, pd.Series([1, None, 2])),
+    "a column of an array": lambda: distinct_l(G, [[1, 2], [3, None], [4, 5]]),
+    "ordered: infinite": lambda: Ordered.read([1.0, np.inf, 2.0]),
     "a named quasi-identifier": lambda: groups_of(LISTS.rename(columns={"a": "age"})),
 }
 

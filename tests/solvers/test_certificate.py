@@ -4,10 +4,12 @@ import pytest
 
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import (
+    HEADER,
     PROVEN,
     closed,
     endings,
     largest_gap,
+    rows,
     total_bound,
 )
 
@@ -66,6 +68,24 @@ def test_plain_values_have_the_gap_and_the_status_in_words():
         "seconds": 0.1,
         "gap": 1 / 3,
     }
+
+
+def test_a_row_has_a_cell_under_each_head():
+    found = rows({"pay": certificate(), "debt": certificate(8.0, 1.0)})
+    assert [row[0] for row in found] == ["pay", "debt"]
+    for row, shown in zip(found, (certificate(), certificate(8.0, 1.0)), strict=True):
+        cells = dict(zip(HEADER, row, strict=True))
+        del cells[""]
+        assert cells == shown.to_dict()
+
+
+def test_a_notebook_shows_a_table_of_plain_values():
+    shown = certificate()._repr_html_()
+    assert shown.startswith(
+        "<div><strong>Certificate</strong><table><tr><th></th><th>value</th></tr>"
+        "<tr><td>status</td><td>locally optimal</td></tr>"
+    )
+    assert "<tr><td>gap</td><td>0.333333</td></tr>" in shown
 
 
 @pytest.mark.parametrize(
