@@ -93,7 +93,7 @@ _ENTRIES = (
     Solver(
         name="path",
         language=None,
-        native="_path",
+        native="_shortest_path",
         takes=frozenset({"univariate"}),
         finds=OPTIMUM,
         install="pip install scipy",

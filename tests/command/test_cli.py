@@ -457,7 +457,7 @@ def test_an_interrupt_has_exit_code_130(here, aggopt, monkeypatch):
 
 LOST = """
 import ctypes, os, signal, sys
-from aggopt import grouped
+from aggopt.pipeline import partition_step
 from aggopt.command import cli
 from aggopt.output import release, staging
 
@@ -478,7 +478,7 @@ cli.main()
 @pytest.mark.parametrize(
     ("place", "times"),
     [
-        ("grouped.divided", 1),
+        ("partition_step.divided", 1),
         ("release.sha256", 1),
         ("staging.Staging.write", 1),
         ("staging.Staging.write", 2),

@@ -11,13 +11,13 @@ from aggopt.core.deadline import Clock
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.partition import mdav
 from aggopt.partition._local_search import effort
+from aggopt.partition._local_search import local_search as searched_locally
 from aggopt.partition._local_search import search as searching
 from aggopt.partition._local_search.column_pool import Collection
 from aggopt.partition._local_search.local_search import (
     local_search,
     local_search_certified,
 )
-from aggopt.partition._local_search.local_search import local_search as searched_locally
 from aggopt.partition._local_search.search import annealed, searched
 from aggopt.partition._loss_bound import loss_bound
 from aggopt.partition._neighbours import neighbours as near_module

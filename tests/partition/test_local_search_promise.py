@@ -12,7 +12,7 @@ from aggopt.errors import AggoptError
 from aggopt.partition import closeness_first, diverse_vmdav, local_search, mdav
 from aggopt.partition._constraints.arguments import Asked
 from aggopt.partition._constraints.constraints import promised
-from aggopt.partition._local_search import state
+from aggopt.partition._local_search import setup
 from aggopt.partition._local_search.local_search import local_search_certified
 from aggopt.partition._local_search.search import searched
 from aggopt.partition._neighbours.neighbours import neighbours
@@ -52,8 +52,8 @@ def test_a_changed_group_is_judged_as_the_changed_labels_are(options) -> None:
     seen = set()
     for m in (6, 14, 30):
         labels = RNG.permutation(np.arange(80) % m)
-        space = state.space(NORMAL, neighbours(NORMAL, 5), 1, given.kept)
-        groups, already = state.groups(space, labels), given.broken(labels)
+        space = setup.space(NORMAL, neighbours(NORMAL, 5), 1, given.kept)
+        groups, already = setup.groups(space, labels), given.broken(labels)
         for i, j in RNG.integers(80, size=(60, 2)):
             g, h = labels[i], labels[j]
             if g == h:

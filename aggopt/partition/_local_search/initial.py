@@ -49,8 +49,7 @@ def first_groups(
 
 
 def _by_method(records: Floats, k: int, name: str) -> Labels:
-    module = import_module(f"aggopt.partition._{name}")
-    method: Callable[..., Labels] = getattr(module, name)
+    method: Callable[..., Labels] = getattr(import_module("aggopt.partition"), name)
     return numbered(method(records, k, scale="none"))
 
 
