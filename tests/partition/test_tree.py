@@ -113,7 +113,8 @@ def test_a_tree_that_does_not_pay_is_left(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_look_at_ctrl_c_between_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_tree, "TURNS", 1)
-    monkeypatch.setattr(by_tree, "CHUNK", 0)
+    for module in (unassigned, by_tree):
+        monkeypatch.setattr(module, "CHUNK", 0)
     shares: list[float] = []
 
     def stop(share: float) -> None:
