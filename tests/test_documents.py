@@ -141,3 +141,11 @@ def test_the_picture_has_each_step_of_the_page_once() -> None:
     tree = ElementTree.parse(ROOT / "docs" / "architecture.svg")
     numbers = [e.text for e in tree.iter() if e.get("class") == "number"]
     assert sorted(numbers, key=int) == steps
+
+
+def test_the_page_lists_rooms_in_the_order_of_the_floors() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    table = page.split("## Rooms and floors")[1].split("\n\n")[2]
+    rows = re.findall(r"^\| `(?:aggopt/)?(\w+)(?:\.py|/)`", table, re.MULTILINE)
+    assert rows == [floor for floor in FLOORS if floor in rows]
+    assert {floor for floor in FLOORS if floor.isalpha()} == set(rows)
