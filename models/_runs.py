@@ -12,7 +12,7 @@ CENTROIDS = ("any", "integer")
 FAINTEST = 2.0**-500  # of the values' width: the squares of what is in it stay finite
 
 
-class Measure(NamedTuple):
+class RunCost(NamedTuple):
     """What a group costs, one of COSTS, with which CENTROIDS, and in which unit."""
 
     cost: str
@@ -45,7 +45,7 @@ def unit_of(x: Floats, k: int) -> float:
     return float(2.0 ** (np.frexp(typical)[1] - 1)) if typical > 0 else 1.0
 
 
-def costs_of(x: Floats, tail: Labels, head: Labels, how: Measure) -> Floats:
+def costs_of(x: Floats, tail: Labels, head: Labels, how: RunCost) -> Floats:
     """Return the costs of the groups x[i:j], i in tail (a,) and j in head (a,).
 
     Every group is reckoned from its own first value, in two passes, so that values
@@ -60,7 +60,7 @@ def costs_of(x: Floats, tail: Labels, head: Labels, how: Measure) -> Floats:
     return c
 
 
-def _costs_of_size(values: Floats, how: Measure) -> Floats:
+def _costs_of_size(values: Floats, how: RunCost) -> Floats:
     away = (values - values[:, :1]) / how.unit
     if how.cost == "maxdist":
         return np.asarray(away[:, -1])

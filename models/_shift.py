@@ -115,3 +115,9 @@ def centroids(problem: Any, data: Wishes) -> Floats | None:
         return None
     values = data.means + np.asarray(shift, dtype=np.float64)
     return values if np.isfinite(values).all() else None
+
+
+def small() -> tuple[Floats, Labels, Floats, Floats]:
+    """Return x, labels, delta and importance of six records in three groups."""
+    x = np.array([-1.5, -1.0, -0.5, 0.5, 1.0, 1.5])
+    return x / x.std(), np.arange(6) // 2, np.full(6, 0.2), np.full(6, 0.5)

@@ -44,11 +44,9 @@ import numpy as np
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size, groups
 from aggopt.errors import InfeasibleInputError, UnknownNameError
+from aggopt.models._model import Model
 from aggopt.privacy._ordered import Ordered
 
-NAME = "closeness_assign"
-CLASS = "MILP"
-READER = "labels"
 LANGUAGES = ("cvxpy", "pyomo")
 LARGEST = 30  # records; solvers take minutes from half as many
 
@@ -320,3 +318,25 @@ def labels(problem: Any, data: Data) -> Labels | None:
     for p in np.flatnonzero(w.sum(axis=1) > 0.5):  # by i: its first mate is known
         first[j[p]] = min(first[j[p]], first[i[p]])
     return np.unique(first, return_inverse=True)[1].astype(np.intp)
+
+
+def example() -> Data:
+    """Return small data."""
+    x = np.array([[-1.0], [-0.5], [0.5], [1.0]])
+    return Data(x, Ordered.of(np.array([1.0, 2.0, 1.0, 2.0])), 0.3, 2)
+
+
+MODEL = Model(
+    name="closeness_assign",
+    when="the best t-close groups of some twenty records, to compare with",
+    rank=70,
+    kind="MILP",
+    languages=LANGUAGES,
+    data=Data,
+    build=build,
+    objective=objective,
+    violation=violation,
+    reader=labels,
+    example=example,
+    point=point,
+)

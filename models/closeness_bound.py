@@ -36,11 +36,9 @@ import numpy as np
 
 from aggopt.core.validation import Floats, is_whole
 from aggopt.errors import JobError, TableError, UnknownNameError
+from aggopt.models._model import Model
 from aggopt.privacy._distance import threshold
 
-NAME = "closeness_bound"
-CLASS = "SDP"
-READER = "multipliers"
 LANGUAGES = ("cvxpy",)  # Pyomo has no semidefinite matrices
 SAFE = 1e-9  # of the bound, for the rounding of eigenvalues
 
@@ -159,3 +157,26 @@ def multipliers(problem: Any, data: Data) -> Floats | None:
     """Return the multipliers of lipschitz (2^(p-1),), read off a solved problem."""
     found = problem.constraints[-1].dual_value
     return None if found is None else np.asarray(found, dtype=float)
+
+
+def example() -> Data:
+    """Return small data."""
+    x = np.array([[-1.5], [-0.5], [0.5], [1.5]])
+    return Data(x / x.std(), np.array([0.0, 0.0, 1.0, 1.0]), 0.1, 1)
+
+
+MODEL = Model(
+    name="closeness_bound",
+    when="what no t-close partition falls below",
+    rank=80,
+    kind="SDP",
+    languages=LANGUAGES,
+    data=Data,
+    build=build,
+    objective=objective,
+    violation=violation,
+    reader=multipliers,
+    example=example,
+    multipliers=multipliers,
+    proven=proven,
+)

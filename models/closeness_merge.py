@@ -39,12 +39,10 @@ import numpy as np
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size, groups
 from aggopt.errors import JobError, UnknownNameError
+from aggopt.models._model import Model
 from aggopt.privacy._distance import starts_of
 from aggopt.privacy._ordered import Ordered
 
-NAME = "closeness_merge"
-CLASS = "MILP"
-READER = "labels"
 LANGUAGES = ("cvxpy", "pyomo")
 SHARES = ("whole", "any")
 
@@ -268,3 +266,28 @@ def labels(problem: Any, data: Data) -> Labels | None:
     union = np.empty(len(data.sizes), np.intp)
     union[data.group[taken]] = data.column[taken]
     return np.unique(union[data.labels], return_inverse=True)[1].astype(np.intp)
+
+
+def example() -> Data:
+    """Return small data: three groups, each alone and all unions of two."""
+    x = np.array([[-1.5], [-1.0], [-0.5], [0.5], [1.0], [1.5]])
+    ordered = Ordered.of(np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0]))
+    column, group = np.array([0, 1, 2, 3, 3, 4, 4, 5, 5]), [0, 1, 2, 0, 1, 0, 2, 1, 2]
+    labels = np.array([0, 0, 1, 1, 2, 2])
+    return Data(x, labels, ordered, 0.4, 2, column, np.array(group))
+
+
+MODEL = Model(
+    name="closeness_merge",
+    when="the best unions of groups that are t-close",
+    rank=60,
+    kind="MILP",
+    languages=LANGUAGES,
+    data=Data,
+    build=build,
+    objective=objective,
+    violation=violation,
+    reader=labels,
+    example=example,
+    point=point,
+)

@@ -35,13 +35,15 @@ import numpy as np
 
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, UnknownNameError
-from aggopt.models._shift import Wishes, mean_and_variance, require_share
-from aggopt.models._shift import centroids as centroids
-from aggopt.models._shift import renormalised as renormalised
+from aggopt.models._model import Model
+from aggopt.models._shift import (
+    Wishes,
+    centroids,
+    mean_and_variance,
+    require_share,
+    small,
+)
 
-NAME = "p3m"
-CLASS = "NLP"
-READER = "centroids"
 LANGUAGES = ("cvxpy", "pyomo")
 AGREE = 1e-9  # standard deviations by which two hard wishes may differ
 
@@ -184,3 +186,24 @@ def _require_agreement(data: Data) -> None:
             fix="lower the importance of some of their records below 1, or group "
             "those with the same demands together.",
         )
+
+
+def example() -> Data:
+    """Return small data."""
+    return Data(*small(), alpha=0.5)
+
+
+MODEL = Model(
+    name="p3m",
+    when="values moved away from their originals by the distance asked, in squares",
+    rank=10,
+    kind="NLP",
+    languages=LANGUAGES,
+    data=Data,
+    build=build,
+    objective=objective,
+    violation=violation,
+    reader=centroids,
+    example=example,
+    point=point,
+)

@@ -35,13 +35,15 @@ import numpy as np
 
 from aggopt.core.validation import Floats
 from aggopt.errors import UnknownNameError
-from aggopt.models._shift import Wishes, mean_and_variance, require_share
-from aggopt.models._shift import centroids as centroids
-from aggopt.models._shift import renormalised as renormalised
+from aggopt.models._model import Model
+from aggopt.models._shift import (
+    Wishes,
+    centroids,
+    mean_and_variance,
+    require_share,
+    small,
+)
 
-NAME = "p3m_onesided"
-CLASS = "NLP"
-READER = "centroids"
 LANGUAGES = ("cvxpy", "pyomo")
 
 
@@ -153,3 +155,24 @@ def point(data: Data, centroids: Floats) -> Point:
     forgiven = np.where(data.hard, 1.0, 1 - data.importance)
     gamma = np.where(data.hard, 0.0, np.maximum(near, 0.0) / forgiven)
     return Point(centroids - data.means, gamma)
+
+
+def example() -> Data:
+    """Return small data."""
+    return Data(*small(), alpha=0.5)
+
+
+MODEL = Model(
+    name="p3m_onesided",
+    when="values moved away from their originals by the distance asked, at least",
+    rank=20,
+    kind="NLP",
+    languages=LANGUAGES,
+    data=Data,
+    build=build,
+    objective=objective,
+    violation=violation,
+    reader=centroids,
+    example=example,
+    point=point,
+)

@@ -38,13 +38,9 @@ import numpy as np
 
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.models._shift import Wishes, mean_and_variance
-from aggopt.models._shift import centroids as centroids
-from aggopt.models._shift import renormalised as renormalised
+from aggopt.models._model import Model
+from aggopt.models._shift import Wishes, centroids, mean_and_variance, small
 
-NAME = "satisfaction"
-CLASS = "MINLP"
-READER = "centroids"
 LANGUAGES = ("cvxpy", "pyomo")
 TOUCH = 1e-9  # standard deviations by which a distance may fall short and count
 
@@ -179,3 +175,24 @@ def point(data: Data, centroids: Floats, *, touch: float = TOUCH) -> Point:
     above = lead >= data.delta - touch
     below = (-lead >= data.delta - touch) & ~above
     return Point(centroids - data.means, above.astype(float), below.astype(float))
+
+
+def example() -> Data:
+    """Return small data."""
+    return Data(*small(), price=1.0)
+
+
+MODEL = Model(
+    name="satisfaction",
+    when="as many values at the distance asked as pay for the shifts",
+    rank=30,
+    kind="MINLP",
+    languages=LANGUAGES,
+    data=Data,
+    build=build,
+    objective=objective,
+    violation=violation,
+    reader=centroids,
+    example=example,
+    point=point,
+)

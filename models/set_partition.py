@@ -53,10 +53,8 @@ import numpy as np
 
 from aggopt.core.validation import Floats, Labels, group_size, numbered
 from aggopt.errors import JobError, UnknownNameError
+from aggopt.models._model import Model
 
-NAME = "set_partition"
-CLASS = "MILP"
-READER = "labels"
 LANGUAGES = ("cvxpy", "pyomo")
 SHARES = ("whole", "any")
 
@@ -247,3 +245,26 @@ def labels(problem: Any, data: Data) -> Labels | None:
     group = np.empty(len(data.x), np.intp)
     group[data.record[taken]] = data.column[taken]
     return numbered(group)
+
+
+def example() -> Data:
+    """Return small data: four records, and every pair of them."""
+    record = np.array([0, 1, 0, 2, 0, 3, 1, 2, 1, 3, 2, 3])
+    x = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 1.0], [6.0, 1.0]])
+    return Data(x, 2, np.repeat(np.arange(6), 2), record)
+
+
+MODEL = Model(
+    name="set_partition",
+    when="the best of proposed groups that hold each record once",
+    rank=50,
+    kind="MILP",
+    languages=LANGUAGES,
+    data=Data,
+    build=build,
+    objective=objective,
+    violation=violation,
+    reader=labels,
+    example=example,
+    point=point,
+)

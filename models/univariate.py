@@ -42,12 +42,10 @@ import numpy as np
 from aggopt.core.memory import require_memory
 from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.errors import TableError, require_known
-from aggopt.models._runs import Measure, costs_of, unit_of
+from aggopt.models._model import Model
+from aggopt.models._runs import RunCost, costs_of, unit_of
 from aggopt.models._runs import require_cost as require_cost
 
-NAME = "univariate"
-CLASS = "LP"
-READER = "labels"
 LANGUAGES = ("cvxpy", "pyomo")
 SAFE = 1e-15  # of each number that is added: more than adding a few rounds
 WIDEST = 1e12  # largest cost that a linear program may hold, in squares of the unit
@@ -171,7 +169,7 @@ def arcs(data: Data, use: str = "graph") -> tuple[Labels, Labels]:
 
 def costs(data: Data, tail: Labels, head: Labels) -> Floats:
     """Return c_ij of the groups x[i:j], i in tail (a,) and j in head (a,)."""
-    return costs_of(data.x, tail, head, Measure(data.cost, data.centroids, data.unit))
+    return costs_of(data.x, tail, head, RunCost(data.cost, data.centroids, data.unit))
 
 
 def objective(data: Data, at: Point) -> float:
@@ -287,3 +285,26 @@ def along(data: Data, tail: Labels, head: Labels) -> Labels | None:
         j = before[j]
         starts[j] = 1
     return np.cumsum(starts) - 1
+
+
+def example() -> Data:
+    """Return small data."""
+    return Data(np.array([0.0, 1.0, 9.0, 10.0, 11.0]), k=2)
+
+
+MODEL = Model(
+    name="univariate",
+    when="the groups of one attribute that lose least",
+    rank=40,
+    kind="LP",
+    languages=LANGUAGES,
+    data=Data,
+    build=build,
+    objective=objective,
+    violation=violation,
+    reader=labels,
+    example=example,
+    point=point,
+    multipliers=multipliers,
+    proven=proven,
+)

@@ -9,11 +9,12 @@ from aggopt.aggregate._aggregation import Aggregation, column, scale_for
 from aggopt.aggregate._shifted import How, shifted
 from aggopt.aggregate._wishes import Wish, spread
 from aggopt.core.validation import labellings, matrix
+from aggopt.models import Model
 from aggopt.solvers import choose
 
 
 def by_model(
-    model: Any,
+    model: Model,
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
     wishes: tuple[Wish, Wish, float],
@@ -35,9 +36,9 @@ def by_model(
 
     def stated(j: int) -> Any:
         x, own, d, w = (column(v, j) for v in (Z, label, asked, insisted))
-        return model.Data(x, own, d, w, weight)
+        return model.data(x, own, d, w, weight)
 
     solver, start, starts, seed, time_limit, options = how
-    chosen = choose(solver, model.NAME, model.CLASS)
+    chosen = choose(solver, *model.kinds)
     settings = How(chosen, start, starts, seed, time_limit, options or {})
     return shifted(model, stated, scale, label, settings, progress)

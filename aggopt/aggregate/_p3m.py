@@ -12,7 +12,7 @@ from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import Squared
 from aggopt.aggregate._wishes import Wish
 from aggopt.core.validation import Floats
-from aggopt.models import p3m as model
+from aggopt.models.p3m import MODEL
 
 
 def p3m(
@@ -101,7 +101,7 @@ def p3m(
     require_number(alpha, "alpha")
     how = (solver, start, starts, seed, time_limit, options)
     wishes = delta, importance, alpha
-    return by_model(model, X, labels, wishes, how, progress)
+    return by_model(MODEL, X, labels, wishes, how, progress)
 
 
 class P3m(Squared):
@@ -118,5 +118,5 @@ AGGREGATOR = Aggregator(
     function=p3m,
     settings=P3m,
     certificate="what the model minimises, and what the solver proves of it",
-    model=model,
+    model=MODEL,
 )

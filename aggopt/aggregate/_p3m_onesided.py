@@ -12,7 +12,7 @@ from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import Squared
 from aggopt.aggregate._wishes import Wish
 from aggopt.core.validation import Floats
-from aggopt.models import p3m_onesided as model
+from aggopt.models.p3m_onesided import MODEL
 
 
 def p3m_onesided(
@@ -46,7 +46,7 @@ def p3m_onesided(
     require_number(alpha, "alpha")
     how = (solver, start, starts, seed, time_limit, options)
     wishes = delta, importance, alpha
-    return by_model(model, X, labels, wishes, how, progress)
+    return by_model(MODEL, X, labels, wishes, how, progress)
 
 
 class P3mOnesided(Squared):
@@ -62,5 +62,5 @@ AGGREGATOR = Aggregator(
     function=p3m_onesided,
     settings=P3mOnesided,
     certificate="what the model minimises, and what the solver proves of it",
-    model=model,
+    model=MODEL,
 )

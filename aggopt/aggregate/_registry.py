@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
 
 from aggopt.aggregate._aggregation import Aggregation
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import MethodSection
+from aggopt.models import Model
 
 
 class Aggregating(MethodSection):
@@ -37,7 +37,7 @@ class Aggregator(Method):
     function: Callable[..., Aggregation]
     settings: type[Aggregating]
     certificate: str
-    model: ModuleType | None = None
+    model: Model | None = None
 
 
 AGGREGATORS = Registry("aggopt.aggregate", Aggregator, "aggregation")

@@ -13,7 +13,7 @@ from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import Shifting
 from aggopt.aggregate._wish_sections import Wish as WishSection
 from aggopt.aggregate._wishes import Wish
-from aggopt.models import satisfaction as model
+from aggopt.models.satisfaction import MODEL
 
 
 def satisfaction(
@@ -49,7 +49,7 @@ def satisfaction(
     require_number(price, "price")
     how = (solver, None, 0, None, time_limit, options)
     wishes = delta, importance, price
-    return by_model(model, X, labels, wishes, how, progress)
+    return by_model(MODEL, X, labels, wishes, how, progress)
 
 
 class Satisfaction(Shifting):
@@ -67,5 +67,5 @@ AGGREGATOR = Aggregator(
     function=satisfaction,
     settings=Satisfaction,
     certificate="what the model minimises, and what the solver proves of it",
-    model=model,
+    model=MODEL,
 )

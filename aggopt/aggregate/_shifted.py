@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from aggopt.core.deadline import LONGEST
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError, UnknownNameError, naming
+from aggopt.models import Model
+from aggopt.models._shift import renormalised
 from aggopt.solvers import Certificate, Solver, Status, choose
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
@@ -20,17 +22,6 @@ from aggopt.solvers._options import check_time_limit
 
 FEASIBLE = 1e-6  # largest violation, per record, that may be published
 STARTS = ("means", "renormalised", "dual")
-
-
-class Shift(Protocol):
-    """What a model file of this kind offers; see `aggopt.models.p3m`."""
-
-    NAME: str
-
-    def objective(self, data: Any, at: Any) -> float: ...
-    def violation(self, data: Any, at: Any) -> float: ...
-    def point(self, data: Any, centroids: Floats) -> Any: ...
-    def renormalised(self, data: Any) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +82,7 @@ def require_number(value: object, name: str) -> None:
 
 
 def shifted(
-    model: Shift,
+    model: Model,
     stated: Callable[[int], Any],
     scale: Scale,
     labels: Labels,
@@ -145,7 +136,7 @@ def _kept(count: int) -> tuple[Floats, Certificate]:
     return np.zeros(count), nothing
 
 
-def _solved(model: Shift, data: Any, how: How) -> tuple[Floats, Certificate]:
+def _solved(model: Model, data: Any, how: How) -> tuple[Floats, Certificate]:
     started = time.perf_counter()
     answers = list(_answers(model, data, how, started))
     fit = [(a, cost) for a in answers if (cost := _cost(model, data, a)) is not None]
@@ -155,7 +146,7 @@ def _solved(model: Shift, data: Any, how: How) -> tuple[Floats, Certificate]:
     else:
         centroids, status = None, _failure({a.status for a in answers})
     if centroids is None:
-        centroids = model.renormalised(data)
+        centroids = renormalised(data)
     at = model.point(data, centroids)
     if status.usable and model.violation(data, at) > FEASIBLE:
         status = Status.FAILED  # hard wishes: the renormalised means miss them
@@ -191,7 +182,7 @@ def _failure(seen: set[Status]) -> Status:
     return Status.FALLBACK if seen <= {Status.LIMIT} else Status.FAILED
 
 
-def _answers(model: Shift, data: Any, how: How, started: float) -> Iterator[Answer]:
+def _answers(model: Model, data: Any, how: How, started: float) -> Iterator[Answer]:
     """Yield what the solver finds from each start, until the time is up."""
     for start in _starts(model, data, how):
         left = None
@@ -204,7 +195,7 @@ def _answers(model: Shift, data: Any, how: How, started: float) -> Iterator[Answ
         )
 
 
-def _cost(model: Shift, data: Any, found: Answer) -> float | None:
+def _cost(model: Model, data: Any, found: Answer) -> float | None:
     """Return the objective of a point that may be published, else None.
 
     One that is infeasible may not be, nor one that was cut short and is worse than
@@ -216,19 +207,19 @@ def _cost(model: Shift, data: Any, found: Answer) -> float | None:
     if model.violation(data, at) > FEASIBLE:
         return None
     cost = model.objective(data, at)
-    fallback = model.objective(data, model.point(data, model.renormalised(data)))
+    fallback = model.objective(data, model.point(data, renormalised(data)))
     return None if found.status is Status.LIMIT and cost > fallback else cost
 
 
-def _starts(model: Shift, data: Any, how: How) -> Iterator[Floats]:
+def _starts(model: Model, data: Any, how: How) -> Iterator[Floats]:
     """Yield the centroids that a solver sets out from, each (m,)."""
     if isinstance(how.start, np.ndarray):
         yield how.start
     elif how.start == "dual":
-        best = answer(model, data, choose("dual", model.NAME), data.means)
+        best = answer(model, data, choose("dual", *model.kinds), data.means)
         yield data.means if best.reading is None else best.reading
     elif how.start == "renormalised" or np.ptp(data.means) == 0:
-        yield model.renormalised(data)
+        yield renormalised(data)
     else:
         yield data.means
     rng = np.random.default_rng(how.seed)

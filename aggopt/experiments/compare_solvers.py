@@ -12,7 +12,7 @@ from aggopt import aggregate
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.job import Job, Shifting, Solved
 from aggopt.job._partition import Mdav, Optimal, Recommended
-from aggopt.models import closeness_merge, set_partition
+from aggopt.models import MODELS, Model
 from aggopt.partition import optimal, univariate
 from aggopt.partition._in_blocks import called, divided
 from aggopt.pipeline.audit_values import audit_of
@@ -92,7 +92,7 @@ def compare(
     given = group(data, data_job, told, repair=step.row is not _repaired)
     if data_job is not job:
         given = replace(given, job=job)
-    kinds = (step.model.NAME, step.model.CLASS)
+    kinds = step.model.kinds
     named = [choose(name, *kinds) for name in solvers]
     able = named or [s for s in SOLVERS.values() if s.fits(*kinds)]
     for done, solver in enumerate(able):
@@ -112,7 +112,7 @@ def _first(asked: float | None, of_job: float | None) -> float:
 class _Step(NamedTuple):
     """What of a job a solver carries out: its model, its time, and how one is tried."""
 
-    model: Any
+    model: Model
     limit: float | None
     row: Callable[[Grouped, Solver, float], Row]
 
@@ -124,11 +124,11 @@ def _solved_by(job: Job) -> _Step:
         return _Step(model_of(how), how.time_limit, _aggregated)
     repair = job.privacy.repair
     if repair and (repair.solver is not None or repair.method == "merge-ilp"):
-        return _Step(closeness_merge, repair.time_limit, _repaired)
+        return _Step(MODELS["closeness_merge"], repair.time_limit, _repaired)
     if isinstance(job.partition, Solved):
         return _Step(model_of(job.partition), job.partition.time_limit, _partitioned)
     if isinstance(job.partition, Optimal):
-        return _Step(set_partition, job.partition.seconds, _divided)
+        return _Step(MODELS["set_partition"], job.partition.seconds, _divided)
     raise JobError(
         f"No solver is asked in {job.partition.method!r} and "
         f"{job.aggregation.method!r}, nor in a repair: they have methods of their own.",

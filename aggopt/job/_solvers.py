@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib import import_module
 
 from aggopt.core.section import MethodSection, Solved
 from aggopt.errors import SolverError, naming
@@ -23,11 +22,11 @@ def require_solvers(
         The message names the section, and the solvers that take the model.
     """
     for section, name, title in _named(privacy, partition, aggregation):
+        from aggopt.models import MODELS
         from aggopt.solvers import choose
 
-        model = import_module(f"aggopt.models.{title}")
         with suppress(SolverError), naming(f"[{section}] solver"):
-            choose(name, model.NAME, model.CLASS)
+            choose(name, *MODELS[title].kinds)
 
 
 def _named(

@@ -15,6 +15,7 @@ from aggopt.errors import JobError, UnknownNameError
 from aggopt.input.confidential import Confidential, confidential_of
 from aggopt.input.table import Table
 from aggopt.job import DiverseVmdav, Guarding, Job, MergeUntilClose, Privacy
+from aggopt.models import MODELS
 from aggopt.partition._in_blocks import called
 from aggopt.partition._shared.block import Block
 from aggopt.pipeline.infeasibility import measured, too_diverse
@@ -205,8 +206,7 @@ def _require_solver(privacy: Privacy) -> None:
     """Refuse now a solver that the repair could not use."""
     repair = privacy.repair
     if repair and (repair.solver is not None or repair.method == "merge-ilp"):
-        model = import_module("aggopt.models.closeness_merge")
-        choose(repair.solver, model.NAME, model.CLASS)
+        choose(repair.solver, *MODELS["closeness_merge"].kinds)
 
 
 def _kept_by(job: Job) -> frozenset[str]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from aggopt.input.fingerprint import fingerprint
 from aggopt.input.table import Table
 from aggopt.input.wishes import require_reach, require_read, resolved
 from aggopt.job import Job, Mean, Shifting, Solved, settled
+from aggopt.models import MODELS, Model
 from aggopt.output.block_names import proven
 from aggopt.output.manifest import Source
 from aggopt.output.staging import sha256
@@ -151,15 +151,14 @@ def wishes_of(table: Table, X: Floats, job: Job) -> dict[str, Floats]:
     }
 
 
-def model_of(how: Solved) -> Any:
-    """Return the model file of a method that a solver carries out."""
-    return import_module(f"aggopt.models.{how.function}")
+def model_of(how: Solved) -> Model:
+    """Return the model of a method that a solver carries out."""
+    return MODELS[how.function]
 
 
 def chosen_solver(how: Solved) -> Solver:
     """Return the solver that a method will use; raises as `choose`."""
-    model = model_of(how)
-    return choose(how.solver, model.NAME, model.CLASS)
+    return choose(how.solver, *model_of(how).kinds)
 
 
 def require_solved(certificates: Mapping[str, Certificate]) -> None:

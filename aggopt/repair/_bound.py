@@ -27,7 +27,7 @@ def close_loss(task: Task) -> float:
     if task.ordered.m == 1:
         return 0.0
     place = task.ordered.place / (task.ordered.m - 1)
-    solver = choose(None, model.CLASS).name
+    solver = choose(None, model.MODEL.kind).name
     best = 0.0
     for pieces in PIECES:
         data = model.Data(task.Z, place, task.t, pieces)

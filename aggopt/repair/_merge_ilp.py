@@ -7,7 +7,7 @@ import numpy as np
 
 from aggopt.core.deadline import Clock
 from aggopt.core.validation import Labels
-from aggopt.models import closeness_merge as model
+from aggopt.models.closeness_merge import MODEL
 from aggopt.partition._optimal.restricted_ip import EXACTLY, TRUST
 from aggopt.repair._merge import made_close
 from aggopt.repair._parts import searched
@@ -122,7 +122,7 @@ def _solved(unions: Unions, asked: Labels, solver: Solver, clock: Clock) -> Answ
     if np.isfinite(clock.left):
         limit = max(clock.left - GRACE, clock.left / 2)
     exactly = EXACTLY.get(solver.native.lower())
-    return answer_apart(model, unions.data(asked), solver, None, limit, exactly)
+    return answer_apart(MODEL, unions.data(asked), solver, None, limit, exactly)
 
 
 def _certificate(

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggopt.core.deadline import Clock
 from aggopt.core.validation import Labels
-from aggopt.models import closeness_merge as merge_model
+from aggopt.models.closeness_merge import MODEL
 from aggopt.privacy._ordered import Ordered
 from aggopt.repair._repaired import Found
 from aggopt.repair._task import Task
@@ -28,7 +28,7 @@ class How(NamedTuple):
 
 def chosen_solver(name: str | None) -> Solver:
     """Return the solver of that name for programs over unions; refuse another."""
-    return choose(name, merge_model.NAME, merge_model.CLASS)
+    return choose(name, *MODEL.kinds)
 
 
 def _by_unions(task: Task, given: Labels, how: How, clock: Clock) -> Found:

@@ -45,7 +45,7 @@ def answer_here(
     outcome = solve(problem, solver.name, time_limit=time_limit, options=options)
     usable = outcome.status.usable
     return Answer(
-        getattr(model, model.READER)(problem, data) if usable else None,
+        model.reader(problem, data) if usable else None,
         outcome.status,
         _best(outcome.bound, _own_bound(model, problem, data)) if usable else None,
         outcome.solver,
@@ -55,7 +55,7 @@ def answer_here(
 
 def _own_bound(model: Any, problem: Any, data: Any) -> float | None:
     """Return what the model itself proves by the multipliers that were found."""
-    if not hasattr(model, "proven"):
+    if model.multipliers is None or model.proven is None:
         return None
     found = model.multipliers(problem, data)
     return None if found is None else float(model.proven(data, found))

@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from importlib import import_module
 from threading import TIMEOUT_MAX
 from typing import Any
 
@@ -38,7 +37,7 @@ def answer_apart(
 
     A solver that aborts has failed; one that does not end in time is ended.
     """
-    asked = (model.__name__, data, solver.name, start, time_limit, dict(options or {}))
+    asked = (model, data, solver.name, start, time_limit, dict(options or {}))
     longest = None if time_limit is None else min(time_limit + GRACE, TIMEOUT_MAX)
     with scratch() as folder:  # made here, so that it goes even if the child is ended
         try:
@@ -78,9 +77,9 @@ def _main() -> None:
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     replies = os.dup(1)
     os.dup2(2, 1)  # what the solver itself prints is not a reply
-    name, data, solver, *rest = pickle.load(sys.stdin.buffer)
+    model, data, solver, *rest = pickle.load(sys.stdin.buffer)
     try:
-        said: object = answer_here(import_module(name), data, SOLVERS[solver], *rest)
+        said: object = answer_here(model, data, SOLVERS[solver], *rest)
     except AggoptError as refusal:
         said = refusal
     with os.fdopen(replies, "wb") as stream:

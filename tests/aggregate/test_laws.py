@@ -142,10 +142,10 @@ def test_the_objective_is_that_of_the_values_and_the_bound_is_below(name, furthe
 
 def by_model(model: Any, z: np.ndarray, centroids: np.ndarray) -> float:
     """The model's own objective, with the wishes that are asked by default."""
-    importance = 1.0 if model.NAME == "satisfaction" else 0.001
-    weight = 1.0 if model.NAME == "satisfaction" else 0.5
+    importance = 1.0 if model.name == "satisfaction" else 0.001
+    weight = 1.0 if model.name == "satisfaction" else 0.5
     wishes = np.full(24, 0.1), np.full(24, importance)
-    data = model.Data(z, LABELS, *wishes, weight)
+    data = model.data(z, LABELS, *wishes, weight)
     j = int(np.argmin([abs(data.means - c).sum() for c in centroids.T]))
     return model.objective(data, model.point(data, centroids[:, j].copy()))
 

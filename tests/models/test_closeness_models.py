@@ -182,12 +182,12 @@ def test_the_root_is_one():
     assert data.along.shape[0] == 4
 
 
-@pytest.mark.parametrize("model", NAMES, ids=lambda m: m.NAME)
+@pytest.mark.parametrize("model", NAMES, ids=lambda m: m.MODEL.name)
 def test_the_head_states_the_model(model):
     places = [model.__doc__.find(f"\n{heading}") for heading in HEADINGS]
     assert min(places) > 0
     assert places == sorted(places)
-    assert f"Class: {model.CLASS}" in model.__doc__
+    assert f"Class: {model.MODEL.kind}" in model.__doc__
     for name in NAMES[model]:
         assert f"\n    {name}: " in model.__doc__
 

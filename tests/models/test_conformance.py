@@ -12,10 +12,11 @@ from shift_instances import MODELS, instance, somewhere
 
 from aggopt.errors import UnknownNameError
 from aggopt.models import satisfaction
+from aggopt.models._shift import renormalised
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers._answer import answer_here
 
-cases = pytest.mark.parametrize("model", MODELS, ids=lambda m: m.NAME)
+cases = pytest.mark.parametrize("model", MODELS, ids=lambda m: m.MODEL.name)
 seeds = pytest.mark.parametrize("seed", range(4))
 HEADINGS = ("Data", "Variables", "Minimise", "Subject to", "Class:", "Source:")
 
@@ -66,7 +67,7 @@ def test_both_languages_and_numpy_say_the_same(model, seed):
 @seeds
 def test_the_point_of_feasible_centroids_is_feasible(model, seed):
     data = instance(model, seed)
-    at = model.point(data, model.renormalised(data))
+    at = model.point(data, renormalised(data))
     assert model.violation(data, at) < 1e-9
 
 
@@ -100,7 +101,7 @@ def test_the_head_states_the_model(model):
     places = [model.__doc__.find(f"\n{heading}") for heading in HEADINGS]
     assert min(places) > 0
     assert places == sorted(places)
-    assert f"Class: {model.CLASS}" in model.__doc__
+    assert f"Class: {model.MODEL.kind}" in model.__doc__
     for name in ("mean", "variance"):
         assert re.search(rf"^    {name}: ", model.__doc__, re.MULTILINE)
 
@@ -110,7 +111,7 @@ def test_the_declared_class_is_the_problem_s(model):
     problem = model.build(instance(model, 0), "cvxpy")
     assert isinstance(problem.objective, cp.Minimize)
     assert not problem.is_dcp()
-    assert problem.is_mixed_integer() == (model.CLASS == "MINLP")
+    assert problem.is_mixed_integer() == (model.MODEL.kind == "MINLP")
 
 
 @cases
@@ -119,7 +120,7 @@ def test_scip_agrees_with_the_declaration(model, seed):
     require_solver("pyomo:scip")
     data = instance(model, seed, n=9, m=3)
     solver = SOLVERS["pyomo:scip"]
-    found = answer_here(model, data, solver, data.means, 60, None)
+    found = answer_here(model.MODEL, data, solver, data.means, 60, None)
     assert found.status is Status.OPTIMAL
     slack = (
         {"touch": 1e-5} if model is satisfaction else {}

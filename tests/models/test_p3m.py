@@ -5,6 +5,7 @@ import pytest
 
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.models import p3m as model
+from aggopt.models._shift import renormalised
 
 
 def instance(seed: int, n: int = 14, m: int = 4, alpha: float = 0.3) -> model.Data:
@@ -52,7 +53,7 @@ def test_coinciding_group_means_still_have_a_feasible_point():
     x = np.array([-1.0, 1.0, -1.0, 1.0])
     ones = np.full(4, 0.1)
     data = model.Data(x, np.array([0, 0, 1, 1]), ones, ones, 0.5)
-    assert model.violation(data, model.point(data, model.renormalised(data))) < 1e-12
+    assert model.violation(data, model.point(data, renormalised(data))) < 1e-12
 
 
 def changed(**fields):

@@ -139,7 +139,7 @@ def test_the_head_states_the_model():
     places = [model.__doc__.find(f"\n{heading}") for heading in HEADINGS]
     assert min(places) > 0
     assert places == sorted(places)
-    assert f"Class: {model.CLASS}" in model.__doc__
+    assert f"Class: {model.MODEL.kind}" in model.__doc__
     assert "\nPricing: " in model.__doc__
     for name in CONSTRAINTS:
         assert f"\n    {name}: " in model.__doc__

@@ -147,9 +147,9 @@ def test_of_univariate_partitions(name, options, cost):
     require_solver(name)
     x = np.sort(np.random.default_rng(0).gamma(2, size=60))
     data = univariate.Data(x, 4, cost)
-    exact = answer_here(univariate, data, SOLVERS["path"], None, None, None).reading
-    best = univariate.objective(data, univariate.point(data, exact))
-    found = answer_here(univariate, data, SOLVERS[name], None, None, options)
+    exact = answer_here(univariate.MODEL, data, SOLVERS["path"], None, None, None)
+    best = univariate.objective(data, univariate.point(data, exact.reading))
+    found = answer_here(univariate.MODEL, data, SOLVERS[name], None, None, options)
     own = np.inf
     if found.reading is not None:
         own = univariate.objective(data, univariate.point(data, found.reading))
@@ -190,13 +190,13 @@ SHIFTS = [p3m, p3m_onesided, satisfaction]
 
 
 @every("NLP", "MINLP")
-@pytest.mark.parametrize("model", SHIFTS, ids=lambda m: m.NAME)
+@pytest.mark.parametrize("model", SHIFTS, ids=lambda m: m.MODEL.name)
 def test_of_shifted_centroids(name, options, model):
     require_solver(name)
     data = shifting(model, 3, n=8, m=3)
-    dual = answer_here(model, data, SOLVERS["dual"], data.means, 60, None).reading
+    dual = answer_here(model.MODEL, data, SOLVERS["dual"], data.means, 60, None).reading
     best = model.objective(data, model.point(data, dual))
-    found = answer_here(model, data, SOLVERS[name], data.means, 20, options)
+    found = answer_here(model.MODEL, data, SOLVERS[name], data.means, 20, options)
     keeps(found.status, found.bound, best, -np.inf)
 
 
@@ -204,7 +204,7 @@ def test_of_shifted_centroids(name, options, model):
 def test_a_local_solver_never_has_a_bound(name):
     require_solver(name)
     data = shifting(p3m, 3, n=8, m=3)
-    found = answer_here(p3m, data, SOLVERS[name], None, 20, None)
+    found = answer_here(p3m.MODEL, data, SOLVERS[name], None, 20, None)
     assert found.status is Status.LOCAL
     assert found.bound is None
 

@@ -7,11 +7,9 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from conftest import require_solver
-from shift_instances import MODELS as SHIFTING
-from shift_instances import instance
 
 from aggopt.errors import JobError, SolverError
-from aggopt.models import closeness_bound, set_partition, univariate
+from aggopt.models import MODELS
 from aggopt.solvers import SOLVERS, Status, choose, solve
 from aggopt.solvers import _cvxpy as in_cvxpy
 from aggopt.solvers import _pyomo as in_pyomo
@@ -244,30 +242,14 @@ def test_each_solver_has_a_name_of_its_time_limit_or_takes_no_option():
     assert without == {"dynamic", "path"}
 
 
-def stated(model: Any) -> Any:
-    """Return small data of a model."""
-    rng = np.random.default_rng(0)
-    if model is univariate:
-        return univariate.Data(np.sort(rng.normal(size=9)), 3)
-    if model is set_partition:
-        alone = np.arange(4)
-        return set_partition.Data(rng.normal(size=(4, 2)), 1, alone, alone)
-    if model is closeness_bound:
-        place = np.arange(9) % 4 / 3
-        return closeness_bound.Data(rng.normal(size=(9, 2)), place, 0.2, 2)
-    return instance(model, 0)
-
-
-MODELS = [*SHIFTING, univariate, set_partition, closeness_bound]
-
-
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.NAME)
-def test_a_model_is_of_the_class_that_it_states(model):
-    for language in model.LANGUAGES:
-        problem = model.build(stated(model), language)
-        assert LANGUAGES[language].problem_class(problem) == model.CLASS
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_is_of_the_class_that_it_states(name):
+    model = MODELS[name]
+    for language in model.languages:
+        problem = model.build(model.example(), language)
+        assert LANGUAGES[language].problem_class(problem) == model.kind
 
 
 def test_the_class_decides_who_bounds_a_t_close_partition():
-    fit = [s.name for s in SOLVERS.values() if s.fits(closeness_bound.CLASS)]
+    fit = [s.name for s in SOLVERS.values() if s.fits(MODELS["closeness_bound"].kind)]
     assert fit == ["cvxpy:clarabel"]

@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 from aggopt.errors import JobError
 from aggopt.models import p3m, p3m_onesided, satisfaction
+from aggopt.models._shift import renormalised
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers._lagrangian.piecewise_quartics import program_of
 from aggopt.solvers._lagrangian.program import Box, implied_box
@@ -338,7 +339,7 @@ def test_the_ends_of_every_range(alpha, delta, w):
     found = solved(p3m, data)
     assert found.status is Status.OPTIMAL
     if alpha == 0:
-        assert found.centroids == pytest.approx(p3m.renormalised(data), abs=1e-6)
+        assert found.centroids == pytest.approx(renormalised(data), abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -18,7 +18,7 @@ from aggopt.core.validation import (
     require_seed,
 )
 from aggopt.errors import JobError
-from aggopt.models import set_partition as model
+from aggopt.models.set_partition import MODEL
 from aggopt.partition._loss_bound import least_loss
 from aggopt.partition._mdav import mdav
 from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
@@ -126,7 +126,7 @@ def optimal(
     records = scaled(X, scale)
     k = group_size(k, len(records))
     kicks = KICKS if seconds is None else inf
-    by = choose(solver, model.NAME, model.CLASS)
+    by = choose(solver, *MODEL.kinds)
     how = _How(by, seed, rarely(progress), kicks, every=solver is None)
     require_highs()
     require_seconds(seconds)

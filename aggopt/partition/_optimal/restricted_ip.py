@@ -55,7 +55,7 @@ def chosen(
 def _asked(data: model.Data, solver: Solver, limit: float | None) -> Answer:
     """Ask in a process of its own: HiGHS's time limit is soft, and this one is not."""
     native = solver.native.lower()
-    return answer_apart(model, data, solver, None, limit, EXACTLY.get(native))
+    return answer_apart(model.MODEL, data, solver, None, limit, EXACTLY.get(native))
 
 
 def _data(Z: Floats, k: int, groups: Groups, cuts: Sequence[Cut]) -> model.Data:

@@ -171,11 +171,11 @@ def _solved(x: npt.ArrayLike, k: int, how: _How) -> _Solved:
     values = vector(x)
     k = group_size(k, len(values))
     model.require_cost(how.cost, how.centroids)
-    chosen = choose(how.solver, model.NAME, model.CLASS)
+    chosen = choose(how.solver, *model.MODEL.kinds)
     ordered, order = _sorted(values)
     data = model.Data(ordered, k, how.cost, how.centroids)
     found = answer(
-        model, data, chosen, None, time_limit=how.time_limit, options=how.options
+        model.MODEL, data, chosen, None, time_limit=how.time_limit, options=how.options
     )
     if not found.status.usable or found.reading is None:
         raise SolverError(
