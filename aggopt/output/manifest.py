@@ -71,7 +71,7 @@ def manifest(
 def stated(path: Path, *keys: str) -> Any:
     """Return what a manifest states there; None where it cannot be read or does not."""
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
     for key in keys:

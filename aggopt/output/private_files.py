@@ -26,6 +26,5 @@ def write_key(to: Path, blocks: Sequence[Block], place: Labels, risk: Floats) ->
 
 def write_json(to: Path, stated: dict[str, Any]) -> None:
     """Write a manifest."""
-    to.write_text(
-        json.dumps(stated, indent=2, allow_nan=False) + "\n", encoding="utf-8"
-    )
+    text = json.dumps(stated, indent=2, allow_nan=False)
+    to.write_bytes(f"{text}\n".encode())

@@ -45,7 +45,7 @@ class Unchanged:
         """Say how many records are unchanged, or of identical groups, if any is."""
         if self.identical > self.records:
             are, groups = _are(self.identical, "a group", "groups")
-            published = _are(self.records, "", "")[0]
+            published = "is" if self.records == 1 else "are"
             return (
                 f"{self.identical} of {records} records {are} in {groups} whose "
                 f"originals are identical in every quasi-identifier; {self.records} of "

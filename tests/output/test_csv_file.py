@@ -48,7 +48,7 @@ def test_without_being_asked_no_column_is_shortened(tmp_path) -> None:
 
 
 def test_columns_of_other_types_are_written_as_they_are(tmp_path) -> None:
-    table = pa.table({"n": [1, 2], "x": [0.1 + 0.2, 1e300], "b": [True, None]})
+    table = pa.table({"n": [1, None], "x": [0.1 + 0.2, 1e300], "b": [True, None]})
     write_csv(tmp_path / "t.csv", table, Input(), masked=["n", "x"])
-    text = "n,x,b\n1,0.30000000000000004,True\n2,1e+300,\n"
+    text = "n,x,b\n1,0.30000000000000004,True\n,1e+300,\n"
     assert (tmp_path / "t.csv").read_text() == text

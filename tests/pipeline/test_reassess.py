@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from tables import job, people
+from tables import ROLES, job, people
 
 import aggopt
 from aggopt import Job
@@ -110,3 +110,27 @@ def test_no_number_and_nothing_are_two_entries_in_memory_and_file(
     files = release.write(tmp_path / f"m.{ending}")
     stated = json.loads(files.manifest.read_text())["output"]["recounted"]
     assert [each["count"]["unique"] for each in stated["beside"]] == [1]
+
+
+def test_a_second_look_takes_what_the_records_ask_for(tmp_path) -> None:
+    asked = job(
+        roles={**ROLES, "wish": ["distance"]},
+        aggregation={"method": "p3m", "solver": "uno", "delta": {"column": "distance"}},
+    )
+    frame = people().assign(distance=np.linspace(0, 1, 40))
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    release = aggopt.mask(tmp_path / "people.csv", asked)
+    files = release.write(tmp_path / "masked.csv")
+    found = review(tmp_path / "people.csv", files.table, asked)
+    assert found.measures == release.measures
+    unasked = job(roles={**ROLES, "identifier": ["name", "distance"]})
+    plain = review(tmp_path / "people.csv", files.table, unasked)
+    assert plain.measures.sl != found.measures.sl
+
+
+def test_a_release_of_a_table_in_memory_can_be_looked_at(tmp_path) -> None:
+    release = aggopt.mask(people(), job())
+    files = release.write(tmp_path / "masked.csv")
+    people().to_csv(tmp_path / "people.csv", index=False)
+    found = review(tmp_path / "people.csv", files.table, job())
+    assert found.measures == release.measures

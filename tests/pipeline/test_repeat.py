@@ -159,6 +159,43 @@ def test_a_release_in_the_order_of_the_input_states_no_seed(tmp_path) -> None:
         aggopt.repeat(files.manifest, people(), tmp_path / "again.csv")
 
 
+def test_a_repetition_is_refused_early_where_it_could_not_be_written(written) -> None:
+    folder, files = written
+    again = files.manifest, people(), folder / "again.csv"
+    with pytest.raises(TableError, match=r"There is no folder .*keep"):
+        aggopt.repeat(*again, private=folder / "keep", progress=refuse)
+    (folder / "again.csv").touch()
+    with pytest.raises(TableError, match=r"again\.csv would be overwritten"):
+        aggopt.repeat(*again, progress=refuse)
+
+
+def test_a_repetition_overwrites_if_allowed_and_keeps_private_what_is(written) -> None:
+    folder, files = written
+    (folder / "keep").mkdir()
+    steps = []
+    for text in ("", "an old one"):
+        (folder / "again.csv").write_text(text)
+        made = aggopt.repeat(
+            files.manifest,
+            people(),
+            folder / "again.csv",
+            private=folder / "keep",
+            overwrite=True,
+            progress=lambda step, share: steps.append(step),
+        )
+        assert made.table.read_bytes() == files.table.read_bytes()
+    assert names(folder / "keep") == {"again.manifest.json", "again.private.csv"}
+    assert made.private.parent == folder / "keep"
+    assert {"group", "audit", "measure"} <= set(steps)
+
+
+def test_a_seed_of_zero_is_one(tmp_path) -> None:
+    seeded = aggopt.mask(people(), job(output={"seed": 0}))
+    files = seeded.write(tmp_path / "masked.csv")
+    again = aggopt.repeat(files.manifest, people(), tmp_path / "again.csv")
+    assert again.table.read_bytes() == files.table.read_bytes()
+
+
 @pytest.mark.parametrize("secret", [3, "", "7" * 31, "x" * 32])
 def test_a_secret_is_128_bits(secret) -> None:
     with pytest.raises(JobError, match="32 hexadecimal digits"):
