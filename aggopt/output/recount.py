@@ -23,8 +23,8 @@ def recounted(
         how = job.input.model_copy(update={"multiline": True})
         written = as_written(aside, how)
     except TableError:
-        written = None
-    if written is None or len(written) != records:
+        written = ()
+    if len(written) != records:
         raise PrivacyError(
             f"What was written does not read as {records} records.",
             fix="write a .parquet file; nothing was left behind.",

@@ -91,3 +91,33 @@ def test_an_interrupt_waits_until_all_files_are_there(tmp_path, monkeypatch) -> 
     names = {"masked.csv", "masked.manifest.json", "masked.private.csv"}
     assert set(found(tmp_path)) == names
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize(
+    ("broken", "named"),
+    [
+        ("os.fsync", "one.csv"),
+        ("staging._second_name", "three.csv"),
+        ("staging._rename", "one.csv"),
+        ("staging._umask", "one.csv"),
+        ("staging._sync_folder", ""),
+    ],
+)
+def test_a_commit_that_the_disk_refuses_names_the_place(
+    tmp_path, monkeypatch, broken, named
+) -> None:
+    where, step = broken.split(".")
+    (tmp_path / "three.csv").write_text("old")
+
+    def refused(*_, **__):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr({"os": os, "staging": staging}[where], step, refused)
+    with pytest.raises(TableError) as error:
+        commit(tmp_path, overwrite=True)
+    place = tmp_path / named
+    assert error.value.problem == f"{place} cannot be written: {os.strerror(28)}."
+    assert error.value.fix == (
+        "make room, or choose a folder that may be written to; nothing was left behind."
+    )
+    assert found(tmp_path) == {"three.csv": "old"}

@@ -15,7 +15,7 @@ from aggopt.job._roles import Roles
 from aggopt.output.audit import Audit, audit
 from aggopt.output.counts import Count, together
 from aggopt.output.places import Files
-from aggopt.output.staging import check_places, make_folder
+from aggopt.output.staging import check_places, make_folder, sha256
 from aggopt.pipeline.reassess import review
 from aggopt.privacy._promise import Kept
 
@@ -119,7 +119,34 @@ def refused(folder, case):
         ),
         "a file in place of a folder": lambda: make_folder(table),
         "no name": lambda: Files.beside(Path("/")),
+        **releases(folder, table),
     }[case]()
+
+
+def releases(folder, table):
+    """What is refused of the places of a release, as `refused`."""
+
+    def of_another():
+        for end in ("manifest.json", "private.csv"):
+            (folder / f"t.{end}").touch()
+        Files.beside(folder / "t.parquet").check(overwrite=True)
+
+    def stays():
+        (folder / "t.private.csv").touch()
+        Files.beside(table, folder / "folder.csv").check(overwrite=True)
+
+    def two():
+        (folder / "u.csv").touch()
+        check_places(table, folder / "u.csv", overwrite=False)
+
+    return {
+        "the table that was masked": lambda: Files.beside(table).check(
+            overwrite=True, masked=sha256(table)
+        ),
+        "manifest and key of another table": of_another,
+        "a key that would stay beside": stays,
+        "two files that are there": two,
+    }
 
 
 @pytest.mark.parametrize(
@@ -132,6 +159,10 @@ def refused(folder, case):
         "a name too long",
         "a file in place of a folder",
         "no name",
+        "the table that was masked",
+        "manifest and key of another table",
+        "a key that would stay beside",
+        "two files that are there",
     ],
 )
 def test_a_place_is_refused_in_full(tmp_path, case):
