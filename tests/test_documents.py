@@ -149,3 +149,22 @@ def test_the_page_lists_rooms_in_the_order_of_the_floors() -> None:
     rows = re.findall(r"^\| `(?:aggopt/)?(\w+)(?:\.py|/)`", table, re.MULTILINE)
     assert rows == [floor for floor in FLOORS if floor in rows]
     assert {floor for floor in FLOORS if floor.isalpha()} == set(rows)
+
+
+def test_the_guide_keeps_to_the_glossary() -> None:
+    """Words that the glossary gives without a meaning in brackets have none."""
+    guide, glossary = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## Glossary")
+    left = re.findall(r"^\| ([^|`]+) \| [^|]+ \|$", glossary, re.MULTILINE)
+    plain = {word for words in left if "(" not in words for word in words.split(", ")}
+    assert len(plain) > 20
+    pages = {"CONTRIBUTING.md": guide}
+    for page in ("README.md", "architecture.md", "mathematics/*.md"):
+        for path in (ROOT / "docs").glob(page):
+            pages[path.name] = CODE.sub("", LINK.sub("", prose(path)))
+    found = [
+        (name, word)
+        for name, text in pages.items()
+        for word in sorted(plain - {"not", "---"})
+        if re.search(rf"\b{word}\b", FENCE.sub("", text))
+    ]
+    assert found == []
