@@ -6,6 +6,7 @@ crash: Ctrl-C must stop a job in good order.
 """
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 import aggopt
 
 ROOT = Path(aggopt.__file__).parent
+WRAPPED, BARE = {"compiled"}, {"inner", "inlined"}  # for Python, for kernels alone
 PLAIN = {"None", "bool", "float", "int", "np.uint64"}
 
 INTERRUPTED = """
@@ -38,6 +40,27 @@ except KeyboardInterrupt:
     print("stopped")
 """
 
+CACHED = """
+from numba.core import event
+from aggopt.core.compiled import compiled, inner
+
+class Seen(event.Listener):
+    names = []
+    def on_start(self, event): pass
+    def on_end(self, event): self.names.append(event.data["dispatcher"].__name__)
+
+@inner
+def add(x, n):
+    return x + n
+
+@compiled
+def call(x, n):
+    return add(add(x, 1), -1) + add(x, n)  # of one type, constants or not
+
+event.register("numba:compile", Seen())
+print(call(3.0, 3), Seen.names)
+"""
+
 Function = ast.FunctionDef
 
 
@@ -56,7 +79,7 @@ def modules() -> Iterator[str]:
 
 def is_compiled(node: ast.AST) -> bool:
     return isinstance(node, Function) and any(
-        isinstance(way, ast.Name) and way.id in ("compiled", "inlined")
+        isinstance(way, ast.Name) and way.id in (*WRAPPED, *BARE)
         for way in node.decorator_list
     )
 
@@ -108,6 +131,30 @@ def returned(kernel: str) -> str:
 def test_what_python_calls_hands_back_a_number_or_nothing() -> None:
     met = {kernel for module in modules() for kernel in called(module)}
     assert not {kernel for kernel in met if returned(kernel) not in PLAIN}
+
+
+def test_only_what_python_calls_has_a_wrapper_for_it() -> None:
+    met = {kernel for module in modules() for kernel in called(module)}
+    for module in modules():
+        for name, kernel in kernels(module).items():
+            (way,) = (way.id for way in kernel.decorator_list)
+            assert way in (WRAPPED if f"{module}.{name}" in met else BARE), name
+
+
+def test_the_cache_serves_a_later_process_which_compiles_nothing(tmp_path) -> None:
+    file, place = tmp_path / "kernels.py", {"NUMBA_CACHE_DIR": str(tmp_path)}
+    file.write_text(CACHED)
+    runs = [
+        subprocess.run(
+            [sys.executable, file],
+            env=os.environ | place,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    ]
+    assert runs == ["9.0 ['add', 'call']\n", "9.0 []\n"]
 
 
 def test_kernels_are_found_however_they_are_called() -> None:

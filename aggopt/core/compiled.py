@@ -12,28 +12,49 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
-    """Return `function`, compiled when first called; division by 0 gives inf, nan."""
-    return _compiled(function, inline=False)
+    """Return `function`, compiled when first called; division by 0 gives inf, nan.
+
+    For what Python calls; what is handed back to Python is a number, or nothing.
+    """
+    return _compiled(function)
+
+
+def inner(function: F) -> F:
+    """Return the same for what kernels alone call: a fifth less to compile."""
+    return _compiled(function, no_cpython_wrapper=True)
 
 
 def inlined(function: F) -> F:
-    """Return the same, copied into its callers: for what runs once per group."""
-    return _compiled(function, inline=True)
+    """Return the same, copied into the kernels that call it: for innermost loops."""
+    return _compiled(function, no_cpython_wrapper=True, forceinline=True)
 
 
-def _compiled(function: F, *, inline: bool) -> F:
-    options: dict[str, Any] = {
-        "nogil": True,
-        "error_model": "numpy",
-        "forceinline": inline,
-    }
+def _compiled(function: F, **options: Any) -> F:
+    options |= {"nogil": True, "error_model": "numpy"}
+    options["no_cfunc_wrapper"] = True  # nothing that is written in C calls it
     with heeded():  # the first kernel of all prepares the compiler
         try:
             made = numba.njit(cache=True, **options)(function)
         except RuntimeError:  # there is no folder that a cache could be written to
             made = numba.njit(**options)(function)
-    made.compile = _interruptible(made.compile)
+    made.compile = _interruptible(_once(made.compile))
     return cast(F, made)
+
+
+def _once(compile_: F) -> F:
+    """Return the same, for which a constant's type is that of all its kind.
+
+    For an argument that is written out, such as -1, a kernel would be compiled again.
+    """
+
+    @wraps(compile_)
+    def of_types(given: Any) -> Any:
+        if isinstance(given, tuple):
+            general: Any = numba.types.unliteral
+            given = tuple(map(general, given))
+        return compile_(given)
+
+    return cast(F, of_types)
 
 
 def _interruptible(compile_: F) -> F:

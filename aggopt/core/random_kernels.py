@@ -10,7 +10,7 @@ from aggopt.core.types import U64
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-U27, U30, U31, U32, U11 = (np.uint64(bits) for bits in (27, 30, 31, 32, 11))
+U27, U30, U31, U32, U11 = (np.uint64(shift) for shift in (27, 30, 31, 32, 11))
 UNIT = 2.0**-53
 
 

@@ -11,11 +11,11 @@ split at c, give
     n r ((c - a) - (b - c)) - s ((sums[c] - sums[a]) - (sums[b] - sums[c])).
 """
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 
 
-@compiled
+@inner
 def between(r: int, s: int, a: int, b: int, n: int, sums: I64, first: I64) -> int:
     """Return the terms of bins a..b-1, to the left of which r of s members lie."""
     c = min(max(first[n * r // s], a), b)
@@ -24,7 +24,7 @@ def between(r: int, s: int, a: int, b: int, n: int, sums: I64, first: I64) -> in
     return terms
 
 
-@compiled
+@inner
 def numerator(places: I64, n: int, sums: I64, first: I64) -> int:
     """Return the numerator of a group, of its members' bins in ascending order.
 

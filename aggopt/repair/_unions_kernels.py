@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Labels
 
@@ -37,14 +37,14 @@ def close_unions(off: I64, sizes: I64, limits: I64, k: int, found: Labels) -> in
             _add_up(off, union, before)
 
 
-@compiled
+@inner
 def _add_up(off: I64, union: Labels, before: I64) -> None:
     before[:] = 0
     for g in union[:-1]:
         before += off[g]
 
 
-@compiled
+@inner
 def _within(before: I64, last: I64, limit: int) -> bool:
     num = 0
     for i in range(len(before)):

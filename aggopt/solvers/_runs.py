@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats
 from aggopt.solvers._runs_paths import meet
@@ -196,7 +196,7 @@ def _distances(work: Work, t: int, first: int, end: int) -> None:
         work.own[centre + j - t] = work.x[j - 1] - origin
 
 
-@compiled
+@inner
 def _halve(work: Work, t: int, end: int, first: int) -> None:
     """Work off a block's rows by halves: the best beginnings never step back."""
     rows = [(t, end - 1, first, t - 1)]
@@ -210,7 +210,7 @@ def _halve(work: Work, t: int, end: int, first: int) -> None:
             rows.append((j + 1, high, work.before[j], last))
 
 
-@compiled
+@inner
 def _reckon_anew(work: Work, t: int, first: int) -> None:
     """Reckon costs from the last node that all paths still in use have in common.
 

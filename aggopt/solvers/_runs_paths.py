@@ -3,11 +3,11 @@
 `before[j]` is where the last group of the best partition of the first j values begins.
 """
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import AnyInt
 
 
-@compiled
+@inner
 def meet(before: AnyInt, a: int, b: int, horizon: int) -> int:
     """Return the last node that the paths to a and b share; 0 if before `horizon`."""
     while a != b:

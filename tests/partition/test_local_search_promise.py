@@ -5,6 +5,7 @@ from fractions import Fraction
 import closeness as oracle
 import numpy as np
 import pytest
+from from_python import from_python
 from partition import exact
 
 from aggopt.core.deadline import Clock
@@ -46,7 +47,9 @@ def broken(labels, options):
 
 @kept
 def test_a_changed_group_is_judged_as_the_changed_labels_are(options) -> None:
-    from aggopt.partition._local_search.constraint_kernels import may_swap, stays
+    from aggopt.partition._local_search import constraint_kernels as kernels
+
+    stays, may_swap = from_python(kernels.stays), from_python(kernels.may_swap)
 
     given, nobody = promised(Asked(**options), 80), np.int64(-1)
     seen = set()

@@ -4,9 +4,22 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from from_python import from_python
 
 from aggopt.partition._screened_distances import kernels
 from aggopt.partition._screened_distances import screen as screens
+
+exact_of, least_of, most_of, next_within, draw, measure = map(
+    from_python,
+    (
+        kernels.exact,
+        kernels.least_of,
+        kernels.most_of,
+        kernels.next_within,
+        kernels.draw,
+        kernels.measure,
+    ),
+)
 
 SPREADS = {
     "even": lambda rng, shape: rng.uniform(-1, 1, shape),
@@ -27,10 +40,8 @@ def test_no_exact_distance_is_beyond_its_bounds(spread, d) -> None:
             (3 * Fraction(x) - Fraction(p)) ** 2
             for x, p in zip(records[:, j], screen.point, strict=True)
         )
-        assert kernels.exact(screen, records, j) == pytest.approx(float(exact), 1e-12)
-        least, most = (
-            f(screen, float(exact)) for f in (kernels.least_of, kernels.most_of)
-        )
+        assert exact_of(screen, records, j) == pytest.approx(float(exact), 1e-12)
+        least, most = (f(screen, float(exact)) for f in (least_of, most_of))
         assert least <= screen.near[j] <= most
 
 
@@ -39,7 +50,7 @@ def test_only_near_enough_columns_are_found() -> None:
     screen = measured(rng.uniform(-1, 1, (2, 999)), np.zeros(2), 1.0)
     for at, end, least, most in ((0, 999, 0, 0.01), (70, 800, 0.5, 0.6), (5, 5, 0, 9)):
         found, j = [], at - 1
-        while (j := kernels.next_within(screen, j + 1, end, least, most)) < end:
+        while (j := next_within(screen, j + 1, end, least, most)) < end:
             found.append(j)
         inside = (screen.near[at:end] >= least) & (screen.near[at:end] <= most)
         assert found == (at + np.flatnonzero(inside)).tolist()
@@ -49,12 +60,12 @@ def test_what_is_no_point_is_infinitely_far() -> None:
     screen = measured(np.zeros((3, 65)), np.zeros(3), 1.0)
     assert (screen.near[:65] == 0).all()
     assert (screen.near[65:] == np.inf).all()
-    assert kernels.next_within(screen, 65, 128, 0, kernels.LARGEST) == 128
+    assert next_within(screen, 65, 128, 0, kernels.LARGEST) == 128
 
 
 def measured(records, point, factor):
     screen = screens.start(*records.shape)
     screen.point[:], screen.factor[0] = factor * point, factor
-    kernels.draw(screen, records, records.shape[1])
-    kernels.measure(screen, records.shape[1])
+    draw(screen, records, records.shape[1])
+    measure(screen, records.shape[1])
     return screen

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from from_python import from_python
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from privacy import slow
@@ -122,7 +123,7 @@ def test_a_kernel_of_one_group_agrees():
     table = Ordered.of([4, 1, 1, 9, 9, 2])
     labels = np.array([0, 0, 0, 1, 1, 1])
     first = np.sort(table.place[:3])
-    alone = _emd_kernels.numerator(first, table.n, table.sums, table.first)
+    alone = from_python(_emd_kernels.numerator)(first, table.n, table.sums, table.first)
     assert alone == table.numerators(labels)[0]
 
 

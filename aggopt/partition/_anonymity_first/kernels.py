@@ -5,7 +5,7 @@ Distances are reckoned where the screen says that they matter, and only there.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import I64
 from aggopt.partition._anonymity_first.slot_kernels import (
     add_up,
@@ -54,7 +54,7 @@ def take_close(
             _take_one(shelf, screen, table, group, _farthest(shelf, screen))
 
 
-@compiled
+@inner
 def _measure_from_centroid(shelf: Shelf, screen: Screen) -> None:
     pool = shelf.pool
     screen.point[:] = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
@@ -62,7 +62,7 @@ def _measure_from_centroid(shelf: Shelf, screen: Screen) -> None:
     measure(screen, pool.counts[0])
 
 
-@compiled
+@inner
 def _take_one(
     shelf: Shelf, screen: Screen, table: Table, group: Group, seed: int
 ) -> None:
@@ -82,7 +82,7 @@ def _take_one(
     pool.counts[1] += 1
 
 
-@compiled
+@inner
 def _take(shelf: Shelf, screen: Screen, column: int) -> None:
     sorted_pool_kernels.take(shelf, column)
     screen.image[0, column] = screen.near[column] = np.inf
@@ -96,7 +96,7 @@ def _reckon(shelf: Shelf, screen: Screen, column: int) -> float:
     return distance
 
 
-@compiled
+@inner
 def _farthest(shelf: Shelf, screen: Screen) -> int:
     """Return the farthest free column; of equals, the record that comes first in X."""
     best, least, pool = -1, np.float32(0.0), shelf.pool
@@ -112,7 +112,7 @@ def _farthest(shelf: Shelf, screen: Screen) -> int:
     return best
 
 
-@compiled
+@inner
 def _find_nearest(shelf: Shelf, screen: Screen, columns: I64) -> None:
     """Fill in the nearest free columns, the nearest first."""
     count, most, pool = 0, LARGEST, shelf.pool
@@ -148,7 +148,7 @@ def _offer(shelf: Shelf, columns: I64, count: int, column: int) -> int:
     return count + 1
 
 
-@compiled
+@inner
 def _swap_until_close(shelf: Shelf, screen: Screen, table: Table, group: Group) -> None:
     for i in range(len(group.columns)):
         _insert(shelf, group, i, i)

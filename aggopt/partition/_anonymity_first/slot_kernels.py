@@ -12,11 +12,11 @@ interval per slot and gap between members.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import inlined, inner
 from aggopt.partition._anonymity_first.state import Group, Table
 
 
-@compiled
+@inner
 def fill(table: Table) -> None:
     """Fill in what the table tells of each slot."""
     n, s, m = table.n, table.s, len(table.sums) - 1

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import F32, I64
 from aggopt.partition._box_tree.bound_kernels import lost
 from aggopt.partition._box_tree.principal_axes import ROWS
@@ -32,7 +32,7 @@ def arrange(images: F32, order: I64) -> None:
             size += 2
 
 
-@compiled
+@inner
 def _half(leaves: int) -> int:
     unit = 1
     while unit * FAN < leaves:
@@ -40,7 +40,7 @@ def _half(leaves: int) -> int:
     return unit * (-(-leaves // unit) // 2)
 
 
-@compiled
+@inner
 def _halve(images: F32, columns: I64, middle: int) -> None:
     """Put the `middle` columns that are least in the row that is widest first.
 
@@ -114,7 +114,7 @@ def draw_first(tree: Tree, node: int) -> bool:
     return bool(not same)
 
 
-@compiled
+@inner
 def shrink(tree: Tree, leaf: int, t: int, x: np.float32) -> None:
     """Draw anew what a row of a record that has left has held open."""
     node = leaf + tree.above
@@ -126,7 +126,7 @@ def shrink(tree: Tree, leaf: int, t: int, x: np.float32) -> None:
         node = branch
 
 
-@compiled
+@inner
 def shrink_first(tree: Tree, leaf: int, who: int) -> None:
     """Do the same for what a record that has left was the first of."""
     node = leaf + tree.above

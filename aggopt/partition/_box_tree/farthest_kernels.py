@@ -12,7 +12,7 @@ are bounded in the same way, from p = o.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import inlined, inner
 from aggopt.core.types import F32
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.bound_kernels import TINY, exact, lost, turn
@@ -26,7 +26,7 @@ ROUNDING = 1e-15  # more than an operation loses, records being within [-1, 1]
 SLACK = 1e-6  # relative, of a squared distance: more than rounding needs
 
 
-@compiled
+@inner
 def farthest(
     tree: Tree, posts: Posts, post: int, factor: float, point: Floats, room: Room
 ) -> int:

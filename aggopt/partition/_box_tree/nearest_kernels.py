@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import inlined, inner
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.bound_kernels import TINY, exact, lost, turn
 from aggopt.partition._box_tree.principal_axes import ROWS
@@ -10,7 +10,7 @@ from aggopt.partition._box_tree.tree import FAN, LEAF, NOBODY, Tree
 from aggopt.partition._box_tree.workspace import Room
 
 
-@compiled
+@inner
 def nearest(tree: Tree, point: Floats, room: Room) -> None:
     """Fill the heap with the records nearest to a point."""
     seen = np.empty(ROWS)
@@ -19,7 +19,7 @@ def nearest(tree: Tree, point: Floats, room: Room) -> None:
     nearest_from(tree, _likely(tree, room), point, room)
 
 
-@compiled
+@inner
 def nearest_from(tree: Tree, start: int, point: Floats, room: Room) -> None:
     """Do the same, and begin with a leaf that holds near ones."""
     seen = np.empty(ROWS)
@@ -143,7 +143,7 @@ def _offer(room: Room, distance: float, who: int, place: int) -> None:
     best[top], names[top], room.place[top] = distance, who, place
 
 
-@compiled
+@inner
 def _before(room: Room, a: int, b: int) -> bool:
     if room.best[a] == room.best[b]:
         return bool(room.who[a] < room.who[b])

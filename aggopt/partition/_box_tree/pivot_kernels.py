@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import inlined, inner
 from aggopt.core.types import F32
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.bound_kernels import lost, turn
@@ -13,7 +13,7 @@ from aggopt.partition._box_tree.tree import FAN, LEAF, Tree
 NEAR = 0.4  # a post serves points that are nearer to it than so much of its distance
 
 
-@compiled
+@inner
 def put(tree: Tree, posts: Posts, post: int, point: Floats) -> None:
     """Put a post at a point: measure all boxes from there."""
     posts.points[:, post], posts.reach[post] = point, -np.inf
@@ -68,7 +68,7 @@ def tighten(tree: Tree, posts: Posts, post: int, node: int) -> None:
     posts.reach[post, branch, b] = most
 
 
-@compiled
+@inner
 def serving(tree: Tree, posts: Posts, point: Floats) -> int:
     """Return a post near a point on the rim; put one up there if none is near."""
     count, gaps = posts.known[0], posts.gaps

@@ -1,6 +1,6 @@
 """Algorithm 3 in compiled loops over strata.  Importing this imports numba."""
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.partition._unassigned.sorted_pool import Shelf
 from aggopt.partition._unassigned.sorted_pool_kernels import (
@@ -23,7 +23,7 @@ def take_strata(shelf: Shelf, sizes: I64, turns: int) -> None:
             _take_one(shelf, sizes, farthest(shelf))
 
 
-@compiled
+@inner
 def _take_one(shelf: Shelf, sizes: I64, seed: int) -> None:
     measure(shelf, seed)
     extra = False
@@ -35,7 +35,7 @@ def _take_one(shelf: Shelf, sizes: I64, seed: int) -> None:
     tidy(shelf)
 
 
-@compiled
+@inner
 def _take_nearest(shelf: Shelf, sizes: I64, stratum: int) -> None:
     # within a stratum columns lie as they come in X: the first of equals wins
     distances, best = shelf.pool.distances, shelf.first[stratum]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._unassigned.kernels import measure, nearer
@@ -18,7 +18,7 @@ from aggopt.partition._vmdav.kernels import (
 TIE = 1e-12  # entropies nearer than this are equal: far more than rounding is
 
 
-@compiled
+@inner
 def diversity(counts: I64, entropy: bool) -> float:
     """Return how many levels are present, or the entropy of their shares."""
     size, total, present = counts.sum(), 0.0, 0
@@ -31,7 +31,7 @@ def diversity(counts: I64, entropy: bool) -> float:
     return float(np.log(size) - total / size)
 
 
-@compiled
+@inner
 def _with(counts: I64, level: int, entropy: bool) -> float:
     counts[level] += 1
     found = diversity(counts, entropy)
@@ -71,7 +71,7 @@ def take_diverse(
     return True
 
 
-@compiled
+@inner
 def _take_core(
     pool: Pool,
     levels: I64,
@@ -113,7 +113,7 @@ def _take_core(
     return True
 
 
-@compiled
+@inner
 def _grow(
     pool: Pool,
     levels: I64,
@@ -133,7 +133,7 @@ def _grow(
         size += 1
 
 
-@compiled
+@inner
 def _next_member(
     pool: Pool,
     levels: I64,

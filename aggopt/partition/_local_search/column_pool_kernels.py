@@ -5,7 +5,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.partition._local_search.column_pool_state import Collected
 from aggopt.partition._local_search.state import Groups, Trail
@@ -14,7 +14,7 @@ NONE = np.uint64(0)
 ONE = np.uint64(1)
 
 
-@compiled
+@inner
 def collect(groups: Groups, trail: Trail, collected: Collected) -> None:
     """Add the groups on the trail, as long as there is room."""
     if len(collected.slots) == 0:
@@ -33,7 +33,7 @@ def add(collected: Collected, who: I64, start: I64) -> None:
         _add(collected, who[start[c] : start[c + 1]])
 
 
-@compiled
+@inner
 def _add(collected: Collected, members: I64) -> None:
     count = collected.counts[0]
     begin = collected.start[count]

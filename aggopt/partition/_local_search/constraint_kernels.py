@@ -6,7 +6,7 @@ Where nothing is promised, `promise` is None: the compiler then leaves out what 
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import inlined, inner
 from aggopt.core.types import I64
 from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search.l_diversity_kernels import is_diverse
@@ -53,7 +53,7 @@ def moves(promise: Promise | None) -> float:
     return 0.2  # as most break the promise
 
 
-@compiled
+@inner
 def _stays(promise: Promise, members: I64, g: int, out: int, into: int) -> bool:
     close, diverse = promise.close, promise.diverse
     if len(diverse.level) > 0 and not is_diverse(diverse, members, out, into):

@@ -10,7 +10,7 @@ squared distances |.|, SSE changes by
 
 from typing import NamedTuple
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import inner
 from aggopt.partition._local_search.constraint_kernels import (
     NOBODY,
     chains,
@@ -34,7 +34,7 @@ class Change(NamedTuple):
     on: int
 
 
-@compiled
+@inner
 def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
     """Let so many queued records take their turn; return whether none is left.
 
@@ -54,7 +54,7 @@ def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
     return False
 
 
-@compiled
+@inner
 def take(trail: Trail) -> int:
     """Return the first queued record."""
     i: int = trail.queue[trail.counts[3]]
@@ -66,7 +66,7 @@ def take(trail: Trail) -> int:
     return i
 
 
-@compiled
+@inner
 def put(groups: Groups, trail: Trail, g: int) -> None:
     """Queue the records of group g."""
     for at in range(groups.start[g], groups.start[g] + groups.size[g]):
@@ -80,14 +80,14 @@ def put(groups: Groups, trail: Trail, g: int) -> None:
             trail.counts[4] += 1
 
 
-@compiled
+@inner
 def empty(trail: Trail) -> None:
     """Let nobody be queued."""
     while trail.counts[4] > 0:
         take(trail)
 
 
-@compiled
+@inner
 def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
     """Return the change of record i that lowers SSE most; group -1 if none does."""
     A = groups.label[i]
@@ -135,7 +135,7 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
     return best
 
 
-@compiled
+@inner
 def _chain(
     space: Space, groups: Groups, i: int, j: int, gain: float, best: Change
 ) -> Change:
@@ -157,7 +157,7 @@ def _chain(
     return best
 
 
-@compiled
+@inner
 def carry_out(
     space: Space, groups: Groups, trail: Trail, i: int, change: Change
 ) -> None:

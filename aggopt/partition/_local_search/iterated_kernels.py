@@ -5,7 +5,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.random_kernels import below, share
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._local_search.column_pool_kernels import collect
@@ -82,7 +82,7 @@ def loosen(space: Space, groups: Groups, trail: Trail, turns: int) -> None:
             undo(space, groups, trail)
 
 
-@compiled
+@inner
 def _use_again(groups: Groups, trail: Trail) -> None:
     if trail.counts[5] and groups.size[trail.spare[trail.counts[5] - 1]]:
         trail.counts[5] -= 1

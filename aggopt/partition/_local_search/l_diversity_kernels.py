@@ -5,13 +5,13 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import inner
 from aggopt.core.types import I64
 from aggopt.partition._constraints.l_diversity import CLOSE
 from aggopt.partition._constraints.state import Diverse
 
 
-@compiled
+@inner
 def is_diverse(diverse: Diverse, members: I64, out: int, into: int) -> bool:
     """Whether a group is diverse without record `out` and with `into`; -1: nobody.
 
@@ -35,7 +35,7 @@ def is_diverse(diverse: Diverse, members: I64, out: int, into: int) -> bool:
     return bool(excess > CLOSE or (excess >= -CLOSE and even))
 
 
-@compiled
+@inner
 def _summed(diverse: Diverse, members: I64, into: int) -> tuple[int, float, bool]:
     """Return how many levels are counted, the sum of c log c, whether all c are equal.
 

@@ -5,7 +5,7 @@ from a group's members, so that nothing drifts however long a search takes.  Sum
 in a fixed order, and nothing is reassociated or fused: every processor finds the same.
 """
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.partition._local_search.distance_kernels import apart
 from aggopt.partition._local_search.state import Groups, Space, Trail
 from aggopt.partition._local_search.t_closeness_kernels import arrange
@@ -17,7 +17,7 @@ def has_room(groups: Groups, g: int) -> bool:
     return bool(groups.start[g] + groups.size[g] + 1 < groups.start[g + 1])
 
 
-@compiled
+@inner
 def settle(space: Space, groups: Groups, g: int) -> None:
     """Sum up group g anew: its centre, its members' distances, its loss, its EMD."""
     first, size = groups.start[g], groups.size[g]
@@ -61,7 +61,7 @@ def transfer(groups: Groups, i: int, to: int) -> None:
     groups.label[i] = to
 
 
-@compiled
+@inner
 def touch(groups: Groups, trail: Trail, g: int) -> None:
     """Note what group g lost before it is changed for the first time."""
     if trail.mark[g] != trail.counts[2]:
@@ -71,7 +71,7 @@ def touch(groups: Groups, trail: Trail, g: int) -> None:
         trail.counts[1] += 1
 
 
-@compiled
+@inner
 def move(groups: Groups, trail: Trail, i: int, to: int) -> None:
     """Move record i to another group, which has room, and leave a trail."""
     g = groups.label[i]
@@ -82,14 +82,14 @@ def move(groups: Groups, trail: Trail, i: int, to: int) -> None:
     transfer(groups, i, to)
 
 
-@compiled
+@inner
 def forget(trail: Trail) -> None:
     """Begin a new trail."""
     trail.counts[0], trail.counts[1] = 0, 0
     trail.counts[2] += 1
 
 
-@compiled
+@inner
 def undo(space: Space, groups: Groups, trail: Trail) -> None:
     """Take back what the trail holds, last change first."""
     for c in range(trail.counts[0] - 1, -1, -1):
@@ -98,7 +98,7 @@ def undo(space: Space, groups: Groups, trail: Trail) -> None:
         settle(space, groups, trail.touched[c])
 
 
-@compiled
+@inner
 def gained(groups: Groups, trail: Trail) -> float:
     """Return by how much the groups on the trail lose more than before."""
     before, now = 0.0, 0.0

@@ -5,7 +5,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import inner
 from aggopt.core.random_kernels import below, share
 from aggopt.partition._local_search.constraint_kernels import NOBODY, may_swap, stays
 from aggopt.partition._local_search.distance_kernels import apart
@@ -16,7 +16,7 @@ RARE = 0.1  # share of the kicks that dissolve a group, and of those that make o
 SWAPS = 3  # at most, in the others
 
 
-@compiled
+@inner
 def kick(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     """Change something near record i; return whether all groups are allowed."""
     luck = share(trail.luck)
@@ -28,14 +28,14 @@ def kick(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     return _shake(space, groups, trail, i)
 
 
-@compiled
+@inner
 def dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
     """Dissolve group g; return whether it is gone and all groups are allowed."""
     done = _dissolve(space, groups, trail, g)
     return _allowed(space, groups, trail) and done
 
 
-@compiled
+@inner
 def _allowed(space: Space, groups: Groups, trail: Trail) -> bool:
     for c in range(trail.counts[1]):
         settle(space, groups, trail.touched[c])
@@ -46,7 +46,7 @@ def _allowed(space: Space, groups: Groups, trail: Trail) -> bool:
     return True
 
 
-@compiled
+@inner
 def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
     while groups.size[g] > 0:
         i = groups.who[groups.start[g] + below(trail.luck, groups.size[g])]
@@ -65,7 +65,7 @@ def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
     return True
 
 
-@compiled
+@inner
 def _create(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     if trail.counts[5] == 0:
         return False
@@ -80,7 +80,7 @@ def _create(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     return bool(groups.size[new] == space.k)
 
 
-@compiled
+@inner
 def _shake(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     near = space.near[i]
     for turn in range(1 + below(trail.luck, SWAPS)):
@@ -92,7 +92,7 @@ def _shake(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     return bool(trail.counts[0] > 0)
 
 
-@compiled
+@inner
 def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> None:
     A, b = groups.label[i], groups.size[B]
     j = groups.who[groups.start[B] + below(trail.luck, b)]
@@ -106,7 +106,7 @@ def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Non
     settle(space, groups, B)
 
 
-@compiled
+@inner
 def _may_move(space: Space, groups: Groups, i: int, B: int) -> bool:
     if not stays(space.promise, groups, groups.label[i], i, NOBODY):
         return False

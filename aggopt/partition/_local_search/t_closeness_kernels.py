@@ -3,7 +3,7 @@
 Members are records in the order of their places, as `arrange` leaves them.
 """
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import inlined, inner
 from aggopt.core.types import I64
 from aggopt.partition._constraints.state import TABLED, Close, Promise
 from aggopt.partition._local_search.state import Groups
@@ -23,7 +23,7 @@ def arrange(promise: Promise | None, groups: Groups, g: int) -> None:
         promise.close.lean[g] = _lean(promise.close, members)
 
 
-@compiled
+@inner
 def _by_place(place: I64, members: I64, where: I64, first: int) -> None:
     for at in range(1, len(members)):
         i, before = members[at], at - 1
@@ -70,7 +70,7 @@ def is_close(close: Close, members: I64, g: int, out: int, into: int) -> bool:
     return bool(_swapped(close, members, leaving, coming) <= room)
 
 
-@compiled
+@inner
 def _lean(close: Close, members: I64) -> int:
     total = 0
     for i in members:
@@ -90,7 +90,7 @@ def _terms(close: Close, r: int, s: int, a: int, b: int) -> int:
     return terms
 
 
-@compiled
+@inner
 def numerator(close: Close, members: I64) -> int:
     """Return the numerator of a group."""
     s, last, total = len(members), 0, 0
@@ -102,7 +102,7 @@ def numerator(close: Close, members: I64) -> int:
     return total + _terms(close, s, s, last, len(close.sums) - 1)
 
 
-@compiled
+@inner
 def _left(close: Close, members: I64, out: int) -> int:
     """Return the numerator without record `out`."""
     s, r, last, total = len(members) - 1, 0, 0, 0
@@ -117,7 +117,7 @@ def _left(close: Close, members: I64, out: int) -> int:
     return total + _terms(close, s, s, last, len(close.sums) - 1)
 
 
-@compiled
+@inner
 def _joined(close: Close, members: I64, into: int) -> int:
     """Return the numerator with record `into`."""
     s, last, total, coming = len(members) + 1, 0, 0, close.place[into]
@@ -136,7 +136,7 @@ def _joined(close: Close, members: I64, into: int) -> int:
     return total + _terms(close, s, s, last, len(close.sums) - 1)
 
 
-@compiled
+@inner
 def _swapped(close: Close, members: I64, out: int, into: int) -> int:
     """Return by how much the numerator changes with a place changed for another.
 

@@ -6,7 +6,7 @@ reckoned only when that bound is the largest of all.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import I64
 from aggopt.partition._merge.state import Merging
 from aggopt.partition._screened_distances.kernels import (
@@ -56,7 +56,7 @@ def find_slots(merging: Merging, slot: I64) -> None:
             i = merging.after[i]
 
 
-@compiled
+@inner
 def _worst(merging: Merging) -> int:
     """Return the group that exceeds t by most, or -1; of equals, the lowest number."""
     while True:
@@ -67,7 +67,7 @@ def _worst(merging: Merging) -> int:
         _find_peak(merging, best)
 
 
-@compiled
+@inner
 def _largest(merging: Merging) -> int:
     blocks = -(-merging.alive[0] // BLOCK)
     most, best = merging.peak[:blocks].max(), -1
@@ -80,7 +80,7 @@ def _largest(merging: Merging) -> int:
     return best
 
 
-@compiled
+@inner
 def _find_peak(merging: Merging, g: int) -> None:
     start, most = g // BLOCK * BLOCK, -1.0
     for h in range(start, min(start + BLOCK, merging.alive[0])):
@@ -88,7 +88,7 @@ def _find_peak(merging: Merging, g: int) -> None:
     merging.peak[g // BLOCK] = most
 
 
-@compiled
+@inner
 def _reckon(merging: Merging, g: int) -> None:
     table, s = merging.table, merging.sizes[g]
     members, i = np.empty(s, np.int64), merging.head[g]
@@ -108,7 +108,7 @@ def _reckon(merging: Merging, g: int) -> None:
     merging.excess[g] = merging.emd[g] if over else -1.0
 
 
-@compiled
+@inner
 def _nearest(merging: Merging, g: int) -> int:
     screen, m, number = merging.screen, merging.alive[0], merging.number
     screen.point[:] = merging.totals[:, g]
@@ -137,7 +137,7 @@ def _apart(merging: Merging, g: int, h: int) -> float:
     return total / (other * other)
 
 
-@compiled
+@inner
 def _join(merging: Merging, g: int, h: int) -> None:
     share = merging.sizes[g] / (merging.sizes[g] + merging.sizes[h])
     bound = share * merging.emd[g] + (1 - share) * merging.emd[h]
@@ -152,14 +152,14 @@ def _join(merging: Merging, g: int, h: int) -> None:
     _find_peak(merging, h)
 
 
-@compiled
+@inner
 def _place(merging: Merging, g: int) -> None:
     """Put a centroid on the screen."""
     for t in range(len(merging.totals)):
         merging.screen.image[t, g] = merging.totals[t, g] / merging.sizes[g]
 
 
-@compiled
+@inner
 def _drop(merging: Merging, h: int) -> None:
     """Move the last group to a slot that is not used any more."""
     merging.alive[0] -= 1

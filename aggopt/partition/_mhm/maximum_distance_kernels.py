@@ -5,7 +5,7 @@ See _order_kernels: here the distance to the far corner of a box is never exceed
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._mhm.boxes import Leaves
@@ -40,7 +40,7 @@ def take_pairs(leaves: Leaves, reach: Reach, labels: I64, k: int, looks: int) ->
             _raise_peak(leaves, reach, leaves.box[leaves.column[r]])
 
 
-@compiled
+@inner
 def _take_nearest(
     leaves: Leaves, reach: Reach, labels: I64, point: Floats, near: I64
 ) -> None:
@@ -52,7 +52,7 @@ def _take_nearest(
         _raise_peak(leaves, reach, leaves.box[leaves.column[j]])
 
 
-@compiled
+@inner
 def _raise_peak(leaves: Leaves, reach: Reach, box: int) -> None:
     reach.peaks[box] = -1.0
     first = leaves.first[box]
@@ -60,7 +60,7 @@ def _raise_peak(leaves: Leaves, reach: Reach, box: int) -> None:
         reach.peaks[box] = max(reach.peaks[box], reach.far[i])
 
 
-@compiled
+@inner
 def _outermost(leaves: Leaves, reach: Reach) -> int:
     # of records equally far, the one that comes first in X
     peak, best = reach.peaks.max(), -1
@@ -73,7 +73,7 @@ def _outermost(leaves: Leaves, reach: Reach) -> int:
     return best
 
 
-@compiled
+@inner
 def _farthest(leaves: Leaves, i: int) -> tuple[int, float]:
     point = _point(leaves, i)
     _measure_far_corners(leaves, point)
@@ -85,7 +85,7 @@ def _farthest(leaves: Leaves, i: int) -> tuple[int, float]:
     return best, most
 
 
-@compiled
+@inner
 def _look(
     leaves: Leaves, box: int, point: Floats, i: int, best: int, most: float
 ) -> tuple[int, float]:
@@ -97,7 +97,7 @@ def _look(
     return best, most
 
 
-@compiled
+@inner
 def _measure_far_corners(leaves: Leaves, point: Floats) -> None:
     bounds = leaves.bounds
     bounds[:] = 0.0
@@ -109,6 +109,6 @@ def _measure_far_corners(leaves: Leaves, point: Floats) -> None:
     bounds[leaves.waiting == 0] = -2.0
 
 
-@compiled
+@inner
 def _point(leaves: Leaves, i: int) -> Floats:
     return leaves.records[:, leaves.column[i]].copy()

@@ -7,7 +7,7 @@ never exceeds that to a record in it: what is skipped is farther, rounded or not
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._mhm.boxes import Groups, Leaves
@@ -33,7 +33,7 @@ def find_nearest(
         fill_nearest(leaves, point, i, found[i], distances[i])
 
 
-@compiled
+@inner
 def fill_nearest(leaves: Leaves, point: Floats, i: int, near: I64, far: Floats) -> None:
     """Fill `near` with the waiting records nearest to the point, i excepted."""
     near[:] = len(leaves.who)
@@ -46,7 +46,7 @@ def fill_nearest(leaves: Leaves, point: Floats, i: int, near: I64, far: Floats) 
             _gather(leaves, box, point, i, near, far)
 
 
-@compiled
+@inner
 def leave(leaves: Leaves, i: int) -> None:
     """Let record i wait no longer."""
     a = leaves.column[i]
@@ -57,7 +57,7 @@ def leave(leaves: Leaves, i: int) -> None:
         leaves.low[:, box] = np.inf
 
 
-@compiled
+@inner
 def measure(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Floats]:
     """Return who waits in the box, and how far they are from the point, squared."""
     first, count = leaves.first[box], leaves.waiting[box]
@@ -71,7 +71,7 @@ def measure(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Floats]:
     return leaves.who[first : first + count], distances
 
 
-@compiled
+@inner
 def _next(leaves: Leaves, groups: Groups, i: int) -> int:
     point = leaves.records[:, leaves.column[i]].copy()
     best, least = -1, np.inf
@@ -85,7 +85,7 @@ def _next(leaves: Leaves, groups: Groups, i: int) -> int:
     return best if best >= 0 else _nearest(leaves, point)
 
 
-@compiled
+@inner
 def _nearest(leaves: Leaves, point: Floats) -> int:
     _measure_boxes(leaves, point)
     home = int(leaves.bounds.argmin())
@@ -96,7 +96,7 @@ def _nearest(leaves: Leaves, point: Floats) -> int:
     return best
 
 
-@compiled
+@inner
 def _look(
     leaves: Leaves, box: int, point: Floats, best: int, least: float
 ) -> tuple[int, float]:
@@ -109,7 +109,7 @@ def _look(
     return best, least
 
 
-@compiled
+@inner
 def _gather(
     leaves: Leaves, box: int, point: Floats, i: int, near: I64, far: Floats
 ) -> None:
@@ -125,7 +125,7 @@ def _gather(
         near[at], far[at] = j, v
 
 
-@compiled
+@inner
 def _measure_boxes(leaves: Leaves, point: Floats) -> None:
     bounds = leaves.bounds
     bounds[:] = 0.0
@@ -136,7 +136,7 @@ def _measure_boxes(leaves: Leaves, point: Floats) -> None:
             bounds[b] += gap * gap
 
 
-@compiled
+@inner
 def _distance(leaves: Leaves, column: int, point: Floats) -> float:
     total = 0.0
     for t in range(len(point)):
@@ -145,13 +145,13 @@ def _distance(leaves: Leaves, column: int, point: Floats) -> float:
     return total
 
 
-@compiled
+@inner
 def _waits(leaves: Leaves, i: int) -> bool:
     box = leaves.box[leaves.column[i]]
     return bool(leaves.column[i] < leaves.first[box] + leaves.waiting[box])
 
 
-@compiled
+@inner
 def _swap(leaves: Leaves, a: int, b: int) -> None:
     i, j = leaves.who[a], leaves.who[b]
     leaves.who[a], leaves.who[b] = j, i

@@ -6,7 +6,7 @@ the tour by more than rounding could, so that the search ends.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.partition._mhm.tour_state import Tour
 
 REAL = 1e-9  # share of the length taken out that a move must gain
@@ -24,7 +24,7 @@ def shorten(tour: Tour, turns: int) -> None:
             pass
 
 
-@compiled
+@inner
 def _reconnect(tour: Tour, a: int, way: int) -> bool:
     # 2-opt: edges a-b and c-e become a-c and b-e
     b = _after(tour, a, way)
@@ -42,7 +42,7 @@ def _reconnect(tour: Tour, a: int, way: int) -> bool:
     return False
 
 
-@compiled
+@inner
 def _carry(tour: Tour, a: int) -> bool:
     # Or-opt: the stretch a..z goes between c and f, with a beside c
     for way in (1, -1):
@@ -55,7 +55,7 @@ def _carry(tour: Tour, a: int) -> bool:
     return False
 
 
-@compiled
+@inner
 def _carry_to_near(tour: Tour, a: int, z: int, way: int, size: int) -> bool:
     p, q = _after(tour, a, -way), _after(tour, z, way)
     out = _length(tour, p, a) + _length(tour, z, q)
@@ -78,7 +78,7 @@ def _carry_to_near(tour: Tour, a: int, z: int, way: int, size: int) -> bool:
     return False
 
 
-@compiled
+@inner
 def _insert(
     tour: Tour, stretch: tuple[int, int, int, int], c: int, f: int, side: int
 ) -> None:
@@ -93,7 +93,7 @@ def _insert(
     _exchange(tour, c, z, a, f)
 
 
-@compiled
+@inner
 def _exchange(tour: Tour, a: int, b: int, c: int, e: int) -> None:
     # b follows a and e follows c, one way or the other: turn b..c round
     if _after(tour, a, 1) == b:
@@ -104,7 +104,7 @@ def _exchange(tour: Tour, a: int, b: int, c: int, e: int) -> None:
         _put(tour, i)
 
 
-@compiled
+@inner
 def _turn_round(tour: Tour, start: int, stop: int) -> None:
     # the rest of the tour instead, where that is shorter
     n = len(tour.order)
@@ -118,17 +118,17 @@ def _turn_round(tour: Tour, start: int, stop: int) -> None:
         tour.rank[j], tour.rank[i] = a, b
 
 
-@compiled
+@inner
 def _after(tour: Tour, i: int, way: int) -> int:
     return int(tour.order[(tour.rank[i] + way) % len(tour.order)])
 
 
-@compiled
+@inner
 def _within(tour: Tour, a: int, i: int, way: int, size: int) -> bool:
     return bool((way * (tour.rank[i] - tour.rank[a])) % len(tour.order) < size)
 
 
-@compiled
+@inner
 def _length(tour: Tour, i: int, j: int) -> float:
     total = 0.0
     for t in range(tour.records.shape[1]):
@@ -137,7 +137,7 @@ def _length(tour: Tour, i: int, j: int) -> float:
     return float(np.sqrt(total))
 
 
-@compiled
+@inner
 def _take(tour: Tour) -> int:
     n = len(tour.order)
     i = int(tour.queue[tour.counts[0] % n])
@@ -146,7 +146,7 @@ def _take(tour: Tour) -> int:
     return i
 
 
-@compiled
+@inner
 def _put(tour: Tour, i: int) -> None:
     if tour.queued[i]:
         return

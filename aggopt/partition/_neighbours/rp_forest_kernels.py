@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import F32
 from aggopt.core.validation import Floats, Labels
 
@@ -26,7 +26,7 @@ def compare(rows: Floats, who: Labels, near: Labels, apart: F32) -> None:
         _merge(gaps, unsure, rows, i, who, near[who[i]], apart[who[i]])
 
 
-@compiled
+@inner
 def _centred(rows: Floats) -> F32:
     """Return the rows less the first of them, attribute by attribute."""
     columns = np.empty((rows.shape[1], rows.shape[0]), np.float32)
@@ -36,7 +36,7 @@ def _centred(rows: Floats) -> F32:
     return columns
 
 
-@compiled
+@inner
 def _unsure(columns: F32) -> np.float32:
     """Return the squared distance below which single precision shows too little.
 
@@ -48,7 +48,7 @@ def _unsure(columns: F32) -> np.float32:
     return np.float32(len(columns) * (SURE * LAST * farthest) ** 2)
 
 
-@compiled
+@inner
 def _exact(rows: Floats, i: int, j: int) -> np.float32:
     """Return a squared distance, summed in double precision."""
     total = 0.0
@@ -58,7 +58,7 @@ def _exact(rows: Floats, i: int, j: int) -> np.float32:
     return np.float32(total)
 
 
-@compiled
+@inner
 def _measure(columns: F32, i: int, gaps: F32) -> None:
     """Set gaps (m,) to the squared distances from record i, inf to itself."""
     gaps[:] = 0.0
@@ -70,7 +70,7 @@ def _measure(columns: F32, i: int, gaps: F32) -> None:
     gaps[i] = np.inf
 
 
-@compiled
+@inner
 def _merge(
     gaps: F32,
     unsure: np.float32,
@@ -99,7 +99,7 @@ def _merge(
             near[at], apart[at] = who[j], gaps[j]
 
 
-@compiled
+@inner
 def _among(near: Labels, record: int) -> bool:
     for other in near:  # noqa: SIM110  (kernels know no any())
         if other == record:

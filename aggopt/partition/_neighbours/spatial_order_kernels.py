@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.random_kernels import FIRST, SECOND, STEP, share
 from aggopt.core.types import U64, Bool
 from aggopt.core.validation import Floats, Labels
@@ -38,7 +38,7 @@ def halve(rows: Floats, who: Labels, turns: int, seed: int) -> None:
     _part(rows, who, _lower(along))
 
 
-@compiled
+@inner
 def _lower(along: Floats) -> Bool:
     """Return which records are in the lower half."""
     half = len(along) // 2
@@ -52,7 +52,7 @@ def _lower(along: Floats) -> Bool:
     return lower
 
 
-@compiled
+@inner
 def _part(rows: Floats, who: Labels, lower: Bool) -> None:
     """Exchange those in the wrong half."""
     half = len(who) // 2
@@ -67,7 +67,7 @@ def _part(rows: Floats, who: Labels, lower: Bool) -> None:
             high += 1
 
 
-@compiled
+@inner
 def _axis(rows: Floats, turns: int, luck: U64) -> Floats:
     """Return a random sum of deviations from the mean, turned to the principal axis."""
     stride = (len(rows) + SAMPLE - 1) // SAMPLE
@@ -85,7 +85,7 @@ def _axis(rows: Floats, turns: int, luck: U64) -> Floats:
     return axis
 
 
-@compiled
+@inner
 def _sum(sample: Floats, weights: Floats) -> Floats:
     """Return the weighted sum of the rows, its largest entry 1 unless all are 0."""
     total = np.zeros(sample.shape[1])

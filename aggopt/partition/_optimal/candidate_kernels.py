@@ -6,7 +6,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import inner
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.partition._optimal.distance_kernels import FAR, add_up, insert, sums_of
@@ -15,7 +15,7 @@ LOCAL = 1500  # so many candidates at most have their nearest among themselves
 ROUNDS = 6  # of dropping candidates before the search
 
 
-@compiled
+@inner
 def candidates_of(
     D: Floats, near: Floats, k: int, u: Floats, m: int, most: float
 ) -> tuple[I64, Floats]:
@@ -50,7 +50,7 @@ def candidates_of(
     return kept, own
 
 
-@compiled
+@inner
 def _near_among(D: Floats, kept: I64, width: int, own: Floats) -> None:
     least = np.empty(width + 1)
     for y in range(len(kept)):
@@ -62,7 +62,7 @@ def _near_among(D: Floats, kept: I64, width: int, own: Floats) -> None:
         add_up(own[y], least, width - 1)
 
 
-@compiled
+@inner
 def _may_belong(
     D: Floats, own: Floats, k: int, u: Floats, m: int, most: float, kept: I64
 ) -> Bool:

@@ -18,7 +18,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._optimal.bound_kernels import open_next
@@ -58,7 +58,7 @@ def price(
         found.counts[3] += 1
 
 
-@compiled
+@inner
 def _from_medoid(
     D: Floats,
     near: Floats,
@@ -85,7 +85,7 @@ def _from_medoid(
     found.done[m] = _search(D, tree, k, prices, m, limits, found) and whole
 
 
-@compiled
+@inner
 def _search(
     D: Floats,
     tree: Tree,
@@ -128,7 +128,7 @@ def _search(
     return True
 
 
-@compiled
+@inner
 def _record(
     D: Floats,
     tree: Tree,
@@ -162,7 +162,7 @@ def _record(
     found.reduced[at] = reduced
 
 
-@compiled
+@inner
 def _is_medoid(D: Floats, rows: I64, m: int) -> bool:
     """Whether no row has a smaller sum of distances; added up in one order for all."""
     own = 0.0

@@ -5,7 +5,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import I32, I64, Bool
 from aggopt.core.validation import Floats, Labels
 
@@ -46,7 +46,7 @@ def climb(
             reduced[q] -= u[group[y]]
 
 
-@compiled
+@inner
 def _climb(
     D: Floats,
     near: Labels,

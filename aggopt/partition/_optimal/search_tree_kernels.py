@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import inlined, inner
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
 from aggopt.partition._optimal.pricing_state import Prices
@@ -53,7 +53,7 @@ class Tree(NamedTuple):
     penalty: Floats
 
 
-@compiled
+@inner
 def plant(D: Floats, k: int, prices: Prices, m: int, kept: I64, own: Floats) -> Tree:
     count, levels = len(kept) + 1, 2 * k
     who = np.empty(count, np.int64)

@@ -6,7 +6,7 @@ Columns (q, w) are groups of a fractional choice, their records numbered 0..r-1,
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
 
@@ -85,7 +85,7 @@ def quintuples(
     return count
 
 
-@compiled
+@inner
 def _grow(
     columns: I32,
     share: Floats,
@@ -116,7 +116,7 @@ def _grow(
     return total if size == 5 else 0.0
 
 
-@compiled
+@inner
 def _best_next(
     columns: I32,
     share: Floats,
@@ -152,7 +152,7 @@ def _best_next(
     return best
 
 
-@compiled
+@inner
 def _halves(
     columns: I32, share: Floats, chosen: I32, first: I64, holding: I64
 ) -> float:

@@ -7,7 +7,7 @@ the end, so that nothing is lost where all values are large.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.validation import Floats
 from aggopt.partition._path_split.state import Ways
 
@@ -28,7 +28,7 @@ def advance(records: Floats, ways: Ways, begin: int, stop: int) -> None:
                 ways.totals[cut] = loss
 
 
-@compiled
+@inner
 def _last_run(ways: Ways, cut: int, j: int, of_run: Floats) -> tuple[int, float]:
     # of equals the shortest
     width = len(of_run)
@@ -40,7 +40,7 @@ def _last_run(ways: Ways, cut: int, j: int, of_run: Floats) -> tuple[int, float]
     return best, least
 
 
-@compiled
+@inner
 def _measure_runs(records: Floats, ways: Ways, j: int, of_run: Floats) -> None:
     # of_run[size]: loss of path[j - size : j]
     path, d = ways.path, records.shape[1]

@@ -6,7 +6,7 @@ A coordinate within [-1, 1] loses 2^-25 at most, so that a distance loses sqrt(r
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import inlined, inner
 from aggopt.core.types import F32
 from aggopt.core.validation import Floats
 from aggopt.partition._screened_distances.screen import BLOCK, PART, ROWS, Screen
@@ -17,7 +17,7 @@ LARGEST = np.float32(np.finfo(np.float32).max)  # of what is a distance
 INFINITE = np.int32(0x7F800000)  # the bits of inf; those of numbers >= 0 ascend
 
 
-@compiled
+@inner
 def draw(screen: Screen, records: Floats, count: int) -> None:
     """Put the first columns of records (d, n) on the screen, and nothing else."""
     image = screen.image
@@ -27,7 +27,7 @@ def draw(screen: Screen, records: Floats, count: int) -> None:
     image[0, count:width] = np.inf
 
 
-@compiled
+@inner
 def measure(screen: Screen, count: int) -> None:
     """Set `near` of the first points, and the bounds of their blocks."""
     image, point = screen.image, np.zeros(len(screen.image), np.float32)
@@ -48,7 +48,7 @@ def measure(screen: Screen, count: int) -> None:
     _bound(screen, width // BLOCK)
 
 
-@compiled
+@inner
 def _bound(screen: Screen, blocks: int) -> None:
     bits = screen.near.view(np.int32)
     low, high = screen.low.view(np.int32), screen.high.view(np.int32)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.build_kernels import shrink, shrink_first
 from aggopt.partition._box_tree.farthest_kernels import farthest
@@ -46,14 +46,14 @@ def take(
     return scanned
 
 
-@compiled
+@inner
 def _opposite(tree: Tree, posts: Posts, r: int, room: Room) -> int:
     """Return the place of the record farthest from that at place r."""
     point = record(tree, r)
     return int(farthest(tree, posts, serving(tree, posts, point), 1.0, point, room))
 
 
-@compiled
+@inner
 def _outermost(pool: Pool, tree: Tree, posts: Posts, room: Room) -> int:
     """Return the place of the record farthest from the centroid.
 
@@ -69,13 +69,13 @@ def _outermost(pool: Pool, tree: Tree, posts: Posts, room: Room) -> int:
     return int(place)
 
 
-@compiled
+@inner
 def record(tree: Tree, place: int) -> Floats:
     """Return the record at a place, (d,)."""
     return tree.records[place // LEAF, :, place % LEAF].copy()
 
 
-@compiled
+@inner
 def _take_nearest(pool: Pool, tree: Tree, leaf: int, point: Floats, room: Room) -> None:
     """Make a group of those nearest to a point, which a leaf holds or has held."""
     nearest_from(tree, leaf, point, room)
@@ -86,7 +86,7 @@ def _take_nearest(pool: Pool, tree: Tree, leaf: int, point: Floats, room: Room) 
     pool.counts[1] += 1
 
 
-@compiled
+@inner
 def _remove(pool: Pool, tree: Tree, place: int) -> None:
     """Put a record into the group being made, and the last of its leaf in its place."""
     leaf, j = place // LEAF, place % LEAF

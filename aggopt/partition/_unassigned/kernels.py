@@ -6,7 +6,7 @@ or fused: every processor is to return the same groups.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._unassigned.state import Pool
@@ -45,14 +45,14 @@ def measure_from_centroid(pool: Pool) -> None:
     measure(pool, float(pool.counts[0]), total(pool))
 
 
-@compiled
+@inner
 def total(pool: Pool) -> Floats:
     """Return the sum of the m records without a group, (d,)."""
     found: Floats = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
     return found
 
 
-@compiled
+@inner
 def measure(pool: Pool, factor: float, point: Floats) -> None:
     """Set distances[j] = sum_t (factor records[t, j] - point[t])^2."""
     m = pool.counts[0]
@@ -67,7 +67,7 @@ def measure(pool: Pool, factor: float, point: Floats) -> None:
                 distances[j] += gap * gap
 
 
-@compiled
+@inner
 def farthest(pool: Pool) -> int:
     """Return the farthest column; of equals, the record that comes first in X."""
     best, far, who = 0, pool.distances[0], pool.who[0]
@@ -78,7 +78,7 @@ def farthest(pool: Pool) -> int:
     return best
 
 
-@compiled
+@inner
 def take_nearest(pool: Pool, nearest: I64) -> None:
     """Make a group of the len(nearest) nearest columns."""
     find_nearest(pool, nearest)
@@ -95,7 +95,7 @@ def take_nearest(pool: Pool, nearest: I64) -> None:
     pool.counts[0], pool.counts[1] = left, group + 1
 
 
-@compiled
+@inner
 def find_nearest(pool: Pool, heap: I64) -> None:
     """Fill a heap with the nearest columns, the least near of them on top."""
     k = len(heap)
@@ -111,7 +111,7 @@ def find_nearest(pool: Pool, heap: I64) -> None:
             bound = pool.distances[heap[0]]
 
 
-@compiled
+@inner
 def _sink(pool: Pool, heap: I64, top: int) -> None:
     while 2 * top + 1 < len(heap):
         child = 2 * top + 1
@@ -123,7 +123,7 @@ def _sink(pool: Pool, heap: I64, top: int) -> None:
         top = child
 
 
-@compiled
+@inner
 def nearer(pool: Pool, a: int, b: int) -> bool:
     """Whether column a is nearer than b; of equals, the one that comes first in X."""
     if pool.distances[a] == pool.distances[b]:
@@ -131,7 +131,7 @@ def nearer(pool: Pool, a: int, b: int) -> bool:
     return bool(pool.distances[a] < pool.distances[b])
 
 
-@compiled
+@inner
 def swap(pool: Pool, a: int, b: int) -> None:
     """Exchange two columns, not their distances."""
     pool.who[a], pool.who[b] = pool.who[b], pool.who[a]
@@ -140,14 +140,14 @@ def swap(pool: Pool, a: int, b: int) -> None:
         row[a], row[b] = row[b], row[a]
 
 
-@compiled
+@inner
 def add_to_sums(pool: Pool, column: int, sign: int) -> None:
     """Add a column to the sums, or take it away."""
     for t in range(len(pool.records)):
         add_entry(pool, t, pool.records[t, column], sign)
 
 
-@compiled
+@inner
 def add_entry(pool: Pool, t: int, entry: float, sign: int) -> None:
     """Add an entry of attribute t to its sum, or take it away."""
     x = entry * pool.unit

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import inner
 from aggopt.partition._unassigned import kernels
 from aggopt.partition._unassigned.sorted_pool import Shelf
 
@@ -10,7 +10,7 @@ KEEP = 0.95  # share of the columns that must be free: fewer, and the taken are 
 BLOCK = 64  # columns that are tested at once: most blocks hold nothing to look at
 
 
-@compiled
+@inner
 def outermost(shelf: Shelf) -> int:
     """Return the free column farthest from the centroid of all that are free."""
     pool = shelf.pool
@@ -19,13 +19,13 @@ def outermost(shelf: Shelf) -> int:
     return farthest(shelf)
 
 
-@compiled
+@inner
 def measure(shelf: Shelf, column: int) -> None:
     """Set the distances of the free columns from one of them."""
     kernels.measure(shelf.pool, 1.0, shelf.pool.records[:, column].copy())
 
 
-@compiled
+@inner
 def farthest(shelf: Shelf) -> int:
     """Return the farthest free column; of equals, the record that comes first in X."""
     best, far, pool = -1, -1.0, shelf.pool
@@ -42,7 +42,7 @@ def farthest(shelf: Shelf) -> int:
     return best
 
 
-@compiled
+@inner
 def take(shelf: Shelf, column: int) -> None:
     """Put a free column into the group that is being made."""
     pool = shelf.pool
@@ -54,14 +54,14 @@ def take(shelf: Shelf, column: int) -> None:
     pool.records[0, column] = np.inf  # so is every distance from now on
 
 
-@compiled
+@inner
 def tidy(shelf: Shelf) -> None:
     """Close a group, and drop the taken columns when they have become many."""
     shelf.pool.counts[1] += 1
     drop_taken(shelf)
 
 
-@compiled
+@inner
 def drop_taken(shelf: Shelf) -> bool:
     """Drop the taken columns when they have become many; return whether they had."""
     if shelf.free[0] >= KEEP * shelf.pool.counts[0]:

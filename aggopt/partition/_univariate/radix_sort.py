@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64, U64, AnyInt
 from aggopt.core.validation import Floats, Labels
 
@@ -65,7 +65,7 @@ def _sort(x: Floats, room: Room) -> bool:
     return turns % 2 == 1
 
 
-@compiled
+@inner
 def _varying_digits(x: Floats, keys: U64) -> list[int]:
     """Make keys, whole numbers in the order of the values; tell which digits differ.
 
@@ -79,13 +79,13 @@ def _varying_digits(x: Floats, keys: U64) -> list[int]:
     return [d for d in range(DIGITS) if (differ >> (DIGIT * np.uint64(d))) & LAST]
 
 
-@compiled
+@inner
 def _turn_to_values(keys: U64) -> None:
     for i in range(len(keys)):
         keys[i] = keys[i] ^ SIGN if keys[i] & SIGN else ~keys[i]
 
 
-@compiled
+@inner
 def _by_digits(room: Room, digits: list[int]) -> Room:
     counts = np.zeros((len(digits), 256), np.int64)
     for key in room.keys:
@@ -97,7 +97,7 @@ def _by_digits(room: Room, digits: list[int]) -> Room:
     return room
 
 
-@compiled
+@inner
 def _deal(room: Room, shift: np.uint64, counts: I64) -> None:
     """Deal keys out by one digit, keeping the order of those where it is the same."""
     place = np.cumsum(counts) - counts
@@ -109,7 +109,7 @@ def _deal(room: Room, shift: np.uint64, counts: I64) -> None:
         room.spare[to], room.moved[to] = key, room.order[i]
 
 
-@compiled
+@inner
 def _finished(keys: U64, order: AnyInt) -> bool:
     """Move what is out of place after the leading digits, unless that is much."""
     moves = 0

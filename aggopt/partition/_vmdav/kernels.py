@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._unassigned.kernels import (
@@ -32,7 +32,7 @@ def take_grown(pool: Pool, k: int, gamma2: float, outermost: I64, turns: int) ->
         _grow(pool, near, k, gamma2)
 
 
-@compiled
+@inner
 def _seed(pool: Pool, outermost: I64) -> int:
     if not len(outermost):
         measure_from_centroid(pool)
@@ -43,7 +43,7 @@ def _seed(pool: Pool, outermost: I64) -> int:
     return -1
 
 
-@compiled
+@inner
 def column_of(pool: Pool, record: int) -> int:
     """Return the column of a record."""
     column = 0
@@ -52,7 +52,7 @@ def column_of(pool: Pool, record: int) -> int:
     return column
 
 
-@compiled
+@inner
 def _grow(pool: Pool, near: Floats, k: int, gamma2: float) -> None:
     begin, size = pool.counts[0], k
     near[:begin] = np.inf
@@ -68,7 +68,7 @@ def _grow(pool: Pool, near: Floats, k: int, gamma2: float) -> None:
         size += 1
 
 
-@compiled
+@inner
 def come_near(pool: Pool, near: Floats, column: int) -> None:
     """Let near[j] be the distance to the nearest of a group that a column joined."""
     measure(pool, 1.0, pool.records[:, column].copy())
@@ -76,7 +76,7 @@ def come_near(pool: Pool, near: Floats, column: int) -> None:
         near[j] = min(near[j], pool.distances[j])
 
 
-@compiled
+@inner
 def nearest_of(near: Floats, who: I64) -> int:
     """Return the least of some columns; of equals, the record that comes first in X."""
     best = 0
@@ -86,7 +86,7 @@ def nearest_of(near: Floats, who: I64) -> int:
     return best
 
 
-@compiled
+@inner
 def gap_to_others(pool: Pool, column: int) -> float:
     """Return the least distance from a column to the others; inf if it is alone."""
     measure(pool, 1.0, pool.records[:, column].copy())
@@ -94,7 +94,7 @@ def gap_to_others(pool: Pool, column: int) -> float:
     return float(pool.distances[: pool.counts[0]].min())
 
 
-@compiled
+@inner
 def join(pool: Pool, near: Floats, column: int, group: int) -> None:
     """Give a column a group; it becomes the column counts[0]."""
     pool.labels[pool.who[column]] = group

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.validation import Floats
 from aggopt.solvers._lagrangian.dual_function import DualValue, evaluate
 from aggopt.solvers._lagrangian.local_minima import workspace
@@ -93,7 +93,7 @@ def _maximise(
     return evaluations
 
 
-@compiled
+@inner
 def _along(
     program: Separable,
     box: Box,
@@ -117,7 +117,7 @@ def _along(
     return 0.0, there, evaluations
 
 
-@compiled
+@inner
 def _total(values: Floats) -> float:
     """Return the sum, in order: NumPy's own is compiled more slowly."""
     total = 0.0
@@ -126,13 +126,13 @@ def _total(values: Floats) -> float:
     return total
 
 
-@compiled
+@inner
 def _dot(a: Floats, b: Floats) -> float:
     """Return the inner product of two triples."""
     return float(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
 
 
-@compiled
+@inner
 def _moved(y: Floats, share: float, step: Floats) -> Floats:
     """Return y + share * step."""
     moved = y.copy()
@@ -141,7 +141,7 @@ def _moved(y: Floats, share: float, step: Floats) -> Floats:
     return moved
 
 
-@compiled
+@inner
 def _newton(at: DualValue, radius: float) -> tuple[Floats, float]:
     """Return the Newton step, and the gain that the quadratic model predicts.
 
@@ -155,7 +155,7 @@ def _newton(at: DualValue, radius: float) -> tuple[Floats, float]:
     return step, gain
 
 
-@compiled
+@inner
 def _solved(matrix: Floats, right: Floats, ridge: float) -> Floats:
     """Solve a positive semidefinite system, with a ridge on its diagonal."""
     x, a = right.copy(), matrix.copy()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.solvers._lagrangian.local_minima import AT, LEVEL
@@ -76,20 +76,20 @@ def basin_swaps_of(program: Separable, at: TwoLowest, nu: float) -> BasinSwaps:
     )
 
 
-@compiled
+@inner
 def _penalty(swaps: BasinSwaps, r1: float, r2: float) -> float:
     """Return r' S^-1 r / 2."""
     w11, w12, w22 = swaps.metric
     return w11 * r1 * r1 + 2.0 * w12 * r1 * r2 + w22 * r2 * r2
 
 
-@compiled
+@inner
 def _sign(swaps: BasinSwaps, j: int) -> float:
     """Return 1 for a swap, -1 for undoing one."""
     return -1.0 if swaps.swapped[j] else 1.0
 
 
-@compiled
+@inner
 def _swap(swaps: BasinSwaps, j: int) -> None:
     """Swap group j, or undo its swap, and update the residual."""
     swaps.residual[0] -= _sign(swaps, j) * swaps.change[j, 0]
@@ -97,7 +97,7 @@ def _swap(swaps: BasinSwaps, j: int) -> None:
     swaps.swapped[j] = not swaps.swapped[j]
 
 
-@compiled
+@inner
 def _one_by_one(swaps: BasinSwaps) -> None:
     """Swap single groups, in passes, while that saves."""
     better = True
@@ -114,7 +114,7 @@ def _one_by_one(swaps: BasinSwaps) -> None:
                 now, better = then, True
 
 
-@compiled
+@inner
 def _two_by_two(swaps: BasinSwaps) -> None:
     """Swap the best pair, or single group, while that saves; `PAIRS` times at most."""
     near = _mixed(swaps)
@@ -127,7 +127,7 @@ def _two_by_two(swaps: BasinSwaps) -> None:
             _swap(swaps, two)
 
 
-@compiled
+@inner
 def _mixed(swaps: BasinSwaps) -> I64:
     """Return up to `PAIRS` groups near a tie, the last of them of distinct changes."""
     plain = min(len(swaps.groups), PAIRS // 2)
@@ -147,7 +147,7 @@ def _mixed(swaps: BasinSwaps) -> I64:
     return kept[:count]
 
 
-@compiled
+@inner
 def _best_pair(swaps: BasinSwaps, near: I64) -> tuple[int, int]:
     """Return the two groups (or one, twice) whose swaps save most; -1 if none saves."""
     r1, r2 = swaps.residual
@@ -169,7 +169,7 @@ def _best_pair(swaps: BasinSwaps, near: I64) -> tuple[int, int]:
     return one, two
 
 
-@compiled
+@inner
 def _three(swaps: BasinSwaps) -> bool:
     """Swap the three groups that save most; return whether any did."""
     near = _mixed(swaps)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import inlined, inner
 from aggopt.core.validation import Floats
 from aggopt.solvers._lagrangian.local_minima import (
     AT,
@@ -41,7 +41,7 @@ class DualValue(NamedTuple):
     curvature: Floats
 
 
-@compiled
+@inner
 def evaluate(
     program: Separable, box: Box, y: Floats, T: float, minima: Floats
 ) -> DualValue:

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import inlined, inner
 from aggopt.core.validation import Floats
 from aggopt.solvers._lagrangian.program import Separable
 
@@ -20,7 +20,7 @@ STEPS = 100  # bisection alone reaches the last digit in about 60
 FIT = (0.99934714, -0.16067234, 0.05094526, -0.01021975)  # of e to x, least squares
 
 
-@compiled
+@inner
 def workspace(program: Separable) -> Floats:
     """Return a table with room for the local minima of any one group."""
     most = 0
@@ -60,7 +60,7 @@ def local_minima(
     return count
 
 
-@compiled
+@inner
 def lowest(
     program: Separable,
     j: int,

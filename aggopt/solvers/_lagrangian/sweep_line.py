@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 
@@ -109,7 +109,7 @@ def _sweep_line(
     return count
 
 
-@compiled
+@inner
 def _emit(j: int, low: float, high: float, now: Floats, out: Pieces, count: int) -> int:
     """Append one piece."""
     out.owner[count], out.low[count], out.high[count] = j, low, high

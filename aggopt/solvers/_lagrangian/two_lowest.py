@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.compiled import compiled
+from aggopt.core.compiled import compiled, inner
 from aggopt.core.validation import Floats
 from aggopt.solvers._lagrangian.local_minima import (
     AT,
@@ -91,7 +91,7 @@ def _lower(program: Separable, box: Box, y: Floats, inner: Box, higher: Floats) 
             higher[j] = min(higher[j], right - least)
 
 
-@compiled
+@inner
 def _two_lowest(minima: Floats, count: int) -> tuple[int, int]:
     """Return the rows of the two lowest local minima, -1 for a missing second."""
     one, two = 0, -1
@@ -103,7 +103,7 @@ def _two_lowest(minima: Floats, count: int) -> tuple[int, int]:
     return one, two
 
 
-@compiled
+@inner
 def _basin(
     program: Separable,
     j: int,
@@ -122,7 +122,7 @@ def _basin(
     out[LEVEL] = minima[k, LEVEL]
 
 
-@compiled
+@inner
 def _barrier(
     program: Separable, j: int, y: Floats, start: Floats, stop: Floats
 ) -> float:
@@ -142,7 +142,7 @@ def _barrier(
     return float(where)
 
 
-@compiled
+@inner
 def cost_of_group(program: Separable, j: int, t: float) -> float:
     """Return f_j at t: the minimum over the pieces that contain t, inf without one."""
     lowest = np.inf
