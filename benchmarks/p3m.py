@@ -112,14 +112,14 @@ def levels() -> Table:
 def scoring() -> Table:
     shown = table(
         "Scoring index SI in % at the published alpha and Delta, w .001 (Table 4)",
-        "data", "k", "alpha", "Delta", "published", "local (ipopt)", "global (dual)",
-        "objective, local", "objective, global", "gap",
+        "data", "k", "alpha", "Delta", "published", "local (ipopt)",
+        "global (lagrangian)", "objective, local", "objective, global", "gap",
     )  # fmt: skip
     for name, X in tables().items():
         for (alpha, delta, published), k in zip(TABLE_4[name], SIZES, strict=True):
             wish = {"alpha": alpha, "delta": delta}
             local = p3m(X, labels(name, k), solver="ipopt", **wish)
-            best = p3m(X, labels(name, k), solver="dual", **wish)
+            best = p3m(X, labels(name, k), solver="lagrangian", **wish)
             si = [100 * assess(X, a.values).si for a in (local, best)]
             cost = [sum(c.objective for c in a.certificates) for a in (local, best)]
             gap = max(c.gap for c in best.certificates)
@@ -138,7 +138,7 @@ def certificates() -> tuple[Table, str]:
     shown = table(
         "Certificates of the dual method; seconds for all attributes, same run",
         "data", "k", "alpha", "Delta", "w", "largest gap", "median gap", "violation",
-        "dual s", "ipopt s", "ipopt above bound",
+        "lagrangian s", "ipopt s", "ipopt above bound",
     )  # fmt: skip
     seconds, gaps = np.zeros(2), []
     for name, k, (alpha, delta, w) in settings():
@@ -149,7 +149,7 @@ def certificates() -> tuple[Table, str]:
             "importance": matlab_random(X) if w is None else w,
         }
         started = time.perf_counter()
-        best = p3m(X, labels(name, k), solver="dual", **wish).certificates
+        best = p3m(X, labels(name, k), solver="lagrangian", **wish).certificates
         half = time.perf_counter()
         local = p3m(X, labels(name, k), solver="ipopt", **wish).certificates
         spent = (half - started, time.perf_counter() - half)
@@ -170,7 +170,7 @@ def certificates() -> tuple[Table, str]:
     summary = (
         f"{len(gaps)} attributes: largest gap {max(gaps):.1e}, "
         f"median {np.median(gaps):.1e};"
-        f" dual {seconds[0]:.2f} s, reduced ipopt {seconds[1]:.2f} s,"
+        f" lagrangian {seconds[0]:.2f} s, reduced ipopt {seconds[1]:.2f} s,"
         f" ratio {seconds[0] / seconds[1]:.2f}"
     )
     return shown, summary
@@ -222,7 +222,7 @@ def million() -> str:
     group = np.repeat(np.arange(200_000), 5)
     X = centres[group] + 0.3 * rng.normal(size=(1_000_000, 10))
     started = time.perf_counter()
-    masked = p3m(X, group, solver="dual")
+    masked = p3m(X, group, solver="lagrangian")
     seconds = time.perf_counter() - started
     gap = max(c.gap for c in masked.certificates)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -233,7 +233,7 @@ def million() -> str:
 
 
 def main() -> None:
-    p3m(np.arange(9.0)[:, None] ** 2, np.arange(9) // 3, solver="dual")  # compile
+    p3m(np.arange(9.0)[:, None] ** 2, np.arange(9) // 3, solver="lagrangian")  # compile
     console.print(million())
     console.print(levels())
     console.print(better())

@@ -12,7 +12,7 @@ from aggopt.partition import mdav, univariate_certified
 def main() -> None:
     incomes = np.random.default_rng(0).lognormal(10, 0.7, size=300).round()
 
-    for solver in ("dynamic", "path", "cvxpy:highs"):
+    for solver in ("dynamic", "shortest_path", "cvxpy:highs"):
         result = univariate_certified(incomes, k=5, solver=solver)
         certificate = result.certificate
         print(

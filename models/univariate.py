@@ -108,7 +108,7 @@ def build(data: Data, language: str) -> Any:
         raise TableError(
             "The values lie on scales too far apart for linear programming: some "
             f"groups cost more than {WIDEST:.0e} times what is usual.",
-            fix='solve it by "dynamic" or "path", which tell them apart.',
+            fix='solve it by "dynamic" or "shortest_path", which tell them apart.',
         )
     declare = _in_cvxpy if language == "cvxpy" else _in_pyomo
     return declare(len(data.x), tail, head, c)

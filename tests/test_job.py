@@ -139,7 +139,10 @@ WRONG = [
         {"partition": {"method": "local_search", "seconds": 1, "effort": "best"}},
         r"\[partition\] effort = 'best' beside seconds",
     ),
-    ({"partition": {"method": "optimal", "solver": "dual"}}, r"\[partition\] solver"),
+    (
+        {"partition": {"method": "optimal", "solver": "lagrangian"}},
+        r"\[partition\] solver",
+    ),
     ({"partition": {"method": "optimal", "solver": "hihgs"}}, "mean 'highs'"),
     (
         {"aggregation": {"method": "p3m", "solver": "ipoptt"}},
@@ -147,7 +150,7 @@ WRONG = [
     ),
     (
         {"aggregation": {"method": "satisfaction", "solver": "highs"}},
-        "does not take problems of class MINLP.*choose one of dual, pyomo:scip",
+        "does not take problems of class MINLP.*choose one of lagrangian, pyomo:scip",
     ),
     (
         {"partition": {"method": "individual_ranking", "solver": "dinamic"}},

@@ -42,7 +42,13 @@ AGGREGATIONS = [
     {"method": "mean", "renormalise": True},
     {"method": "median"},
     *({"method": "p3m", "delta": wish, "importance": 0.5} for wish in WISHES),
-    {"method": "p3m_onesided", "alpha": 0.2, "start": "dual", "starts": 3, "seed": 0},
+    {
+        "method": "p3m_onesided",
+        "alpha": 0.2,
+        "start": "lagrangian",
+        "starts": 3,
+        "seed": 0,
+    },
     {"method": "satisfaction", "price": 2.0, "time_limit": 4, "solver": None},
     {
         "method": "p3m",

@@ -56,17 +56,17 @@ def p3m(
         Weight of the distances against the shifts, in [0, 1].  At 0 the result is
         the renormalised mean.
     solver
-        A name of `aggopt.solvers.SOLVERS` that takes the model: "dual" (global, the
-        default), or "ipopt", "cvxpy:uno", "pyomo:ripopt" and others.
+        A name of `aggopt.solvers.SOLVERS` that takes the model: "lagrangian"
+        (global, the default), or "ipopt", "cvxpy:uno", "pyomo:ripopt" and others.
     start, starts, seed
         Of a local solver: where it sets out, "means" (group means), "renormalised",
-        "dual" or centroids (m, d) in the original units (as an `Aggregation` has
+        "lagrangian" or centroids (m, d) in the original units (as an `Aggregation` has
         them); how many random starts it tries besides; and their seed.
     time_limit
         Seconds per attribute; when omitted, 600 for a solver such as SCIP that branches
         and might never end, none for others, which end by themselves.
     options
-        Handed to the solver under its own names; the dual method's are gap_tol
+        Handed to the solver under its own names; the Lagrangian method's are gap_tol
         (1e-6) and nodes, how many parts of the program it looks at.
     progress
         Called with the share of attributes done.

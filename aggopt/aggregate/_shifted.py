@@ -21,7 +21,7 @@ from aggopt.solvers._certificate import closed
 from aggopt.solvers._options import check_time_limit
 
 FEASIBLE = 1e-6  # largest violation, per record, that may be published
-STARTS = ("means", "renormalised", "dual")
+STARTS = ("means", "renormalised", "lagrangian")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +32,14 @@ class How:
     ----------
     start
         For a local solver: "means" (group means, the default), "renormalised" means,
-        the "dual" method's point, or centroids (m, d) in the original units.
+        the "lagrangian" solver's point, or centroids (m, d) in the original units.
     starts
         For a local solver: how many random starts to try besides; the best is kept.
     seed
         Of the random starts.
     time_limit
         Seconds for each attribute, all starts together.  When omitted, `LONGEST` for
-        declared programs whose solver branches, which might never end; the dual method
+        declared programs whose solver branches, which might never end; the Lagrangian
         and local solvers end by themselves.
     options
         Under the solver's own names.
@@ -59,6 +59,9 @@ class How:
         return LONGEST if self.time_limit is None and endless else self.time_limit
 
     def __post_init__(self) -> None:
+        if isinstance(self.start, str) and self.start == "dual":
+            fix = 'pass start="lagrangian".'
+            raise JobError('The start "dual" is now called "lagrangian".', fix=fix)
         if isinstance(self.start, str) and self.start not in STARTS:
             raise UnknownNameError("start", self.start, STARTS)
         if self.starts < 0:
@@ -215,8 +218,8 @@ def _starts(model: Model, data: Any, how: How) -> Iterator[Floats]:
     """Yield the centroids that a solver sets out from, each (m,)."""
     if isinstance(how.start, np.ndarray):
         yield how.start
-    elif how.start == "dual":
-        best = answer(model, data, choose("dual", *model.kinds), data.means)
+    elif how.start == "lagrangian":
+        best = answer(model, data, choose("lagrangian", *model.kinds), data.means)
         yield data.means if best.reading is None else best.reading
     elif how.start == "renormalised" or np.ptp(data.means) == 0:
         yield renormalised(data)

@@ -1,9 +1,9 @@
 """Settings that the aggregations share that shift centroids away from originals."""
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, StrictInt
+from pydantic import BeforeValidator, Field, StrictInt
 
 from aggopt.aggregate._registry import Aggregating
 from aggopt.aggregate._wish_sections import Wish
@@ -13,6 +13,19 @@ from aggopt.core.validation import Floats
 
 INSISTS = 0.5  # importance above which a wish is nearly exact: a miss costs fourfold
 DECIDES = 0.8  # alpha above which soft wishes are as exact as those that insist
+
+
+def _not_renamed(start: object) -> object:
+    if start == "dual":
+        raise ValueError(
+            '"dual" is now called "lagrangian": write start = "lagrangian"'
+        )
+    return start
+
+
+Start = Annotated[
+    Literal["means", "renormalised", "lagrangian"], BeforeValidator(_not_renamed)
+]
 
 
 class Shifting(Solved, Aggregating):
@@ -58,7 +71,7 @@ class Squared(Shifting):
     """Those that weigh squares against each other, and that local solvers take."""
 
     alpha: float = Field(default=0.5, ge=0, le=1, strict=True)
-    start: Literal["means", "renormalised", "dual"] | None = None
+    start: Start | None = None
     starts: StrictInt = Field(default=0, ge=0)
     seed: StrictInt | None = Field(default=None, ge=0)
 

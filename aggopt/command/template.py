@@ -58,7 +58,8 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 # method = "individual_ranking"
 # cost = "sse"           # or "sae" (absolute error), "maxdist" (widest range)
 # centroids = "any"      # or "integer", where whole numbers will be published
-# solver = "dynamic"     # or "path"; "cvxpy:highs" and others also take a time_limit
+# solver = "dynamic"     # or "shortest_path"; or "cvxpy:highs" and others, which also
+#                          take a time_limit
 # With one confidential attribute these keep, without repair, l: "diverse_vmdav"; t:
 # "closeness_first", "anonymity_first", "merge_until_close".
 
@@ -77,7 +78,7 @@ method = "mean"          # or "median"
 #                          0.1, and of whole or rounded numbers more where wishes can be
 #                          exact; without one (0) values point at originals
 # alpha = 0.5            # distances (1) against small shifts (0); not satisfaction
-# solver = "dual"        # proves the optimum; `aggopt solvers` lists the others
+# solver = "lagrangian"  # proves the optimum; `aggopt solvers` lists the others
 # time_limit = 60        # seconds per attribute; left out, 600 for SCIP and its kind
 # [aggregation.options]  # the solver's own options, under its own names
 

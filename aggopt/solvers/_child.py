@@ -18,9 +18,9 @@ from aggopt.core.validation import Floats
 from aggopt.errors import AggoptError
 from aggopt.solvers._answer import Answer, answer_here
 from aggopt.solvers._certificate import Status
+from aggopt.solvers._registry import SOLVERS
 from aggopt.solvers._scratch import WHERE, scratch
 from aggopt.solvers._solver import Solver
-from aggopt.solvers._table import SOLVERS
 
 GRACE = 3.0  # seconds after its time limit in which a solver may come to an end
 

@@ -1,8 +1,8 @@
 """A solver by its name, or the first that is installed."""
 
 from aggopt.errors import JobError, SolverError, UnknownNameError
+from aggopt.solvers._registry import RENAMED, SOLVERS
 from aggopt.solvers._solver import Solver
-from aggopt.solvers._table import SOLVERS
 
 
 def choose(name: str | None, *problems: str, language: str | None = None) -> Solver:
@@ -39,6 +39,11 @@ def choose(name: str | None, *problems: str, language: str | None = None) -> Sol
 def _named(name: str, able: list[Solver]) -> Solver:
     if name in SOLVERS:
         return SOLVERS[name]
+    if name in RENAMED:
+        now = RENAMED[name]
+        raise JobError(
+            f"The solver {name!r} is now called {now!r}.", fix=f"name {now!r}."
+        )
     for solver in (*able, *SOLVERS.values()):
         if name == _bare(solver):
             return solver

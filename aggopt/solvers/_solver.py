@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
+from aggopt.core.registry import Method
 from aggopt.core.validation import is_number
 
 CLASSES = ("LP", "QP", "SOCP", "SDP", "MILP", "MIQP", "NLP", "MINLP")
@@ -14,11 +15,10 @@ BRANCHING = frozenset({"MILP", "MIQP", "NLP", "MINLP"})  # to prove an optimum o
 OPTIMUM, LOCAL_OPTIMUM = "the optimum", "a local optimum"
 
 
-@dataclass(frozen=True)
-class Solver:
+@dataclass(frozen=True, kw_only=True)
+class Solver(Method):
     """One solver: what it can take, where it comes from, how it is called."""
 
-    name: str
     language: str | None  # None: takes a model's data, without a declaration
     native: str  # what the language calls it; without one, its module here
     takes: frozenset[str]  # of CLASSES, or names of models

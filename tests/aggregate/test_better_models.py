@@ -108,7 +108,7 @@ def test_a_job_names_them(aggregation):
     exact = {"aggregation": {**aggregation, "margin": 0}, "output": {"digits": "full"}}
     release = aggopt.mask(people(), job(**exact))
     assert release.audit.holds
-    assert {c.solver for c in release.certificates.values()} == {"dual"}
+    assert {c.solver for c in release.certificates.values()} == {"lagrangian"}
     frame = people()[["age", "income"]].to_numpy(float)
     masked = getattr(aggopt.aggregate, aggregation["method"])(
         frame,

@@ -240,7 +240,7 @@ def test_a_contradiction_names_its_column():
 )
 def test_options_that_the_dual_does_not_have_are_refused(options):
     with pytest.raises(
-        JobError, match=f"dual refused one of its.*{next(iter(options))}"
+        JobError, match=f"lagrangian refused one of its.*{next(iter(options))}"
     ):
         p3m(X, LABELS, options=options)
 
@@ -264,7 +264,8 @@ def test_a_failure_proves_nothing():
 
 
 @pytest.mark.parametrize(
-    ("solver", "limit"), [("pyomo:scip", 600.0), ("dual", None), ("cvxpy:uno", None)]
+    ("solver", "limit"),
+    [("pyomo:scip", 600.0), ("lagrangian", None), ("cvxpy:uno", None)],
 )
 def test_what_branches_and_might_never_end_has_a_limit(solver, limit):
     assert How(SOLVERS[solver]).limit == limit

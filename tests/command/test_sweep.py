@@ -282,7 +282,7 @@ def test_failed_points_are_never_best():
 def test_a_time_limit_that_is_none_is_refused(limit):
     how = job(aggregation={"method": "p3m"})
     with pytest.raises(JobError, match=f"time_limit = {limit}"):
-        list(compare_solvers.compare(people(), how, ["dual"], limit))
+        list(compare_solvers.compare(people(), how, ["lagrangian"], limit))
 
 
 def test_the_limit_is_the_one_asked_then_the_job_s_then_a_minute():

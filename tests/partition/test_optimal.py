@@ -400,7 +400,7 @@ def test_what_cannot_be_used_is_named():
 
 def test_a_solver_that_is_missing_is_named_before_any_work(monkeypatch):
     missing = replace(SOLVERS["cvxpy:highs"], needs=("no_such_package",))
-    monkeypatch.setitem(SOLVERS, "cvxpy:highs", missing)
+    monkeypatch.setitem(SOLVERS._methods, "cvxpy:highs", missing)
     X = records(26, 9, 2)
     with pytest.raises(SolverError, match=r"not installed.*\nTo fix: run pip install"):
         optimal(X, 3, solver="cvxpy:highs", progress=lambda _: pytest.fail("it worked"))

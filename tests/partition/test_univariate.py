@@ -140,7 +140,7 @@ def test_small_inputs_by_hand(x, k, expected) -> None:
 def test_all_ways_to_work_off_rows_agree_with_the_whole_graph(k, cost) -> None:
     x = np.round(np.random.default_rng(k).normal(size=1000), 2)
     ours = univariate_certified(x, k, cost=cost).certificate
-    graph = univariate_certified(x, k, cost=cost, solver="path").certificate
+    graph = univariate_certified(x, k, cost=cost, solver="shortest_path").certificate
     assert ours.objective == pytest.approx(graph.objective, rel=1e-14)
 
 
@@ -161,7 +161,7 @@ def test_solvers_of_linear_programs_find_the_same_cost(cost, name) -> None:
 @pytest.mark.slow
 def test_all_solvers_agree_on_thousands_of_inputs() -> None:
     rng = np.random.default_rng(6)
-    names = ["path", "cvxpy:highs", "cvxpy:clarabel", "pyomo:highs"]
+    names = ["shortest_path", "cvxpy:highs", "cvxpy:clarabel", "pyomo:highs"]
     for turn in range(2000):
         n, cost = int(rng.integers(1, 25)), COSTS[turn % 3]
         x = (rng.integers(0, 6, n), rng.normal(size=n), rng.integers(0, 60, n) * 0.1)
@@ -248,7 +248,7 @@ def test_other_costs_are_certified_in_standard_deviations(offset) -> None:
 
 
 @pytest.mark.parametrize("edge", EDGES)
-@pytest.mark.parametrize("solver", ["dynamic", "path"])
+@pytest.mark.parametrize("solver", ["dynamic", "shortest_path"])
 def test_certificates_are_numbers(edge, solver) -> None:
     certificate = univariate_certified(EDGES[edge], 4, solver=solver).certificate
     assert 0 <= certificate.bound == certificate.objective < np.inf
@@ -300,14 +300,26 @@ def test_values_that_cannot_be_used_are_refused(x, message) -> None:
         ({"cost": "ssse"}, UnknownNameError, "did you mean 'sse'"),
         ({"centroids": "int"}, UnknownNameError, "known names are any, integer"),
         ({"centroids": "integer", "cost": "sae"}, JobError, "do not go with"),
-        ({"solver": "pathh"}, UnknownNameError, "did you mean 'path'"),
+        (
+            {"solver": "shortest_pathh"},
+            UnknownNameError,
+            "did you mean 'shortest_path'",
+        ),
         ({"solver": 3}, UnknownNameError, "No solver is called '3'"),
         ({"options": 3}, JobError, "options is a int"),
         ({"cost": np.array(["sse"])}, UnknownNameError, "No cost is called"),
-        ({"solver": "dual"}, JobError, "dual does not take problems of class LP"),
+        (
+            {"solver": "lagrangian"},
+            JobError,
+            "lagrangian does not take problems of class LP",
+        ),
         ({"time_limit": 3}, JobError, "dynamic takes no options and no time limit"),
         ({"options": {"a": 1}}, JobError, "dynamic takes no options"),
-        ({"solver": "path", "options": {"a": 1}}, JobError, "path takes no options"),
+        (
+            {"solver": "shortest_path", "options": {"a": 1}},
+            JobError,
+            "shortest_path takes no options",
+        ),
         ({"solver": "cvxpy:highs", "time_limit": -1}, JobError, "time_limit = -1"),
     ],
 )
@@ -324,7 +336,7 @@ def test_whole_centroids_need_values_that_floats_tell_apart() -> None:
 def test_scales_too_far_apart_for_linear_programs_are_refused() -> None:
     x = np.append(10.0 ** np.arange(-12, 12), -1e12)
     univariate(x, 3)
-    with pytest.raises(TableError, match='solve it by "dynamic" or "path"'):
+    with pytest.raises(TableError, match='solve it by "dynamic" or "shortest_path"'):
         univariate(x, 3, solver="cvxpy:highs")
 
 
@@ -335,7 +347,9 @@ def test_a_solver_stopped_early_returns_nothing_worse() -> None:
         univariate(x, 5, solver="cvxpy:highs", time_limit=1e-6)
 
 
-@pytest.mark.parametrize("solver", ["dynamic", "path", "cvxpy:highs", "pyomo:highs"])
+@pytest.mark.parametrize(
+    "solver", ["dynamic", "shortest_path", "cvxpy:highs", "pyomo:highs"]
+)
 def test_what_does_not_fit_is_refused_with_the_size(solver, monkeypatch) -> None:
     monkeypatch.setattr(memory, "available", lambda: 3_000)
     with pytest.raises(InfeasibleInputError, match=r"needs about .* MiB .* are left"):
@@ -344,7 +358,7 @@ def test_what_does_not_fit_is_refused_with_the_size(solver, monkeypatch) -> None
 
 def test_memory_is_asked_for_what_is_needed() -> None:
     with pytest.raises(InfeasibleInputError, match=r"graph .* needs about \d+\.\d GiB"):
-        univariate(np.arange(10**6), 10**4, solver="path")
+        univariate(np.arange(10**6), 10**4, solver="shortest_path")
 
 
 def test_memory_grows_with_the_values_and_not_with_k() -> None:

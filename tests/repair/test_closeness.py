@@ -355,7 +355,7 @@ def test_nothing_printed_shows_a_value():
         ({"method": "swap", "proposals": -1}, "0 for none"),
         ({"method": "swap", "seed": 0.5}, "whole number from 0 up"),
         ({"seconds": 0}, "positive number of seconds"),
-        ({"solver": "dual"}, "does not take problems"),
+        ({"solver": "lagrangian"}, "does not take problems"),
         ({"solver": "higs"}, "did you mean 'highs'"),
         ({"bins": "ranks"}, "bins"),
         ({"k": 9}, "only 8 records"),

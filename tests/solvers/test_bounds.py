@@ -147,7 +147,9 @@ def test_of_univariate_partitions(name, options, cost):
     require_solver(name)
     x = np.sort(np.random.default_rng(0).gamma(2, size=60))
     data = univariate.Data(x, 4, cost)
-    exact = answer_here(univariate.MODEL, data, SOLVERS["path"], None, None, None)
+    exact = answer_here(
+        univariate.MODEL, data, SOLVERS["shortest_path"], None, None, None
+    )
     best = univariate.objective(data, univariate.point(data, exact.reading))
     found = answer_here(univariate.MODEL, data, SOLVERS[name], None, None, options)
     own = np.inf
@@ -194,8 +196,8 @@ SHIFTS = [p3m, p3m_onesided, satisfaction]
 def test_of_shifted_centroids(name, options, model):
     require_solver(name)
     data = shifting(model, 3, n=8, m=3)
-    dual = answer_here(model.MODEL, data, SOLVERS["dual"], data.means, 60, None).reading
-    best = model.objective(data, model.point(data, dual))
+    own = answer_here(model.MODEL, data, SOLVERS["lagrangian"], data.means, 60, None)
+    best = model.objective(data, model.point(data, own.reading))
     found = answer_here(model.MODEL, data, SOLVERS[name], data.means, 20, options)
     keeps(found.status, found.bound, best, -np.inf)
 

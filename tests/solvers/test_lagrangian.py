@@ -454,7 +454,7 @@ def test_an_option_that_it_does_not_have_is_refused():
     from aggopt.solvers import _lagrangian
 
     data = instance(p3m, 3)
-    own = SOLVERS["dual"]
+    own = SOLVERS["lagrangian"]
     with pytest.raises(JobError, match="gap_tolerance"):
         _lagrangian.run(data, own, {"gap_tolerance": 1.0}, data.means)
     found = _lagrangian.run(data, own, {"gap_tol": 1e-3}, data.means)

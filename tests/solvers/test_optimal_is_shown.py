@@ -15,8 +15,8 @@ X = np.random.default_rng(0).normal(size=(9, 2))[:, 1:]
 LABELS = [0, 0, 0, 1, 1, 1, 2, 2, 2]
 AGGREGATIONS = [p3m, p3m_onesided, satisfaction]
 LOOSE = [
-    ("dual", {}),
-    ("dual", {"gap_tol": 0.3}),
+    ("lagrangian", {}),
+    ("lagrangian", {"gap_tol": 0.3}),
     ("pyomo:scip", {}),
     ("pyomo:scip", {"limits/gap": 0.3}),
     ("pyomo:scip", {"numerics/feastol": 1e-3}),
@@ -32,14 +32,14 @@ def asked(aggregation, solver, options):
 @pytest.mark.parametrize("aggregation", AGGREGATIONS, ids=lambda f: f.__name__)
 def test_of_shifted_centroids(aggregation, solver, options):
     require_solver(solver)
-    best = [c.objective for c in asked(aggregation, "dual", {})]
+    best = [c.objective for c in asked(aggregation, "lagrangian", {})]
     for found, reached in zip(asked(aggregation, solver, options), best, strict=True):
         assert found.bound is None or found.bound <= reached + 1e-9
         assert found.status is not Status.OPTIMAL or abs(found.gap) <= 1e-6
 
 
 def test_a_gap_that_is_allowed_is_a_limit():
-    first = asked(p3m, "dual", {"gap_tol": 0.3})[0]
+    first = asked(p3m, "lagrangian", {"gap_tol": 0.3})[0]
     assert first.status is Status.LIMIT
     assert first.gap > 1e-3
 
@@ -52,7 +52,7 @@ def test_a_bound_that_the_point_disproves_is_dropped(monkeypatch):
         return replace(found, bound=found.bound + 1)
 
     monkeypatch.setattr(_shifted, "answer", lying)
-    first = asked(p3m, "dual", {})[0]
+    first = asked(p3m, "lagrangian", {})[0]
     assert (first.status, first.bound) == (Status.LIMIT, None)
 
 

@@ -52,8 +52,8 @@ def univariate(
         without it loses more.  For the cost "sse".
     solver
         A name of `aggopt.solvers.SOLVERS` that takes the model: "dynamic" (the
-        default, for millions of values), "path", or one that takes linear programs,
-        "cvxpy:highs" and others, for thousands.
+        default, for millions of values), "shortest_path", or one that takes
+        linear programs, "cvxpy:highs" and others, for thousands.
     time_limit, options
         Of a solver of linear programs: seconds, and options under its own names.
 

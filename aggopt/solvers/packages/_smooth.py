@@ -1,0 +1,6 @@
+"""What several packages have in common."""
+
+NLP = frozenset({"NLP"})
+# smooth convex programs are nothing else to them; Pyomo has no other quadratic ones
+SMOOTH = frozenset({"QP", "SOCP", "NLP"})
+QUIET_IPOPT = {"print_level": 0, "sb": "yes", "tol": 1e-9}

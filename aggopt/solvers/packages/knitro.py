@@ -1,0 +1,17 @@
+"""KNITRO: commercial, for smooth programs, a local optimum."""
+
+from aggopt.solvers._solver import LOCAL_OPTIMUM, Solver
+from aggopt.solvers.packages._smooth import NLP
+
+SOLVER = Solver(
+    name="cvxpy:knitro",
+    when="smooth programs in cvxpy, with a licence",
+    rank=80,
+    language="cvxpy",
+    native="KNITRO",
+    takes=NLP,
+    finds=LOCAL_OPTIMUM,
+    install="pip install knitro (and a licence)",
+    needs=("knitro",),
+    time_limit="maxtime_real",
+)

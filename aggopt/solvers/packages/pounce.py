@@ -1,0 +1,18 @@
+"""POUNCE: IPOPT's method from a wheel, a local optimum."""
+
+from aggopt.solvers._solver import LOCAL_OPTIMUM, Solver
+from aggopt.solvers.packages._smooth import QUIET_IPOPT
+
+SOLVER = Solver(
+    name="pounce",
+    when="P3M by POUNCE, reduced to its centroids; to compare",
+    rank=50,
+    language=None,
+    native="_reduced",
+    takes=frozenset({"p3m"}),
+    finds=LOCAL_OPTIMUM,
+    install="pip install 'aggopt[pounce]'",
+    needs=("pounce",),
+    time_limit="max_cpu_time",
+    fixed=QUIET_IPOPT,
+)

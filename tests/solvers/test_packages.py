@@ -1,0 +1,92 @@
+"""Solvers are found by the files of their packages, in an order that decides."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import aggopt
+from aggopt.aggregate import p3m
+from aggopt.errors import JobError
+from aggopt.models import MODELS
+from aggopt.solvers import SOLVERS, choose, packages
+from aggopt.solvers._choose import able_for
+from aggopt.solvers._solver import CLASSES
+
+LINEAR = ["cvxpy:highs", "cvxpy:clarabel", "pyomo:highs"]
+IN_CVXPY = ["cvxpy:ipopt", "cvxpy:uno", "cvxpy:knitro"]
+IN_PYOMO = ["pyomo:ripopt", "pyomo:ipopt", "pyomo:cyipopt", "pyomo:gams"]
+ORDER = {  # who takes a class or a model; the first that is installed is the default
+    "LP": [*LINEAR, "pyomo:scip"],
+    "QP": [*LINEAR, *IN_PYOMO, "pyomo:scip"],
+    "SOCP": ["cvxpy:clarabel", *IN_PYOMO, "pyomo:scip"],
+    "SDP": ["cvxpy:clarabel"],
+    "MILP": ["cvxpy:highs", "pyomo:highs", "pyomo:scip"],
+    "MIQP": ["pyomo:scip"],
+    "NLP": [*IN_CVXPY, *IN_PYOMO, "pyomo:scip"],
+    "MINLP": ["pyomo:scip"],
+    "p3m": ["lagrangian", "ipopt", "pounce"],
+    "p3m_onesided": ["lagrangian"],
+    "satisfaction": ["lagrangian"],
+    "univariate": ["dynamic", "shortest_path"],
+}
+
+
+def test_the_order_of_solvers_and_so_every_default_is_as_it_was():
+    found = {kind: [s.name for s in able_for(kind)] for kind in (*CLASSES, *MODELS)}
+    assert {kind: names for kind, names in found.items() if names} == ORDER
+
+
+def test_solvers_are_those_of_the_files():
+    files = {
+        path.stem
+        for path in Path(next(iter(packages.__path__))).glob("*.py")
+        if not path.stem.startswith("_")
+    }
+    bare = {name.rpartition(":")[2] for name in SOLVERS} - {"cyipopt"}  # of ipopt.py
+    assert files == bare
+    assert len({solver.rank for solver in SOLVERS.values()}) == len(SOLVERS)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_each_says_what_it_takes_and_when_to_use_it(name):
+    solver = SOLVERS[name]
+    assert solver.takes <= {*CLASSES, *MODELS}
+    assert (solver.language is None) == (":" not in name)
+    assert solver.install
+    assert solver.when
+    assert not solver.when.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "model"),
+    [("dual", "lagrangian", "p3m"), ("path", "shortest_path", "univariate")],
+)
+def test_an_old_name_is_refused_with_the_new_one(old, new, model):
+    with pytest.raises(JobError, match=f"'{old}' is now called '{new}'.*\n.*'{new}'"):
+        choose(old, *MODELS[model].kinds)
+    assert choose(new, *MODELS[model].kinds).name == new
+
+
+def test_an_old_name_in_a_job_is_refused_with_the_new_one():
+    roles = {"quasi-identifier": ["age"]}
+    for settings in ({"solver": "dual"}, {"solver": "uno", "start": "dual"}):
+        aggregation = {"method": "p3m", **settings}
+        with pytest.raises(JobError, match=r".dual. is now called .lagrangian."):
+            aggopt.Job(roles=roles, privacy={"k": 3}, aggregation=aggregation)
+
+
+def test_an_old_name_of_a_start_is_refused_with_the_new_one():
+    with pytest.raises(JobError, match='"dual" is now called "lagrangian"'):
+        p3m([[1.0], [2.0], [5.0], [9.0]], [0, 0, 1, 1], solver="uno", start="dual")
+
+
+def test_looking_for_solvers_imports_none():
+    code = (
+        "import aggopt.solvers, sys; list(aggopt.solvers.SOLVERS); print(*sys.modules)"
+    )
+    from subprocess import run
+
+    printed = run([sys.executable, "-c", code], check=True, capture_output=True)
+    loaded = set(printed.stdout.decode().split())
+    assert loaded.isdisjoint({"cvxpy", "pyomo", "highspy", "numba", "scipy", "unopy"})
