@@ -18,8 +18,8 @@ from aggopt.partition import (
     optimal,
     univariate_certified,
 )
+from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered
-from aggopt.privacy._promise import Promise
 from aggopt.repair import closeness
 from aggopt.repair._merge_any import certified, merge_any
 from aggopt.solvers import SOLVERS, Certificate, Status
@@ -107,7 +107,7 @@ def repairs(of_: Instance) -> Iterator[Found]:
         over = max(0.0, worst - t, float(k - np.bincount(labels).min()))
         return Found(name, lies_of(proof, of(labels, cost), best, over))
 
-    promise = Promise("x", places, Ordered.of(places), t=t)
+    promise = Closeness("x", Ordered.of(places), t)
     merged = merge_any(of_.X, start, [promise])
     proven = optimal(of_.X, k).certificate.bound
     proof = certified(of_.X, merged, [promise], 0.0, k, proven)

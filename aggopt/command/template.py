@@ -7,6 +7,7 @@ from aggopt.core.names import numbers_among
 from aggopt.errors import TableError
 from aggopt.input.files import as_written, widths
 from aggopt.job import Input
+from aggopt.privacy._model import REQUIREMENTS
 
 _TEXT = """\
 # What aggopt does with {file}. Edit it, then run
@@ -23,15 +24,11 @@ other = []               # neither; published as it is: what others know undoes 
 wish = []                # how far a record asks to be moved; dropped from the release
 
 [privacy]
-k = 5                    # records that share what is published of them, at least
-scope = "combination"    # all quasi-identifiers together; "blocks": weaker, see below
+{of_k}
 # dominance = 0.7        # a note counts groups in which one record has more of a sum
 # Of each confidential attribute, among records that share what is published:
-# l = 3                  # different values, at least; they are audited, like k and t
-# diversity = "distinct" # or "entropy" (even frequencies), "recursive" (with c = 3.0)
-# t = 0.15               # distance of its distribution from the table's, at most
-# distance = "ordered"   # between values; or "equal" (names), "hierarchical" (a tree)
-# repair = "merge"       # what keeps l and t: any promise, by merging groups; or, for
+{of_values}
+# repair = "merge"       # keeps all these, by merging groups; or, for
 #                          t of one ordered attribute, "merge-ilp", "swap", "sweep"
 # [privacy.confidential.NAME]             # for one attribute
 # order = ["low", "middle", "high"]       # ordered distance on text
@@ -114,7 +111,10 @@ def template(table: Path, job: Path, how: Input) -> str:
         + ("" if different is None else f"  ({different} different)")
         for name, different in widths(written).items()
     ]
+    of_k, *of_values = (model.template.strip() for model in REQUIREMENTS.values())
     return _TEXT.format(
+        of_k=of_k,
+        of_values="\n".join(of_values),
         file=table.name,
         job=job.name,
         records=len(written),

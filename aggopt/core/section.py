@@ -49,6 +49,7 @@ def plain(value: Any) -> Any:
     raise ValueError(f"{seen} in it is neither text, number nor truth value")
 
 
+Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Options = Annotated[dict[str, Any], AfterValidator(plain)]
 
 
@@ -86,3 +87,14 @@ class Solved(MethodSection):
 def whole(value: Any) -> Any:
     """Let NumPy's whole numbers pass for whole numbers."""
     return int(value) if isinstance(value, np.integer) else value
+
+
+def plain_number(value: Any) -> Any:
+    """Let NumPy's numbers and truth values pass for Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def given(section: Section) -> set[str]:
+    """Return the keys that are written; what is None might as well be left out."""
+    written = section.model_fields_set
+    return {name for name in written if getattr(section, name) is not None}

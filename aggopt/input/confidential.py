@@ -4,6 +4,7 @@ The same table in memory and in a file gives the same: entries are compared as t
 numbers they are or spell, and otherwise as text.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,55 +17,37 @@ from aggopt.input.entries import Entry, Values, entry_of, is_date, is_doubtful, 
 from aggopt.job import Privacy, Treatment
 from aggopt.job._roles import Roles
 from aggopt.privacy._distance import Distance
+from aggopt.privacy._exact import Numbers
 from aggopt.privacy._levels import levels_of
 from aggopt.privacy._metric import Metric
-from aggopt.privacy._promise import Promise
+from aggopt.privacy._requirement import Requirement
 from aggopt.privacy._values import OWN
 from aggopt.privacy._values import codes as coded
 
 
 @dataclass(frozen=True, eq=False)
 class Confidential:
-    """One confidential attribute, ready to be promised something.
+    """One confidential attribute, and what is asked of it.
 
     Attributes
     ----------
     codes : (n,)
-        What l counts: distinct values, or levels of them.
-    distance
-        What t measures, if it is promised.
-    values
-        How many distinct values there are, if the codes are levels of them.
+        Which of its distinct values each record has.
+    requirements
+        One of each privacy model that the job asks for.
     notes
         What a data steward should look at; counts and names, no values.
     """
 
     name: str
     codes: I64 = field(repr=False)
-    distance: Distance | None = field(repr=False)
-    values: int | None = None
+    requirements: tuple[Requirement, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def promises(self, privacy: Privacy) -> tuple[Promise, ...]:
-        """Return what a job promises of this attribute."""
-        made = []
-        if privacy.l is not None:
-            made.append(
-                Promise(
-                    self.name,
-                    self.codes,
-                    diversity=privacy.diversity,
-                    least=privacy.l,
-                    c=privacy.c,
-                    values=self.values,
-                )
-            )
-        if privacy.t is not None:
-            kind = str(privacy.treatment(self.name).distance)
-            made.append(
-                Promise(self.name, self.codes, self.distance, kind, t=privacy.t)
-            )
-        return tuple(made)
+
+def requirements_of(held: Sequence[Confidential]) -> tuple[Requirement, ...]:
+    """Return what is asked of all attributes."""
+    return tuple(each for attribute in held for each in attribute.requirements)
 
 
 def confidential_of(
@@ -72,14 +55,14 @@ def confidential_of(
 ) -> tuple[Confidential, ...]:
     """Return the confidential attributes of a table, in memory or as it was written.
 
-    Nothing if neither l nor t is promised.  Errors name the attribute, never a value.
+    Nothing if nothing but k is promised.  Errors name the attribute, never a value.
 
     Raises
     ------
     TableError, JobError
         Values are missing, or fit neither the distance nor the levels of the job.
     """
-    if privacy.asked == {"k"}:
+    if not privacy.models:
         return ()
     found = []
     for name in roles.confidential:
@@ -94,50 +77,58 @@ def _read(
 ) -> Confidential:
     values = Values.of(column, entry)
     codes = coded(values.all, treatment.missing)
-    distance = behind = None
-    if privacy.t is not None:
-        distance = _distance(values, codes, treatment, entry)
-    if treatment.levels is not None:
-        behind = int(codes.max()) + 1
-        codes = _levels(values, treatment, treatment.levels)
-    notes = _notes(column.name, values)
-    return Confidential(column.name, codes, distance, behind, notes)
+    of = _Column(column.name, treatment, codes, values, entry)
+    made = (model.requirement for model in privacy.models)
+    asked = tuple(require(of, privacy) for require in made if require is not None)
+    return Confidential(column.name, codes, asked, _notes(column.name, values))
 
 
-def _distance(
-    values: Values, codes: I64, treatment: Treatment, entry: Entry
-) -> Distance:
-    order, tree = treatment.order, treatment.tree
-    metric = Metric(
-        str(treatment.distance),
-        order=None if order is None else [entry(value) for value in order],
-        tree=None if tree is None else tree_of(tree, entry),
-        missing=treatment.missing,
-    )
-    if metric.distance != "equal":
-        _require_no_dates(values, f"the {metric.distance} distance")
-    if metric.distance == "ordered" and order is None:
-        _require_numbers(values)
-    return metric.of(values.all, codes)
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A column as privacy models read it: an `aggopt.privacy._model.Attribute`."""
 
+    name: str
+    treatment: Treatment
+    codes: I64 = field(repr=False)
+    values: Values = field(repr=False)
+    entry: Entry = field(repr=False)
 
-def _levels(
-    values: Values, treatment: Treatment, levels: int | tuple[float, ...]
-) -> I64:
-    if treatment.missing == OWN:
-        raise JobError(
-            "levels are of numbers, and what is missing has none.",
-            fix='leave out levels or missing = "own value".',
+    def distance(self) -> Distance:
+        """Return how values are compared, as the job says."""
+        order, tree = self.treatment.order, self.treatment.tree
+        metric = Metric(
+            str(self.treatment.distance),
+            order=None if order is None else [self.entry(value) for value in order],
+            tree=None if tree is None else tree_of(tree, self.entry),
+            missing=self.treatment.missing,
         )
-    _require_no_dates(values, "levels")
-    _require_numbers(values)
-    numbers = np.array(values.distinct.tolist())
-    if numbers.dtype == object or len(np.unique(numbers)) < len(numbers):
-        raise TableError(
-            "The values have more digits than can be told apart.",
-            fix="subtract a base from them, or divide them.",
-        )
-    return levels_of(numbers[values.which], levels)
+        if metric.distance != "equal":
+            _require_no_dates(self.values, f"the {metric.distance} distance")
+        if metric.distance == "ordered" and order is None:
+            _require_numbers(self.values)
+        return metric.of(self.values.all, self.codes)
+
+    def levels(self) -> I64:
+        """Return the level of each number (n,), as the job asks for them."""
+        if self.treatment.missing == OWN:
+            raise JobError(
+                "levels are of numbers, and what is missing has none.",
+                fix='leave out levels or missing = "own value".',
+            )
+        _require_no_dates(self.values, "levels")
+        _require_numbers(self.values)
+        numbers = np.array(self.values.distinct.tolist())
+        if numbers.dtype == object or len(np.unique(numbers)) < len(numbers):
+            raise TableError(
+                "The values have more digits than can be told apart.",
+                fix="subtract a base from them, or divide them.",
+            )
+        return levels_of(numbers[self.values.which], self.treatment.levels)
+
+    def numbers(self) -> Numbers:
+        """Return the values as numbers, exactly."""
+        _require_no_dates(self.values, "a distance between numbers")
+        return Numbers.of(self.values.distinct.tolist(), self.values.which)
 
 
 def _require_no_dates(values: Values, way: str) -> None:

@@ -1,63 +1,55 @@
-"""The section that says what a release promises."""
+"""The section that says what a release promises.
 
+Each privacy model owns some keys, of the section or of an attribute; see
+`aggopt.privacy._model`.
+"""
+
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Field,
     SerializerFunctionWrapHandler,
-    StrictBool,
-    StrictInt,
-    StrictStr,
+    create_model,
     model_serializer,
     model_validator,
 )
 
-from aggopt.core.section import Section, plain, whole
-from aggopt.privacy._metric import Kind
+from aggopt.core.section import Section, given
+from aggopt.privacy._model import REQUIREMENTS, PrivacyModel
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+class _Treatment(Section):
+    """What all models need to know of an attribute."""
+
+    missing: Literal["refuse", "own value"] = "refuse"
 
 
-def _plain_tree(tree: Any) -> Any:
-    return None if tree is None else plain(tree)
+def _with_keys(
+    name: str, keys: Callable[[PrivacyModel], type[Section]], base: type[Section]
+) -> Any:
+    """Return a section with the keys of `base`, and then those that each model owns."""
+    owned = dict.fromkeys(keys(model) for model in REQUIREMENTS.values())
+    bases = [kind for kind in reversed(owned) if kind is not Section]
+    return create_model(name, __base__=(*bases, base))
 
 
-Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Value = Annotated[StrictBool | StrictInt | Finite | StrictStr, BeforeValidator(_plain)]
-
-Ends = Annotated[tuple[Finite, ...], Field(min_length=1)]
+_TreatmentKeys = _with_keys("Treatments", lambda model: model.treatment, _Treatment)
+_PrivacyKeys = _with_keys("Models", lambda model: model.settings, Section)
 
 
-class Treatment(Section):
+class Treatment(_TreatmentKeys):  # type: ignore[misc,valid-type]
     """How the values of one confidential attribute are compared.
 
     Attributes
     ----------
-    distance
-        As `aggopt.privacy.t_closeness`; that of [privacy] when left out.
-    order
-        The values from lowest to highest, of an ordered distance on text.
-    tree
-        Of the hierarchical distance: nested, or the parent of each value.
-    levels
-        What l counts of numbers, in place of distinct values: how many levels that
-        hold equally many records, or the values at which levels end.
     missing
         "refuse", or "own value": what is missing counts as one more value.
-    """
 
-    distance: Kind | None = None
-    order: tuple[Value, ...] | None = Field(default=None, min_length=1)
-    tree: Annotated[dict[str, Any] | None, AfterValidator(_plain_tree)] = Field(
-        default=None, min_length=1
-    )
-    levels: Annotated[StrictInt | Ends | None, BeforeValidator(whole)] = None
-    missing: Literal["refuse", "own value"] = "refuse"
+    The other keys are those of privacy models: `levels` of l; `distance`, `order` and
+    `tree` of t, that of [privacy] when left out.
+    """
 
 
 class Repair(Section):
@@ -94,24 +86,14 @@ def _named(repair: Any) -> Any:
     return {"method": repair} if isinstance(repair, str) else repair
 
 
-class Privacy(Section):
+class Privacy(_PrivacyKeys):  # type: ignore[misc,valid-type]
     """What the release promises; it is audited on the values that are written.
+
+    The keys of a privacy model are documented with it: `k` and `scope`; `l`,
+    `diversity` and `c`; `t` and `distance`; ...
 
     Attributes
     ----------
-    k
-        How many records share what is published of them, at least.
-    scope
-        What they share: "combination", the values of all quasi-identifiers; or
-        "blocks", a weaker promise, those of each block of attributes that are
-        microaggregated together, while a record may be alone with the combination.
-    l, diversity, c
-        How diverse each confidential attribute is among records that share what is
-        published, at least: `aggopt.privacy.distinct_l`, `entropy_l`, or, with its c,
-        `recursive_cl`.
-    t, distance
-        How far its distribution among them is from the table's, at most:
-        `aggopt.privacy.t_closeness` with distinct bins.
     repair
         What makes the groups of the partition keep that, where it does not by itself.
     confidential
@@ -121,69 +103,66 @@ class Privacy(Section):
         the sum of absolute values of an attribute; with 1 there is no such note.
     """
 
-    k: Annotated[StrictInt, BeforeValidator(whole)] = Field(ge=2)
-    scope: Literal["combination", "blocks"] = "combination"
-    l: Annotated[StrictInt | None, BeforeValidator(whole)] = Field(  # noqa: E741
-        default=None, ge=2
-    )
-    diversity: Literal["distinct", "entropy", "recursive"] = "distinct"
-    c: float | None = Field(default=None, gt=0, allow_inf_nan=False, strict=True)
-    t: float | None = Field(default=None, gt=0, lt=1, strict=True)
-    distance: Kind = "ordered"
     repair: Annotated[Repair | None, BeforeValidator(_named)] = None
     confidential: dict[str, Treatment] = Field(default_factory=dict)
     dominance: float = Field(default=0.7, gt=0, le=1, strict=True)
 
     @property
     def asked(self) -> frozenset[str]:
-        """Which of k, l and t are promised."""
-        given = {"k": self.k, "l": self.l, "t": self.t}
-        return frozenset(name for name in given if given[name] is not None)
+        """The names of the privacy models that are promised."""
+        return frozenset(n for n in REQUIREMENTS if getattr(self, n) is not None)
+
+    @property
+    def models(self) -> tuple[PrivacyModel, ...]:
+        """Those that are promised of confidential attributes."""
+        asked = (REQUIREMENTS[n] for n in REQUIREMENTS if n in self.asked)
+        return tuple(model for model in asked if model.requirement is not None)
 
     def treatment(self, name: str) -> Treatment:
-        """Return how values of an attribute are compared, its distance filled in."""
-        own = self.confidential.get(name, Treatment())
-        return own.model_copy(update={"distance": own.distance or self.distance})
+        """Return how values of an attribute are compared, by the section if need be."""
+        own: Treatment = self.confidential.get(name, Treatment())
+        common = set(Treatment.model_fields) & set(type(self).model_fields)
+        update = {key: getattr(own, key) or getattr(self, key) for key in common}
+        copied: Treatment = own.model_copy(update=update)
+        return copied
 
     @model_serializer(mode="wrap")
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what does not act, which a job does not take either."""
-        idle = {n for n, needs in _NEEDS.items() if not self.asked & set(needs)}
+        idle = {n for n, needs in _needs().items() if not self.asked & set(needs)}
         return {name: value for name, value in dump(self).items() if name not in idle}
 
     @model_validator(mode="after")
     def _check(self) -> "Privacy":
-        given = _given(self)
-        for name, needs in _NEEDS.items():
-            if name in given and not self.asked & set(needs):
+        written = given(self)
+        for name, needs in _needs().items():
+            if name in written and not self.asked & set(needs):
                 raise ValueError(f"{name} is given, but no {' or '.join(needs)}")
-        if (self.diversity == "recursive") != (self.c is not None):
-            raise ValueError('diversity = "recursive" and c go together')
-        if self.scope == "blocks" and self.asked != {"k"}:
+        for model in REQUIREMENTS.values():
+            model.check(self)
+        if self.scope == "blocks" and self.models:
             raise ValueError(
-                'l and t are promised of the combination: leave out scope = "blocks"'
+                "l, t and what else is promised of confidential values are promised "
+                'of the combination: leave out scope = "blocks"'
             )
         for name, treatment in self.confidential.items():
             self._require_used(name, treatment)
         return self
 
     def _require_used(self, name: str, treatment: Treatment) -> None:
-        for key in sorted(_given(treatment) & set(_USED_BY)):
-            if _USED_BY[key] not in self.asked:
-                raise ValueError(f"{key} is given for {name!r}, but no {_USED_BY[key]}")
+        for model in REQUIREMENTS.values():
+            for key in sorted(given(treatment) & set(model.treatment.model_fields)):
+                if model.name not in self.asked:
+                    raise ValueError(
+                        f"{key} is given for {name!r}, but no {model.name}"
+                    )
 
 
-def _given(section: Section) -> set[str]:
-    """Return the keys that are written; what is None might as well be left out."""
-    written = section.model_fields_set
-    return {name for name in written if getattr(section, name) is not None}
-
-
-_USED_BY = {"levels": "l", "distance": "t", "order": "t", "tree": "t"}
-_NEEDS = {
-    "diversity": ("l",),
-    "c": ("l",),
-    "distance": ("t",),
-    "repair": ("l", "t"),
-    "confidential": ("l", "t"),
-}
+def _needs() -> dict[str, tuple[str, ...]]:
+    """Return of which models one must be promised for a key to act."""
+    of_values = tuple(n for n, model in REQUIREMENTS.items() if model.requirement)
+    found = {"repair": of_values, "confidential": of_values}
+    for model in REQUIREMENTS.values():
+        others = [key for key in model.settings.model_fields if key != model.name]
+        found |= {key: (model.name,) for key in others}
+    return found

@@ -8,6 +8,7 @@ from pydantic import ValidationError as Invalid
 
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.job._partition import WAYS
+from aggopt.job._privacy import Privacy, Treatment
 from aggopt.job._said import CHOOSING, clipped, entries, keys, seen, shown
 
 
@@ -73,25 +74,27 @@ def _telling(wrong: Any) -> Any:
 
 
 _ENTRIES = "correct those entries; `aggopt init` writes a commented job."
-_WANTED = {
-    "privacy.k": "ask for a whole number of at least 2: a group of one "
-    "publishes the record.",
-    "privacy.l": "ask for a whole number of at least 2: with l = 1 a group may share "
-    "one value.",
-    "privacy.c": "write a number above 0, such as c = 3.0.",
+_OUTPUT = {
     "output.digits": "write a whole number of significant digits, from 2 to 15, or "
     'digits = "full".',
     "output.decimals": "write a whole number of decimals, from -15 to 15.",
-    "privacy.t": "choose 0 < t < 1, strictly between: 0.05 is strict, 0.25 is lenient.",
 }
-_WRITTEN = {
-    "order": "list each value once, lowest first, as text, numbers or true and false: "
-    'order = ["low", "middle", "high"].',
-    "tree": 'nest it, tree = { lung = ["asthma", "flu"], heart = ["attack"] }, or name '
-    "the parent of each value.",
-    "levels": "ask for a whole number of levels, such as levels = 20, or name where "
-    "they end, lowest first: levels = [1000, 5000].",
-}
+
+
+def _described(section: Any, before: str = "") -> dict[str, str]:
+    """Return what to write for each key of a section that its field describes."""
+    found = {}
+    for name, key in section.model_fields.items():
+        if key.description:
+            found[before + name] = key.description
+        for inner in get_args(key.annotation) or (key.annotation,):
+            if isinstance(inner, type) and issubclass(inner, BaseModel):
+                found |= _described(inner, f"{before}{name}.")
+    return found
+
+
+_WANTED = {**_OUTPUT, **_described(Privacy, "privacy.")}
+_WRITTEN = _described(Treatment)
 
 
 def _no_wish(wish: str, error: Any) -> JobError:

@@ -11,7 +11,11 @@ from aggopt.core.html import lines, listed, titled
 from aggopt.core.plural import many
 from aggopt.core.types import AnyInt
 from aggopt.errors import PrivacyError
-from aggopt.input.confidential import Confidential, confidential_of
+from aggopt.input.confidential import (
+    Confidential,
+    confidential_of,
+    requirements_of,
+)
 from aggopt.job import Privacy
 from aggopt.job._roles import Roles
 from aggopt.output.beside import Beside, beside
@@ -21,7 +25,7 @@ from aggopt.output.refusal import not_kept, still_there, too_rare
 from aggopt.output.unchanged import Grouped, Unchanged
 from aggopt.partition._in_blocks import require_cover
 from aggopt.privacy import groups_of
-from aggopt.privacy._promise import Kept
+from aggopt.privacy._requirement import Check
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Audit:
     identifiers
         Identifiers, and wishes, that are still there; there must be none.
     promises
-        What was promised of confidential attributes, l and t, and what was found.
+        What was promised of confidential attributes, l, t, ..., and what was found.
     beside
         The combinations of all quasi-identifiers with columns that are published as
         they are, which no promise covers: those of few values, and all.
@@ -59,7 +63,7 @@ class Audit:
     whole: Count
     blocks: tuple[Count, ...]
     identifiers: tuple[str, ...]
-    promises: tuple[Kept, ...] = ()
+    promises: tuple[Check, ...] = ()
     beside: tuple[Beside, ...] = ()
     unchanged: Unchanged | None = None
     notes: tuple[str, ...] = ()
@@ -150,7 +154,7 @@ class Audit:
         ------
         PrivacyError
             A combination is too rare, an identifier is still there, or confidential
-            values are not as diverse, or not as close to the table's, as promised.
+            values do not satisfy what was promised of them.
         """
         if self.refusal:
             raise self.refusal
@@ -213,7 +217,7 @@ def audit(
         whole=Count.of(everything, whole, k),
         blocks=tuple(map(Count.of, parts, groups, repeat(k))),
         identifiers=tuple(n for n in roles.dropped if n in frame.columns),
-        promises=_promises(frame, roles, privacy, confidential),
+        promises=_checks(frame, roles, confidential),
         beside=beside(everything, whole, others, k),
     )
     notes = [found.warning] if found.warning else []
@@ -238,17 +242,13 @@ def _compared(
     return replace(found, unchanged=same, notes=notes)
 
 
-def _promises(
-    frame: nw.DataFrame[Any],
-    roles: Roles,
-    privacy: Privacy,
-    confidential: Sequence[Confidential],
-) -> tuple[Kept, ...]:
+def _checks(
+    frame: nw.DataFrame[Any], roles: Roles, confidential: Sequence[Confidential]
+) -> tuple[Check, ...]:
     if not confidential:
         return ()
     published = groups_of(frame.select(*roles.quasi_identifier).to_native())
-    promises = (promise for each in confidential for promise in each.promises(privacy))
-    return tuple(promise.kept(published) for promise in promises)
+    return tuple(each.check(published) for each in requirements_of(confidential))
 
 
 def _telling(frame: nw.DataFrame[Any], others: Mapping[str, AnyInt]) -> list[str]:

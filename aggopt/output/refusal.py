@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from aggopt.core.plural import many
 from aggopt.errors import PrivacyError
 from aggopt.output.counts import Count
-from aggopt.privacy._promise import Kept
+from aggopt.privacy._requirement import Check
 
 
 def still_there(identifiers: Sequence[str]) -> PrivacyError:
@@ -29,16 +29,10 @@ def too_rare(weakest: Count, k: int, scope: str) -> PrivacyError:
     )
 
 
-def not_kept(promise: Kept) -> PrivacyError:
-    """Return the error of l or t that does not hold."""
-    close = promise.promise.startswith("t ")
-    possible = (
-        f"t of at least {promise.found:.6g}, rounded up"
-        if close
-        else f"l of at most {int(promise.found)}"
-    )
+def not_kept(check: Check) -> PrivacyError:
+    """Return the error of a requirement that does not hold."""
     return PrivacyError(
-        str(promise),
+        str(check),
         fix='nothing was written; set repair = "merge" under [privacy], which keeps '
-        f"every promise, or promise {possible}, which these groups keep.",
+        f"every promise, or promise {check.keeps}, which these groups keep.",
     )

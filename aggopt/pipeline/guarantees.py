@@ -5,22 +5,39 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from aggopt.core.deadline import Clock
+from aggopt.core.section import Section, given
 from aggopt.core.validation import Floats, Labels, groups
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.input.confidential import Confidential, confidential_of
+from aggopt.input.confidential import (
+    Confidential,
+    confidential_of,
+    requirements_of,
+)
 from aggopt.input.table import Table
-from aggopt.job import DiverseVmdav, Guarding, Job, MergeUntilClose, Privacy
+from aggopt.job import (
+    DiverseVmdav,
+    Guarding,
+    Job,
+    MergeUntilClose,
+    Privacy,
+    Treatment,
+)
 from aggopt.models import MODELS
 from aggopt.partition._in_blocks import called
 from aggopt.partition._shared.block import Block
-from aggopt.pipeline.infeasibility import measured, too_diverse
-from aggopt.privacy._promise import Promise
+from aggopt.pipeline.infeasibility import measured
+from aggopt.privacy._model import REQUIREMENTS
+from aggopt.privacy._models.l_diversity import Diversity
+from aggopt.privacy._models.t_closeness import Closeness
+from aggopt.privacy._requirement import Requirement
 from aggopt.solvers import choose
+
+Kind = TypeVar("Kind", bound=Requirement)
 
 
 @dataclass(frozen=True)
@@ -32,8 +49,9 @@ class _Repair:
     any_distance: bool = False
 
 
+ALL = frozenset(REQUIREMENTS)
 REPAIRS = {
-    "merge": _Repair(frozenset("klt"), frozenset("lt"), any_distance=True),
+    "merge": _Repair(ALL, ALL - {"k"}, any_distance=True),
     "merge-ilp": _Repair(frozenset("kl"), frozenset("t")),
     "swap": _Repair(frozenset("k"), frozenset("t")),
     "sweep": _Repair(frozenset("k"), frozenset("t")),
@@ -62,7 +80,7 @@ def require_guarantees(job: Job) -> None:
             f"{idle[0]}.",
             fix=f"state {idle[0]} under [privacy], or choose another method.",
         )
-    if privacy.asked == {"k"}:
+    if not privacy.models:
         return
     if privacy.repair and privacy.t is None and privacy.repair.method != "merge":
         raise JobError(
@@ -89,21 +107,19 @@ def require_guarantees(job: Job) -> None:
 
 
 def read(table: Table, job: Job, decimal: str) -> tuple[Confidential, ...]:
-    """Return the confidential attributes if l or t is promised of them.
+    """Return the confidential attributes if anything is promised of them.
 
     Raises
     ------
     TableError, JobError
         As `confidential_of`.
     InfeasibleInputError
-        Not even all records together are as diverse as the job promises.
+        No groups satisfy what the job asks of them.
     """
     held = confidential_of(table.frame, table.roles, job.privacy, decimal)
-    everybody = np.zeros(len(table.frame), np.intp)
-    for promise in _promises(held, job.privacy):
-        most = promise.kept(everybody)
-        if not most.holds:
-            raise too_diverse(most, job.privacy, int(promise.codes.max()) + 1)
+    for requirement in requirements_of(held):
+        if refusal := requirement.infeasible(job.privacy.k):
+            raise refusal
     return held
 
 
@@ -134,7 +150,7 @@ def _confided(
     if not isinstance(how, DiverseVmdav):
         return {"confidential": _places(held), "t": privacy.t}
     return {
-        "confidential": held[0].codes,
+        "confidential": _of_kind(held, Diversity)[0].codes,
         "l": privacy.l,
         "diversity": privacy.diversity,
         "levels": "values",
@@ -158,12 +174,12 @@ def repaired(
 
     k, t, start = job.privacy.k, job.privacy.t, _bound_of_start(block, job)
     if how.method == "merge":
-        promises = _promises(held, job.privacy)
+        asked = requirements_of(held)
         clock = Clock(None, told)
-        merged = groups(merge_any(X, block.labels, promises, progress=told), len(X))
+        merged = groups(merge_any(X, block.labels, asked, progress=told), len(X))
         if np.array_equal(merged, block.labels):
             return block
-        proof = certified(X, merged, promises, clock.spent, k, start)
+        proof = certified(X, merged, asked, clock.spent, k, start)
         return replace(block, labels=merged, certificate=proof)
     with _constants_left_to_the_audit():
         result = called(
@@ -211,40 +227,51 @@ def _require_solver(privacy: Privacy) -> None:
 
 def _kept_by(job: Job) -> frozenset[str]:
     """Return what the partition and its repair keep, whatever the table."""
-    start, privacy = job.partition.guarantees, job.privacy
-    several = len(job.roles.confidential) > 1
-    ordered = all(
-        privacy.treatment(name).distance == "ordered" for name in job.roles.confidential
-    )
-    if not ordered or (several and not getattr(job.partition, "several", False)):
-        start -= {"t"}
-    if privacy.diversity == "recursive" or several:
-        start -= {"l"}
+    privacy, kept = job.privacy, job.partition.guarantees
+    treatments = _treatments(job)
+    several = len(treatments) > 1
+    simple = {m.name for m in privacy.models if m.simple(privacy, treatments)}
+    alone = several and not getattr(job.partition, "several", False)
+    start = kept & ({"k"} if alone else {"k", *simple})
     if privacy.repair is None:
         return start
     repair = REPAIRS[privacy.repair.method]
-    fits = repair.any_distance or (ordered and not several)
+    fits = repair.any_distance or not (several or repair.adds - simple)
     return (start & repair.leaves) | (repair.adds if fits else frozenset())
 
 
-def _promises(held: Sequence[Confidential], privacy: Privacy) -> list[Promise]:
-    return [promise for each in held for promise in each.promises(privacy)]
+def _treatments(job: Job) -> list[Treatment]:
+    return [job.privacy.treatment(name) for name in job.roles.confidential]
+
+
+def _of_kind(held: Sequence[Confidential], kind: type[Kind]) -> list[Kind]:
+    """Return the requirements of one privacy model."""
+    return [each for each in requirements_of(held) if isinstance(each, kind)]
 
 
 def _places(held: Sequence[Confidential]) -> Any:
     """Return ranks of confidential values, (n,) of one attribute or (n, c)."""
-    ranks = [each.distance.place for each in held if each.distance is not None]
+    ranks = [each.distance.place for each in _of_kind(held, Closeness)]
     return ranks[0] if len(ranks) == 1 else np.stack(ranks, axis=1)
 
 
 def _stated(privacy: Privacy) -> str:
-    one = privacy.l is None or privacy.t is None
-    return f"{_listed(privacy)} {'is' if one else 'are'} promised"
+    return f"{_listed(privacy)} {'is' if len(privacy.models) == 1 else 'are'} promised"
 
 
 def _listed(privacy: Privacy) -> str:
-    stated = {"l": privacy.l, "t": privacy.t}
-    return " and ".join(f"{n} = {v}" for n, v in stated.items() if v is not None)
+    return " and ".join(
+        f"{model.name} = {_written(getattr(privacy, model.name))}"
+        for model in privacy.models
+    )
+
+
+def _written(value: Any) -> str:
+    """Return a key's value as a job file has it."""
+    if not isinstance(value, Section):
+        return str(value)
+    inner = (f"{key} = {_written(v)}" for key, v in value if key in given(value))
+    return f"{{ {', '.join(inner)} }}"
 
 
 def _together(job: Job) -> str:
@@ -253,12 +280,7 @@ def _together(job: Job) -> str:
 
 
 def _of(job: Job) -> str:
-    names, privacy = job.roles.confidential, job.privacy
-    kinds = dict.fromkeys(str(privacy.treatment(name).distance) for name in names)
-    many = "one attribute" if len(names) == 1 else f"{len(names)} attributes"
-    said = [f"of {many}"]
-    if privacy.t is not None:
-        said.append(f"by the {' and '.join(kinds)} distance")
-    if privacy.l is not None:
-        said.append(f"in the sense of {privacy.diversity} diversity")
-    return ", ".join(said)
+    treatments, privacy = _treatments(job), job.privacy
+    many = "one attribute" if len(treatments) == 1 else f"{len(treatments)} attributes"
+    senses = (model.sense(privacy, treatments) for model in reversed(privacy.models))
+    return ", ".join([f"of {many}", *filter(None, senses)])

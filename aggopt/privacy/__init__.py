@@ -1,4 +1,4 @@
-"""What a partition or a released table promises: k, l and t, measured exactly.
+"""What a partition or a released table promises: k, l, t, ..., measured exactly.
 
 Each function takes groups, as labels (n,) or as the quasi-identifiers of a released
 table, and the confidential values.  It trusts nothing but what it is given, counts in
@@ -8,12 +8,16 @@ whole numbers and rounds once, at the end.
 from aggopt.privacy._closeness import t_closeness
 from aggopt.privacy._diversity import distinct_l, entropy_l, p_sensitive, recursive_cl
 from aggopt.privacy._k_anonymity import k_anonymity
+from aggopt.privacy._models.dissimilarity import dissimilarity
+from aggopt.privacy._models.epsilon_m import epsilon_m
 from aggopt.privacy._n_t_closeness import n_t_closeness
 from aggopt.privacy._values import groups_of
 
 __all__ = [
+    "dissimilarity",
     "distinct_l",
     "entropy_l",
+    "epsilon_m",
     "groups_of",
     "k_anonymity",
     "n_t_closeness",

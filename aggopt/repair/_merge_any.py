@@ -1,4 +1,4 @@
-"""Groups merged until they keep any promise: l or t, of any distance."""
+"""Groups merged until they satisfy any requirements."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,13 @@ import numpy as np
 
 from aggopt.core.progress import Progress
 from aggopt.core.standardise import Scale
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.types import F64, I64, Labels
+from aggopt.errors import InfeasibleInputError
 from aggopt.partition._loss_bound import least_loss
 from aggopt.privacy._distance import starts_of
+from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered
-from aggopt.privacy._promise import Promise
+from aggopt.privacy._requirement import Requirement, members
 from aggopt.repair._bound import close_loss, highest
 from aggopt.repair._task import Task, group_sse, group_sums
 from aggopt.solvers import Certificate, Status
@@ -20,19 +21,24 @@ NEAR = 8
 
 
 def merge_any(
-    X: Floats,
+    X: F64,
     labels: Labels,
-    promises: Sequence[Promise],
+    requirements: Sequence[Requirement],
     *,
     progress: Progress | None = None,
 ) -> Labels:
-    """Return labels (n,): the groups, some of them merged, that keep all promises.
+    """Return labels (n,): the groups, some of them merged, that satisfy all.
 
-    In rounds: each group that breaks a promise, those that fall shortest first, is
+    In rounds: each group that breaks a requirement, those that fall shortest first, is
     merged with one of the `NEAR` groups whose centroids are nearest and that were not
-    merged in this round: the nearest with which it keeps all promises, or, if there is
+    merged in this round: the nearest with which it satisfies all, or, if there is
     none, the one with which it falls shortest least.  Ends at the latest with one
-    group, so that what all records together do not keep must be refused before.
+    group.
+
+    Raises
+    ------
+    InfeasibleInputError
+        That one group does not satisfy all.
 
     Parameters
     ----------
@@ -45,19 +51,35 @@ def merge_any(
     told = progress or (lambda share: None)
     first = int(labels.max()) + 1
     while (found := int(labels.max()) + 1) > 1:
-        short = _short(promises, *_members(labels))
+        short = _short(requirements, *members(labels))
         if not short.any():
             break
         told(1 - found / first)
-        labels = _joined(labels, _partners(Z, labels, short, promises))
+        labels = _joined(labels, _partners(Z, labels, short, requirements))
+    _require_satisfied(labels, requirements)
     told(1.0)
     return labels
 
 
+def _require_satisfied(labels: Labels, requirements: Sequence[Requirement]) -> None:
+    """Refuse one group of all records that does not satisfy what other groups may.
+
+    What a union of groups that satisfy it satisfies was refused before.
+    """
+    for requirement in requirements:
+        found = requirement.check(labels)
+        if not found.holds:
+            raise InfeasibleInputError(
+                f"Merging ended with one group, and {found}",
+                fix=f"promise {found.keeps}, which it does, or less; other groups may "
+                "keep more, which merging does not find.",
+            )
+
+
 def certified(
-    X: Floats,
+    X: F64,
     labels: Labels,
-    promises: Sequence[Promise],
+    requirements: Sequence[Requirement],
     seconds: float,
     k: int,
     start: float | None = None,
@@ -65,17 +87,17 @@ def certified(
     """Return what is proven of merged groups: HEURISTIC, unless the bound is met.
 
     objective: the sum of squares within groups, on z-scores.  bound: the highest of
-    what any groups of k lose, of what any lose that are as close as promised of one
+    what any groups of k lose, of what any lose that are as close as asked of one
     attribute by the ordered distance, and of `start`, what a partition has proven of
     all groups of k (None if nothing).  violation: 0.0, decided exactly.
     """
     Z = np.ascontiguousarray(Scale.of(X).standardise(X))
     close = [
-        Task(Z, promise.distance, k, float(promise.t))
-        for promise in promises
-        if isinstance(promise.distance, Ordered) and promise.t is not None
+        Task(Z, each.distance, k, float(each.t))
+        for each in requirements
+        if isinstance(each, Closeness) and isinstance(each.distance, Ordered)
     ]
-    broken = max(promise.short(*_members(labels)).max() for promise in promises)
+    broken = max(each.short(*members(labels)).max() for each in requirements)
     certificate = Certificate(
         Status.HEURISTIC,
         group_sse(Z, labels),
@@ -88,22 +110,17 @@ def certified(
     return highest(certificate, bounds, Z.size)
 
 
-def _members(labels: Labels) -> tuple[I64, I64]:
-    """Return the records group by group, and where each group starts."""
-    return np.argsort(labels, kind="stable"), starts_of(np.bincount(labels))
-
-
-def _short(promises: Sequence[Promise], records: I64, starts: I64) -> Floats:
-    """Return how far each group is from keeping all promises, (groups,)."""
-    return np.asarray(sum(promise.short(records, starts) for promise in promises))
+def _short(requirements: Sequence[Requirement], records: I64, starts: I64) -> F64:
+    """Return how far each group is from satisfying all, (groups,)."""
+    return np.asarray(sum(each.short(records, starts) for each in requirements))
 
 
 def _partners(
-    Z: Floats, labels: Labels, short: Floats, promises: Sequence[Promise]
+    Z: F64, labels: Labels, short: F64, requirements: Sequence[Requirement]
 ) -> dict[int, int]:
-    """Return with which group each group that breaks a promise is merged."""
+    """Return with which group each group that breaks one is merged."""
     near = _nearest(Z, labels, np.flatnonzero(short))
-    left = _left_short(labels, near, promises)
+    left = _left_short(labels, near, requirements)
     partner: dict[int, int] = {}
     taken: set[int] = set()
     for group in sorted(near, key=lambda g: -short[g]):
@@ -116,7 +133,7 @@ def _partners(
     return partner
 
 
-def _nearest(Z: Floats, labels: Labels, of: I64) -> dict[int, I64]:
+def _nearest(Z: F64, labels: Labels, of: I64) -> dict[int, I64]:
     """Return the groups nearest to each of some, nearest first."""
     from scipy.spatial import cKDTree
 
@@ -129,17 +146,19 @@ def _nearest(Z: Floats, labels: Labels, of: I64) -> dict[int, I64]:
 
 
 def _left_short(
-    labels: Labels, near: dict[int, I64], promises: Sequence[Promise]
-) -> dict[int, Floats]:
+    labels: Labels, near: dict[int, I64], requirements: Sequence[Requirement]
+) -> dict[int, F64]:
     """Return how short each group would fall, merged with each of those near it."""
-    records, starts = _members(labels)
+    records, starts = members(labels)
 
-    def members(group: int) -> I64:
+    def own(group: int) -> I64:
         return records[starts[group] : starts[group + 1]]
 
     pairs = [(g, int(other)) for g, row in near.items() for other in row]
-    unions = [np.concatenate([members(g), members(other)]) for g, other in pairs]
-    found = _short(promises, np.concatenate(unions), starts_of(list(map(len, unions))))
+    unions = [np.concatenate([own(g), own(other)]) for g, other in pairs]
+    found = _short(
+        requirements, np.concatenate(unions), starts_of(list(map(len, unions)))
+    )
     ends = np.cumsum([len(row) for row in near.values()])[:-1]
     return dict(zip(near, np.split(found, ends), strict=True))
 

@@ -17,7 +17,7 @@ from aggopt.output.counts import Count, together
 from aggopt.output.places import Files
 from aggopt.output.staging import check_places, make_folder, sha256
 from aggopt.pipeline.reassess import review
-from aggopt.privacy._promise import Kept
+from aggopt.privacy._requirement import Check
 
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
@@ -33,11 +33,18 @@ def found(k=2, **other):
 KEPT = Count(("age",), 1, 3, 0, 0)
 
 
-def promise(name, asked, worst, holds=False):
-    return Kept("pay", name, asked, worst, holds, groups=4, broken=1, worst=3)
+def promise(name, asked, worst, holds=False, **said):
+    return Check("pay", name, asked, worst, holds, groups=4, broken=1, worst=3, **said)
 
 
-DIVERSE, CLOSE = promise("distinct l", 3, 2.0), promise("t (ordered)", 0.1, 0.1234567)
+DIVERSE = promise("distinct l", 3, 2.0, keeps="l of at most 2")
+CLOSE = promise(
+    "t (ordered)",
+    0.1,
+    0.1234567,
+    sign="<=",
+    keeps="t of at least 0.123457, rounded up",
+)
 REFUSED = {
     "identifiers": found(identifiers=("name", "number")),
     "a rare combination": found(),

@@ -7,14 +7,15 @@ from hypothesis import strategies as st
 
 from aggopt import partition, privacy
 from aggopt.measure import il
+from aggopt.privacy._models.l_diversity import Diversity
+from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._nested import Nested
 from aggopt.privacy._ordered import Ordered
-from aggopt.privacy._promise import Promise
 from aggopt.repair._merge_any import merge_any
 
 
 def close(values, t, made=Ordered.of):
-    return Promise("x", values, made(values), t=t)
+    return Closeness("x", made(values), t)
 
 
 @given(
@@ -34,7 +35,7 @@ def test_all_promises_hold_and_groups_are_only_merged(seed, n, k, t):
     promises = [
         close(values, t),
         close(values, t, Nested.equal),
-        Promise("x", values, least=least),
+        Diversity("x", values, least),
     ]
     merged = merge_any(X, labels, promises)
     assert privacy.t_closeness(merged, values) <= t

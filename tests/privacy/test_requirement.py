@@ -8,13 +8,16 @@ import pytest
 from privacy import slow
 
 from aggopt.privacy._distance import starts_of
+from aggopt.privacy._models.l_diversity import Diversity
+from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._nested import Nested
 from aggopt.privacy._ordered import Ordered
-from aggopt.privacy._promise import Kept, Promise
+from aggopt.privacy._requirement import Check
 
 #        group 0     group 1     group 2
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2])
 CODES = np.array([0, 1, 2, 0, 1, 1, 2, 2, 2])
+L1 = "l of at most 1"
 ENTROPY = exp(-(2 / 3 * log(2 / 3) + 1 / 3 * log(1 / 3)))
 
 
@@ -23,14 +26,14 @@ def runs(labels=LABELS):
 
 
 def close(t=0.5, distance=None):
-    return Promise("pay", CODES, distance=distance or Ordered.of(CODES), t=t)
+    return Closeness("pay", distance or Ordered.of(CODES), t)
 
 
 def diverse(least=2, **how):
-    return Promise("pay", CODES, least=least, **how)
+    return Diversity("pay", CODES, least, **how)
 
 
-KEPT = Kept("pay", "distinct l", 2, 3, True, groups=4, broken=0, worst=7)
+KEPT = Check("pay", "distinct l", 2, 3, True, groups=4, broken=0, worst=7)
 
 
 @pytest.mark.parametrize(
@@ -41,17 +44,17 @@ KEPT = Kept("pay", "distinct l", 2, 3, True, groups=4, broken=0, worst=7)
             "distinct l >= 2 holds for 'pay': the worst group, of 7 records, has 3.",
         ),
         (
-            Kept("pay", "entropy l", 3, 2.25, False, 4, 2, 7),
+            Check("pay", "entropy l", 3, 2.25, False, 4, 2, 7),
             "entropy l >= 3 DOES NOT HOLD for 'pay': the worst group, of 7 records, "
             "has 2.25; 2 of 4 groups fail.",
         ),
         (
-            Kept("pay", "t (equal)", 0.25, 0.5, False, 4, 1, 7),
+            Check("pay", "t (equal)", 0.25, 0.5, False, 4, 1, 7, sign="<="),
             "t (equal) <= 0.25 DOES NOT HOLD for 'pay': the worst group, of 7 "
             "records, has 0.5; 1 of 4 groups fail.",
         ),
         (
-            Kept("pay", "t (equal)", 0.25, 0, True, 4, 0, 7, trivial=True),
+            Check("pay", "t (equal)", 0.25, 0, True, 4, 0, 7, trivial=True, sign="<="),
             "t (equal) <= 0.25 holds trivially for 'pay': it has one value only, "
             "known of everybody.",
         ),
@@ -62,19 +65,23 @@ def test_it_is_said_with_counts(kept, words):
 
 
 def test_diversity_is_of_the_worst_group():
-    assert diverse().kept(LABELS) == Kept("pay", "distinct l", 2, 1, False, 3, 1, 2)
-    assert diverse(1).kept(LABELS) == Kept("pay", "distinct l", 1, 1, True, 3, 0, 2)
+    assert diverse().check(LABELS) == Check(
+        "pay", "distinct l", 2, 1, False, 3, 1, 2, keeps=L1
+    )
+    assert diverse(1).check(LABELS) == Check(
+        "pay", "distinct l", 1, 1, True, 3, 0, 2, keeps=L1
+    )
 
 
 def test_entropy_and_recursive_diversity():
     two = LABELS < 2
-    entropy = Promise("pay", CODES[two], diversity="entropy", least=2)
-    found = entropy.kept(LABELS[two])
+    entropy = Diversity("pay", CODES[two], 2, "entropy")
+    found = entropy.check(LABELS[two])
     assert found.promise == "entropy l"
     assert found.found == pytest.approx(ENTROPY)
     assert (found.broken, found.worst) == (1, 3)
-    recursive = Promise("pay", CODES[two], diversity="recursive", least=2, c=2.5)
-    found = recursive.kept(LABELS[two])
+    recursive = Diversity("pay", CODES[two], 2, "recursive", c=2.5)
+    found = recursive.check(LABELS[two])
     expected = slow.recursive(LABELS[two].tolist(), CODES[two].tolist(), 2.5)
     assert (found.promise, found.found) == ("recursive (2.5, l)", expected)
 
@@ -85,25 +92,25 @@ def test_entropy_and_recursive_diversity():
         (CODES, {"values": 9}, "distinct l of 3 levels of 9 values"),
         (CODES // 2, {"values": 9}, "distinct l of 2 levels of 9 values"),
         (CODES * 0, {"values": 9}, "distinct l of 1 level of 9 values"),
-        (CODES, {"diversity": "entropy"}, "entropy l"),
-        (CODES, {"diversity": "recursive", "c": 3.0}, "recursive (3, l)"),
-        (CODES, {"distance": Ordered.of(CODES), "t": 0.1}, "t (ordered)"),
-        (
-            CODES,
-            {"distance": Nested.equal(CODES), "kind": "equal", "t": 0.1},
-            "t (equal)",
-        ),
+        (CODES, {"kind": "entropy"}, "entropy l"),
+        (CODES, {"kind": "recursive", "c": 3.0}, "recursive (3, l)"),
     ],
 )
 def test_its_name_says_what_is_counted(codes, how, name):
-    assert Promise("pay", codes, **how).kept(LABELS).promise == name
+    assert Diversity("pay", codes, 2, **how).check(LABELS).promise == name
+
+
+def test_the_name_of_closeness_says_which_distance():
+    assert close().check(LABELS).promise == "t (ordered)"
+    equal = Closeness("pay", Nested.equal(CODES), 0.1, "equal")
+    assert equal.check(LABELS).promise == "t (equal)"
 
 
 @pytest.mark.parametrize("distance", [Ordered.of(CODES), Nested.equal(CODES)])
 def test_closeness_is_of_the_farthest_group(distance):
     oracle = slow.ordered if isinstance(distance, Ordered) else slow.equal
     worst = oracle(LABELS.tolist(), CODES.tolist())
-    found = close(0.3, distance).kept(LABELS)
+    found = close(0.3, distance).check(LABELS)
     assert found.found == float(worst) > 0.3
     assert (found.asked, found.holds, found.groups) == (0.3, False, 3)
     assert found.worst == 2
@@ -112,22 +119,22 @@ def test_closeness_is_of_the_farthest_group(distance):
 
 def test_the_border_is_kept_and_what_lies_beyond_is_broken():
     worst = Ordered.of(CODES).largest(LABELS)
-    assert close(worst).kept(LABELS).holds
-    less = close(worst - Fraction(1, 10**12)).kept(LABELS)
+    assert close(worst).check(LABELS).holds
+    less = close(worst - Fraction(1, 10**12)).check(LABELS)
     assert (less.holds, less.broken) == (False, 1)
 
 
 def test_of_equally_bad_groups_the_smallest_is_named():
     labels, codes = np.array([0, 0, 0, 1, 1]), np.array([4, 4, 4, 0, 0])
-    assert Promise("pay", codes, least=2).kept(labels).worst == 2
+    assert Diversity("pay", codes, 2).check(labels).worst == 2
 
 
 def test_one_value_is_trivially_close():
     same = np.zeros(4, np.int64)
-    found = Promise("pay", same, distance=Ordered.of(same), t=0.1)
-    kept = found.kept(np.array([0, 0, 1, 1]))
+    found = Closeness("pay", Ordered.of(same), 0.1)
+    kept = found.check(np.array([0, 0, 1, 1]))
     assert (kept.trivial, kept.holds, kept.found, kept.broken) == (True, True, 0, 0)
-    assert not Promise("pay", same).kept(np.array([0, 0, 1, 1])).trivial
+    assert not Diversity("pay", same, 2).check(np.array([0, 0, 1, 1])).trivial
 
 
 def test_what_is_short_is_zero_exactly_where_the_promise_is_kept():
@@ -135,7 +142,7 @@ def test_what_is_short_is_zero_exactly_where_the_promise_is_kept():
         close(0.3),
         diverse(2),
         diverse(3),
-        diverse(2, diversity="entropy"),
+        diverse(2, kind="entropy"),
     ):
         short, broken = promise.short(*runs()), promise.broken(*runs())
         assert ((short > 0) == broken).all()
@@ -163,7 +170,7 @@ def test_a_record_may_be_in_several_groups():
     far = [slow.between(CODES[of], CODES) for of in ([0, 1, 2], [0, 3])]
     assert far[0] < far[1]
     for t, broken in ((far[0] - Fraction(1, 999), 2), (far[0], 1), (far[1], 0)):
-        apart = Promise("pay", CODES, distance=table, t=t)
+        apart = Closeness("pay", table, t)
         assert apart.broken(records, starts).sum() == broken
 
 

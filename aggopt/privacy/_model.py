@@ -1,0 +1,93 @@
+"""Privacy models by name: each is declared in a file of its own, in `_models`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from aggopt.core.registry import Method, Registry
+from aggopt.core.section import Section
+from aggopt.core.types import I64
+from aggopt.privacy._distance import Distance
+from aggopt.privacy._exact import Numbers
+from aggopt.privacy._requirement import Requirement
+
+
+class Attribute(Protocol):
+    """One confidential attribute, as a table has it and a job says it is compared.
+
+    Errors of its methods are of values that do not fit.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def treatment(self) -> Any:
+        """What the job says of it: the keys that models own, and `missing`."""
+
+    @property
+    def codes(self) -> I64:
+        """Which of its distinct values each record has, (n,), 0..m-1."""
+
+    def levels(self) -> I64:
+        """Return the level of each number (n,), as the job asks for them."""
+
+    def distance(self) -> Distance:
+        """Return how its values are compared."""
+
+    def numbers(self) -> Numbers:
+        """Return its values as numbers, exactly."""
+
+
+def _nothing(asked: Any) -> None:
+    pass
+
+
+def _of_any_values(asked: Any, treatments: Sequence[Any]) -> bool:
+    return True
+
+
+def _unsaid(asked: Any, treatments: Sequence[Any]) -> str:
+    return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyModel(Method):
+    """What a release can promise of its groups.
+
+    Attributes
+    ----------
+    name
+        The key of [privacy] that asks for it.
+    settings
+        The keys of [privacy] that it owns: that of its name, None where it is not
+        asked for, and those that say how it is counted.  A key's description is what
+        a refusal says to write.
+    treatment
+        The keys that it reads under [privacy.confidential.NAME].
+    requirement
+        What makes a requirement on one attribute from its values and from [privacy];
+        None of k, which is of records alone.
+    check
+        What refuses, with a ValueError, keys that do not go together.
+    sense
+        What a message says beside the name, as "by the ordered distance", given
+        [privacy] and the treatments of all attributes.
+    simple
+        Whether methods that look at the confidential values themselves keep it so
+        asked for, given the same; others only merge and check.
+    template
+        Its lines in a new job, each a comment.
+    """
+
+    settings: type[Section]
+    treatment: type[Section] = Section
+    requirement: Callable[[Attribute, Any], Requirement] | None = None
+    check: Callable[[Any], None] = _nothing
+    sense: Callable[[Any, Sequence[Any]], str] = _unsaid
+    simple: Callable[[Any, Sequence[Any]], bool] = _of_any_values
+    template: str = ""
+
+
+REQUIREMENTS = Registry("aggopt.privacy._models", PrivacyModel, "privacy model")

@@ -1,0 +1,184 @@
+"""(epsilon, delta)^k-dissimilarity: each value of a group is far from many others."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from aggopt.core.section import Section
+from aggopt.core.types import F64, I64, Bool
+from aggopt.errors import InfeasibleInputError
+from aggopt.privacy._distance import written
+from aggopt.privacy._exact import (
+    Epsilon,
+    Near,
+    Numbers,
+    crowd,
+    epsilon_of,
+    near_counts,
+    numbers_of,
+    of_attribute,
+)
+from aggopt.privacy._model import Attribute, PrivacyModel
+from aggopt.privacy._requirement import Requirement, members
+from aggopt.privacy._values import labels_of
+
+
+@dataclass(frozen=True, eq=False)
+class Dissimilarity(Requirement):
+    """Each value of a group G is farther than epsilon from delta (|G| - 1) others.
+
+    A union of two groups that satisfy this need not: with epsilon = 1 and delta = 1
+    the groups {0, 5} and {-1, 1} do, and in their union 0 is far from one of three
+    others only.  So that one group of all records does not satisfy it proves nothing.
+    What does: of c records that all lie near each other, a group G has at most
+    delta + (1 - delta) |G|, and there are at most n / k groups, so that
+    c <= delta min(c, n / k) + (1 - delta) n.
+    """
+
+    model: ClassVar[str] = "dissimilarity"
+    additive: ClassVar[bool] = False
+
+    attribute: str
+    numbers: Numbers = field(repr=False)
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def n(self) -> int:
+        """How many records there are."""
+        return len(self.numbers.place)
+
+    @property
+    def name(self) -> str:
+        """What is near, and that delta is what is counted."""
+        return f"({float(self.epsilon):g}, delta)-dissimilarity delta"
+
+    @property
+    def asked(self) -> float:
+        """The delta that is asked for."""
+        return float(self.delta)
+
+    @cached_property
+    def near(self) -> Near:
+        """Of each value, the first and the last one near it."""
+        return self.numbers.near(self.epsilon, relative=False)
+
+    def found(self, records: I64, starts: I64) -> F64:
+        """Return the share of others that each value is far from, the least; 1 of one.
+
+        By group, (groups,).
+        """
+        others = np.diff(starts) - 1
+        share = self._fewest(records, starts) / np.maximum(others, 1)
+        return np.where(others == 0, 1.0, share)
+
+    def broken(self, records: I64, starts: I64) -> Bool:
+        """Whether a value is far from fewer than delta (|G| - 1) others, exactly."""
+        far = self._fewest(records, starts).astype(object) * self.delta.denominator
+        asked = (np.diff(starts) - 1).astype(object) * self.delta.numerator
+        return np.asarray(far < asked, np.bool_)
+
+    def keeps(self, found: float) -> str:
+        """Say which delta such groups have."""
+        return f"delta of at most {found:.6g}, rounded down"
+
+    def infeasible(self, k: int) -> InfeasibleInputError | None:
+        """Return the proof that no groups satisfy it, where there is one."""
+        close = crowd(self.numbers, self.near)
+        groups = min(close, self.n // k)
+        if close <= self.delta * groups + (1 - self.delta) * self.n:
+            return None
+        return InfeasibleInputError(
+            f"{self.name} >= {self.asked:g} cannot be kept of {self.attribute!r}: "
+            f"{close} of {self.n} records lie within epsilon of each other, too many "
+            f"for groups of k = {k}.",
+            fix="promise a smaller delta or epsilon, or drop the attribute, as "
+            "identifier.",
+        )
+
+    def _fewest(self, records: I64, starts: I64) -> I64:
+        counts = near_counts(self.numbers, self.near, records, starts)
+        return np.diff(starts) - np.maximum.reduceat(counts, starts[:-1])
+
+
+def dissimilarity(groups: Any, confidential: Any, epsilon: float) -> float:
+    """Return the largest delta for which the groups are (epsilon, delta)-dissimilar.
+
+    Each value of a group is farther than epsilon from at least delta of the others
+    there.  Range 0 to 1; more protects better.  A group of one record has no others,
+    and delta 1: k, the third letter of the model, is another promise.
+
+    Arguments and errors as `epsilon_m`, of an epsilon in the units of the values.
+
+    Source: Wang, Meng, Bamba, Liu and Pu, A general proximity privacy principle, ICDE
+    2009.
+
+    Examples
+    --------
+    >>> dissimilarity([0, 0, 0, 1, 1], [10, 20, 21, 30, 50], 5)
+    0.5
+    """
+    labels, reach = labels_of(groups), epsilon_of(epsilon)
+    asked = [
+        Dissimilarity(name, numbers, reach, Fraction(1))
+        for name, numbers in numbers_of(confidential, len(labels))
+    ]
+    return min(float(each.found(*members(labels)).min()) for each in asked)
+
+
+class DissimilaritySettings(Section):
+    """The table of dissimilarity.
+
+    Attributes
+    ----------
+    epsilon
+        How far apart values of an attribute still count as near; or that of each
+        attribute, by its name.
+    delta
+        The share of the others in its group that each value is farther from, at least.
+    """
+
+    epsilon: Epsilon = Field(
+        description="write a number of 0 or more, or one for each attribute: epsilon "
+        "= { NAME = 5 }."
+    )
+    delta: float = Field(
+        gt=0,
+        le=1,
+        strict=True,
+        description="write a share above 0, at most 1: delta = 0.5.",
+    )
+
+
+class Settings(Section):
+    """The key of dissimilarity: `aggopt.privacy.dissimilarity`."""
+
+    dissimilarity: DissimilaritySettings | None = Field(
+        default=None,
+        description="write a table: dissimilarity = { epsilon = 5, delta = 0.5 }.",
+    )
+
+
+def _requirement(of: Attribute, asked: Settings) -> Requirement:
+    if asked.dissimilarity is None:
+        raise ValueError("No dissimilarity is asked for.")
+    how = asked.dissimilarity
+    epsilon = of_attribute(how.epsilon, of.name, "dissimilarity")
+    return Dissimilarity(of.name, of.numbers(), epsilon, written(how.delta))
+
+
+METHOD = PrivacyModel(
+    name="dissimilarity",
+    when="each confidential number of a group is far from many others there",
+    rank=50,
+    settings=Settings,
+    requirement=_requirement,
+    template="""\
+# dissimilarity = { epsilon = 5, delta = 0.5 }  # each value of a group is farther than
+#                          epsilon from a share delta of the others
+""",
+)

@@ -1,0 +1,197 @@
+"""(epsilon, m)-anonymity: no group tells a confidential number nearly."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import BeforeValidator, Field, StrictBool, StrictInt
+
+from aggopt.core.section import Section, whole
+from aggopt.core.types import F64, I64, Bool
+from aggopt.errors import InfeasibleInputError
+from aggopt.privacy._exact import (
+    Epsilon,
+    Near,
+    Numbers,
+    crowd,
+    epsilon_of,
+    near_counts,
+    numbers_of,
+    of_attribute,
+)
+from aggopt.privacy._model import Attribute, PrivacyModel
+from aggopt.privacy._requirement import Requirement, members
+from aggopt.privacy._values import labels_of
+
+
+@dataclass(frozen=True, eq=False)
+class Proximity(Requirement):
+    """Of each group and each of its values, at most 1/m of the records lie near it.
+
+    Near x are values within epsilon of it, or within epsilon |x| if that is relative;
+    x itself is.
+
+    A union of two groups that satisfy this need not: with epsilon = 1 and m = 2 the
+    groups {0, 5} and {-1, 1} do, and in their union three of four values are within 1
+    of 0.  So that one group of all records does not satisfy it proves nothing.  What
+    does: where more than n / m records lie in one range of which all are near each
+    other, some group has more than its share of them.
+    """
+
+    model: ClassVar[str] = "proximity"
+    additive: ClassVar[bool] = False
+
+    attribute: str
+    numbers: Numbers = field(repr=False)
+    epsilon: Fraction
+    m: int
+    relative: bool = False
+
+    @property
+    def n(self) -> int:
+        """How many records there are."""
+        return len(self.numbers.place)
+
+    @property
+    def name(self) -> str:
+        """What is near, and that m is what is counted."""
+        way = " relative" if self.relative else ""
+        return f"({float(self.epsilon):g}{way}, m)-anonymity m"
+
+    @property
+    def asked(self) -> float:
+        """The m that is asked for."""
+        return float(self.m)
+
+    @cached_property
+    def near(self) -> Near:
+        """Of each value, the first and the last one near it."""
+        return self.numbers.near(self.epsilon, relative=self.relative)
+
+    def found(self, records: I64, starts: I64) -> F64:
+        """Return the records of each group over the most that lie near a value."""
+        return np.asarray(np.diff(starts) / self._most(records, starts))
+
+    def broken(self, records: I64, starts: I64) -> Bool:
+        """Whether more than 1/m of a group's records lie near one of its values."""
+        return np.asarray(self._most(records, starts) * self.m > np.diff(starts))
+
+    def keeps(self, found: float) -> str:
+        """Say which m such groups have."""
+        return f"m of at most {int(found)}"
+
+    def infeasible(self, k: int) -> InfeasibleInputError | None:
+        """Return the proof that no groups satisfy it, where there is one."""
+        close = crowd(self.numbers, self.near)
+        if close * self.m <= self.n:
+            return None
+        return InfeasibleInputError(
+            f"{self.name} >= {self.m} cannot be kept of {self.attribute!r}: {close} of "
+            f"{self.n} records lie so near each other that a group has at most one in "
+            f"{self.m} of them.",
+            fix=f"promise m of at most {self.n // close}, a smaller epsilon, or drop "
+            "the attribute, as identifier.",
+        )
+
+    def _most(self, records: I64, starts: I64) -> I64:
+        counts = near_counts(self.numbers, self.near, records, starts)
+        return np.maximum.reduceat(counts, starts[:-1])
+
+
+def epsilon_m(
+    groups: Any, confidential: Any, epsilon: float, *, relative: bool = False
+) -> float:
+    """Return the largest m for which the groups are (epsilon, m)-anonymous.
+
+    In each group and for each value x there, at most 1/m of the records lie within
+    epsilon of x.  Range 1 (all of a group lie near one value) to the size of the
+    smallest group; more protects better.  A promise of m holds if this is m or more.
+
+    Parameters
+    ----------
+    groups
+        Labels (n,), or the quasi-identifiers of a released table; see `distinct_l`.
+    confidential
+        Numbers (n,), or several attributes: a table, or an array (n, d).  Each is
+        looked at by itself, and the worst counts.
+    epsilon
+        How far apart values still count as near, 0 or more, read as the decimal that
+        it is written as, as the values are.
+    relative
+        Whether epsilon is a share of |x|.
+
+    Raises
+    ------
+    TableError, JobError
+        As `distinct_l`; values are no finite numbers; epsilon is no number of 0 or
+        more.
+
+    Source: Li, Tao and Xiao, Preservation of proximity privacy in publishing numerical
+    sensitive data, SIGMOD 2008.
+
+    Examples
+    --------
+    >>> epsilon_m([0, 0, 0, 1, 1], [10, 20, 21, 30, 50], 5)
+    1.5
+    """
+    labels, reach = labels_of(groups), epsilon_of(epsilon)
+    asked = [
+        Proximity(name, numbers, reach, 1, relative)
+        for name, numbers in numbers_of(confidential, len(labels))
+    ]
+    return min(float(each.found(*members(labels)).min()) for each in asked)
+
+
+class ProximitySettings(Section):
+    """The table of (epsilon, m)-anonymity.
+
+    Attributes
+    ----------
+    epsilon
+        How far apart values of an attribute still count as near; or that of each
+        attribute, by its name.
+    m
+        At most 1/m of the records of a group lie near one of its values.
+    relative
+        Whether epsilon is a share of the value.
+    """
+
+    epsilon: Epsilon = Field(
+        description="write a number of 0 or more, or one for each attribute: epsilon "
+        "= { NAME = 5 }."
+    )
+    m: Annotated[StrictInt, BeforeValidator(whole)] = Field(
+        ge=2, description="ask for a whole number of at least 2: m = 1 asks nothing."
+    )
+    relative: StrictBool = False
+
+
+class Settings(Section):
+    """The key of (epsilon, m)-anonymity: `aggopt.privacy.epsilon_m`."""
+
+    proximity: ProximitySettings | None = Field(
+        default=None, description="write a table: proximity = { epsilon = 5, m = 2 }."
+    )
+
+
+def _requirement(of: Attribute, asked: Settings) -> Requirement:
+    if asked.proximity is None:
+        raise ValueError("No proximity is asked for.")
+    how = asked.proximity
+    epsilon = of_attribute(how.epsilon, of.name, "proximity")
+    return Proximity(of.name, of.numbers(), epsilon, how.m, how.relative)
+
+
+METHOD = PrivacyModel(
+    name="proximity",
+    when="no confidential number is told nearly: few of a group lie near each other",
+    rank=40,
+    settings=Settings,
+    requirement=_requirement,
+    template="""\
+# proximity = { epsilon = 5, m = 2 }  # of numbers: at most 1/m of a group lies within
+#                          epsilon of a value; relative = true: epsilon times the value
+""",
+)

@@ -1,0 +1,41 @@
+"""k-anonymity: how many records share what is published of them."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, StrictInt
+
+from aggopt.core.section import Section, whole
+from aggopt.privacy._model import PrivacyModel
+
+
+class Settings(Section):
+    """The keys of k.
+
+    Attributes
+    ----------
+    k
+        How many records share what is published of them, at least.
+    scope
+        What they share: "combination", the values of all quasi-identifiers; or
+        "blocks", a weaker promise, those of each block of attributes that are
+        microaggregated together, while a record may be alone with the combination.
+    """
+
+    k: Annotated[StrictInt, BeforeValidator(whole)] = Field(
+        ge=2,
+        description="ask for a whole number of at least 2: a group of one publishes "
+        "the record.",
+    )
+    scope: Literal["combination", "blocks"] = "combination"
+
+
+METHOD = PrivacyModel(
+    name="k",
+    when="nobody is told apart by what others know",
+    rank=0,
+    settings=Settings,
+    template="""\
+k = 5                    # records that share what is published of them, at least
+scope = "combination"    # all quasi-identifiers together; "blocks": weaker, see below
+""",
+)

@@ -1,0 +1,95 @@
+"""p-sensitive k-anonymity: p different confidential values in each group."""
+
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import BeforeValidator, Field, StrictInt
+
+from aggopt.core.section import Section, whole
+from aggopt.core.types import F64, I64, Bool
+from aggopt.privacy._diversity import Counts
+from aggopt.privacy._model import Attribute, PrivacyModel
+from aggopt.privacy._requirement import Requirement
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity(Requirement):
+    """Each group has at least p distinct codes (n,).
+
+    A union has the values of both groups, so that it satisfies this if either does.
+
+    Source: Truta and Vinay, Privacy protection: p-sensitive k-anonymity property,
+    ICDE Workshops 2006.
+    """
+
+    model: ClassVar[str] = "p"
+
+    attribute: str
+    codes: I64 = field(repr=False)
+    p: int
+
+    @property
+    def n(self) -> int:
+        """How many records there are."""
+        return len(self.codes)
+
+    @property
+    def name(self) -> str:
+        """What is counted."""
+        return "p-sensitive p"
+
+    @property
+    def asked(self) -> float:
+        """The p that is asked for."""
+        return float(self.p)
+
+    def found(self, records: I64, starts: I64) -> F64:
+        """Return how many distinct values each group has, (groups,)."""
+        sizes = np.diff(starts)
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        return Counts.of(group, self.codes[records]).distinct.astype(float)
+
+    def broken(self, records: I64, starts: I64) -> Bool:
+        """Whether each group has fewer than p values."""
+        return np.asarray(self.found(records, starts) < self.p)
+
+    def keeps(self, found: float) -> str:
+        """Say which p such groups have."""
+        return f"p of at most {int(found)}"
+
+
+class Settings(Section):
+    """The key of p.
+
+    Attributes
+    ----------
+    p
+        How many values each confidential attribute takes in each group, at least:
+        `aggopt.privacy.p_sensitive`.
+    """
+
+    p: Annotated[StrictInt | None, BeforeValidator(whole)] = Field(
+        default=None,
+        ge=2,
+        description="ask for a whole number of at least 2: with p = 1 a group may "
+        "share one value.",
+    )
+
+
+def _requirement(of: Attribute, asked: Settings) -> Requirement:
+    if asked.p is None:
+        raise ValueError("No p is asked for.")
+    return Sensitivity(of.name, of.codes, asked.p)
+
+
+METHOD = PrivacyModel(
+    name="p",
+    when="as l, of distinct values, never of levels",
+    rank=30,
+    settings=Settings,
+    requirement=_requirement,
+    template="""\
+# p = 3                  # p-sensitive: different values, at least, never levels
+""",
+)

@@ -1,0 +1,233 @@
+"""(epsilon, m)-anonymity and dissimilarity, against their definitions in fractions."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aggopt import privacy
+from aggopt.errors import JobError, TableError
+from aggopt.privacy._exact import Numbers, crowd
+from aggopt.privacy._models.dissimilarity import Dissimilarity
+from aggopt.privacy._models.epsilon_m import Proximity
+from aggopt.privacy._models.p_sensitive import Sensitivity
+from aggopt.privacy._requirement import members
+
+
+def exact(number):
+    return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
+
+
+def near(x, y, epsilon, relative):
+    reach = exact(epsilon) * (abs(exact(x)) if relative else 1)
+    return abs(exact(x) - exact(y)) <= reach
+
+
+def parted(labels, values):
+    return [
+        [v for v, g in zip(values, labels, strict=True) if g == h] for h in set(labels)
+    ]
+
+
+def slow_m(labels, values, epsilon, relative=False):
+    """The largest m: of each group, its size over the most values near one of it."""
+    return min(
+        Fraction(len(group), sum(near(x, y, epsilon, relative) for y in group))
+        for group in parted(labels, values)
+        for x in group
+    )
+
+
+def slow_delta(labels, values, epsilon):
+    """The largest delta: the share of others that a value is farther from."""
+    shares = [Fraction(1)]
+    for group in parted(labels, values):
+        for i, x in enumerate(group):
+            others = group[:i] + group[i + 1 :]
+            far = sum(not near(x, y, epsilon, False) for y in others)
+            shares += [Fraction(far, len(others))] if others else []
+    return min(shares)
+
+
+TABLES = st.integers(1, 14).flatmap(
+    lambda n: st.tuples(
+        st.lists(st.integers(0, 3), min_size=n, max_size=n),
+        st.lists(
+            st.one_of(
+                st.integers(-9, 9), st.sampled_from([0.1, 0.2, 0.3, 0.7, -0.1, 1e9])
+            ),
+            min_size=n,
+            max_size=n,
+        ),
+    )
+)
+EPSILONS = st.sampled_from([0, 0.1, 0.2, 1, 2, 2.5, 7])
+
+
+def made(table):
+    labels, values = table
+    return np.unique(labels, return_inverse=True)[1], values
+
+
+def numbers(values):
+    return Numbers.of(values, np.arange(len(values)))
+
+
+@given(TABLES, EPSILONS, st.booleans(), st.integers(1, 4))
+@settings(max_examples=150, deadline=None)
+def test_m_is_that_of_the_definition(table, epsilon, relative, m):
+    labels, values = made(table)
+    expected = slow_m(labels, values, epsilon, relative)
+    column = pd.Series(values, dtype=object)
+    assert privacy.epsilon_m(labels, column, epsilon, relative=relative) == float(
+        expected
+    )
+    asked = Proximity("x", numbers(values), exact(epsilon), m, relative)
+    assert asked.satisfied(labels) == (expected >= m)
+    short, broken = asked.short(*members(labels)), asked.broken(*members(labels))
+    assert ((short > 0) == broken).all()
+
+
+@given(TABLES, EPSILONS, st.sampled_from([Fraction(1, 3), Fraction(1, 2), Fraction(1)]))
+@settings(max_examples=150, deadline=None)
+def test_delta_is_that_of_the_definition(table, epsilon, delta):
+    labels, values = made(table)
+    expected = slow_delta(labels, values, epsilon)
+    column = pd.Series(values, dtype=object)
+    assert privacy.dissimilarity(labels, column, epsilon) == float(expected)
+    asked = Dissimilarity("x", numbers(values), exact(epsilon), delta)
+    assert asked.satisfied(labels) == (expected >= delta)
+    short, broken = asked.short(*members(labels)), asked.broken(*members(labels))
+    assert ((short > 0) == broken).all()
+
+
+@given(TABLES, st.integers(1, 4))
+@settings(max_examples=50, deadline=None)
+def test_p_counts_distinct_values(table, p):
+    labels, values = made(table)
+    codes = np.unique([float(v) for v in values], return_inverse=True)[1]
+    fewest = min(len(set(map(float, group))) for group in parted(labels, values))
+    asked = Sensitivity("x", codes, p)
+    assert asked.satisfied(labels) == (fewest >= p)
+    assert asked.check(labels).found == privacy.p_sensitive(labels, codes) == fewest
+
+
+def both(epsilon, m, delta, values, relative=False):
+    of = numbers(values)
+    return (
+        Proximity("x", of, exact(epsilon), m, relative),
+        Dissimilarity("x", of, exact(epsilon), exact(delta)),
+    )
+
+
+def test_neither_need_hold_of_a_union_of_groups_of_which_it_holds():
+    for asked in both(1, 2, 1, [0, 5, -1, 1]):
+        assert asked.satisfied(np.array([0, 0, 1, 1]))
+        assert not asked.satisfied(np.zeros(4, int))
+        assert not asked.additive
+        assert asked.infeasible(2) is None
+
+
+def test_p_holds_of_a_union_if_it_holds_of_one():
+    asked = Sensitivity("x", np.array([0, 1, 0, 0]), 2)
+    assert asked.satisfied(np.zeros(4, int))
+    assert asked.additive
+
+
+def partitions(n, k):
+    """Labels of every partition of n records into groups of k or more."""
+    for labels in product(*(range(i + 1) for i in range(n))):
+        if all(labels[i] <= max(labels[:i], default=-1) + 1 for i in range(n)):
+            found = np.array(labels)
+            if np.bincount(found).min() >= k:
+                yield found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_called_infeasible_is(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.integers(-3, 12, 6).tolist()
+    for asked in (*both(2, 2, 0.6, values), *both(0.5, 2, 1, values, relative=True)):
+        refusal = asked.infeasible(2)
+        feasible = any(asked.satisfied(labels) for labels in partitions(6, 2))
+        assert refusal is None or not feasible
+        assert refusal is None or "cannot be kept of 'x'" in refusal.problem
+
+
+def test_too_many_equal_values_are_infeasible_and_said_to_be():
+    for asked in both(0, 2, 1, [7, 7, 7, 7, 8, 9]):
+        said = str(asked.infeasible(2))
+        assert "4 of 6 records lie" in said
+        assert "promise" in said
+    assert "m of at most 1" in str(both(0, 2, 1, [7, 7, 7, 7, 8, 9])[0].infeasible(2))
+
+
+def test_a_crowd_is_of_values_that_are_all_near_each_other():
+    of = numbers([-10, -9, -8, 0, 8, 9, 10])
+    assert crowd(of, of.near(Fraction(1), relative=False)) == 2
+    assert crowd(of, of.near(Fraction(2), relative=False)) == 3
+    assert crowd(of, of.near(Fraction(1, 4), relative=True)) == 3
+
+
+def test_decimals_count_as_they_are_written():
+    assert privacy.epsilon_m([0, 0], [0.3, 0.4], 0.1) == 1
+    assert privacy.epsilon_m([0, 0], [0.3, 0.4], 0.0999) == 2
+    assert privacy.dissimilarity([0, 0], [0.3, 0.4], 0.1) == 0
+
+
+def test_a_shift_and_a_scale_change_nothing():
+    rng = np.random.default_rng(0)
+    values, labels = rng.integers(0, 30, 40), np.arange(40) % 8
+    for measure in (privacy.epsilon_m, privacy.dissimilarity):
+        found = measure(labels, values, 3)
+        assert measure(labels, values + 17, 3) == found
+        assert measure(labels, values * 4, 12) == found
+        assert measure(labels, -values, 3) == found
+        order = rng.permutation(40)
+        assert measure(labels[order], values[order], 3) == found
+        both_ = pd.DataFrame({"a": values, "b": np.arange(40) * 100})
+        assert measure(labels, both_, 3) == found
+
+
+@pytest.mark.parametrize("measure", [privacy.epsilon_m, privacy.dissimilarity])
+def test_what_is_no_number_is_refused(measure):
+    with pytest.raises(TableError, match="2 of 3 distinct confidential values"):
+        measure([0, 0, 0], [1, "a", float("inf")], 1)
+    with pytest.raises(TableError, match="1 confidential values are missing"):
+        measure([0, 0], [1.0, float("nan")], 1)
+    for epsilon in (-1, "1", None, float("nan")):
+        with pytest.raises(JobError, match="epsilon is"):
+            measure([0, 0], [1, 2], epsilon)
+
+
+def test_the_sentence_of_the_audit():
+    m, delta = both(5, 2, 0.75, [10, 20, 21, 30, 50])
+    labels = np.array([0, 0, 0, 1, 1])
+    assert str(m.check(labels)) == (
+        "(5, m)-anonymity m >= 2 DOES NOT HOLD for 'x': the worst group, of 3 records, "
+        "has 1.5; 1 of 2 groups fail."
+    )
+    assert m.check(labels).keeps == "m of at most 1"
+    assert str(delta.check(labels)) == (
+        "(5, delta)-dissimilarity delta >= 0.75 DOES NOT HOLD for 'x': the worst "
+        "group, of 3 records, has 0.5; 1 of 2 groups fail."
+    )
+    assert delta.check(labels).keeps == "delta of at most 0.5, rounded down"
+    p = Sensitivity("x", np.array([0, 1, 2, 0, 0]), 2)
+    assert str(p.check(labels)) == (
+        "p-sensitive p >= 2 DOES NOT HOLD for 'x': the worst group, of 2 records, has "
+        "1; 1 of 2 groups fail."
+    )
+    assert p.check(labels).keeps == "p of at most 1"
+    relative = both(0.5, 2, 1, [1, 2], relative=True)[0]
+    assert relative.check(np.zeros(2, int)).promise == "(0.5 relative, m)-anonymity m"
+
+
+def test_repr_shows_no_record():
+    for asked in both(5, 2, 0.75, [10, 20]):
+        assert "Fraction(10" not in repr(asked)
+        assert "20" not in repr(asked)
