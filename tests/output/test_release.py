@@ -62,6 +62,11 @@ def test_what_is_there_stays_unless_asked(tmp_path, release) -> None:
     (tmp_path / "masked.csv").write_text("theirs")
     with pytest.raises(TableError, match=r"masked\.csv would be overwritten"):
         release.write(tmp_path / "masked.csv")
+    with (
+        pytest.raises(TableError, match=r"masked\.csv would be overwritten"),
+        release.staged(tmp_path / "masked.csv") as commit,
+    ):
+        commit()
     assert (tmp_path / "masked.csv").read_text() == "theirs"
 
 
