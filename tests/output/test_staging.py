@@ -7,9 +7,11 @@ import pytest
 from tables import promising, salaried
 
 import aggopt
+from aggopt.core.leftovers import file_prefix
 from aggopt.errors import TableError
 from aggopt.output import staging
 from aggopt.output.staging import Staging
+from aggopt.solvers._scratch import WHERE
 
 NAMES = ("one.csv", "two.json", "three.csv")
 
@@ -121,3 +123,17 @@ def test_a_commit_that_the_disk_refuses_names_the_place(
         "make room, or choose a folder that may be written to; nothing was left behind."
     )
     assert found(tmp_path) == {"three.csv": "old"}
+
+
+def test_what_a_killed_process_left_goes_from_both_folders(
+    tmp_path, monkeypatch
+) -> None:
+    public, memory = tmp_path / "public", tmp_path / "memory"
+    where = file_prefix().split("-")[0]
+    for folder in (public, memory):
+        folder.mkdir()
+        (folder / f"{where}-999999999-1.csv").write_text("secret")
+    monkeypatch.setenv(WHERE, str(memory))
+    commit(public, overwrite=False)
+    assert found(public) == dict.fromkeys(NAMES, "new")
+    assert found(memory) == {}

@@ -146,6 +146,10 @@ def releases(folder, table):
         (folder / "u.csv").touch()
         check_places(table, folder / "u.csv", overwrite=False)
 
+    def two_odd():
+        (folder / "link.csv").symlink_to(table)
+        check_places(folder / "folder.csv", folder / "link.csv", overwrite=True)
+
     return {
         "the table that was masked": lambda: Files.beside(table).check(
             overwrite=True, masked=sha256(table)
@@ -153,6 +157,7 @@ def releases(folder, table):
         "manifest and key of another table": of_another,
         "a key that would stay beside": stays,
         "two files that are there": two,
+        "two that are no plain files": two_odd,
     }
 
 
@@ -170,6 +175,7 @@ def releases(folder, table):
         "manifest and key of another table",
         "a key that would stay beside",
         "two files that are there",
+        "two that are no plain files",
     ],
 )
 def test_a_place_is_refused_in_full(tmp_path, case):

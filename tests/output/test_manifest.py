@@ -1,0 +1,82 @@
+"""What a manifest says of how a release was made."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+
+import pytest
+from tables import job, people
+
+import aggopt
+from aggopt.output.manifest import stated, versions_of
+
+SECTIONS = (
+    *("made", "versions", "job", "input", "order", "partition", "audit"),
+    *("measures", "rounding", "certificates", "notes"),
+)
+
+
+@pytest.fixture(scope="module")
+def release():
+    return aggopt.mask(people().assign(age=44), job(output={"decimals": 1}))
+
+
+def test_a_manifest_is_plain_json_and_has_all_sections(release) -> None:
+    found = release.manifest()
+    assert tuple(found) == SECTIONS
+    assert tuple(json.loads(json.dumps(found, allow_nan=False))) == SECTIONS
+    made = datetime.fromisoformat(found["made"])
+    assert made.utcoffset() == timedelta(0)
+    assert made.microsecond == 0
+    assert abs(datetime.now(UTC) - made) < timedelta(minutes=5)
+
+
+def test_a_manifest_states_what_the_release_holds(release) -> None:
+    found = release.manifest()
+    assert found["job"]["roles"]["quasi-identifier"] == ["age", "income"]
+    assert aggopt.Job(**found["job"]) == release.job
+    assert found["order"] == "shuffled"
+    assert json.loads(json.dumps(found["job"])) == found["job"]
+    assert found["audit"] == release.audit.to_dict()
+    assert found["measures"] == release.measures.to_dict()
+    assert found["rounding"]["income"]["step"] == release.drift["income"].step == 0.1
+    assert found["certificates"]["age"] == release.certificates["age"].to_dict()
+    assert found["notes"] == list(release.notes)
+    source = release.source
+    assert found["input"] == {
+        "file": None,
+        "sha256": None,
+        "records": 40,
+        "attributes": 5,
+        "fingerprint": source.fingerprint,
+    }
+    (part,) = found["partition"]
+    assert part["attributes"] == ["age", "income"]
+    assert part["groups"] == release.blocks[0].groups
+    assert part["certificate"] == release.blocks[0].certificate.to_dict()
+
+
+def test_versions_are_of_what_ran_and_of_nothing_else(release) -> None:
+    always = {"python", "aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals"}
+    plain = release.manifest()["versions"]
+    assert set(plain) == always | {"numba"}
+    assert list(plain)[1:] == sorted(list(plain)[1:])
+    solved = job(aggregation={"method": "p3m", "solver": "uno"})
+    versions = aggopt.mask(people(), solved).manifest()["versions"]
+    assert set(versions) == always | {"numba", "cvxpy", "unopy"}
+    assert versions["numpy"] == version("numpy")
+
+
+def test_what_is_not_installed_has_no_version() -> None:
+    assert versions_of(["nosuch"]) == {"nosuch": "not installed as a package"}
+
+
+def test_what_a_manifest_does_not_state_is_none(tmp_path) -> None:
+    path = tmp_path / "m.json"
+    assert stated(path, "order") is None
+    path.write_text('{"name": "Aß", "output": {"seed": 0}}', "utf-8")
+    assert stated(path, "name") == "Aß"
+    assert stated(path, "output", "seed") == 0
+    assert stated(path, "output", "seed", "deeper") is None
+    assert stated(path, "input", "file") is None
+    assert stated(path) == {"name": "Aß", "output": {"seed": 0}}
