@@ -46,7 +46,10 @@ def run(code: str) -> str:
     ).stdout
 
 
-@pytest.mark.parametrize("module", ["aggopt", "aggopt.datasets"])
+LIGHT = ["aggregate", "datasets", "job", "measure", "models", "solvers"]
+
+
+@pytest.mark.parametrize("module", ["aggopt", *(f"aggopt.{name}" for name in LIGHT)])
 def test_nothing_heavy_is_imported(module: str) -> None:
     loaded = set(run(f"import {module}, sys; print(*sys.modules)").split())
     assert module in loaded

@@ -6,11 +6,14 @@ origin of an attribute matter.  An attribute that is constant in the original we
 nothing; when all are, there is no unit to measure in and every function refuses.
 """
 
+from typing import Any
+
 from aggopt.measure._assessment import Assessment, assess
 from aggopt.measure._dld import dld
 from aggopt.measure._linkage import WHOLE, Linkage, linkage
 from aggopt.measure._loss import il, il1s, sse, sst
 from aggopt.measure._pil import PilParts, pil, pil_parts
+from aggopt.measure._registry import MEASURES, Measure
 from aggopt.measure._reidentification import (
     average_risk,
     highest_risk,
@@ -22,9 +25,11 @@ from aggopt.measure._sdid import sdid, sdid_chance
 from aggopt.measure._sl import sl
 
 __all__ = [
+    "MEASURES",
     "WHOLE",
     "Assessment",
     "Linkage",
+    "Measure",
     "PilParts",
     "assess",
     "average_risk",
@@ -45,3 +50,10 @@ __all__ = [
     "sse",
     "sst",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Return the function of a measure that only its own file names."""
+    if not name.startswith("_") and name in MEASURES:
+        return MEASURES[name].function
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,26 +1,21 @@
 """Every measure of one release at once."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.html import lines
-from aggopt.core.plural import many
-from aggopt.measure._dld import dld_of
-from aggopt.measure._linkage import WHOLE, checked_whole, linkage_of
-from aggopt.measure._loss import il1s_of, il_of, sse_of, sst_of
+from aggopt.errors import require_known
+from aggopt.measure._linkage import WHOLE, checked_whole, linked
 from aggopt.measure._pair import Pair
-from aggopt.measure._pil import PilParts, pil_of
-from aggopt.measure._reidentification import average_of, highest_of, sizes_of
-from aggopt.measure._score import mean_of_two
-from aggopt.measure._sdid import sdid_chance_of, sdid_of
-from aggopt.measure._sl import sl_of
-
-RISK = "Risk (lower is better)"
+from aggopt.measure._pil import PilParts
+from aggopt.measure._registry import MEASURES, Comparison, Heading, Measure
+from aggopt.measure._sdid import SDID
+from aggopt.measure._sl import SL
 
 
 @dataclass(frozen=True)
@@ -54,6 +49,8 @@ class Assessment:
         the others count for the groups of equal records, and in no other measure.
     safety, delta
         The arguments of `assess`; delta is None when it was not one number.
+    further
+        Name and value of each measure of `MEASURES` that has no attribute here.
 
     All but `reidentifications`, `sse` and `sst` are fractions, not percentages; `il`
     and `il1s` alone may exceed 1.  Each is defined at the function of its name in
@@ -83,10 +80,25 @@ class Assessment:
     varying: int
     safety: float
     delta: float | None
+    further: tuple[tuple[str, Any], ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        """Return what the measure of this name found.
+
+        Raises
+        ------
+        UnknownNameError
+            No measure that `assess` finds has the name.
+        """
+        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        known = {n: found[n] for n in found if n in MEASURES} | dict(self.further)
+        require_known("measure of an assessment", name, known)
+        return known[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
-        return asdict(self)
+        values = asdict(self)
+        return values | dict(values.pop("further"))
 
     def to_json(self) -> str:
         """Return the same as JSON text."""
@@ -105,59 +117,27 @@ class Assessment:
 
         `risks` are name, share and meaning of risks that others measured.
         """
-        sections = self._sections()
-        sections[RISK] += [(name, _percent(share), says) for name, share, says in risks]
+        sections = {heading: list[tuple[str, str, str]]() for heading in Heading}
+        for measure in MEASURES.values():
+            if measure.heading is not None:
+                sections[measure.heading] += self._rows(measure)
+        of_others = [(name, _percent(share), says) for name, share, says in risks]
+        sections[Heading.RISK] += of_others
         lines = [
             f"Records: {self.n}. Attributes: {self.d}, {self.varying} of them vary."
         ]
-        for title, rows in sections.items():
-            lines += ["", title]
+        for heading, rows in sections.items():
+            lines += ["", heading.value]
             lines += [f"  {name:<14}{v:>9}  {says}".rstrip() for name, v, says in rows]
         return "\n".join(lines)
 
-    def _sections(self) -> dict[str, list[tuple[str, str, str]]]:
-        """Return rows of name, value and meaning under their titles."""
-        return {
-            RISK: self._risks(),
-            "Loss (lower is better)": [
-                ("IL", _percent(self.il), f"SSE {self.sse:.6g} / SST {self.sst:.6g}"),
-                ("IL1s", _percent(self.il1s), "mean |difference| / (sqrt(2) S)"),
-            ],
-            "Figures of the literature (lower is better)": self._scores(),
-            "Satisfaction (higher is better)": [("SL", _percent(self.sl), self._far())],
-        }
-
-    def _risks(self) -> list[tuple[str, str, str]]:
-        groups, chance = self.reidentifications, _percent(self.sdid_chance)
-        by = "" if self.linkage_blocks == 1 else f" in {self.linkage_blocks} blocks"
-        limit = f"at most {_percent(self.linkage_limit)}"
-        near = f"values within {self.safety:g} standard deviations"
-        return [
-            ("highest risk", _percent(self.highest_risk), "1 / smallest group"),
-            (
-                "average risk",
-                _percent(self.average_risk),
-                f"{many(groups, 'group')} / records",
-            ),
-            ("re-identified", str(groups), "records expected: sum of 1 / group size"),
-            ("linkage", _percent(self.linkage), f"one-to-one assignment{by}; {limit}"),
-            ("DLD", _percent(self.dld), "records linked to the nearest"),
-            ("SDID", _percent(self.sdid), f"{near}; {chance} by chance"),
-        ]
-
-    def _scores(self) -> list[tuple[str, str, str]]:
-        parts = asdict(self.pil_parts).items()
-        return [
-            ("DR", _percent(self.dr), "(DLD + SDID) / 2"),
-            ("PIL", _percent(self.pil), "mean of the parts below"),
-            *((f"  {name}", _percent(part), "") for name, part in parts),
-            ("SI", _percent(self.si), "(DR + PIL) / 2"),
-        ]
-
-    def _far(self) -> str:
-        if self.delta is None:
-            return "values at the distance asked for"
-        return f"values at least {self.delta:g} standard deviations away"
+    def _rows(self, measure: Measure) -> Iterator[tuple[str, str, str]]:
+        """Yield name, value and meaning of a measure, and of its parts below it."""
+        found, says = self[measure.name], measure.says or (lambda _: measure.when)
+        shown = _percent(found) if measure.percent else _plain(found)
+        yield measure.label or measure.name, shown, says(self)
+        for name, part in measure.parts(self) if measure.parts else ():
+            yield f"  {name}", _percent(part), ""
 
 
 def assess(
@@ -205,40 +185,32 @@ def assess(
     (0.2, 0.5, 0.5, 1.0)
     """
     pair, whole = Pair.of(original, released), checked_whole(whole)
-    satisfied, disclosed = sl_of(pair, delta, weights), sdid_of(pair, safety)
-    near, parts = dld_of(pair), pil_of(pair)
-    sizes, linked = sizes_of(pair), linkage_of(pair, whole)
-    risk = mean_of_two(near, disclosed)
+    tables = Comparison(pair, safety, delta, weights, whole)
+    for refusing in (SL, SDID):  # their arguments: before linkage takes its time
+        tables.figure(refusing)
+    found = {name: tables.figure(m) for name, m in MEASURES.items() if m.of}
+    own = {f.name for f in fields(Assessment)}
+    linkage = tables.once(linked)
     return Assessment(
-        highest_risk=highest_of(sizes),
-        average_risk=average_of(sizes),
-        reidentifications=len(sizes),
-        linkage=linked.share,
-        linkage_limit=linked.limit,
-        linkage_blocks=linked.blocks,
-        dld=near,
-        sdid=disclosed,
-        sdid_chance=sdid_chance_of(pair, safety),
-        sse=sse_of(pair),
-        sst=sst_of(pair),
-        il=il_of(pair),
-        il1s=il1s_of(pair),
-        pil=parts.pil,
-        pil_parts=parts,
-        dr=risk,
-        si=mean_of_two(risk, parts.pil),
-        sl=satisfied,
+        **{name: found[name] for name in found if name in own},
+        linkage_limit=linkage.limit,
+        linkage_blocks=linkage.blocks,
         n=pair.n,
         d=len(pair.varying),
         varying=int(pair.varying.sum()),
         safety=float(safety),
         delta=_number(delta),
+        further=tuple((name, found[name]) for name in found if name not in own),
     )
 
 
 def _number(delta: npt.ArrayLike) -> float | None:
     array = np.asarray(delta)
     return float(array) if array.ndim == 0 else None
+
+
+def _plain(found: float) -> str:
+    return str(found) if isinstance(found, int) else f"{found:.6g}"
 
 
 def _percent(share: float | None) -> str:

@@ -2,9 +2,9 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import cKDTree
 
 from aggopt.measure._pair import Pair
+from aggopt.measure._registry import Heading, Measure
 
 _ROUNDING = 1e-13  # of the lengths that enter a distance
 
@@ -44,6 +44,8 @@ def dld(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
 
 def dld_of(pair: Pair) -> float:
     """Return `dld` of tables already paired."""
+    from scipy.spatial import cKDTree
+
     found = np.unique(pair.released, axis=0, return_inverse=True, return_counts=True)
     rows, group, sizes = found[0], found[1].ravel(), found[2]
     tree, z = cKDTree(rows), pair.original
@@ -54,3 +56,18 @@ def dld_of(pair: Pair) -> float:
     for i in np.flatnonzero(own & (second <= reach)):
         there[i] = sizes[tree.query_ball_point(z[i], reach[i])].sum()
     return float((own / there).sum() / pair.n)
+
+
+DLD = Measure(
+    name="dld",
+    when="whom an intruder finds who links each original to the nearest",
+    rank=60,
+    function=dld,
+    range="0..1",
+    better="lower",
+    source="Domingo-Ferrer and Torra (2001)",
+    of=lambda tables: dld_of(tables.pair),
+    heading=Heading.RISK,
+    label="DLD",
+    says=lambda found: "records linked to the nearest",
+)

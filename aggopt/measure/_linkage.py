@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass, field
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import csr_matrix
-from scipy.spatial.distance import cdist
 
 from aggopt.core.memory import require_memory
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE, Pair
 from aggopt.measure._parts import parted
+from aggopt.measure._registry import Comparison, Heading, Measure
 
 WHOLE = 5000
 """Records that are assigned at once, unless asked otherwise: 5 to 10 s, 400 MB."""
@@ -144,6 +143,9 @@ def _links(original: Floats, released: _Groups) -> float:
     require_memory(2 * 8 * n * n, f"The assignment of {n} records")
     people = _Groups.of(original)
     right = _right(people, released)
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
     costs = cdist(people.rows, released.rows, "sqeuclidean")
     there = right.tocoo()
     costs[there.row, there.col] -= TOLERANCE * costs.max() * there.data
@@ -153,7 +155,7 @@ def _links(original: Floats, released: _Groups) -> float:
     return float(right[person, taken].sum())
 
 
-def _right(people: _Groups, released: _Groups) -> csr_matrix:
+def _right(people: _Groups, released: _Groups) -> Any:
     """Return the chance that a link from originals p to released rows r is right.
 
     Of the s_p equal originals n_pr have row r, which s_r records have: n_pr / s_p of
@@ -161,4 +163,31 @@ def _right(people: _Groups, released: _Groups) -> csr_matrix:
     """
     p, r = people.group, released.group
     chances = 1 / (people.sizes[p] * released.sizes[r])
+    from scipy.sparse import csr_matrix
+
     return csr_matrix((chances, (p, r)))
+
+
+def linked(tables: Comparison) -> Linkage:
+    """Return `linkage` of tables in comparison."""
+    return linkage_of(tables.pair, tables.whole)
+
+
+def _how(found: Any) -> str:
+    by = "" if found.linkage_blocks == 1 else f" in {found.linkage_blocks} blocks"
+    return f"one-to-one assignment{by}; at most {100 * found.linkage_limit:.2f} %"
+
+
+LINKAGE = Measure(
+    name="linkage",
+    when="whom an intruder finds who knows the originals and links one to one",
+    rank=50,
+    function=linkage,
+    range="0..1",
+    better="lower",
+    source="Herranz, Nin, Rodriguez and Tassa (2015)",
+    of=lambda tables: tables.once(linked).share,
+    heading=Heading.RISK,
+    label="linkage",
+    says=_how,
+)

@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from aggopt.core.validation import matrix
 from aggopt.measure._pair import Pair, varying_scale
+from aggopt.measure._registry import Heading, Measure
 
 
 def sse(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
@@ -117,3 +118,57 @@ def il1s_of(pair: Pair) -> float:
     """Return `il1s` of tables already paired."""
     unit = np.sqrt(2) * pair.sample_deviation
     return float((np.abs(pair.difference) / unit).mean())
+
+
+_GROUPED = "Domingo-Ferrer and Torra (2001)"
+
+SSE = Measure(
+    name="sse",
+    when="what groups lose, as a sum of squares",
+    rank=90,
+    function=sse,
+    range="0..",
+    better="lower",
+    source=_GROUPED,
+    of=lambda tables: sse_of(tables.pair),
+)
+
+SST = Measure(
+    name="sst",
+    when="what one group of all records would lose",
+    rank=100,
+    function=sst,
+    range="0..",
+    better="-",
+    source=_GROUPED,
+    needs="original",
+    of=lambda tables: sst_of(tables.pair),
+)
+
+IL = Measure(
+    name="il",
+    when="how much groups lose: the first figure to compare partitions by",
+    rank=110,
+    function=il,
+    range="0..",
+    better="lower",
+    source=_GROUPED,
+    of=lambda tables: il_of(tables.pair),
+    heading=Heading.LOSS,
+    label="IL",
+    says=lambda found: f"SSE {found.sse:.6g} / SST {found.sst:.6g}",
+)
+
+IL1S = Measure(
+    name="il1s",
+    when="how far values moved, without squares",
+    rank=120,
+    function=il1s,
+    range="0..",
+    better="lower",
+    source="Yancey, Winkler and Creecy (2002)",
+    of=lambda tables: il1s_of(tables.pair),
+    heading=Heading.LOSS,
+    label="IL1s",
+    says=lambda found: "mean |difference| / (sqrt(2) S)",
+)

@@ -1,14 +1,14 @@
 """How surely the statistics of a release differ from those of the original."""
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import erf
 
 from aggopt.core.validation import Floats
 from aggopt.measure._pair import TOLERANCE, Pair
+from aggopt.measure._registry import Comparison, Heading, Measure
 
 _PERCENTS = np.arange(5, 100, 5)
 _BINS = 1000  # a density is counted within range / _BINS on either side
@@ -155,6 +155,8 @@ def _moved(gap: Floats, influence: Floats) -> Floats:
 
 def _probability(gap: Floats, deviation: Floats) -> Floats:
     """Return P(|N(0, deviation^2)| <= |gap|), elementwise."""
+    from scipy.special import erf
+
     sure = deviation <= TOLERANCE
     likely = erf(np.abs(gap) / (np.sqrt(2) * np.where(sure, 1.0, deviation)))
     chances: Floats = np.where(sure, np.abs(gap) > TOLERANCE, likely)
@@ -175,3 +177,37 @@ def _unit_spread(v: Floats) -> Floats:
 def _mean(parts: Iterator[Floats]) -> float | None:
     found = list(parts)
     return float(np.concatenate(found).mean()) if found else None
+
+
+def parts_of(tables: Comparison) -> PilParts:
+    """Return `pil_parts` of tables in comparison."""
+    return pil_of(tables.pair)
+
+
+_MOMENTS = "Mateo-Sanz, Domingo-Ferrer and Sebe (2005)"
+
+PIL = Measure(
+    name="pil",
+    when="how surely an analyst sees that quantiles and moments moved",
+    rank=140,
+    function=pil,
+    range="0..1",
+    better="lower",
+    source=_MOMENTS,
+    of=lambda tables: tables.once(parts_of).pil,
+    heading=Heading.LITERATURE,
+    label="PIL",
+    says=lambda found: "mean of the parts below",
+    parts=lambda found: asdict(found.pil_parts).items(),
+)
+
+PARTS = Measure(
+    name="pil_parts",
+    when="which of quantiles, means, variances, covariances and correlations moved",
+    rank=150,
+    function=pil_parts,
+    range="0..1",
+    better="lower",
+    source=_MOMENTS,
+    of=lambda tables: tables.once(parts_of),
+)

@@ -3,8 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.plural import many
 from aggopt.core.validation import Floats, Labels, matrix
 from aggopt.measure._pair import Pair
+from aggopt.measure._registry import Comparison, Heading, Measure
 
 
 def record_risk(released: npt.ArrayLike) -> Floats:
@@ -122,3 +124,67 @@ def _sizes(released: Floats) -> tuple[Labels, Labels]:
     found = np.unique(released, axis=0, return_inverse=True, return_counts=True)
     _, group, sizes = found
     return sizes, sizes[group.ravel()]
+
+
+def _groups(tables: Comparison) -> Labels:
+    return sizes_of(tables.pair)
+
+
+_PROSECUTOR = "El Emam and Dankar (2008)"
+
+HIGHEST = Measure(
+    name="highest_risk",
+    when="how likely the record most at risk is re-identified",
+    rank=10,
+    function=highest_risk,
+    range="0..1",
+    better="lower",
+    source=_PROSECUTOR,
+    needs="released",
+    of=lambda tables: highest_of(tables.once(_groups)),
+    heading=Heading.RISK,
+    label="highest risk",
+    says=lambda found: "1 / smallest group",
+)
+
+AVERAGE = Measure(
+    name="average_risk",
+    when="how likely a record is re-identified; no linkage does better on average",
+    rank=20,
+    function=average_risk,
+    range="0..1",
+    better="lower",
+    source=_PROSECUTOR,
+    needs="released",
+    of=lambda tables: average_of(tables.once(_groups)),
+    heading=Heading.RISK,
+    label="average risk",
+    says=lambda found: f"{many(found.reidentifications, 'group')} / records",
+)
+
+EXPECTED = Measure(
+    name="reidentifications",
+    when="how many records are re-identified in expectation",
+    rank=30,
+    function=reidentifications,
+    range="1..n",
+    better="lower",
+    source="Templ, Kowarik and Meindl (2015)",
+    needs="released",
+    of=lambda tables: len(tables.once(_groups)),
+    heading=Heading.RISK,
+    label="re-identified",
+    says=lambda found: "records expected: sum of 1 / group size",
+    percent=False,
+)
+
+OF_EACH = Measure(
+    name="record_risk",
+    when="which records are most at risk",
+    rank=40,
+    function=record_risk,
+    range="0..1",
+    better="lower",
+    source=_PROSECUTOR,
+    needs="released",
+)

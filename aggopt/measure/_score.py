@@ -2,10 +2,11 @@
 
 import numpy.typing as npt
 
-from aggopt.measure._dld import dld_of
+from aggopt.measure._dld import DLD, dld_of
 from aggopt.measure._pair import Pair
-from aggopt.measure._pil import pil_of
-from aggopt.measure._sdid import sdid_of
+from aggopt.measure._pil import PIL, pil_of
+from aggopt.measure._registry import Comparison, Heading, Measure
+from aggopt.measure._sdid import SDID, sdid_of
 
 
 def dr(
@@ -64,3 +65,36 @@ def si(
 def mean_of_two(a: float, b: float) -> float:
     """Return (a + b) / 2."""
     return (a + b) / 2
+
+
+def _risk(tables: Comparison) -> float:
+    return mean_of_two(tables.figure(DLD), tables.figure(SDID))
+
+
+DR = Measure(
+    name="dr",
+    when="risk as the literature on microaggregation counts it",
+    rank=130,
+    function=dr,
+    range="0..1",
+    better="lower",
+    source="Domingo-Ferrer and Torra (2001)",
+    of=_risk,
+    heading=Heading.LITERATURE,
+    label="DR",
+    says=lambda found: "(DLD + SDID) / 2",
+)
+
+SI = Measure(
+    name="si",
+    when="risk and loss in one number, to compare with the literature",
+    rank=160,
+    function=si,
+    range="0..1",
+    better="lower",
+    source="Mortazavi and Jalili (2017)",
+    of=lambda tables: mean_of_two(tables.once(_risk), tables.figure(PIL)),
+    heading=Heading.LITERATURE,
+    label="SI",
+    says=lambda found: "(DR + PIL) / 2",
+)

@@ -1,12 +1,14 @@
 """How many values can be told to within an interval."""
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE, Pair
+from aggopt.measure._registry import Heading, Measure
 
 
 def sdid(
@@ -107,3 +109,34 @@ def _checked(safety: object) -> float:
             fix="pass a share of the standard deviation, such as safety=0.05.",
         )
     return share
+
+
+def _near(found: Any) -> str:
+    chance = f"{100 * found.sdid_chance:.2f} % by chance"
+    return f"values within {found.safety:g} standard deviations; {chance}"
+
+
+SDID = Measure(
+    name="sdid",
+    when="how many values are published nearly as they are",
+    rank=70,
+    function=sdid,
+    range="0..1",
+    better="lower",
+    source="Domingo-Ferrer and Torra (2001)",
+    of=lambda tables: sdid_of(tables.pair, tables.safety),
+    heading=Heading.RISK,
+    label="SDID",
+    says=_near,
+)
+
+CHANCE = Measure(
+    name="sdid_chance",
+    when="what SDID is compared with: its value by chance",
+    rank=80,
+    function=sdid_chance,
+    range="0..1",
+    better="-",
+    source="this package, for SDID",
+    of=lambda tables: sdid_chance_of(tables.pair, tables.safety),
+)

@@ -1,11 +1,14 @@
 """How many values are as far from the original as was asked for."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE, Pair
+from aggopt.measure._registry import Heading, Measure
 
 
 def sl(
@@ -87,3 +90,24 @@ def _per_value(argument: npt.ArrayLike, name: str, pair: Pair) -> Floats:
         )
     numbers = np.broadcast_to(array.astype(np.float64), (n, d))
     return np.asarray(numbers[:, pair.varying])
+
+
+def _far(found: Any) -> str:
+    if found.delta is None:
+        return "values at the distance asked for"
+    return f"values at least {found.delta:g} standard deviations away"
+
+
+SL = Measure(
+    name="sl",
+    when="how many values keep the distance that their records ask for",
+    rank=170,
+    function=sl,
+    range="0..1",
+    better="higher",
+    source="Mortazavi and Jalili (2017)",
+    of=lambda tables: sl_of(tables.pair, tables.delta, tables.weights),
+    heading=Heading.SATISFACTION,
+    label="SL",
+    says=_far,
+)

@@ -18,36 +18,50 @@ class Measure:
     needs: str = "both"  # or one of "original" and "released", where the other is idle
 
 
+def stated(
+    name: str,
+    unchanged: float | None,
+    doubled: float | None = 1.0,
+    of: Callable[..., Any] | None = None,
+) -> Measure:
+    """Return a measure with the range and the tables that it states itself."""
+    said = measure.MEASURES[name]
+    own = {"both": said.function, "released": one(said.function)}
+    own["original"] = lambda original, _: said.function(original)
+    top, needs = said.highest, said.needs
+    return Measure(of or own[needs], unchanged, top, doubled, needs)
+
+
 def one(of: Callable[..., Any]) -> Callable[..., Any]:
     return lambda _, released: of(released)
 
 
 MEASURES = {
-    "highest_risk": Measure(one(measure.highest_risk), 1.0, 1.0, 0.5, "released"),
-    "average_risk": Measure(one(measure.average_risk), 1.0, 1.0, 0.5, "released"),
+    "highest_risk": stated("highest_risk", 1.0, 0.5),
+    "average_risk": stated("average_risk", 1.0, 0.5),
     "reidentifications": Measure(
         lambda _, y: measure.reidentifications(y) / len(y), 1.0, 1.0, 0.5, "released"
     ),
-    "record_risk": Measure(
-        lambda _, y: float(measure.record_risk(y).max()), 1.0, 1.0, 0.5, "released"
+    "record_risk": stated(
+        "record_risk", 1.0, 0.5, lambda _, y: float(measure.record_risk(y).max())
     ),
-    "linkage": Measure(lambda x, y: measure.linkage(x, y).share, 1.0, 1.0, 0.5),
+    "linkage": stated("linkage", 1.0, 0.5, lambda x, y: measure.linkage(x, y).share),
     "linkage.limit": Measure(lambda x, y: measure.linkage(x, y).limit, 1.0, 1.0, 0.5),
     "linkage.blocks": Measure(lambda x, y: measure.linkage(x, y).blocks, 1),
     "linkage, in blocks": Measure(
         lambda x, y: measure.linkage(x, y, whole=10).share, 1.0, 1.0, doubled=None
     ),
-    "sse": Measure(measure.sse, 0.0, doubled=2.0),
-    "sst": Measure(lambda x, _: measure.sst(x), None, doubled=2.0, needs="original"),
-    "il": Measure(measure.il, 0.0),
-    "il1s": Measure(measure.il1s, 0.0, doubled=None),  # S has divisor n - 1
-    "pil": Measure(measure.pil, 0.0, 1.0, doubled=None),  # more records, more sure
-    "dld": Measure(measure.dld, 1.0, 1.0, doubled=0.5),  # the copy is as near
-    "sdid": Measure(measure.sdid, 1.0, 1.0, doubled=None),  # S again
-    "sdid_chance": Measure(measure.sdid_chance, None, 1.0, doubled=None),
-    "dr": Measure(measure.dr, 1.0, 1.0, doubled=None),
-    "si": Measure(measure.si, 0.5, 1.0, doubled=None),
-    "sl": Measure(measure.sl, 0.0, 1.0),
+    "sse": stated("sse", 0.0, 2.0),
+    "sst": stated("sst", None, 2.0),
+    "il": stated("il", 0.0),
+    "il1s": stated("il1s", 0.0, None),  # S has divisor n - 1
+    "pil": stated("pil", 0.0, None),  # more records, more sure
+    "dld": stated("dld", 1.0, 0.5),  # the copy is as near
+    "sdid": stated("sdid", 1.0, None),  # S again
+    "sdid_chance": stated("sdid_chance", None, None),
+    "dr": stated("dr", 1.0, None),
+    "si": stated("si", 0.5, None),
+    "sl": stated("sl", 0.0),
     **{
         f"pil_parts.{part}": Measure(
             lambda x, y, part=part: getattr(measure.pil_parts(x, y), part),

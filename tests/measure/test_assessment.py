@@ -9,7 +9,17 @@ import pytest
 
 from aggopt import measure
 from aggopt.core.html import lines
-from aggopt.measure import _assessment
+from aggopt.errors import JobError, UnknownNameError
+from aggopt.measure import (
+    MEASURES,
+    _dld,
+    _linkage,
+    _pil,
+    _reidentification,
+    _sdid,
+    _sl,
+)
+from aggopt.measure._registry import Heading
 
 RNG = np.random.default_rng(0)
 X = np.c_[RNG.normal(size=(30, 3)), np.ones(30)]
@@ -42,25 +52,83 @@ def test_equals_the_measures() -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("module", "name"),
     [
-        "dld_of",
-        "linkage_of",
-        "pil_of",
-        "sdid_chance_of",
-        "sdid_of",
-        "sizes_of",
-        "sl_of",
+        (_dld, "dld_of"),
+        (_linkage, "linkage_of"),
+        (_pil, "pil_of"),
+        (_sdid, "sdid_chance_of"),
+        (_sdid, "sdid_of"),
+        (_reidentification, "sizes_of"),
+        (_sl, "sl_of"),
     ],
+    ids=lambda part: part if isinstance(part, str) else "",
 )
-def test_computes_each_measure_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_computes_each_measure_once(module, name, monkeypatch) -> None:
     calls = []
-    original = getattr(_assessment, name)
-    monkeypatch.setattr(
-        _assessment, name, lambda *a: (calls.append(name), original(*a))[1]
-    )
+    original = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *a: (calls.append(name), original(*a))[1])
     measure.assess(X, Y)
     assert calls == [name]
+
+
+def test_arguments_are_refused_before_linkage_takes_its_time(monkeypatch) -> None:
+    monkeypatch.setattr(_linkage, "linkage_of", lambda *_: pytest.fail("it worked"))
+    for wrong in ({"safety": -1}, {"delta": -1.0}, {"weights": "much"}):
+        with pytest.raises(JobError):
+            measure.assess(X, Y, **wrong)
+
+
+def test_each_figure_has_the_name_of_its_measure() -> None:
+    found = measure.assess(X, Y)
+    for name, method in MEASURES.items():
+        if method.of is not None:
+            assert found[name] == getattr(found, name)
+        else:
+            assert name == "record_risk"
+    for name in ("n", "record_risk", "linkage_limit", "further"):
+        with pytest.raises(UnknownNameError, match="No measure of an assessment"):
+            found[name]
+
+
+FARTHEST = measure.Measure(
+    name="farthest",
+    when="how far the value that moved most did",
+    function=lambda original, released: float(abs(original - released).max()),
+    range="0..",
+    better="lower",
+    source="these tests",
+    of=lambda tables: float(abs(tables.pair.difference).max()),
+    heading=Heading.LOSS,
+    percent=False,
+)
+
+
+@pytest.fixture
+def one_more(monkeypatch) -> None:
+    monkeypatch.setitem(MEASURES._methods, "farthest", FARTHEST)
+
+
+@pytest.mark.usefixtures("one_more")
+def test_a_measure_that_has_no_attribute_is_shown_and_kept_by_its_name() -> None:
+    found = measure.assess(X, Y)
+    far = found["farthest"]
+    assert found.further == (("farthest", far),)
+    assert far == pytest.approx((abs(X - Y)[:, :3] / X[:, :3].std(axis=0)).max())
+    assert f"  farthest      {far:>9.6g}  how far the value that" in str(found)
+    assert json.loads(found.to_json())["farthest"] == far
+    assert "further" not in found.to_dict()
+    assert replace(found, dld=0.5)["farthest"] == far
+    assert measure.farthest is FARTHEST.function
+
+
+def test_a_name_that_no_measure_has_is_no_attribute() -> None:
+    assert not hasattr(measure, "farthest")
+
+
+def test_an_assessment_can_stand_in_a_set() -> None:
+    found = measure.assess(X, Y)
+    assert len({found, measure.assess(X, Y)}) == 1
 
 
 def test_defaults_are_those_of_the_measures() -> None:
@@ -69,9 +137,13 @@ def test_defaults_are_those_of_the_measures() -> None:
     assert found.sl == measure.sl(X, Y)
 
 
+def plain(found: measure.Assessment) -> dict[str, object]:
+    return {name: v for name, v in asdict(found).items() if name != "further"}
+
+
 def test_plain_values_survive_json() -> None:
     found = measure.assess(X, Y)
-    assert json.loads(found.to_json()) == found.to_dict() == asdict(found)
+    assert json.loads(found.to_json()) == found.to_dict() == plain(found)
     assert {type(v) for v in found.to_dict().values()} == {float, int, dict}
     lone = measure.assess(X[:, :1], Y[:, :1], delta=[0.1])
     assert json.loads(lone.to_json())["pil_parts"]["covariances"] is None
@@ -80,7 +152,7 @@ def test_plain_values_survive_json() -> None:
 
 def test_json_is_strict_and_can_be_read_by_people() -> None:
     found = measure.assess(X, Y)
-    assert found.to_json() == json.dumps(asdict(found), indent=2)
+    assert found.to_json() == json.dumps(plain(found), indent=2)
     with pytest.raises(ValueError, match="not JSON compliant"):
         replace(found, il=np.nan).to_json()
 

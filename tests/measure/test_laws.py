@@ -1,5 +1,8 @@
 """Laws that every measure obeys, run over the registry."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from measure.registry import MEASURES, Measure
@@ -22,10 +25,41 @@ def grouped(X: np.ndarray, k: int = 4) -> np.ndarray:
 
 
 def test_every_public_measure_is_in_the_registry() -> None:
-    kept = {"WHOLE", "Assessment", "Linkage", "PilParts", "assess", "pil_parts"}
-    assert set(measure.__all__) - kept <= set(MEASURES)
+    kept = {"MEASURES", "WHOLE", "Assessment", "Linkage", "Measure", "PilParts"}
+    kept |= {"assess"}
+    assert set(measure.__all__) - kept == set(measure.MEASURES)
+    assert set(measure.MEASURES) - {"pil_parts"} <= set(MEASURES)
     parts = {n.split(".")[1] for n in MEASURES if n.startswith("pil_parts.")}
     assert parts == set(measure.PilParts.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("name", measure.MEASURES)
+def test_each_says_of_itself_what_others_derive(name: str) -> None:
+    said = measure.MEASURES[name]
+    assert said.function is getattr(measure, name)
+    assert re.fullmatch(r"[01]\.\.(1|n|)", said.range)
+    assert said.better in ("lower", "higher", "-")
+    assert said.needs in ("both", "original", "released")
+    assert said.heading is None or f"({said.better} is better)" in said.heading.value
+    assert not said.when.endswith(".")
+    first_author = re.match(r"[\w-]+( Emam)?", said.source)[0]
+    assert first_author in said.function.__doc__ or name == "sdid_chance"
+
+
+def test_the_page_lists_each_measure_with_its_range_and_direction() -> None:
+    page = Path(__file__).parents[2] / "docs" / "measures.md"
+    rows = re.findall(
+        r"^\| (`\w+`(?:, `\w+`)*) \| (.*) \| (\S+) \| (\S+) \|$",
+        page.read_text("utf-8"),
+        re.MULTILINE,
+    )
+    listed = {
+        name: (range_, better)
+        for names, _, range_, better in rows
+        for name in re.findall(r"\w+", names)
+    }
+    said = {name: (m.range, m.better) for name, m in measure.MEASURES.items()}
+    assert listed == said
 
 
 @every_measure
