@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggopt.core.group_sums import plain_group_means
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size, groups
 from aggopt.errors import JobError, UnknownNameError
@@ -87,7 +88,7 @@ class Data:
     @cached_property
     def costs(self) -> Floats:
         """Sum of squares of each union about its mean, (q,)."""
-        means = _sums(self.x, self.labels) / self.sizes[:, None]
+        means = plain_group_means(self.x, self.labels)
         off = self.x - means[self.labels]
         within = np.bincount(self.labels, (off**2).sum(axis=1))
         weights = self.sizes[self.group]
@@ -140,10 +141,6 @@ def _require_proposals(column: Labels, group: Labels, m: int) -> None:
             "Some group is in no proposed union, or twice in one.",
             fix="propose unions that hold every group, each of them once.",
         )
-
-
-def _sums(x: Floats, labels: Labels) -> Floats:
-    return np.stack([np.bincount(labels, column) for column in x.T], axis=1)
 
 
 def deviations(ordered: Ordered, labels: Labels) -> I64:

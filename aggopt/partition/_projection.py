@@ -5,7 +5,8 @@ import numpy.typing as npt
 
 from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.errors import require_known
-from aggopt.partition._path_split.split import best_split, shrunk
+from aggopt.partition._path_split.split import best_split
+from aggopt.partition._shared.power_of_two import within_one
 from aggopt.partition._shared.scaling import scaled
 
 NOTHING = 1e-9  # share of an attribute's spread that may be rounding
@@ -87,7 +88,7 @@ def projection(
     k = group_size(k, n)
     if n < 2 * k:
         return np.zeros(n, np.intp)
-    records = shrunk(records)
+    records, _ = within_one(records)
     along = AXES[axis](records - records[0], scale)
     from_farther_end = -along if along.max() > -along.min() else along
     return best_split(records, [from_farther_end.argsort(kind="stable")], k)

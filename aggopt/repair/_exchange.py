@@ -5,10 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Clock
+from aggopt.core.group_sums import plain_group_means
 from aggopt.core.validation import Labels
 from aggopt.privacy._distance import starts_of
 from aggopt.repair._merge_ilp import chosen_of
-from aggopt.repair._task import Task, group_sums
+from aggopt.repair._task import Task
 from aggopt.repair._unions import Unions
 from aggopt.solvers import Solver, Status
 
@@ -52,7 +53,7 @@ def _changes(task: Task, labels: Labels, clock: Clock) -> Unions | None:
     from scipy.spatial import cKDTree
 
     sizes, n = np.bincount(labels), len(labels)
-    means = group_sums(task.Z, labels) / sizes[:, None]
+    means = plain_group_means(task.Z, labels)
     wanted = min(n, int(sizes.max()) + INTO)
     near = cKDTree(task.Z).query(means, np.arange(1, wanted + 1))[1]
     members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from aggopt.core.group_sums import group_sums
 from aggopt.core.validation import Labels
 from aggopt.partition._constraints.t_closeness import Closeness
 from aggopt.partition._merge.merge import merged
 from aggopt.privacy._distance import threshold
-from aggopt.repair._task import Task, group_sums
+from aggopt.repair._task import Task
 
 
 def made_close(task: Task, labels: Labels) -> Labels:

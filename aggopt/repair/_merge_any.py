@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from aggopt.core.group_sums import group_sse, plain_group_means
 from aggopt.core.progress import Progress
 from aggopt.core.standardise import Scale
 from aggopt.core.types import F64, I64, Labels
@@ -14,7 +15,7 @@ from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered
 from aggopt.privacy._requirement import Requirement, members
 from aggopt.repair._bound import close_loss, highest
-from aggopt.repair._task import Task, group_sse, group_sums
+from aggopt.repair._task import Task
 from aggopt.solvers import Certificate, Status
 
 NEAR = 8
@@ -138,7 +139,7 @@ def _nearest(Z: F64, labels: Labels, of: I64) -> dict[int, I64]:
     from scipy.spatial import cKDTree
 
     sizes = np.bincount(labels)
-    centroids = group_sums(Z, labels) / sizes[:, None]
+    centroids = plain_group_means(Z, labels)
     wanted = min(NEAR + 1, len(sizes))
     found = cKDTree(centroids).query(centroids[of], k=wanted)[1]
     rows = zip(of.tolist(), found, strict=True)

@@ -1,15 +1,13 @@
 """Prices of groups: a linear program over unions, to which those that pay are added."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from aggopt.core.deadline import Clock
 from aggopt.core.validation import Floats, Labels
-from aggopt.errors import SolverError
+from aggopt.partition._shared.restricted_master import RestrictedMaster, require_highs
 from aggopt.repair._unions import Unions
-from aggopt.solvers import SOLVERS
 
 ENTERING = 600  # unions that a round adds to the linear program, at most
 
@@ -43,7 +41,7 @@ def priced(unions: Unions, known: int, clock: Clock, seconds: float) -> Priced:
     bound holds then, too.
     """
     q, m = len(unions.costs), unions.m
-    master, within = _Master(m), np.zeros(q, bool)
+    master, within = _UnionMaster(m), np.zeros(q, bool)
     enter = np.arange(q - known, q)
     zero = np.zeros(m)
     best = Priced(zero, unions.reduced(zero), np.zeros(q), 0.0)
@@ -63,23 +61,13 @@ def priced(unions: Unions, known: int, clock: Clock, seconds: float) -> Priced:
     return best
 
 
-class _Master:
-    """The linear program over the unions so far, kept in HiGHS between rounds."""
+class _UnionMaster(RestrictedMaster):
+    """The restricted master over unions: a row a group, a column a union."""
 
     def __init__(self, m: int) -> None:
-        if SOLVERS["cvxpy:highs"].lacks:
-            raise SolverError(
-                "Unions are priced by HiGHS, which is not installed.",
-                fix=f"run {SOLVERS['cvxpy:highs'].install}.",
-            )
-        import highspy
-
-        self.highs: Any = highspy.Highs()
-        self.highs.silent()
-        self.highs.setOptionValue("threads", 1)
+        require_highs("Unions")
+        super().__init__(m)
         self.entered: list[Labels] = []
-        for _ in range(m):
-            self.highs.addRow(1.0, 1.0, 0, [], [])
 
     def prices(self, unions: Unions, enter: Labels, seconds: float) -> Floats | None:
         """Return the dual of each group (m,), once these unions are in.
@@ -87,19 +75,9 @@ class _Master:
         None where so many seconds do not do for any.
         """
         starts, index = unions.rows(enter)
-        self.highs.addCols(
-            len(enter),
-            unions.costs[enter],
-            np.zeros(len(enter)),
-            np.full(len(enter), np.inf),
-            len(index),
-            starts[:-1].astype(np.int32),
-            index.astype(np.int32),
-            np.ones(len(index)),
-        )
+        self.add_columns(unions.costs[enter], starts[:-1], index, np.ones(len(index)))
         self.entered.append(enter)
-        if np.isfinite(seconds):  # counted from the first run on
-            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + seconds)
+        self.limit(seconds)
         self.highs.run()
         found = self.highs.getSolution()
         return np.array(found.row_dual) if found.dual_valid else None

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.group_sums import group_sse
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size, matrix
@@ -57,17 +58,6 @@ class Task:
         if (over <= 0).all():
             return 0.0
         return float(self.ordered.emd(labels).max() - self.t)
-
-
-def group_sse(Z: Floats, labels: Labels) -> float:
-    """Return the sum of squares within groups, over all attributes."""
-    means = group_sums(Z, labels) / np.bincount(labels)[:, None]
-    return float(((Z - means[labels]) ** 2).sum())
-
-
-def group_sums(Z: Floats, labels: Labels) -> Floats:
-    """Return the sum of each group's records, (m, d)."""
-    return np.stack([np.bincount(labels, z).astype(float) for z in Z.T], axis=1)
 
 
 def ordered_of(

@@ -8,9 +8,10 @@ from math import comb
 import numpy as np
 
 from aggopt.core.deadline import Clock
+from aggopt.core.group_sums import plain_group_means
 from aggopt.core.validation import Floats, Labels
 from aggopt.models import closeness_merge as model
-from aggopt.repair._task import Task, group_sums
+from aggopt.repair._task import Task
 
 MOST = 2_000_000  # unions that are looked at
 MOST_NEAR = 500_000  # of groups near each other, by width
@@ -149,7 +150,7 @@ def _near(task: Task, labels: Labels, count: int) -> Labels:
     from scipy.spatial import cKDTree
 
     sizes = np.bincount(labels)
-    means = group_sums(task.Z, labels) / sizes[:, None]
+    means = plain_group_means(task.Z, labels)
     place = np.bincount(labels, task.ordered.place) / sizes
     high = place > np.median(place)
     m, found = len(sizes), np.empty((len(sizes), count), np.intp)

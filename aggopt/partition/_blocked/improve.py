@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Clock
+from aggopt.core.group_sums import group_sse
 from aggopt.core.progress import Progress
 from aggopt.core.threads import Crew
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._blocked.regions import Map, Region, Search, centroids, sweep
+from aggopt.partition._blocked.regions import Map, Region, Search, sweep
 from aggopt.partition._local_search.cooling import Heat
 from aggopt.partition._neighbours.rp_forest import near_ones
 from aggopt.solvers import Status
@@ -176,8 +177,4 @@ def _annealed(
     )
     everyone = np.arange(len(rows))
     cold = _searched(k, clock, 0, region._replace(labels=warm, turn=everyone))
-    return min(labels, cold, key=partial(_loss, rows))
-
-
-def _loss(rows: Floats, labels: Labels) -> float:
-    return float(((rows - centroids(rows, labels)[labels]) ** 2).sum())
+    return min(labels, cold, key=partial(group_sse, rows))

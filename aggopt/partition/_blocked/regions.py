@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aggopt.core.group_sums import plain_group_means
 from aggopt.core.progress import Progress
 from aggopt.core.threads import Crew, ignored
 from aggopt.core.types import Bool
@@ -137,7 +138,7 @@ def _cut(where: Map, size: int, crew: Crew, seed: int) -> Cut:
     heads, labels = np.unique(where.first, return_inverse=True)
     each = max(1, size * len(heads) // len(rows))
     region = np.empty(len(heads), dtype=np.intp)
-    _, who = in_space(centroids(rows, labels), each, crew, turns=1, seed=seed)
+    _, who = in_space(plain_group_means(rows, labels), each, crew, turns=1, seed=seed)
     for number, part in enumerate(parts(len(heads), each)):
         region[who[part]] = number
     record = np.argsort(region[labels], kind="stable")
@@ -146,9 +147,3 @@ def _cut(where: Map, size: int, crew: Crew, seed: int) -> Cut:
     begin = np.concatenate([[0], ends[:-1]])
     place[record] = np.arange(len(rows)) - begin[region[labels][record]]
     return Cut(record, ends, region[labels], place)
-
-
-def centroids(rows: Floats, labels: Labels) -> Floats:
-    """Return the mean of each group (m, d)."""
-    sums = [np.bincount(labels, column) for column in rows.T]
-    return np.asarray(np.stack(sums, axis=1) / np.bincount(labels)[:, None])

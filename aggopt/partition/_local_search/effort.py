@@ -7,14 +7,14 @@ import numpy as np
 
 from aggopt.core.deadline import Clock, require_seconds
 from aggopt.core.interrupt import in_any_case
-from aggopt.core.validation import Floats, Labels, require_seed
+from aggopt.core.validation import Floats, Labels, numbered, require_seed
 from aggopt.errors import JobError, PrivacyError, require_known
 from aggopt.partition._constraints.constraints import Promised
 from aggopt.partition._constraints.state import NEAR as NEAR_KEPT
 from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search.search import COOLED, KICKS, Search, compile_all
-from aggopt.partition._local_search.split_large import split
 from aggopt.partition._neighbours.neighbours import EXACT, compile_forest, neighbours
+from aggopt.partition._shared.split_large import split_large
 from aggopt.partition._shared.sse import loss
 from aggopt.solvers import Status
 
@@ -99,7 +99,7 @@ def improved(
         if clock.over:
             return first, Status.LIMIT
         near = neighbours(records, NEAR_KEPT if kept else NEAR, clock)
-        start = first if kept else split(records, first, k)
+        start = first if kept else split_large(records, numbered(first), k)
         search = Search(records, start, k, near, how.seed, promise)
         status = (_run_keeping if kept else _run)(search, k, how, clock)
     except KeyboardInterrupt:

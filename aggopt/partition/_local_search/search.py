@@ -10,7 +10,7 @@ from aggopt.partition._constraints.state import Promise, promise_of
 from aggopt.partition._local_search import setup
 from aggopt.partition._local_search.column_pool import Collection, nothing
 from aggopt.partition._local_search.cooling import Heat, Pace, shares
-from aggopt.partition._local_search.split_large import split
+from aggopt.partition._shared.split_large import split_large
 
 # How much worse a change may make it, at first and at last: in kicks and in annealing.
 # In units of `Search._units`.
@@ -90,7 +90,8 @@ def annealed(
 
 
 def _fit(Z: Floats, labels: Labels, k: int, promise: Promise | None) -> Labels:
-    return split(Z, labels, k) if promise is None else numbered(labels)
+    labels = numbered(labels)
+    return split_large(Z, labels, k) if promise is None else labels
 
 
 class Search:

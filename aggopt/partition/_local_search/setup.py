@@ -13,14 +13,14 @@ from aggopt.partition._local_search.state import (
     Space,
     Trail,
 )
+from aggopt.partition._shared.power_of_two import within_one
 
 
 def space(Z: Floats, near: Labels, k: int, promise: Promise | None) -> Space:
     """Return records Z (n, d) as the kernels read them."""
     n, d = Z.shape
-    _, exponent = np.frexp(np.abs(Z).max())
     filled = np.zeros((n, -(-d // LANES) * LANES))
-    filled[:, :d] = np.ldexp(Z, -exponent)
+    filled[:, :d], _ = within_one(Z)
     return Space(filled, np.ascontiguousarray(near, np.intp), k, promise)
 
 

@@ -8,6 +8,7 @@ from aggopt.partition._constraints.t_closeness import Closeness
 from aggopt.partition._merge.state import Bins, Merging
 from aggopt.partition._screened_distances import screen as screens
 from aggopt.partition._screened_distances.screen import BLOCK
+from aggopt.partition._shared.power_of_two import within_one
 from aggopt.partition._unassigned.state import CHUNK
 
 
@@ -42,8 +43,7 @@ def _start(records: Floats, labels: Labels, promise: Closeness) -> Merging:
     ends = np.cumsum(sizes)
     after = np.empty(len(labels), np.int64)
     after[order] = np.append(order[1:], -1)
-    m, (_, exponent) = len(sizes), np.frexp(np.abs(records).max())
-    rows = np.ldexp(records.T, -exponent)
+    m, rows = len(sizes), within_one(records)[0].T
     return Merging(
         _table(promise),
         number=np.arange(m),

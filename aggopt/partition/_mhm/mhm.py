@@ -7,7 +7,8 @@ from aggopt.core.progress import Progress, rarely
 from aggopt.core.validation import Labels, group_size, is_whole
 from aggopt.errors import JobError, require_known
 from aggopt.partition._mhm import orderings as orders
-from aggopt.partition._path_split.split import best_split, shrunk
+from aggopt.partition._path_split.split import best_split
+from aggopt.partition._shared.power_of_two import within_one
 from aggopt.partition._shared.scaling import scaled
 
 STARTS = 8
@@ -117,7 +118,7 @@ def mhm(
     if n < 2 * k:
         report(1.0)
         return np.zeros(n, np.intp)
-    records = shrunk(records)
+    records, _ = within_one(records)
     paths = orders.paths(records, k, order, starts, report)
     labels = best_split(records, paths, k, closed=order == "tsp")
     report(1.0)

@@ -1,10 +1,9 @@
 """How far the nearest records are, all in all."""
 
-import numpy as np
-
 from aggopt.core.threads import Crew
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.build import plant
+from aggopt.partition._shared.power_of_two import exponent_of, squared_back
 from aggopt.partition._unassigned import pool as unassigned
 
 LEAVES = 256  # searched in one go
@@ -19,11 +18,10 @@ def sum_of_nearest(rows: Floats, k: int, crew: Crew) -> float:
     from aggopt.partition._neighbours import knn_sum_kernels as kernels  # imports numba
 
     (tree,) = crew.each(plant, [unassigned.start(rows)])
-    _, exponent = np.frexp(np.abs(rows).max())  # by which a pool scales
 
     def add_up(start: int) -> float:
         stop = min(start + LEAVES, len(tree.waiting))
         return float(kernels.sum_of_nearest(tree, k, start, stop))
 
     total = sum(crew.each(add_up, range(0, len(tree.waiting), LEAVES)))
-    return float(np.ldexp(total, 2 * exponent))
+    return squared_back(total, exponent_of(rows))  # a pool is scaled by it

@@ -7,6 +7,7 @@ import numpy as np
 
 from aggopt.core.deadline import Clock
 from aggopt.core.validation import Floats, Labels
+from aggopt.partition._shared.power_of_two import within_one
 
 COPIES = 2  # records at one place that a list may hold
 EXACT = 5000  # places up to which the nearest are found for certain
@@ -70,8 +71,7 @@ def _by_forest(Z: Floats, count: int, clock: Clock) -> Labels:
     from aggopt.partition._neighbours.rp_forest import near_ones
     from aggopt.partition._neighbours.spatial_order import in_space
 
-    _, exponent = np.frexp(np.abs(Z).max())
-    small = np.ldexp(Z, -exponent)  # squares do not overflow
+    small, _ = within_one(Z)
     with Crew(seconds=None if clock.seconds is None else clock.left) as crew:
         rows, who = in_space(small, LEAF, crew)
         near = np.empty((len(Z), count), np.intp)

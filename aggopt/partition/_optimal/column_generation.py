@@ -6,7 +6,7 @@ from aggopt.core.deadline import Clock
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.columns import Groups, Pool, groups_of, labels_of
 from aggopt.partition._optimal.incumbent import Incumbent
-from aggopt.partition._optimal.master import Master, Solved
+from aggopt.partition._optimal.master import GroupMaster, MasterSolution
 from aggopt.partition._optimal.pricing import Duals, Effort, Priced, Pricer
 from aggopt.partition._optimal.subset_row_cuts import broken
 
@@ -39,8 +39,8 @@ class Generation:
         self, best: Incumbent, pricer: Pricer, clock: Clock, start: Labels | None = None
     ) -> None:
         self.best, self.pricer, self.clock = best, pricer, clock
-        self.pool, self.master = Pool(best.Z, best.k), Master(len(best.Z))
-        self.solved: Solved | None = None
+        self.pool, self.master = Pool(best.Z, best.k), GroupMaster(len(best.Z))
+        self.solved: MasterSolution | None = None
         self.proof: tuple[Duals, Floats] | None = None
         self.bound = -np.inf
         self.centre = _shares(best.Z, best.labels if start is None else start)
@@ -57,7 +57,7 @@ class Generation:
         self.add(groups_of(labels, self.best.k))
         return self.best.offer(labels)
 
-    def solve(self) -> Solved | None:
+    def solve(self) -> MasterSolution | None:
         """Solve the linear program; None if time is up."""
         solved = self.master.solve(self.clock.left)
         if solved is not None:
@@ -78,7 +78,7 @@ class Generation:
                 return True
         return False
 
-    def _stepped(self, solved: Solved) -> int:
+    def _stepped(self, solved: MasterSolution) -> int:
         """Add groups that pay at calm prices, or at the present ones; say how many.
 
         Of large groups, a few hundred hold all records in so many ways that the duals

@@ -1,32 +1,21 @@
-"""The linear program over the groups so far, kept in HiGHS between rounds."""
+"""The restricted master over groups, with subset-row cuts and branching."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from aggopt.core.validation import Floats, Labels
-from aggopt.errors import SolverError
 from aggopt.partition._optimal.columns import Groups
 from aggopt.partition._optimal.pricing import Cut, Duals, Pair
 from aggopt.partition._optimal.subset_row_cuts import halves
-from aggopt.solvers import SOLVERS
+from aggopt.partition._shared.restricted_master import RestrictedMaster
 
 EXACT = 1e-9  # tolerance of reduced costs
 
 
-def require_highs() -> None:
-    """Refuse to begin without HiGHS."""
-    if SOLVERS["cvxpy:highs"].lacks:
-        raise SolverError(
-            "Groups are priced by HiGHS, which is not installed.",
-            fix=f"run {SOLVERS['cvxpy:highs'].install}.",
-        )
-
-
 @dataclass(frozen=True, eq=False)
-class Solved:
+class MasterSolution:
     """Objective, share of each group (q,), and duals, of the linear program."""
 
     value: float
@@ -39,34 +28,27 @@ class Solved:
         return bool((np.abs(self.share - np.rint(self.share)) < 1e-6).all())
 
 
-class Master:
+class GroupMaster(RestrictedMaster):
     """Rows for records and cuts, columns for groups; see `aggopt.models.set_partition`.
 
-    The first n columns are records by themselves, which only branches may choose, at
-    a price that no group has: they leave the program something to say where the groups
-    that a branch allows do not hold every record yet.
+    The first n columns are single records, allowed in branches only and at a cost
+    above any group's: they keep the program feasible where the groups that a branch
+    allows do not cover every record yet.
     """
 
     def __init__(self, n: int) -> None:
-        import highspy
-
+        super().__init__(n)
         self.n = n
         self.cuts: list[Cut] = []
         self.groups = Groups(np.empty((0, 0), np.int32), np.empty(0, np.intp))
         self.together: tuple[Pair, ...] = ()
         self.apart: tuple[Pair, ...] = ()
-        self.highs: Any = highspy.Highs()
-        self.highs.silent()
-        self.highs.setOptionValue("threads", 1)
         self.highs.setOptionValue("dual_feasibility_tolerance", EXACT)
-        none = np.empty(0, np.int32)
-        for _ in range(n):
-            self.highs.addRow(1.0, 1.0, 0, none, none.astype(float))
         every, zeros = np.arange(n, dtype=np.int32), np.zeros(n)
         self.highs.addCols(n, zeros, zeros, zeros, n, every, every, np.ones(n))
 
     def add(self, groups: Groups, costs: Floats) -> None:
-        """Take in groups (q, 2k - 1), and what they cost."""
+        """Add groups (q, 2k - 1) with their costs."""
         count = len(groups.sizes)
         if not count:
             return
@@ -80,17 +62,9 @@ class Master:
             entries.append(half.data)
         of = np.concatenate(column)
         order = np.argsort(of, kind="stable")
-        starts = np.searchsorted(of[order], np.arange(count)).astype(np.int32)
-        self.highs.addCols(
-            count,
-            costs,
-            np.zeros(count),
-            np.full(count, np.inf),
-            len(order),
-            starts,
-            np.concatenate(rows)[order].astype(np.int32),
-            np.concatenate(entries)[order],
-        )
+        starts = np.searchsorted(of[order], np.arange(count))
+        index, entry = np.concatenate(rows)[order], np.concatenate(entries)[order]
+        self.add_columns(costs, starts, index, entry)
         before = self.groups
         if not len(before.sizes):
             self.groups = groups
@@ -101,7 +75,7 @@ class Master:
         )
 
     def add_cuts(self, cuts: list[Cut]) -> None:
-        """Take in cuts, which hold for every partition."""
+        """Add cuts, valid for every partition."""
         half = halves(self.groups, cuts, self.n).tocsr()
         for row, cut in enumerate(cuts):
             part = slice(half.indptr[row], half.indptr[row + 1])
@@ -111,9 +85,9 @@ class Master:
             )
         self.cuts.extend(cuts)
 
-    def solve(self, seconds: float = np.inf) -> Solved | None:
-        """Return the optimum; None if time is up before."""
-        self._limit(seconds)
+    def solve(self, seconds: float = np.inf) -> MasterSolution | None:
+        """Return the optimum; None if the time limit comes first."""
+        self.limit(seconds)
         self.highs.run()
         if not self._ended("kOptimal", "kTimeLimit"):
             self.highs.clearSolver()  # a warm start may end nowhere: from the beginning
@@ -130,14 +104,14 @@ class Master:
             self.apart,
         )
         value = float(self.highs.getInfo().objective_function_value)
-        return Solved(value, np.array(found.col_value)[self.n :], duals)
+        return MasterSolution(value, np.array(found.col_value)[self.n :], duals)
 
     def branch(
         self, together: Sequence[Pair], apart: Sequence[Pair], alone: float
     ) -> None:
-        """Allow only groups that hold both or none of a pair, or not both of another.
+        """Allow only groups with both or neither of a pair, or not both of another.
 
-        A record by itself costs `alone`.
+        A single record costs `alone`.
         """
         members, n = self.groups.members, self.n
         barred = np.zeros(len(members), bool)
@@ -153,19 +127,14 @@ class Master:
         self.highs.changeColsCost(n, every[:n], np.full(n, alone))
 
     def guess(self, iterations: int) -> float:
-        """Return the objective after so many iterations: no more than it will be."""
+        """Return the objective after some dual simplex iterations: a lower bound."""
         self.highs.setOptionValue("simplex_iteration_limit", iterations)
         self.highs.run()
         self.highs.setOptionValue("simplex_iteration_limit", 2**31 - 1)
         return float(self.highs.getInfo().objective_function_value)
 
-    def _limit(self, seconds: float) -> None:
-        spent = self.highs.getRunTime()
-        limit = spent + max(seconds, 0.0) if np.isfinite(seconds) else 1e30
-        self.highs.setOptionValue("time_limit", limit)
-
-    def _ended(self, *ways: str) -> bool:
-        return self.highs.getModelStatus().name in ways
+    def _ended(self, *statuses: str) -> bool:
+        return self.highs.getModelStatus().name in statuses
 
     def reduced(
         self, duals: Duals, costs: Floats, which: Labels | None = None

@@ -22,8 +22,8 @@ from aggopt.models.set_partition import MODEL
 from aggopt.partition._loss_bound import least_loss
 from aggopt.partition._mdav import mdav
 from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
-from aggopt.partition._optimal.master import require_highs
 from aggopt.partition._shared.power_of_two import squared_back, within_one
+from aggopt.partition._shared.restricted_master import require_highs
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
 from aggopt.partition._shared.sse import loss
@@ -128,7 +128,7 @@ def optimal(
     kicks = KICKS if seconds is None else inf
     by = choose(solver, *MODEL.kinds)
     how = _How(by, seed, rarely(progress), kicks, every=solver is None)
-    require_highs()
+    require_highs("Groups")
     require_seconds(seconds)
     require_seed(seed)
     _require_gap(gap)

@@ -49,12 +49,6 @@ def best_split(
     return _labels(_explored(records, best, k, cuts=1))
 
 
-def shrunk(records: Floats) -> Floats:
-    """Return records times a power of two, within [-1, 1]: no square overflows."""
-    _, exponent = np.frexp(np.abs(records).max())
-    return np.asarray(np.ldexp(records, -exponent))
-
-
 def _explored(records: Floats, path: I64, k: int, cuts: int) -> Ways:
     from aggopt.partition._path_split import split_kernels as kernels
 

@@ -10,8 +10,13 @@ def within_one(records: Floats) -> tuple[Floats, int]:
 
     Then squares neither overflow nor vanish.
     """
-    _, exponent = np.frexp(np.abs(records).max())
-    return np.ldexp(records, -exponent), int(exponent)
+    exponent = exponent_of(records)
+    return np.ldexp(records, -exponent), exponent
+
+
+def exponent_of(records: Floats) -> int:
+    """Return the least exponent with |records| <= 2^exponent."""
+    return int(np.frexp(np.abs(records).max())[1])
 
 
 def squared_back(squares: float, exponent: int) -> float:

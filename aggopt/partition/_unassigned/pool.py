@@ -9,6 +9,7 @@ import numpy as np
 
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.validation import Floats, Labels
+from aggopt.partition._shared.power_of_two import within_one
 from aggopt.partition._unassigned.state import CHUNK, Pool
 
 
@@ -19,9 +20,8 @@ def start(records: Floats) -> Pool:
     )
 
     n, d = records.shape
-    _, exponent = np.frexp(np.abs(records).max())
     pool = Pool(
-        records=np.ascontiguousarray(np.ldexp(records.T, -exponent)),
+        records=np.ascontiguousarray(within_one(records)[0].T),
         who=np.arange(n, dtype=np.int64),
         sums=np.zeros((2, d), dtype=np.int64),
         unit=2.0 ** (62 - n.bit_length()),

@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels, group_size, is_number
+from aggopt.core.validation import Labels, group_size, is_number
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.partition._mdav import mdav
 from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.split_large import split_large
 from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned.state import CHUNK, Pool
 
@@ -96,7 +96,7 @@ def vmdav(
     pool = unassigned.start(records)
     _take(pool, k, squared, centroid, progress)
     unassigned.spread_over_nearest_groups(pool)
-    _split_large(records, pool.labels, k)
+    pool.labels[:] = split_large(records, pool.labels, k)
     return unassigned.finish(pool, progress)
 
 
@@ -142,10 +142,3 @@ def outermost_first(pool: Pool) -> I64:
 
     kernels.measure_from_centroid(pool)
     return np.argsort(-pool.distances, kind="stable").astype(np.int64)
-
-
-def _split_large(records: Floats, labels: I64, k: int) -> None:
-    for group in np.flatnonzero(np.bincount(labels) >= 2 * k):
-        members = np.flatnonzero(labels == group)
-        parts = mdav(records[members], k, scale="none")
-        labels[members] = np.where(parts == 0, group, labels.max() + parts)

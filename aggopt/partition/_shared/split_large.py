@@ -1,0 +1,19 @@
+"""Splitting of groups with 2k records or more."""
+
+import numpy as np
+
+from aggopt.core.validation import Floats, Labels
+from aggopt.partition._mdav import mdav
+
+
+def split_large(records: Floats, labels: Labels, k: int) -> Labels:
+    """Return labels (n,), each group of 2k or more split by `mdav`: less SSE.
+
+    The parts but the first are numbered after all groups.
+    """
+    labels = labels.copy()
+    for group in np.flatnonzero(np.bincount(labels) >= 2 * k):
+        members = np.flatnonzero(labels == group)
+        parts = mdav(records[members], k, scale="none")
+        labels[members] = np.where(parts == 0, group, labels.max() + parts)
+    return labels
