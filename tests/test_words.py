@@ -33,3 +33,29 @@ def test_each_array_type_has_one_name():
         ast.unparse(node.value) for node in tree.body if isinstance(node, ast.Assign)
     ]
     assert len(set(spelt)) == len(spelt)
+
+
+MEANT_TWICE = {
+    "Close",  # a job's settings, and the state that kernels read
+    "Promise",  # a requirement, and the state that kernels read
+    "_How",  # options of one file, handed on within it
+    "_Found",  # what one file hands on within itself
+}
+IN_EACH_MODEL = {"Data", "Point"}  # a model's file is its name space: p3m.Data
+
+
+def classes() -> Iterator[tuple[str, str]]:
+    """Yield each class of the package, with its file."""
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                yield node.name, str(path.relative_to(ROOT))
+
+
+def test_a_class_name_is_used_once():
+    found: dict[str, list[str]] = {}
+    for name, path in classes():
+        in_a_model = name in IN_EACH_MODEL and path.startswith("models")
+        if not in_a_model and name not in MEANT_TWICE:
+            found.setdefault(name, []).append(path)
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}

@@ -11,7 +11,7 @@ from aggopt.command.console import add_row, line, out
 
 if TYPE_CHECKING:
     from aggopt.experiments.compare_solvers import Row
-    from aggopt.experiments.sweep import Point
+    from aggopt.experiments.sweep import SweepPoint
     from aggopt.solvers import Solver
 
 
@@ -72,7 +72,7 @@ def _figures(row: "Row") -> tuple[str, ...]:
     )
 
 
-def swept(points: Sequence["Point"], files: Iterable[Path]) -> None:
+def swept(points: Sequence["SweepPoint"], files: Iterable[Path]) -> None:
     """Print the points of a sweep, those that no other beats marked."""
     from aggopt.experiments.sweep import pareto
 

@@ -8,19 +8,19 @@ from pathlib import Path
 import pandas as pd
 
 from aggopt.errors import TableError
-from aggopt.experiments.sweep import Point, pareto
+from aggopt.experiments.sweep import SweepPoint, pareto
 from aggopt.output.staging import Staging, check_places
 
 
 @dataclass
-class Kept:
+class SweepFiles:
     """The points that are done, on disk as soon as they are."""
 
     table: Path
     picture: Path
-    points: list[Point] = field(default_factory=list)
+    points: list[SweepPoint] = field(default_factory=list)
 
-    def add(self, point: Point) -> None:
+    def add(self, point: SweepPoint) -> None:
         """Keep one more point: the table is written aside and renamed."""
         self.points.append(point)
         frame = pd.DataFrame([p.to_dict() for p in self.points])
@@ -37,7 +37,7 @@ class Kept:
 @contextmanager
 def keep(
     out: Path, *, overwrite: bool, inputs: tuple[Path, ...] = ()
-) -> Iterator[Kept]:
+) -> Iterator[SweepFiles]:
     """Yield where points are kept; draw those that are done, even if interrupted.
 
     Raises
@@ -48,7 +48,9 @@ def keep(
     if not out.name:
         raise TableError(f"{out} is no name for files.", fix="pass --out NAME.")
     stem = out.with_suffix("") if out.suffix in (".csv", ".png") else out
-    kept = Kept(stem.with_name(f"{stem.name}.csv"), stem.with_name(f"{stem.name}.png"))
+    kept = SweepFiles(
+        stem.with_name(f"{stem.name}.csv"), stem.with_name(f"{stem.name}.png")
+    )
     check_places(*kept.files, overwrite=overwrite, inputs=inputs)
     try:
         yield kept
@@ -57,7 +59,7 @@ def keep(
             draw(kept.points, kept.picture)
 
 
-def draw(points: Sequence[Point], to: Path) -> None:
+def draw(points: Sequence[SweepPoint], to: Path) -> None:
     """Draw loss against linkage, the points that no other beats joined by a line."""
     from matplotlib.figure import Figure
 
@@ -92,7 +94,7 @@ def draw(points: Sequence[Point], to: Path) -> None:
         staging.commit(to, overwrite=True)
 
 
-def risk_axis(points: Sequence[Point]) -> str:
+def risk_axis(points: Sequence[SweepPoint]) -> str:
     """Return what the picture says of its risk."""
     blocks = sorted({p.blocks for p in points})
     linked = "records linked by one-to-one assignment, %"

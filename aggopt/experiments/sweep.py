@@ -28,7 +28,7 @@ from aggopt.pipeline.rounding import released
 
 
 @dataclass(frozen=True)
-class Point:
+class SweepPoint:
     """One point of the grid and what it gave.
 
     `linkage` is the expected share of records that the best one-to-one assignment
@@ -65,7 +65,7 @@ def sweep(
     delta: Sequence[float],
     jobs: int = -1,
     progress: Progress | None = None,
-) -> Iterator[Point]:
+) -> Iterator[SweepPoint]:
     """Yield a point for each pair of alpha and delta, as soon as it is done.
 
     Each `delta` is asked of all records, in place of the job's own distances, those in
@@ -107,7 +107,7 @@ def sweep(
 
 def _row(
     given: Grouped, how: Squared, row: Sequence[tuple[float, float]]
-) -> list[Point]:
+) -> list[SweepPoint]:
     points, start = [], how.settings["start"]
     for alpha, delta in row:
         asked = {**given.asked, "delta": np.full(given.X.shape, delta)}
@@ -126,8 +126,10 @@ def _row(
     return points
 
 
-def _point(alpha: float, delta: float, masked: Aggregation, found: Assessment) -> Point:
-    return Point(
+def _point(
+    alpha: float, delta: float, masked: Aggregation, found: Assessment
+) -> SweepPoint:
+    return SweepPoint(
         alpha=alpha,
         delta=delta,
         linkage=found.linkage,
@@ -143,16 +145,16 @@ def _point(alpha: float, delta: float, masked: Aggregation, found: Assessment) -
     )
 
 
-def _usable(point: Point) -> bool:
+def _usable(point: SweepPoint) -> bool:
     return point.usable and point.holds is not False
 
 
-def pareto(points: Sequence[Point]) -> list[Point]:
+def pareto(points: Sequence[SweepPoint]) -> list[SweepPoint]:
     """Return the points that no other beats in both linkage and PIL, by rising linkage.
 
     Points without an answer, or that break the job's promises, are left out.
     """
-    best: list[Point] = []
+    best: list[SweepPoint] = []
     for point in sorted(filter(_usable, points), key=lambda p: (p.linkage, p.pil)):
         if not best or point.pil < best[-1].pil:
             best.append(point)

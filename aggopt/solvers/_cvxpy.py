@@ -15,7 +15,7 @@ from aggopt.solvers._certificate import Status
 from aggopt.solvers._cvxpy_program import problem_class as problem_class
 from aggopt.solvers._cvxpy_program import program_of
 from aggopt.solvers._ended import Ended
-from aggopt.solvers._linear_bound import Program, proven
+from aggopt.solvers._linear_bound import LinearProgram, proven
 from aggopt.solvers._options import refused
 from aggopt.solvers._scale import scale_of
 from aggopt.solvers._solver import Solver
@@ -35,12 +35,12 @@ def is_problem(problem: object) -> bool:
     return isinstance(problem, cp.Problem)
 
 
-class Found(NamedTuple):
+class CvxpySolution(NamedTuple):
     """A bound, as a problem of minimising, if it is proven, and the linear program."""
 
     bound: float | None = None
     proven: bool = False
-    program: Program | None = None
+    program: LinearProgram | None = None
 
 
 def run(
@@ -48,7 +48,7 @@ def run(
 ) -> Ended:
     """Return how solving `problem` in place ended."""
     maximised = isinstance(problem.objective, cp.Maximize)
-    found = Found()
+    found = CvxpySolution()
     started = time.perf_counter()
     try:
         if kind in ("NLP", "MINLP"):
@@ -85,7 +85,7 @@ def _solve_smooth(
 
 def _solve_cones(
     problem: cp.Problem, solver: Solver, native: Mapping[str, Any]
-) -> Found:
+) -> CvxpySolution:
     """Solve it; return what is known of its bound."""
     given = dict(native)
     data, chain, inverse = problem.get_problem_data(solver.native, solver_opts=given)
@@ -95,13 +95,13 @@ def _solve_cones(
         raise cp.SolverError("failed")
     problem.unpack(solution)
     if not isinstance(data, dict) or "dims" not in data:
-        return Found()
+        return CvxpySolution()
     offset = float(inverse[-1][settings.OFFSET])
     program = program_of(data, offset)
     if data.get(settings.BOOL_IDX) or data.get(settings.INT_IDX):
-        return Found(_said(raw, offset), False, program)
+        return CvxpySolution(_said(raw, offset), False, program)
     bound = None if program is None else proven(program, _multipliers(raw))
-    return Found(bound, bound is not None, program)
+    return CvxpySolution(bound, bound is not None, program)
 
 
 def _said(raw: Any, offset: float) -> float | None:

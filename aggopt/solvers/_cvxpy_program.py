@@ -10,7 +10,7 @@ from cvxpy.reductions import CvxAttr2Constr, Dcp2Cone, FlipObjective
 
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
-from aggopt.solvers._linear_bound import Program
+from aggopt.solvers._linear_bound import LinearProgram
 
 _LINEAR = (NonNeg, Zero, cp.constraints.Equality, cp.constraints.Inequality)
 
@@ -53,7 +53,7 @@ def _conic(problem: cp.Problem) -> str:
     return "SDP" if cp.PSD in kinds else "SOCP"
 
 
-def program_of(data: dict[str, Any], offset: float) -> Program | None:
+def program_of(data: dict[str, Any], offset: float) -> LinearProgram | None:
     """Return the linear program in a solver's data; None where it is another.
 
     Quadratic costs are taken where each is of one variable, and they stay linear rows.
@@ -72,7 +72,7 @@ def program_of(data: dict[str, Any], offset: float) -> Program | None:
     low = np.full(len(high), -np.inf)
     low[:equal] = high[:equal]
     left, right = _box(data, len(cost))
-    return Program(
+    return LinearProgram(
         np.asarray(cost, float),
         curve,
         offset,

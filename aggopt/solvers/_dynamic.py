@@ -38,7 +38,7 @@ def run(
     started = time.perf_counter()
     whole = np.int32 if n < 2**31 else np.int64
     inverse = np.append(0.0, 1.0 / np.arange(1, 3 * k + 1))
-    work = _runs.Work(
+    work = _runs.RunCosts(
         x=_tame(data),
         k=k,
         kind=_runs.WHOLE if data.centroids == "integer" else _runs.KINDS[data.cost],

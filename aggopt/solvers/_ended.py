@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from aggopt.solvers._certificate import Status, closed
-from aggopt.solvers._scale import Scale
+from aggopt.solvers._scale import ProgramScale
 from aggopt.solvers._solver import Solver
 
 FEASIBLE = 1e-4  # what Ipopt, too, lets a constraint be missed by
@@ -44,7 +44,7 @@ class Ended:
     missed: float = 0.0
     seconds: float = 0.0
     maximised: bool = False
-    scale: Scale | None = None
+    scale: ProgramScale | None = None
 
 
 def judged(

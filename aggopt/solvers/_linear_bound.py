@@ -26,7 +26,7 @@ EXACT = 1000  # columns that are worked out in exact fractions, at most
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class LinearProgram:
     """Minimise cost'x + sum curve x^2 / 2 + constant over low <= A x <= high and a box.
 
     Attributes
@@ -51,7 +51,7 @@ class Program:
     right: Floats = field(repr=False)
 
 
-def proven(program: Program, multipliers: Floats) -> float | None:
+def proven(program: LinearProgram, multipliers: Floats) -> float | None:
     """Return what the multipliers (m,) prove, of either sign; None if nothing.
 
     >>> from scipy.sparse import csr_array
@@ -72,7 +72,7 @@ def proven(program: Program, multipliers: Floats) -> float | None:
     return max((b for b in found if isfinite(b)), default=None)
 
 
-def narrowed(program: Program) -> Program:
+def narrowed(program: LinearProgram) -> LinearProgram:
     """Return the program with the box that each row leaves, given the others' box."""
     table = program.rows.tocoo()
     real = table.data != 0
@@ -108,7 +108,7 @@ def _left_over(i: Any, least: Floats, high: Floats) -> Floats:
     return np.where(others_endless | np.isinf(high[i]), np.inf, left)
 
 
-def _bound(program: Program, y: Floats) -> float:
+def _bound(program: LinearProgram, y: Floats) -> float:
     """Return what these multipliers prove, -inf if nothing."""
     rows = program.rows.tocsc()
     y = np.where(np.isinf(np.where(y > 0, program.low, program.high)), 0.0, y)
@@ -131,7 +131,7 @@ def _bound(program: Program, y: Floats) -> float:
     return fsum(terms) - EPS * fsum(map(abs, terms))
 
 
-def _least(program: Program, low: Floats, high: Floats) -> Floats:
+def _least(program: LinearProgram, low: Floats, high: Floats) -> Floats:
     """Return the least curve x^2 / 2 + r x, low <= r <= high, of each x in its box."""
     found = np.full(len(low), np.inf)
     bent, p = program.curve > 0, np.where(program.curve > 0, program.curve, 1.0)
@@ -146,7 +146,7 @@ def _least(program: Program, low: Floats, high: Floats) -> Floats:
     return found
 
 
-def _exact(program: Program, rows: Any, y: Floats, j: int) -> Fraction:
+def _exact(program: LinearProgram, rows: Any, y: Floats, j: int) -> Fraction:
     """Return the reduced cost of column j, in fractions."""
     part = slice(rows.indptr[j], rows.indptr[j + 1])
     pairs = zip(rows.indices[part], rows.data[part], strict=True)

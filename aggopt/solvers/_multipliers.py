@@ -3,10 +3,10 @@
 import numpy as np
 
 from aggopt.core.validation import Floats
-from aggopt.solvers._linear_bound import Program
+from aggopt.solvers._linear_bound import LinearProgram
 
 
-def multipliers_anew(program: Program, seconds: float | None) -> Floats:
+def multipliers_anew(program: LinearProgram, seconds: float | None) -> Floats:
     """Return the multipliers (m,) that HiGHS finds in so many seconds.
 
     They need not be right: any multipliers prove a bound.  0 where it finds none.

@@ -7,7 +7,7 @@ import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
 from aggopt.core.validation import Floats
-from aggopt.solvers._linear_bound import Program
+from aggopt.solvers._linear_bound import LinearProgram
 from aggopt.solvers._pyomo_parts import (
     constraints,
     objective,
@@ -79,14 +79,14 @@ def _bend(form: Any, sign: float) -> str:
     return "convex" if found[0] >= -CONVEX * max(abs(found[-1]), 1e-300) else "other"
 
 
-class Stated(NamedTuple):
+class PyomoProgram(NamedTuple):
     """The program to be minimised, and the constraint of each of its rows."""
 
-    program: Program
+    program: LinearProgram
     rows: list[Any]
 
 
-def program_of(problem: Any) -> Stated | None:
+def program_of(problem: Any) -> PyomoProgram | None:
     """Return the linear program; costs may be squares; None where it is another."""
     cost, rows = objective(problem), constraints(problem)
     sign = -1.0 if cost.sense == pyo.maximize else 1.0
@@ -97,7 +97,7 @@ def program_of(problem: Any) -> Stated | None:
         return None
     low, high = _sides(rows, forms)
     squares = [v for v, _ in goal.quadratic_vars]
-    program = Program(
+    program = LinearProgram(
         sign * _spread(goal.linear_vars, goal.linear_coefs, place),
         2 * sign * _spread(squares, goal.quadratic_coefs, place),
         sign * float(pyo.value(goal.constant)),
@@ -107,7 +107,7 @@ def program_of(problem: Any) -> Stated | None:
         np.array([-np.inf if v.lb is None else v.lb for v in free], float),
         np.array([np.inf if v.ub is None else v.ub for v in free], float),
     )
-    return Stated(program, rows)
+    return PyomoProgram(program, rows)
 
 
 def _is_other(forms: list[Any], goal: Any) -> bool:

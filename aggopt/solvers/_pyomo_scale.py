@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
 from aggopt.solvers._pyomo_parts import constraints, objective, variables
-from aggopt.solvers._scale import Scale, Terms, scale
+from aggopt.solvers._scale import ProgramScale, Terms, scale
 
 ROUNDS = 4  # of narrowing the box; each looks at every row once
 Interval = tuple[float, float]
@@ -28,7 +28,7 @@ class Form:
     high: float = inf
 
 
-def scale_of_problem(problem: Any, reached: float | None = None) -> Scale | None:
+def scale_of_problem(problem: Any, reached: float | None = None) -> ProgramScale | None:
     """Return the scale of a problem; None where it is not moderate, or not quadratic.
 
     Where an objective is `reached`, points that are worse are none that matter.

@@ -24,7 +24,7 @@ LOSSY = 2.0**16  # so many times a group's cost, the costs before it cover its d
 SIGHT = 16  # paths that do not meet within so many times k are left alone
 
 
-class Work(NamedTuple):
+class RunCosts(NamedTuple):
     """The values, the best costs so far, and one block's surroundings.
 
     Attributes
@@ -56,7 +56,7 @@ class Work(NamedTuple):
 
 
 @compiled
-def solve(work: Work) -> None:
+def solve(work: RunCosts) -> None:
     """Fill in the best partition of x[:j] for every j; of equals, the latest begin."""
     n, k = len(work.x), work.k
     work.cost[:k], work.step[:k], work.before[:k] = np.inf, 0.0, 0
@@ -79,7 +79,7 @@ def solve(work: Work) -> None:
 
 
 @inlined
-def _short_row(work: Work, j: int) -> None:
+def _short_row(work: RunCosts, j: int) -> None:
     """Find the best beginning of the group that ends at j, without a branch."""
     origin, total, squares = work.x[j - 1], 0.0, 0.0
     best, size = np.inf, float(work.k)
@@ -104,7 +104,7 @@ def _short_row(work: Work, j: int) -> None:
 
 
 @inlined
-def _row(work: Work, t: int, j: int, first: int, last: int) -> None:
+def _row(work: RunCosts, t: int, j: int, first: int, last: int) -> None:
     """Find the best beginning of the group that ends at j, from first to last."""
     if work.kind == SSE:  # each kind known when its loop is compiled
         _search(work, SSE, t, j, first, last)
@@ -117,7 +117,7 @@ def _row(work: Work, t: int, j: int, first: int, last: int) -> None:
 
 
 @inlined
-def _search(work: Work, kind: int, t: int, j: int, first: int, last: int) -> None:
+def _search(work: RunCosts, kind: int, t: int, j: int, first: int, last: int) -> None:
     centre = 2 * work.k
     q, best, begin = centre + j - t, np.inf, first
     for i in range(first, last + 1):
@@ -130,7 +130,7 @@ def _search(work: Work, kind: int, t: int, j: int, first: int, last: int) -> Non
 
 
 @inlined
-def _group(work: Work, kind: int, p: int, q: int) -> float:
+def _group(work: RunCosts, kind: int, p: int, q: int) -> float:
     """Cost of the group between two places, less what the right part costs itself."""
     if kind == RANGE:
         return float(work.own[p])
@@ -148,7 +148,7 @@ def _group(work: Work, kind: int, p: int, q: int) -> float:
 
 
 @inlined
-def _look_around(work: Work, t: int, first: int, end: int) -> None:
+def _look_around(work: RunCosts, t: int, first: int, end: int) -> None:
     if work.kind == RANGE:
         _distances(work, t, first, end)
     elif work.kind == SAE:
@@ -159,7 +159,7 @@ def _look_around(work: Work, t: int, first: int, end: int) -> None:
 
 
 @inlined
-def _squares(work: Work, t: int, side: int, count: int) -> None:
+def _squares(work: RunCosts, t: int, side: int, count: int) -> None:
     # Youngs and Cramer: only terms that are not negative are added
     origin, centre = work.x[t - 1], 2 * work.k
     if work.kind == WHOLE:
@@ -176,7 +176,7 @@ def _squares(work: Work, t: int, side: int, count: int) -> None:
 
 
 @inlined
-def _sums(work: Work, t: int, first: int, end: int) -> None:
+def _sums(work: RunCosts, t: int, first: int, end: int) -> None:
     origin, centre = work.x[t - 1], 2 * work.k
     work.around[centre] = 0.0
     for i in range(t - 1, first - 1, -1):
@@ -188,7 +188,7 @@ def _sums(work: Work, t: int, first: int, end: int) -> None:
 
 
 @inlined
-def _distances(work: Work, t: int, first: int, end: int) -> None:
+def _distances(work: RunCosts, t: int, first: int, end: int) -> None:
     origin, centre = work.x[t - 1], 2 * work.k
     for i in range(first, t):
         work.own[centre + i - t] = origin - work.x[i]
@@ -197,7 +197,7 @@ def _distances(work: Work, t: int, first: int, end: int) -> None:
 
 
 @inner
-def _halve(work: Work, t: int, end: int, first: int) -> None:
+def _halve(work: RunCosts, t: int, end: int, first: int) -> None:
     """Work off a block's rows by halves: the best beginnings never step back."""
     rows = [(t, end - 1, first, t - 1)]
     while rows:
@@ -211,7 +211,7 @@ def _halve(work: Work, t: int, end: int, first: int) -> None:
 
 
 @inner
-def _reckon_anew(work: Work, t: int, first: int) -> None:
+def _reckon_anew(work: RunCosts, t: int, first: int) -> None:
     """Reckon costs from the last node that all paths still in use have in common.
 
     They are added up again from there, so that digits come back which larger costs

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aggopt.core.validation import Floats
-from aggopt.solvers._linear_bound import Program, narrowed
+from aggopt.solvers._linear_bound import LinearProgram, narrowed
 
 LEAST = 1e-6  # a thousand times what HiGHS and SCIP take for 0
 MOST = 1e6  # its inverse; a variable that goes no farther moves a row by LEAST by 1
@@ -20,7 +20,7 @@ PRICE = 1e-9  # what a reduced cost may be missed by, for each unit of its varia
 
 
 @dataclass(frozen=True)
-class Scale:
+class ProgramScale:
     """How large the terms of a program are whose numbers are moderate.
 
     Attributes
@@ -57,7 +57,7 @@ def scale(
     costs: Terms,
     box: tuple[Floats, Floats],
     constant: float,
-) -> Scale | None:
+) -> ProgramScale | None:
     """Return the scale of a program; None where a number of it is not moderate.
 
     `costs` without those that are squares and only add to what is minimised; `sides`
@@ -73,10 +73,10 @@ def scale(
         return None
     terms = np.where(c > 0, c * costs.reach, 0.0)
     lost = terms[c < LEAST].sum() + PRICE * np.abs(right - left).sum()
-    return Scale(float(terms.max(initial=0.0)), float(lost), constant)
+    return ProgramScale(float(terms.max(initial=0.0)), float(lost), constant)
 
 
-def scale_of(program: Program) -> Scale | None:
+def scale_of(program: LinearProgram) -> ProgramScale | None:
     """Return the scale of a linear program, or of one with squares as costs."""
     for _ in range(3):  # a row narrows what another needs
         program = narrowed(program)

@@ -13,7 +13,7 @@ from aggopt import mask
 from aggopt.command import cli, sweep_files
 from aggopt.errors import JobError, SolverError, TableError, UnknownNameError
 from aggopt.experiments import compare_solvers, sweep
-from aggopt.experiments.sweep import Point, pareto
+from aggopt.experiments.sweep import SweepPoint, pareto
 from aggopt.solvers import SOLVERS
 
 P3M = {"method": "p3m", "solver": "uno", "margin": 0}  # to compare two runs
@@ -129,8 +129,8 @@ def test_a_sweep_needs_p3m():
         list(sweep.sweep(people(), job(), **GRID))
 
 
-def point(linkage: float, pil: float, blocks: int = 1) -> Point:
-    return Point(0.5, 0.1, linkage, blocks, 0.4, 1 - linkage, pil, 0, 0, None, "")
+def point(linkage: float, pil: float, blocks: int = 1) -> SweepPoint:
+    return SweepPoint(0.5, 0.1, linkage, blocks, 0.4, 1 - linkage, pil, 0, 0, None, "")
 
 
 def test_pareto_keeps_what_no_other_point_beats_in_linkage_and_loss():
@@ -274,7 +274,7 @@ def test_inputs_are_not_overwritten(aggopt, tmp_path):
 
 
 def test_failed_points_are_never_best():
-    failed = Point(0.5, 0.1, 0, 1, 0, 0, 0, 0, 0, None, "failed", usable=False)
+    failed = SweepPoint(0.5, 0.1, 0, 1, 0, 0, 0, 0, 0, None, "failed", usable=False)
     assert pareto([failed, point(0.3, 0.3)]) == [point(0.3, 0.3)]
 
 

@@ -34,9 +34,9 @@ from aggopt.partition._optimal import (
 )
 from aggopt.partition._optimal import optimal as optimal_module
 from aggopt.partition._optimal.column_generation import Generation
-from aggopt.partition._optimal.columns import Pool, groups_of, labels_of
+from aggopt.partition._optimal.columns import ColumnPool, groups_of, labels_of
 from aggopt.partition._optimal.incumbent import Incumbent
-from aggopt.partition._optimal.pricing import Duals, Effort, Pricer
+from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
 from aggopt.solvers import SOLVERS, Status
 
 
@@ -138,7 +138,7 @@ def test_exact_pricing_finds_every_group_that_pays(k, most, kind):
     pricer = Pricer(Z, k, neighbours(Z, 5))
     for together, apart in (((), ()), ([(0, 3), (3, 5)], [(1, 4), (5, 6)])):
         duals = Duals(u, [tuple(c) for c in drawn], s, together, apart)
-        found = pricer.paying(duals, Effort(keep=9999), Clock(None), most)
+        found = pricer.paying(duals, PricingEffort(keep=9999), Clock(None), most)
         pays = {}
         for size in range(k, 2 * k):
             for g in combinations(range(n), size):
@@ -167,7 +167,7 @@ def test_any_prices_prove_no_more_than_the_best(seed):
     for _ in range(20):
         triples = [tuple(rng.choice(9, 3, replace=False).tolist()) for _ in range(4)]
         duals = Duals(rng.normal(1, 1, 9), triples, -rng.exponential(0.3, 4))
-        found = of.pricer.paying(duals, Effort(), Clock(None))
+        found = of.pricer.paying(duals, PricingEffort(), Clock(None))
         assert found.done
         assert of.pricer.bound(duals, found.least) <= best + 1e-9
 
@@ -208,7 +208,7 @@ def test_cuts_are_broken_by_the_choice_and_raise_the_bound():
 
 def test_a_pool_holds_each_group_once():
     Z = records(0, 6, 2)
-    pool = Pool(Z, 2)
+    pool = ColumnPool(Z, 2)
     groups = groups_of(np.array([0, 1, 0, 2, 1, 2]), 2)
     assert pool.add(groups).tolist() == [0, 1, 2]
     assert pool.add(groups).tolist() == []

@@ -12,7 +12,7 @@ from shift_instances import instance as shifting
 from aggopt.models import p3m, p3m_onesided, satisfaction, set_partition, univariate
 from aggopt.solvers import SOLVERS, Status, solve
 from aggopt.solvers._answer import answer_here
-from aggopt.solvers._linear_bound import Program, proven
+from aggopt.solvers._linear_bound import LinearProgram, proven
 
 LOOSE: dict[str, list[dict[str, Any]]] = {
     "highs": [
@@ -231,7 +231,7 @@ def test_any_potentials_prove_no_more_than_the_best_path():
         assert univariate.proven(data, np.full(n + 1, np.nan)) == 0.0
 
 
-def random_program(rng: np.random.Generator) -> tuple[Program, Any]:
+def random_program(rng: np.random.Generator) -> tuple[LinearProgram, Any]:
     from scipy.sparse import csr_array
 
     n, m = rng.integers(1, 5, 2)
@@ -240,7 +240,7 @@ def random_program(rng: np.random.Generator) -> tuple[Program, Any]:
     slack = rng.choice([0.0, 1.0, np.inf], (2, m))
     box = rng.choice([0.0, 1.0, np.inf], (2, n))
     c, curve = rng.normal(size=n), rng.choice([0.0, 0.0, 1.5], n)
-    program = Program(
+    program = LinearProgram(
         c, curve, 1.0, csr_array(A), A @ at - slack[0], A @ at + slack[1],
         at - box[0], at + box[1],
     )  # fmt: skip

@@ -12,10 +12,10 @@ from scipy.sparse import csr_array
 from aggopt.partition import univariate_certified
 from aggopt.solvers import SOLVERS, Status, solve
 from aggopt.solvers._ended import Ended, judged
-from aggopt.solvers._linear_bound import Program, proven
+from aggopt.solvers._linear_bound import LinearProgram, proven
 from aggopt.solvers._multipliers import multipliers_anew
 from aggopt.solvers._pyomo_scale import scale_of_problem
-from aggopt.solvers._scale import LEAST, MOST, Scale, scale_of
+from aggopt.solvers._scale import LEAST, MOST, ProgramScale, scale_of
 
 SOLVED = ["cvxpy:highs", "cvxpy:clarabel", "pyomo:highs", "pyomo:scip"]
 WHOLE = ["cvxpy:highs", "pyomo:highs", "pyomo:scip"]
@@ -107,7 +107,7 @@ def test_no_bound_is_above_a_point_that_costs_hardly_less(name, less, far):
 def test_a_bound_that_the_point_disproves_is_none(maximised):
     sign = -1 if maximised else 1
     said = Ended(Status.OPTIMAL, sign * 1.0, sign * 2.0, maximised=maximised)
-    said = Ended(**{**vars(said), "scale": Scale(1.0, 0.0, 0.0)})
+    said = Ended(**{**vars(said), "scale": ProgramScale(1.0, 0.0, 0.0)})
     highs = SOLVERS["pyomo:highs"]
     assert judged(said, highs, careful=True) == (Status.LIMIT, None)
     near = Ended(**{**vars(said), "missed": 1e-5})  # no point of the program
@@ -118,15 +118,17 @@ def test_a_bound_that_the_point_disproves_is_none(maximised):
 
 
 def test_a_bound_allows_for_what_the_constant_hides():
-    assert Scale(0.0, 0.0, -1e6).allowance(0.0) == pytest.approx(0.1)
-    assert Scale(5e6, 2.0, 0.0).allowance(0.0) == pytest.approx(2.5)
+    assert ProgramScale(0.0, 0.0, -1e6).allowance(0.0) == pytest.approx(0.1)
+    assert ProgramScale(5e6, 2.0, 0.0).allowance(0.0) == pytest.approx(2.5)
 
 
-def linear(a: float = 1, c: float = 1, side: float = 1, far: float = 5) -> Program:
+def linear(
+    a: float = 1, c: float = 1, side: float = 1, far: float = 5
+) -> LinearProgram:
     no, low = np.zeros(2), np.array([side])
     row = csr_array([[a, 1.0]])
     box = np.zeros(2), np.array([far, 5.0])
-    return Program(np.array([c, 1]), no, 0.0, row, low, np.array([np.inf]), *box)
+    return LinearProgram(np.array([c, 1]), no, 0.0, row, low, np.array([np.inf]), *box)
 
 
 def test_what_is_moderate():
@@ -188,7 +190,7 @@ def test_a_bound_is_proven_anew(curve):
     cost = c @ x + cp.sum(cp.multiply(bent / 2, cp.square(x))) + 5
     rows = [A @ x >= sides[0], A @ x <= sides[1]]
     best = cp.Problem(cp.Minimize(cost), rows).solve(solver="CLARABEL")
-    stated = Program(c, bent, 5.0, csr_array(A), *sides, *box)
+    stated = LinearProgram(c, bent, 5.0, csr_array(A), *sides, *box)
     found = proven(stated, multipliers_anew(stated, 10))
     assert found == pytest.approx(best, abs=1e-6)
     assert found <= best + 1e-7

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.validation import Labels, group_size
-from aggopt.partition._anonymity_first.state import Group, Table
+from aggopt.partition._anonymity_first.state import EmdTable, Group
 from aggopt.partition._constraints.t_closeness import Closeness
 from aggopt.partition._merge.merge import merged
 from aggopt.partition._screened_distances import screen as screens
@@ -78,13 +78,13 @@ def anonymity_first(
     attribute = promise.only("anonymity_first")
     shelf = shelves.start(records, attribute.place)
     limit = int(promise.limits[0, k])
-    table = Table(
+    table = EmdTable(
         n, k, limit, attribute.sums, attribute.first, *np.empty((4, k + 1), int)
     )
     return merged(records, _grouped(shelf, table, progress), promise)
 
 
-def _grouped(shelf: Shelf, table: Table, progress: Progress | None) -> Labels:
+def _grouped(shelf: Shelf, table: EmdTable, progress: Progress | None) -> Labels:
     from aggopt.partition._anonymity_first import kernels
 
     k, report = table.s, rarely(progress)

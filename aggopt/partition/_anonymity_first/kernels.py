@@ -15,7 +15,7 @@ from aggopt.partition._anonymity_first.slot_kernels import (
     least_without,
     without,
 )
-from aggopt.partition._anonymity_first.state import Group, Table
+from aggopt.partition._anonymity_first.state import EmdTable, Group
 from aggopt.partition._screened_distances.kernels import (
     LARGEST,
     draw,
@@ -32,7 +32,7 @@ from aggopt.partition._unassigned.state import Pool
 
 
 @compiled
-def start(shelf: Shelf, screen: Screen, table: Table) -> None:
+def start(shelf: Shelf, screen: Screen, table: EmdTable) -> None:
     """Fill in the table, and put all records on the screen."""
     fill(table)
     draw(screen, shelf.pool.records, len(shelf.taken))
@@ -40,7 +40,7 @@ def start(shelf: Shelf, screen: Screen, table: Table) -> None:
 
 @compiled
 def take_close(
-    shelf: Shelf, screen: Screen, table: Table, group: Group, turns: int
+    shelf: Shelf, screen: Screen, table: EmdTable, group: Group, turns: int
 ) -> None:
     """Take two groups a turn, as close as swaps make them."""
     for _ in range(turns):
@@ -64,7 +64,7 @@ def _measure_from_centroid(shelf: Shelf, screen: Screen) -> None:
 
 @inner
 def _take_one(
-    shelf: Shelf, screen: Screen, table: Table, group: Group, seed: int
+    shelf: Shelf, screen: Screen, table: EmdTable, group: Group, seed: int
 ) -> None:
     pool = shelf.pool
     screen.point[:] = pool.records[:, seed]
@@ -149,7 +149,9 @@ def _offer(shelf: Shelf, columns: I64, count: int, column: int) -> int:
 
 
 @inner
-def _swap_until_close(shelf: Shelf, screen: Screen, table: Table, group: Group) -> None:
+def _swap_until_close(
+    shelf: Shelf, screen: Screen, table: EmdTable, group: Group
+) -> None:
     for i in range(len(group.columns)):
         _insert(shelf, group, i, i)
     last = group.columns[-1]
@@ -176,7 +178,7 @@ def _insert(shelf: Shelf, group: Group, position: int, count: int) -> None:
 
 @inlined
 def _next_better(
-    shelf: Shelf, screen: Screen, table: Table, group: Group, last: int
+    shelf: Shelf, screen: Screen, table: EmdTable, group: Group, last: int
 ) -> int:
     """Return the nearest column beyond the last that a swap lowers the EMD with."""
     k, best = len(group.bins), -1
@@ -212,7 +214,7 @@ def _nearest_between(
 
 
 @inlined
-def _replace(shelf: Shelf, table: Table, group: Group, column: int) -> None:
+def _replace(shelf: Shelf, table: EmdTable, group: Group, column: int) -> None:
     """Swap a column in for the member without which the EMD is least."""
     k, bin_ = len(group.bins), shelf.bins[column]
     gap = 0

@@ -13,11 +13,11 @@ interval per slot and gap between members.
 import numpy as np
 
 from aggopt.core.compiled import inlined, inner
-from aggopt.partition._anonymity_first.state import Group, Table
+from aggopt.partition._anonymity_first.state import EmdTable, Group
 
 
 @inner
-def fill(table: Table) -> None:
+def fill(table: EmdTable) -> None:
     """Fill in what the table tells of each slot."""
     n, s, m = table.n, table.s, len(table.sums) - 1
     for slot in range(s + 1):
@@ -30,7 +30,7 @@ def fill(table: Table) -> None:
 
 
 @inlined
-def cost(table: Table, slot: int, bin_: int) -> int:
+def cost(table: EmdTable, slot: int, bin_: int) -> int:
     """Return the cost of a slot whose value lies in a bin."""
     left = _above(table, slot, bin_) - _above(table, slot + 1, bin_)
     end = len(table.sums) - 1
@@ -39,7 +39,7 @@ def cost(table: Table, slot: int, bin_: int) -> int:
 
 
 @inlined
-def _above(table: Table, slot: int, end: int) -> int:
+def _above(table: EmdTable, slot: int, end: int) -> int:
     """Return sum_{i < end} max(s below_i - slot n, 0)."""
     begin = min(table.begins[slot], end)
     filled: int = table.s * (table.sums[end] - table.sums[begin])
@@ -48,7 +48,7 @@ def _above(table: Table, slot: int, end: int) -> int:
 
 
 @inlined
-def add_up(table: Table, group: Group) -> None:
+def add_up(table: EmdTable, group: Group) -> None:
     """Sum costs of the first g members, each in its slot, one down and one up."""
     k, bins = len(group.bins), group.bins
     for i in range(k):
@@ -83,7 +83,9 @@ def least_without(group: Group, begin: int, end: int, gap: int) -> int:
 
 
 @inlined
-def interval(table: Table, slot: int, room: int, lo: int, hi: int) -> tuple[int, int]:
+def interval(
+    table: EmdTable, slot: int, room: int, lo: int, hi: int
+) -> tuple[int, int]:
     """Return the bins a..b-1 within lo..hi where a slot costs less than `room`.
 
     Its `least` must be less.
@@ -98,7 +100,7 @@ def interval(table: Table, slot: int, room: int, lo: int, hi: int) -> tuple[int,
 
 
 @inlined
-def _about(table: Table, rise: int) -> int:
+def _about(table: EmdTable, rise: int) -> int:
     """Return how far from its best bin a slot costs so much more, but for ties."""
     n, half = table.n, (len(table.sums) - 1) / (2.0 * table.s)
     if rise < 0.5 * n * half:  # within the slot; beyond it, each bin costs n more
@@ -108,7 +110,7 @@ def _about(table: Table, rise: int) -> int:
 
 @inlined
 def _extent(
-    table: Table, slot: int, room: int, start: int, step: int, most: int, guess: int
+    table: EmdTable, slot: int, room: int, start: int, step: int, most: int, guess: int
 ) -> int:
     """Return how many bins beyond `start` a slot costs less than `room`, or -1."""
     good, bad, at, stride = -1, most + 1, min(max(guess, 0), most), 1

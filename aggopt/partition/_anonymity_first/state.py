@@ -5,7 +5,7 @@ from typing import NamedTuple
 from aggopt.core.types import I64
 
 
-class Table(NamedTuple):
+class EmdTable(NamedTuple):
     """What the EMD of a group of s records is reckoned from.
 
     Attributes

@@ -17,7 +17,7 @@ from aggopt.partition._neighbours.rp_forest import near_ones
 from aggopt.solvers import Status
 
 
-class Effort(NamedTuple):
+class RegionEffort(NamedTuple):
     """How much is done.
 
     Attributes
@@ -38,11 +38,15 @@ class Effort(NamedTuple):
 Searches = tuple[Search, Search]  # of the two cuts of a sweep
 
 ANNEALED = 8  # smallest k for which annealing pays
-SMALL = {"fast": Effort(1, 8), "default": Effort(2, 10), "best": Effort(30, 12)}
+SMALL = {
+    "fast": RegionEffort(1, 8),
+    "default": RegionEffort(2, 10),
+    "best": RegionEffort(30, 12),
+}
 LARGE = {
-    "fast": Effort(0, 8, 100),
-    "default": Effort(1, 10, 1000),
-    "best": Effort(10, 12, 3000),
+    "fast": RegionEffort(0, 8, 100),
+    "default": RegionEffort(1, 10, 1000),
+    "best": RegionEffort(10, 12, 3000),
 }
 EFFORTS = tuple(SMALL)
 SPARE = 0.25  # records beyond k, on average, of groups that annealing begins with
@@ -52,7 +56,7 @@ REGION = 32768  # records of a region, at least
 REGIONS = 16  # about: a core each, and few borders
 
 
-def _how_much(effort: str, k: int, clock: Clock) -> Effort:
+def _how_much(effort: str, k: int, clock: Clock) -> RegionEffort:
     efforts = LARGE if k >= ANNEALED else SMALL
     if clock.seconds is None:
         return efforts[effort]
@@ -106,7 +110,7 @@ def improve(
 def _sweeps(
     where: Map,
     k: int,
-    how: Effort,
+    how: RegionEffort,
     seeds: np.random.Generator,
     crew: Crew,
     steps: Told,
@@ -123,7 +127,9 @@ def _sweeps(
         sweep(where, searches, crew, size=size, seed=_drawn(seeds), told=told)
 
 
-def _first(k: int, how: Effort, crew: Crew, pause: float | None) -> list[Searches]:
+def _first(
+    k: int, how: RegionEffort, crew: Crew, pause: float | None
+) -> list[Searches]:
     """Return what comes before kicks, which begin with a descent themselves.
 
     Where time may end them, all regions are to have descended by then.

@@ -45,7 +45,7 @@ class Leaves(NamedTuple):
         return f"Leaves({self.waiting.sum()} of {len(self.who)} records wait)"
 
 
-class Groups(NamedTuple):
+class GroupMembers(NamedTuple):
     """Records by group: those of group g are members[first[g] : first[g + 1]]."""
 
     of: I64
@@ -53,7 +53,7 @@ class Groups(NamedTuple):
     first: I64
 
     @classmethod
-    def by(cls, labels: Labels) -> "Groups":
+    def by(cls, labels: Labels) -> "GroupMembers":
         """Return the groups that labels (n,) make."""
         first = np.cumsum(np.bincount(labels))
         members = np.argsort(labels, kind="stable")

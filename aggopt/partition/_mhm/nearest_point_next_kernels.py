@@ -10,11 +10,11 @@ import numpy as np
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.partition._mhm.boxes import Groups, Leaves
+from aggopt.partition._mhm.boxes import GroupMembers, Leaves
 
 
 @compiled
-def walk(leaves: Leaves, groups: Groups, path: I64, done: int, stop: int) -> None:
+def walk(leaves: Leaves, groups: GroupMembers, path: I64, done: int, stop: int) -> None:
     """Continue path[:done] to path[:stop]; path[0] is given."""
     if done == 0:
         leave(leaves, path[0])
@@ -72,7 +72,7 @@ def measure(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Floats]:
 
 
 @inner
-def _next(leaves: Leaves, groups: Groups, i: int) -> int:
+def _next(leaves: Leaves, groups: GroupMembers, i: int) -> int:
     point = leaves.records[:, leaves.column[i]].copy()
     best, least = -1, np.inf
     group = groups.of[i]

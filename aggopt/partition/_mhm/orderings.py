@@ -10,7 +10,7 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.partition._cbfs import cbfs
 from aggopt.partition._mdav import mdav
 from aggopt.partition._mhm import maximum_distance
-from aggopt.partition._mhm.boxes import Groups, Leaves, plant, replant
+from aggopt.partition._mhm.boxes import GroupMembers, Leaves, plant, replant
 from aggopt.partition._mhm.starts import outermost
 from aggopt.partition._mhm.tour import places, shortened
 from aggopt.partition._unassigned.state import CHUNK
@@ -48,14 +48,14 @@ def _walks(
     records: Floats, labels: Labels, starts: int, progress: Progress
 ) -> Iterator[I64]:
     """Yield paths that go to the nearest record, and once in a group through it."""
-    leaves, groups = plant(records), Groups.by(labels)
+    leaves, groups = plant(records), GroupMembers.by(labels)
     first = outermost(records, starts)
     for turn, i in enumerate(first):
         share = part(progress, turn / len(first), (turn + 1) / len(first))
         yield _walk(replant(leaves), groups, i, share)
 
 
-def _walk(leaves: Leaves, groups: Groups, first: int, progress: Progress) -> I64:
+def _walk(leaves: Leaves, groups: GroupMembers, first: int, progress: Progress) -> I64:
     from aggopt.partition._mhm import nearest_point_next_kernels as kernels
 
     n = len(groups.of)

@@ -21,7 +21,7 @@ Pairs = tuple[Pair, ...]
 Sides = tuple[Pairs, Pairs]
 
 
-class Node(NamedTuple):
+class BranchNode(NamedTuple):
     """A branch, and what is proven of it."""
 
     bound: float
@@ -35,7 +35,7 @@ class Branches:
 
     def __init__(self, generation: Generation) -> None:
         self.generation, self.count, self.ended = generation, 1, np.inf
-        self.open = [Node(generation.best.bound, 0, (), ())]
+        self.open = [BranchNode(generation.best.bound, 0, (), ())]
 
     def look(self, clock: Clock, most: float = np.inf) -> None:
         """Look at those of the lowest bound first, so many, until the gap is closed."""
@@ -51,7 +51,7 @@ class Branches:
         generation.master.branch((), (), 0.0)
         generation.bound = before
 
-    def _look_at(self, node: Node) -> None:
+    def _look_at(self, node: BranchNode) -> None:
         bound, pair = _looked_at(self.generation, node)
         if self.generation.clock.over:
             heapq.heappush(self.open, node._replace(bound=bound))
@@ -59,15 +59,17 @@ class Branches:
             self.ended = min(self.ended, bound)
         else:
             for together, apart in _sides(node, pair):
-                heapq.heappush(self.open, Node(bound, self.count, together, apart))
+                heapq.heappush(
+                    self.open, BranchNode(bound, self.count, together, apart)
+                )
                 self.count += 1
 
 
-def _sides(node: Node, pair: Pair) -> tuple[Sides, Sides]:
+def _sides(node: BranchNode, pair: Pair) -> tuple[Sides, Sides]:
     return ((*node.together, pair), node.apart), (node.together, (*node.apart, pair))
 
 
-def _looked_at(generation: Generation, node: Node) -> tuple[float, Pair | None]:
+def _looked_at(generation: Generation, node: BranchNode) -> tuple[float, Pair | None]:
     """Return what is proven of a node, and a pair to branch on, None without need."""
     _enter(generation, node.together, node.apart)
     generation.bound = node.bound
@@ -84,7 +86,7 @@ def _enter(generation: Generation, together: Pairs, apart: Pairs) -> None:
     generation.master.branch(together, apart, alone)
 
 
-def _best_pair(generation: Generation, node: Node) -> Pair | None:
+def _best_pair(generation: Generation, node: BranchNode) -> Pair | None:
     """Return the pair whose worse branch seems to raise the bound most."""
     before, best, most = generation.bound, None, 0.0
     for pair in _unclear(generation)[:TRIED]:

@@ -4,10 +4,15 @@ import numpy as np
 
 from aggopt.core.deadline import Clock
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._optimal.columns import Groups, Pool, groups_of, labels_of
+from aggopt.partition._optimal.columns import (
+    ColumnPool,
+    GroupColumns,
+    groups_of,
+    labels_of,
+)
 from aggopt.partition._optimal.incumbent import Incumbent
 from aggopt.partition._optimal.master import GroupMaster, MasterSolution
-from aggopt.partition._optimal.pricing import Duals, Effort, Priced, Pricer
+from aggopt.partition._optimal.pricing import Duals, PricedGroups, Pricer, PricingEffort
 from aggopt.partition._optimal.subset_row_cuts import broken
 
 CLIMBED = 3000  # groups of least reduced cost that neighbours are tried in
@@ -16,7 +21,11 @@ CALM = 5  # up to this k, duals are taken as they are
 KEPT, PACE = 0.8, 0.1  # of calm prices, in a round; of the duals, that they take on
 CUTS = 200  # cuts that a round adds, at most
 # while prices are far off a look at all groups takes for ever: first at a few
-PHASES = (Effort(12, 3000), Effort(20, 20_000), Effort(40, 100_000))
+PHASES = (
+    PricingEffort(12, 3000),
+    PricingEffort(20, 20_000),
+    PricingEffort(40, 100_000),
+)
 
 
 class Generation:
@@ -39,14 +48,14 @@ class Generation:
         self, best: Incumbent, pricer: Pricer, clock: Clock, start: Labels | None = None
     ) -> None:
         self.best, self.pricer, self.clock = best, pricer, clock
-        self.pool, self.master = Pool(best.Z, best.k), GroupMaster(len(best.Z))
+        self.pool, self.master = ColumnPool(best.Z, best.k), GroupMaster(len(best.Z))
         self.solved: MasterSolution | None = None
         self.proof: tuple[Duals, Floats] | None = None
         self.bound = -np.inf
         self.centre = _shares(best.Z, best.labels if start is None else start)
         self.add(groups_of(best.labels, best.k))
 
-    def add(self, groups: Groups) -> int:
+    def add(self, groups: GroupColumns) -> int:
         """Take in those that are new; return how many are."""
         new = self.pool.add(groups)
         self.master.add(self.pool.all.at(new), self.pool.costs[new])
@@ -66,7 +75,7 @@ class Generation:
                 self._offer_chosen(self.pool.all.at(solved.share > 0.5))
         return solved
 
-    def _offer_chosen(self, chosen: Groups) -> None:
+    def _offer_chosen(self, chosen: GroupColumns) -> None:
         n = self.master.n
         if chosen.sizes.sum() == n:  # no record is by itself
             self.best.offer(labels_of(chosen, n))
@@ -109,7 +118,7 @@ class Generation:
             return self.solved.duals
         return Duals(self.centre)
 
-    def _enter(self, groups: Groups) -> int:
+    def _enter(self, groups: GroupColumns) -> int:
         """Take in groups that pay, with those of their copies that do."""
         copies = self.pricer.copies
         if copies.some and self.solved is not None:
@@ -129,8 +138,8 @@ class Generation:
 
     def _paying(
         self, duals: Duals, phase: int, exact: bool
-    ) -> tuple[Priced | None, int]:
-        efforts = [*PHASES, Effort()] if exact else PHASES
+    ) -> tuple[PricedGroups | None, int]:
+        efforts = [*PHASES, PricingEffort()] if exact else PHASES
         for effort in efforts[phase:]:
             found = self.pricer.paying(duals, effort, self.clock)
             if found.done:
@@ -177,5 +186,5 @@ def _shares(Z: Floats, labels: Labels) -> Floats:
     return np.asarray(((Z - np.array(means)[labels]) ** 2).sum(axis=1))
 
 
-def _least(found: Priced) -> Groups:
+def _least(found: PricedGroups) -> GroupColumns:
     return found.groups.at(np.argsort(found.reduced, kind="stable")[:20_000])

@@ -12,36 +12,36 @@ CHUNK = 20_000  # groups that are looked at together
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class GroupColumns:
     """Groups (q, 2k - 1): records in ascending order, then -1; and their sizes (q,)."""
 
     members: I32
     sizes: Labels
 
-    def at(self, chosen: Any) -> "Groups":
+    def at(self, chosen: Any) -> "GroupColumns":
         """Return those at these places, or where a mask says so."""
-        return Groups(self.members[chosen], self.sizes[chosen])
+        return GroupColumns(self.members[chosen], self.sizes[chosen])
 
 
-def sorted_groups(members: I32) -> Groups:
+def sorted_groups(members: I32) -> GroupColumns:
     """Return groups of rows that hold records in any order, with -1 after the last."""
     last = np.iinfo(np.int32).max
     rows = np.sort(np.where(members < 0, last, members), axis=1)
     rows = np.where(rows == last, -1, rows).astype(np.int32)
-    return Groups(rows, (rows >= 0).sum(axis=1))
+    return GroupColumns(rows, (rows >= 0).sum(axis=1))
 
 
-def groups_of(labels: Labels, k: int) -> Groups:
+def groups_of(labels: Labels, k: int) -> GroupColumns:
     """Return the groups of labels (n,), which have 2k - 1 records at most."""
     order = np.argsort(labels, kind="stable")
     sizes = np.bincount(labels)
     rows = np.full((len(sizes), max(1, 2 * k - 1)), -1, np.int32)
     start = np.cumsum(sizes) - sizes
     rows[labels[order], np.arange(len(labels)) - start[labels[order]]] = order
-    return Groups(rows, sizes)
+    return GroupColumns(rows, sizes)
 
 
-def labels_of(groups: Groups, n: int) -> Labels:
+def labels_of(groups: GroupColumns, n: int) -> Labels:
     """Return the group of each record (n,), in the order of their first records."""
     groups = groups.at(np.argsort(groups.members[:, 0]))
     labels = np.empty(n, np.intp)
@@ -51,7 +51,7 @@ def labels_of(groups: Groups, n: int) -> Labels:
     return labels
 
 
-def sums_of_squares(Z: Floats, groups: Groups) -> Floats:
+def sums_of_squares(Z: Floats, groups: GroupColumns) -> Floats:
     """Return the sum of squares of each group about its mean, (q,)."""
     found = np.empty(len(groups.sizes))
     for size in np.unique(groups.sizes):
@@ -62,16 +62,18 @@ def sums_of_squares(Z: Floats, groups: Groups) -> Floats:
     return found
 
 
-class Pool:
+class ColumnPool:
     """Groups without repetition, in the order in which they came."""
 
     def __init__(self, Z: Floats, k: int) -> None:
         self.Z = Z
-        self.all = Groups(np.empty((0, 2 * k - 1), np.int32), np.empty(0, np.intp))
+        self.all = GroupColumns(
+            np.empty((0, 2 * k - 1), np.int32), np.empty(0, np.intp)
+        )
         self.costs = np.empty(0)
         self._place: dict[bytes, int] = {}
 
-    def add(self, groups: Groups) -> Labels:
+    def add(self, groups: GroupColumns) -> Labels:
         """Take in those that are new; return where they are, (new,)."""
         have = len(self.costs)
         new: list[int] = []
@@ -80,13 +82,13 @@ class Pool:
                 self._place[key] = have + len(new)
                 new.append(row)
         added = groups.at(new)
-        self.all = Groups(
+        self.all = GroupColumns(
             np.concatenate([self.all.members, added.members]),
             np.concatenate([self.all.sizes, added.sizes]),
         )
         self.costs = np.append(self.costs, sums_of_squares(self.Z, added))
         return np.arange(have, len(self.costs))
 
-    def places(self, groups: Groups) -> Labels:
+    def places(self, groups: GroupColumns) -> Labels:
         """Return where these groups are, (q,); they must be there."""
         return np.array([self._place[bytes(row)] for row in groups.members], np.intp)

@@ -6,7 +6,7 @@ import numpy as np
 
 from aggopt.core.types import I32, Bool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._optimal.columns import Groups, sorted_groups
+from aggopt.partition._optimal.columns import GroupColumns, sorted_groups
 
 MANY = 24  # copies, below which they are looked at like other records
 VARIANTS = 400  # of one group, that differ in which copies it holds
@@ -69,7 +69,7 @@ class Copies:
         np.minimum.at(of_place, self.place[first], least[first])
         return np.where(self.many, of_place[self.place], least)
 
-    def spread(self, groups: Groups, u: Floats) -> Groups:
+    def spread(self, groups: GroupColumns, u: Floats) -> GroupColumns:
         """Return groups (q, w), each with the copies of the highest prices instead.
 
         And with the next highest, and so on.  If a group pays at even prices, the first

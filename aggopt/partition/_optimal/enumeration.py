@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.core.deadline import Clock
 from aggopt.partition._optimal.column_generation import Generation
-from aggopt.partition._optimal.pricing import Effort
+from aggopt.partition._optimal.pricing import PricingEffort
 from aggopt.partition._optimal.restricted_ip import TRUST, chosen
 from aggopt.solvers import Solver
 
@@ -28,7 +28,7 @@ def proved(
         return False
     bound = generation.pricer.bound(*generation.proof)
     gap = (best.value - bound) * EDGE
-    every = Effort(keep=MANY, room=MANY)
+    every = PricingEffort(keep=MANY, room=MANY)
     found = generation.pricer.paying(generation.proof[0], every, clock, most=gap)
     if not found.complete:
         return False

@@ -3,7 +3,7 @@
 from math import ceil, log2
 
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._optimal.columns import Groups, groups_of, sums_of_squares
+from aggopt.partition._optimal.columns import GroupColumns, groups_of, sums_of_squares
 
 PROVEN = 1e-6  # a gap that solvers' tolerances may leave
 SAFE = 1e-9  # of the loss, for rounding
@@ -29,7 +29,7 @@ class Incumbent:
         self.labels, self.value = labels, self.cost(groups_of(labels, k))
         self.priced, self.by = False, "local search"
 
-    def cost(self, groups: Groups) -> float:
+    def cost(self, groups: GroupColumns) -> float:
         """Return the loss of a partition into these groups."""
         return float(sums_of_squares(self.Z, groups).sum())
 

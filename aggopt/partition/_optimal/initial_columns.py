@@ -7,7 +7,7 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.partition._local_search.column_pool import Collection
 from aggopt.partition._local_search.search import searched
 from aggopt.partition._optimal.column_generation import Generation
-from aggopt.partition._optimal.columns import Groups
+from aggopt.partition._optimal.columns import GroupColumns
 
 NEAREST = 10  # neighbours whose groups a record may change with
 
@@ -37,7 +37,7 @@ class Searches:
         )
         return np.asarray(found, np.intp)
 
-    def new_groups(self) -> Groups:
+    def new_groups(self) -> GroupColumns:
         """Return the groups that were met since the last time."""
         start, who = self.met.groups()
         start, before = start[self._given :], self._given
@@ -47,7 +47,7 @@ class Searches:
         group = np.repeat(np.arange(len(sizes)), sizes)
         who = who[start[0] :]
         rows[group, np.arange(len(who)) - (start[:-1] - start[0])[group]] = who
-        return Groups(rows, sizes)
+        return GroupColumns(rows, sizes)
 
 
 def search_on(

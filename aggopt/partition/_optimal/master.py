@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._optimal.columns import Groups
+from aggopt.partition._optimal.columns import GroupColumns
 from aggopt.partition._optimal.pricing import Cut, Duals, Pair
 from aggopt.partition._optimal.subset_row_cuts import halves
 from aggopt.partition._shared.restricted_master import RestrictedMaster
@@ -40,14 +40,14 @@ class GroupMaster(RestrictedMaster):
         super().__init__(n)
         self.n = n
         self.cuts: list[Cut] = []
-        self.groups = Groups(np.empty((0, 0), np.int32), np.empty(0, np.intp))
+        self.groups = GroupColumns(np.empty((0, 0), np.int32), np.empty(0, np.intp))
         self.together: tuple[Pair, ...] = ()
         self.apart: tuple[Pair, ...] = ()
         self.highs.setOptionValue("dual_feasibility_tolerance", EXACT)
         every, zeros = np.arange(n, dtype=np.int32), np.zeros(n)
         self.highs.addCols(n, zeros, zeros, zeros, n, every, every, np.ones(n))
 
-    def add(self, groups: Groups, costs: Floats) -> None:
+    def add(self, groups: GroupColumns, costs: Floats) -> None:
         """Add groups (q, 2k - 1) with their costs."""
         count = len(groups.sizes)
         if not count:
@@ -69,7 +69,7 @@ class GroupMaster(RestrictedMaster):
         if not len(before.sizes):
             self.groups = groups
             return
-        self.groups = Groups(
+        self.groups = GroupColumns(
             np.concatenate([before.members, groups.members]),
             np.concatenate([before.sizes, groups.sizes]),
         )

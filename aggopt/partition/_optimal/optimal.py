@@ -128,7 +128,7 @@ def optimal(
     kicks = KICKS if seconds is None else inf
     by = choose(solver, *MODEL.kinds)
     how = _How(by, seed, rarely(progress), kicks, every=solver is None)
-    require_highs("Groups")
+    require_highs("GroupColumns")
     require_seconds(seconds)
     require_seed(seed)
     _require_gap(gap)
@@ -232,7 +232,7 @@ def _solved(work: _Work, how: _How, clock: Clock) -> Status:
 def _improve(work: _Work, how: _How, clock: Clock) -> None:
     from aggopt.partition._neighbours.neighbours import neighbours
     from aggopt.partition._optimal.exhaustive import MOST, best_of_all, time_for
-    from aggopt.partition._optimal.schedule import Task, drive
+    from aggopt.partition._optimal.schedule import OptimalProblem, drive
 
     n, pairs, start = len(work.records), len(work.records) ** 2, work.best.labels
     if how.every and n <= MOST and time_for(n) < clock.left:
@@ -247,7 +247,7 @@ def _improve(work: _Work, how: _How, clock: Clock) -> None:
     work.magnify()
     best = work.best
     if not best.closed:
-        task = Task(best.Z, best.k, near, start, how.solver, how.seed)
+        task = OptimalProblem(best.Z, best.k, near, start, how.solver, how.seed)
         drive(task, best, clock, how.report)
 
 

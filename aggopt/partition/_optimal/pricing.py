@@ -9,7 +9,7 @@ import numpy as np
 
 from aggopt.core.deadline import Clock
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._optimal.columns import Groups, sorted_groups
+from aggopt.partition._optimal.columns import GroupColumns, sorted_groups
 from aggopt.partition._optimal.duplicates import Copies
 from aggopt.partition._optimal.pricing_state import Found, Limits, Prices
 
@@ -54,7 +54,7 @@ class Duals:
 
 
 @dataclass(frozen=True, eq=False)
-class Priced:
+class PricedGroups:
     """Groups that pay, their reduced costs, and what is known of all others.
 
     Attributes
@@ -67,7 +67,7 @@ class Priced:
         Whether done, and no group that pays was left out.
     """
 
-    groups: Groups
+    groups: GroupColumns
     reduced: Floats
     least: Floats
     done: bool
@@ -75,7 +75,7 @@ class Priced:
 
 
 @dataclass(frozen=True)
-class Effort:
+class PricingEffort:
     """Candidates and nodes for each medoid (0 for all), and groups that are kept."""
 
     candidates: int = 0
@@ -97,7 +97,7 @@ class Pricer:
         self.near = np.ascontiguousarray(near[:, :NEAR])
         self.copies = Copies.of(Z, k)
 
-    def climbed(self, duals: Duals, start: Groups) -> tuple[Groups, Floats]:
+    def climbed(self, duals: Duals, start: GroupColumns) -> tuple[GroupColumns, Floats]:
         """Return groups that pay, found by changing these; cuts are left out."""
         from aggopt.partition._optimal.heuristic_pricing_kernels import climb
 
@@ -116,8 +116,8 @@ class Pricer:
         return sorted_groups(ended[pays]), reduced[pays]
 
     def paying(
-        self, duals: Duals, effort: Effort, clock: Clock, most: float = PAYS
-    ) -> Priced:
+        self, duals: Duals, effort: PricingEffort, clock: Clock, most: float = PAYS
+    ) -> PricedGroups:
         """Return groups of a reduced cost of `most` at most, all if complete.
 
         At prices that are even for copies; of groups that differ in copies only, one.
@@ -150,9 +150,9 @@ class Pricer:
         members = np.concatenate([p[0] for p in parts]) if parts else _none(self.k)
         reduced = np.concatenate([p[1] for p in parts]) if parts else np.empty(0)
         all_done = bool(done.all())
-        groups = Groups(members, (members >= 0).sum(axis=1))
+        groups = GroupColumns(members, (members >= 0).sum(axis=1))
         least = self.copies.for_all(least)
-        return Priced(groups, reduced, least, all_done, all_done and seen == kept)
+        return PricedGroups(groups, reduced, least, all_done, all_done and seen == kept)
 
     def bound(self, duals: Duals, least: Floats) -> float:
         """Return what no partition costs less than.

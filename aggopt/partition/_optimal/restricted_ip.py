@@ -8,7 +8,7 @@ from aggopt.core.deadline import Clock
 from aggopt.core.validation import Floats, Labels
 from aggopt.models import set_partition as model
 from aggopt.partition._optimal.column_generation import Generation
-from aggopt.partition._optimal.columns import Groups, groups_of
+from aggopt.partition._optimal.columns import GroupColumns, groups_of
 from aggopt.partition._optimal.pricing import Cut
 from aggopt.partition._optimal.subset_row_cuts import halves
 from aggopt.solvers import Solver, Status
@@ -58,7 +58,7 @@ def _asked(data: model.Data, solver: Solver, limit: float | None) -> Answer:
     return answer_apart(model.MODEL, data, solver, None, limit, EXACTLY.get(native))
 
 
-def _data(Z: Floats, k: int, groups: Groups, cuts: Sequence[Cut]) -> model.Data:
+def _data(Z: Floats, k: int, groups: GroupColumns, cuts: Sequence[Cut]) -> model.Data:
     inside = groups.members >= 0
     if halves(groups, list(cuts), len(Z)).nnz > DENSE * inside.sum():
         cuts = ()

@@ -6,7 +6,7 @@ from aggopt.core.deadline import Clock
 from aggopt.core.validation import Labels
 from aggopt.partition._optimal.column_generation import Generation
 from aggopt.partition._optimal.initial_columns import Searches, search_on
-from aggopt.partition._optimal.pricing import Effort
+from aggopt.partition._optimal.pricing import PricingEffort
 from aggopt.partition._optimal.restricted_ip import chosen
 from aggopt.solvers import Solver
 
@@ -66,7 +66,7 @@ def _seek(generation: Generation, clock: Clock) -> None:
     if generation.proof is None or generation.pricer.copies.some:
         return
     best, n = generation.best, len(generation.best.Z)
-    duals, every = generation.proof[0], Effort(keep=ROOM * n, room=ROOM * n)
+    duals, every = generation.proof[0], PricingEffort(keep=ROOM * n, room=ROOM * n)
     gap = best.value - generation.pricer.bound(*generation.proof)
     share, count = NARROW, SOUGHT * n
     while share <= 1:

@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.core.deadline import Clock
 from aggopt.partition._optimal.column_generation import Generation
-from aggopt.partition._optimal.pricing import Effort
+from aggopt.partition._optimal.pricing import PricingEffort
 
 STEPS = (0.5, 0.7, 0.8, 0.85, 0.89, 0.92, 0.94, 0.96, 0.98)
 
@@ -19,7 +19,7 @@ def scaled_bounds(generation: Generation, clock: Clock) -> bool:
         if clock.over:
             return False
         duals = generation.prices.scaled(share)
-        found = generation.pricer.paying(duals, Effort(), clock)
+        found = generation.pricer.paying(duals, PricingEffort(), clock)
         if not found.done:
             return False
         generation.prove(duals, found.least)

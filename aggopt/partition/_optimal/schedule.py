@@ -28,7 +28,7 @@ FEW = 8  # branches that are
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class OptimalProblem:
     """Records (n, d), k, neighbours (n, c), labels to begin with, and who solves."""
 
     Z: Floats
@@ -39,7 +39,9 @@ class Task:
     seed: int
 
 
-def drive(task: Task, best: Incumbent, clock: Clock, report: Progress) -> None:
+def drive(
+    task: OptimalProblem, best: Incumbent, clock: Clock, report: Progress
+) -> None:
     """Improve and bound `best` until it is closed, time is up, or nothing helps."""
     searches = Searches(task.Z, task.k, task.near, task.seed)
     pricer, within = Pricer(task.Z, task.k, task.near), _part(clock, 0.15)
@@ -93,7 +95,7 @@ def _round(generation: Generation, searches: Searches, within: Clock) -> None:
         generation.climb(within)
 
 
-def _price(generation: Generation, task: Task, clock: Clock) -> bool:
+def _price(generation: Generation, task: OptimalProblem, clock: Clock) -> bool:
     if task.k <= SMALL and generation.price():
         return True
     if generation.best.closed or not scaled_bounds(generation, _part(clock, 0.7)):
@@ -113,7 +115,7 @@ def _cut(generation: Generation, within: Clock) -> None:
 
 
 def _choose(
-    generation: Generation, searches: Searches, task: Task, within: Clock
+    generation: Generation, searches: Searches, task: OptimalProblem, within: Clock
 ) -> None:
     """Let integer programs choose; none of them takes more than a part of the time."""
     choose_among(generation, searches, task.solver, within, _longest(within, 0.3))

@@ -6,7 +6,7 @@ import numpy as np
 
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
-from aggopt.partition._optimal.columns import Groups
+from aggopt.partition._optimal.columns import GroupColumns
 from aggopt.partition._optimal.pricing import Cut, _by_record
 
 ROOM = 10_000  # for cuts that are broken, at first
@@ -14,7 +14,7 @@ FEW = 20  # with more cuts of three than this, none of five are looked for
 
 
 def broken(
-    groups: Groups, share: Floats, few: Bool, have: set[Cut], most: int
+    groups: GroupColumns, share: Floats, few: Bool, have: set[Cut], most: int
 ) -> list[Cut]:
     """Return cuts of 3 and 5 records that this choice breaks most, so many at most.
 
@@ -56,7 +56,7 @@ def _all(kernel: Any, what: tuple[Any, ...], width: int) -> tuple[Any, Any]:
         room = count
 
 
-def halves(groups: Groups, cuts: list[Cut], n: int) -> Any:
+def halves(groups: GroupColumns, cuts: list[Cut], n: int) -> Any:
     """Return half the records of each cut that each group holds, rounded down (l, q).
 
     A sparse matrix by columns.

@@ -11,7 +11,7 @@ from aggopt.partition._neighbours.neighbours import compile_forest, neighbours
 from aggopt.partition._optimal.columns import groups_of, sorted_groups
 from aggopt.partition._optimal.exhaustive import best_of_all
 from aggopt.partition._optimal.initial_columns import Searches
-from aggopt.partition._optimal.pricing import Duals, Effort, Pricer
+from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
 from aggopt.partition._optimal.subset_row_cuts import broken
 
 
@@ -33,6 +33,6 @@ def compile_all() -> None:
     searches.met.add(labels)
     pricer = Pricer(Z, 2, near)
     pricer.climbed(Duals(np.ones(4)), groups_of(labels, 2))
-    pricer.paying(Duals(np.ones(4), [(0, 1, 2)], -np.ones(1)), Effort(), clock)
+    pricer.paying(Duals(np.ones(4), [(0, 1, 2)], -np.ones(1)), PricingEffort(), clock)
     pairs = sorted_groups(np.array([[0, 1, -1], [0, 2, -1], [1, 2, -1]], np.int32))
     broken(pairs, np.full(3, 0.5), np.ones(4, bool), set(), 1)

@@ -6,7 +6,7 @@ import numpy as np
 
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._path_split.state import Ways
+from aggopt.partition._path_split.state import SplitState
 from aggopt.partition._unassigned.state import CHUNK
 
 CUTS = 63  # places at which a ring is cut open, at most: all that differ up to k = 32
@@ -49,11 +49,11 @@ def best_split(
     return _labels(_explored(records, best, k, cuts=1))
 
 
-def _explored(records: Floats, path: I64, k: int, cuts: int) -> Ways:
+def _explored(records: Floats, path: I64, k: int, cuts: int) -> SplitState:
     from aggopt.partition._path_split import split_kernels as kernels
 
     n, d = records.shape
-    ways = Ways(
+    ways = SplitState(
         path, np.full((cuts, 2 * k), np.inf), np.empty(cuts), np.zeros(n + 1, np.int64)
     )
     np.fill_diagonal(ways.losses, 0.0)  # nothing is lost before the first group
@@ -75,7 +75,7 @@ def _is_less(loss: float, than: float) -> bool:
     return bool(loss < than * (1 - REAL))
 
 
-def _labels(ways: Ways) -> Labels:
+def _labels(ways: SplitState) -> Labels:
     n = len(ways.path)
     group = np.zeros(n, np.intp)
     j = n

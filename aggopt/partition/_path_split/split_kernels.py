@@ -9,11 +9,11 @@ import numpy as np
 
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.validation import Floats
-from aggopt.partition._path_split.state import Ways
+from aggopt.partition._path_split.state import SplitState
 
 
 @compiled
-def advance(records: Floats, ways: Ways, begin: int, stop: int) -> None:
+def advance(records: Floats, ways: SplitState, begin: int, stop: int) -> None:
     """Find the least loss of path[cut:j], for each cut, for j in begin..stop - 1."""
     cuts, width = ways.losses.shape
     n, of_run = len(ways.path), np.zeros(width)
@@ -29,7 +29,7 @@ def advance(records: Floats, ways: Ways, begin: int, stop: int) -> None:
 
 
 @inner
-def _last_run(ways: Ways, cut: int, j: int, of_run: Floats) -> tuple[int, float]:
+def _last_run(ways: SplitState, cut: int, j: int, of_run: Floats) -> tuple[int, float]:
     # of equals the shortest
     width = len(of_run)
     best, least = 0, np.inf
@@ -41,7 +41,7 @@ def _last_run(ways: Ways, cut: int, j: int, of_run: Floats) -> tuple[int, float]
 
 
 @inner
-def _measure_runs(records: Floats, ways: Ways, j: int, of_run: Floats) -> None:
+def _measure_runs(records: Floats, ways: SplitState, j: int, of_run: Floats) -> None:
     # of_run[size]: loss of path[j - size : j]
     path, d = ways.path, records.shape[1]
     origin = records[path[(j - 1) % len(path)]]

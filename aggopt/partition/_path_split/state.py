@@ -6,7 +6,7 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 
 
-class Ways(NamedTuple):
+class SplitState(NamedTuple):
     """Ways to split a path: one for each place at which a ring may be cut open.
 
     Attributes
@@ -28,4 +28,4 @@ class Ways(NamedTuple):
 
     def __repr__(self) -> str:
         """Tell how many records there are, and show none."""
-        return f"Ways(path of {len(self.path)}, {len(self.totals)} cuts)"
+        return f"SplitState(path of {len(self.path)}, {len(self.totals)} cuts)"

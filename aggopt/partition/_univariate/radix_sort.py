@@ -18,7 +18,7 @@ DIGITS = 8
 LAST = np.uint64(255)
 
 
-class Room(NamedTuple):
+class RadixWorkspace(NamedTuple):
     """Keys and the place that each had at first, and as much room beside them.
 
     Made by NumPy, which asks for large pages; what compiled code makes comes in small
@@ -37,7 +37,7 @@ def by_value(x: Floats) -> tuple[Floats, AnyInt]:
     kind = np.uint32 if n < 2**32 else np.uint64
     keys: U64 = np.empty(n, dtype=np.uint64)
     order: AnyInt = np.arange(n).astype(kind)
-    room = Room(keys, order, np.empty_like(keys), np.empty_like(order))
+    room = RadixWorkspace(keys, order, np.empty_like(keys), np.empty_like(order))
     swapped = _sort(x, room)
     keys, order = (room.spare, room.moved) if swapped else (keys, order)
     return keys.view(np.float64), order
@@ -51,7 +51,7 @@ def undo(labels: AnyInt, order: AnyInt, back: Labels) -> None:
 
 
 @compiled
-def _sort(x: Floats, room: Room) -> bool:
+def _sort(x: Floats, room: RadixWorkspace) -> bool:
     """Sort the values; return whether they end up in the spare room."""
     varying = _varying_digits(x, room.keys)
     # sign, exponent and log2(n) digits more tell nearly all values apart
@@ -86,19 +86,19 @@ def _turn_to_values(keys: U64) -> None:
 
 
 @inner
-def _by_digits(room: Room, digits: list[int]) -> Room:
+def _by_digits(room: RadixWorkspace, digits: list[int]) -> RadixWorkspace:
     counts = np.zeros((len(digits), 256), np.int64)
     for key in room.keys:
         for d in range(len(digits)):
             counts[d, (key >> (DIGIT * np.uint64(digits[d]))) & LAST] += 1
     for d in range(len(digits)):
         _deal(room, DIGIT * np.uint64(digits[d]), counts[d])
-        room = Room(room.spare, room.moved, room.keys, room.order)
+        room = RadixWorkspace(room.spare, room.moved, room.keys, room.order)
     return room
 
 
 @inner
-def _deal(room: Room, shift: np.uint64, counts: I64) -> None:
+def _deal(room: RadixWorkspace, shift: np.uint64, counts: I64) -> None:
     """Deal keys out by one digit, keeping the order of those where it is the same."""
     place = np.cumsum(counts) - counts
     for i in range(len(room.keys)):
