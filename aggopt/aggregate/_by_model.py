@@ -6,7 +6,7 @@ from typing import Any
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation, column, scale_for
-from aggopt.aggregate._shifted import How, shifted
+from aggopt.aggregate._shifted import ShiftOptions, shifted
 from aggopt.aggregate._wishes import Wish, spread
 from aggopt.core.validation import labellings, matrix
 from aggopt.models import Model
@@ -40,5 +40,5 @@ def by_model(
 
     solver, start, starts, seed, time_limit, options = how
     chosen = choose(solver, *model.kinds)
-    settings = How(chosen, start, starts, seed, time_limit, options or {})
+    settings = ShiftOptions(chosen, start, starts, seed, time_limit, options or {})
     return shifted(model, stated, scale, label, settings, progress)

@@ -25,7 +25,7 @@ STARTS = ("means", "renormalised", "lagrangian")
 
 
 @dataclass(frozen=True, eq=False)
-class How:
+class ShiftOptions:
     """How to solve: the solver, where it sets out, when it stops.
 
     Attributes
@@ -89,7 +89,7 @@ def shifted(
     stated: Callable[[int], Any],
     scale: Scale,
     labels: Labels,
-    how: How,
+    how: ShiftOptions,
     progress: Callable[[float], None] | None,
 ) -> Aggregation:
     """Return the aggregation by `model`; `stated(j)` states attribute j's data."""
@@ -139,7 +139,7 @@ def _kept(count: int) -> tuple[Floats, Certificate]:
     return np.zeros(count), nothing
 
 
-def _solved(model: Model, data: Any, how: How) -> tuple[Floats, Certificate]:
+def _solved(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certificate]:
     started = time.perf_counter()
     answers = list(_answers(model, data, how, started))
     fit = [(a, cost) for a in answers if (cost := _cost(model, data, a)) is not None]
@@ -185,7 +185,9 @@ def _failure(seen: set[Status]) -> Status:
     return Status.FALLBACK if seen <= {Status.LIMIT} else Status.FAILED
 
 
-def _answers(model: Model, data: Any, how: How, started: float) -> Iterator[Answer]:
+def _answers(
+    model: Model, data: Any, how: ShiftOptions, started: float
+) -> Iterator[Answer]:
     """Yield what the solver finds from each start, until the time is up."""
     for start in _starts(model, data, how):
         left = None
@@ -214,7 +216,7 @@ def _cost(model: Model, data: Any, found: Answer) -> float | None:
     return None if found.status is Status.LIMIT and cost > fallback else cost
 
 
-def _starts(model: Model, data: Any, how: How) -> Iterator[Floats]:
+def _starts(model: Model, data: Any, how: ShiftOptions) -> Iterator[Floats]:
     """Yield the centroids that a solver sets out from, each (m,)."""
     if isinstance(how.start, np.ndarray):
         yield how.start

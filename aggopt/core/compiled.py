@@ -37,7 +37,7 @@ def _compiled(function: F, **options: Any) -> F:
             made = numba.njit(cache=True, **options)(function)
         except RuntimeError:  # there is no folder that a cache could be written to
             made = numba.njit(**options)(function)
-    made.compile = _interruptible(_once(made.compile))
+    made.compile = _interruptible(_remade(made, _once(made.compile)))
     return cast(F, made)
 
 
@@ -55,6 +55,28 @@ def _once(compile_: F) -> F:
         return compile_(given)
 
     return cast(F, of_types)
+
+
+def _remade(made: Any, compile_: F) -> F:
+    """Return the same, which empties a cache that names a type that has moved."""
+
+    @wraps(compile_)
+    def anew(given: Any) -> Any:
+        try:
+            return compile_(given)
+        except (AttributeError, ImportError):
+            _forget(made)
+            return compile_(given)
+
+    return cast(F, anew)
+
+
+def _forget(made: Any) -> None:
+    """Empty the cache of a function; where it cannot be written, leave it alone."""
+    try:
+        made._cache.flush()
+    except OSError:
+        made._cache.disable()
 
 
 def _interruptible(compile_: F) -> F:

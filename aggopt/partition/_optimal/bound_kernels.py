@@ -7,12 +7,12 @@ from aggopt.core.compiled import inlined
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.partition._optimal.distance_kernels import FAR, insert, sums_of
-from aggopt.partition._optimal.search_tree_kernels import Tree
+from aggopt.partition._optimal.search_tree_kernels import SearchTree
 
 
 @inlined
 def open_next(
-    tree: Tree,
+    tree: SearchTree,
     k: int,
     level: int,
     at: int,
@@ -51,7 +51,7 @@ def open_next(
 
 @inlined
 def _open_for(
-    tree: Tree,
+    tree: SearchTree,
     level: int,
     at: int,
     s: int,

@@ -23,9 +23,9 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._optimal.bound_kernels import open_next
 from aggopt.partition._optimal.candidate_kernels import candidates_of
-from aggopt.partition._optimal.pricing_state import Found, Limits, Prices
+from aggopt.partition._optimal.pricing_state import Limits, Prices, PricingResult
 from aggopt.partition._optimal.search_tree_kernels import (
-    Tree,
+    SearchTree,
     choose,
     missing_mate,
     plant,
@@ -42,7 +42,7 @@ def price(
     prices: Prices,
     medoids: I64,
     limits: Limits,
-    found: Found,
+    found: PricingResult,
 ) -> None:
     """Find groups of low reduced cost whose medoid is one of these.
 
@@ -66,7 +66,7 @@ def _from_medoid(
     prices: Prices,
     m: int,
     limits: Limits,
-    found: Found,
+    found: PricingResult,
 ) -> None:
     candidates, own_near = candidates_of(D, near, k, prices.u, m, limits.most)
     if len(candidates) < k - 1:
@@ -88,12 +88,12 @@ def _from_medoid(
 @inner
 def _search(
     D: Floats,
-    tree: Tree,
+    tree: SearchTree,
     k: int,
     prices: Prices,
     m: int,
     limits: Limits,
-    found: Found,
+    found: PricingResult,
 ) -> bool:
     """Look at all groups of this medoid; return whether there was time for all."""
     level, nodes, begin = 1, 0, found.counts[0]
@@ -131,12 +131,12 @@ def _search(
 @inner
 def _record(
     D: Floats,
-    tree: Tree,
+    tree: SearchTree,
     size: int,
     reduced: float,
     m: int,
     limits: Limits,
-    found: Found,
+    found: PricingResult,
     begin: int,
 ) -> None:
     """Keep P if m is its medoid and there is room; of too many of m's, the best."""

@@ -11,7 +11,7 @@ from aggopt.core.deadline import Clock
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.columns import GroupColumns, sorted_groups
 from aggopt.partition._optimal.duplicates import Copies
-from aggopt.partition._optimal.pricing_state import Found, Limits, Prices
+from aggopt.partition._optimal.pricing_state import Limits, Prices, PricingResult
 
 PAYS = -1e-9  # a reduced cost above is none
 WORK = 1_000_000  # nodes between two looks at the clock
@@ -138,7 +138,7 @@ class Pricer:
                 effort.nodes,
                 work,
             )
-            found = Found.nothing(self.n, self.k, limits)
+            found = PricingResult.nothing(self.n, self.k, limits)
             price(self.D, self.sums, self.k, prices, left, limits, found)
             count, groups, _, passed = found.counts.tolist()
             parts.append((found.members[:count], found.reduced[:count]))

@@ -56,7 +56,7 @@ class Limits(NamedTuple):
     all_nodes: int
 
 
-class Found(NamedTuple):
+class PricingResult(NamedTuple):
     """Groups (room, 2k - 1), their reduced costs, and how far the search came.
 
     Attributes
@@ -76,7 +76,7 @@ class Found(NamedTuple):
     counts: I64
 
     @classmethod
-    def nothing(cls, n: int, k: int, limits: Limits) -> "Found":
+    def nothing(cls, n: int, k: int, limits: Limits) -> "PricingResult":
         """Return room for what is found among n records."""
         return cls(
             np.full((limits.room, 2 * k - 1), -1, np.int32),

@@ -13,7 +13,7 @@ from aggopt.core.validation import Floats
 from aggopt.partition._optimal.pricing_state import Prices
 
 
-class Tree(NamedTuple):
+class SearchTree(NamedTuple):
     """One medoid's search: the medoid is 0, its candidates are 1, 2, ...
 
     Attributes
@@ -54,7 +54,9 @@ class Tree(NamedTuple):
 
 
 @inner
-def plant(D: Floats, k: int, prices: Prices, m: int, kept: I64, own: Floats) -> Tree:
+def plant(
+    D: Floats, k: int, prices: Prices, m: int, kept: I64, own: Floats
+) -> SearchTree:
     count, levels = len(kept) + 1, 2 * k
     who = np.empty(count, np.int64)
     who[0], who[1:] = m, kept
@@ -66,7 +68,7 @@ def plant(D: Floats, k: int, prices: Prices, m: int, kept: I64, own: Floats) -> 
     near[1:] = own
     u = prices.u[who]
     v = 0.5 * local[0] - u
-    tree = Tree(
+    tree = SearchTree(
         who,
         local,
         u,
@@ -91,7 +93,7 @@ def plant(D: Floats, k: int, prices: Prices, m: int, kept: I64, own: Floats) -> 
 
 
 @inlined
-def skips_a_copy(tree: Tree, prices: Prices, level: int, at: int) -> bool:
+def skips_a_copy(tree: SearchTree, prices: Prices, level: int, at: int) -> bool:
     needed = prices.before[tree.who[tree.open[level, at]]]
     held = needed < 0
     for y in range(level):
@@ -100,7 +102,7 @@ def skips_a_copy(tree: Tree, prices: Prices, level: int, at: int) -> bool:
 
 
 @inlined
-def choose(tree: Tree, prices: Prices, level: int, at: int) -> None:
+def choose(tree: SearchTree, prices: Prices, level: int, at: int) -> None:
     y = tree.open[level, at]
     tree.part[level] = y
     tree.W[level + 1] = tree.W[level] + tree.g[level, at]
@@ -118,7 +120,7 @@ def choose(tree: Tree, prices: Prices, level: int, at: int) -> None:
 
 
 @inlined
-def missing_mate(tree: Tree, prices: Prices, level: int) -> int:
+def missing_mate(tree: SearchTree, prices: Prices, level: int) -> int:
     """Return a record that P must hold, and does not; -1 if there is none."""
     for y in range(level):
         i = tree.who[tree.part[y]]
@@ -132,7 +134,7 @@ def missing_mate(tree: Tree, prices: Prices, level: int) -> int:
 
 
 @inlined
-def require_mate(tree: Tree, prices: Prices, level: int, mate: int) -> bool:
+def require_mate(tree: SearchTree, prices: Prices, level: int, mate: int) -> bool:
     """Leave only this record to choose next; return whether it can be."""
     if mate < 0:
         return True
