@@ -1,0 +1,55 @@
+"""The restricted master: its optimum, its duals, columns and rows added later."""
+
+import numpy as np
+import pytest
+
+from aggopt.errors import SolverError
+from aggopt.partition._optimal.columns import groups_of
+from aggopt.partition._optimal.master import GroupMaster
+from aggopt.partition._shared import restricted_master
+from aggopt.partition._shared.restricted_master import RestrictedMaster, require_highs
+
+
+def test_the_optimum_takes_the_cheaper_cover():
+    master = RestrictedMaster(3)
+    starts, rows = np.array([0, 2, 3]), np.array([0, 1, 2, 0, 1, 2])
+    master.add_columns(np.array([1.0, 1.0, 3.0]), starts, rows, np.ones(6))
+    master.limit(10.0)
+    master.highs.run()
+    assert master.highs.getInfo().objective_function_value == pytest.approx(2.0)
+    master.add_columns(np.array([0.5]), np.array([0]), np.arange(3), np.ones(3))
+    master.limit(np.inf)
+    master.highs.run()
+    found = master.highs.getSolution()
+    assert list(found.col_value) == pytest.approx([0, 0, 0, 1])
+    assert sum(found.row_dual) == pytest.approx(0.5)
+
+
+def test_groups_are_priced_by_their_records():
+    labels = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 0]]
+    master = GroupMaster(6)
+    for found, cost in zip(labels, (2.0, 5.0), strict=True):
+        master.add(groups_of(np.array(found), 3), np.full(2, cost))
+    solved = master.solve()
+    assert solved.value == pytest.approx(4.0)
+    assert list(solved.share) == pytest.approx([1, 1, 0, 0])
+    assert solved.whole
+    assert solved.duals.u.sum() == pytest.approx(4.0)
+
+
+def test_no_time_leaves_no_optimum():
+    master = GroupMaster(4)
+    master.add(groups_of(np.array([0, 0, 1, 1]), 2), np.ones(2))
+    master.limit(-1.0)  # as if the deadline had passed: never a negative limit
+    assert master.highs.getOptionValue("time_limit")[1] >= 0.0
+
+
+def test_without_highs_the_command_that_installs_it_is_named(monkeypatch):
+    class Lacking:
+        lacks = ("highspy",)
+        install = "pip install highspy"
+
+    monkeypatch.setattr(restricted_master, "SOLVERS", {"cvxpy:highs": Lacking})
+    with pytest.raises(SolverError, match="Unions are priced by HiGHS") as error:
+        require_highs("Unions")
+    assert "pip install highspy" in str(error.value)
