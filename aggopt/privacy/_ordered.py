@@ -175,7 +175,7 @@ def _numbers(values: npt.ArrayLike) -> npt.NDArray[np.generic]:
         )
     if array.dtype.kind not in "biuf":
         raise unordered(f"The confidential attribute has entries of type {array.dtype}")
-    missing = int((~np.isfinite(array)).sum()) if array.dtype.kind == "f" else 0
+    missing = int((~np.isfinite(array)).sum())
     if missing:
         raise TableError(
             f"The confidential attribute has {missing} missing or infinite entries.",

@@ -1,5 +1,8 @@
 """Whole numbers stay whole, and arguments reach what they are for."""
 
+from datetime import date
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -112,6 +115,7 @@ def test_a_branch_may_be_a_series():
 def test_ranks_are_read_as_asked():
     assert Ordered.read([3, 1, 1], "rank").place.tolist() == [2, 0, 1]
     assert Ordered.read([3, 1, 1]).place.tolist() == [1, 0, 0]
+    assert Ordered.read([Decimal("0.1"), 10**30, 1]).place.tolist() == [0, 2, 1]
 
 
 @pytest.mark.parametrize("m", [3, 1000, 100_000])
@@ -160,7 +164,8 @@ def test_a_tree_is_refused_where_64_bits_end_and_not_before():
 
 def test_categories_of_large_whole_numbers_stay_apart_beside_holes():
     large = pd.Series([LARGE, LARGE + 1, None, LARGE], dtype="Int64")
-    for column in (large, large.astype("category")):
+    plain = pd.Categorical.from_codes([0, 1, -1, 0], [LARGE, LARGE + 1])
+    for column in (large, large.astype("category"), pd.Series(plain)):
         assert distinct_l([0, 0, 0, 0], column, missing="own value") == 3
         assert groups_of(column.to_frame("age")).max() == 2
 
@@ -211,10 +216,28 @@ def test_columns_have_the_names_they_come_with():
 @pytest.mark.parametrize("kind", ["datetime64[ns]", "timedelta64[ns]"])
 def test_times_in_nanoseconds_are_found_in_their_order(kind):
     times = np.array([1, 3, 2, 4], dtype=kind)
+    expected = t_closeness([0, 0, 1, 1], [1, 3, 2, 4])
     order = pd.Series(np.sort(times))
-    assert t_closeness([0, 0, 1, 1], times, order=order) == t_closeness(
-        [0, 0, 1, 1], [1, 3, 2, 4]
-    )
+    for way in (order, order.tolist()):
+        assert t_closeness([0, 0, 1, 1], times, order=way) == expected
+
+
+def test_days_are_found_in_an_order_of_dates():
+    days = [date(2020, 1, day) for day in (1, 3, 2, 4)]
+    assert t_closeness(
+        [0, 0, 1, 1], np.array(days, "datetime64[D]"), order=sorted(days)
+    ) == t_closeness([0, 0, 1, 1], [1, 3, 2, 4])
+
+
+def test_the_ordered_distance_counts_by_rank_if_asked():
+    assert t_closeness([0, 0, 1, 1], [5, 5, 5, 9], bins="rank") == 1 / 3
+    assert t_closeness([0, 0, 1, 1], [5, 5, 5, 9]) == 1 / 4
+
+
+def test_a_value_of_its_own_for_what_is_missing_changes_nothing_where_nothing_is():
+    for way in ({}, {"distance": "equal"}, {"order": [4, 3, 2, 1]}):
+        own = t_closeness([0, 0, 1, 1], [1, 3, 2, 4], missing="own value", **way)
+        assert own == t_closeness([0, 0, 1, 1], [1, 3, 2, 4], **way)
 
 
 def test_long_complex_numbers_stay_apart():
