@@ -231,6 +231,8 @@ def test_days_are_found_in_an_order_of_dates():
 
 def test_the_ordered_distance_counts_by_rank_if_asked():
     assert t_closeness([0, 0, 1, 1], [5, 5, 5, 9], bins="rank") == 1 / 3
+    words = {"order": ["low", "high"], "bins": "rank"}
+    assert t_closeness([0, 0, 1, 1], ["low"] * 3 + ["high"], **words) == 1 / 3
     assert t_closeness([0, 0, 1, 1], [5, 5, 5, 9]) == 1 / 4
 
 
