@@ -123,11 +123,6 @@ def _entries(column: nw.Series[Any]) -> Entries:
         raise TableError("There are no records.", fix="bring a table with records.")
     if column.dtype.is_nested():
         raise _not_comparable()
-    native = column.to_native()
-    if isinstance(getattr(native, "dtype", None), pd.CategoricalDtype):
-        # as an array, whole numbers with holes would be floats, which merge
-        categories = np.array([*native.cat.categories, None], dtype=object)
-        return _with_none(categories[native.cat.codes.to_numpy()])
     if column.dtype == nw.Time:  # in parts of a microsecond, which Python's has not
         counts = column.to_arrow()
         counts = counts.cast(f"int{counts.type.bit_width}")
@@ -135,7 +130,8 @@ def _entries(column: nw.Series[Any]) -> Entries:
     coded = isinstance(column.dtype, nw.Categorical | nw.Enum)
     if coded or (column.dtype.is_integer() and column.null_count()):
         entries = np.empty(len(column), dtype=object)
-        entries[:] = column.to_list()  # as arrays, those of Arrow lose their holes
+        # as arrays, those of Arrow lose their holes, and whole numbers become floats
+        entries[:] = column.to_list()
         return _with_none(entries)
     return _with_none(np.asarray(column.to_numpy()))
 

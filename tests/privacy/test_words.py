@@ -2,6 +2,7 @@
 
 import os
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,21 @@ import pytest
 from privacy.test_closeness import TREE
 
 from aggopt.errors import AggoptError
-from aggopt.privacy import distinct_l, groups_of, n_t_closeness, recursive_cl
+from aggopt.privacy import (
+    distinct_l,
+    epsilon_m,
+    groups_of,
+    n_t_closeness,
+    recursive_cl,
+)
 from aggopt.privacy import t_closeness as t
 from aggopt.privacy._distance import require_exact, threshold
+from aggopt.privacy._exact import Numbers, of_attribute
 from aggopt.privacy._levels import levels_of
+from aggopt.privacy._models.dissimilarity import Dissimilarity
+from aggopt.privacy._models.epsilon_m import Proximity
+from aggopt.privacy._models.l_diversity import Diversity
+from aggopt.privacy._models.p_sensitive import Sensitivity
 from aggopt.privacy._nested import parents
 from aggopt.privacy._ordered import Ordered
 
@@ -22,6 +34,13 @@ WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 G, V = [0, 0, 1], [1, 2, 3]
 NO_COLUMN = pd.DataFrame(index=[0, 1, 2])
 LISTS = pd.DataFrame({"a": [[1], [2], [3]]})
+CODES = np.array([0, 0, 0, 1, 1, 2])
+CROWDED = Numbers.of([7, 8, 9], np.array([0, 0, 0, 0, 1, 2]))
+
+
+def infeasible(requirement):
+    raise requirement.infeasible(2)
+
 
 REFUSED = {
     "a distance that is none": lambda: t(G, V, distance="ordinal"),
@@ -101,6 +120,26 @@ REFUSED = {
     "a series without a name": lambda: distinct_l(G, pd.Series([1, None, 2])),
     "a column of an array": lambda: distinct_l(G, [[1, 2], [3, None], [4, 5]]),
     "ordered: infinite": lambda: Ordered.read([1.0, np.inf, 2.0]),
+    "epsilon below nothing": lambda: epsilon_m(G, V, -1),
+    "epsilon that is no number": lambda: epsilon_m(G, V, "1"),
+    "numbers that are none": lambda: epsilon_m(G, [1, "a", np.inf], 1),
+    "no epsilon of an attribute": lambda: of_attribute({"a": 1}, "b", "proximity"),
+    "infeasible: m": lambda: infeasible(Proximity("pay", CROWDED, Fraction(0), 2)),
+    "infeasible: delta": lambda: infeasible(
+        Dissimilarity("pay", CROWDED, Fraction(1, 2), Fraction(1))
+    ),
+    "infeasible: m of one crowd": lambda: infeasible(
+        Proximity("pay", Numbers.of([1, 2, 3, 4], np.arange(4)), Fraction(1), 3)
+    ),
+    "infeasible: p of one value": lambda: infeasible(Sensitivity("pay", CODES * 0, 2)),
+    "infeasible: p": lambda: infeasible(Sensitivity("pay", CODES, 4)),
+    "infeasible: l": lambda: infeasible(Diversity("pay", CODES, 4)),
+    "infeasible: l of one value": lambda: infeasible(Diversity("pay", CODES * 0, 2)),
+    "infeasible: l of levels": lambda: infeasible(Diversity("pay", CODES, 4, values=9)),
+    "infeasible: entropy": lambda: infeasible(Diversity("pay", CODES, 3, "entropy")),
+    "infeasible: recursive": lambda: infeasible(
+        Diversity("pay", CODES, 3, "recursive", 1.5)
+    ),
     "a named quasi-identifier": lambda: groups_of(LISTS.rename(columns={"a": "age"})),
 }
 

@@ -87,12 +87,14 @@ class Proximity(Requirement):
         close = crowd(self.numbers, self.near)
         if close * self.m <= self.n:
             return None
+        most = self.n // close
+        none = "" if most > 1 else ", that is none"
         return InfeasibleInputError(
             f"{self.name} >= {self.m} cannot be kept of {self.attribute!r}: {close} of "
             f"{self.n} records lie so near each other that a group has at most one in "
             f"{self.m} of them.",
-            fix=f"promise m of at most {self.n // close}, a smaller epsilon, or drop "
-            "the attribute, as identifier.",
+            fix=f"promise m of at most {most}{none}, a smaller epsilon, or drop the "
+            "attribute, as identifier.",
         )
 
     def _most(self, records: I64, starts: I64) -> I64:

@@ -10,7 +10,7 @@ from aggopt.core.section import Section, whole
 from aggopt.core.types import F64, I64, Bool
 from aggopt.privacy._diversity import Counts
 from aggopt.privacy._model import Attribute, PrivacyModel
-from aggopt.privacy._requirement import Requirement
+from aggopt.privacy._requirement import Check, Requirement
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +57,10 @@ class Sensitivity(Requirement):
     def keeps(self, found: float) -> str:
         """Say which p such groups have."""
         return f"p of at most {int(found)}"
+
+    def ways(self, whole: Check) -> list[str]:
+        """Return what else could be promised where `whole`, of all records, fails."""
+        return [f"promise {whole.keeps}{'' if whole.found > 1 else ', that is none'}"]
 
 
 class Settings(Section):
