@@ -16,6 +16,7 @@ from aggopt.solvers._cvxpy_program import problem_class as problem_class
 from aggopt.solvers._cvxpy_program import program_of
 from aggopt.solvers._ended import Ended
 from aggopt.solvers._linear_bound import LinearProgram, proven
+from aggopt.solvers._multipliers import multipliers_anew
 from aggopt.solvers._options import refused
 from aggopt.solvers._scale import scale_of
 from aggopt.solvers._solver import Solver
@@ -100,13 +101,18 @@ def _solve_cones(
     program = program_of(data, offset)
     if data.get(settings.BOOL_IDX) or data.get(settings.INT_IDX):
         return CvxpySolution(_said(raw, offset), False, program)
-    bound = None if program is None else proven(program, _multipliers(raw))
+    if program is None:
+        return CvxpySolution()
+    left = native.get(solver.time_limit or "")
+    known = _multipliers(raw) if solver.duals else multipliers_anew(program, left)
+    bound = proven(program, known)
     return CvxpySolution(bound, bound is not None, program)
 
 
 def _said(raw: Any, offset: float) -> float | None:
-    """Return the bound that HiGHS gives of an integer program."""
-    return float(raw["info"].mip_dual_bound) + offset
+    """Return the bound that HiGHS gives of an integer program; None of others."""
+    info = raw.get("info") if isinstance(raw, dict) else None
+    return float(info.mip_dual_bound) + offset if info else None
 
 
 def _multipliers(raw: Any) -> Floats:

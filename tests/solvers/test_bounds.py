@@ -10,9 +10,10 @@ from conftest import require_solver
 from shift_instances import instance as shifting
 
 from aggopt.models import p3m, p3m_onesided, satisfaction, set_partition, univariate
-from aggopt.solvers import SOLVERS, Status, solve
+from aggopt.solvers import SOLVERS, Status, _cvxpy, solve
 from aggopt.solvers._answer import answer_here
 from aggopt.solvers._linear_bound import LinearProgram, proven
+from aggopt.solvers._solver import Solver
 
 LOOSE: dict[str, list[dict[str, Any]]] = {
     "highs": [
@@ -292,3 +293,22 @@ def test_what_is_infeasible_by_a_loose_tolerance_is_not_said_to_be():
     assert solve(problem, "cvxpy:highs").status is Status.INFEASIBLE
     options = {"small_matrix_value": 1e-5}
     assert solve(problem, "cvxpy:highs", options=options).status is Status.FAILED
+
+
+def test_where_a_solver_leaves_no_multipliers_they_are_found_anew():
+    osqp = Solver(
+        name="cvxpy:osqp",
+        when="never",
+        language="cvxpy",
+        native="OSQP",
+        takes=frozenset({"QP"}),
+        finds="the optimum",
+        install="pip install osqp",
+        time_limit="time_limit",
+    )
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [cp.sum(x) >= 2])
+    ended = _cvxpy.run(problem, osqp, {"time_limit": 10.0}, "QP")
+    assert ended.proven
+    assert ended.bound == pytest.approx(2)
+    assert ended.bound <= 2
