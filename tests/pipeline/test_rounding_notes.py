@@ -88,6 +88,13 @@ def test_drift_counts_in_standard_deviations_and_without_sign() -> None:
     assert wide.variance == pytest.approx(1 - 9 / 16)
 
 
+def test_drift_far_from_zero_is_exact() -> None:
+    far = 1e12 + np.array(APART)
+    moved = matrix(far) + 2.0**-13  # the least that floats of this size show
+    found = rounding.drifts(given(far), matrix(far), moved)["a"]
+    assert (found.mean, found.variance) == (2.0**-13, 0.0)
+
+
 @pytest.mark.parametrize(
     ("output", "asked"),
     [
@@ -121,9 +128,10 @@ def test_whole_numbers_are_rounded_once_to_their_type() -> None:
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_what_its_type_rounds_further_than_floats_do_is_said(sign) -> None:
-    plain, table = matrix(APART, APART), given(APART, APART)
+    constant, wide = [5.0] * 4, [0.0, 0.0, 2e6, 2e6]
+    plain, table = matrix(constant, APART, wide), given(constant, APART, wide)
     for share, count in ((0.9, 0), (1.1, 1)):
-        moved = plain + sign * share * matrix([0] * 4, [2e-6, 0, 0, 0])
+        moved = plain + sign * share * matrix([0] * 4, [2e-6, 0, 0, 0], [0] * 4)
         found = rounding._typed(table, SimpleNamespace(values=plain), moved)
         assert len(found) == count
     assert found == [

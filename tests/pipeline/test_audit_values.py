@@ -1,0 +1,45 @@
+"""What is tried is audited as what is written would be."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from aggopt import Job
+from aggopt.errors import TableError
+from aggopt.input.table import Table
+from aggopt.partition._shared.block import Block
+from aggopt.pipeline.audit_values import audit_of
+
+ROLES = {"quasi-identifier": ["age"], "confidential": ["pay"]}
+FRAME = pd.DataFrame({"age": [1.0, 1, 2, 2], "pay": ["1,5", "3", "2,5", "2"]})
+
+
+def tried(**how):
+    """Audit two pairs of equal ages with text that may be numbers."""
+    privacy = {"k": 2, "t": 0.9, "repair": "merge"}
+    job = Job(roles=ROLES, privacy=privacy, partition={"method": "mdav"}, input=how)
+    block = Block((0,), np.array([0, 0, 1, 1]), None)
+    given = SimpleNamespace(job=job, blocks=(block,))
+    return audit_of(given, Table.of(FRAME, job.roles))
+
+
+def test_numbers_among_text_have_the_decimal_point_of_the_job() -> None:
+    found = tried(separator=";", decimal=",")
+    assert found.holds
+    assert [(each.attribute, each.groups) for each in found.promises] == [("pay", 2)]
+    with pytest.raises(TableError, match="pay"):
+        tried()
+
+
+def test_blocks_are_counted_by_name() -> None:
+    names = {"quasi-identifier": ["age", "pay"]}
+    job = Job(roles=names, privacy={"k": 2, "scope": "blocks"})
+    labels = np.array([0, 0, 1, 1])
+    blocks = Block((1,), labels, None), Block((0,), labels, None)
+    frame = FRAME.assign(pay=[1.5, 3, 1.5, 3])
+    given = SimpleNamespace(job=job, blocks=blocks)
+    found = audit_of(given, Table.of(frame, job.roles))
+    assert [count.attributes for count in found.blocks] == [("pay",), ("age",)]
+    assert (found.smallest, found.combination, found.unchanged) == (2, 1, None)
