@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt import datasets
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.standardise import Scale
 from aggopt.partition import local_search_certified, mdav
 from aggopt.partition._local_search.local_search import NEAR
@@ -77,7 +77,7 @@ def _row(
     start = mdav(X, k)
     begun = time.perf_counter()
     descended = searched(
-        Z, start, k, neighbours(Z, NEAR), kicks=0, seed=seed, clock=Clock(None)
+        Z, start, k, neighbours(Z, NEAR), kicks=0, seed=seed, clock=Deadline(None)
     )
     spent = time.perf_counter() - begun
     efforts = [_il(X, k, effort=e, seed=seed) for e in ("fast", "default", "best")]

@@ -1,4 +1,4 @@
-"""Time that is left for a search, and who is told how far it is."""
+"""Deadlines and progress callbacks."""
 
 import sys
 import time
@@ -10,12 +10,12 @@ from aggopt.core.progress import Progress, require_progress
 from aggopt.core.validation import is_number, is_whole
 from aggopt.errors import JobError
 
-MOST = int(sys.float_info.max)
-LONGEST = 600.0  # seconds, where none are named, of a search that may never end
+MOST = int(sys.float_info.max)  # whole numbers beyond have no float
+LONGEST = 600.0  # seconds: default limit of searches that may never end
 
 
 def require_seconds(seconds: object) -> None:
-    """Refuse a time that is neither None nor a finite number from 0 up."""
+    """Raise unless a time limit is None or a finite number from 0 up."""
     if seconds is None:
         return
     large = is_whole(seconds) and abs(seconds) > MOST
@@ -26,8 +26,8 @@ def require_seconds(seconds: object) -> None:
 
 
 @dataclass
-class Clock:
-    """Time that is left, and who is told how much of the work is done."""
+class Deadline:
+    """A time limit in seconds since the start, with a progress callback."""
 
     seconds: float | None
     progress: Progress | None = None
@@ -43,15 +43,15 @@ class Clock:
 
     @property
     def left(self) -> float:
-        """Seconds that are left, inf without a limit."""
+        """Remaining seconds, inf without a limit."""
         return np.inf if self.seconds is None else self.seconds - self.spent
 
     @property
     def over(self) -> bool:
-        """Whether no time is left."""
+        """Whether the time is up."""
         return self.left <= 0
 
     def tell(self, share: float) -> None:
-        """Tell who asked for it that this share is done."""
+        """Call the progress callback, if any, with the share that is done."""
         if self.progress is not None:
             self.progress(min(1.0, share))

@@ -1,4 +1,4 @@
-"""What is finished although Ctrl-C comes."""
+"""Computations that are finished in spite of Ctrl-C."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -7,7 +7,7 @@ Made = TypeVar("Made")
 
 
 def in_any_case(make: Callable[[], Made]) -> tuple[Made, bool]:
-    """Return what is made, even if Ctrl-C comes meanwhile, and whether it did."""
+    """Return `make()`, called again if Ctrl-C interrupts it, and whether it did."""
     try:
         return make(), False
     except KeyboardInterrupt:

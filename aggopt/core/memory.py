@@ -1,4 +1,4 @@
-"""Memory: how much is left, and an early refusal where that is too little."""
+"""Available memory, and an early error where a computation needs more."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def available() -> int:
-    """Return the bytes that this process may still take."""
+    """Return the bytes that this process may still allocate."""
     import psutil
 
     left = int(psutil.virtual_memory().available)
@@ -20,7 +20,7 @@ def available() -> int:
 
 
 def require_memory(needed: int, what: str) -> None:
-    """Refuse what would not fit.
+    """Raise if a computation would not fit.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def require_memory(needed: int, what: str) -> None:
         raise InfeasibleInputError(
             f"{what} needs about {_size(needed)} of memory, and {_size(left)} are "
             "left.",
-            fix="take a machine with more, fewer records, or another solver or method.",
+            fix="use a machine with more, fewer records, or another solver or method.",
         )
 
 

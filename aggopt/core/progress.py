@@ -1,4 +1,4 @@
-"""Progress callbacks: of a whole work, of a part of it, and not too often."""
+"""Progress callbacks: for parts of a computation, and throttled."""
 
 from collections.abc import Callable
 
@@ -19,12 +19,12 @@ def require_progress(progress: object, what: str = "the share that is done") -> 
 
 
 def part(progress: Progress, begin: float, end: float) -> Progress:
-    """Return the progress of a part of the work, from share `begin` to share `end`."""
+    """Return the callback of a part of the work, from share `begin` to `end`."""
     return lambda share: progress(begin + (end - begin) * share)
 
 
 def rarely(progress: Progress | None) -> Progress:
-    """Return a callback that may be called often and passes on a few dozen calls."""
+    """Return a throttled callback, which passes on a few dozen calls."""
     require_progress(progress)
     reported = -1.0
 

@@ -1,11 +1,11 @@
-"""Threads that share the parts of one task."""
+"""A thread pool with a deadline."""
 
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from typing import TypeVar
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress
 from aggopt.core.validation import is_whole
 from aggopt.errors import JobError
@@ -15,20 +15,20 @@ Done = TypeVar("Done")
 
 
 def ignored(share: float) -> None:
-    """Tell nobody."""
+    """Do nothing: the progress callback of work that reports none."""
 
 
 class Crew:
-    """Threads, as many as there are jobs, and the time they have; use it in `with`.
+    """A thread pool of `jobs` threads and a deadline; a context manager.
 
-    What comes of a part may not depend on other parts: then it does not depend on the
-    number of threads either.  Kernels let go of the interpreter, so that several run.
+    The result of a part must not depend on other parts: then it does not depend on the
+    number of threads either.  Kernels release the interpreter lock, so they run at once.
     """
 
     def __init__(self, jobs: int | None = None, seconds: float | None = None) -> None:
         self.jobs = _checked(jobs)
         self._pool = ThreadPoolExecutor(self.jobs, "aggopt")
-        self.clock = Clock(seconds)
+        self.clock = Deadline(seconds)
 
     def __enter__(self) -> "Crew":
         return self
@@ -40,13 +40,13 @@ class Crew:
         self,
         task: Callable[[Part], Done],
         parts: Iterable[Part],
-        told: Progress = ignored,
+        progress: Progress = ignored,
     ) -> list[Done]:
-        """Return what the task makes of each part, in the order of the parts.
+        """Return the task's result for each part, in the order of the parts.
 
-        `told` hears in this thread of the share that is done.  What it raises, and
-        Ctrl-C, end the work: the clock runs out for the parts that have begun, no other
-        begins, and nothing is running any more when the error arrives.
+        `progress` is called in this thread with the share that is done.  An error in it,
+        or Ctrl-C, ends the work: running parts find their deadline passed, no other
+        starts, and no thread is running when the error is raised.
         """
         futures = []
         try:
@@ -54,7 +54,7 @@ class Crew:
                 futures.append(self._pool.submit(task, part))
             for done, future in enumerate(as_completed(futures), 1):
                 future.result()
-                told(done / len(futures))
+                progress(done / len(futures))
         except BaseException:
             self.clock.seconds = 0.0
             for future in futures:
@@ -70,6 +70,6 @@ def _checked(jobs: object) -> int:
     if not is_whole(jobs) or jobs < 1:
         raise JobError(
             f"jobs = {jobs}.",
-            fix="pass how many threads may work at once, 1 or more, or leave it out.",
+            fix="pass the number of threads, 1 or more, or leave it out.",
         )
     return int(jobs)

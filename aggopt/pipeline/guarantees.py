@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.section import Section, given
 from aggopt.core.validation import Floats, Labels, groups
 from aggopt.errors import JobError, UnknownNameError
@@ -175,7 +175,7 @@ def repaired(
     k, t, start = job.privacy.k, job.privacy.t, _bound_of_start(block, job)
     if how.method == "merge":
         asked = requirements_of(held)
-        clock = Clock(None, told)
+        clock = Deadline(None, told)
         merged = groups(merge_any(X, block.labels, asked, progress=told), len(X))
         if np.array_equal(merged, block.labels):
             return block

@@ -2,7 +2,7 @@
 
 import numpy.typing as npt
 
-from aggopt.core.deadline import LONGEST, Clock
+from aggopt.core.deadline import LONGEST, Deadline
 from aggopt.core.progress import Progress
 from aggopt.core.validation import groups, is_whole, require_seed
 from aggopt.errors import JobError, require_known
@@ -117,7 +117,7 @@ def closeness(
     limit = _limit(seconds, method, named)
     if limit is not None:
         compile_for(method, named.language if named else None)
-    clock = Clock(limit, progress)
+    clock = Deadline(limit, progress)
     found = not_worse(task, given, SOLVE[method](task, given, how, clock))
     bound = least_loss(task)
     clock.tell(1.0)

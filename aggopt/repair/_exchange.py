@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.group_sums import plain_group_means
 from aggopt.core.validation import Labels
 from aggopt.privacy._distance import starts_of
@@ -23,7 +23,7 @@ class Exchanged(NamedTuple):
     status: Status
 
 
-def exchanged(task: Task, labels: Labels, solver: Solver, clock: Clock) -> Exchanged:
+def exchanged(task: Task, labels: Labels, solver: Solver, clock: Deadline) -> Exchanged:
     """Return t-close labels (n,), as good as those given or better.
 
     A program of `closeness_merge`, of records in place of groups, chooses from the
@@ -45,7 +45,7 @@ def exchanged(task: Task, labels: Labels, solver: Solver, clock: Clock) -> Excha
     return Exchanged(labels, Status.LIMIT if status is Status.LIMIT else Status.LOCAL)
 
 
-def _changes(task: Task, labels: Labels, clock: Clock) -> Unions | None:
+def _changes(task: Task, labels: Labels, clock: Deadline) -> Unions | None:
     """Return the groups changed by a record or two that are t-close, then all as is.
 
     None where the changes alone take half of the time: the program takes longer.

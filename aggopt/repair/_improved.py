@@ -4,14 +4,14 @@ from functools import partial
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
 from aggopt.partition._local_search.search import Search
 from aggopt.repair._task import Task
 
 
 def improved(
-    task: Task, labels: Labels, proposals: float, seed: int, clock: Clock
+    task: Task, labels: Labels, proposals: float, seed: int, clock: Deadline
 ) -> Labels:
     """Return t-close labels (n,) that lose no more than those given, which are t-close.
 
@@ -28,7 +28,7 @@ def improved(
     return search.labels if task.sse(search.labels) < task.sse(labels) else labels
 
 
-def stage(clock: Clock, begin: float, end: float) -> Clock:
+def stage(clock: Deadline, begin: float, end: float) -> Deadline:
     """Return the clock of a stage, from one share of all that is done to another.
 
     Its time is its share of what is left.
@@ -36,8 +36,8 @@ def stage(clock: Clock, begin: float, end: float) -> Clock:
     seconds = None
     if clock.seconds is not None:
         seconds = max(0.0, clock.left) * (end - begin) / (1.0 - begin)
-    return Clock(seconds, partial(_told, clock, begin, end))
+    return Deadline(seconds, partial(_told, clock, begin, end))
 
 
-def _told(clock: Clock, begin: float, end: float, share: float) -> None:
+def _told(clock: Deadline, begin: float, end: float, share: float) -> None:
     clock.tell(begin + share * (end - begin))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
 from aggopt.models.closeness_merge import MODEL
 from aggopt.partition._optimal.restricted_ip import EXACTLY, TRUST
@@ -31,7 +31,7 @@ class Chosen(NamedTuple):
 
 
 def chosen_unions(
-    task: Task, labels: Labels, start: Labels, solver: Solver, clock: Clock
+    task: Task, labels: Labels, start: Labels, solver: Solver, clock: Deadline
 ) -> Chosen:
     """Return t-close unions of the groups of labels (n,), as good as `start` or better.
 
@@ -42,7 +42,7 @@ def chosen_unions(
 
 
 def chosen_of(
-    unions: Unions, known: int, start: Labels, solver: Solver, clock: Clock
+    unions: Unions, known: int, start: Labels, solver: Solver, clock: Deadline
 ) -> Chosen:
     """Return the best choice of unions that is found, and what is proven of it.
 
@@ -82,7 +82,7 @@ def _modest(certificate: Certificate) -> Certificate:
     return replace(certificate, status=status, bound=None)
 
 
-def _share(clock: Clock, share: float) -> float:
+def _share(clock: Deadline, share: float) -> float:
     return max(0.0, share * clock.left) if np.isfinite(clock.left) else np.inf
 
 
@@ -116,7 +116,7 @@ def _wanted(prices: Priced, least: float) -> Labels:
     return np.flatnonzero(prices.reduced <= gap * (1 + ROUNDING) + ROUNDING)
 
 
-def _solved(unions: Unions, asked: Labels, solver: Solver, clock: Clock) -> Answer:
+def _solved(unions: Unions, asked: Labels, solver: Solver, clock: Deadline) -> Answer:
     """Ask in a process of its own: HiGHS's time limit is soft, and this one is not."""
     limit = None
     if np.isfinite(clock.left):
@@ -131,7 +131,7 @@ def _certificate(
     complete: bool,
     status: Status,
     solver: Solver,
-    clock: Clock,
+    clock: Deadline,
 ) -> Certificate:
     ended = Status.OPTIMAL if complete else Status.LIMIT
     if not complete and status is Status.OPTIMAL:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.repair._pricing import Priced
 from aggopt.repair._unions import Unions
@@ -50,7 +50,7 @@ class _Choice:
 
 
 def searched(
-    unions: Unions, prices: Priced, missing: float, clock: Clock, seconds: float
+    unions: Unions, prices: Priced, missing: float, clock: Deadline, seconds: float
 ) -> Labels:
     """Return the union of each group (m,), -1 for none: a choice of low cost.
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._shared.restricted_master import RestrictedMaster, require_highs
 from aggopt.repair._unions import Unions
@@ -34,7 +34,7 @@ class Priced:
     bound: float
 
 
-def priced(unions: Unions, known: int, clock: Clock, seconds: float) -> Priced:
+def priced(unions: Unions, known: int, clock: Deadline, seconds: float) -> Priced:
     """Return what the linear program says, solved by adding unions that pay.
 
     The last `known` unions are in from the start.  Stopped after so many seconds; the

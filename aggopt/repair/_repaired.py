@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.equal import Fieldwise
 from aggopt.core.html import table, titled
 from aggopt.core.validation import Labels, numbered
@@ -71,13 +71,13 @@ def not_worse(task: Task, given: Labels, found: Found) -> Found:
     return found
 
 
-def repaired(task: Task, found: Found, bound: float, clock: Clock) -> Repaired:
+def repaired(task: Task, found: Found, bound: float, clock: Deadline) -> Repaired:
     """Return what was found, numbered anew and with its certificate."""
     certificate = _certified(task, found, bound, clock)
     return Repaired(numbered(found.labels), certificate, found.merging)
 
 
-def _certified(task: Task, found: Found, bound: float, clock: Clock) -> Certificate:
+def _certified(task: Task, found: Found, bound: float, clock: Deadline) -> Certificate:
     by = found.merging.solver if found.merging else "swaps and moves"
     if found.polished:
         by += f", then {found.polished}"

@@ -1,6 +1,6 @@
 """Groups made t-close by strata of several sizes, then improved; the best is kept."""
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
 from aggopt.partition._closeness_first.closeness_first import (
     fitted,
@@ -17,7 +17,7 @@ TRIED = 0.35  # share of the time that all these take, about
 
 
 def swept(
-    task: Task, labels: Labels | None, proposals: int, seed: int, clock: Clock
+    task: Task, labels: Labels | None, proposals: int, seed: int, clock: Deadline
 ) -> Labels | None:
     """Return the best labels (n,) found; None if time ended before any.
 

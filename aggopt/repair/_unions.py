@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.group_sums import plain_group_means
 from aggopt.core.validation import Floats, Labels
 from aggopt.models import closeness_merge as model
@@ -87,7 +87,7 @@ def widest(m: int) -> int:
     return max(1, count)
 
 
-def close_unions(task: Task, labels: Labels, known: Labels, clock: Clock) -> Unions:
+def close_unions(task: Task, labels: Labels, known: Labels, clock: Deadline) -> Unions:
     """Return all t-close unions of up to `widest` groups, and those of `known` (n,).
 
     Where that is less than `NEAR_WIDTH`, wider ones of groups near each other, too.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
 from aggopt.models.closeness_merge import MODEL
 from aggopt.privacy._ordered import Ordered
@@ -31,7 +31,7 @@ def chosen_solver(name: str | None) -> Solver:
     return choose(name, *MODEL.kinds)
 
 
-def _by_unions(task: Task, given: Labels, how: How, clock: Clock) -> Found:
+def _by_unions(task: Task, given: Labels, how: How, clock: Deadline) -> Found:
     from aggopt.repair._merge import made_close
     from aggopt.repair._merge_ilp import chosen_unions
 
@@ -44,7 +44,7 @@ def _by_unions(task: Task, given: Labels, how: How, clock: Clock) -> Found:
     return Found(chosen.labels, ended, chosen.certificate)
 
 
-def _by_swaps(task: Task, given: Labels, how: How, clock: Clock) -> Found:
+def _by_swaps(task: Task, given: Labels, how: How, clock: Deadline) -> Found:
     from aggopt.repair._improved import improved
     from aggopt.repair._merge import made_close
 
@@ -54,7 +54,7 @@ def _by_swaps(task: Task, given: Labels, how: How, clock: Clock) -> Found:
     return _polished(task, best, how, clock, whole)
 
 
-def _by_sweep(task: Task, given: Labels, how: How, clock: Clock) -> Found:
+def _by_sweep(task: Task, given: Labels, how: How, clock: Deadline) -> Found:
     from aggopt.repair._merge import made_close
     from aggopt.repair._sweep import swept
 
@@ -66,15 +66,15 @@ def _by_sweep(task: Task, given: Labels, how: How, clock: Clock) -> Found:
     return _polished(task, best, how, clock, whole)
 
 
-def _of_search(how: How, clock: Clock) -> Clock:
+def _of_search(how: How, clock: Deadline) -> Deadline:
     """Return the clock of the search, which leaves time for a program that follows."""
     if how.solver is None or clock.seconds is None:
         return clock
-    return Clock(SEARCH * clock.left, clock.progress)
+    return Deadline(SEARCH * clock.left, clock.progress)
 
 
 def _polished(
-    task: Task, labels: Labels, how: How, searching: Clock, clock: Clock
+    task: Task, labels: Labels, how: How, searching: Deadline, clock: Deadline
 ) -> Found:
     """Return the labels of a search, after the program of a solver that was named."""
     if how.solver is None:
@@ -108,4 +108,4 @@ def compile_for(method: str, language: str | None) -> None:
         import_module(name)
     ordered = Ordered.of([0, 0, 1, 1])
     task = Task(np.array([[0.0], [0.0], [1.0], [1.0]]), ordered, 2, 0.1)
-    SOLVE[method](task, np.array([0, 0, 1, 1]), How(None, 1, 0), Clock(None))
+    SOLVE[method](task, np.array([0, 0, 1, 1]), How(None, 1, 0), Deadline(None))

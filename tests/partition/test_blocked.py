@@ -10,7 +10,7 @@ import pytest
 from partition import laws
 from scipy.spatial import cKDTree
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.threads import Crew
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.partition import blocked, blocked_certified, mdav
@@ -174,7 +174,7 @@ def test_groups_are_loosened_before_they_are_annealed():
     rows = RNG.normal(size=(2000, 3))
     with Crew(1) as crew:
         near = near_ones(rows, 8, crew)
-    tight, how = np.arange(2000) // 10, {"seed": 1, "clock": Clock(None)}
+    tight, how = np.arange(2000) // 10, {"seed": 1, "clock": Deadline(None)}
     for spare, groups in ((0.0, 200), (0.25, 195), (1.0, 181)):
         found = annealed(rows, tight, 10, near, proposals=1, spare=spare, **how)
         assert np.bincount(found).min() >= 10

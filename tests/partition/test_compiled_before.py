@@ -12,12 +12,13 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 import aggopt
-from aggopt import clock, partition, repair
+from aggopt import partition, repair
+from aggopt.core import deadline
 
 TIME = 0.7281  # whose clock it is
 late, running, before, compile_ = set(), [], set(), Dispatcher.compile
 LIBRARIES = ("cvxpy", "highspy", "numba")
-started = clock.Clock.__post_init__
+started = deadline.Deadline.__post_init__
 
 
 def start(own):
@@ -33,7 +34,7 @@ def noted(own, signature):
     return compile_(own, signature)
 
 
-clock.Clock.__post_init__, Dispatcher.compile = start, noted
+deadline.Deadline.__post_init__, Dispatcher.compile = start, noted
 rng = np.random.default_rng(0)
 X = rng.random((ROWS, 2))
 CALL

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from partition import exact, laws
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.partition import mdav
 from aggopt.partition._local_search import effort
@@ -145,7 +145,7 @@ def test_labels_are_numbered_by_first_records() -> None:
 
 def test_time_is_kept() -> None:
     local_search(NORMAL, 3, seconds=0.01)
-    clock, shares = Clock(None), []
+    clock, shares = Deadline(None), []
     local_search(NORMAL, 9, seconds=0.5, progress=shares.append)
     assert 0.5 <= clock.spent < 1.0
     assert shares == sorted(shares)
@@ -173,7 +173,7 @@ def test_ctrl_c_is_heard_within_the_search() -> None:
             pressed.append(share)
             _thread.interrupt_main()
 
-    clock = Clock(None)
+    clock = Deadline(None)
     found = local_search_certified(NORMAL, 3, seconds=60, progress=once)
     assert found.certificate.status is Status.INTERRUPTED
     assert clock.spent < 40
@@ -221,7 +221,14 @@ def test_neighbours_lead_away_from_duplicates(count) -> None:
 def test_groups_of_a_search_are_collected_once() -> None:
     near, pool = neighbours(NORMAL, 10), Collection(150)
     labels = searched(
-        NORMAL, mdav(NORMAL, 4), 4, near, kicks=30, seed=0, clock=Clock(None), pool=pool
+        NORMAL,
+        mdav(NORMAL, 4),
+        4,
+        near,
+        kicks=30,
+        seed=0,
+        clock=Deadline(None),
+        pool=pool,
     )
     start, who = pool.groups()
     met = [tuple(who[a:b]) for a, b in pairwise(start)]
@@ -250,7 +257,13 @@ def test_annealing_keeps_sizes_and_repeats_itself() -> None:
     near = neighbours(NORMAL, 10)
     found = [
         annealed(
-            NORMAL, mdav(NORMAL, 9), 9, near, proposals=300, seed=s, clock=Clock(None)
+            NORMAL,
+            mdav(NORMAL, 9),
+            9,
+            near,
+            proposals=300,
+            seed=s,
+            clock=Deadline(None),
         )
         for s in (0, 0, 1)
     ]
@@ -279,7 +292,7 @@ def test_neighbours_of_many_are_nearly_the_nearest(monkeypatch) -> None:
 @pytest.mark.parametrize("n", [4000, 6000])
 def test_without_time_for_neighbours_the_start_is_returned(n) -> None:
     X, start = many(n), np.arange(n) // 4
-    none = neighbours(X, 5, Clock(0.0))
+    none = neighbours(X, 5, Deadline(0.0))
     assert (none == np.arange(n)[:, None]).all(axis=1).mean() > 0.8
     assert none.min() >= 0
     found = local_search_certified(X, 3, start=start, seconds=1e-9).certificate
@@ -290,7 +303,7 @@ def test_without_time_for_neighbours_the_start_is_returned(n) -> None:
 def test_neighbours_keep_the_time() -> None:
     X, start = many(20_000, 15), np.arange(20_000) // 4
     local_search(X, 3, start=start, seconds=0.001)
-    clock = Clock(None)
+    clock = Deadline(None)
     local_search(X, 3, start=start, seconds=0.1)
     assert clock.spent < 1.0
 

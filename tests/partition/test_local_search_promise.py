@@ -8,7 +8,7 @@ import pytest
 from from_python import from_python
 from partition import exact
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.errors import AggoptError
 from aggopt.partition import closeness_first, diverse_vmdav, local_search, mdav
 from aggopt.partition._constraints.arguments import Asked
@@ -139,7 +139,7 @@ def test_labels_that_keep_the_promise_are_improved() -> None:
 def test_the_search_itself_keeps_what_it_is_told() -> None:
     given = promised(Asked(**KEPT["t"]), 80)
     start = closeness_first(NORMAL, WAGE, 3, 0.15)
-    options = {"near": neighbours(NORMAL, 20), "seed": 0, "clock": Clock(None)}
+    options = {"near": neighbours(NORMAL, 20), "seed": 0, "clock": Deadline(None)}
     found = searched(NORMAL, start, 3, kicks=20, promise=given.kept, **options)
     assert loss(NORMAL, found) < loss(NORMAL, start)
     assert not given.broken(found).any()
@@ -163,7 +163,7 @@ def test_duplicates_by_the_thousand_keep_t() -> None:
 
 def test_time_is_kept() -> None:
     local_search(NORMAL, 3, seconds=0.01, **KEPT["t"])
-    clock, shares = Clock(None), []
+    clock, shares = Deadline(None), []
     local_search(NORMAL, 3, seconds=0.5, progress=shares.append, **KEPT["t"])
     assert 0.5 <= clock.spent < 1.5
     assert shares[-1] == 1.0

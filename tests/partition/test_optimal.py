@@ -12,7 +12,7 @@ import pytest
 from partition import laws
 
 from aggopt import datasets
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.standardise import Scale
 from aggopt.errors import (
     InfeasibleInputError,
@@ -83,7 +83,7 @@ def priced(X, k: int, gap: float = 1e-9) -> Generation:
     Z = np.ascontiguousarray(Scale.of(X).standardise(X))
     labels = labels_of(groups_of(mdav(X, k), k), len(X))
     best = Incumbent(Z, k, labels, 0.0, gap)
-    return Generation(best, Pricer(Z, k, neighbours(Z, 8)), Clock(None))
+    return Generation(best, Pricer(Z, k, neighbours(Z, 8)), Deadline(None))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -138,7 +138,7 @@ def test_exact_pricing_finds_every_group_that_pays(k, most, kind):
     pricer = Pricer(Z, k, neighbours(Z, 5))
     for together, apart in (((), ()), ([(0, 3), (3, 5)], [(1, 4), (5, 6)])):
         duals = Duals(u, [tuple(c) for c in drawn], s, together, apart)
-        found = pricer.paying(duals, PricingEffort(keep=9999), Clock(None), most)
+        found = pricer.paying(duals, PricingEffort(keep=9999), Deadline(None), most)
         pays = {}
         for size in range(k, 2 * k):
             for g in combinations(range(n), size):
@@ -167,15 +167,15 @@ def test_any_prices_prove_no_more_than_the_best(seed):
     for _ in range(20):
         triples = [tuple(rng.choice(9, 3, replace=False).tolist()) for _ in range(4)]
         duals = Duals(rng.normal(1, 1, 9), triples, -rng.exponential(0.3, 4))
-        found = of.pricer.paying(duals, PricingEffort(), Clock(None))
+        found = of.pricer.paying(duals, PricingEffort(), Deadline(None))
         assert found.done
         assert of.pricer.bound(duals, found.least) <= best + 1e-9
 
 
 def test_a_share_of_the_prices_proves_a_bound():
     of = priced(records(5, 40, 3), 3)
-    of.climb(Clock(None))
-    assert scaled_duals.scaled_bounds(of, Clock(None))
+    of.climb(Deadline(None))
+    assert scaled_duals.scaled_bounds(of, Deadline(None))
     scaled = of.best.bound
     assert of.price()
     assert of.solved.value == pytest.approx(of.best.bound, rel=1e-6)
@@ -187,7 +187,7 @@ def test_branches_close_the_gap_without_cuts(seed, monkeypatch):
     monkeypatch.setattr(column_generation, "CUTS", 0)
     of = priced(records(seed, 10, 2, KINDS[seed % 3]), 2 + seed % 2, gap=1e-7)
     assert of.price()
-    branch_and_price.Branches(of).look(Clock(None))
+    branch_and_price.Branches(of).look(Deadline(None))
     best = least_loss(of.best.Z, of.best.k)
     assert of.best.value == pytest.approx(best)
     assert best * (1 - 1e-6) - 1e-6 <= of.best.bound <= best
@@ -330,9 +330,9 @@ def test_nothing_is_compiled_for_records_that_four_did_not_need():
 CTRL_C = """
 import os, signal, sys, threading
 import numpy as np
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.partition._optimal.columns import groups_of
-from aggopt.partition._optimal.pricing import Duals, Effort, Pricer
+from aggopt.partition._optimal.pricing import Duals, PricingEffort, Pricer
 from aggopt.partition._optimal.warm_up import compile_all
 from aggopt.partition._neighbours.neighbours import neighbours
 
@@ -340,7 +340,7 @@ Z = np.random.default_rng(0).normal(size=(1500, 13))
 pricer, duals = Pricer(Z, 3, neighbours(Z, 8)), Duals(np.full(1500, 9.0))
 groups = groups_of(np.arange(1500) // 3, 3).at(np.tile(np.arange(500), 100))
 work = {
-    "exact": lambda: pricer.paying(duals, Effort(), Clock(9.0)),
+    "exact": lambda: pricer.paying(duals, PricingEffort(), Deadline(9.0)),
     "near": lambda: pricer.climbed(duals, groups),
 }[sys.argv[1]]
 compile_all()

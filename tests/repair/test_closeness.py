@@ -13,7 +13,7 @@ import aggopt.repair._merge_ilp as ilp_module
 import aggopt.repair._task as task_module
 import aggopt.repair._unions as unions_module
 from aggopt.aggregate import mean
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.errors import AggoptError
 from aggopt.partition import closeness_first, loss_bound, mdav
 from aggopt.partition._closeness_first.closeness_first import fitted, stratified
@@ -118,7 +118,7 @@ def test_a_ring_of_three_changes_is_found():
     values, labels = np.tile([1, 2, 3], 3), np.arange(9) // 3
     task = task_of(Z, values, 3, 0.5, "distinct")
     highs = choose("highs", "closeness_merge", "MILP")
-    found = exchanged(task, labels, highs, Clock(None)).labels
+    found = exchanged(task, labels, highs, Deadline(None)).labels
     assert task.sse(found) == pytest.approx(0.0)
     assert task.sse(labels) > 1
 
@@ -134,7 +134,7 @@ def test_exchanging_ends_in_time_and_merges_no_single_records(monkeypatch):
     monkeypatch.delattr(ilp_module, "made_close")
     nothing = np.full(60, -1)
     monkeypatch.setattr(ilp_module, "searched", lambda *given: nothing)
-    found = exchanged(task, labels, highs, Clock(0.9))
+    found = exchanged(task, labels, highs, Deadline(0.9))
     assert task.sse(found.labels) <= task.sse(labels)
     looked = []
 
@@ -144,7 +144,7 @@ def test_exchanging_ends_in_time_and_merges_no_single_records(monkeypatch):
         return []
 
     monkeypatch.setattr(exchange_module, "_changed", slowly)
-    found = exchanged(task, labels, highs, Clock(0.6))
+    found = exchanged(task, labels, highs, Deadline(0.6))
     assert 0 < len(looked) < labels.max()
     assert (found.labels == labels).all()
     assert found.status is Status.LIMIT

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from conftest import require_solver
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.partition import mdav
 from aggopt.repair import _parts, closeness
 from aggopt.repair._merge import made_close
@@ -22,8 +22,8 @@ def prepared(seed, n=39, k=3, t=0.2):
     task = task_of(Z, values, k, t, "distinct")
     labels = mdav(Z, k)
     start = made_close(task, labels)
-    unions = close_unions(task, labels, start, Clock(None))
-    prices = priced(unions, int(start.max()) + 2, Clock(None), np.inf)
+    unions = close_unions(task, labels, start, Deadline(None))
+    prices = priced(unions, int(start.max()) + 2, Deadline(None), np.inf)
     return task, start, unions, prices
 
 
@@ -33,7 +33,7 @@ def test_every_group_is_in_one_close_union(monkeypatch, seed, groups):
     monkeypatch.setattr(_parts, "GROUPS", groups)
     task, start, unions, prices = prepared(seed)
     missing = task.sse(start) + 1
-    owner = searched(unions, prices, missing, Clock(None), np.inf)
+    owner = searched(unions, prices, missing, Deadline(None), np.inf)
     for q in np.unique(owner[owner >= 0]):
         assert set(unions.members(q)) == set(np.flatnonzero(owner == q))
     found = _completed(unions, owner, start)
@@ -46,7 +46,9 @@ def test_every_group_is_in_one_close_union(monkeypatch, seed, groups):
 
 def test_the_same_twice_where_no_time_is_set():
     _, _, unions, prices = prepared(1)
-    one, other = (searched(unions, prices, 500, Clock(None), np.inf) for _ in range(2))
+    one, other = (
+        searched(unions, prices, 500, Deadline(None), np.inf) for _ in range(2)
+    )
     assert (one == other).all()
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.deadline import Clock, require_seconds
+from aggopt.core.deadline import Deadline, require_seconds
 from aggopt.core.interrupt import in_any_case
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.threads import Crew
@@ -175,7 +175,7 @@ def blocked_certified(
     'optimal'
     """
     how = _How(inner, block_size, effort, seconds, seed, jobs, scale)
-    clock = Clock(None)
+    clock = Deadline(None)
     found = _partitioned(X, k, how, progress)
     return Partition(found.labels, _certificate(found, jobs, clock))
 
@@ -236,7 +236,7 @@ def _require(how: _How) -> None:
         )
 
 
-def _certificate(found: _Found, jobs: int | None, clock: Clock) -> Certificate:
+def _certificate(found: _Found, jobs: int | None, clock: Deadline) -> Certificate:
     objective, _ = in_any_case(lambda: loss(found.records, found.labels))
     try:
         bound = min(objective, least_loss(found.records, found.k, jobs=jobs))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.group_sums import group_sse
 from aggopt.core.progress import Progress
 from aggopt.core.threads import Crew
@@ -56,7 +56,7 @@ REGION = 32768  # records of a region, at least
 REGIONS = 16  # about: a core each, and few borders
 
 
-def _how_much(effort: str, k: int, clock: Clock) -> RegionEffort:
+def _how_much(effort: str, k: int, clock: Deadline) -> RegionEffort:
     efforts = LARGE if k >= ANNEALED else SMALL
     if clock.seconds is None:
         return efforts[effort]
@@ -67,7 +67,7 @@ class Told(NamedTuple):
     """Who is told of progress: of `of` steps, or of the time where that is limited."""
 
     listener: Progress
-    clock: Clock
+    clock: Deadline
     of: int
 
     def step(self, done: int) -> Progress:
@@ -152,7 +152,7 @@ def _drawn(seeds: np.random.Generator) -> int:
     return int(seeds.integers(2**32))
 
 
-def _searched(k: int, clock: Clock, kicks: int, region: Region) -> Labels:
+def _searched(k: int, clock: Deadline, kicks: int, region: Region) -> Labels:
     """Return the labels of one region after a descent, and kicks at each turn."""
     from aggopt.partition._local_search.search import searched
 
@@ -163,13 +163,13 @@ def _searched(k: int, clock: Clock, kicks: int, region: Region) -> Labels:
 
 
 def _annealed(
-    k: int, clock: Clock, proposals: int, pause: float | None, region: Region
+    k: int, clock: Deadline, proposals: int, pause: float | None, region: Region
 ) -> Labels:
     """Return the labels of one region after annealing and descent."""
     from aggopt.partition._local_search.search import annealed
 
     rows, labels, near, _, seed = region
-    own = clock if pause is None else Clock(min(pause * len(rows), clock.left))
+    own = clock if pause is None else Deadline(min(pause * len(rows), clock.left))
     warm = annealed(
         rows,
         labels,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats
 
 PORTION = 0.05  # seconds between two looks at the clock and at Ctrl-C, about
@@ -41,7 +41,7 @@ class Heat(NamedTuple):
         return np.asarray(self.begin * (self.end / self.begin) ** done)
 
 
-def shares(done: npt.ArrayLike, clock: Clock) -> Floats:
+def shares(done: npt.ArrayLike, clock: Deadline) -> Floats:
     """Return the shares that are done, of the work or of the time."""
     spent = clock.spent / clock.seconds if clock.seconds else 0.0
     return np.clip(done, spent, 1.0)

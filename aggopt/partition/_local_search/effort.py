@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.deadline import Clock, require_seconds
+from aggopt.core.deadline import Deadline, require_seconds
 from aggopt.core.interrupt import in_any_case
 from aggopt.core.validation import Floats, Labels, numbered, require_seed
 from aggopt.errors import JobError, PrivacyError, require_known
@@ -61,7 +61,7 @@ def grouped(
     first: Labels,
     how: Effort,
     promise: Promised | None,
-    told: Clock,
+    told: Deadline,
 ) -> tuple[Labels, Status]:
     """Return groups of k or more (n,) that keep what is promised, and how it ended.
 
@@ -88,14 +88,14 @@ def improved(
     first: Labels,
     how: Effort,
     promise: Promise | None,
-    told: Clock,
+    told: Deadline,
 ) -> tuple[Labels, Status]:
     """Return the best labels found (n,), or the first, whenever Ctrl-C comes."""
     kept = promise is not None
     search, status = None, Status.INTERRUPTED
     try:
         _compile(len(records), promising=kept)
-        clock = Clock(how.seconds, told.progress)
+        clock = Deadline(how.seconds, told.progress)
         if clock.over:
             return first, Status.LIMIT
         near = neighbours(records, NEAR_KEPT if kept else NEAR, clock)
@@ -126,22 +126,22 @@ def _better(records: Floats, first: Labels, search: Search | None) -> Labels | N
     return labels if loss(records, labels) < loss(records, first) else None
 
 
-def _run(search: Search, k: int, how: Effort, clock: Clock) -> Status:
+def _run(search: Search, k: int, how: Effort, clock: Deadline) -> Status:
     order = np.arange(len(search.labels))
     if k >= ANNEALED:
         share = None if how.seconds is None else clock.left * SHARE
-        search.anneal(PROPOSALS, Clock(share))
+        search.anneal(PROPOSALS, Deadline(share))
     search.descend(order, clock)
     search.kick(order, how.kicks, clock, KICKS if k < ANNEALED else COOLED)
     return Status.LIMIT if clock.over else Status.LOCAL
 
 
-def _run_keeping(search: Search, k: int, how: Effort, clock: Clock) -> Status:
+def _run_keeping(search: Search, k: int, how: Effort, clock: Deadline) -> Status:
     order = np.arange(len(search.labels))
     proposals = KEPT_PROPOSALS * EFFORTS[how.effort if how.seconds is None else "best"]
     share = None if how.seconds is None else clock.left * KEPT_SHARE
     search.descend(order, clock)
-    search.anneal(proposals, Clock(share))
+    search.anneal(proposals, Deadline(share))
     search.descend(order, clock)
     search.kick(order, max(how.kicks * KEPT_KICKS, LEAST_KICKS / len(order)), clock)
     return Status.LIMIT if clock.over else Status.LOCAL

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy.typing as npt
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.interrupt import in_any_case
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.validation import Floats, Labels, group_size
@@ -146,7 +146,7 @@ def local_search(
     """
     how = Effort(seconds, effort, seed)
     asked = Asked(confidential, t, l, bins, levels, boundaries, diversity)
-    clock = Clock(None, rarely(progress))
+    clock = Deadline(None, rarely(progress))
     found = _found(scaled(X, scale), k, start, how, asked, clock)
     if found.status is Status.INTERRUPTED:
         warnings.warn(
@@ -196,7 +196,7 @@ def local_search_certified(
     """
     how = Effort(seconds, effort, seed)
     asked = Asked(confidential, t, l, bins, levels, boundaries, diversity)
-    clock = Clock(None, rarely(progress))
+    clock = Deadline(None, rarely(progress))
     found = _found(scaled(X, scale), k, start, how, asked, clock)
     objective, _ = in_any_case(lambda: loss(found.records, found.labels))
     try:
@@ -216,7 +216,7 @@ def local_search_certified(
 
 
 def _found(
-    X: Floats, k: int, start: Start, how: Effort, asked: Asked, told: Clock
+    X: Floats, k: int, start: Start, how: Effort, asked: Asked, told: Deadline
 ) -> _Found:
     records, exponent = within_one(X)
     k = group_size(k, len(records))

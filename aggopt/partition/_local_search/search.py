@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels, numbered
 from aggopt.partition._constraints.state import Promise, promise_of
 from aggopt.partition._local_search import setup
@@ -27,7 +27,7 @@ def searched(
     *,
     kicks: float,
     seed: int,
-    clock: Clock,
+    clock: Deadline,
     pool: Collection | None = None,
     order: Labels | None = None,
     promise: Promise | None = None,
@@ -72,7 +72,7 @@ def annealed(
     *,
     proposals: float,
     seed: int,
-    clock: Clock,
+    clock: Deadline,
     promise: Promise | None = None,
     heat: Heat | None = None,
     spare: float = 0.0,
@@ -119,7 +119,7 @@ class Search:
         """The best so far, (n,)."""
         return numbered(self._best)
 
-    def descend(self, order: Labels, clock: Clock) -> None:
+    def descend(self, order: Labels, clock: Deadline) -> None:
         """Let changes lower SSE until none does, or the clock is over."""
         from aggopt.partition._local_search import iterated_kernels as kernels
 
@@ -137,7 +137,7 @@ class Search:
         self,
         order: Labels,
         kicks: float,
-        clock: Clock,
+        clock: Deadline,
         heat: Heat | None = None,
         pool: Collection | None = None,
     ) -> None:
@@ -175,7 +175,9 @@ class Search:
         turns = max(0, int(np.count_nonzero(self.groups.size)) - most)
         kernels.loosen(self.space, self.groups, self.trail, turns)
 
-    def anneal(self, proposals: float, clock: Clock, heat: Heat | None = None) -> None:
+    def anneal(
+        self, proposals: float, clock: Deadline, heat: Heat | None = None
+    ) -> None:
         """Try so many random changes per record under falling heat."""
         from aggopt.partition._local_search import annealing_kernels as kernels
 
@@ -220,7 +222,7 @@ def compile_all(*, promising: bool = False) -> None:
     Z, labels = np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
     kept = promise_of() if promising else None
     search = Search(Z, labels, 2, np.array([[1], [0], [3], [2]]), 0, kept)
-    clock = Clock(None)
+    clock = Deadline(None)
     search.descend(np.arange(4), clock)
     search.kick(np.arange(4), 1, clock)
     search.loosen(1.0)

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._shared.power_of_two import within_one
 
@@ -20,7 +20,7 @@ TREES, LOT = 8, 2048  # and records that each tree compares: nearly exact ones l
 Look = Callable[[Floats, Floats, int], tuple[Floats, Labels]]
 
 
-def neighbours(Z: Floats, count: int, clock: Clock | None = None) -> Labels:
+def neighbours(Z: Floats, count: int, clock: Deadline | None = None) -> Labels:
     """Return the `count` nearest others of each record of Z (n, d), n of 2 or more.
 
     (n, c) ints, nearest first, c = min(count, n - 1).  Of the records at one place a
@@ -30,7 +30,7 @@ def neighbours(Z: Floats, count: int, clock: Clock | None = None) -> Labels:
     With more than EXACT places, most of the nearest are found, and near ones for the
     others.  Records that the clock leaves no time for stand in their own lists.
     """
-    n, clock = len(Z), clock or Clock(None)
+    n, clock = len(Z), clock or Deadline(None)
     count = min(count, n - 1)
     places, place = np.unique(Z, axis=0, return_inverse=True)
     m = len(places)
@@ -47,16 +47,16 @@ def nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
 
     Exact, nearest first; each is among its own.
     """
-    return _looked_up(Z, count, Clock(None))
+    return _looked_up(Z, count, Deadline(None))
 
 
 @cache
 def compile_forest() -> None:
     """Compile what finds neighbours of many, or load it."""
-    _by_forest(np.arange(LOT + 1.0)[:, None], 1, Clock(None))
+    _by_forest(np.arange(LOT + 1.0)[:, None], 1, Deadline(None))
 
 
-def _others(Z: Floats, count: int, clock: Clock) -> Labels:
+def _others(Z: Floats, count: int, clock: Deadline) -> Labels:
     if len(Z) > EXACT:
         return _by_forest(Z, count, clock)
     near = np.repeat(np.arange(len(Z), dtype=np.intp)[:, None], count, axis=1)
@@ -65,7 +65,7 @@ def _others(Z: Floats, count: int, clock: Clock) -> Labels:
     return near
 
 
-def _by_forest(Z: Floats, count: int, clock: Clock) -> Labels:
+def _by_forest(Z: Floats, count: int, clock: Deadline) -> Labels:
     """Return others near each, (n, count); for more than `count` records."""
     from aggopt.core.threads import Crew
     from aggopt.partition._neighbours.rp_forest import near_ones
@@ -79,7 +79,7 @@ def _by_forest(Z: Floats, count: int, clock: Clock) -> Labels:
     return near
 
 
-def _looked_up(Z: Floats, count: int, clock: Clock) -> tuple[Floats, Labels]:
+def _looked_up(Z: Floats, count: int, clock: Deadline) -> tuple[Floats, Labels]:
     """Return what `nearest` does, of the records that there is time for."""
     look: Look = _by_looking_at_all
     step = max(1, CHUNK // len(Z))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.partition._optimal.column_generation import Generation
 from aggopt.partition._optimal.pricing import Pair
 
@@ -37,7 +37,7 @@ class Branches:
         self.generation, self.count, self.ended = generation, 1, np.inf
         self.open = [BranchNode(generation.best.bound, 0, (), ())]
 
-    def look(self, clock: Clock, most: float = np.inf) -> None:
+    def look(self, clock: Deadline, most: float = np.inf) -> None:
         """Look at those of the lowest bound first, so many, until the gap is closed."""
         generation, best = self.generation, self.generation.best
         before, looked = generation.bound, 0

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.columns import (
     ColumnPool,
@@ -45,7 +45,11 @@ class Generation:
     """
 
     def __init__(
-        self, best: Incumbent, pricer: Pricer, clock: Clock, start: Labels | None = None
+        self,
+        best: Incumbent,
+        pricer: Pricer,
+        clock: Deadline,
+        start: Labels | None = None,
     ) -> None:
         self.best, self.pricer, self.clock = best, pricer, clock
         self.pool, self.master = ColumnPool(best.Z, best.k), GroupMaster(len(best.Z))
@@ -80,7 +84,7 @@ class Generation:
         if chosen.sizes.sum() == n:  # no record is by itself
             self.best.offer(labels_of(chosen, n))
 
-    def climb(self, clock: Clock) -> bool:
+    def climb(self, clock: Deadline) -> bool:
         """Add groups that neighbours make pay, while there are any; False if late."""
         while not clock.over and (solved := self.solve()) is not None:
             if not self._stepped(solved):

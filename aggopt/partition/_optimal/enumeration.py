@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.partition._optimal.column_generation import Generation
 from aggopt.partition._optimal.pricing import PricingEffort
 from aggopt.partition._optimal.restricted_ip import TRUST, chosen
@@ -14,7 +14,7 @@ EDGE = 1 + 1e-9
 
 
 def proved(
-    generation: Generation, solver: Solver, clock: Clock, seconds: float
+    generation: Generation, solver: Solver, clock: Deadline, seconds: float
 ) -> bool:
     """Close the gap by enumeration, as far as it can be; return whether it is closed.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._local_search.column_pool import Collection
 from aggopt.partition._local_search.search import searched
@@ -22,7 +22,7 @@ class Searches:
         self.rng = np.random.default_rng(seed)
         self._given = 0
 
-    def improved(self, labels: Labels, kicks: float, clock: Clock) -> Labels:
+    def improved(self, labels: Labels, kicks: float, clock: Deadline) -> Labels:
         """Return labels that lose no more, after so many kicks per record."""
         seed = int(self.rng.integers(2**31))
         found = searched(
@@ -55,7 +55,7 @@ def search_on(
     searches: Searches,
     labels: Labels,
     kicks: float,
-    clock: Clock,
+    clock: Deadline,
 ) -> bool:
     """Improve labels, take in all groups met; return whether they became the best."""
     found = searches.improved(labels, kicks, clock)

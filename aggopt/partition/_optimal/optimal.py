@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.deadline import LONGEST, Clock, require_seconds
+from aggopt.core.deadline import LONGEST, Deadline, require_seconds
 from aggopt.core.memory import require_memory
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.validation import (
@@ -133,9 +133,9 @@ def optimal(
     require_seed(seed)
     _require_gap(gap)
     if k == 1 or len(records) < 2 * k:
-        return _only(records, k, Clock(seconds))
+        return _only(records, k, Deadline(seconds))
     _compile()
-    clock = Clock(LONGEST if seconds is None else seconds)
+    clock = Deadline(LONGEST if seconds is None else seconds)
     work = _Work.of(records, k, gap)
     status = _solved(work, how, clock)
     return work.result(status, how, clock)
@@ -188,7 +188,7 @@ class _Work:
         best, times = self.best.magnified()
         self.unit, self.best = self.unit / times, best
 
-    def result(self, status: Status, how: _How, clock: Clock) -> Partition:
+    def result(self, status: Status, how: _How, clock: Deadline) -> Partition:
         best = self.best
         objective = loss(self.records, best.labels)
         bound = min(best.bound * self.unit**2, objective)
@@ -206,7 +206,7 @@ class _Work:
         return Partition(best.labels, certificate)
 
 
-def _only(records: Floats, k: int, clock: Clock) -> Partition:
+def _only(records: Floats, k: int, clock: Deadline) -> Partition:
     """Return the one partition that is best: all in one group, or each in its own."""
     n = len(records)
     labels = np.arange(n) if k == 1 else np.zeros(n, np.intp)
@@ -218,7 +218,7 @@ def _only(records: Floats, k: int, clock: Clock) -> Partition:
     return Partition(labels, certificate)
 
 
-def _solved(work: _Work, how: _How, clock: Clock) -> Status:
+def _solved(work: _Work, how: _How, clock: Deadline) -> Status:
     """Improve and bound the best so far; return why it ended."""
     try:
         if not (clock.over or work.best.closed):
@@ -229,7 +229,7 @@ def _solved(work: _Work, how: _How, clock: Clock) -> Status:
     return Status.LIMIT
 
 
-def _improve(work: _Work, how: _How, clock: Clock) -> None:
+def _improve(work: _Work, how: _How, clock: Deadline) -> None:
     from aggopt.partition._neighbours.neighbours import neighbours
     from aggopt.partition._optimal.exhaustive import MOST, best_of_all, time_for
     from aggopt.partition._optimal.schedule import OptimalProblem, drive
@@ -252,7 +252,7 @@ def _improve(work: _Work, how: _How, clock: Clock) -> None:
 
 
 def _search(
-    best: Incumbent, near: Labels, kicks: float, how: _How, clock: Clock
+    best: Incumbent, near: Labels, kicks: float, how: _How, clock: Deadline
 ) -> None:
     from aggopt.partition._local_search.search import searched
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.columns import GroupColumns, sorted_groups
 from aggopt.partition._optimal.duplicates import Copies
@@ -116,7 +116,7 @@ class Pricer:
         return sorted_groups(ended[pays]), reduced[pays]
 
     def paying(
-        self, duals: Duals, effort: PricingEffort, clock: Clock, most: float = PAYS
+        self, duals: Duals, effort: PricingEffort, clock: Deadline, most: float = PAYS
     ) -> PricedGroups:
         """Return groups of a reduced cost of `most` at most, all if complete.
 

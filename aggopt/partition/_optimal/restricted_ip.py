@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.models import set_partition as model
 from aggopt.partition._optimal.column_generation import Generation
@@ -33,7 +33,7 @@ def chosen(
     generation: Generation,
     solver: Solver,
     which: Labels,
-    clock: Clock,
+    clock: Deadline,
     seconds: float,
 ) -> bool:
     """Take the best partition into these groups; return whether the solver proved it.

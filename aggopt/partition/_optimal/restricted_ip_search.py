@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
 from aggopt.partition._optimal.column_generation import Generation
 from aggopt.partition._optimal.initial_columns import Searches, search_on
@@ -22,7 +22,7 @@ def choose_among(
     generation: Generation,
     searches: Searches,
     solver: Solver,
-    clock: Clock,
+    clock: Deadline,
     seconds: float,
 ) -> None:
     """Choose among groups of least reduced cost, and search on from what is chosen.
@@ -61,7 +61,7 @@ def _wanted(generation: Generation, most: int) -> Labels:
     return order[reduced[order] <= gap][:most]
 
 
-def _seek(generation: Generation, clock: Clock) -> None:
+def _seek(generation: Generation, clock: Deadline) -> None:
     """Take in the groups of least reduced cost of all that there are."""
     if generation.proof is None or generation.pricer.copies.some:
         return

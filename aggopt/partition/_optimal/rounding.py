@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._mdav import mdav
 from aggopt.partition._optimal.column_generation import Generation
@@ -15,7 +15,7 @@ KICKS = 20  # per record
 
 
 def round_up(
-    generation: Generation, searches: Searches, trials: int, within: Clock
+    generation: Generation, searches: Searches, trials: int, within: Deadline
 ) -> bool:
     """Try so many roundings; return whether one became the best partition."""
     better = False

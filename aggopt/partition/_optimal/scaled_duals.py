@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.partition._optimal.column_generation import Generation
 from aggopt.partition._optimal.pricing import PricingEffort
 
 STEPS = (0.5, 0.7, 0.8, 0.85, 0.89, 0.92, 0.94, 0.96, 0.98)
 
 
-def scaled_bounds(generation: Generation, clock: Clock) -> bool:
+def scaled_bounds(generation: Generation, clock: Deadline) -> bool:
     """Prove what a growing share of the prices proves; return whether all of it did.
 
     If no group pays under prices u, none does under a share of them.  The smaller the

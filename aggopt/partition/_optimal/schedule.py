@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.branch_and_price import Branches
@@ -40,7 +40,7 @@ class OptimalProblem:
 
 
 def drive(
-    task: OptimalProblem, best: Incumbent, clock: Clock, report: Progress
+    task: OptimalProblem, best: Incumbent, clock: Deadline, report: Progress
 ) -> None:
     """Improve and bound `best` until it is closed, time is up, or nothing helps."""
     searches = Searches(task.Z, task.k, task.near, task.seed)
@@ -76,17 +76,17 @@ def drive(
         branches.look(clock)
 
 
-def _part(clock: Clock, share: float) -> Clock:
+def _part(clock: Deadline, share: float) -> Deadline:
     """Return a clock for this share of the time that is left."""
-    return Clock(share * clock.left if np.isfinite(clock.left) else None)
+    return Deadline(share * clock.left if np.isfinite(clock.left) else None)
 
 
-def _longest(clock: Clock, share: float) -> float:
+def _longest(clock: Deadline, share: float) -> float:
     """Return seconds that an integer program may take."""
     return share * clock.left if np.isfinite(clock.left) else LONGEST
 
 
-def _round(generation: Generation, searches: Searches, within: Clock) -> None:
+def _round(generation: Generation, searches: Searches, within: Deadline) -> None:
     """Round the linear program's choice, search on, and let in what is met."""
     failed = 0
     while failed < PATIENCE and not within.over:
@@ -95,7 +95,7 @@ def _round(generation: Generation, searches: Searches, within: Clock) -> None:
         generation.climb(within)
 
 
-def _price(generation: Generation, task: OptimalProblem, clock: Clock) -> bool:
+def _price(generation: Generation, task: OptimalProblem, clock: Deadline) -> bool:
     if task.k <= SMALL and generation.price():
         return True
     if generation.best.closed or not scaled_bounds(generation, _part(clock, 0.7)):
@@ -103,7 +103,7 @@ def _price(generation: Generation, task: OptimalProblem, clock: Clock) -> bool:
     return generation.price()
 
 
-def _cut(generation: Generation, within: Clock) -> None:
+def _cut(generation: Generation, within: Deadline) -> None:
     """Cut and price until the gap is closed, nothing is broken, or little is gained."""
     best = generation.best
     while not (best.closed or within.over):
@@ -115,7 +115,7 @@ def _cut(generation: Generation, within: Clock) -> None:
 
 
 def _choose(
-    generation: Generation, searches: Searches, task: OptimalProblem, within: Clock
+    generation: Generation, searches: Searches, task: OptimalProblem, within: Deadline
 ) -> None:
     """Let integer programs choose; none of them takes more than a part of the time."""
     choose_among(generation, searches, task.solver, within, _longest(within, 0.3))

@@ -5,7 +5,7 @@ from importlib import import_module
 
 import numpy as np
 
-from aggopt.core.deadline import Clock
+from aggopt.core.deadline import Deadline
 from aggopt.partition._mdav import mdav
 from aggopt.partition._neighbours.neighbours import compile_forest, neighbours
 from aggopt.partition._optimal.columns import groups_of, sorted_groups
@@ -20,7 +20,7 @@ def compile_all() -> None:
     """Call every kernel once: no one's time is to pay for compilation, or imports."""
     import_module("aggopt.partition._optimal.schedule")
     import_module("highspy")
-    Z, clock = np.array([[0.0], [1.0], [5.0], [6.0]]), Clock(None)
+    Z, clock = np.array([[0.0], [1.0], [5.0], [6.0]]), Deadline(None)
     labels, near = mdav(Z, 2), neighbours(Z, 3)
     for n in (5, 7):  # whose last steps differ
         mdav(np.arange(float(n))[:, None], 2)
