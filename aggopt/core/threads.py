@@ -22,7 +22,7 @@ class Crew:
     """A thread pool of `jobs` threads and a deadline; a context manager.
 
     The result of a part must not depend on other parts: then it does not depend on the
-    number of threads either.  Kernels release the interpreter lock, so they run at once.
+    number of threads either.  Kernels release the interpreter lock.
     """
 
     def __init__(self, jobs: int | None = None, seconds: float | None = None) -> None:
@@ -44,7 +44,7 @@ class Crew:
     ) -> list[Done]:
         """Return the task's result for each part, in the order of the parts.
 
-        `progress` is called in this thread with the share that is done.  An error in it,
+        `progress` is called in this thread with the share done so far.  An error there,
         or Ctrl-C, ends the work: running parts find their deadline passed, no other
         starts, and no thread is running when the error is raised.
         """
