@@ -24,6 +24,7 @@ LAWS = {  # the tests that hold what a checklist adds, and those of them that ca
     "A solver": ("tests/solvers/test_classes.py", "osqp"),
     "An aggregator": ("tests/aggregate/test_laws.py", "midrange and not objective"),
     "A privacy model": None,
+    "A measure": ("tests/measure/test_laws.py", "each_says and largest_shift"),
 }
 
 
