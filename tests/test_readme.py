@@ -8,7 +8,10 @@ from tables import job, people
 from typer.testing import CliRunner
 
 from aggopt import Job
+from aggopt.aggregate import AGGREGATORS
 from aggopt.command.cli import app
+from aggopt.job._refusal import _methods
+from aggopt.models import MODELS
 from aggopt.solvers import SOLVERS
 from aggopt.solvers._solver import CLASSES
 
@@ -54,18 +57,23 @@ def run(*words: str) -> None:
 
 def test_the_table_of_solvers_is_complete() -> None:
     section = README.split("## Solvers")[1].split("## ")[0]
-    rows = dict(re.findall(r"^\| `([\w:]+)` \| ([^|]+) \|", section, re.MULTILINE))
-    assert set(rows) == set(SOLVERS)
-    for name, takes in rows.items():
-        kinds = (
-            *CLASSES,
-            "P3M",
-            "P3M_ONESIDED",
-            "SATISFACTION",
-            "UNIVARIATE",
-        )
+    table = re.findall(
+        r"^\| `([\w:]+)` \| ([^|]+) \| ([^|]+) \|", section, re.MULTILINE
+    )
+    assert [name for name, _, _ in table] == list(SOLVERS)
+    kinds = (*CLASSES, *(name.upper() for name in MODELS))
+    for name, takes, finds in table:
         named = {c for c in kinds if re.search(rf"\b{c}\b", takes)}
         assert named == {kind.upper() for kind in SOLVERS[name].takes}
+        assert finds.startswith(SOLVERS[name].finds)
+
+
+def test_how_to_choose_names_every_method_of_a_job() -> None:
+    section = README.split("## How to choose")[1].split("## ")[0]
+    uses = " ".join(re.findall(r"^\| [^|]+ \| (.*) \|$", section, re.MULTILINE))
+    partitions = {"recommend", *_methods("partition", Job)} - {"recommended"}
+    missing = [n for n in (*AGGREGATORS, *sorted(partitions)) if f"`{n}`" not in uses]
+    assert missing == []
 
 
 def test_documents_that_it_names_are_there() -> None:

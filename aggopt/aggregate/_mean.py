@@ -106,5 +106,6 @@ AGGREGATOR = Aggregator(
     rank=10,
     function=mean,
     settings=Mean,
+    template="# renormalise = true     # mean: keeps each attribute's variance",
     certificate="sum of squared errors, least of all values that keep as much",
 )

@@ -9,7 +9,7 @@ from aggopt.aggregate._aggregation import Aggregation
 from aggopt.aggregate._by_model import by_model
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._shifted import require_number
-from aggopt.aggregate._shifting import Squared
+from aggopt.aggregate._shifting import TEMPLATE, Squared
 from aggopt.aggregate._wishes import Wish
 from aggopt.core.validation import Floats
 from aggopt.models.p3m import MODEL
@@ -119,4 +119,5 @@ AGGREGATOR = Aggregator(
     settings=P3m,
     certificate="what the model minimises, and what the solver proves of it",
     model=MODEL,
+    template=TEMPLATE,
 )

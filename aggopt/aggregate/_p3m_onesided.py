@@ -57,7 +57,7 @@ class P3mOnesided(Squared):
 
 AGGREGATOR = Aggregator(
     name="p3m_onesided",
-    when="the same, where only a distance that is too small costs",
+    when="as p3m, and only a distance that is too small costs",
     rank=40,
     function=p3m_onesided,
     settings=P3mOnesided,

@@ -32,12 +32,15 @@ class Aggregator(Method):
         What objective and bound of its certificates are, in standardised units.
     model
         The optimisation model that it solves; None where a formula is optimal.
+    template
+        Lines on its settings in a new job, each a comment, unless others' name them.
     """
 
     function: Callable[..., Aggregation]
     settings: type[Aggregating]
     certificate: str
     model: Model | None = None
+    template: str = ""
 
 
 AGGREGATORS = Registry("aggopt.aggregate", Aggregator, "aggregation")

@@ -68,4 +68,5 @@ AGGREGATOR = Aggregator(
     settings=Satisfaction,
     certificate="what the model minimises, and what the solver proves of it",
     model=MODEL,
+    template="# price = 1.0            # satisfaction: of one squared deviation",
 )

@@ -14,6 +14,25 @@ from aggopt.core.validation import Floats
 INSISTS = 0.5  # importance above which a wish is nearly exact: a miss costs fourfold
 DECIDES = 0.8  # alpha above which soft wishes are as exact as those that insist
 
+TEMPLATE = """\
+# Those that move values away from the originals:
+# delta = 0.1            # distance asked for, in standard deviations, or
+#         { relative = 0.1 }      times the value's distance from the mean
+#         { column = "far" }      each record's own, from a column listed in wish
+#         { attributes = { age = { column = "wish_age" }, income = 0.2 } }
+# importance = 0.001     # how much each record insists, from 0 to 1 (a demand)
+# margin = 0.2           # secret, at most so much beyond delta: left out, delta / 2 or
+#                          0.1, and of whole or rounded numbers more where wishes can be
+#                          exact; without one (0) values point at originals
+# alpha = 0.5            # distances (1) against small shifts (0); not satisfaction
+# solver = "lagrangian"  # proves the optimum; `aggopt solvers` lists the others
+# start = "means"        # of a local solver, as starts: or "renormalised", "lagrangian"
+# starts = 5             # random starts besides, and
+# seed = 0               # theirs
+# time_limit = 60        # seconds per attribute; left out, 600 for SCIP and its kind
+# options = {}           # the solver's own, under its own names
+"""
+
 
 def _not_renamed(start: object) -> object:
     if start == "dual":

@@ -1,8 +1,10 @@
 """A commented job for a table, to be edited."""
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from aggopt.aggregate import AGGREGATORS, Aggregator
 from aggopt.core.names import numbers_among
 from aggopt.errors import TableError
 from aggopt.input.files import as_written, widths
@@ -61,23 +63,7 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 # "closeness_first", "anonymity_first", "merge_until_close".
 
 [aggregation]
-method = "mean"          # or "median"
-# renormalise = true     # mean: keeps each attribute's variance
-# Or, in place of the two lines above, values moved away from the originals:
-# method = "p3m"         # or "p3m_onesided"; or "satisfaction": as many values at
-#                          their distance as possible
-# delta = 0.1            # distance asked for, in standard deviations, or
-#         {{ relative = 0.1 }}    times the value's distance from the mean
-#         {{ column = "far" }}    each record's own, from a column listed in wish
-#         {{ attributes = {{ age = {{ column = "wish_age" }}, income = 0.2 }} }}
-# importance = 0.001     # how much each record insists, from 0 to 1 (a demand)
-# margin = 0.2           # secret, at most so much beyond delta: left out, delta / 2 or
-#                          0.1, and of whole or rounded numbers more where wishes can be
-#                          exact; without one (0) values point at originals
-# alpha = 0.5            # distances (1) against small shifts (0); not satisfaction
-# solver = "lagrangian"  # proves the optimum; `aggopt solvers` lists the others
-# time_limit = 60        # seconds per attribute; left out, 600 for SCIP and its kind
-# [aggregation.options]  # the solver's own options, under its own names
+{of_aggregations}
 
 [input]
 separator = {separator}          # of a CSV file; the release is written with it too
@@ -115,6 +101,7 @@ def template(table: Path, job: Path, how: Input) -> str:
     return _TEXT.format(
         of_k=of_k,
         of_values="\n".join(of_values),
+        of_aggregations="\n".join(_lines(AGGREGATORS)),
         file=table.name,
         job=job.name,
         records=len(written),
@@ -122,3 +109,11 @@ def template(table: Path, job: Path, how: Input) -> str:
         separator=json.dumps(how.separator),
         decimal=json.dumps(how.decimal),
     )
+
+
+def _lines(methods: Mapping[str, Aggregator]) -> Iterator[str]:
+    """Yield the lines that list methods, and those on their settings."""
+    first, *others = methods.values()
+    yield f"{f'method = {json.dumps(first.name)}':<24} # {first.when}"
+    yield from (f"{f'#        {json.dumps(m.name)}':<26} {m.when}" for m in others)
+    yield from (m.template.strip() for m in methods.values() if m.template)

@@ -1,0 +1,50 @@
+"""The commented job of `aggopt init` lists what the registries have."""
+
+import re
+import tomllib
+
+import pandas as pd
+import pytest
+
+from aggopt import Job
+from aggopt.aggregate import AGGREGATORS
+from aggopt.command.template import template
+from aggopt.job import Input
+
+ROLES = {"quasi-identifier": ["age"]}
+SETTING = re.compile(r"^(?:# )?(\w+ = .*?)(?: +#.*)?$", re.MULTILINE)
+
+
+@pytest.fixture
+def text(tmp_path) -> str:
+    table = tmp_path / "people.csv"
+    pd.DataFrame({"age": [1.0, 2.0, 3.0]}).to_csv(table, index=False)
+    return template(table, tmp_path / "job.toml", Input())
+
+
+def section(text: str) -> str:
+    return text.split("[aggregation]\n")[1].split("\n[input]")[0]
+
+
+def test_lines_are_short_and_the_default_is_the_first(text) -> None:
+    assert all(len(line) <= 88 for line in text.splitlines())
+    first = section(text).splitlines()[0]
+    assert first == 'method = "mean"          # least squared error; the default'
+
+
+@pytest.mark.parametrize("name", AGGREGATORS)
+def test_each_aggregation_is_named_with_when_to_use_it(text, name) -> None:
+    (line,) = re.findall(rf'^.*"{name}" +(?:# )?(.*)$', section(text), re.MULTILINE)
+    assert line == AGGREGATORS[name].when
+
+
+@pytest.mark.parametrize("name", AGGREGATORS)
+def test_each_setting_of_an_aggregation_stands_ready(text, name) -> None:
+    ready = [tomllib.loads(line) for line in SETTING.findall(section(text))]
+    settings = {key: value for line in ready for key, value in line.items()}
+    own = set(AGGREGATORS[name].settings.model_fields)
+    assert own <= set(settings)
+    asked = {key: settings[key] for key in own} | {"method": name}
+    asked.pop("options", None)
+    made = Job(roles=ROLES, privacy={"k": 3}, aggregation=asked).aggregation
+    assert made.model_dump(exclude={"options"}) == asked
