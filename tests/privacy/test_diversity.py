@@ -91,6 +91,12 @@ def test_recursive_at_the_border():
     assert privacy.recursive_cl([0] * 10, list(range(10)), c=0.1) == 0
 
 
+def test_recursive_is_decided_beyond_the_digits_of_a_float():
+    above = np.nextafter(1 / 3, 1)  # 3 times it is above 1, by less than a float shows
+    assert privacy.recursive_cl([0, 0, 0], [1, 2, 3], c=float(above)) == 1
+    assert privacy.recursive_cl([0, 0, 0], [1, 2, 3], c=1 / 3) == 0
+
+
 def test_a_constant_attribute_is_1_diverse():
     for of in (privacy.distinct_l, privacy.entropy_l, privacy.p_sensitive):
         assert of([0, 0, 1], [4, 4, 4]) == 1

@@ -1,5 +1,6 @@
 """(epsilon, m)-anonymity and dissimilarity, against their definitions in fractions."""
 
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from aggopt import privacy
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._exact import Numbers, crowd
+from aggopt.privacy._exact import Numbers, crowd, of_attribute
 from aggopt.privacy._models.dissimilarity import Dissimilarity
 from aggopt.privacy._models.epsilon_m import Proximity
 from aggopt.privacy._models.p_sensitive import Sensitivity
@@ -171,6 +172,40 @@ def test_a_crowd_is_of_values_that_are_all_near_each_other():
     assert crowd(of, of.near(Fraction(1), relative=False)) == 2
     assert crowd(of, of.near(Fraction(2), relative=False)) == 3
     assert crowd(of, of.near(Fraction(1, 4), relative=True)) == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "epsilon", "relative", "most"),
+    [
+        ([0, 1, 2], 2, False, 3),
+        ([0.5, 1, 2], 1.5, False, 3),
+        ([-3, -2, -1], 2, False, 3),
+        ([8, 9, 10.4], 0.25, True, 2),  # 8 is near 10.4, and 10.4 is not near 8
+        ([-8, -9, -10.4], 0.25, True, 2),
+        ([4, 4, 4, 9], 1, False, 3),
+    ],
+)
+def test_a_crowd_begins_nearest_to_zero(values, epsilon, relative, most):
+    of = numbers(values)
+    assert crowd(of, of.near(exact(epsilon), relative=relative)) == most
+
+
+def test_numbers_of_any_kind_are_counted_exactly():
+    kinds = [np.float64(0.3), np.int8(1), Decimal("0.3"), 2**70, Fraction(1).numerator]
+    of = Numbers.of(kinds, np.arange(5))
+    assert of.values == (Fraction(3, 10), 1, 2**70)
+    assert of.place.tolist() == [0, 1, 0, 2, 1]
+
+
+@pytest.mark.parametrize("odd", [True, "1.5", np.bool_(True), 1j, None])
+def test_truth_values_and_text_are_no_numbers(odd):
+    with pytest.raises(TableError, match="1 of 2 distinct confidential values"):
+        Numbers.of([1, odd], np.arange(2))
+
+
+def test_an_epsilon_is_one_for_all_or_one_for_each():
+    assert of_attribute(0.1, "pay", "proximity") == Fraction(1, 10)
+    assert of_attribute({"pay": 0.1, "age": 5}, "pay", "proximity") == Fraction(1, 10)
 
 
 def test_decimals_count_as_they_are_written():
