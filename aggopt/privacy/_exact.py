@@ -1,5 +1,6 @@
 """Confidential numbers in their exact order, and which lie near which."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -74,21 +75,10 @@ class Numbers:
         """
         m = len(self.values)
         first, last = np.empty(m, np.int64), np.empty(m, np.int64)
-        floats = np.array([float(value) for value in self.values])
         for j, value in enumerate(self.values):
             reach = epsilon * abs(value) if relative else epsilon
-            low, high = value - reach, value + reach
-            a = int(np.searchsorted(floats, float(low)))
-            b = int(np.searchsorted(floats, float(high), side="right")) - 1
-            while a > 0 and self.values[a - 1] >= low:
-                a -= 1
-            while self.values[a] < low:
-                a += 1
-            while b < m - 1 and self.values[b + 1] <= high:
-                b += 1
-            while self.values[b] > high:
-                b -= 1
-            first[j], last[j] = a, b
+            first[j] = bisect_left(self.values, value - reach)
+            last[j] = bisect_right(self.values, value + reach) - 1
         return first, last
 
 

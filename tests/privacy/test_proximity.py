@@ -197,6 +197,12 @@ def test_numbers_of_any_kind_are_counted_exactly():
     assert of.place.tolist() == [0, 1, 0, 2, 1]
 
 
+def test_numbers_beyond_a_float_are_near_each_other_exactly():
+    far = 10**400
+    assert privacy.epsilon_m([0, 0, 0], [far, far + 1, far + 3], 1) == 1.5
+    assert privacy.dissimilarity([0, 0, 0], [far, far + 2, far + 4], 1) == 1
+
+
 @pytest.mark.parametrize("odd", [True, "1.5", np.bool_(True), 1j, None])
 def test_truth_values_and_text_are_no_numbers(odd):
     with pytest.raises(TableError, match="1 of 2 distinct confidential values"):
