@@ -21,7 +21,7 @@ from aggopt.partition import (
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered
 from aggopt.repair import closeness
-from aggopt.repair._merge_any import certified, merge_any
+from aggopt.repair._merge_until_satisfied import certified, merge_until_satisfied
 from aggopt.solvers import SOLVERS, Certificate, Status
 
 ROUNDING, NOTHING = 1e-9, 1e-12  # relative; standardised units
@@ -108,7 +108,7 @@ def repairs(of_: Instance) -> Iterator[Found]:
         return Found(name, lies_of(proof, of(labels, cost), best, over))
 
     promise = Closeness("x", Ordered.of(places), t)
-    merged = merge_any(of_.X, start, [promise])
+    merged = merge_until_satisfied(of_.X, start, [promise])
     proven = optimal(of_.X, k).certificate.bound
     proof = certified(of_.X, merged, [promise], 0.0, k, proven)
     yield judged("repair merge", proof, merged)

@@ -12,7 +12,7 @@ from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.privacy._exact import Numbers
 from aggopt.privacy._model import REQUIREMENTS
 from aggopt.privacy._models.epsilon_m import Proximity
-from aggopt.repair._merge_any import merge_any
+from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 
 
 def paid(n=60):
@@ -151,10 +151,15 @@ def test_merging_that_ends_with_one_group_that_fails_is_refused():
     assert asked.satisfied(np.array([0, 1, 0, 1]))
     X = np.arange(4.0)[:, None]
     with pytest.raises(InfeasibleInputError) as refused:
-        merge_any(X, np.array([0, 0, 1, 1]), [asked])
+        merge_until_satisfied(X, np.array([0, 0, 1, 1]), [asked])
     assert refused.value.problem == (
         "Merging ended with one group, and (1, m)-anonymity m >= 2 DOES NOT HOLD for "
         "'pay': the worst group, of 4 records, has 1.33333; 1 of 1 groups fail."
     )
     assert "promise m of at most 1, which it does, or less" in refused.value.fix
-    assert merge_any(X, np.array([0, 1, 0, 1]), [asked]).tolist() == [0, 1, 0, 1]
+    assert merge_until_satisfied(X, np.array([0, 1, 0, 1]), [asked]).tolist() == [
+        0,
+        1,
+        0,
+        1,
+    ]

@@ -21,6 +21,7 @@ from aggopt.pipeline.margins import program
 from aggopt.pipeline.mask import AT_ONCE, measured
 from aggopt.pipeline.partition_step import Grouped, Progress, group, listener, model_of
 from aggopt.pipeline.rounding import released
+from aggopt.repair._registry import REPAIRS
 from aggopt.solvers import SOLVERS, Solver, choose
 from aggopt.solvers._certificate import endings, largest_gap, total_bound
 from aggopt.solvers._options import check_time_limit
@@ -123,8 +124,10 @@ def _solved_by(job: Job) -> _Step:
         how = job.aggregation
         return _Step(model_of(how), how.time_limit, _aggregated)
     repair = job.privacy.repair
-    if repair and (repair.solver is not None or repair.method == "merge-ilp"):
-        return _Step(MODELS["closeness_merge"], repair.time_limit, _repaired)
+    method = REPAIRS[repair.method] if repair else None
+    named = repair is not None and repair.solver is not None
+    if repair and method and method.model and (named or method.asks_solver):
+        return _Step(MODELS[method.model], repair.time_limit, _repaired)
     if isinstance(job.partition, Solved):
         return _Step(model_of(job.partition), job.partition.time_limit, _partitioned)
     if isinstance(job.partition, Optimal):

@@ -27,7 +27,7 @@ from aggopt.job._partition import Projection as Projection
 from aggopt.job._partition import Recommended as Recommended
 from aggopt.job._partition import Univariate as Univariate
 from aggopt.job._privacy import Privacy as Privacy
-from aggopt.job._privacy import Repair as Repair
+from aggopt.job._privacy import Repairing as Repairing
 from aggopt.job._privacy import Treatment as Treatment
 from aggopt.job._section import SEPARATORS as SEPARATORS
 from aggopt.job._section import Input as Input

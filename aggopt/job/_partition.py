@@ -32,7 +32,12 @@ class Grouping(MethodSection):
         itself ("one by one"), blocks of names, or those that are correlated.
     guarantees
         Which of k, l and t the groups keep, whatever the table.
+    searches
+        Whether, where a job names no repair, its groups are searched further by the
+        repair "search", which keeps whatever is promised.
     """
+
+    searches: ClassVar[bool] = False
 
     guarantees: ClassVar[frozenset[str]] = frozenset("k")
     attributes: Attributes = TOGETHER
@@ -57,6 +62,8 @@ class Recommended(Grouping):
 class LocalSearch(Grouping):
     """Settings of `aggopt.partition.local_search`."""
 
+    searches: ClassVar[bool] = True
+
     method: Literal["local_search"]
     start: Literal["mdav", "cbfs", "mhm", "projection", "vmdav"] = "mdav"
     seconds: Seconds | None = None
@@ -66,6 +73,8 @@ class LocalSearch(Grouping):
 
 class Blocked(Grouping):
     """Settings of `aggopt.partition.blocked`."""
+
+    searches: ClassVar[bool] = True
 
     method: Literal["blocked"]
     inner: Literal["mdav", "cbfs", "projection", "vmdav"] = "mdav"

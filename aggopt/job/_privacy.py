@@ -4,7 +4,7 @@ Each privacy model owns some keys, of the section or of an attribute; see
 `aggopt.privacy._model`.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -18,6 +18,13 @@ from pydantic import (
 
 from aggopt.core.section import Section, given
 from aggopt.privacy._model import REQUIREMENTS, PrivacyModel
+from aggopt.repair._registry import REPAIRS
+
+
+class _Repair(Section):
+    """What every repair is named by."""
+
+    method: Literal[tuple(REPAIRS)]  # type: ignore[valid-type]
 
 
 class _Treatment(Section):
@@ -26,17 +33,21 @@ class _Treatment(Section):
     missing: Literal["refuse", "own value"] = "refuse"
 
 
-def _with_keys(
-    name: str, keys: Callable[[PrivacyModel], type[Section]], base: type[Section]
-) -> Any:
-    """Return a section with the keys of `base`, and then those that each model owns."""
-    owned = dict.fromkeys(keys(model) for model in REQUIREMENTS.values())
-    bases = [kind for kind in reversed(owned) if kind is not Section]
-    return create_model(name, __base__=(*bases, base))
+def _with_keys(name: str, owned: Iterable[type[Section]], base: type[Section]) -> Any:
+    """Return a section with the keys of `base`, and then those that methods own."""
+    kinds = [kind for kind in dict.fromkeys(owned) if kind is not Section]
+    return create_model(name, __base__=(*reversed(kinds), base))
 
 
-_TreatmentKeys = _with_keys("Treatments", lambda model: model.treatment, _Treatment)
-_PrivacyKeys = _with_keys("Models", lambda model: model.settings, Section)
+_TreatmentKeys = _with_keys(
+    "Treatments", (model.treatment for model in REQUIREMENTS.values()), _Treatment
+)
+_PrivacyKeys = _with_keys(
+    "Models", (model.settings for model in REQUIREMENTS.values()), Section
+)
+_RepairKeys = _with_keys(
+    "Repairs", (repair.settings for repair in REPAIRS.values()), _Repair
+)
 
 
 class Treatment(_TreatmentKeys):  # type: ignore[misc,valid-type]
@@ -52,33 +63,27 @@ class Treatment(_TreatmentKeys):  # type: ignore[misc,valid-type]
     """
 
 
-class Repair(Section):
-    """What makes a partition keep l or t; see `aggopt.repair`.
+class Repairing(_RepairKeys):  # type: ignore[misc,valid-type]
+    """What makes a partition keep what is promised; see `aggopt.repair`.
 
     Attributes
     ----------
     method
-        "merge" keeps any promise; "merge-ilp", "swap" and "sweep" keep t, of one
-        attribute with the ordered distance.
-    solver
-        Of "merge-ilp"; of "swap" and "sweep" the one that exchanges records at the end,
-        or none.
-    time_limit
-        Seconds; where a solver is asked and none are named, 600.
+        "merge" and "search" keep any promise; "merge-ilp", "swap" and "sweep" keep t,
+        of one attribute with the ordered distance.
+
+    The other keys are those of repairs: `time_limit` of all but "merge", and `solver`
+    of those that keep t.
     """
 
-    method: Literal["merge", "merge-ilp", "swap", "sweep"]
-    solver: str | None = None
-    time_limit: float | None = Field(
-        default=None, gt=0, allow_inf_nan=False, strict=True
-    )
-
     @model_validator(mode="after")
-    def _check(self) -> "Repair":
-        if self.solver is not None and self.method == "merge":
-            raise ValueError("merge takes no solver; the other repairs do")
-        if self.time_limit is not None and self.method == "merge":
-            raise ValueError("merge takes no time_limit: it needs none")
+    def _check(self) -> "Repairing":
+        for key in sorted(given(self) - {"method"}):
+            takes = [n for n, r in REPAIRS.items() if key in r.settings.model_fields]
+            if self.method not in takes:
+                raise ValueError(
+                    f"{self.method} takes no {key}; {', '.join(takes)} do: leave it out"
+                )
         return self
 
 
@@ -103,7 +108,7 @@ class Privacy(_PrivacyKeys):  # type: ignore[misc,valid-type]
         the sum of absolute values of an attribute; with 1 there is no such note.
     """
 
-    repair: Annotated[Repair | None, BeforeValidator(_named)] = None
+    repair: Annotated[Repairing | None, BeforeValidator(_named)] = None
     confidential: dict[str, Treatment] = Field(default_factory=dict)
     dominance: float = Field(default=0.7, gt=0, le=1, strict=True)
 

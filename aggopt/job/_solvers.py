@@ -7,6 +7,7 @@ from aggopt.core.section import MethodSection, Solved
 from aggopt.errors import SolverError, naming
 from aggopt.job._partition import Optimal
 from aggopt.job._privacy import Privacy
+from aggopt.repair._registry import REPAIRS
 
 
 def require_solvers(
@@ -34,8 +35,9 @@ def _named(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the section, the solver and the model of each solver that is named."""
     repair = privacy.repair
-    if repair is not None and repair.solver is not None:
-        yield "privacy", repair.solver, "closeness_merge"
+    model = None if repair is None else REPAIRS[repair.method].model
+    if repair is not None and model is not None and repair.solver is not None:
+        yield "privacy", repair.solver, model
     if isinstance(partition, Optimal) and partition.solver is not None:
         yield "partition", partition.solver, "set_partition"
     for section, how in (("partition", partition), ("aggregation", aggregation)):

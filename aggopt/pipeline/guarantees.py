@@ -1,17 +1,14 @@
 """l and t: what keeps them, and which jobs are refused because nothing would."""
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
 
-from aggopt.core.deadline import Deadline
 from aggopt.core.section import Section, given
-from aggopt.core.validation import Floats, Labels, groups
+from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.input.confidential import (
     Confidential,
@@ -25,37 +22,39 @@ from aggopt.job import (
     Job,
     MergeUntilClose,
     Privacy,
+    Repairing,
     Treatment,
 )
 from aggopt.models import MODELS
 from aggopt.partition._in_blocks import called
 from aggopt.partition._shared.block import Block
 from aggopt.pipeline.infeasibility import measured
-from aggopt.privacy._model import REQUIREMENTS
+from aggopt.privacy._closeness import unwarned_of_constants
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._requirement import Requirement
+from aggopt.repair._registry import REPAIRS, Given
 from aggopt.solvers import choose
 
 Kind = TypeVar("Kind", bound=Requirement)
 
 
-@dataclass(frozen=True)
-class _Repair:
-    """What a repair leaves of the promises that it finds kept, and what it adds."""
+def with_search(job: Job) -> tuple[Job, tuple[str, ...]]:
+    """Return the job with a repair for what a search is to keep, and why it has one.
 
-    leaves: frozenset[str]
-    adds: frozenset[str]
-    any_distance: bool = False
-
-
-ALL = frozenset(REQUIREMENTS)
-REPAIRS = {
-    "merge": _Repair(ALL, ALL - {"k"}, any_distance=True),
-    "merge-ilp": _Repair(frozenset("kl"), frozenset("t")),
-    "swap": _Repair(frozenset("k"), frozenset("t")),
-    "sweep": _Repair(frozenset("k"), frozenset("t")),
-}
+    Partitions that search take no requirement while they do: their groups are merged
+    until they satisfy all, and then searched further, each change being checked.  A
+    job that names a repair, or promises k alone, is returned as it is.
+    """
+    privacy, how = job.privacy, job.partition
+    if not (getattr(how, "searches", False) and privacy.models) or privacy.repair:
+        return job, ()
+    reason = (
+        f"{_stated(privacy)}, and no repair is named: the groups of {how.method!r} are "
+        'merged until they keep it, then searched further, by repair = "search".'
+    )
+    asked = privacy.model_copy(update={"repair": Repairing(method="search")})
+    return job.model_copy(update={"privacy": asked}), (reason,)
 
 
 def require_guarantees(job: Job) -> None:
@@ -82,11 +81,7 @@ def require_guarantees(job: Job) -> None:
         )
     if not privacy.models:
         return
-    if privacy.repair and privacy.t is None and privacy.repair.method != "merge":
-        raise JobError(
-            f"The repair {privacy.repair.method!r} keeps t, and [privacy] states no t.",
-            fix='state t, leave repair out, or set repair = "merge", which keeps l.',
-        )
+    _require_use(privacy)
     _require_solver(privacy)
     if not names:
         raise JobError(
@@ -103,6 +98,20 @@ def require_guarantees(job: Job) -> None:
             '"diverse_vmdav"; for t, of the ordered distance, method = '
             '"closeness_first" or another of its kind, or repair = "sweep".'
             + measured(privacy),
+        )
+
+
+def _require_use(privacy: Privacy) -> None:
+    """Refuse a repair that keeps nothing of what is promised."""
+    if privacy.repair is None:
+        return
+    repair = REPAIRS[privacy.repair.method]
+    if not repair.adds & privacy.asked:
+        kept = " or ".join(sorted(repair.adds))
+        raise JobError(
+            f"The repair {repair.name!r} keeps {kept}, and [privacy] states no {kept}.",
+            fix=f'state {kept}, leave repair out, or set repair = "merge", which keeps '
+            "every promise.",
         )
 
 
@@ -135,7 +144,7 @@ def partitioner(job: Job, held: Sequence[Confidential]) -> str | Callable[..., L
         if isinstance(how, MergeUntilClose):
             settings["start"] = getattr(package, how.start)
         told = _confided(how, job.privacy, held)
-        with _constants_left_to_the_audit():
+        with unwarned_of_constants():
             return np.asarray(
                 called(function, X, k=k, progress=progress, **settings, **told)
             )
@@ -168,35 +177,12 @@ def repaired(
     how = job.privacy.repair
     if how is None or block.interrupted:
         return block
-    from aggopt import repair
-    from aggopt.repair._bound import highest
-    from aggopt.repair._merge_any import certified, merge_any
-
-    k, t, start = job.privacy.k, job.privacy.t, _bound_of_start(block, job)
-    if how.method == "merge":
-        asked = requirements_of(held)
-        clock = Deadline(None, told)
-        merged = groups(merge_any(X, block.labels, asked, progress=told), len(X))
-        if np.array_equal(merged, block.labels):
-            return block
-        proof = certified(X, merged, asked, clock.spent, k, start)
-        return replace(block, labels=merged, certificate=proof)
-    with _constants_left_to_the_audit():
-        result = called(
-            repair.closeness,
-            X,
-            _places(held),
-            block.labels,
-            k,
-            t,
-            method=how.method,
-            solver=how.solver,
-            seconds=how.time_limit,
-            progress=told,
-        )
-    labels = groups(result.labels, len(X))
-    proof = highest(result.certificate, [start], X.size)
-    return replace(block, labels=labels, certificate=proof)
+    bound, asked = _bound_of_start(block, job), requirements_of(held)
+    given = Given(X, job.privacy.k, asked, bound, told)
+    made = REPAIRS[how.method].function(given, block.labels, how)
+    if made is None:
+        return block
+    return replace(block, labels=made.labels, certificate=made.certificate)
 
 
 def _bound_of_start(block: Block, job: Job) -> float | None:
@@ -210,19 +196,13 @@ def _bound_of_start(block: Block, job: Job) -> float | None:
     return found.bound if getattr(how, "centroids", "any") == "any" else None
 
 
-@contextmanager
-def _constants_left_to_the_audit() -> Iterator[None]:
-    """Keep functions from warning of a constant attribute: the audit does."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*one value only", UserWarning)
-        yield
-
-
 def _require_solver(privacy: Privacy) -> None:
     """Refuse now a solver that the repair could not use."""
-    repair = privacy.repair
-    if repair and (repair.solver is not None or repair.method == "merge-ilp"):
-        choose(repair.solver, *MODELS["closeness_merge"].kinds)
+    if privacy.repair is None:
+        return
+    repair, name = REPAIRS[privacy.repair.method], privacy.repair.solver
+    if repair.model and (name is not None or repair.asks_solver):
+        choose(name, *MODELS[repair.model].kinds)
 
 
 def _kept_by(job: Job) -> frozenset[str]:

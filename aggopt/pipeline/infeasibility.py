@@ -55,7 +55,7 @@ def forced(held: Sequence[Confidential], privacy: Privacy) -> Forced | None:
 
 def _two_groups(varying: Sequence[Closeness], k: int) -> tuple[str, float, bool] | None:
     """Return whose t two groups reach worst, that t, and whether none is smaller."""
-    from aggopt.repair._possible import reachable
+    from aggopt.repair._feasibility import reachable
 
     found = [
         (each.attribute, reach.t, reach.bound > 0)

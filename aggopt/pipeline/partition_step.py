@@ -30,7 +30,12 @@ from aggopt.pipeline.attribute_blocks import (
     bounded,
     require_promise,
 )
-from aggopt.pipeline.guarantees import partitioner, repaired, require_guarantees
+from aggopt.pipeline.guarantees import (
+    partitioner,
+    repaired,
+    require_guarantees,
+    with_search,
+)
 from aggopt.pipeline.guarantees import read as read_confidential
 from aggopt.pipeline.infeasibility import forced
 from aggopt.solvers import Certificate, Solver, choose
@@ -92,7 +97,9 @@ def group(
     X = table.matrix()
     k = group_size(job.privacy.k, len(X))
     columns = blocks_of(job, X)
-    job, reasons = settled(job, len(X), max(map(len, columns)))
+    job, added = with_search(job)
+    job, chosen = settled(job, len(X), max(map(len, columns)))
+    reasons = (*chosen, *added)
     _require_sense(table, X, job, columns)
     asked = wishes_of(table, X, job)
     held = read_confidential(table, job, job.input.decimal)

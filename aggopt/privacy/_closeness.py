@@ -1,7 +1,8 @@
 """t-closeness: how far the confidential values of a group lie from the table's."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from aggopt.privacy._distance import Distance
@@ -93,3 +94,11 @@ def warn_of_constant(
         "of each person is known.",
         stacklevel=stacklevel,
     )
+
+
+@contextmanager
+def unwarned_of_constants() -> Iterator[None]:
+    """Keep functions from warning of a constant attribute: the audit says so."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*one value only", UserWarning)
+        yield

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from aggopt.models import closeness_bound as model
 from aggopt.partition import _loss_bound as free
-from aggopt.repair._task import Task
+from aggopt.repair._problem import Problem
 from aggopt.solvers import Certificate, Status, choose, solve
 
 PIECES = (4, 8)  # of f; more prove more, but are harder on the solver
@@ -13,29 +13,29 @@ MET = 1e-9  # share of the objective that rounding may leave between it and a bo
 ROUNDING = 1e-26  # loss for each entry of z-scores that is none
 
 
-def least_loss(task: Task) -> float:
+def least_loss(problem: Problem) -> float:
     """Return the higher of the bounds on SSE for groups of k, and for t-close ones."""
-    return max(free.least_loss(task.Z, task.k), close_loss(task))
+    return max(free.least_loss(problem.Z, problem.k), close_loss(problem))
 
 
-def close_loss(task: Task) -> float:
+def close_loss(problem: Problem) -> float:
     """Return the bound on SSE over all records and attributes, 0.0 if none is proven.
 
     It is of t alone, whatever the sizes of groups.  Whatever the solver says of itself,
     the multipliers that it found prove the bound.
     """
-    if task.ordered.m == 1:
+    if problem.ordered.m == 1:
         return 0.0
-    place = task.ordered.place / (task.ordered.m - 1)
+    place = problem.ordered.place / (problem.ordered.m - 1)
     solver = choose(None, model.MODEL.kind).name
     best = 0.0
     for pieces in PIECES:
-        data = model.Data(task.Z, place, task.t, pieces)
-        problem = model.build(data, "cvxpy")
-        if solve(problem, solver).status.usable:
-            found = model.multipliers(problem, data)
+        data = model.Data(problem.Z, place, problem.t, pieces)
+        program = model.build(data, "cvxpy")
+        if solve(program, solver).status.usable:
+            found = model.multipliers(program, data)
             best = max(best, 0.0 if found is None else model.proven(data, found))
-    return best * task.Z.size
+    return best * problem.Z.size
 
 
 def highest(

@@ -4,12 +4,13 @@ import numpy.typing as npt
 
 from aggopt.core.deadline import LONGEST, Deadline
 from aggopt.core.progress import Progress
+from aggopt.core.types import Labels
 from aggopt.core.validation import groups, is_whole, require_seed
 from aggopt.errors import JobError, require_known
 from aggopt.repair._bound import least_loss
-from aggopt.repair._repaired import Repaired, not_worse, repaired
-from aggopt.repair._task import rows, task_of
-from aggopt.repair._ways import METHODS, SOLVE, How, chosen_solver, compile_for
+from aggopt.repair._close import How, Solve, chosen_solver, compile_for, methods
+from aggopt.repair._problem import Problem, problem_of, rows
+from aggopt.repair._repaired import Found, Repaired, not_worse, repaired
 from aggopt.solvers import Solver
 from aggopt.solvers._options import check_time_limit
 
@@ -110,18 +111,26 @@ def closeness(
     """
     _require_of_method(method, seed, proposals)
     named = None if solver is None else chosen_solver(solver)
-    task = task_of(X, confidential, k, t, bins)
-    how = How(named, _proposals(proposals, method, len(task.Z)), seed)
-    given = groups(rows(labels), len(task.Z))
+    problem = problem_of(X, confidential, k, t, bins)
+    how = How(named, _proposals(proposals, method, len(problem.Z)), seed)
+    given = groups(rows(labels), len(problem.Z))
     check_time_limit(seconds)
     limit = _limit(seconds, method, named)
     if limit is not None:
         compile_for(method, named.language if named else None)
     clock = Deadline(limit, progress)
-    found = not_worse(task, given, SOLVE[method](task, given, how, clock))
-    bound = least_loss(task)
+    made = _made(method, problem, given, how, clock)
+    found = not_worse(problem, given, made)
+    bound = least_loss(problem)
     clock.tell(1.0)
-    return repaired(task, found, bound, clock)
+    return repaired(problem, found, bound, clock)
+
+
+def _made(
+    method: str, problem: Problem, given: Labels, how: How, clock: Deadline
+) -> Found:
+    solve: Solve = methods()[method].solve  # type: ignore[assignment]
+    return solve(problem, given, how, clock)
 
 
 def _limit(seconds: float | None, method: str, named: Solver | None) -> float | None:
@@ -139,7 +148,7 @@ def _proposals(asked: int | None, method: str, n: int) -> int:
 
 
 def _require_of_method(method: str, seed: int, proposals: int | None) -> None:
-    require_known("method of repair", method, METHODS)
+    require_known("method of repair", method, tuple(methods()))
     require_seed(seed)
     if method == "merge-ilp" and (seed or proposals is not None):
         raise JobError(

@@ -9,7 +9,7 @@ from aggopt.core.group_sums import plain_group_means
 from aggopt.core.validation import Labels
 from aggopt.privacy._distance import starts_of
 from aggopt.repair._merge_ilp import chosen_of
-from aggopt.repair._task import Task
+from aggopt.repair._problem import Problem
 from aggopt.repair._unions import Unions
 from aggopt.solvers import Solver, Status
 
@@ -23,7 +23,9 @@ class Exchanged(NamedTuple):
     status: Status
 
 
-def exchanged(task: Task, labels: Labels, solver: Solver, clock: Deadline) -> Exchanged:
+def exchanged(
+    problem: Problem, labels: Labels, solver: Solver, clock: Deadline
+) -> Exchanged:
     """Return t-close labels (n,), as good as those given or better.
 
     A program of `closeness_merge`, of records in place of groups, chooses from the
@@ -33,19 +35,19 @@ def exchanged(task: Task, labels: Labels, solver: Solver, clock: Deadline) -> Ex
     """
     status = Status.LIMIT
     while not clock.over:
-        m, before = int(labels.max()) + 1, task.sse(labels)
-        changes = _changes(task, labels, clock)
+        m, before = int(labels.max()) + 1, problem.sse(labels)
+        changes = _changes(problem, labels, clock)
         if changes is None:
             return Exchanged(labels, Status.LIMIT)
         chosen = chosen_of(changes, m, labels, solver, clock)
         status = chosen.certificate.status
-        if task.sse(chosen.labels) >= before - 1e-9:
+        if problem.sse(chosen.labels) >= before - 1e-9:
             break
         labels = chosen.labels
     return Exchanged(labels, Status.LIMIT if status is Status.LIMIT else Status.LOCAL)
 
 
-def _changes(task: Task, labels: Labels, clock: Deadline) -> Unions | None:
+def _changes(problem: Problem, labels: Labels, clock: Deadline) -> Unions | None:
     """Return the groups changed by a record or two that are t-close, then all as is.
 
     None where the changes alone take half of the time: the program takes longer.
@@ -53,9 +55,9 @@ def _changes(task: Task, labels: Labels, clock: Deadline) -> Unions | None:
     from scipy.spatial import cKDTree
 
     sizes, n = np.bincount(labels), len(labels)
-    means = plain_group_means(task.Z, labels)
+    means = plain_group_means(problem.Z, labels)
     wanted = min(n, int(sizes.max()) + INTO)
-    near = cKDTree(task.Z).query(means, np.arange(1, wanted + 1))[1]
+    near = cKDTree(problem.Z).query(means, np.arange(1, wanted + 1))[1]
     members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
     groups: list[Labels] = []
     until = clock.spent + clock.left / 2
@@ -64,10 +66,10 @@ def _changes(task: Task, labels: Labels, clock: Deadline) -> Unions | None:
             return None
         groups += _changed(now, row[~np.isin(row, now)][:INTO])
     column, record = _flat(groups)
-    fits = _close(task, column, record, len(groups))
+    fits = _close(problem, column, record, len(groups))
     kept = [group for group, fit in zip(groups, fits, strict=True) if fit]
     column, record = _flat(kept + members)
-    return Unions(task, np.arange(n), column, record, complete=False)
+    return Unions(problem, np.arange(n), column, record, complete=False)
 
 
 def _changed(now: Labels, into: Labels) -> list[Labels]:
@@ -84,10 +86,10 @@ def _flat(groups: list[Labels]) -> tuple[Labels, Labels]:
     return np.repeat(np.arange(len(groups)), lengths), records
 
 
-def _close(task: Task, column: Labels, record: Labels, count: int) -> Labels:
+def _close(problem: Problem, column: Labels, record: Labels, count: int) -> Labels:
     """Whether each proposed group is t-close and has k records."""
     sizes = np.bincount(column, minlength=count)
-    places = task.ordered.place[record]
+    places = problem.ordered.place[record]
     ordered = places[np.lexsort((places, column))]
-    numerators = task.ordered.runs(ordered, starts_of(sizes))
-    return np.asarray((numerators <= task.limits[sizes]) & (sizes >= task.k))
+    numerators = problem.ordered.runs(ordered, starts_of(sizes))
+    return np.asarray((numerators <= problem.limits[sizes]) & (sizes >= problem.k))

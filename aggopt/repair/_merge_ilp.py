@@ -9,10 +9,10 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
 from aggopt.models.closeness_merge import MODEL
 from aggopt.partition._optimal.restricted_ip import EXACTLY, TRUST
-from aggopt.repair._merge import made_close
-from aggopt.repair._parts import searched
+from aggopt.repair._large_neighbourhood_search import searched
+from aggopt.repair._merge_until_close import made_close
 from aggopt.repair._pricing import Priced, priced
-from aggopt.repair._task import Task
+from aggopt.repair._problem import Problem
 from aggopt.repair._unions import Unions, close_unions
 from aggopt.solvers import Certificate, Solver, Status
 from aggopt.solvers._answer import Answer
@@ -31,13 +31,13 @@ class Chosen(NamedTuple):
 
 
 def chosen_unions(
-    task: Task, labels: Labels, start: Labels, solver: Solver, clock: Deadline
+    problem: Problem, labels: Labels, start: Labels, solver: Solver, clock: Deadline
 ) -> Chosen:
     """Return t-close unions of the groups of labels (n,), as good as `start` or better.
 
     `start` (n,) are such unions.
     """
-    unions = close_unions(task, labels, start, clock)
+    unions = close_unions(problem, labels, start, clock)
     return chosen_of(unions, int(start.max()) + 2, start, solver, clock)
 
 
@@ -53,22 +53,22 @@ def chosen_of(
     than its groups' prices by all that separates the best choice from the bound is in
     no better choice.  So the program over all others is as good as that over all.
     """
-    task = unions.task
+    problem = unions.problem
     prices = priced(unions, known, clock, _share(clock, 0.5))
     clock.tell(0.4)
-    best, least = start, task.sse(start)
+    best, least = start, problem.sse(start)
     if not _proven(prices, least):
         owner = searched(unions, prices, least + 1.0, clock, _share(clock, 0.7))
-        best = min(best, _completed(unions, owner, best), key=task.sse)
-        least = task.sse(best)
+        best = min(best, _completed(unions, owner, best), key=problem.sse)
+        least = problem.sse(best)
     clock.tell(0.7)
     complete, status = _proven(prices, least), Status.LIMIT
     if not complete and clock.left > 1:
         asked = _asked(prices, least, known)
         found = _solved(unions, asked, solver, clock)
         status = found.status
-        if found.reading is not None and task.sse(found.reading) < least:
-            best, least = found.reading, task.sse(found.reading)
+        if found.reading is not None and problem.sse(found.reading) < least:
+            best, least = found.reading, problem.sse(found.reading)
         left_out = np.setdiff1d(_wanted(prices, least), asked)
         complete = status is Status.OPTIMAL and len(left_out) == 0
     certificate = _certificate(prices, least, complete, status, solver, clock)
@@ -100,7 +100,7 @@ def _completed(unions: Unions, owner: Labels, known: Labels) -> Labels:
     alone = np.arange(len(owner)) + len(unions.costs)
     whose = np.where(owner < 0, alone, owner)[unions.labels]
     united = np.unique(whose, return_inverse=True)[1].astype(np.intp)
-    return united if (owner >= 0).all() else made_close(unions.task, united)
+    return united if (owner >= 0).all() else made_close(unions.problem, united)
 
 
 def _asked(prices: Priced, least: float, known: int) -> Labels:

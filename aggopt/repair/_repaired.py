@@ -9,7 +9,7 @@ from aggopt.core.html import table, titled
 from aggopt.core.validation import Labels, numbered
 from aggopt.errors import SolverError
 from aggopt.repair._bound import highest
-from aggopt.repair._task import Task
+from aggopt.repair._problem import Problem
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import HEADER, rows
 
@@ -59,11 +59,11 @@ class Found(NamedTuple):
     polished: str | None = None
 
 
-def not_worse(task: Task, given: Labels, found: Found) -> Found:
+def not_worse(problem: Problem, given: Labels, found: Found) -> Found:
     """Return the labels given where they hold, and nothing better was found."""
-    if task.holds(given) and task.sse(given) <= task.sse(found.labels):
+    if problem.holds(given) and problem.sse(given) <= problem.sse(found.labels):
         return found._replace(labels=given, status=Status.KEPT)
-    if not task.holds(found.labels):
+    if not problem.holds(found.labels):
         raise SolverError(
             "The groups that were found do not keep k and t.",
             fix="name another solver or method, and report this.",
@@ -71,22 +71,24 @@ def not_worse(task: Task, given: Labels, found: Found) -> Found:
     return found
 
 
-def repaired(task: Task, found: Found, bound: float, clock: Deadline) -> Repaired:
+def repaired(problem: Problem, found: Found, bound: float, clock: Deadline) -> Repaired:
     """Return what was found, numbered anew and with its certificate."""
-    certificate = _certified(task, found, bound, clock)
+    certificate = _certified(problem, found, bound, clock)
     return Repaired(numbered(found.labels), certificate, found.merging)
 
 
-def _certified(task: Task, found: Found, bound: float, clock: Deadline) -> Certificate:
+def _certified(
+    problem: Problem, found: Found, bound: float, clock: Deadline
+) -> Certificate:
     by = found.merging.solver if found.merging else "swaps and moves"
     if found.polished:
         by += f", then {found.polished}"
     certificate = Certificate(
         found.status,
-        task.sse(found.labels),
+        problem.sse(found.labels),
         None,
-        task.violation(found.labels),
+        problem.violation(found.labels),
         by,
         clock.spent,
     )
-    return highest(certificate, [bound], task.Z.size)
+    return highest(certificate, [bound], problem.Z.size)

@@ -11,7 +11,7 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.group_sums import plain_group_means
 from aggopt.core.validation import Floats, Labels
 from aggopt.models import closeness_merge as model
-from aggopt.repair._task import Task
+from aggopt.repair._problem import Problem
 
 MOST = 2_000_000  # unions that are looked at
 MOST_NEAR = 500_000  # of groups near each other, by width
@@ -25,7 +25,7 @@ class Unions:
     `complete`: all t-close ones of up to `widest` groups, two or more, are there.
     """
 
-    task: Task
+    problem: Problem
     labels: Labels = field(repr=False)
     column: Labels = field(repr=False)
     group: Labels = field(repr=False)
@@ -40,9 +40,9 @@ class Unions:
             new = np.cumsum(kept) - 1
             rows = kept[column]
             column, group = new[column[rows]], group[rows]
-        task = self.task
+        problem = self.problem
         return model.Data(
-            task.Z, self.labels, task.ordered, task.t, task.k, column, group
+            problem.Z, self.labels, problem.ordered, problem.t, problem.k, column, group
         )
 
     @cached_property
@@ -87,7 +87,9 @@ def widest(m: int) -> int:
     return max(1, count)
 
 
-def close_unions(task: Task, labels: Labels, known: Labels, clock: Deadline) -> Unions:
+def close_unions(
+    problem: Problem, labels: Labels, known: Labels, clock: Deadline
+) -> Unions:
     """Return all t-close unions of up to `widest` groups, and those of `known` (n,).
 
     Where that is less than `NEAR_WIDTH`, wider ones of groups near each other, too.
@@ -95,14 +97,14 @@ def close_unions(task: Task, labels: Labels, known: Labels, clock: Deadline) -> 
     When time is up, wider ones are left out.
     """
     m = int(labels.max()) + 1
-    found: list[Labels] = [_of_width(task, labels, 1)]
+    found: list[Labels] = [_of_width(problem, labels, 1)]
     all_of = widest(m)
     for count in range(2, min(m, max(NEAR_WIDTH, all_of)) + 1):
         if clock.over:
             break
         whole = count <= all_of
         of = _of_width if whole else _of_near
-        found.append(of(task, labels, count))
+        found.append(of(problem, labels, count))
     last = [np.unique(labels[known == u]) for u in range(known.max() + 1)]
     last.append(np.arange(m))
     group = np.concatenate([*(f.ravel() for f in found), *last])
@@ -110,38 +112,38 @@ def close_unions(task: Task, labels: Labels, known: Labels, clock: Deadline) -> 
     lengths = np.concatenate([*(np.full(*f.shape) for f in found), of_known])
     column = np.repeat(np.arange(len(lengths)), lengths)
     complete = len(found) >= all_of and (all_of > 1 or m == 1)
-    return Unions(task, labels, column, group, complete)
+    return Unions(problem, labels, column, group, complete)
 
 
-def _of_width(task: Task, labels: Labels, count: int) -> Labels:
+def _of_width(problem: Problem, labels: Labels, count: int) -> Labels:
     """Return all t-close unions (u, count)."""
     m = int(labels.max()) + 1
     if count == 1:
-        return _close(task, labels, np.arange(m)[:, None])
+        return _close(problem, labels, np.arange(m)[:, None])
     from aggopt.repair import _unions_kernels as kernels
 
-    off, sizes = model.deviations(task.ordered, labels), np.bincount(labels)
+    off, sizes = model.deviations(problem.ordered, labels), np.bincount(labels)
     found = np.empty((comb(m, count), count), np.intp)
-    return found[: kernels.close_unions(off, sizes, task.limits, task.k, found)]
+    return found[: kernels.close_unions(off, sizes, problem.limits, problem.k, found)]
 
 
-def _of_near(task: Task, labels: Labels, count: int) -> Labels:
+def _of_near(problem: Problem, labels: Labels, count: int) -> Labels:
     """Return t-close unions (u, count), each of a group and some that are near it."""
     m = int(labels.max()) + 1
     wide = count - 1
     while wide < m - 1 and m * comb(wide + 1, count - 1) <= MOST_NEAR:
         wide += 1
-    near = _near(task, labels, wide)
+    near = _near(problem, labels, wide)
     picks = np.array(list(combinations(range(near.shape[1]), count - 1)), np.intp)
     if not picks.size:
         return np.empty((0, count), np.intp)
     others = near[:, picks].reshape(-1, count - 1)
     first = np.repeat(np.arange(m), len(picks))[:, None]
     unions = np.unique(np.sort(np.hstack((first, others)), axis=1), axis=0)
-    return _close(task, labels, unions)
+    return _close(problem, labels, unions)
 
 
-def _near(task: Task, labels: Labels, count: int) -> Labels:
+def _near(problem: Problem, labels: Labels, count: int) -> Labels:
     """Return the groups nearest to each (m, count), half on the other side of all.
 
     Groups that are near are often alike in the confidential attribute, so that they
@@ -150,8 +152,8 @@ def _near(task: Task, labels: Labels, count: int) -> Labels:
     from scipy.spatial import cKDTree
 
     sizes = np.bincount(labels)
-    means = plain_group_means(task.Z, labels)
-    place = np.bincount(labels, task.ordered.place) / sizes
+    means = plain_group_means(problem.Z, labels)
+    place = np.bincount(labels, problem.ordered.place) / sizes
     high = place > np.median(place)
     m, found = len(sizes), np.empty((len(sizes), count), np.intp)
     for side in (False, True):
@@ -171,13 +173,13 @@ def _near(task: Task, labels: Labels, count: int) -> Labels:
     return found
 
 
-def _close(task: Task, labels: Labels, unions: Labels) -> Labels:
+def _close(problem: Problem, labels: Labels, unions: Labels) -> Labels:
     """Return those of some unions (u, count) that are t-close and hold k records."""
     if not len(unions):
         return unions
     count = unions.shape[1]
     column = np.repeat(np.arange(len(unions)), count)
     proposed = model.Data(
-        task.Z, labels, task.ordered, task.t, task.k, column, unions.ravel()
+        problem.Z, labels, problem.ordered, problem.t, problem.k, column, unions.ravel()
     )
     return np.delete(unions, proposed.barred, axis=0)

@@ -55,9 +55,13 @@ def test_a_broken_promise_ends_with_1_and_leaves_nothing(
     aggopt,  # noqa: F811
     monkeypatch,
 ):
-    from aggopt.repair import _merge_any
+    from aggopt.repair import _merge_until_satisfied
 
-    monkeypatch.setattr(_merge_any, "merge_any", lambda X, labels, *_, **__: labels)
+    monkeypatch.setattr(
+        _merge_until_satisfied,
+        "merge_until_satisfied",
+        lambda X, labels, *_, **__: labels,
+    )
     code, _, err = aggopt(*WORDS)
     assert code == 1
     assert "DOES NOT HOLD for 'illness': the worst group, of" in err
@@ -71,7 +75,7 @@ GRID = ("--alpha", "0.5", "--delta", "0.1", "--jobs", "1", "--overwrite")
 
 
 def test_what_is_only_tried_is_audited_too(promising, aggopt, monkeypatch):  # noqa: F811
-    from aggopt.repair import _merge_any
+    from aggopt.repair import _merge_until_satisfied
 
     (promising / "job.toml").write_text(PROMISING + P3M)
     for holds in (True, False):
@@ -86,7 +90,11 @@ def test_what_is_only_tried_is_audited_too(promising, aggopt, monkeypatch):  # n
             holds,
         )
         assert ("kept" in aggopt(*COMPARE[:-1])[1]) == holds
-        monkeypatch.setattr(_merge_any, "merge_any", lambda X, labels, *_, **__: labels)
+        monkeypatch.setattr(
+            _merge_until_satisfied,
+            "merge_until_satisfied",
+            lambda X, labels, *_, **__: labels,
+        )
 
 
 def test_a_job_that_only_hopes_ends_with_2(promising, aggopt):  # noqa: F811

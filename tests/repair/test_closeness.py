@@ -10,7 +10,7 @@ from conftest import require_solver
 
 import aggopt.repair._exchange as exchange_module
 import aggopt.repair._merge_ilp as ilp_module
-import aggopt.repair._task as task_module
+import aggopt.repair._problem as problem_module
 import aggopt.repair._unions as unions_module
 from aggopt.aggregate import mean
 from aggopt.core.deadline import Deadline
@@ -22,9 +22,9 @@ from aggopt.repair import _closeness as closeness_module
 from aggopt.repair import closeness
 from aggopt.repair._bound import close_loss, least_loss
 from aggopt.repair._exchange import exchanged
-from aggopt.repair._merge import made_close
+from aggopt.repair._merge_until_close import made_close
+from aggopt.repair._problem import problem_of
 from aggopt.repair._repaired import Found
-from aggopt.repair._task import task_of
 from aggopt.solvers import Status, choose
 
 methods = pytest.mark.parametrize("method", ["merge-ilp", "swap", "sweep"])
@@ -63,7 +63,7 @@ def test_merging_is_feasible_optimal_and_as_good_as_algorithm_1(seed):
     assert oracle.holds(values, found.labels, 4, Fraction("0.15"))
     for group in oracle.parts(start):
         assert len(set(found.labels[group])) == 1
-    task = task_of(Z, values, 4, t, "distinct")
+    task = problem_of(Z, values, 4, t, "distinct")
     assert task.sse(found.labels) <= task.sse(one) + 1e-9
     assert found.merging.status is Status.OPTIMAL
     assert found.merging.bound <= found.merging.objective == found.certificate.objective
@@ -116,7 +116,7 @@ def test_a_ring_of_three_changes_is_found():
     corner = np.array([[0.0, 0.0], [10.0, 0.0], [5.0, 8.66]])
     Z = np.concatenate([corner[[g, g, (g + 1) % 3]] for g in range(3)])
     values, labels = np.tile([1, 2, 3], 3), np.arange(9) // 3
-    task = task_of(Z, values, 3, 0.5, "distinct")
+    task = problem_of(Z, values, 3, 0.5, "distinct")
     highs = choose("highs", "closeness_merge", "MILP")
     found = exchanged(task, labels, highs, Deadline(None)).labels
     assert task.sse(found) == pytest.approx(0.0)
@@ -127,7 +127,7 @@ def test_exchanging_ends_in_time_and_merges_no_single_records(monkeypatch):
     require_solver("cvxpy:highs")
     Z, values = oracle.instance(2, 60, ties=False)
     task, highs = (
-        task_of(Z, values, 3, 0.3, "distinct"),
+        problem_of(Z, values, 3, 0.3, "distinct"),
         choose("highs", "closeness_merge", "MILP"),
     )
     labels = closeness_first(Z, values, 3, 0.3)
@@ -165,7 +165,7 @@ def test_more_groups_than_can_be_looked_at_claim_no_bound(monkeypatch):
     start = mdav(Z, 3)
     found = closeness(Z, values, start, 3, 0.2)
     one = merge_until_close(Z, values, 3, 0.2)
-    task = task_of(Z, values, 3, 0.2, "distinct")
+    task = problem_of(Z, values, 3, 0.2, "distinct")
     assert task.sse(found.labels) < task.sse(one)
     assert found.merging.bound is None
     assert found.merging.status is Status.LOCAL
@@ -174,7 +174,7 @@ def test_more_groups_than_can_be_looked_at_claim_no_bound(monkeypatch):
 @pytest.mark.parametrize("count", [2, 3])
 def test_near_unions_are_close_unions_each_once(count):
     Z, values = oracle.instance(4, 36, ties=False)
-    task, labels = task_of(Z, values, 3, 0.3, "distinct"), mdav(Z, 3)
+    task, labels = problem_of(Z, values, 3, 0.3, "distinct"), mdav(Z, 3)
     every = set(map(tuple, unions_module._of_width(task, labels, count)))
     near = list(map(tuple, unions_module._of_near(task, labels, count)))
     assert set(near) == every  # m is small: all are near
@@ -197,7 +197,7 @@ def test_compilation_is_not_in_the_time(monkeypatch):
 @pytest.mark.parametrize("n", [2, 5, 9, 12, 31])
 def test_strata_make_groups_of_one_record_of_each(n):
     Z, values = oracle.instance(0, n, ties=False)
-    task = task_of(Z, values, 1, 0.5, "rank")
+    task = problem_of(Z, values, 1, 0.5, "rank")
     for wanted in range(1, n + 1):
         size = fitted(n, wanted)
         counts = np.bincount(stratified(task.Z, task.ordered.place, size))
@@ -220,7 +220,7 @@ def test_the_bound_of_any_groups_of_k_holds_too(method):
     found = closeness(Z, [1, 2, 2, 1], [0, 0, 1, 1], 2, 0.2, method=method).certificate
     assert found.status is Status.OPTIMAL
     assert found.gap == pytest.approx(0, abs=1e-9)
-    task = task_of(Z, [1, 2, 2, 1], 2, 0.2, "distinct")
+    task = problem_of(Z, [1, 2, 2, 1], 2, 0.2, "distinct")
     assert close_loss(task) < least_loss(task) == pytest.approx(loss_bound(Z, 2))
 
 
@@ -229,17 +229,17 @@ def test_the_bound_of_any_groups_of_k_holds_too(method):
 def test_never_worse_than_close_labels(method, seed):
     Z, values = oracle.instance(seed, 60)
     start = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="swap").labels
-    task = task_of(Z, values, 3, 0.2, "distinct")
+    task = problem_of(Z, values, 3, 0.2, "distinct")
     found = closeness(Z, values, start, 3, 0.2, method=method, proposals=0).labels
     assert task.sse(found) <= task.sse(start)
 
 
 def test_small_groups_join_the_nearest_smallest_first():
     Z = np.array([[0.0], [0.3], [1.0], [5.0], [5.2], [5.3]])
-    task = task_of(Z, [1, 2, 1, 2, 1, 2], 2, 0.9, "distinct")
+    task = problem_of(Z, [1, 2, 1, 2, 1, 2], 2, 0.9, "distinct")
     assert made_close(task, np.arange(6)).tolist() == [0, 0, 0, 1, 1, 1]
     assert made_close(task, np.array([0, 1, 1, 2, 2, 2])).tolist() == [0, 0, 0, 1, 1, 1]
-    alone = task_of(Z, [1, 2, 1, 2, 1, 2], 6, 0.9, "distinct")
+    alone = problem_of(Z, [1, 2, 1, 2, 1, 2], 6, 0.9, "distinct")
     assert made_close(alone, np.arange(6)).tolist() == [0] * 6
 
 
@@ -268,7 +268,7 @@ def test_a_constant_confidential_attribute_is_close_in_any_groups(method):
     assert np.bincount(found.labels).min() >= 3
     assert found.certificate.bound == pytest.approx(loss_bound(Z, 3))
     assert found.certificate.bound > 0
-    assert found.certificate.objective <= task_of(
+    assert found.certificate.objective <= problem_of(
         Z, np.ones(20), 3, 0.1, "distinct"
     ).sse(mdav(Z, 3))
 
@@ -295,7 +295,7 @@ def test_the_same_seed_gives_the_same_groups(method):
 def test_the_time_limit_holds(method):
     Z, values = oracle.instance(7, 400, ties=False)
     start = mdav(Z, 2)
-    least_loss(task_of(Z, values, 2, 0.1, "distinct"))  # imports
+    least_loss(problem_of(Z, values, 2, 0.1, "distinct"))  # imports
     closeness(Z[:40], values[:40], mdav(Z[:40], 2), 2, 0.3, method=method, seconds=5)
     began = time.perf_counter()
     more = {} if method == "merge-ilp" else {"proposals": 10**9}
@@ -307,7 +307,7 @@ def test_the_time_limit_holds(method):
 
 def test_few_near_records_suffice(monkeypatch):
     Z, values = oracle.instance(8, 300, ties=False)
-    monkeypatch.setattr(task_module, "NEAR", 10)
+    monkeypatch.setattr(problem_module, "NEAR", 10)
     found = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="sweep", proposals=0)
     assert found.certificate.violation == 0.0
     first = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="sweep", proposals=5)
@@ -342,7 +342,7 @@ def test_nothing_printed_shows_a_value():
     Z, values = oracle.instance(6, 20)
     found = closeness(Z, values, mdav(Z, 3), 3, 0.2, method="swap")
     assert "array" not in repr(found)
-    assert "array" not in repr(task_of(Z, values, 3, 0.2, "distinct"))
+    assert "array" not in repr(problem_of(Z, values, 3, 0.2, "distinct"))
 
 
 @pytest.mark.parametrize(

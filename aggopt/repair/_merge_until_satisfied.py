@@ -15,13 +15,13 @@ from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered
 from aggopt.privacy._requirement import Requirement, members
 from aggopt.repair._bound import close_loss, highest
-from aggopt.repair._task import Task
+from aggopt.repair._problem import Problem
 from aggopt.solvers import Certificate, Status
 
 NEAR = 8
 
 
-def merge_any(
+def merge_until_satisfied(
     X: F64,
     labels: Labels,
     requirements: Sequence[Requirement],
@@ -84,8 +84,11 @@ def certified(
     seconds: float,
     k: int,
     start: float | None = None,
+    *,
+    status: Status = Status.HEURISTIC,
+    by: str = "merging",
 ) -> Certificate:
-    """Return what is proven of merged groups: HEURISTIC, unless the bound is met.
+    """Return what is proven of groups: `status`, unless the bound is met.
 
     objective: the sum of squares within groups, on z-scores.  bound: the highest of
     what any groups of k lose, of what any lose that are as close as asked of one
@@ -94,17 +97,17 @@ def certified(
     """
     Z = np.ascontiguousarray(Scale.of(X).standardise(X))
     close = [
-        Task(Z, each.distance, k, float(each.t))
+        Problem(Z, each.distance, k, float(each.t))
         for each in requirements
         if isinstance(each, Closeness) and isinstance(each.distance, Ordered)
     ]
     broken = max(each.short(*members(labels)).max() for each in requirements)
     certificate = Certificate(
-        Status.HEURISTIC,
+        status,
         group_sse(Z, labels),
         None,
         float(broken),
-        "merging",
+        by,
         seconds,
     )
     bounds = [start, least_loss(Z, k), *map(close_loss, close)]

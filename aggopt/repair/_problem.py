@@ -18,7 +18,7 @@ from aggopt.privacy._ordered import Ordered, threshold
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class Problem:
     """Records Z (n, d) on z-scores, and the promise: k, and t of `ordered`."""
 
     Z: Floats = field(repr=False)
@@ -85,10 +85,10 @@ def rows(labels: npt.ArrayLike) -> npt.NDArray[np.generic]:
     return array
 
 
-def task_of(
+def problem_of(
     X: npt.ArrayLike, confidential: npt.ArrayLike, k: int, t: float, bins: str
-) -> Task:
-    """Return the task of records in their own units; refuse what cannot be one."""
+) -> Problem:
+    """Return the problem of records in their own units; refuse what cannot be one."""
     records = matrix(X)
     ordered = ordered_of(confidential, bins, stacklevel=5)
     if ordered.n != len(records):
@@ -99,4 +99,4 @@ def task_of(
     k = group_size(k, len(records))
     threshold(t)
     scaled = np.ascontiguousarray(Scale.of(records).standardise(records))
-    return Task(scaled, ordered, k, t)
+    return Problem(scaled, ordered, k, t)

@@ -32,7 +32,7 @@ class _Change(NamedTuple):
     coming: Labels
 
 
-def lessened(ordered: Ordered, labels: Labels, k: int) -> Labels:
+def descended(ordered: Ordered, labels: Labels, k: int) -> Labels:
     """Return labels (n,), of as many groups of k or more, whose largest EMD is less.
 
     A record of the worst group is swapped with one of another group, or moved, as is

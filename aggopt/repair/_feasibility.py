@@ -11,8 +11,8 @@ from aggopt.core.validation import Labels, group_size, is_whole
 from aggopt.core.validation import groups as checked
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.privacy._ordered import Ordered
-from aggopt.repair._lessened import lessened
-from aggopt.repair._task import ordered_of, rows
+from aggopt.repair._max_emd_descent import descended
+from aggopt.repair._problem import ordered_of, rows
 
 DIGITS = 6  # of a t that is named, rounded up so that it can be promised
 WORK = 200_000_000  # steps that a bound may take
@@ -138,7 +138,7 @@ def reachable(ordered: Ordered, k: int, groups: int) -> Reachable:
     if groups == 2 and least.records:
         labels = _halved(ordered, least.records)
     else:
-        labels = lessened(ordered, _dealt(ordered, groups), k)
+        labels = descended(ordered, _dealt(ordered, groups), k)
     held = _held(ordered, labels)
     return Reachable(held.t, least.rounded, *held[1:], labels)
 

@@ -7,23 +7,23 @@ from aggopt.core.validation import Labels
 from aggopt.partition._constraints.t_closeness import Closeness
 from aggopt.partition._merge.merge import merged
 from aggopt.privacy._distance import threshold
-from aggopt.repair._task import Task
+from aggopt.repair._problem import Problem
 
 
-def made_close(task: Task, labels: Labels) -> Labels:
+def made_close(problem: Problem, labels: Labels) -> Labels:
     """Return unions of the groups of labels (n,), each of k records and t-close.
 
     Groups of less than k records are united with the nearest first, the smallest
     before others; then the worst with the nearest, as `merge_until_close` does.
     """
-    promise = Closeness((task.ordered,), threshold(task.t))
-    return merged(task.Z, _large_enough(task, labels), promise)
+    promise = Closeness((problem.ordered,), threshold(problem.t))
+    return merged(problem.Z, _large_enough(problem, labels), promise)
 
 
-def _large_enough(task: Task, labels: Labels) -> Labels:
-    sizes, totals = np.bincount(labels), group_sums(task.Z, labels)
+def _large_enough(problem: Problem, labels: Labels) -> Labels:
+    sizes, totals = np.bincount(labels), group_sums(problem.Z, labels)
     name, left = np.arange(len(sizes)), len(sizes)
-    while left > 1 and sizes.min() < task.k:
+    while left > 1 and sizes.min() < problem.k:
         means = totals / sizes[:, None]
         g = int(np.argmin(sizes))
         apart = ((means - means[g]) ** 2).sum(axis=1)

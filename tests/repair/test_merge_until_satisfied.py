@@ -11,7 +11,7 @@ from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._nested import Nested
 from aggopt.privacy._ordered import Ordered
-from aggopt.repair._merge_any import merge_any
+from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 
 
 def close(values, t, made=Ordered.of):
@@ -37,7 +37,7 @@ def test_all_promises_hold_and_groups_are_only_merged(seed, n, k, t):
         close(values, t, Nested.equal),
         Diversity("x", values, least),
     ]
-    merged = merge_any(X, labels, promises)
+    merged = merge_until_satisfied(X, labels, promises)
     assert privacy.t_closeness(merged, values) <= t
     assert privacy.t_closeness(merged, values, distance="equal") <= t
     assert privacy.distinct_l(merged, values) >= least
@@ -50,7 +50,7 @@ def test_groups_that_keep_the_promise_are_left_alone():
     X, values = np.arange(12.0)[:, None], np.tile([0, 1, 2], 4)
     labels = np.arange(12) // 3
     promise = close(values, 0.01)
-    assert (merge_any(X, labels, [promise]) == labels).all()
+    assert (merge_until_satisfied(X, labels, [promise]) == labels).all()
 
 
 def test_it_loses_less_than_one_group_and_takes_the_near_ones():
@@ -58,27 +58,29 @@ def test_it_loses_less_than_one_group_and_takes_the_near_ones():
     X = rng.normal(size=(400, 2))
     values = np.unique(X[:, 0].round(1), return_inverse=True)[1]
     labels = partition.mdav(X, 5)
-    merged = merge_any(X, labels, [close(values, 0.2)])
+    merged = merge_until_satisfied(X, labels, [close(values, 0.2)])
     means = np.stack([X[merged == g].mean(axis=0) for g in merged])
     assert merged.max() > 10
     assert il(X, means) < 0.8
     # groups 0 and 1 are near each other and complete each other; 2 and 3 as well
     X = np.array([[0.0], [0.1], [9.0], [9.1]]).repeat(2, axis=0)
-    pairs = merge_any(X, np.arange(8) // 2, [close(np.arange(8) // 2 % 2, 0.1)])
+    pairs = merge_until_satisfied(
+        X, np.arange(8) // 2, [close(np.arange(8) // 2 % 2, 0.1)]
+    )
     assert pairs.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
 
 
 def test_a_farther_group_is_taken_where_the_nearest_does_not_help():
     X = np.array([[0.0], [1.0], [3.0], [5.0]]).repeat(2, axis=0)
     promise = close(np.array([0, 0, 1, 1]).repeat(2), 0.1)
-    merged = merge_any(X, np.arange(8) // 2, [promise])
+    merged = merge_until_satisfied(X, np.arange(8) // 2, [promise])
     assert merged.reshape(4, 2).tolist() == [[0, 0], [1, 1], [0, 0], [1, 1]]
 
 
 def test_progress_and_one_group():
     told = []
     X, values = np.arange(8.0)[:, None], np.arange(8)
-    merged = merge_any(
+    merged = merge_until_satisfied(
         X, np.arange(8) // 2, [close(values, 0.001)], progress=told.append
     )
     assert (merged == 0).all()
@@ -94,7 +96,7 @@ def test_a_round_does_not_depend_on_the_order_of_records(seed):
     order = rng.permutation(60)
     promise, moved = close(values, 0.1), close(values[order], 0.1)
     one, other = (
-        merge_any(X, labels, [promise]),
-        merge_any(X[order], labels[order], [moved]),
+        merge_until_satisfied(X, labels, [promise]),
+        merge_until_satisfied(X[order], labels[order], [moved]),
     )
     assert (one[order] == other).all()

@@ -7,19 +7,19 @@ from conftest import require_solver
 
 from aggopt.core.deadline import Deadline
 from aggopt.partition import mdav
-from aggopt.repair import _parts, closeness
-from aggopt.repair._merge import made_close
+from aggopt.repair import _large_neighbourhood_search, closeness
+from aggopt.repair._large_neighbourhood_search import searched
 from aggopt.repair._merge_ilp import _completed
-from aggopt.repair._parts import searched
+from aggopt.repair._merge_until_close import made_close
 from aggopt.repair._pricing import priced
-from aggopt.repair._task import task_of
+from aggopt.repair._problem import problem_of
 from aggopt.repair._unions import close_unions
 
 
 def prepared(seed, n=39, k=3, t=0.2):
     require_solver("cvxpy:highs")
     Z, values = oracle.instance(seed, n, ties=False)
-    task = task_of(Z, values, k, t, "distinct")
+    task = problem_of(Z, values, k, t, "distinct")
     labels = mdav(Z, k)
     start = made_close(task, labels)
     unions = close_unions(task, labels, start, Deadline(None))
@@ -30,7 +30,7 @@ def prepared(seed, n=39, k=3, t=0.2):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("groups", [6, 100])
 def test_every_group_is_in_one_close_union(monkeypatch, seed, groups):
-    monkeypatch.setattr(_parts, "GROUPS", groups)
+    monkeypatch.setattr(_large_neighbourhood_search, "GROUPS", groups)
     task, start, unions, prices = prepared(seed)
     missing = task.sse(start) + 1
     owner = searched(unions, prices, missing, Deadline(None), np.inf)

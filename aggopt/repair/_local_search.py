@@ -7,11 +7,11 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
 from aggopt.partition._local_search.search import Search
-from aggopt.repair._task import Task
+from aggopt.repair._problem import Problem
 
 
-def improved(
-    task: Task, labels: Labels, proposals: float, seed: int, clock: Deadline
+def searched(
+    problem: Problem, labels: Labels, proposals: float, seed: int, clock: Deadline
 ) -> Labels:
     """Return t-close labels (n,) that lose no more than those given, which are t-close.
 
@@ -21,11 +21,11 @@ def improved(
     if not labels.any():
         return labels
     n = len(labels)
-    search = Search(task.Z, labels, task.k, task.near, seed, task.promise)
+    search = Search(problem.Z, labels, problem.k, problem.near, seed, problem.promise)
     if proposals:
         search.anneal(proposals / n, clock)
     search.descend(np.random.default_rng(seed).permutation(n), clock)
-    return search.labels if task.sse(search.labels) < task.sse(labels) else labels
+    return search.labels if problem.sse(search.labels) < problem.sse(labels) else labels
 
 
 def stage(clock: Deadline, begin: float, end: float) -> Deadline:

@@ -1,0 +1,33 @@
+"""Repairs of a job that `aggopt.repair.closeness` carries out."""
+
+from typing import Any
+
+from aggopt.core.types import Labels
+from aggopt.core.validation import groups
+from aggopt.partition._in_blocks import called
+from aggopt.privacy._closeness import unwarned_of_constants
+from aggopt.privacy._models.t_closeness import Closeness
+from aggopt.repair._bound import highest
+from aggopt.repair._registry import Given, RepairedGroups
+
+
+def by_closeness(name: str, given: Given, labels: Labels, how: Any) -> RepairedGroups:
+    """Return groups (n,) that `closeness` makes by the method of this name."""
+    from aggopt import repair
+
+    (asked,) = (each for each in given.requirements if isinstance(each, Closeness))
+    with unwarned_of_constants():
+        found = called(
+            repair.closeness,
+            given.X,
+            asked.distance.place,
+            labels,
+            given.k,
+            asked.t,
+            method=name,
+            solver=how.solver,
+            seconds=how.time_limit,
+            progress=given.progress,
+        )
+    proof = highest(found.certificate, [given.bound], given.X.size)
+    return RepairedGroups(groups(found.labels, len(given.X)), proof)

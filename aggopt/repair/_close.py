@@ -1,0 +1,82 @@
+"""What the repairs that keep t of one attribute share: the methods of `closeness`."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.core.deadline import Deadline
+from aggopt.core.types import Labels
+from aggopt.models.closeness_merge import MODEL
+from aggopt.privacy._ordered import Ordered
+from aggopt.repair._problem import Problem
+from aggopt.repair._registry import REPAIRS, Repair
+from aggopt.repair._repaired import Found
+from aggopt.solvers import SOLVERS, Solver, Status, choose
+
+SEARCH = 0.6  # share of the time, where a program has the last word
+
+
+class How(NamedTuple):
+    """What a method is given beside the problem."""
+
+    solver: Solver | None
+    proposals: int
+    seed: int
+
+
+Solve = Callable[[Problem, Labels, How, Deadline], Found]
+
+
+def methods() -> dict[str, Repair]:
+    """Return the repairs that `closeness` carries out."""
+    return {n: method for n, method in REPAIRS.items() if method.solve is not None}
+
+
+def chosen_solver(name: str | None) -> Solver:
+    """Return the solver of that name for programs over unions; refuse another."""
+    return choose(name, *MODEL.kinds)
+
+
+def of_search(how: How, clock: Deadline) -> Deadline:
+    """Return the clock of the search, which leaves time for a program that follows."""
+    if how.solver is None or clock.seconds is None:
+        return clock
+    return Deadline(SEARCH * clock.left, clock.progress)
+
+
+def polished(
+    problem: Problem, labels: Labels, how: How, searching: Deadline, clock: Deadline
+) -> Found:
+    """Return the labels of a search, after the program of a solver that was named."""
+    if how.solver is None:
+        return Found(labels, Status.LIMIT if searching.over else Status.LOCAL)
+    from aggopt.repair._exchange import exchanged
+
+    best, status = exchanged(problem, labels, how.solver, replace(clock, progress=None))
+    ended = Status.LIMIT if searching.over else status
+    return Found(best, ended, polished=how.solver.name)
+
+
+@cache
+def compile_for(method: str, language: str | None) -> None:
+    """Compile what a method needs, on four records, before its time is taken.
+
+    What solves programs is imported, too, also that in the `language` of the solver
+    that is named: a bound needs one, whatever the method.
+    """
+    from aggopt.partition._local_search.search import compile_all
+
+    compile_all(promising=True)
+    languages = {"cvxpy", language or "cvxpy"}
+    highs = [] if SOLVERS["cvxpy:highs"].lacks else ["highspy"]
+    for name in (*highs, *(f"aggopt.solvers._{each}" for each in languages)):
+        import_module(name)
+    ordered = Ordered.of([0, 0, 1, 1])
+    problem = Problem(np.array([[0.0], [0.0], [1.0], [1.0]]), ordered, 2, 0.1)
+    solve = methods()[method].solve
+    if solve is not None:
+        solve(problem, np.array([0, 0, 1, 1]), How(None, 1, 0), Deadline(None))

@@ -1,0 +1,48 @@
+"""The repair that merges, then moves and swaps records, each change checked exactly."""
+
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.deadline import Deadline
+from aggopt.core.standardise import Scale
+from aggopt.core.types import Labels
+from aggopt.core.validation import groups
+from aggopt.repair._registry import Given, Limited, Repair, RepairedGroups
+from aggopt.solvers import Status
+
+
+def _searched(given: Given, labels: Labels, how: Any) -> RepairedGroups | None:
+    from aggopt.repair import _merge_until_satisfied as merging
+    from aggopt.repair._checked_search import checked_search
+
+    X, asked = given.X, given.requirements
+    clock = Deadline(how.time_limit, given.progress)
+    merged = merging.merge_until_satisfied(X, labels, asked)
+    Z = np.ascontiguousarray(Scale.of(X).standardise(X))
+    best, ended = checked_search(Z, merged, given.k, asked, clock)
+    found = groups(np.unique(best, return_inverse=True)[1], len(X))
+    if np.array_equal(found, labels):
+        return None
+    proof = merging.certified(
+        X,
+        found,
+        asked,
+        clock.spent,
+        given.k,
+        given.bound,
+        status=Status.LOCAL if ended else Status.LIMIT,
+        by="merging, then changes checked one by one",
+    )
+    clock.tell(1.0)
+    return RepairedGroups(found, proof)
+
+
+METHOD = Repair(
+    name="search",
+    when="any promise, of any attributes, at less loss than merging alone",
+    rank=5,
+    function=_searched,
+    settings=Limited,
+    certificate="locally optimal; a bound on any groups of k, or as close",
+)

@@ -1,0 +1,46 @@
+"""The repair that starts from groups of several sizes."""
+
+from typing import TYPE_CHECKING, Any
+
+from aggopt.core.deadline import Deadline
+from aggopt.core.types import Labels
+from aggopt.repair._registry import Given, Repair, RepairedGroups, Solving
+
+if TYPE_CHECKING:
+    from aggopt.repair._close import How
+    from aggopt.repair._problem import Problem
+    from aggopt.repair._repaired import Found
+
+
+def _repaired(given: Given, labels: Labels, how: Any) -> RepairedGroups:
+    from aggopt.repair._by_closeness import by_closeness
+
+    return by_closeness("sweep", given, labels, how)
+
+
+def _solve(problem: "Problem", given: Labels, how: "How", clock: Deadline) -> "Found":
+    from aggopt.repair._close import of_search, polished
+    from aggopt.repair._merge_until_close import made_close
+    from aggopt.repair._multistart import multistarted
+
+    whole, clock = clock, of_search(how, clock)
+    start = given if problem.holds(given) else None
+    best = multistarted(problem, start, how.proposals, how.seed, clock)
+    if best is None:
+        best = made_close(problem, given)
+    return polished(problem, best, how, clock, whole)
+
+
+METHOD = Repair(
+    name="sweep",
+    when="t of one ordered attribute, at the least loss",
+    rank=30,
+    function=_repaired,
+    solve=_solve,
+    settings=Solving,
+    adds=frozenset("t"),
+    leaves=frozenset("k"),
+    any_distance=False,
+    model="closeness_merge",
+    certificate="a bound on any t-close groups",
+)

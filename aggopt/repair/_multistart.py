@@ -1,0 +1,55 @@
+"""Groups made t-close by strata of several sizes, then searched; the best is kept."""
+
+from aggopt.core.deadline import Deadline
+from aggopt.core.validation import Labels
+from aggopt.partition._closeness_first.closeness_first import (
+    fitted,
+    least_strata,
+    stratified,
+)
+from aggopt.privacy._distance import threshold
+from aggopt.repair._local_search import searched, stage
+from aggopt.repair._problem import Problem
+
+FACTORS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0)  # times the least size that will do
+TRIAL = 1 / 20  # share of the proposals that compares one size with others
+TRIED = 0.35  # share of the time that all these take, about
+
+
+def multistarted(
+    problem: Problem, labels: Labels | None, proposals: int, seed: int, clock: Deadline
+) -> Labels | None:
+    """Return the best labels (n,) found; None if time ended before any.
+
+    `labels` (n,) are t-close, and searched like the others.
+    """
+    best, trial = labels, round(TRIAL * proposals)
+    sizes = _sizes(problem)
+    for step, size in enumerate((None, *sizes)):
+        start = labels if size is None else _start(problem, size)
+        if start is None or (clock.over and best is not None):
+            continue
+        begin, end = (TRIED * s / (len(sizes) + 1) for s in (step, step + 1))
+        found = searched(problem, start, trial, seed, stage(clock, begin, end))
+        best = _better(problem, best, found)
+    if best is None or clock.over:
+        return best
+    rest = proposals - trial * (len(sizes) + (labels is not None))
+    return searched(problem, best, max(0, rest), seed, stage(clock, TRIED, 1.0))
+
+
+def _better(problem: Problem, one: Labels | None, other: Labels) -> Labels:
+    return other if one is None or problem.sse(other) < problem.sse(one) else one
+
+
+def _sizes(problem: Problem) -> list[int]:
+    n, least = len(problem.Z), problem.k
+    if problem.ordered.m > 1:
+        least = least_strata(n, problem.k, threshold(problem.t))
+    return sorted({fitted(n, min(n, round(least * f))) for f in FACTORS})
+
+
+def _start(problem: Problem, size: int) -> Labels | None:
+    """Return groups from strata, None where ties take them beyond t."""
+    found = stratified(problem.Z, problem.ordered.place, size)
+    return found if problem.holds(found) else None

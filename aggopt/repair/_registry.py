@@ -1,0 +1,114 @@
+"""Repairs by name: each is declared in a file of its own, in `_methods`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pydantic import Field
+
+from aggopt.core.progress import Progress
+from aggopt.core.registry import Method, Registry
+from aggopt.core.section import Section
+from aggopt.core.types import F64, Labels
+from aggopt.privacy._model import REQUIREMENTS
+from aggopt.privacy._requirement import Requirement
+from aggopt.solvers import Certificate
+
+ALL = frozenset(REQUIREMENTS)
+
+
+class Given(NamedTuple):
+    """What a repair is given beside the groups.
+
+    Attributes
+    ----------
+    X : (n, d)
+        Quasi-identifiers in their own units.
+    k, requirements
+        What groups are to satisfy.
+    bound
+        What the partition has proven of the loss of any groups of k, if anything.
+    progress
+        Is told the share of the work that is done.
+    """
+
+    X: F64
+    k: int
+    requirements: Sequence[Requirement]
+    bound: float | None
+    progress: Progress | None
+
+
+class RepairedGroups(NamedTuple):
+    """Groups (n,) that satisfy all, and what is proven of their loss."""
+
+    labels: Labels
+    certificate: Certificate
+
+
+class Limited(Section):
+    """The key of repairs that take their time.
+
+    Attributes
+    ----------
+    time_limit
+        Seconds; where a solver is asked and none are named, 600.
+    """
+
+    time_limit: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, strict=True
+    )
+
+
+class Solving(Limited):
+    """The keys of repairs that a solver carries out, or ends.
+
+    Attributes
+    ----------
+    solver
+        Of "merge-ilp"; of "swap" and "sweep" the one that exchanges records at the end,
+        or none.
+    """
+
+    solver: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repair(Method):
+    """What makes the groups of a partition satisfy what it does not keep.
+
+    Attributes
+    ----------
+    function
+        Returns groups made of labels (n,); None where these are kept as they are.
+        Its last argument is the section of the job.
+    settings
+        Its keys of [privacy.repair] beside the method; keys of one name
+        mean one thing.
+    adds, leaves
+        The privacy models that it makes groups satisfy, and of others those that it
+        leaves satisfied.
+    any_distance
+        Whether it adds them of several attributes and however they are counted.
+    asks_solver
+        Whether it needs a solver, be one named or not.
+    model
+        The optimisation model that a solver, if it takes one, is for.
+    certificate
+        What it proves, in a line.
+    solve
+        Of those that keep t of one attribute: what `aggopt.repair.closeness` calls.
+    """
+
+    function: Callable[[Given, Labels, Any], RepairedGroups | None]
+    settings: type[Section] = Section
+    adds: frozenset[str] = ALL - {"k"}
+    leaves: frozenset[str] = ALL
+    any_distance: bool = True
+    asks_solver: bool = False
+    model: str | None = None
+    certificate: str
+    solve: Callable[..., Any] | None = None
+
+
+REPAIRS = Registry("aggopt.repair._methods", Repair, "repair")
