@@ -55,7 +55,7 @@ def test_a_job_that_names_no_method(section):
     release = aggopt.mask(people(), job)
     assert smallest(release.table) >= 3
     assert release.job.partition.method == "local_search"
-    assert any("'local_search' was chosen: 40 records" in n for n in release.notes)
+    assert any("'local_search' was chosen: n = 40 is small" in n for n in release.notes)
     X = release.job.roles.quasi_identifier
     expected = aggopt.partition.local_search(people()[list(X)].to_numpy(float), 3)
     assert (release.labels == expected).all()

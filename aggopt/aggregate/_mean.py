@@ -19,7 +19,7 @@ from aggopt.solvers import Certificate, Status
 def mean(
     X: npt.ArrayLike, labels: npt.ArrayLike, *, renormalise: bool = False
 ) -> Aggregation:
-    """Return the group means: the values that lose least squared error.
+    """Return the group means: the values with the least squared error.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def mean(
         Stretch the means of each attribute about their centre, so that the published
         attribute has the mean and the variance of the original:
         x' = x_C / sigma_C on z-scores.  Of all centroids that keep both, these
-        lose least squared error.
+        have the least squared error.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from aggopt.solvers import Certificate, Status
 
 
 def median(X: npt.ArrayLike, labels: npt.ArrayLike) -> Aggregation:
-    """Return the group medians: the values that lose least absolute error.
+    """Return the group medians: the values with the least absolute error.
 
     Less moved by extreme records than the mean.  Of an even number of values the
     midpoint of the middle two is taken.

@@ -63,8 +63,8 @@ def mask(
 
     places = Files.beside(out, private)
     places.check(overwrite=overwrite, inputs=(table, job))
-    with console.progress(quiet=as_json) as told:
-        release = masked(table, Job.read(job), progress=told)
+    with console.progress(quiet=as_json) as report:
+        release = masked(table, Job.read(job), progress=report)
         files = console.release(
             release.staged(out, overwrite=overwrite, private=private)
         )
@@ -88,8 +88,8 @@ def repeat(
 
     places = Files.beside(out, private)
     places.check(overwrite=overwrite, inputs=(table, manifest))
-    with console.progress(quiet=as_json) as told:
-        release, written = repeated(manifest, table, out, progress=told)
+    with console.progress(quiet=as_json) as report:
+        release, written = repeated(manifest, table, out, progress=report)
         files = console.release(
             release.staged(out, overwrite=overwrite, private=private, again=written)
         )
@@ -182,8 +182,8 @@ def compare_solvers(
     """
     from aggopt.experiments.compare_solvers import compare
 
-    with console.progress(quiet=as_json) as told:
-        rows = list(compare(table, job, _words(solvers), time_limit, progress=told))
+    with console.progress(quiet=as_json) as report:
+        rows = list(compare(table, job, _words(solvers), time_limit, progress=report))
     if as_json:
         console.as_json({row.solver: row.to_dict() for row in rows})
     else:
@@ -217,15 +217,15 @@ def sweep(
 
     grid = _numbers(alpha, "alpha"), _numbers(delta, "delta")
     with (
-        console.progress() as told,
+        console.progress() as report,
         keep(out, overwrite=overwrite, inputs=(job, table)) as kept,
     ):
         total = len(grid[0]) * len(grid[1])
         for point in points(
-            table, job, alpha=grid[0], delta=grid[1], jobs=jobs, progress=told
+            table, job, alpha=grid[0], delta=grid[1], jobs=jobs, progress=report
         ):
             kept.add(point)
-            told("sweep", len(kept.points) / total)
+            report("sweep", len(kept.points) / total)
     show_solvers.swept(kept.points, kept.files)
 
 
@@ -252,8 +252,8 @@ def demo(
     """Mask 442 real patients, compare risk and loss before and after."""
     from aggopt.command.demo import run
 
-    with console.progress() as told:
-        shown = run(folder, told, overwrite=overwrite)
+    with console.progress() as report:
+        shown = run(folder, report, overwrite=overwrite)
     show.demo(shown)
 
 

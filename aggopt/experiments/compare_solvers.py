@@ -1,4 +1,4 @@
-"""One program, every solver: what each finds, proves and takes."""
+"""Comparison of solvers on one program: objective, bound, gap and time."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,17 +26,17 @@ from aggopt.solvers import SOLVERS, Solver, choose
 from aggopt.solvers._certificate import endings, largest_gap, total_bound
 from aggopt.solvers._options import check_time_limit
 
-DEFAULT = 60.0  # seconds for a solver and an attribute, where nobody says
+DEFAULT = 60.0  # seconds for a solver and an attribute by default
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one solver made of a job: sums and extremes over its attributes.
+    """Result of one solver on a job: sums and extremes over its attributes.
 
-    `bound` and `gap` are None where a solver proves nothing.  `sl`, `si` and `holds`,
+    `bound` and `gap` are None where nothing is proven.  `sl`, `si` and `holds`,
     whether the audit of these values finds all that the job promises, are None where
-    no values are made: for groups of one attribute at a time.  `note` says why a solver
-    was left out or gave up; all its figures are then None.
+    no values are made: for groups of one attribute at a time.  `note` is the reason
+    why a solver was left out or failed; all its figures are then None.
     """
 
     solver: str
@@ -82,22 +82,22 @@ def compare(
         A named solver is not installed.
     """
     check_time_limit(time_limit)
-    told = listener(progress)
+    report = listener(progress)
     job = data_job = job if isinstance(job, Job) else Job.read(job)
     if isinstance(job.partition, Recommended):  # the table decides
-        job = data_job = group(data, job, told).job
+        job = data_job = group(data, job, report).job
     step = _solved_by(job)
     if step.row is _divided:  # which each solver does anew
         quick = Mdav(method="mdav", attributes=job.partition.attributes)
         data_job = job.model_copy(update={"partition": quick})
-    given = group(data, data_job, told, repair=step.row is not _repaired)
+    given = group(data, data_job, report, repair=step.row is not _repaired)
     if data_job is not job:
         given = replace(given, job=job)
     kinds = step.model.kinds
     named = [choose(name, *kinds) for name in solvers]
     able = named or [s for s in SOLVERS.values() if s.fits(*kinds)]
     for done, solver in enumerate(able):
-        told(solver.name, done / len(able))
+        report(solver.name, done / len(able))
         if solver.lacks:
             yield Row(solver.name, note=f"not installed: {solver.lacks}")
         else:
@@ -105,13 +105,13 @@ def compare(
 
 
 def _first(asked: float | None, of_job: float | None) -> float:
-    """Return the limit that is asked, or else the job's, or else the default."""
+    """Return the requested limit, else the job's, else the default."""
     limits = (limit for limit in (asked, of_job) if limit is not None)
     return next(limits, DEFAULT)
 
 
 class _Step(NamedTuple):
-    """What of a job a solver carries out: its model, its time, and how one is tried."""
+    """The step of a job that a solver carries out: model, time limit, row."""
 
     model: Model
     limit: float | None
@@ -178,7 +178,7 @@ def _partitioned(given: Grouped, solver: Solver, limit: float) -> Row:
 
 
 def _divided(given: Grouped, solver: Solver, limit: float) -> Row:
-    """Return what a solver makes of the groups that lose least."""
+    """Return a solver's row for the minimum-SSE partition."""
     job, names = given.job, given.job.roles.quasi_identifier
     settings = {**job.partition.settings, "solver": solver.name, "seconds": limit}
     columns = [block.columns for block in given.blocks]
@@ -190,30 +190,30 @@ def _divided(given: Grouped, solver: Solver, limit: float) -> Row:
 
 
 def _repaired(given: Grouped, solver: Solver, limit: float) -> Row:
-    """Return what a solver makes of a repair of the groups, the same for each."""
+    """Return a solver's row for a repair of the same groups."""
     privacy = given.job.privacy
     asked = {"solver": solver.name, "time_limit": limit}
     how = privacy.repair.model_copy(update=asked)  # type: ignore[union-attr]
     update = {"privacy": privacy.model_copy(update={"repair": how})}
     job = given.job.model_copy(update=update)
     try:
-        block = repaired(given.blocks[0], given.X, job, given.held, _unheard)
+        block = repaired(given.blocks[0], given.X, job, given.held, _ignored)
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
     return _valued(replace(given, blocks=(block,)), solver)
 
 
-def _unheard(share: float) -> None:
-    """Hear of progress and say nothing: solvers are what is shown."""
+def _ignored(share: float) -> None:
+    """Do nothing: progress of a single solver is not shown."""
 
 
 def _valued(given: Grouped, solver: Solver) -> Row:
-    """Return the row of a partition, with what its values measure and keep."""
+    """Return the row of a partition, with the measures and the audit of its values."""
     proofs = [block.certificate for block in given.blocks]
     row = _summed(solver.name, proofs, sum(c.seconds for c in proofs if c))
     how = given.job.aggregation
     combine = getattr(aggregate, how.method)
-    settings = {**how.settings, **program(given), "progress": _unheard}
+    settings = {**how.settings, **program(given), "progress": _ignored}
     try:
         masked = called(combine, given.X, given.labels, **settings)
     except InfeasibleInputError as refusal:

@@ -1,4 +1,4 @@
-"""P3M over a grid of wishes: what risk and loss each point of it gives."""
+"""P3M over a parameter grid: risk and information loss at each point."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -29,13 +29,13 @@ from aggopt.pipeline.rounding import released
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """One point of the grid and what it gave.
+    """One point of the grid and its measures.
 
     `linkage` is the expected share of records that the best one-to-one assignment
     links, in `blocks` blocks: more than 1000 records are linked in blocks, which is
     faster and mostly gives more, so compare such points with each other only.
     `gap` is the largest, None unproven; `holds` is whether the audit of the point's
-    values finds all that the job promises, None where there are none.
+    values confirms all requirements, None where there are none.
     """
 
     alpha: float
@@ -73,7 +73,7 @@ def sweep(
     secret serves all points: the margins beyond delta are the same share of their
     width.  SL is measured at each point's own delta.  Points are spread over `jobs`
     processes (-1: one per core), which get the records through pipes, not files.  A
-    local solver works along each row of equal delta and sets out from the point before.
+    local solver starts from the point before it in its row of equal delta.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def sweep(
     require_reach(np.full((1, Z.shape[1]), max(delta)), Z, k)
     rows = [[(a, d) for a in dict.fromkeys(alpha)] for d in dict.fromkeys(delta)]
     if chosen_solver(how).is_global or len(rows) == 1:
-        rows = [[pair] for row in rows for pair in row]  # no start to hand on
+        rows = [[pair] for row in rows for pair in row]  # no warm start
     run = Parallel(n_jobs=jobs, return_as="generator_unordered", max_nbytes=None)
     for points in run(delayed(_row)(given, how, row) for row in rows):
         yield from points
@@ -150,9 +150,9 @@ def _usable(point: SweepPoint) -> bool:
 
 
 def pareto(points: Sequence[SweepPoint]) -> list[SweepPoint]:
-    """Return the points that no other beats in both linkage and PIL, by rising linkage.
+    """Return the points that are Pareto optimal in linkage and PIL, by linkage.
 
-    Points without an answer, or that break the job's promises, are left out.
+    Points without a solution, or that violate a requirement, are left out.
     """
     best: list[SweepPoint] = []
     for point in sorted(filter(_usable, points), key=lambda p: (p.linkage, p.pil)):

@@ -1,4 +1,4 @@
-"""Blocks of attributes, chosen by correlation."""
+"""Blocks of correlated attributes."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,18 +11,18 @@ SLACK = 1e-12  # of a correlation: exact multiples do not always have |r| = 1.0
 
 
 def correlated_blocks(X: npt.ArrayLike, least: float) -> list[list[int]]:
-    """Return blocks of attributes that are correlated, pair by pair.
+    """Return blocks of pairwise correlated attributes.
 
     Any two attributes of a block have |r| >= `least`, r Pearson's correlation
     (complete-linkage clustering on 1 - |r|; to 1e-12).  A constant attribute has no
-    correlation and stands alone.
+    correlation and is a block by itself.
 
     Parameters
     ----------
     X : (n, d)
         Records: numbers, none missing.
     least
-        From 0 (all that varies in one block) to 1 (only exact multiples together).
+        From 0 (all varying attributes in one block) to 1 (exact multiples only).
 
     Returns
     -------
@@ -42,8 +42,8 @@ def correlated_blocks(X: npt.ArrayLike, least: float) -> list[list[int]]:
 
     Source: Nin, Herranz and Torra, How to group attributes in multivariate
     microaggregation, IJUFKS 16(1), 2008, who compare correlated attributes in one
-    block (less loss) with correlated attributes spread over blocks (less risk).  They
-    form blocks of one size; clustering by complete linkage is this package's choice.
+    block (less loss) with correlated attributes over blocks (less risk).  They form
+    blocks of one size; clustering by complete linkage is this package's choice.
 
     Examples
     --------

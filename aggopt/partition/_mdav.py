@@ -19,7 +19,7 @@ def mdav(
     scale: str = "z",
     progress: Progress | None = None,
 ) -> Labels:
-    """Return labels (n,): groups of k similar records, found from the outside in.
+    """Return labels (n,): groups of k similar records, outermost first.
 
     A turn takes two groups from the records that have none.  Let r be the record
     farthest from their centroid, and s the one farthest from r.  The first group is

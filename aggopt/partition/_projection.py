@@ -1,4 +1,4 @@
-"""Records ordered along one line, split optimally into groups."""
+"""Records ordered by their projections on an axis, split optimally into groups."""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,10 @@ NOTHING = 1e-9  # share of an attribute's spread that may be rounding
 def projection(
     X: npt.ArrayLike, k: int, *, axis: str = "pca", scale: str = "z"
 ) -> Labels:
-    """Return labels (n,): the groups into which the records along a line split best.
+    """Return labels (n,): the optimal split of the records ordered along an axis.
 
-    The records are ordered by their projections on an axis.  Among all ways to split
-    that order into groups of k to 2k - 1 consecutive records, the one with the least
-    sum of squares within groups, over all attributes, is taken.
+    Among all splits of that ordering into groups of k to 2k - 1 consecutive records,
+    one of minimum SSE, over all attributes, is taken.
 
     Parameters
     ----------
@@ -30,12 +29,12 @@ def projection(
     axis : "pca", "zsum" or "robust_pca"
         "pca": the first principal component.
         "zsum": the sum of the attributes.  Attributes that are negatively correlated
-        cancel each other out: turn the sign of some first, or use another axis.
+        cancel each other out: change the sign of some, or use another axis.
         "robust_pca": the first principal component of directions.  Each attribute is
-        reckoned from its median and, with scale="z", divided by its median absolute
+        centred at its median and, with scale="z", divided by its median absolute
         deviation (by its mean absolute deviation where that is 0); each record is
-        drawn to distance 1 from the medians.  However far a few records lie, they
-        hardly turn the axis.
+        projected to distance 1 from the medians, so that outliers hardly change the
+        axis.
     scale : "z" or "none"
         "z" takes z-scores (population standard deviation), where a constant attribute
         weighs nothing.  "none" takes X as it is: for attributes that you have
@@ -60,16 +59,16 @@ def projection(
 
     Notes
     -----
-    Of records with equal projections the one that comes first in X is first.  Where
+    Equal projections are ordered by record.  Where
     two components are equally strong, rounding chooses one.
 
     Time grows as n d (d + k), memory as n d.
 
     Weaknesses: records that are far apart may have equal projections.  Unless one
-    component dominates, often several times as much is lost as by `mdav`.  Nor does
-    that loss protect: whoever knows the method knows between which values each
-    record's projection lies, and by it links records to groups.  Use it for
-    comparison, or for attributes that say the same in different words.
+    component dominates, SSE is often several times that of `mdav`, without protecting
+    more: an intruder who knows the method knows an interval for each record's
+    projection, which links records to groups.  Use it for comparison, or for
+    attributes that measure the same quantity.
 
     Source: Defays and Nanopoulos, Panels of enterprises and confidentiality, 1993;
     Mateo-Sanz and Domingo-Ferrer, A comparative study of microaggregation methods,

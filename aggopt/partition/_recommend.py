@@ -1,4 +1,4 @@
-"""Which partition method suits a table, and why."""
+"""Choice of a partition method by the size of the table."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,10 +7,10 @@ from aggopt.core.deadline import require_seconds
 from aggopt.core.validation import group_size, is_whole
 from aggopt.errors import JobError
 
-PROVABLE = 5000  # records up to which column generation ends with a useful bound
-PRICED = 5  # smallest group size up to which its pricing is exact
-PATIENCE = 60.0  # seconds it needs to tell more than local search does
-WHOLE = 20_000  # records up to which local search takes the table as a whole
+PROVABLE = 5000  # records up to which column generation gives a useful bound
+PRICED = 5  # largest k for which its pricing is exact
+PATIENCE = 60.0  # seconds it needs to improve on local search
+WHOLE = 20_000  # records up to which local search treats the table as a whole
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,11 @@ class Recommendation:
     Attributes
     ----------
     method
-        Name of a function of `aggopt.partition`, and of a job's method.
+        Name of a function of `aggopt.partition` and method of a job.
     settings
-        Arguments that go with it.
+        Its arguments.
     reason
-        Why it suits, in a sentence.
+        The reason, in a sentence.
     """
 
     method: str
@@ -33,7 +33,7 @@ class Recommendation:
 
 
 def recommend(n: int, d: int, k: int, seconds: float | None = None) -> Recommendation:
-    """Return the method that loses least on a table of this size, in the time given.
+    """Return the method with the least expected SSE for a table of this size and time.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def recommend(n: int, d: int, k: int, seconds: float | None = None) -> Recommend
     k : int
         Records per group, at least; 1 <= k <= n.
     seconds : float, optional
-        Time you would give it, from 0.  Without it the method ends by itself, and gives
-        the same groups on every machine.
+        Time limit, from 0.  Without it the method terminates by itself, with the same
+        groups on every machine.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def recommend(n: int, d: int, k: int, seconds: float | None = None) -> Recommend
     require_seconds(seconds)
     if d == 1:
         return Recommendation(
-            "univariate", "the groups of one attribute that lose least are known."
+            "univariate", "the minimum-SSE groups of one attribute are found exactly."
         )
     settings = {} if seconds is None else {"seconds": float(seconds)}
     return Recommendation(*_chosen(n, k, seconds), settings)
@@ -85,15 +85,14 @@ def _chosen(n: int, k: int, seconds: float | None) -> tuple[str, str]:
     patient = seconds is not None and seconds >= PATIENCE
     if n <= PROVABLE and k <= PRICED and patient:
         return "optimal", (
-            f"{n} records in groups of {k} are few enough for a proof of how near to "
-            "the optimum the groups are."
+            f"n = {n} and k = {k} are small enough for a proven optimality gap."
         )
     if n <= WHOLE:
         return "local_search", (
-            f"{n} records can be searched as a whole, which loses less than any other "
-            "heuristic here."
+            f"n = {n} is small enough for local search over the whole table, the "
+            "heuristic with the least SSE here."
         )
     return "blocked", (
-        f"{n} records are too many to compare all with all; they are grouped in blocks "
-        "and searched across their borders."
+        f"n = {n} is too large for local search over the whole table: subdomains are "
+        "searched, and then again across their borders."
     )

@@ -1,4 +1,4 @@
-"""l and t: what keeps them, and which jobs are refused because nothing would."""
+"""Which steps enforce privacy requirements; jobs in which none does are rejected."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -193,7 +193,7 @@ def read_table(data: Any, job: Job) -> tuple[Table, Source]:
 
 
 def _require_possible(X: Floats, job: Job) -> None:
-    """Refuse now what a later step would refuse after long work."""
+    """Fail fast: make checks of later steps before long work."""
     if Scale.of(X).constant.all():
         raise TableError(
             "No quasi-identifier varies: there is nothing to mask.",

@@ -18,7 +18,7 @@ def choose(name: str | None, *problems: str, language: str | None = None) -> Sol
     JobError
         It takes none of them, or reads another language.
     SolverError
-        It is not installed; nothing takes its place unasked.
+        It is not installed; there is no silent fallback.
     """
     able = able_for(*problems, language=language)
     if name is not None and not isinstance(name, str):

@@ -49,8 +49,8 @@ def native_options(
     for name in _names(options or {}):
         if name in _LANGUAGE or any(word in name.lower() for word in _WRITING):
             raise JobError(
-                f"The option {name!r} is not allowed: it is none of the solver's, or "
-                "makes it write, and what it writes holds values of records.",
+                f"The option {name!r} is not allowed: it is not a solver "
+                "option, or enables logging, which would write record values to disk.",
                 fix="leave it out.",
             )
     native = {**solver.fixed, **(options or {})}

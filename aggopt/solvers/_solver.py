@@ -33,7 +33,7 @@ class Solver(Method):
     harmless: frozenset[str] = frozenset()  # options that leave its bound a proof
     # its tolerances as they are; smaller ones leave its bound a proof, too
     tolerances: Mapping[str, float] = field(default_factory=dict)
-    aborts: bool = False  # can end the whole process: give it one of its own
+    aborts: bool = False  # may crash the process: it runs in a subprocess
 
     @property
     def lacks(self) -> str | None:

@@ -1,4 +1,4 @@
-"""Records in boxes: the nearest is found without looking into most of them."""
+"""Records in boxes, for nearest neighbours with removal."""
 
 from typing import NamedTuple
 
@@ -11,22 +11,22 @@ LEAF = 128  # records per box, at most
 
 
 class Leaves(NamedTuple):
-    """Records in columns, box after box, with the waiting ones of a box first.
+    """Records in columns by box, those not yet visited first.
 
     Attributes
     ----------
     records : (d, n)
         Attribute by attribute.
     who, column : (n,)
-        Which record each column holds, and where each record is.
+        Record of each column, and column of each record.
     box : (n,)
         Box of each column.
     first, waiting : (m,)
-        First column of each box, and how many of its records wait to be visited.
+        First column of each box, and how many of its records are not yet visited.
     low, high : (d, m)
-        Corners of each box; low is infinite once none of its records waits.
+        Corners of each box; low is infinite once all its records are visited.
     bounds : (m,), distances : (LEAF,)
-        Room to work in.
+        Workspace.
     """
 
     records: Floats
@@ -41,8 +41,8 @@ class Leaves(NamedTuple):
     distances: Floats
 
     def __repr__(self) -> str:
-        """Tell how many records wait, and show none."""
-        return f"Leaves({self.waiting.sum()} of {len(self.who)} records wait)"
+        """Return how many records are not yet visited, without values."""
+        return f"Leaves({self.waiting.sum()} of {len(self.who)} records not visited)"
 
 
 class GroupMembers(NamedTuple):
@@ -61,7 +61,7 @@ class GroupMembers(NamedTuple):
 
 
 def plant(records: Floats) -> Leaves:
-    """Return records (n, d), all waiting, in boxes that are small where many are."""
+    """Return records (n, d), none visited, in boxes of a median split."""
     boxes = _halved(records, np.arange(len(records)))
     sizes = np.array([len(box) for box in boxes])
     first = np.cumsum(sizes) - sizes
@@ -82,7 +82,7 @@ def plant(records: Floats) -> Leaves:
 
 
 def replant(leaves: Leaves) -> Leaves:
-    """Return the same leaves with all records waiting once more."""
+    """Return the same boxes with no record visited."""
     return leaves._replace(
         waiting=np.bincount(leaves.box),
         low=np.minimum.reduceat(leaves.records, leaves.first, axis=1),

@@ -10,17 +10,17 @@ from aggopt.partition._mhm.maximum_distance_state import Reach
 from aggopt.partition._mhm.starts import from_centroid
 from aggopt.partition._unassigned import pool as unassigned
 
-ROUNDING = 1e-9  # more than it can amount to
-LOOKS = 1000  # at records, between two looks at Ctrl-C
+ROUNDING = 1e-9  # relative: above the rounding errors of the bound
+LOOKS = 1000  # records examined between two checks for Ctrl-C
 
 
 def groups(records: Floats, k: int, progress: Progress) -> Labels:
     """Return labels (n,): groups of k to 2k - 1, by MD.
 
-    A turn takes two groups from the at least 2k records that have none: the k nearest
+    A step forms two groups from at least 2k unassigned records: the k nearest
     to r, then the k nearest to s among the rest, where r and s are the two farthest
     apart, r the one farther from the centroid of all.  Then k or more are a group;
-    fewer go one by one to the nearest centroid.
+    fewer are assigned one by one to the nearest centroid.
     """
     from aggopt.partition._mhm import maximum_distance_kernels as kernels
 

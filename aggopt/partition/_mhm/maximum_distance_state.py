@@ -7,18 +7,18 @@ from aggopt.core.validation import Floats
 
 
 class Reach(NamedTuple):
-    """How far the farthest waiting record, and the centroid, is from each record.
+    """Bounds on the distance from each record to the farthest one.
 
     Attributes
     ----------
     far : (n,)
         Square of that distance, or more.
     whom : (n,)
-        Which record that is or was, -1 while unknown.
+        The farthest record when last computed, -1 while unknown.
     out : (n,)
         Square of the distance from the centroid of all, in some unit.
     peaks : (boxes,)
-        The most that `far` is in each box, -1 where no record waits.
+        Maximum of `far` in each box, -1 without unassigned records.
     """
 
     far: Floats

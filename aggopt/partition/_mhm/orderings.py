@@ -1,4 +1,4 @@
-"""Paths through all records that go from near to near."""
+"""Orderings of the records by nearest point next, by groups, and by a tour."""
 
 from collections.abc import Callable, Iterator
 
@@ -35,7 +35,7 @@ ORDERS = ("npn", "tsp", *GROUPINGS)
 def paths(
     records: Floats, k: int, order: str, starts: int, progress: Progress
 ) -> Iterator[I64]:
-    """Yield orders (n,) of the records (n, d): paths from so many starts at most."""
+    """Yield orderings (n,) of the records (n, d), `starts` at most."""
     if order in GROUPINGS:
         labels = GROUPINGS[order](records, k, part(progress, 0.0, 0.5))
         yield from _walks(records, labels, starts, part(progress, 0.5, 1.0))
@@ -47,7 +47,7 @@ def paths(
 def _walks(
     records: Floats, labels: Labels, starts: int, progress: Progress
 ) -> Iterator[I64]:
-    """Yield paths that go to the nearest record, and once in a group through it."""
+    """Yield orderings by nearest point next that visit each group as a whole."""
     leaves, groups = plant(records), GroupMembers.by(labels)
     first = outermost(records, starts)
     for turn, i in enumerate(first):

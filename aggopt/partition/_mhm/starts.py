@@ -1,4 +1,4 @@
-"""Records from which paths start: the outermost, far from each other."""
+"""First records of the orderings: outermost, and far from each other."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ from aggopt.core.validation import Floats
 
 
 def outermost(records: Floats, count: int) -> list[int]:
-    """Return the record farthest from the centroid, then the farthest from these.
+    """Return `count` records: farthest from the centroid, then from those before.
 
-    At most so many; fewer where there are fewer distinct records.
+    Fewer if there are fewer distinct records.
     """
     found = [int(from_centroid(records).argmax())]
     nearest = squares(records, records[found[0]])

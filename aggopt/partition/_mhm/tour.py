@@ -1,4 +1,4 @@
-"""A closed tour through the records, as short as small changes can make it."""
+"""A closed tour through the records, locally optimal under 2-opt and Or-opt."""
 
 import numpy as np
 
@@ -8,14 +8,14 @@ from aggopt.partition._mhm.boxes import plant
 from aggopt.partition._mhm.tour_state import Places, Tour
 from aggopt.partition._unassigned.state import CHUNK
 
-NEAR = 10  # nearest places that a place may be joined to
-TURNS = 1000  # places looked at between two looks at Ctrl-C
+NEAR = 10  # neighbours that a place may be joined to
+TURNS = 1000  # places examined between two checks for Ctrl-C
 
 
 def places(records: Floats, path: I64) -> Places:
-    """Return the places of records (n, d) that a path from near to near visits.
+    """Return the distinct records (places) of an ordering by nearest point next.
 
-    Copies, which such a path visits one after the other, are one place.
+    Duplicates, which are consecutive there, are one place.
     """
     from aggopt.partition._mhm import nearest_point_next_kernels as kernels
 
@@ -36,7 +36,7 @@ def places(records: Floats, path: I64) -> Places:
 
 
 def shortened(places: Places, path: I64) -> I64:
-    """Return the path (n,), closed and changed until no change shortens it.
+    """Return the ordering (n,) of a locally shortest closed tour.
 
     A change joins a place to one of its nearest, as 2-opt (two edges are replaced) or
     Or-opt (up to three places move elsewhere, in either direction) do.
@@ -54,13 +54,13 @@ def shortened(places: Places, path: I64) -> I64:
             np.empty(m, np.bool_),
             np.zeros(3, np.int64),
         )
-        while _look_everywhere(tour):
+        while _improve(tour):
             pass
     return np.argsort(np.argsort(order)[places.of], kind="stable")
 
 
-def _look_everywhere(tour: Tour) -> bool:
-    """Return whether a look at each place, and where that led to, found a change."""
+def _improve(tour: Tour) -> bool:
+    """Examine every place, and those that change; return whether the tour improved."""
     from aggopt.partition._mhm import two_opt_kernels as kernels
 
     m, moves = len(tour.order), tour.counts[2]

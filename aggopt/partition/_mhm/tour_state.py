@@ -7,12 +7,12 @@ from aggopt.core.validation import Floats
 
 
 class Places(NamedTuple):
-    """Distinct records, numbered as they come on a path from near to near.
+    """Distinct records, numbered in the ordering by nearest point next.
 
     Attributes
     ----------
     records : (m, d)
-        Where the places are.
+        Coordinates of the places.
     near : (m, NEAR)
         The nearest other places of each, nearest first.
     of : (n,)
@@ -24,7 +24,7 @@ class Places(NamedTuple):
     of: I64
 
     def __repr__(self) -> str:
-        """Tell how many places there are, and show none."""
+        """Return the number of places, without values."""
         return f"Places({len(self.records)} of {len(self.of)} records)"
 
 
@@ -38,10 +38,9 @@ class Tour(NamedTuple):
     order, rank : (m,)
         The places as they are visited, and where in `order` each is.
     queue, queued : (m,)
-        Places to look at, in a ring; and whether a place is one of them.
+        Ring buffer of places to examine, and which places are in it.
     counts : (3,)
-        How many were taken from the queue, how many put there, and how many moves
-        have shortened the tour.
+        Numbers of places taken from the queue, of places put there, and of moves.
     """
 
     records: Floats
@@ -53,5 +52,5 @@ class Tour(NamedTuple):
     counts: I64
 
     def __repr__(self) -> str:
-        """Tell how many places there are, and show none."""
+        """Return the number of places, without values."""
         return f"Tour({len(self.order)} places)"

@@ -1,4 +1,4 @@
-"""A path through the records, split into groups of consecutive ones with least loss."""
+"""Optimal split of an ordering into groups of consecutive records."""
 
 from collections.abc import Iterable
 
@@ -9,36 +9,36 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.partition._path_split.state import SplitState
 from aggopt.partition._unassigned.state import CHUNK
 
-CUTS = 63  # places at which a ring is cut open, at most: all that differ up to k = 32
-REAL = 1e-9  # share by which a loss must be less to count: more than rounding is
+CUTS = 63  # most places at which a ring is cut: all distinct ones up to k = 32
+REAL = 1e-9  # relative improvement that counts: rounding is less
 
 
 def best_split(
     records: Floats, paths: Iterable[I64], k: int, *, closed: bool = False
 ) -> Labels:
-    """Return labels (n,) of the split with least loss, of the first path that has it.
+    """Return labels (n,) of a minimum-SSE split, of the first ordering that has it.
 
     Parameters
     ----------
     records : (n, d)
         Within [-1, 1]; at least 2k.
     paths
-        Orders of the records, (n,) each.
+        Orderings of the records, (n,) each.
     k : int
-        A group is k to 2k - 1 records that follow each other on a path.
+        A group is k to 2k - 1 consecutive records of an ordering.
     closed : bool
-        Whether the last record of a path is followed by the first.
+        Whether the last record of an ordering is followed by the first.
 
     Notes
     -----
     Dynamic programming over the end of the last group: time grows as n k d, with
-    closed paths as n k (d + CUTS), memory as n + k.  A closed path is cut open at each
-    of its first 2k - 1 records, because a group begins at one of them; at the first
-    CUTS of them where k is large.
+    closed orderings as n k (d + CUTS), memory as n + k.  A closed one is cut
+    at each of its first 2k - 1 records, because a group begins at one of them; at the
+    first CUTS of them where k is large.
 
     Source: Hansen and Mukherjee, A polynomial algorithm for optimal univariate
-    microaggregation, IEEE TKDE 15(4), 2003: their shortest path, with the
-    multivariate loss on its arcs.
+    microaggregation, IEEE TKDE 15(4), 2003: their shortest path, with
+    multivariate SSE on its arcs.
     """
     best, least = np.empty(0, np.int64), np.inf
     for path in paths:
@@ -56,7 +56,7 @@ def _explored(records: Floats, path: I64, k: int, cuts: int) -> SplitState:
     ways = SplitState(
         path, np.full((cuts, 2 * k), np.inf), np.empty(cuts), np.zeros(n + 1, np.int64)
     )
-    np.fill_diagonal(ways.losses, 0.0)  # nothing is lost before the first group
+    np.fill_diagonal(ways.losses, 0.0)  # before the first group
     step = max(1, CHUNK // (2 * k * (d + cuts)))
     for begin in range(1, n + cuts, step):
         kernels.advance(records, ways, begin, min(begin + step, n + cuts))

@@ -7,18 +7,18 @@ from aggopt.core.validation import Floats
 
 
 class SplitState(NamedTuple):
-    """Ways to split a path: one for each place at which a ring may be cut open.
+    """Dynamic programs of the split: one for each cut of the ring.
 
     Attributes
     ----------
     path : (n,)
         The records in their order.
     losses : (cuts, 2k)
-        Least loss of path[cut:j], in column j % 2k, for the 2k latest j.
+        Least SSE of path[cut:j], in column j % 2k, for the 2k latest j.
     totals : (cuts,)
-        Least loss of the whole ring, cut open there.
+        Least SSE of the whole ring, cut there.
     sizes : (n + 1,)
-        How many records the last group of path[:j] has, in the split with least loss.
+        Size of the last group of path[:j] in its minimum-SSE split.
     """
 
     path: I64
@@ -27,5 +27,5 @@ class SplitState(NamedTuple):
     sizes: I64
 
     def __repr__(self) -> str:
-        """Tell how many records there are, and show none."""
+        """Return the number of records, without values."""
         return f"SplitState(path of {len(self.path)}, {len(self.totals)} cuts)"
