@@ -1,6 +1,5 @@
 """Aggregation by a model that shifts centroids, one attribute at a time."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.aggregate._aggregation import Aggregation, column, stacked
+from aggopt.core.compile_time import compile_time
 from aggopt.core.deadline import LONGEST
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, is_number
@@ -140,7 +140,7 @@ def _kept(count: int) -> tuple[Floats, Certificate]:
 
 
 def _solved(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certificate]:
-    started = time.perf_counter()
+    started = compile_time.now()
     answers = list(_answers(model, data, how, started))
     fit = [(a, cost) for a in answers if (cost := _cost(model, data, a)) is not None]
     if fit:
@@ -163,7 +163,7 @@ def _solved(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certifi
         bound,
         model.violation(data, at),
         how.solver.name,
-        time.perf_counter() - started,
+        compile_time.now() - started,
     )
     return centroids, certificate
 
@@ -192,7 +192,7 @@ def _answers(
     for start in _starts(model, data, how):
         left = None
         if how.limit is not None:
-            left = how.limit - (time.perf_counter() - started)
+            left = how.limit - (compile_time.now() - started)
             if left <= 0:
                 return
         yield answer(

@@ -5,7 +5,9 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
+from aggopt.core.compile_time import compile_time
 from aggopt.core.signals import heeded
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,6 +40,7 @@ def _compiled(function: F, **options: Any) -> F:
         except RuntimeError:  # there is no folder that a cache could be written to
             made = numba.njit(**options)(function)
     made.compile = _interruptible(_remade(made, _once(made.compile)))
+    compile_time.kernels += 1
     return cast(F, made)
 
 
@@ -88,7 +91,30 @@ def _interruptible(compile_: F) -> F:
 
     @wraps(compile_)
     def heard(*given: Any, **named: Any) -> Any:
-        with heeded():
+        with heeded(), compile_time.passing():
             return compile_(*given, **named)
 
     return cast(F, heard)
+
+
+class _Heard(event.Listener):
+    """Counts the kernels that are compiled; those of the compiler's own are not."""
+
+    def on_start(self, event: Any) -> None:
+        """Tell that one begins."""
+        if _is_ours(event):
+            compile_time.begin()
+
+    def on_end(self, event: Any) -> None:
+        """Tell that one ends."""
+        if _is_ours(event):
+            compile_time.end()
+
+
+def _is_ours(event: Any) -> bool:
+    module: str = event.data["dispatcher"].py_func.__module__
+    return module.startswith("aggopt.")
+
+
+_register: Any = event.register  # which has no types
+_register("numba:compile", _Heard())

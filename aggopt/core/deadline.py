@@ -1,11 +1,11 @@
 """Deadlines and progress callbacks."""
 
 import sys
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from aggopt.core.compile_time import compile_time
 from aggopt.core.progress import Progress, require_progress
 from aggopt.core.validation import is_number, is_whole
 from aggopt.errors import JobError
@@ -27,11 +27,14 @@ def require_seconds(seconds: object) -> None:
 
 @dataclass
 class Deadline:
-    """A time limit in seconds since the start, with a progress callback."""
+    """A time limit in seconds since the start, with a progress callback.
+
+    It does not count the time in which kernels compile.
+    """
 
     seconds: float | None
     progress: Progress | None = None
-    started: float = field(default_factory=time.perf_counter)
+    started: float = field(default_factory=compile_time.now)
 
     def __post_init__(self) -> None:
         require_progress(self.progress)
@@ -39,7 +42,7 @@ class Deadline:
     @property
     def spent(self) -> float:
         """Seconds since the start."""
-        return time.perf_counter() - self.started
+        return compile_time.now() - self.started
 
     @property
     def left(self) -> float:

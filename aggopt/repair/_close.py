@@ -68,9 +68,6 @@ def compile_for(method: str, language: str | None) -> None:
     What solves programs is imported, too, also that in the `language` of the solver
     that is named: a bound needs one, whatever the method.
     """
-    from aggopt.partition._local_search.search import compile_all
-
-    compile_all(promising=True)
     languages = {"cvxpy", language or "cvxpy"}
     highs = [] if SOLVERS["cvxpy:highs"].lacks else ["highspy"]
     for name in (*highs, *(f"aggopt.solvers._{each}" for each in languages)):

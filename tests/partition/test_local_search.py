@@ -156,7 +156,6 @@ def test_ctrl_c_returns_the_best_so_far(monkeypatch) -> None:
     def interrupt(*_) -> None:
         raise KeyboardInterrupt
 
-    searching.compile_all()
     monkeypatch.setattr(searching.Search, "kick", interrupt)
     found = local_search_certified(NORMAL, 3)
     assert found.certificate.status is Status.INTERRUPTED
@@ -308,7 +307,7 @@ def test_neighbours_keep_the_time() -> None:
     assert clock.spent < 1.0
 
 
-@pytest.mark.parametrize("step", ["neighbours", "Search", "loss", "compile_all"])
+@pytest.mark.parametrize("step", ["neighbours", "Search", "loss"])
 def test_ctrl_c_after_the_start_returns_groups(step, monkeypatch) -> None:
     pressed, real = [], getattr(effort, step)
 

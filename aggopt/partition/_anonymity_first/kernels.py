@@ -5,6 +5,7 @@ Distances are reckoned where the screen says that they matter, and only there.
 
 import numpy as np
 
+from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import I64
 from aggopt.partition._anonymity_first.slot_kernels import (
@@ -57,7 +58,7 @@ def take_close(
 @inner
 def _measure_from_centroid(shelf: Shelf, screen: Screen) -> None:
     pool = shelf.pool
-    screen.point[:] = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
+    copy_into(screen.point, (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit)
     screen.factor[0] = shelf.free[0]
     measure(screen, pool.counts[0])
 
@@ -67,7 +68,7 @@ def _take_one(
     shelf: Shelf, screen: Screen, table: EmdTable, group: Group, seed: int
 ) -> None:
     pool = shelf.pool
-    screen.point[:] = pool.records[:, seed]
+    copy_into(screen.point, pool.records[:, seed])
     screen.factor[0] = 1.0
     measure(screen, pool.counts[0])
     if shelf.free[0] < 2 * len(group.columns):

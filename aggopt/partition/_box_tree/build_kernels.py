@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import F32, I64
 from aggopt.partition._box_tree.bound_kernels import lost
@@ -20,15 +21,15 @@ def arrange(images: F32, order: I64) -> None:
     A run of leaves is halved, across its widest row, where a branch ends.
     """
     runs, size = np.empty((DEEP, 2), np.int64), 1
-    runs[0] = 0, -(-len(order) // LEAF)
+    runs[0, 0], runs[0, 1] = 0, -(-len(order) // LEAF)
     while size > 0:
         size -= 1
-        begin, end = runs[size]
+        begin, end = runs[size, 0], runs[size, 1]
         if end - begin > 1:
             middle = begin + _half(end - begin)
             _halve(images, order[begin * LEAF : end * LEAF], (middle - begin) * LEAF)
-            runs[size] = begin, middle
-            runs[size + 1] = middle, end
+            runs[size, 0], runs[size, 1] = begin, middle
+            runs[size + 1, 0], runs[size + 1, 1] = middle, end
             size += 2
 
 
@@ -56,7 +57,7 @@ def _halve(images: F32, columns: I64, middle: int) -> None:
             widest, width = t, high - low
     if widest >= 0:  # else they seem equal, and stay in the order of X
         order = np.argpartition(images[widest][columns], middle)
-        columns[:] = columns[order]
+        copy_into(columns, columns[order])
 
 
 @compiled

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import inlined, inner
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.bound_kernels import TINY, exact, lost, turn
@@ -15,7 +16,7 @@ def nearest(tree: Tree, point: Floats, room: Room) -> None:
     """Fill the heap with the records nearest to a point."""
     seen = np.empty(ROWS)
     turn(tree, point - tree.axes.origin, seen)
-    room.seen[:] = seen
+    copy_into(room.seen, seen)
     nearest_from(tree, _likely(tree, room), point, room)
 
 
@@ -24,7 +25,7 @@ def nearest_from(tree: Tree, start: int, point: Floats, room: Room) -> None:
     """Do the same, and begin with a leaf that holds near ones."""
     seen = np.empty(ROWS)
     length = np.sqrt(turn(tree, point - tree.axes.origin, seen))
-    room.seen[:] = seen
+    copy_into(room.seen, seen)
     nodes, size = room.nodes, 1
     nodes[0] = 0
     room.best[:], room.who[:] = np.inf, NOBODY

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import inlined, inner
 from aggopt.core.types import F32
 from aggopt.core.validation import Floats
@@ -16,7 +17,8 @@ NEAR = 0.4  # a post serves points that are nearer to it than so much of its dis
 @inner
 def put(tree: Tree, posts: Posts, post: int, point: Floats) -> None:
     """Put a post at a point: measure all boxes from there."""
-    posts.points[:, post], posts.reach[post] = point, -np.inf
+    copy_into(posts.points[:, post], point)
+    posts.reach[post] = -np.inf
     slope = np.empty(ROWS, np.float32)
     more = post_slope(tree, posts, post, slope)
     most = np.float32(-np.inf)

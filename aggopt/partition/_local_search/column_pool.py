@@ -76,9 +76,3 @@ class Collection:
             np.zeros(1, np.int64),
         )
         kernels.add(self.arrays, old.who, old.start[: count + 1])
-
-
-def nothing() -> Collected:
-    """Return what collects nothing."""
-    hashes, ints = np.zeros(0, np.uint64), np.zeros(1, np.int64)
-    return Collected(hashes, hashes, ints, ints[:0], ints.copy())

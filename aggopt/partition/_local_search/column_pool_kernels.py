@@ -5,6 +5,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
+from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.partition._local_search.column_pool_state import Collected
@@ -15,9 +16,9 @@ ONE = np.uint64(1)
 
 
 @inner
-def collect(groups: Groups, trail: Trail, collected: Collected) -> None:
-    """Add the groups on the trail, as long as there is room."""
-    if len(collected.slots) == 0:
+def collect(groups: Groups, trail: Trail, collected: Collected | None) -> None:
+    """Add the groups on the trail, as long as there is room; None takes none."""
+    if collected is None:  # the compiler then leaves out what follows
         return
     for c in range(trail.counts[1]):
         g = trail.touched[c]
@@ -50,6 +51,6 @@ def _add(collected: Collected, members: I64) -> None:
             return
         slot = (slot + ONE) & last
     collected.slots[slot] = name
-    collected.who[begin:end] = members
+    copy_into(collected.who[begin:end], members)
     collected.start[count + 1] = end
     collected.counts[0] = count + 1

@@ -1,11 +1,11 @@
 """How much is done in a portion of time, and how hot it is meanwhile."""
 
-import time
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.compile_time import compile_time
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats
 
@@ -20,10 +20,10 @@ class Pace:
         self.count = COUNT
 
     def __enter__(self) -> None:
-        self._started = time.perf_counter()
+        self._started = compile_time.now()
 
     def __exit__(self, *_: object) -> None:
-        spent = time.perf_counter() - self._started
+        spent = compile_time.now() - self._started
         if spent < PORTION / 2:
             self.count *= 2
         elif spent > 2 * PORTION:

@@ -1,5 +1,6 @@
 """How long a search goes on, and what it does meanwhile."""
 
+from importlib import import_module
 from math import inf
 from typing import NamedTuple
 
@@ -12,8 +13,8 @@ from aggopt.errors import JobError, PrivacyError, require_known
 from aggopt.partition._constraints.constraints import Promised
 from aggopt.partition._constraints.state import NEAR as NEAR_KEPT
 from aggopt.partition._constraints.state import Promise
-from aggopt.partition._local_search.search import COOLED, KICKS, Search, compile_all
-from aggopt.partition._neighbours.neighbours import EXACT, compile_forest, neighbours
+from aggopt.partition._local_search.search import COOLED, KICKS, Search
+from aggopt.partition._neighbours.neighbours import neighbours
 from aggopt.partition._shared.split_large import split_large
 from aggopt.partition._shared.sse import loss
 from aggopt.solvers import Status
@@ -94,7 +95,7 @@ def improved(
     kept = promise is not None
     search, status = None, Status.INTERRUPTED
     try:
-        _compile(len(records), promising=kept)
+        _load()
         clock = Deadline(how.seconds, told.progress)
         if clock.over:
             return first, Status.LIMIT
@@ -112,10 +113,9 @@ def improved(
     return first, status if status is not Status.LOCAL else Status.KEPT
 
 
-def _compile(n: int, *, promising: bool) -> None:
-    compile_all(promising=promising)
-    if n > EXACT:
-        compile_forest()
+def _load() -> None:
+    """Import what compiles, before time is taken."""
+    import_module("aggopt.partition._local_search.iterated_kernels")
 
 
 def _better(records: Floats, first: Labels, search: Search | None) -> Labels | None:

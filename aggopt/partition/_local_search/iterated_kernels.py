@@ -42,7 +42,7 @@ def sweep(
     trail: Trail,
     records: Labels,
     heat: Floats,
-    collected: Collected,
+    collected: Collected | None,
 ) -> float:
     """Return by how much SSE changed: a kick near each of the records, then a descent.
 
@@ -96,13 +96,27 @@ def _use_again(groups: Groups, trail: Trail) -> None:
 @compiled
 def spacing(space: Space, out: Floats) -> None:
     """Put half the mean squared distance of each record's nearest into `out` (n,)."""
-    room = np.empty(space.near.shape[1])
+    least = np.empty(min(NEAREST, space.near.shape[1]))
     for i in range(len(out)):
-        for c in range(len(room)):
-            j = space.near[i, c]
+        least[:] = np.inf
+        for j in space.near[i]:
             total = 0.0
             for t in range(space.Z.shape[1]):
                 total += (space.Z[i, t] - space.Z[j, t]) ** 2
-            room[c] = total
-        room.sort()
-        out[i] = 0.5 * room[:NEAREST].mean()
+            _insert(least, total)
+        total = 0.0
+        for x in least:
+            total += x
+        out[i] = 0.5 * (total / len(least))
+
+
+@inner
+def _insert(least: Floats, x: float) -> None:
+    """Put x among the least so far, which ascend."""
+    at = len(least)
+    while at > 0 and least[at - 1] > x:
+        if at < len(least):
+            least[at] = least[at - 1]
+        at -= 1
+    if at < len(least):
+        least[at] = x

@@ -1,14 +1,12 @@
 """Searches from labels to better labels, in portions between looks at the clock."""
 
-from functools import cache
-
 import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels, numbered
-from aggopt.partition._constraints.state import Promise, promise_of
+from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search import setup
-from aggopt.partition._local_search.column_pool import Collection, nothing
+from aggopt.partition._local_search.column_pool import Collection
 from aggopt.partition._local_search.cooling import Heat, Pace, shares
 from aggopt.partition._shared.split_large import split_large
 
@@ -154,7 +152,7 @@ class Search:
                 worse = self._unit[records] * heat.at(shares(turns / total, clock))
             if pool is not None:
                 pool.make_room()
-            columns = nothing() if pool is None else pool.arrays
+            columns = None if pool is None else pool.arrays
             with pace:
                 self._now += kernels.sweep(
                     self.space, self.groups, self.trail, records, worse, columns
@@ -173,7 +171,8 @@ class Search:
 
         most = int(len(self.groups.label) / (self.space.k + spare))
         turns = max(0, int(np.count_nonzero(self.groups.size)) - most)
-        kernels.loosen(self.space, self.groups, self.trail, turns)
+        if turns:
+            kernels.loosen(self.space, self.groups, self.trail, turns)
 
     def anneal(
         self, proposals: float, clock: Deadline, heat: Heat | None = None
@@ -214,16 +213,3 @@ class Search:
         if self._now < self._lowest:
             self._lowest = self._now
             np.copyto(self._best, self.groups.label)
-
-
-@cache
-def compile_all(*, promising: bool = False) -> None:
-    """Compile what a search needs, or load it: no search's time is to pay for it."""
-    Z, labels = np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
-    kept = promise_of() if promising else None
-    search = Search(Z, labels, 2, np.array([[1], [0], [3], [2]]), 0, kept)
-    clock = Deadline(None)
-    search.descend(np.arange(4), clock)
-    search.kick(np.arange(4), 1, clock)
-    search.loosen(1.0)
-    search.anneal(1, clock)

@@ -6,6 +6,7 @@ reckoned only when that bound is the largest of all.
 
 import numpy as np
 
+from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import I64
 from aggopt.partition._merge.state import Merging
@@ -111,7 +112,7 @@ def _reckon(merging: Merging, g: int) -> None:
 @inner
 def _nearest(merging: Merging, g: int) -> int:
     screen, m, number = merging.screen, merging.alive[0], merging.number
-    screen.point[:] = merging.totals[:, g]
+    copy_into(screen.point, merging.totals[:, g])
     screen.factor[0] = merging.sizes[g]
     measure(screen, m)
     screen.near[g] = np.inf
@@ -145,7 +146,8 @@ def _join(merging: Merging, g: int, h: int) -> None:
     merging.after[merging.tail[g]] = merging.head[h]
     merging.tail[g] = merging.tail[h]
     merging.sizes[g] += merging.sizes[h]
-    merging.totals[:, g] += merging.totals[:, h]
+    for j in range(len(merging.totals)):
+        merging.totals[j, g] += merging.totals[j, h]
     _place(merging, g)
     _drop(merging, h)
     _find_peak(merging, g)
@@ -164,11 +166,12 @@ def _drop(merging: Merging, h: int) -> None:
     """Move the last group to a slot that is not used any more."""
     merging.alive[0] -= 1
     last = merging.alive[0]
-    merging.totals[:, h] = merging.totals[:, last]
+    copy_into(merging.totals[:, h], merging.totals[:, last])
     merging.number[h], merging.sizes[h] = merging.number[last], merging.sizes[last]
     merging.head[h], merging.tail[h] = merging.head[last], merging.tail[last]
     merging.emd[h], merging.exact[h] = merging.emd[last], merging.exact[last]
     merging.excess[h] = merging.excess[last]
-    merging.screen.image[:, h] = merging.screen.image[:, last]
+    image = merging.screen.image
+    copy_into(image[:, h], image[:, last])
     merging.screen.image[0, last] = np.inf
     _find_peak(merging, last)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled
 from aggopt.partition._box_tree.query_kernels import nearest, room
 from aggopt.partition._box_tree.tree import Tree
@@ -17,7 +18,7 @@ def sum_of_nearest(tree: Tree, k: int, start: int, stop: int) -> float:
     point = np.empty(tree.records.shape[1])
     for leaf in range(start, stop):
         for j in range(tree.waiting[leaf]):
-            point[:] = tree.records[leaf, :, j]
+            copy_into(point, tree.records[leaf, :, j])
             nearest(tree, point, found)
             total += found.best.sum()
     return total

@@ -1,7 +1,6 @@
 """The records nearest to each."""
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
@@ -48,12 +47,6 @@ def nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
     Exact, nearest first; each is among its own.
     """
     return _looked_up(Z, count, Deadline(None))
-
-
-@cache
-def compile_forest() -> None:
-    """Compile what finds neighbours of many, or load it."""
-    _by_forest(np.arange(LOT + 1.0)[:, None], 1, Deadline(None))
 
 
 def _others(Z: Floats, count: int, clock: Deadline) -> Labels:

@@ -18,6 +18,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
+from aggopt.core.array_kernels import copy_into, put_in_order
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
@@ -140,7 +141,8 @@ def _record(
     begin: int,
 ) -> None:
     """Keep P if m is its medoid and there is room; of too many of m's, the best."""
-    rows = np.sort(tree.who[tree.part[:size]])
+    rows = tree.who[tree.part[:size]]
+    put_in_order(rows)
     if not _is_medoid(D, rows, m):
         return
     found.counts[1] += 1
@@ -158,7 +160,7 @@ def _record(
         if found.reduced[at] <= reduced:
             return
     found.members[at] = -1
-    found.members[at, :size] = rows
+    copy_into(found.members[at, :size], rows)
     found.reduced[at] = reduced
 
 

@@ -5,6 +5,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
+from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import I32, I64, Bool
 from aggopt.core.validation import Floats, Labels
@@ -35,7 +36,7 @@ def climb(
     ended[:] = -1
     for q in range(len(members)):
         size = sizes[q]
-        group[:size] = members[q, :size]
+        copy_into(group[:size], members[q, :size])
         for y in range(size):
             inside[group[y]] = True
         size = _climb(D, near, u, k, group, size, inside, to)

@@ -134,17 +134,17 @@ def optimal(
     _require_gap(gap)
     if k == 1 or len(records) < 2 * k:
         return _only(records, k, Deadline(seconds))
-    _compile()
+    _load()
     clock = Deadline(LONGEST if seconds is None else seconds)
     work = _Work.of(records, k, gap)
     status = _solved(work, how, clock)
     return work.result(status, how, clock)
 
 
-def _compile() -> None:
-    from aggopt.partition._optimal.warm_up import compile_all
+def _load() -> None:
+    from aggopt.partition._optimal.warm_up import load
 
-    compile_all()
+    load()
 
 
 def _require_gap(gap: object) -> None:
@@ -254,9 +254,19 @@ def _improve(work: _Work, how: _How, clock: Deadline) -> None:
 def _search(
     best: Incumbent, near: Labels, kicks: float, how: _How, clock: Deadline
 ) -> None:
+    from aggopt.partition._local_search.column_pool import Collection
     from aggopt.partition._local_search.search import searched
 
+    # a pool as for later searches, so that one compiled search serves them all
+    pool = Collection(len(best.Z)) if kicks < inf else None
     found = searched(
-        best.Z, best.labels, best.k, near, kicks=kicks, seed=how.seed, clock=clock
+        best.Z,
+        best.labels,
+        best.k,
+        near,
+        kicks=kicks,
+        seed=how.seed,
+        clock=clock,
+        pool=pool,
     )
     best.offer(np.asarray(found, np.intp))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import inlined, inner
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
@@ -59,13 +60,15 @@ def plant(
 ) -> SearchTree:
     count, levels = len(kept) + 1, 2 * k
     who = np.empty(count, np.int64)
-    who[0], who[1:] = m, kept
+    who[0] = m
+    copy_into(who[1:], kept)
     local = np.empty((count, count))
     for y in range(count):
         for w in range(count):
             local[y, w] = D[who[y], who[w]]
     near = np.empty((count, own.shape[1]))
-    near[1:] = own
+    for y in range(1, count):
+        copy_into(near[y], own[y - 1])
     u = prices.u[who]
     v = 0.5 * local[0] - u
     tree = SearchTree(

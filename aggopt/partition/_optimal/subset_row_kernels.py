@@ -6,6 +6,7 @@ Columns (q, w) are groups of a fractional choice, their records numbered 0..r-1,
 
 import numpy as np
 
+from aggopt.core.array_kernels import copy_into, put_in_order
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
@@ -52,7 +53,8 @@ def triples(
                 held = _halves(columns, share, three, first, holding)
                 if held > 1 + BROKEN:
                     if count < len(found):
-                        found[count], broken[count] = three, held - 1
+                        copy_into(found[count], three)
+                        broken[count] = held - 1
                     count += 1
     return count
 
@@ -80,7 +82,9 @@ def quintuples(
                     most = _grow(columns, share, first, holding, five, held, gain)
                     if most > 2 + BROKEN:
                         if count < len(found):
-                            found[count], broken[count] = np.sort(five), most - 2
+                            put_in_order(five)
+                            copy_into(found[count], five)
+                            broken[count] = most - 2
                         count += 1
     return count
 

@@ -6,6 +6,7 @@ A coordinate within [-1, 1] loses 2^-25 at most, so that a distance loses sqrt(r
 
 import numpy as np
 
+from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import inlined, inner
 from aggopt.core.types import F32
 from aggopt.core.validation import Floats
@@ -22,7 +23,7 @@ def draw(screen: Screen, records: Floats, count: int) -> None:
     """Put the first columns of records (d, n) on the screen, and nothing else."""
     image = screen.image
     for t in range(len(records)):
-        image[t, :count] = records[t, :count]
+        copy_into(image[t, :count], records[t, :count])
     width = -(-count // BLOCK) * BLOCK
     image[0, count:width] = np.inf
 

@@ -1,7 +1,6 @@
 """Groups of k are taken from a tree, in compiled loops.  This imports numba."""
 
-import numpy as np
-
+from aggopt.core.array_kernels import put_in_order
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.build_kernels import shrink, shrink_first
@@ -79,10 +78,10 @@ def record(tree: Tree, place: int) -> Floats:
 def _take_nearest(pool: Pool, tree: Tree, leaf: int, point: Floats, room: Room) -> None:
     """Make a group of those nearest to a point, which a leaf holds or has held."""
     nearest_from(tree, leaf, point, room)
-    places = np.sort(room.place)[::-1]  # what moves down never has a group itself
-    for place in places:
+    put_in_order(room.place)
+    for place in room.place[::-1]:  # what moves down never has a group itself
         _remove(pool, tree, place)
-    pool.counts[0] -= len(places)
+    pool.counts[0] -= len(room.place)
     pool.counts[1] += 1
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.validation import Floats
 from aggopt.solvers._lagrangian.dual_function import DualValue, evaluate
@@ -82,7 +83,8 @@ def _maximise(
         length = math.sqrt(_dot(step, step))
         radius = max(GROWTH * share * length, 0.25 * radius if share < 1.0 else 0.0)
         if share > 0.0:
-            y[:], at = _moved(y, share, step), there
+            copy_into(y, _moved(y, share, step))
+            at = there
             continue
         if last:  # a shallow minimum has vanished, and g_T jumps there
             break

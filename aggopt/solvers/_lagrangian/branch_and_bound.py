@@ -1,7 +1,6 @@
 """Branch and bound over the basins of the groups."""
 
 import heapq
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,6 +8,7 @@ from itertools import count
 
 import numpy as np
 
+from aggopt.core.compile_time import compile_time
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.solvers._lagrangian.ascent import DualOptimum, maximise
@@ -91,7 +91,7 @@ class BranchAndBound:
             lower, _, node = heapq.heappop(self.heap)
             if not self.pruned(lower):
                 self.process(lower, node)
-            if time.perf_counter() > deadline:
+            if compile_time.now() > deadline:
                 break
 
     def push(self, lower: float, node: BoxNode) -> None:

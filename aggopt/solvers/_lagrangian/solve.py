@@ -7,12 +7,12 @@ groups (Shapley and Folkman); branching closes it.
 """
 
 import math
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._lagrangian.program import (
@@ -83,7 +83,7 @@ def solve(
     from aggopt.solvers._lagrangian.branch_and_bound import BoxNode, BranchAndBound
     from aggopt.solvers._lagrangian.restore import stretched
 
-    began = time.perf_counter()
+    began = compile_time.now()
     m, box = len(program.sizes), implied_box(program)
     search = BranchAndBound(program, gap_tol, upper_bound(program, box))
     search.offer(stretched(program, program.centres if start is None else start))
@@ -101,7 +101,7 @@ def solve(
 
 def solution(search: "BranchAndBound", began: float) -> LagrangianSolution:
     """Return the result of a search that started at `began`."""
-    seconds, lower = time.perf_counter() - began, search.lower
+    seconds, lower = compile_time.now() - began, search.lower
     if search.t is None:
         status = Status.FAILED if search.heap or search.gave_up else Status.INFEASIBLE
         return LagrangianSolution(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
@@ -96,7 +97,7 @@ def _sweep_line(
                     now -= near.add[record[k]]
             inside -= left
             if inside == 0:
-                now[:] = base[j]  # leaves no rounding behind
+                copy_into(now, base[j])  # leaves no rounding behind
             if 0 < left < until - e and bars == 0:
                 count = _emit(j, at, at, now, out, count)
             for k in range(e, until):

@@ -1,0 +1,78 @@
+"""Time that compiling takes: no limit of time counts it, and the command shows it.
+
+Importing this imports no compiler.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+Listener = Callable[[float | None], None]
+
+
+@dataclass
+class CompileTime:
+    """What is compiled, and a clock that stands still meanwhile.
+
+    Attributes
+    ----------
+    kernels, compiled
+        How many kernels have been imported, and how many of them were compiled.
+    listener
+        Called with the share of the kernels that are compiled as one begins, and with
+        None when nothing compiles any more.
+    """
+
+    kernels: int = 0
+    compiled: int = 0
+    listener: Listener | None = None
+    _depth: int = 0  # kernels compile within others, and in several threads
+    _began: float = 0.0
+    _spent: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def now(self) -> float:
+        """Return the seconds of a clock that stands still while kernels compile."""
+        with self._lock:
+            at = self._began if self._depth else time.perf_counter()
+            return at - self._spent
+
+    @contextmanager
+    def passing(self) -> Iterator[None]:
+        """Let the clock stand still."""
+        with self._lock:
+            if self._depth == 0:
+                self._began = time.perf_counter()
+            self._depth += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._depth -= 1
+                if self._depth == 0:
+                    self._spent += time.perf_counter() - self._began
+
+    def begin(self) -> None:
+        """Note that a kernel is compiled, not read from the cache."""
+        self.compiled += 1
+        if self.listener is not None:
+            self.listener(min(1.0, self.compiled / max(1, self.kernels)))
+
+    def end(self) -> None:
+        """Note that it is."""
+        if self.listener is not None and self._depth <= 1:
+            self.listener(None)
+
+    @contextmanager
+    def reported_to(self, listener: Listener) -> Iterator[None]:
+        """Let a listener hear of what compiles within."""
+        before, self.listener = self.listener, listener
+        try:
+            yield
+        finally:
+            self.listener = before
+
+
+compile_time = CompileTime()

@@ -1,0 +1,89 @@
+"""No limit of time counts compilation, and who asks hears of it."""
+
+import time
+
+import numpy as np
+import pytest
+
+from aggopt.core.compile_time import CompileTime, compile_time
+from aggopt.core.deadline import Deadline
+from aggopt.models import p3m
+from aggopt.partition import local_search_certified
+from aggopt.partition._local_search import search
+from aggopt.solvers import Status
+from aggopt.solvers._lagrangian import solve as lagrangian
+from aggopt.solvers._lagrangian.piecewise_quartics import program_of
+
+SLOW = 0.3  # seconds that something takes to compile
+
+
+def slowly(real):
+    """The same function, as if it were compiled when it is called."""
+
+    def compiled(*given, **named):
+        with compile_time.passing():
+            time.sleep(SLOW)
+        return real(*given, **named)
+
+    return compiled
+
+
+def test_the_clock_stands_still_while_kernels_compile():
+    own = CompileTime()
+    before, began = own.now(), time.perf_counter()
+    with own.passing(), own.passing():
+        within = own.now()
+        time.sleep(SLOW)
+        assert own.now() == within
+    assert own.now() - before == pytest.approx(
+        time.perf_counter() - began - SLOW, abs=0.1
+    )
+
+
+def test_a_deadline_does_not_count_it():
+    clock = Deadline(SLOW / 2)
+    with compile_time.passing():
+        time.sleep(SLOW)
+    assert not clock.over
+    time.sleep(SLOW / 2)
+    assert clock.over
+
+
+def test_local_search_has_its_time_whatever_compiles(monkeypatch):
+    monkeypatch.setattr(search.Search, "descend", slowly(search.Search.descend))
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    shares: list[float] = []
+    local_search_certified(X, 3)
+    monkeypatch.undo()
+    once = local_search_certified(X, 3).certificate.seconds
+    monkeypatch.setattr(search.Search, "descend", slowly(search.Search.descend))
+    again = local_search_certified(X, 3, progress=shares.append).certificate
+    assert again.status is Status.LOCAL
+    assert again.seconds < once + SLOW / 2
+
+
+def test_p3m_has_its_time_whatever_compiles(monkeypatch):
+    rng = np.random.default_rng(0)
+    x, labels = rng.normal(size=24), np.arange(24) // 4
+    data = p3m.Data((x - x.mean()) / x.std(), labels, x * 0 + 1.5, x * 0 + 0.01, 0.5)
+    program = program_of(data)
+    freely = lagrangian.solve(program)
+    monkeypatch.setattr(
+        lagrangian, "meets_every_group", slowly(lagrangian.meets_every_group)
+    )
+    found = lagrangian.solve(program, time_limit=freely.seconds + SLOW / 2)
+    assert freely.nodes > 1
+    assert (found.status, found.nodes) == (freely.status, freely.nodes)
+    assert found.seconds < freely.seconds + SLOW / 2
+
+
+def test_who_asks_hears_the_share_and_the_end():
+    own, heard = CompileTime(kernels=4), []
+    with own.reported_to(heard.append), own.passing():
+        own.begin()
+        with own.passing():
+            own.begin()
+            own.end()  # of what the other one calls
+        own.end()
+    own.begin()
+    assert heard == [0.25, 0.5, None]
