@@ -152,6 +152,15 @@ def test_a_path_that_is_shorter_ends_in_minus_one():
     assert found.paths.tolist() == [[0, 1, -1], [2, 3, 4]]
 
 
+def test_a_node_is_as_high_as_its_farthest_leaf():
+    tree = {1: "b", "b": "a", 2: "a", "a": "root", 3: "root"}
+    found = Nested.of([1, 2, 3], np.array([0, 1, 2]), tree)
+    assert found.height == 3
+    assert found.paths.tolist() == [[0, 1, 2], [3, 2, -1], [4, -1, -1]]
+    assert found.weight.tolist() == [1, 1, 1, 2, 3]
+    assert Nested.equal(CODES).weight.dtype == np.int64
+
+
 def test_a_tree_is_refused_where_64_bits_end_and_not_before():
     def tree(n):
         place = np.broadcast_to(np.int64(0), n)  # takes no memory
