@@ -103,6 +103,39 @@ def test_one_file_adds_one(complaints: dict[str, str], heading: str) -> None:
     assert complaints[heading] == ""
 
 
+READERS = """
+import json, sys
+from pathlib import Path
+import aggopt
+from aggopt.command.template import template
+from aggopt.errors import JobError
+from aggopt.job import Input
+from aggopt.solvers import SOLVERS, choose
+
+people().to_csv("people.csv", index=False)
+text = template(Path("people.csv"), Path("job.toml"), Input())
+(line,) = [line for line in text.splitlines() if '"midrange"' in line]
+assert line.endswith("least largest error within each group")
+try:
+    job(aggregation={"method": "midrange", "alpha": 0.5})
+except JobError as refused:
+    assert "No key of [aggregation] is called 'alpha'" in refused.problem
+else:
+    raise SystemExit("midrange takes no alpha")
+assert choose("osqp", "QP").name == "cvxpy:osqp"
+assert choose(None, "QP").name == "cvxpy:highs"
+sys.argv = ["aggopt", "solvers", "--json"]
+from aggopt.command.cli import main
+main()
+"""
+
+
+def test_readers_are_shown_what_was_added(scratch: Path) -> None:
+    """In the template, in refusals and in the list of solvers."""
+    printed = run(scratch, "-c", "from tables import job, people\n" + READERS)
+    assert json.loads(printed)["cvxpy:osqp"]["takes"] == ["QP"]
+
+
 def test_the_files_have_the_style_of_the_others(scratch: Path) -> None:
     added = [path for heading in PARTS for path in blocks(heading, "title")]
     run(scratch, "-m", "ruff", "check", "--no-cache", *added)

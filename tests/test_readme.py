@@ -76,6 +76,18 @@ def test_how_to_choose_names_every_method_of_a_job() -> None:
     assert missing == []
 
 
+def test_the_page_on_privacy_says_what_every_partition_keeps() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "privacy.md").read_text("utf-8")
+    section = page.split("## What keeps the promise")[1]
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| ([^|]*) \|", section, re.MULTILINE)
+    keeps = {n: kept for names, kept in rows for n in re.findall(r"\w+", names)}
+    named = set(_methods("partition", Job)) - {"recommended"}  # names another
+    assert set(keeps) == named
+    for name, kept in keeps.items():
+        said = job(partition={"method": name}).partition.guarantees
+        assert set(kept.split(", ")) == said, name
+
+
 def test_documents_that_it_names_are_there() -> None:
     root = Path(__file__).parent.parent
     for path in re.findall(r"`((?:docs|examples|benchmarks|models)/[\w./-]*)`", README):

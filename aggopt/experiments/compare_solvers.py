@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt import aggregate
+from aggopt.aggregate import AGGREGATORS
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.job import Job, Shifting, Solved
 from aggopt.job._partition import Mdav, Optimal, Recommended
@@ -148,7 +148,7 @@ def _aggregated(given: Grouped, solver: Solver, limit: float) -> Row:
     if solver.is_global:
         for of_local in ("start", "starts", "seed"):
             settings.pop(of_local, None)
-    combine = getattr(aggregate, how.method)
+    combine = AGGREGATORS[how.method].function
     few = np.arange(9.0)[:, None] ** 2
     combine(few, np.arange(9) // 3, solver=solver.name)  # loads, compiles: not timed
     started = time.perf_counter()
@@ -212,7 +212,7 @@ def _valued(given: Grouped, solver: Solver) -> Row:
     proofs = [block.certificate for block in given.blocks]
     row = _summed(solver.name, proofs, sum(c.seconds for c in proofs if c))
     how = given.job.aggregation
-    combine = getattr(aggregate, how.method)
+    combine = AGGREGATORS[how.method].function
     settings = {**how.settings, **program(given), "progress": _ignored}
     try:
         masked = called(combine, given.X, given.labels, **settings)

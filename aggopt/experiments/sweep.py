@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt import aggregate
-from aggopt.aggregate import Aggregation
+from aggopt.aggregate import AGGREGATORS, Aggregation
 from aggopt.core.standardise import Scale
 from aggopt.errors import JobError
 from aggopt.input.wishes import require_reach
@@ -113,7 +112,7 @@ def _row(
         asked = {**given.asked, "delta": np.full(given.X.shape, delta)}
         settings = {**how.settings, **program(given, asked["delta"], alpha=alpha)}
         settings |= {"alpha": alpha, "start": start}
-        combine = getattr(aggregate, how.method)
+        combine = AGGREGATORS[how.method].function
         masked = combine(given.X, given.labels, **settings)
         tried = released(given, masked.values)
         found = measured(given.X, tried.matrix(), asked, whole=AT_ONCE)
