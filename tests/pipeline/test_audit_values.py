@@ -9,8 +9,11 @@ import pytest
 from aggopt import Job
 from aggopt.errors import TableError
 from aggopt.input.table import Table
+from aggopt.job import Output
+from aggopt.output.originals import GRID
 from aggopt.partition._shared.block import Block
 from aggopt.pipeline.audit_values import audit_of
+from aggopt.pipeline.compared import compared
 
 ROLES = {"quasi-identifier": ["age"], "confidential": ["pay"]}
 FRAME = pd.DataFrame({"age": [1.0, 1, 2, 2], "pay": ["1,5", "3", "2,5", "2"]})
@@ -43,3 +46,29 @@ def test_blocks_are_counted_by_name() -> None:
     found = audit_of(given, Table.of(frame, job.roles))
     assert [count.attributes for count in found.blocks] == [("pay",), ("age",)]
     assert (found.smallest, found.combination, found.unchanged) == (2, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("output", "steps"),
+    [
+        (Output(decimals=1), [0.05, 0.05, 0.0]),
+        (Output(digits=3), [0.005, 0.5, 0.0]),
+        (Output(digits="full"), [GRID, GRID * 200, 0.0]),
+    ],
+)
+def test_the_step_of_rounding_is_half_of_the_grid(output, steps) -> None:
+    before = np.array([[0.0, 0, 7], [0, 0, 7], [2, 400, 7], [2, 400, 7]])
+    found = compared(before, before + 1, output)
+    assert found.step == pytest.approx(steps)
+    assert (found.after == before + 1).all()
+    assert found.before is before
+
+
+def test_with_the_originals_it_is_said_what_is_unchanged() -> None:
+    job = Job(roles={"quasi-identifier": ["age"]}, privacy={"k": 2})
+    given = SimpleNamespace(
+        job=job, blocks=(Block((0,), np.array([0, 0, 1, 1]), None),)
+    )
+    tried = Table.of(FRAME[["age"]], job.roles)
+    both = compared(tried.matrix(), tried.matrix(), job.output)
+    assert audit_of(given, tried, both).unchanged.records == 4
