@@ -10,6 +10,7 @@ from aggopt.errors import TableError
 from aggopt.input.files import as_written, widths
 from aggopt.job import Input
 from aggopt.privacy._model import REQUIREMENTS
+from aggopt.repair._registry import REPAIRS, Repair
 
 _TEXT = """\
 # What aggopt does with {file}. Edit it, then run
@@ -30,8 +31,8 @@ wish = []                # how far a record asks to be moved; dropped from the r
 # dominance = 0.7        # a note counts groups in which one record has more of a sum
 # Of each confidential attribute, among records that share what is published:
 {of_values}
-# repair = "merge"       # keeps all these, by merging groups; or, for
-#                          t of one ordered attribute, "merge-ilp", "swap", "sweep"
+# What keeps all these:
+{of_repairs}
 # [privacy.confidential.NAME]             # for one attribute
 # order = ["low", "middle", "high"]       # ordered distance on text
 # tree = {{ lung = ["asthma", "flu"], heart = ["attack"] }}  # hierarchical distance
@@ -101,6 +102,7 @@ def template(table: Path, job: Path, how: Input) -> str:
     return _TEXT.format(
         of_k=of_k,
         of_values="\n".join(of_values),
+        of_repairs="\n".join(_repairs(REPAIRS)),
         of_aggregations="\n".join(_lines(AGGREGATORS)),
         file=table.name,
         job=job.name,
@@ -117,3 +119,10 @@ def _lines(methods: Mapping[str, Aggregator]) -> Iterator[str]:
     yield f"{f'method = {json.dumps(first.name)}':<24} # {first.when}"
     yield from (f"{f'#        {json.dumps(m.name)}':<26} {m.when}" for m in others)
     yield from (m.template.strip() for m in methods.values() if m.template)
+
+
+def _repairs(methods: Mapping[str, Repair]) -> Iterator[str]:
+    """Yield the lines that list repairs."""
+    first, *others = methods.values()
+    yield f"{f'# repair = {json.dumps(first.name)}':<24} # {first.when}"
+    yield from (f"{f'#          {json.dumps(m.name)}':<26} {m.when}" for m in others)

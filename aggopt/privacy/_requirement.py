@@ -122,8 +122,9 @@ class Requirement(ABC):
 
     def short(self, records: I64, starts: I64) -> F64:
         """Return how far each group is from satisfying it, 0 if it does."""
-        share = np.maximum(1 - self.found(records, starts) / self.asked, LEAST)
-        return np.where(self.broken(records, starts), share, 0.0)
+        share = self.found(records, starts) / self.asked
+        over = share - 1 if self.sign == "<=" else 1 - share
+        return np.where(self.broken(records, starts), np.maximum(over, LEAST), 0.0)
 
     def extreme(self, labels: npt.NDArray[Any], found: F64) -> float:
         """Return what the worst group has, rounded once."""
