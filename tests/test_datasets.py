@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -169,3 +170,11 @@ def test_another_file_at_the_address_is_refused_and_not_kept(
     with pytest.raises(TableError, match=r"sha256 differs\.\nTo fix: try again"):
         datasets.eia()
     assert not list(cache.iterdir())
+
+
+@pytest.mark.parametrize("package", ["rdata", "pooch"])
+def test_a_package_that_only_the_tables_need_is_named(package, monkeypatch, cache):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(TableError, match=f"need the package {package}") as refused:
+        datasets._installed(package)
+    assert "pip install 'aggopt[data]'" in refused.value.fix

@@ -257,6 +257,23 @@ def demo(
     show.demo(shown)
 
 
+@app.command("warm-up")
+def warm_up(as_json: AsJson = False) -> None:
+    """Compile all that is compiled once per machine, in two processes.
+
+    Without it, each method compiles what it needs when it is first used.  What is
+    compiled already is left as it is.
+    """
+    from aggopt.command.warm_up import compiled
+
+    kernels = 0
+    with console.progress(quiet=as_json) as told:
+        for share, name, count in compiled():
+            kernels += count
+            told(name, share)
+    show.warmed_up(kernels, as_json=as_json)
+
+
 def main() -> None:
     """Run the command; turn what went wrong into a message and an exit code."""
     for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):  # so that files are tidied

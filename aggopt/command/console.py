@@ -15,9 +15,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from aggopt.command.interrupt import interrupts
+from aggopt.core.compile_time import compile_time
 from aggopt.core.signals import held
 
 T = TypeVar("T")
+
+COMPILING = "compiling (once per machine)"
 
 
 class _Patient(Console):
@@ -52,13 +55,22 @@ def progress(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
         transient=True,
         disable=quiet or not _err.is_terminal,
     )
-    task = bar.add_task("read", total=1.0)
+    task, shown = bar.add_task("read", total=1.0), ("read", 0.0)
 
-    def tell(step: str, share: float) -> None:
-        interrupts.require_none()
+    def show(step: str, share: float) -> None:
         bar.update(task, description=step, completed=share)
 
-    with bar, _kept_clean() if quiet else nullcontext():
+    def tell(step: str, share: float) -> None:
+        nonlocal shown
+        interrupts.require_none()
+        shown = step, share
+        show(*shown)
+
+    def compiling(share: float | None) -> None:
+        show(*(shown if share is None else (COMPILING, share)))
+
+    clean = _kept_clean() if quiet else nullcontext()
+    with bar, clean, compile_time.reported_to(compiling):
         yield tell
     interrupts.require_none()
 

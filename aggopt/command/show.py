@@ -155,3 +155,13 @@ def _files(files: "Files") -> None:
     line(f"Manifest      {files.manifest}  (how it was made: keep it to yourself)")
     kept = "(keep it to yourself: it links records to groups)"
     line(f"Private key   {files.private}  {kept}")
+
+
+def warmed_up(kernels: int, *, as_json: bool) -> None:
+    """Print how many kernels were compiled."""
+    if as_json:
+        console.as_json({"compiled": kernels})
+    elif kernels:
+        console.line(f"Compiled {kernels} kernels; later runs read them from a cache.")
+    else:
+        console.line("All kernels are compiled already.")

@@ -20,6 +20,8 @@ class CompileTime:
     ----------
     kernels, compiled
         How many kernels have been imported, and how many of them were compiled.
+    homeless
+        How many kernels have no folder that they could be kept in for later processes.
     listener
         Called with the share of the kernels that are compiled as one begins, and with
         None when nothing compiles any more.
@@ -27,6 +29,7 @@ class CompileTime:
 
     kernels: int = 0
     compiled: int = 0
+    homeless: int = 0
     listener: Listener | None = None
     _depth: int = 0  # kernels compile within others, and in several threads
     _began: float = 0.0

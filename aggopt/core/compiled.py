@@ -39,6 +39,7 @@ def _compiled(function: F, **options: Any) -> F:
             made = numba.njit(cache=True, **options)(function)
         except RuntimeError:  # there is no folder that a cache could be written to
             made = numba.njit(**options)(function)
+            compile_time.homeless += 1
     made.compile = _interruptible(_remade(made, _once(made.compile)))
     compile_time.kernels += 1
     return cast(F, made)

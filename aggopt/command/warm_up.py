@@ -1,0 +1,105 @@
+"""Compiles all kernels: each method is called once on a small table."""
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.compile_time import compile_time
+from aggopt.errors import JobError
+
+PROCESSES = 2
+LARGE = 6000  # records from which trees and forests serve: others need none
+
+Call = Callable[[], object]
+
+
+def calls() -> dict[str, Call]:
+    """Return what compiles all kernels between them, the longest first."""
+    from aggopt import aggregate, partition
+    from aggopt.aggregate._registry import AGGREGATORS
+
+    rng = np.random.default_rng(0)
+    X, confidential, many = rng.random((60, 3)), rng.random(60), rng.random((LARGE, 3))
+    given: dict[str, Any] = {
+        "X": X,
+        "x": X[:, 0],
+        "k": 3,
+        "confidential": confidential,
+        "t": 0.4,
+    }
+    given |= {"l": 2, "labels": np.arange(60) // 3, "delta": 0.1}
+    settings: dict[str, Any] = {"confidential": confidential, "t": 0.4, "l": 2}
+    few: dict[str, Call] = {
+        "local_search under requirements": partial(
+            partition.local_search, X, 3, effort="fast", **settings
+        ),
+        "local_search in groups of 8": partial(
+            partition.local_search, X, 8, effort="fast"
+        ),
+        "optimal on few records": partial(partition.optimal, X[:9], 3),
+        "mdav on many records": partial(partition.mdav, many, 3),
+        "mdav on one attribute of many": partial(partition.mdav, many[:, :1], 3),
+        "blocked on many records": partial(partition.blocked, many, 8, jobs=1),
+    }
+    functions = {name: getattr(partition, name) for name in partition.__all__}
+    functions |= {name: getattr(aggregate, name) for name in AGGREGATORS}
+    for name, function in functions.items():
+        needed = _required(function)
+        if needed and set(needed) <= set(given):
+            few[name] = partial(function, **{key: given[key] for key in needed})
+    return few | _repairs(given)
+
+
+def _required(function: Any) -> list[str]:
+    if not inspect.isfunction(function):
+        return []
+    parameters = inspect.signature(function).parameters.values()
+    return [p.name for p in parameters if p.default is p.empty]
+
+
+def _repairs(given: dict[str, Any]) -> dict[str, Call]:
+    from aggopt import repair
+
+    needed = {key: given[key] for key in ("X", "confidential", "labels", "k", "t")}
+    return {
+        f"repair {method!r}": partial(repair.closeness, **needed, method=method)
+        for method in ("swap", "sweep", "merge-ilp")
+    }
+
+
+def compiled() -> Iterator[tuple[float, str, int]]:
+    """Yield the share that is done, a call, and how many kernels it compiled.
+
+    Raises
+    ------
+    JobError
+        There is no folder that compiled kernels could be kept in.
+    """
+    names = list(calls())
+    with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
+        made = {pool.submit(_compiled_by, name): name for name in names}
+        try:
+            for done, future in enumerate(as_completed(made), 1):
+                yield done / len(names), made[future], future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _compiled_by(name: str) -> int:
+    """Make one of the calls; return how many kernels were compiled for it."""
+    before = compile_time.compiled
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a table that nobody releases
+        calls()[name]()
+    if compile_time.homeless:
+        raise JobError(
+            "No folder can be written to in which compiled kernels would be kept.",
+            fix="name one in the environment: NUMBA_CACHE_DIR=/a/folder.",
+        )
+    return compile_time.compiled - before

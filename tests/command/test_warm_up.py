@@ -1,0 +1,93 @@
+"""`aggopt warm-up` compiles all; the progress line says when something compiles."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from aggopt import partition
+from aggopt.aggregate._registry import AGGREGATORS
+from aggopt.command import console, warm_up
+from aggopt.command.console import COMPILING
+from aggopt.core.compile_time import compile_time
+from aggopt.errors import JobError
+
+WITHOUT = {"correlated_blocks", "in_blocks", "recommend"}  # no kernels of their own
+
+
+def test_every_method_is_called():
+    called = set(warm_up.calls())
+    methods = {
+        name
+        for name in partition.__all__
+        if callable(function := getattr(partition, name))
+        and not isinstance(function, type)
+    }
+    assert methods - WITHOUT <= called
+    assert set(AGGREGATORS) <= called
+
+
+def test_a_call_says_how_many_kernels_it_compiled(monkeypatch):
+    def compiling():
+        compile_time.begin()
+        compile_time.begin()
+
+    monkeypatch.setattr(warm_up, "calls", lambda: {"two": compiling, "none": int})
+    assert warm_up._compiled_by("two") == 2
+    assert warm_up._compiled_by("none") == 0
+
+
+def test_a_cache_that_cannot_be_written_is_refused(monkeypatch):
+    monkeypatch.setattr(warm_up, "calls", lambda: {"none": int})
+    monkeypatch.setattr(compile_time, "homeless", 1)
+    with pytest.raises(JobError, match="No folder can be written to") as refused:
+        warm_up._compiled_by("none")
+    assert "NUMBA_CACHE_DIR" in refused.value.fix
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ((3, 4), "Compiled 7 kernels; later runs read them from a cache."),
+        ((0, 0), "All kernels are compiled already."),
+    ],
+)
+def test_the_command_says_what_it_did(monkeypatch, capsys, counts, said):
+    made = [((i + 1) / 2, "mdav", count) for i, count in enumerate(counts)]
+    monkeypatch.setattr(warm_up, "compiled", lambda: iter(made))
+    from aggopt.command.cli import warm_up as command
+
+    command()
+    assert capsys.readouterr().out.strip() == said
+    command(as_json=True)
+    assert json.loads(capsys.readouterr().out) == {"compiled": sum(counts)}
+
+
+def test_the_progress_line_says_that_something_compiles(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        console.Progress,
+        "update",
+        lambda self, task, *, description, completed: seen.append(
+            (description, completed)
+        ),
+    )
+    monkeypatch.setattr(compile_time, "kernels", 4)
+    monkeypatch.setattr(compile_time, "compiled", 0)
+    with console.progress(quiet=True) as told:
+        told("partition", 0.25)
+        with compile_time.passing():
+            compile_time.begin()
+            compile_time.end()
+    assert seen == [("partition", 0.25), (COMPILING, 0.25), ("partition", 0.25)]
+    compile_time.begin()
+    assert len(seen) == 3
+
+
+@pytest.mark.slow  # compiles what is not compiled yet: minutes
+def test_the_second_time_nothing_is_left_to_compile():
+    command = [sys.executable, "-m", "aggopt", "warm-up"]
+    subprocess.run(command, check=True)
+    again = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert again.stdout == "All kernels are compiled already.\n"
