@@ -115,3 +115,9 @@ def test_limits_of_closeness_and_what_it_keeps():
     assert found.limits.tolist() == Nested.equal(CODES).limits(0.5).tolist()
     assert found.keeps(0.25) == "t of at least 0.25, rounded up"
     assert not found.trivial
+
+
+def test_a_tree_may_be_left_out():
+    treatment = REQUIREMENTS["t"].treatment
+    assert treatment(tree={"a": ["x", "y"]}).tree == {"a": ["x", "y"]}
+    assert treatment(tree=None).tree is None

@@ -9,6 +9,7 @@ from privacy import slow
 
 from aggopt.privacy._distance import starts_of
 from aggopt.privacy._models.l_diversity import Diversity
+from aggopt.privacy._models.p_sensitive import Sensitivity
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._nested import Nested
 from aggopt.privacy._ordered import Ordered
@@ -172,6 +173,32 @@ def test_a_record_may_be_in_several_groups():
     for t, broken in ((far[0] - Fraction(1, 999), 2), (far[0], 1), (far[1], 0)):
         apart = Closeness("pay", table, t)
         assert apart.broken(records, starts).sum() == broken
+
+
+class Rounded(Diversity):
+    """As if logarithms were rounded to 8 digits, and a little low."""
+
+    low = 0.0
+
+    def found(self, records, starts):
+        return np.round(super().found(records, starts), 8) - self.low
+
+
+def test_entropy_is_decided_exactly_whatever_rounding_makes_of_it(monkeypatch):
+    odd, even = np.arange(30001) % 2, np.arange(30000) % 2
+    assert not Rounded("pay", odd, 2, "entropy").satisfied(odd * 0)
+    assert Rounded("pay", even, 2, "entropy").satisfied(even * 0)
+    monkeypatch.setattr(Rounded, "low", 1e-9)
+    assert Rounded("pay", even, 2, "entropy").satisfied(even * 0)
+    assert not Rounded("pay", even, 2).satisfied(even * 0)
+
+
+def test_groups_are_those_of_the_records_that_are_passed():
+    labels, codes = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 0])
+    for asked in (Sensitivity("pay", codes, 2), Diversity("pay", codes, 2)):
+        assert asked.broken(*runs(labels)).tolist() == [False, True]
+        assert asked.found(*runs(labels)).tolist() == [2, 1]
+        assert asked.found(*runs(labels)).dtype == float
 
 
 def test_repr_shows_no_record():
