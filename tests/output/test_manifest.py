@@ -1,6 +1,7 @@
 """What a manifest says of how a release was made."""
 
 import json
+import platform
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
@@ -65,6 +66,7 @@ def test_versions_are_of_what_ran_and_of_nothing_else(release) -> None:
     versions = aggopt.mask(people(), solved).manifest()["versions"]
     assert set(versions) == always | {"numba", "cvxpy", "unopy"}
     assert versions["numpy"] == version("numpy")
+    assert versions["python"] == platform.python_version()
 
 
 def test_what_is_not_installed_has_no_version() -> None:
