@@ -12,6 +12,8 @@ from aggopt.aggregate import AGGREGATORS
 from aggopt.command.cli import app
 from aggopt.job._refusal import _methods
 from aggopt.models import MODELS
+from aggopt.privacy._model import REQUIREMENTS
+from aggopt.repair._registry import REPAIRS
 from aggopt.solvers import SOLVERS
 from aggopt.solvers._solver import CLASSES
 
@@ -86,6 +88,14 @@ def test_the_page_on_privacy_says_what_every_partition_keeps() -> None:
     for name, kept in keeps.items():
         said = job(partition={"method": name}).partition.guarantees
         assert set(kept.split(", ")) == said, name
+
+
+def test_the_page_on_privacy_names_every_repair_and_every_requirement() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "privacy.md").read_text("utf-8")
+    section = page.split("## What keeps the promise")[1]
+    rows = [row for row in section.splitlines() if row.startswith("| `repair = ")]
+    assert {n for row in rows for n in re.findall(r'"([\w-]+)"', row)} == set(REPAIRS)
+    assert [name for name in REQUIREMENTS if f"`{name}" not in page] == []
 
 
 def test_documents_that_it_names_are_there() -> None:
