@@ -37,7 +37,6 @@ def test_each_array_type_has_one_name():
 
 MEANT_TWICE = {
     "Close",  # a job's settings, and the state that kernels read
-    "Closeness",  # a requirement, and the attribute that a partitioner keeps it for
     "Treatment",  # of an attribute, as its requirement wants it
     "_How",  # options of one file, handed on within it
     "_Found",  # what one file hands on within itself

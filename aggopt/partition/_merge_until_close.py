@@ -8,7 +8,7 @@ import numpy.typing as npt
 from aggopt.core.progress import Progress
 from aggopt.core.validation import Labels, group_size, groups
 from aggopt.errors import JobError
-from aggopt.partition._constraints.t_closeness import Closeness
+from aggopt.partition._constraints.t_closeness import CloseToTable
 from aggopt.partition._mdav import mdav
 from aggopt.partition._merge.merge import merged
 from aggopt.partition._registry import Partitioner
@@ -86,7 +86,7 @@ def merge_until_close(
     records = scaled(X, scale)
     n = len(records)
     k = group_size(k, n)
-    promise = Closeness.of(confidential, n, t, bins)
+    promise = CloseToTable.of(confidential, n, t, bins)
     if not callable(start):
         raise JobError(
             "start is no function.",

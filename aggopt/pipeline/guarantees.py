@@ -93,7 +93,8 @@ def require_guarantees(job: Job) -> None:
         raise JobError(
             f"{_stated(privacy)}, and {_together(job)} does not guarantee "
             f"{' and '.join(hoped)} {_of(job)}.",
-            fix='set repair = "merge" under [privacy], which keeps every promise; or, '
+            fix='set repair = "merge" under [privacy], which keeps every promise, or '
+            '"search", which loses less and takes longer; or, '
             "of one confidential attribute: for l, of values or entropy, method = "
             '"diverse_vmdav"; for t, of the ordered distance, method = '
             '"closeness_first" or another of its kind, or repair = "sweep".'

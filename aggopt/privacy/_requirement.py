@@ -135,14 +135,6 @@ class Requirement(ABC):
         """Whether any groups satisfy it, which then says nothing."""
         return False
 
-    @property
-    def search_state(self) -> Any:
-        """What compiled searches decide changes by; None where they cannot.
-
-        Searches then check their groups by `broken`.
-        """
-        return None
-
     def satisfied(self, labels: npt.NDArray[Any]) -> bool:
         """Whether each group of labels (n,) satisfies it, decided exactly."""
         return not self.broken(*members(labels)).any()

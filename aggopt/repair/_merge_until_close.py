@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.core.group_sums import group_sums
 from aggopt.core.validation import Labels
-from aggopt.partition._constraints.t_closeness import Closeness
+from aggopt.partition._constraints.t_closeness import CloseToTable
 from aggopt.partition._merge.merge import merged
 from aggopt.privacy._distance import threshold
 from aggopt.repair._problem import Problem
@@ -16,7 +16,7 @@ def made_close(problem: Problem, labels: Labels) -> Labels:
     Groups of less than k records are united with the nearest first, the smallest
     before others; then the worst with the nearest, as `merge_until_close` does.
     """
-    promise = Closeness((problem.ordered,), threshold(problem.t))
+    promise = CloseToTable.to((problem.ordered,), threshold(problem.t))
     return merged(problem.Z, _large_enough(problem, labels), promise)
 
 

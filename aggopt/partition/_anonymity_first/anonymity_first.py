@@ -8,7 +8,7 @@ import numpy.typing as npt
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.validation import Labels, group_size
 from aggopt.partition._anonymity_first.state import EmdTable, Group
-from aggopt.partition._constraints.t_closeness import Closeness
+from aggopt.partition._constraints.t_closeness import CloseToTable
 from aggopt.partition._merge.merge import merged
 from aggopt.partition._screened_distances import screen as screens
 from aggopt.partition._shared.scaling import scaled
@@ -74,7 +74,7 @@ def anonymity_first(
     records = scaled(X, scale)
     n = len(records)
     k = group_size(k, n)
-    promise = Closeness.of(confidential, n, t, bins)
+    promise = CloseToTable.of(confidential, n, t, bins)
     attribute = promise.only("anonymity_first")
     shelf = shelves.start(records, attribute.place)
     limit = int(promise.limits[0, k])

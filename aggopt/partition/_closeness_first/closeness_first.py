@@ -8,7 +8,7 @@ import numpy.typing as npt
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size
-from aggopt.partition._constraints.t_closeness import Closeness
+from aggopt.partition._constraints.t_closeness import CloseToTable
 from aggopt.partition._merge.merge import merged
 from aggopt.partition._shared.scaling import scaled
 from aggopt.partition._unassigned import pool as unassigned
@@ -102,7 +102,7 @@ def closeness_first(
     records = scaled(X, scale)
     n = len(records)
     k = group_size(k, n)
-    promise = Closeness.of(confidential, n, t, bins)
+    promise = CloseToTable.of(confidential, n, t, bins)
     place = promise.only("closeness_first").place
     count = fitted(n, least_strata(n, k, promise.t))
     return merged(records, stratified(records, place, count, progress), promise)

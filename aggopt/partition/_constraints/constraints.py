@@ -1,69 +1,58 @@
-"""What is promised of groups: checked exactly, and kept by merging."""
+"""What searches are to keep of groups: checked exactly, and kept by merging."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from aggopt.core.types import I64, Bool
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._constraints.arguments import Asked, require
-from aggopt.partition._constraints.l_diversity import (
-    counts_of,
-    levels_of,
-    reaches,
-    require_reachable,
-)
+from aggopt.partition._constraints.l_diversity import levels_of, require_reachable
 from aggopt.partition._constraints.state import (
     Promise,
     close_to,
     diverse_in,
     promise_of,
 )
-from aggopt.partition._constraints.t_closeness import Closeness
+from aggopt.partition._constraints.t_closeness import CloseToTable
+from aggopt.privacy._models.l_diversity import Diversity
+from aggopt.privacy._requirement import Requirement, broken_by
 
 
 @dataclass(frozen=True, eq=False)
-class Promised:
-    """t, or l in the `level` (n,) of each record, or both."""
+class Constraints:
+    """What a search is to keep: t, or l of levels, or both, of one attribute."""
 
-    closeness: Closeness | None
-    level: I64 | None = field(repr=False)
-    l: int  # noqa: E741
-    diversity: str
+    closeness: CloseToTable | None
+    diversity: Diversity | None
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """The requirements on groups, t first."""
+        close = () if self.closeness is None else self.closeness.requirements
+        return close if self.diversity is None else (*close, self.diversity)
 
     @cached_property
     def kept(self) -> Promise:
-        """What a search is to keep."""
+        """The state by which compiled searches decide changes."""
         close = diverse = None
         if self.closeness is not None:
             ordered = self.closeness.only("local_search")
             close = close_to(ordered, self.closeness.limits[0])
-        if self.level is not None:
-            diverse = diverse_in(self.level, self.l, self.diversity)
+        if self.diversity is not None:
+            of = self.diversity
+            diverse = diverse_in(of.codes, of.least, of.kind)
         return promise_of(close, diverse)
 
     @property
     def name(self) -> str:
-        """What is promised: "t = 0.1", "l = 3", or both."""
-        names = []
-        if self.closeness is not None:
-            names.append(f"t = {float(self.closeness.t):g}")
-        if self.level is not None:
-            names.append(f"l = {self.l}")
-        return " and ".join(names)
+        """What is asked: "t = 0.1", "l = 3", or both."""
+        return " and ".join(f"{r.model} = {r.asked:g}" for r in self.requirements)
 
     def broken(self, labels: Labels) -> Bool:
-        """Whether each group of labels (n,) breaks the promise, decided exactly."""
-        sizes = np.bincount(labels)
-        found = np.zeros(len(sizes), np.bool_)
-        if self.closeness is not None:
-            ordered = self.closeness.attributes[0]
-            found |= ordered.numerators(labels) > self.closeness.limits[0][sizes]
-        if self.level is not None:
-            counts = counts_of(labels, self.level)
-            found |= [not reaches(c, self.l, self.diversity) for c in counts]
-        return found
+        """Whether each group of labels (n,) breaks a requirement, decided exactly."""
+        return broken_by(self.requirements, labels)
 
     def united(self, records: Floats, labels: Labels) -> Labels:
         """Return unions of groups (n,) that keep the promise.
@@ -82,7 +71,7 @@ class Promised:
         return labels
 
 
-def promised(asked: Asked, n: int) -> Promised | None:
+def promised(asked: Asked, n: int) -> Constraints | None:
     """Return what is promised of n records; None if nothing is.
 
     Raises
@@ -93,11 +82,12 @@ def promised(asked: Asked, n: int) -> Promised | None:
     require(asked)
     if asked.t is None and asked.l is None:
         return None
-    closeness, level = None, None
+    closeness = diversity = None
     if asked.t is not None:
-        closeness = Closeness.of(asked.confidential, n, asked.t, asked.bins)  # type: ignore[arg-type]
+        closeness = CloseToTable.of(asked.confidential, n, asked.t, asked.bins)  # type: ignore[arg-type]
         closeness.only("local_search")
     if asked.l is not None:
         level = levels_of(asked.confidential, n, asked.levels, asked.boundaries)  # type: ignore[arg-type]
         require_reachable(np.bincount(level), asked.l, asked.diversity)
-    return Promised(closeness, level, int(asked.l or 1), asked.diversity)
+        diversity = Diversity("", level, int(asked.l), asked.diversity)
+    return Constraints(closeness, diversity)

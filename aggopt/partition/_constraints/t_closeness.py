@@ -1,5 +1,6 @@
-"""The promise of t-closeness, checked exactly."""
+"""t-closeness as partitioners are asked for it, checked exactly."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -14,29 +15,30 @@ from aggopt.core.validation import Labels
 from aggopt.errors import JobError, TableError, naming
 from aggopt.privacy._closeness import warn_of_constant
 from aggopt.privacy._columns import columns
+from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered, threshold
 
 
 @dataclass(frozen=True)
-class Closeness:
-    """The promise that no group's EMD exceeds t, of one confidential attribute or more.
+class CloseToTable:
+    """t-closeness of one confidential attribute or more: a requirement on each.
 
     Attributes
     ----------
-    attributes
-        The confidential attributes in their bins.
+    requirements
+        One of each attribute, by the ordered distance.
     t
         The largest EMD allowed, exactly.
     """
 
-    attributes: tuple[Ordered, ...] = field(repr=False)
+    requirements: tuple[Closeness, ...] = field(repr=False)
     t: Fraction
 
     @classmethod
     def of(
         cls, confidential: npt.ArrayLike, n: int, t: float | Fraction, bins: str
-    ) -> "Closeness":
-        """Return the promise for confidential numbers (n,) or (n, c).
+    ) -> "CloseToTable":
+        """Return the requirement on confidential numbers (n,) or (n, c).
 
         Raises
         ------
@@ -51,12 +53,23 @@ class Closeness:
         named = _columns(confidential, n)
         read = [(name, _read(name, column, bins)) for name, column in named]
         warn_of_constant(read, stacklevel=4)
-        return cls(tuple(attribute for _, attribute in read), exact)
+        return cls.to([ordered for _, ordered in read], exact)
+
+    @classmethod
+    def to(cls, attributes: Sequence[Ordered], t: Fraction) -> "CloseToTable":
+        """Return the requirement on attributes in their bins."""
+        return cls(tuple(Closeness("", ordered, t) for ordered in attributes), t)
+
+    @cached_property
+    def attributes(self) -> tuple[Ordered, ...]:
+        """The confidential attributes in their bins."""
+        found = (each.distance for each in self.requirements)
+        return tuple(each for each in found if isinstance(each, Ordered))
 
     @cached_property
     def limits(self) -> I64:
         """Largest numerator allowed, by attribute and size of the group, (c, n + 1)."""
-        return np.stack([a.limits(self.t) for a in self.attributes])
+        return np.stack([each.limits for each in self.requirements])
 
     def only(self, method: str) -> Ordered:
         """Return the one attribute that there is.
@@ -74,13 +87,9 @@ class Closeness:
             )
         return self.attributes[0]
 
-    def holds(self, labels: Labels) -> bool:
-        """Whether every group of labels (n,) keeps the promise."""
-        sizes = np.bincount(labels)
-        return all(
-            (attribute.numerators(labels) <= limits[sizes]).all()
-            for attribute, limits in zip(self.attributes, self.limits, strict=True)
-        )
+    def satisfied(self, labels: Labels) -> bool:
+        """Whether every group of labels (n,) satisfies it, decided exactly."""
+        return all(each.satisfied(labels) for each in self.requirements)
 
 
 def _columns(confidential: Any, n: int) -> list[tuple[str, Any]]:

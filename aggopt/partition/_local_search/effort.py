@@ -10,7 +10,7 @@ from aggopt.core.deadline import Deadline, require_seconds
 from aggopt.core.interrupt import in_any_case
 from aggopt.core.validation import Floats, Labels, numbered, require_seed
 from aggopt.errors import JobError, PrivacyError, require_known
-from aggopt.partition._constraints.constraints import Promised
+from aggopt.partition._constraints.constraints import Constraints
 from aggopt.partition._constraints.state import NEAR as NEAR_KEPT
 from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search.search import COOLED, KICKS, Search
@@ -61,7 +61,7 @@ def grouped(
     k: int,
     first: Labels,
     how: Effort,
-    promise: Promised | None,
+    promise: Constraints | None,
     told: Deadline,
 ) -> tuple[Labels, Status]:
     """Return groups of k or more (n,) that keep what is promised, and how it ended.

@@ -13,7 +13,7 @@ from aggopt.partition._closeness_first.closeness_first import (
     least_strata,
     stratified,
 )
-from aggopt.partition._constraints.constraints import Promised
+from aggopt.partition._constraints.constraints import Constraints
 from aggopt.partition._diverse_vmdav.diverse_vmdav import diverse_vmdav
 
 STARTS = ("cbfs", "mdav", "mhm", "projection", "vmdav")
@@ -24,7 +24,7 @@ def first_groups(
     records: Floats,
     k: int,
     start: str | npt.ArrayLike | None,
-    promised: Promised | None,
+    promised: Constraints | None,
 ) -> Labels:
     """Return labels (n,) of k records or more, which keep what is promised.
 
@@ -53,27 +53,28 @@ def _by_method(records: Floats, k: int, name: str) -> Labels:
     return numbered(method(records, k, scale="none"))
 
 
-def _promising(records: Floats, k: int, promised: Promised) -> Labels:
+def _promising(records: Floats, k: int, promised: Constraints) -> Labels:
     """Return groups made for the promise: for t where both are promised."""
-    if promised.closeness is None:
+    close, diverse = promised.closeness, promised.diversity
+    if close is None and diverse is not None:
         return diverse_vmdav(
             records,
-            promised.level,  # type: ignore[arg-type]
-            promised.l,
+            diverse.codes,
+            diverse.least,
             k=k,
             levels="values",
-            diversity=promised.diversity,
+            diversity=diverse.kind,
             scale="none",
         )
-    n, ordered = len(records), promised.closeness.attributes[0]
-    if ordered.m == 1:
+    if close is None or close.attributes[0].m == 1:
         return _by_method(records, k, "mdav")
-    least = least_strata(n, k, promised.closeness.t)
+    n, ordered = len(records), close.attributes[0]
+    least = least_strata(n, k, close.t)
     size = fitted(n, min(n, round(STRATA * least)))
     return stratified(records, ordered.place, size)
 
 
-def _given(labels: Labels, k: int, promised: Promised | None) -> Labels:
+def _given(labels: Labels, k: int, promised: Constraints | None) -> Labels:
     smallest = int(np.bincount(labels).min())
     if smallest < k:
         raise JobError(

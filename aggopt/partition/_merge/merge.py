@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.core.progress import Progress
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._constraints.t_closeness import Closeness
+from aggopt.partition._constraints.t_closeness import CloseToTable
 from aggopt.partition._merge.state import Bins, Merging
 from aggopt.partition._screened_distances import screen as screens
 from aggopt.partition._screened_distances.screen import BLOCK
@@ -15,7 +15,7 @@ from aggopt.partition._unassigned.state import CHUNK
 def merged(
     records: Floats,
     labels: Labels,
-    promise: Closeness,
+    promise: CloseToTable,
     progress: Progress | None = None,
 ) -> Labels:
     """Return labels (n,) that keep the promise: groups merged with their nearest.
@@ -24,7 +24,7 @@ def merged(
     whose centroid is nearest.  Of equals, the group with the lowest number; the two
     keep the lower of their numbers, until all are numbered anew without a gap.
     """
-    if promise.holds(labels):
+    if promise.satisfied(labels):
         return labels
     from aggopt.partition._merge import kernels
 
@@ -37,7 +37,7 @@ def merged(
     return _labels(merging)
 
 
-def _start(records: Floats, labels: Labels, promise: Closeness) -> Merging:
+def _start(records: Floats, labels: Labels, promise: CloseToTable) -> Merging:
     sizes = np.bincount(labels).astype(np.int64)
     order = np.argsort(labels, kind="stable").astype(np.int64)
     ends = np.cumsum(sizes)
@@ -61,7 +61,7 @@ def _start(records: Floats, labels: Labels, promise: Closeness) -> Merging:
     )
 
 
-def _table(promise: Closeness) -> Bins:
+def _table(promise: CloseToTable) -> Bins:
     of = promise.attributes
     sums = np.zeros((len(of), max(a.m for a in of) + 1), np.int64)
     for row, attribute in zip(sums, of, strict=True):
