@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from from_python import from_python
 from scipy.optimize import minimize
 
 from aggopt.errors import JobError
@@ -237,10 +238,18 @@ def test_points_that_miss_the_rows_are_not_called_restored():
     assert (moved == t).all()
 
 
+def kernels_of_minima():
+    """Return what kernels alone call, to be called from here."""
+    from aggopt.solvers._lagrangian import local_minima as kernels
+
+    names = ("local_minima", "lowest", "workspace")
+    return [from_python(getattr(kernels, name)) for name in names]
+
+
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("seed", range(10))
 def test_every_local_minimum_is_found(model, seed):
-    from aggopt.solvers._lagrangian.local_minima import local_minima, lowest, workspace
+    local_minima, lowest, workspace = kernels_of_minima()
 
     data = instance(model, seed, n=12, m=2, importance=0.7 if seed % 3 else None)
     program, rng = program_of(data), np.random.default_rng(seed)
@@ -271,7 +280,7 @@ def test_every_local_minimum_is_found(model, seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_a_local_minimum_under_a_lone_record_is_found(seed):
     """The slope's second derivative is 0 in the middle of the piece of one record."""
-    from aggopt.solvers._lagrangian.local_minima import local_minima, lowest, workspace
+    local_minima, lowest, workspace = kernels_of_minima()
 
     rng = np.random.default_rng(seed)
     x = standard(rng.gamma(2.0, size=18))
