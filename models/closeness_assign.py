@@ -53,7 +53,7 @@ LARGEST = 30  # records; solvers take minutes from half as many
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What the model needs to be told; see the head of this file."""
+    """Data of the model; see the module's docstring."""
 
     x: Floats = field(repr=False)
     ordered: Ordered = field(repr=False)

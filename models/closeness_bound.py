@@ -45,7 +45,7 @@ SAFE = 1e-9  # of the bound, for the rounding of eigenvalues
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What the model needs to be told; see the head of this file."""
+    """Data of the model; see the module's docstring."""
 
     x: Floats = field(repr=False)
     r: Floats = field(repr=False)

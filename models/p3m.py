@@ -50,7 +50,7 @@ AGREE = 1e-9  # standard deviations by which two hard wishes may differ
 
 @dataclass(frozen=True, eq=False)
 class Data(Wishes):
-    """What the model needs to be told; see the head of this file."""
+    """Data of the model; see the module's docstring."""
 
     alpha: float
 

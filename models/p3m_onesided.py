@@ -49,7 +49,7 @@ LANGUAGES = ("cvxpy", "pyomo")
 
 @dataclass(frozen=True, eq=False)
 class Data(Wishes):
-    """What the model needs to be told; see the head of this file."""
+    """Data of the model; see the module's docstring."""
 
     alpha: float
 

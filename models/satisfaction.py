@@ -47,7 +47,7 @@ TOUCH = 1e-9  # standard deviations by which a distance may fall short and count
 
 @dataclass(frozen=True, eq=False)
 class Data(Wishes):
-    """What the model needs to be told; see the head of this file."""
+    """Data of the model; see the module's docstring."""
 
     price: float
 

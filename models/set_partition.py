@@ -61,7 +61,7 @@ SHARES = ("whole", "any")
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What the model needs to be told; see the head of this file."""
+    """Data of the model; see the module's docstring."""
 
     x: Floats = field(repr=False)
     k: int

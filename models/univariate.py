@@ -54,7 +54,7 @@ BYTES = {"graph": 110, "cvxpy": 2000, "pyomo": 4500}  # for each arc, at the pea
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What the model needs to be told; see the head of this file."""
+    """Data of the model; see the module's docstring."""
 
     x: Floats = field(repr=False)
     k: int

@@ -1,6 +1,6 @@
 """The step of an attribute: how far its possible values lie apart.
 
-Ages are whole, incomes are told to 500 or to a cent: between two such values there is
+Ages are whole, incomes are rounded to 500 or to a cent: between two such values there is
 none, and who knows an original to within less than a step knows it.
 """
 

@@ -120,7 +120,7 @@ class _Column:
         numbers = np.array(self.values.distinct.tolist())
         if numbers.dtype == object or len(np.unique(numbers)) < len(numbers):
             raise TableError(
-                "The values have more digits than can be told apart.",
+                "The values have more digits than can be distinguished.",
                 fix="subtract a base from them, or divide them.",
             )
         return levels_of(numbers[self.values.which], self.treatment.levels)

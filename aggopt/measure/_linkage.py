@@ -48,7 +48,7 @@ def linkage(
     An intruder who knows the original records, and that each of them is released
     once, assigns to each a released record of its own so that the sum of the squared
     Euclidean distances is least, over values standardised by the original.  Released
-    records that are equal (a group) cannot be told apart, nor can original records
+    records that are equal (a group) cannot be distinguished, nor can original records
     that are equal, so what counts is the expected share of right links: the sum over
     all records of [assigned within its own group] / (size of the group), over n.
     Lower is better.

@@ -60,7 +60,7 @@ def average_risk(released: npt.ArrayLike) -> float:
     The mean of `record_risk` over all records, which is groups / records; at least
     1 / n, and 1 where no two records are equal.  Lower is better.  No linkage of the
     released records, whatever it is based on, is right for a larger share of them in
-    expectation: those of a group cannot be told apart.
+    expectation: those of a group cannot be distinguished.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How many values can be told to within an interval."""
+"""How many values are disclosed to within an interval."""
 
 from numbers import Real
 from typing import Any

@@ -58,7 +58,7 @@ class Originals:
 def dominated(
     x: Floats, y: Floats, labels: Labels, share: float, step: float = 0.0
 ) -> int:
-    """Return in how many groups one value is told as the larger part of the sum.
+    """Return in how many groups one value is known as the larger part of the sum.
 
     It makes up more than a share of the sum of absolute values, the p %-rule of
     magnitude tables with p = 1 / share - 1; and what is published, y (n,), times the

@@ -16,7 +16,7 @@ from aggopt.output.counts import codes_of, together
 def as_counted(measures: Assessment, audit: Audit) -> Assessment:
     """Return measures whose groups are those that the audit counted.
 
-    Groups of floats are the same, but for what is told apart as it is written: 0 and
+    Groups of floats are the same, but for what is distinguished as it is written: 0 and
     -0, or 5 and 5.0, which another program wrote.
     """
     return replace(

@@ -33,8 +33,8 @@ def cbfs(
         constant attribute weighs nothing.  "none" takes X as it is: for attributes
         that you have weighted yourself.
     progress : callable, optional
-        Told the share of the work that is done, from 0.0 to 1.0, a few dozen times
-        at most.  What it raises stops the work, as Ctrl-C does.
+        Progress callback: called with the share that is done, from 0.0 to 1.0, a few
+        dozen times at most.  An error that it raises stops the work, as Ctrl-C does.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def cbfs(
 
     Notes
     -----
-    Of records equally far the one that comes first in X is taken; see `mdav` on ties.
+    Ties are broken by record order; see `mdav` on ties.
 
     Time grows as n^2 d / k, a third more than `mdav` takes, and less where a tree pays,
     as there; memory grows as n d.

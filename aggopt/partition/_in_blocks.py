@@ -52,7 +52,7 @@ def in_blocks(
         for blocks of one attribute), or a function f(X, k, **settings) -> labels (n,),
         or a `Partition`.
     progress
-        Told the share of the work that is done, from 0.0 to 1.0.
+        Progress callback: called with the share that is done, from 0.0 to 1.0.
     settings
         Arguments of the method, the same for each block.
 

@@ -44,8 +44,8 @@ def mdav(
         constant attribute weighs nothing.  "none" takes X as it is: for attributes
         that you have weighted yourself.
     progress : callable, optional
-        Told the share of the work that is done, from 0.0 to 1.0, a few dozen times
-        at most.  What it raises stops the work, as Ctrl-C does.
+        Progress callback: called with the share that is done, from 0.0 to 1.0, a few
+        dozen times at most.  An error that it raises stops the work, as Ctrl-C does.
 
     Returns
     -------

@@ -45,7 +45,7 @@ def merge_until_close(
     scale : "z" or "none"
         How distances between centroids are measured; see `mdav`.
     progress : callable, optional
-        Told the share of the groups that have been merged, as in `mdav`.
+        Progress callback: called with the share of merges done, as in `mdav`.
 
     Returns
     -------

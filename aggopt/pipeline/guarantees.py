@@ -156,7 +156,7 @@ def partitioner(job: Job, held: Sequence[Confidential]) -> str | Callable[..., L
 def _confided(
     how: Guarding, privacy: Privacy, held: Sequence[Confidential]
 ) -> dict[str, Any]:
-    """Return what a method is told of the confidential attributes and the promise."""
+    """Return a method's arguments for confidential attributes and requirements."""
     if not isinstance(how, DiverseVmdav):
         return {"confidential": _places(held), "t": privacy.t}
     return {

@@ -77,7 +77,7 @@ def closeness(
         Random swaps and moves that "sweep" and "swap" try while annealing: 10 000 per
         record in "sweep" and none in "swap" when omitted.
     progress : callable, optional
-        Told the share of the work that is done, from 0.0 to 1.0.
+        Progress callback: called with the share that is done, from 0.0 to 1.0.
 
     Returns
     -------

@@ -29,7 +29,7 @@ class Given(NamedTuple):
     bound
         What the partition has proven of the loss of any groups of k, if anything.
     progress
-        Is told the share of the work that is done.
+        Progress callback: called with the share that is done.
     """
 
     X: F64

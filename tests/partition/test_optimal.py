@@ -32,7 +32,7 @@ from aggopt.partition._optimal import (
     subset_row_cuts,
 )
 from aggopt.partition._optimal import optimal as optimal_module
-from aggopt.partition._optimal.column_generation import Generation
+from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import ColumnPool, groups_of, labels_of
 from aggopt.partition._optimal.incumbent import Incumbent
 from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
@@ -77,12 +77,12 @@ def least_loss(Z, k: int) -> float:
     return least(tuple(range(len(Z))))
 
 
-def priced(X, k: int, gap: float = 1e-9) -> Generation:
+def priced(X, k: int, gap: float = 1e-9) -> ColumnGeneration:
     """Column generation over z-scores, from MDAV's groups."""
     Z = np.ascontiguousarray(Scale.of(X).standardise(X))
     labels = labels_of(groups_of(mdav(X, k), k), len(X))
     best = Incumbent(Z, k, labels, 0.0, gap)
-    return Generation(best, Pricer(Z, k, neighbours(Z, 8)), Deadline(None))
+    return ColumnGeneration(best, Pricer(Z, k, neighbours(Z, 8)), Deadline(None))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -173,7 +173,7 @@ def test_any_prices_prove_no_more_than_the_best(seed):
 
 def test_a_share_of_the_prices_proves_a_bound():
     of = priced(records(5, 40, 3), 3)
-    of.climb(Deadline(None))
+    of.price_heuristically(Deadline(None))
     assert scaled_duals.scaled_bounds(of, Deadline(None))
     scaled = of.best.bound
     assert of.price()
@@ -186,7 +186,7 @@ def test_branches_close_the_gap_without_cuts(seed, monkeypatch):
     monkeypatch.setattr(column_generation, "CUTS", 0)
     of = priced(records(seed, 10, 2, KINDS[seed % 3]), 2 + seed % 2, gap=1e-7)
     assert of.price()
-    branch_and_price.Branches(of).look(Deadline(None))
+    branch_and_price.BranchAndPrice(of).process(Deadline(None))
     best = least_loss(of.best.Z, of.best.k)
     assert of.best.value == pytest.approx(best)
     assert best * (1 - 1e-6) - 1e-6 <= of.best.bound <= best
@@ -336,7 +336,7 @@ pricer, duals = Pricer(Z, 3, neighbours(Z, 8)), Duals(np.full(1500, 9.0))
 groups = groups_of(np.arange(1500) // 3, 3).at(np.tile(np.arange(500), 100))
 work = {
     "exact": lambda: pricer.paying(duals, PricingEffort(), Deadline(9.0)),
-    "near": lambda: pricer.climbed(duals, groups),
+    "near": lambda: pricer.priced_heuristically(duals, groups),
 }[sys.argv[1]]
 work()
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -460,7 +460,7 @@ def test_cuts_are_found_when_groups_came_after_the_last_prices(monkeypatch):
     from aggopt.partition._optimal import column_generation
     from aggopt.partition._optimal.columns import groups_of
 
-    real, grew = column_generation.Generation.cut, []
+    real, grew = column_generation.ColumnGeneration.cut, []
 
     def grown(self):
         before = len(self.pool.all.sizes)
@@ -471,7 +471,7 @@ def test_cuts_are_found_when_groups_came_after_the_last_prices(monkeypatch):
 
     X = np.random.default_rng(1).normal(size=(60, 3))
     expected = optimal(X, 3).certificate
-    monkeypatch.setattr(column_generation.Generation, "cut", grown)
+    monkeypatch.setattr(column_generation.ColumnGeneration, "cut", grown)
     found = optimal(X, 3).certificate
     assert any(grew)
     assert found.status is expected.status is Status.OPTIMAL

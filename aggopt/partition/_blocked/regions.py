@@ -36,7 +36,7 @@ class Map(NamedTuple):
 
 
 class Region(NamedTuple):
-    """What a search is told of a region: its records and those that have their turn."""
+    """Input of a search in a subdomain: its records, and those to be moved."""
 
     rows: Floats
     labels: Labels

@@ -12,7 +12,7 @@ from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import LEAF, Tree
 
-TINY = 1e-37  # smaller numbers are not told apart by single precision
+TINY = 1e-37  # smaller numbers are not distinguished in single precision
 
 
 @inlined

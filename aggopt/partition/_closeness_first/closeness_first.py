@@ -79,7 +79,7 @@ def closeness_first(
 
     Notes
     -----
-    Of records equally far the one that comes first in X is taken; see `mdav` on ties.
+    Ties are broken by record order; see `mdav` on ties.
     A constant confidential attribute has EMD 0 in any group: t is then kept by any
     partition, `mdav`'s among them, which loses less.
 

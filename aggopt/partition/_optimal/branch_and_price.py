@@ -1,4 +1,4 @@
-"""Branch and price: two records in one group, or in two, and both are looked at."""
+"""Branch and price after Ryan and Foster: two records together, or apart."""
 
 import heapq
 from itertools import combinations
@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.partition._optimal.column_generation import Generation
+from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.pricing import Pair
 
-WHOLE = 1e-6
-TRIED = 6  # pairs of which both branches are tried
-ITERATIONS = 200  # of the simplex method, in a try
+WHOLE = 1e-6  # tolerance of integrality
+TRIED = 6  # pairs for strong branching
+ITERATIONS = 200  # of the dual simplex method, in strong branching
 CUTS = 4  # rounds of cuts in a node
-ALONE = 20.0  # times the dearest group: what a record by itself costs
+ALONE = 20.0  # cost of a single record, in units of the most costly group
 
 
 Pairs = tuple[Pair, ...]
@@ -22,7 +22,7 @@ Sides = tuple[Pairs, Pairs]
 
 
 class BranchNode(NamedTuple):
-    """A branch, and what is proven of it."""
+    """A node with its lower bound."""
 
     bound: float
     number: int
@@ -30,29 +30,29 @@ class BranchNode(NamedTuple):
     apart: Pairs
 
 
-class Branches:
-    """All branches that are open, and the least bound of those that are not."""
+class BranchAndPrice:
+    """The open nodes, and the least bound of the others."""
 
-    def __init__(self, generation: Generation) -> None:
+    def __init__(self, generation: ColumnGeneration) -> None:
         self.generation, self.count, self.ended = generation, 1, np.inf
         self.open = [BranchNode(generation.best.bound, 0, (), ())]
 
-    def look(self, clock: Deadline, most: float = np.inf) -> None:
-        """Look at those of the lowest bound first, so many, until the gap is closed."""
+    def process(self, clock: Deadline, most: float = np.inf) -> None:
+        """Process nodes, best bound first, `most` at most, until the gap is closed."""
         generation, best = self.generation, self.generation.best
-        before, looked = generation.bound, 0
-        while self.open and looked < most and not best.closed:
+        before, processed = generation.bound, 0
+        while self.open and processed < most and not best.closed:
             if clock.over or generation.clock.over:
                 break
-            self._look_at(heapq.heappop(self.open))
-            looked += 1
+            self._process(heapq.heappop(self.open))
+            processed += 1
             lowest = self.open[0].bound if self.open else best.value
             best.prove(min(best.value, lowest, self.ended))
         generation.master.branch((), (), 0.0)
         generation.bound = before
 
-    def _look_at(self, node: BranchNode) -> None:
-        bound, pair = _looked_at(self.generation, node)
+    def _process(self, node: BranchNode) -> None:
+        bound, pair = _bounded(self.generation, node)
         if self.generation.clock.over:
             heapq.heappush(self.open, node._replace(bound=bound))
         elif pair is None:
@@ -69,8 +69,10 @@ def _sides(node: BranchNode, pair: Pair) -> tuple[Sides, Sides]:
     return ((*node.together, pair), node.apart), (node.together, (*node.apart, pair))
 
 
-def _looked_at(generation: Generation, node: BranchNode) -> tuple[float, Pair | None]:
-    """Return what is proven of a node, and a pair to branch on, None without need."""
+def _bounded(
+    generation: ColumnGeneration, node: BranchNode
+) -> tuple[float, Pair | None]:
+    """Return the bound of a node, and a pair to branch on, None if it is pruned."""
     _enter(generation, node.together, node.apart)
     generation.bound = node.bound
     for _ in range(CUTS):
@@ -81,13 +83,13 @@ def _looked_at(generation: Generation, node: BranchNode) -> tuple[float, Pair | 
     return generation.bound, _best_pair(generation, node)
 
 
-def _enter(generation: Generation, together: Pairs, apart: Pairs) -> None:
+def _enter(generation: ColumnGeneration, together: Pairs, apart: Pairs) -> None:
     alone = ALONE * max(1.0, float(generation.pool.costs.max()))
     generation.master.branch(together, apart, alone)
 
 
-def _best_pair(generation: Generation, node: BranchNode) -> Pair | None:
-    """Return the pair whose worse branch seems to raise the bound most."""
+def _best_pair(generation: ColumnGeneration, node: BranchNode) -> Pair | None:
+    """Return the pair of the best strong-branching score."""
     before, best, most = generation.bound, None, 0.0
     for pair in _unclear(generation)[:TRIED]:
         rises = []
@@ -100,12 +102,12 @@ def _best_pair(generation: Generation, node: BranchNode) -> Pair | None:
     return best
 
 
-def _unclear(generation: Generation) -> list[Pair]:
-    """Return pairs that are chosen together in part, those that cost most first."""
+def _unclear(generation: ColumnGeneration) -> list[Pair]:
+    """Return pairs with a fractional weight, by duals and fractionality."""
     solved = generation.solved
     if solved is None:
         return []
-    many = generation.pricer.copies.many
+    many = generation.pricer.duplicates.many
     share, u = solved.share, np.maximum(solved.duals.u, 0.0)
     weights: dict[Pair, float] = {}
     for q in np.flatnonzero((share > WHOLE) & (share < 1 - WHOLE)):

@@ -1,4 +1,4 @@
-"""Column generation: groups that pay, priced until there are none, and cuts."""
+"""Column generation: pricing until no reduced cost is negative, and cuts."""
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from aggopt.partition._optimal.columns import (
 from aggopt.partition._optimal.incumbent import Incumbent
 from aggopt.partition._optimal.master import GroupMaster, MasterSolution
 from aggopt.partition._optimal.pricing import Duals, PricedGroups, Pricer, PricingEffort
-from aggopt.partition._optimal.subset_row_cuts import broken
+from aggopt.partition._optimal.subset_row_cuts import violated
 
-CLIMBED = 3000  # groups of least reduced cost that neighbours are tried in
-ENTERING = 4000  # groups that a round adds, at most
-CALM = 5  # up to this k, duals are taken as they are
-KEPT, PACE = 0.8, 0.1  # of calm prices, in a round; of the duals, that they take on
-CUTS = 200  # cuts that a round adds, at most
-# while prices are far off a look at all groups takes for ever: first at a few
+CLIMBED = 3000  # groups of least reduced cost that heuristic pricing starts from
+ENTERING = 4000  # most groups that a round adds
+CALM = 5  # largest k without dual smoothing
+KEPT, PACE = 0.8, 0.1  # weight of the stability centre; its step to the duals
+CUTS = 200  # most cuts that a round adds
+# exact pricing takes long while duals are far off: truncated first
 PHASES = (
     PricingEffort(12, 3000),
     PricingEffort(20, 20_000),
@@ -28,20 +28,20 @@ PHASES = (
 )
 
 
-class Generation:
-    """A linear program that grows by the groups that pay, until none does.
+class ColumnGeneration:
+    """The restricted master with its column pool, pricing and cuts.
 
-    The first prices are what records add to the loss of the labels `start`, those of
-    the best partition without.  High prices come down; low ones take long to rise.
+    The first stability centre is each record's share of the SSE of the labels `start`,
+    the incumbent's by default: duals that are too high fall fast, low ones rise slowly.
 
     Attributes
     ----------
     solved
-        What it said last.
+        Last solution of the restricted master.
     bound
-        What is proven of the present branch.
+        Lower bound of the present branch.
     proof
-        Duals, and the least reduced costs (n,), that proved it without a branch.
+        Duals and least reduced costs (n,) that prove the bound without branching.
     """
 
     def __init__(
@@ -60,18 +60,18 @@ class Generation:
         self.add(groups_of(best.labels, best.k))
 
     def add(self, groups: GroupColumns) -> int:
-        """Take in those that are new; return how many are."""
+        """Add the new ones; return how many there are."""
         new = self.pool.add(groups)
         self.master.add(self.pool.all.at(new), self.pool.costs[new])
         return len(new)
 
     def offer(self, labels: Labels) -> bool:
-        """Take in the groups of labels (n,); return whether they are the best."""
+        """Add the groups of labels (n,); return whether they are a new incumbent."""
         self.add(groups_of(labels, self.best.k))
         return self.best.offer(labels)
 
     def solve(self) -> MasterSolution | None:
-        """Solve the linear program; None if time is up."""
+        """Solve the restricted master; None if the time is up."""
         solved = self.master.solve(self.clock.left)
         if solved is not None:
             self.solved = solved
@@ -81,59 +81,64 @@ class Generation:
 
     def _offer_chosen(self, chosen: GroupColumns) -> None:
         n = self.master.n
-        if chosen.sizes.sum() == n:  # no record is by itself
+        if chosen.sizes.sum() == n:  # no single record is chosen
             self.best.offer(labels_of(chosen, n))
 
-    def climb(self, clock: Deadline) -> bool:
-        """Add groups that neighbours make pay, while there are any; False if late."""
+    def price_heuristically(self, clock: Deadline) -> bool:
+        """Add columns by heuristic pricing while there are any; False if time is up."""
         while not clock.over and (solved := self.solve()) is not None:
             if not self._stepped(solved):
                 return True
         return False
 
     def _stepped(self, solved: MasterSolution) -> int:
-        """Add groups that pay at calm prices, or at the present ones; say how many.
+        """Add columns that price out at smoothed duals, else at the duals; count them.
 
-        Of large groups, a few hundred hold all records in so many ways that the duals
-        jump from one end to the other: prices that change little lead farther.
+        For large k the duals of a few hundred groups oscillate: smoothing converges in
+        fewer rounds.
         """
         if self.best.k <= CALM:
-            return self._climbed(solved.duals)
+            return self._price_heuristically(solved.duals)
         mixed = Duals(KEPT * self.centre + (1 - KEPT) * solved.duals.u)
         self.centre = PACE * solved.duals.u + (1 - PACE) * self.centre
-        if found := self._climbed(mixed):
+        if found := self._price_heuristically(mixed):
             return found
         self.centre = solved.duals.u
-        return self._climbed(solved.duals)
+        return self._price_heuristically(solved.duals)
 
-    def _climbed(self, duals: Duals) -> int:
+    def _price_heuristically(self, duals: Duals) -> int:
         master = self.master
-        if master.cuts or master.together or master.apart or self.pricer.copies.some:
-            return 0  # neighbours look at prices of records only, and at every copy
+        if (
+            master.cuts
+            or master.together
+            or master.apart
+            or self.pricer.duplicates.some
+        ):
+            return 0  # it has prices of records only, and takes duplicates one by one
         reduced = self.master.reduced(duals, self.pool.costs)
         near = np.argsort(reduced, kind="stable")[:CLIMBED]
-        found, paid = self.pricer.climbed(duals, self.pool.all.at(near))
+        found, paid = self.pricer.priced_heuristically(duals, self.pool.all.at(near))
         return self.add(found.at(np.argsort(paid, kind="stable")[:ENTERING]))
 
     @property
     def prices(self) -> Duals:
-        """Calm prices, or those of the linear program where they are calm."""
+        """Smoothed duals; the master's own for small k."""
         if self.best.k <= CALM and self.solved is not None:
             return self.solved.duals
         return Duals(self.centre)
 
     def _enter(self, groups: GroupColumns) -> int:
-        """Take in groups that pay, with those of their copies that do."""
-        copies = self.pricer.copies
-        if copies.some and self.solved is not None:
-            groups = copies.spread(groups, self.solved.duals.u)
+        """Add groups, and their variants in duplicates."""
+        duplicates = self.pricer.duplicates
+        if duplicates.some and self.solved is not None:
+            groups = duplicates.spread(groups, self.solved.duals.u)
         return self.add(groups)
 
     def price(self, *, exact: bool = True) -> bool:
-        """Add all groups that pay; return whether it is proven that none is left."""
+        """Add all columns that price out; return whether provably none is left."""
         phase = 0
         while (solved := self.solve()) is not None and not self.pruned:
-            if phase == 0 and self._climbed(solved.duals):
+            if phase == 0 and self._price_heuristically(solved.duals):
                 continue
             found, phase = self._paying(solved.duals, phase, exact)
             if found is None or not self._enter(_least(found)):
@@ -154,7 +159,7 @@ class Generation:
         return None, phase
 
     def prove(self, duals: Duals, least: Floats) -> None:
-        """Keep the bound that these duals prove, if it is the best."""
+        """Raise the bound to what these duals prove, if that is higher."""
         bound = self.pricer.bound(duals, least)
         if bound <= self.bound:
             return
@@ -166,26 +171,26 @@ class Generation:
 
     @property
     def pruned(self) -> bool:
-        """Whether the present branch holds nothing much better than the best."""
+        """Whether the present branch cannot improve the incumbent by half the gap."""
         best = self.best
         return best.value - self.bound <= best.gap * best.value / 2
 
     def cut(self) -> int:
-        """Add cuts that the last choice breaks; return how many."""
-        solved = self.solve()  # groups may have come since the last
+        """Add cuts that the last solution violates; return how many."""
+        solved = self.solve()  # there may be new columns
         if solved is None:
             return 0
         have = set(self.master.cuts)
-        few = ~self.pricer.copies.many
+        few = ~self.pricer.duplicates.many
         groups = self.pool.all.at(np.arange(len(solved.share)))
-        cuts = broken(groups, solved.share, few, have, CUTS)
+        cuts = violated(groups, solved.share, few, have, CUTS)
         if cuts:
             self.master.add_cuts(cuts)
         return len(cuts)
 
 
 def _shares(Z: Floats, labels: Labels) -> Floats:
-    """Return what each record adds to the loss of these labels, (n,)."""
+    """Return each record's share of the SSE of these labels, (n,)."""
     means = [Z[labels == g].mean(axis=0) for g in range(labels.max() + 1)]
     return np.asarray(((Z - np.array(means)[labels]) ** 2).sum(axis=1))
 

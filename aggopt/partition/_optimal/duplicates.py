@@ -1,4 +1,4 @@
-"""Records at one place: one of them stands for all, so that none is looked at twice."""
+"""Duplicate records: one is priced for all."""
 
 from dataclasses import dataclass
 
@@ -8,25 +8,24 @@ from aggopt.core.types import I32, Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.columns import GroupColumns, sorted_groups
 
-MANY = 24  # copies, below which they are looked at like other records
-VARIANTS = 400  # of one group, that differ in which copies it holds
+MANY = 24  # duplicates; fewer are priced like other records
+VARIANTS = 400  # of one group, with other duplicates in it
 
 
 @dataclass(frozen=True, eq=False)
-class Copies:
-    """Which records are copies, at places that have MANY or more.
+class Duplicates:
+    """Duplicates among the records, of points that occur MANY times or more.
 
     Attributes
     ----------
     place : (n,)
-        Number of each record's place.
+        Number of each record's point.
     before : (n,)
-        The copy that comes just before a record in the table, -1 where it is the first
-        or there are fewer.
+        The duplicate just before a record in the table, -1 for the first, or if fewer.
     many : (n,)
-        Whether there are so many.
+        Whether a record's point occurs so often.
     spare : (n,)
-        Whether so many come before that no group needs this one.
+        Whether enough come before that no group needs this one.
     """
 
     place: Labels
@@ -35,8 +34,8 @@ class Copies:
     spare: Bool
 
     @classmethod
-    def of(cls, Z: Floats, k: int) -> "Copies":
-        """Return the copies among records (n, d)."""
+    def of(cls, Z: Floats, k: int) -> "Duplicates":
+        """Return the duplicates among records (n, d)."""
         _, place, sizes = np.unique(Z, axis=0, return_inverse=True, return_counts=True)
         place = place.ravel()
         many = sizes[place] >= max(k, MANY)
@@ -53,27 +52,25 @@ class Copies:
         """Whether there are any."""
         return bool(self.many.any())
 
-    def evened(self, u: Floats) -> Floats:
-        """Return prices (n,) that are the same for all copies, and add up to the same.
+    def averaged(self, u: Floats) -> Floats:
+        """Return duals (n,) averaged over duplicates: symmetrised.
 
-        Where prices are exact for all groups, so are these: their mean over all ways to
-        exchange copies.
+        Dual feasible if u is: they are the mean over all permutations of duplicates.
         """
         mean = np.bincount(self.place, u) / np.bincount(self.place)
         return np.where(self.many, mean[self.place], u)
 
     def for_all(self, least: Floats) -> Floats:
-        """Return what is said of the first copies (n,) for all others, too."""
+        """Return bounds (n,) of the first duplicates for all others, too."""
         first = np.flatnonzero(self.before < 0)
         of_place = np.full(int(self.place.max()) + 1, np.inf)
         np.minimum.at(of_place, self.place[first], least[first])
         return np.where(self.many, of_place[self.place], least)
 
     def spread(self, groups: GroupColumns, u: Floats) -> GroupColumns:
-        """Return groups (q, w), each with the copies of the highest prices instead.
+        """Return variants of groups (q, w), duplicates of the highest duals first.
 
-        And with the next highest, and so on.  If a group pays at even prices, the first
-        of these pays at the prices u.
+        If a group prices out at averaged duals, its first variant does at the duals u.
         """
         held = np.append(self.many, False)[groups.members].any(axis=1)
         rows = [groups.members[~held]]
@@ -86,10 +83,10 @@ class Copies:
         places, counts = np.unique(self.place[copied], return_counts=True)
         blocks = []
         for place, count in zip(places, counts, strict=True):
-            copies = np.flatnonzero(self.place == place)
-            copies = copies[np.argsort(-u[copies], kind="stable")]
-            whole = len(copies) // count * count
-            blocks.append(copies[:whole].reshape(-1, count))
+            duplicates = np.flatnonzero(self.place == place)
+            duplicates = duplicates[np.argsort(-u[duplicates], kind="stable")]
+            whole = len(duplicates) // count * count
+            blocks.append(duplicates[:whole].reshape(-1, count))
         number = min(VARIANTS, max(len(block) for block in blocks))
         rows = np.full((number, len(row)), -1, row.dtype)
         rows[:, : len(records) - len(copied)] = records[~self.many[records]]

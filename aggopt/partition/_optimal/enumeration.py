@@ -1,30 +1,30 @@
-"""Proof: all groups that a better partition could hold, and a program over them."""
+"""Proof by enumeration of all groups of a better partition (route enumeration)."""
 
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.partition._optimal.column_generation import Generation
+from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.pricing import PricingEffort
 from aggopt.partition._optimal.restricted_ip import TRUST, chosen
 from aggopt.solvers import Solver
 
-MANY = 60_000  # groups that an integer program is given
-SOME = 25_000  # groups in a first one, which finds a better partition and fewer groups
-EDGE = 1 + 1e-9
+MANY = 60_000  # most groups of the integer program
+SOME = 25_000  # groups of a first one, whose better incumbent leaves fewer
+EDGE = 1 + 1e-9  # for rounding in the gap
 
 
-def proved(
-    generation: Generation, solver: Solver, clock: Deadline, seconds: float
+def enumerated(
+    generation: ColumnGeneration, solver: Solver, clock: Deadline, seconds: float
 ) -> bool:
-    """Close the gap by enumeration, as far as it can be; return whether it is closed.
+    """Close the gap by enumeration; return whether it is closed.
 
-    A partition that holds a group of reduced cost r or more costs the bound and r, at
-    least.  So the best one of all groups below r is the best of all, or none is
-    better than the bound and r.  Once the groups up to r are known to hold no better
-    partition, one must hold a group above r, and then others below the gap less r only.
+    A partition with a group of reduced cost r or more costs at least the bound plus r.
+    So the best partition into groups below r is optimal, or the optimum is at least the
+    bound plus r.  Once the groups up to r have no better partition, one must have a
+    group above r, and its others below the gap less r.
     """
     best = generation.best
-    if generation.proof is None or generation.pricer.copies.some:
+    if generation.proof is None or generation.pricer.duplicates.some:
         return False
     bound = generation.pricer.bound(*generation.proof)
     gap = (best.value - bound) * EDGE

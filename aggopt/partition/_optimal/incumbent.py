@@ -1,4 +1,4 @@
-"""The best partition so far, and the best bound."""
+"""The incumbent partition and the best lower bound."""
 
 from math import ceil, log2
 
@@ -6,22 +6,22 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.columns import GroupColumns, groups_of, sums_of_squares
 
 PROVEN = 1e-6  # a gap that solvers' tolerances may leave
-SAFE = 1e-9  # of the loss, for rounding
-ENOUGH = 100.0  # loss, beside which the absolute tolerances of solvers are small
-ROUNDING = 1e-26  # loss for each entry of Z, of mean square 1, that is none
+SAFE = 1e-9  # of the SSE, for rounding
+ENOUGH = 100.0  # SSE beside which absolute tolerances of solvers are small
+ROUNDING = 1e-26  # SSE per entry of Z, of mean square 1, that counts as 0
 
 
 class Incumbent:
-    """Labels (n,) of the partition that loses least so far, and what none loses less.
+    """Labels (n,) of the best partition found, and a lower bound of every SSE.
 
     Attributes
     ----------
     value, bound
-        What it loses, and what is proven, in units of Z (n, d).
+        SSE and lower bound, in units of Z (n, d).
     priced
         Whether groups were priced for the bound.
     by
-        Who found it, if they were not.
+        The method that found the partition, if not.
     """
 
     def __init__(self, Z: Floats, k: int, labels: Labels, bound: float, gap: float):
@@ -30,11 +30,11 @@ class Incumbent:
         self.priced, self.by = False, "local search"
 
     def cost(self, groups: GroupColumns) -> float:
-        """Return the loss of a partition into these groups."""
+        """Return the SSE of a partition into these groups."""
         return float(sums_of_squares(self.Z, groups).sum())
 
     def offer(self, labels: Labels) -> bool:
-        """Keep these labels if they lose less; return whether they do."""
+        """Take these labels if their SSE is less; return whether it is."""
         value = self.cost(groups_of(labels, self.k))
         if value >= self.value:
             return False
@@ -42,23 +42,23 @@ class Incumbent:
         return True
 
     def take(self, labels: Labels) -> None:
-        """Take labels that are known to lose least of all."""
+        """Take labels that are known to be optimal."""
         self.offer(labels)
         self.prove(self.value)
         self.by = "all partitions"
 
     def prove(self, bound: float) -> None:
-        """Keep this bound, less what rounding may have added, if it is higher."""
+        """Raise the bound to this, less a margin for rounding."""
         self.bound = max(self.bound, bound - SAFE * self.value)
 
     @property
     def closed(self) -> bool:
-        """Whether the partition is proven to be as good as was asked for."""
+        """Whether the gap is within the tolerance."""
         return self.within(max(self.gap, SAFE))
 
     @property
     def proven(self) -> bool:
-        """Whether it is proven the best."""
+        """Whether the partition is proven optimal."""
         return self.within(PROVEN)
 
     def within(self, gap: float) -> bool:
@@ -66,10 +66,10 @@ class Incumbent:
         return self.value - self.bound <= max(gap * self.value, self._nothing)
 
     def magnified(self) -> tuple["Incumbent", float]:
-        """Return the same in smaller units if it loses little, and how much smaller."""
+        """Return the same in smaller units if its SSE is small, and the factor."""
         if not self._nothing < self.value < ENOUGH:
             return self, 1.0
-        times = 2.0 ** ceil(log2(ENOUGH / self.value) / 2)  # which rounds nothing
+        times = 2.0 ** ceil(log2(ENOUGH / self.value) / 2)  # a power of two: exact
         bound = self.bound * times**2
         return Incumbent(times * self.Z, self.k, self.labels, bound, self.gap), times
 

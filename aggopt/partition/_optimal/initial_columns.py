@@ -1,4 +1,4 @@
-"""Partitions to begin with, and the groups that are met on the way to them."""
+"""Initial partitions by local search, and the groups met on the way."""
 
 import numpy as np
 
@@ -6,14 +6,14 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._local_search.column_pool import Collection
 from aggopt.partition._local_search.search import searched
-from aggopt.partition._optimal.column_generation import Generation
+from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import GroupColumns
 
 NEAREST = 10  # neighbours whose groups a record may change with
 
 
 class Searches:
-    """Local searches whose groups are collected."""
+    """Local searches that collect the groups they meet."""
 
     def __init__(self, Z: Floats, k: int, near: Labels, seed: int) -> None:
         self.Z, self.k = Z, k
@@ -23,7 +23,7 @@ class Searches:
         self._given = 0
 
     def improved(self, labels: Labels, kicks: float, clock: Deadline) -> Labels:
-        """Return labels that lose no more, after so many kicks per record."""
+        """Return labels of no more SSE, after `kicks` perturbations per record."""
         seed = int(self.rng.integers(2**31))
         found = searched(
             self.Z,
@@ -38,7 +38,7 @@ class Searches:
         return np.asarray(found, np.intp)
 
     def new_groups(self) -> GroupColumns:
-        """Return the groups that were met since the last time."""
+        """Return the groups met since the last call."""
         start, who = self.met.groups()
         start, before = start[self._given :], self._given
         self._given = before + len(start) - 1
@@ -51,14 +51,16 @@ class Searches:
 
 
 def search_on(
-    generation: Generation,
+    generation: ColumnGeneration,
     searches: Searches,
     labels: Labels,
     kicks: float,
     clock: Deadline,
 ) -> bool:
-    """Improve labels, take in all groups met; return whether they became the best."""
+    """Improve labels, add all groups met; return whether the incumbent improved."""
     found = searches.improved(labels, kicks, clock)
-    if not generation.pricer.copies.some:  # of which the groups met differ in copies
+    if (
+        not generation.pricer.duplicates.some
+    ):  # for which the groups met differ only in them
         generation.add(searches.new_groups())
     return generation.offer(found)

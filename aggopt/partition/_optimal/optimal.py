@@ -79,7 +79,7 @@ def optimal(
     scale : "z" or "none"
         As in `mdav`: z-scores, or X as it is.
     progress : callable, optional
-        Told the share of the work, or of the time, that is done, from 0.0 to 1.0.
+        Progress callback: called with the share of the work, or of the time, done.
 
     Returns
     -------
@@ -232,7 +232,7 @@ def _solved(work: _Work, how: _How, clock: Deadline) -> Status:
 def _improve(work: _Work, how: _How, clock: Deadline) -> None:
     from aggopt.partition._neighbours.neighbours import neighbours
     from aggopt.partition._optimal.exhaustive import MOST, best_of_all, time_for
-    from aggopt.partition._optimal.schedule import OptimalProblem, drive
+    from aggopt.partition._optimal.schedule import OptimalProblem, run_schedule
 
     n, pairs, start = len(work.records), len(work.records) ** 2, work.best.labels
     if how.every and n <= MOST and time_for(n) < clock.left:
@@ -248,7 +248,7 @@ def _improve(work: _Work, how: _How, clock: Deadline) -> None:
     best = work.best
     if not best.closed:
         task = OptimalProblem(best.Z, best.k, near, start, how.solver, how.seed)
-        drive(task, best, clock, how.report)
+        run_schedule(task, best, clock, how.report)
 
 
 def _search(

@@ -1,4 +1,4 @@
-"""Groups whose reduced cost is low, and the bound that holds when there are none."""
+"""Pricing: groups of negative reduced cost, and the Lagrangian bound."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,15 +10,15 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.columns import GroupColumns, sorted_groups
-from aggopt.partition._optimal.duplicates import Copies
+from aggopt.partition._optimal.duplicates import Duplicates
 from aggopt.partition._optimal.pricing_state import Limits, Prices, PricingResult
 
-PAYS = -1e-9  # a reduced cost above is none
-WORK = 1_000_000  # nodes between two looks at the clock
-MORE = 4  # times as many where one medoid has more
-NEAR = 12  # neighbours that may come into a group
+PAYS = -1e-9  # reduced costs below count as negative
+WORK = 1_000_000  # nodes between two checks of the deadline
+MORE = 4  # factor of that where one medoid has more
+NEAR = 12  # neighbours that heuristic pricing may add
 FORBIDDEN = 1e7  # penalty of a pair that must be apart, squared distances being near 1
-UNWANTED = 1e9  # what a record that no group needs costs
+UNWANTED = 1e9  # cost of a record that no group needs
 
 Cut = tuple[int, ...]
 Pair = tuple[int, int]
@@ -26,12 +26,12 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Duals:
-    """What the linear program charges for each record (n,) and pays for each cut.
+    """Duals of the restricted master: of records (n,), and of cuts.
 
     Attributes
     ----------
     u, cuts, s
-        Prices of records, sets of records, and the dual s_l <= 0 of each.
+        Duals of records, cuts (sets of records), and the dual s_l <= 0 of each.
     together, apart
         Pairs of records that a branch requires, or forbids, in one group.
     """
@@ -49,22 +49,22 @@ class Duals:
         return fsum([*self.u, *most])
 
     def scaled(self, share: float) -> "Duals":
-        """Return prices of records that are this share of these."""
+        """Return this share of the records' duals."""
         return Duals(share * self.u, self.cuts, self.s, self.together, self.apart)
 
 
 @dataclass(frozen=True, eq=False)
 class PricedGroups:
-    """Groups that pay, their reduced costs, and what is known of all others.
+    """Groups that price out, with reduced costs, and bounds for all others.
 
     Attributes
     ----------
     least : (n,)
-        No group whose medoid is record i has a reduced cost below, if done.
+        Lower bound of the reduced cost of groups with medoid i, if done.
     done
-        Whether every medoid was searched to the end.
+        Whether every medoid was searched exhaustively.
     complete
-        Whether done, and no group that pays was left out.
+        Whether done, and no group that prices out was dropped.
     """
 
     groups: GroupColumns
@@ -76,7 +76,7 @@ class PricedGroups:
 
 @dataclass(frozen=True)
 class PricingEffort:
-    """Candidates and nodes for each medoid (0 for all), and groups that are kept."""
+    """Limits on candidates and nodes for each medoid (0: none), and on columns."""
 
     candidates: int = 0
     nodes: int = 0
@@ -85,7 +85,7 @@ class PricingEffort:
 
 
 class Pricer:
-    """Squared distances (n, n), and what is derived from them once."""
+    """Squared distances (n, n), and their derived data."""
 
     def __init__(self, Z: Floats, k: int, near: Labels) -> None:
         from aggopt.partition._optimal import distance_kernels
@@ -95,10 +95,12 @@ class Pricer:
         distance_kernels.distances(Z, self.D)
         distance_kernels.near_sums(self.D, self.sums)
         self.near = np.ascontiguousarray(near[:, :NEAR])
-        self.copies = Copies.of(Z, k)
+        self.duplicates = Duplicates.of(Z, k)
 
-    def climbed(self, duals: Duals, start: GroupColumns) -> tuple[GroupColumns, Floats]:
-        """Return groups that pay, found by changing these; cuts are left out."""
+    def priced_heuristically(
+        self, duals: Duals, start: GroupColumns
+    ) -> tuple[GroupColumns, Floats]:
+        """Return groups that price out, by local search from these, without cuts."""
         from aggopt.partition._optimal.heuristic_pricing_kernels import climb
 
         ended, reduced = np.empty_like(start.members), np.empty(len(start.sizes))
@@ -118,14 +120,15 @@ class Pricer:
     def paying(
         self, duals: Duals, effort: PricingEffort, clock: Deadline, most: float = PAYS
     ) -> PricedGroups:
-        """Return groups of a reduced cost of `most` at most, all if complete.
+        """Return groups of reduced cost at most `most`, all if complete.
 
-        At prices that are even for copies; of groups that differ in copies only, one.
+        Duals are averaged over duplicates; of groups that differ in duplicates only,
+        one is returned.
         """
         from aggopt.partition._optimal.exact_pricing_kernels import price
 
         prices = self._prices(duals)
-        least, done = np.full(self.n, most), self.copies.before >= 0
+        least, done = np.full(self.n, most), self.duplicates.before >= 0
         parts, left, work = [], np.flatnonzero(~done), WORK
         seen = kept = 0
         while len(left) and kept < effort.room and not clock.over:
@@ -146,19 +149,19 @@ class Pricer:
             seen, kept = seen + groups, kept + count
             left, work = left[passed:], WORK if passed else MORE * work
             if not passed and MORE * (clock.spent - began) > clock.left:
-                break  # the next look would end too late
+                break  # the next batch would end too late
         members = np.concatenate([p[0] for p in parts]) if parts else _none(self.k)
         reduced = np.concatenate([p[1] for p in parts]) if parts else np.empty(0)
         all_done = bool(done.all())
         groups = GroupColumns(members, (members >= 0).sum(axis=1))
-        least = self.copies.for_all(least)
+        least = self.duplicates.for_all(least)
         return PricedGroups(groups, reduced, least, all_done, all_done and seen == kept)
 
     def bound(self, duals: Duals, least: Floats) -> float:
-        """Return what no partition costs less than.
+        """Return a lower bound of every partition's SSE.
 
-        Each group has one medoid, and a partition floor(n / k) groups at most: so many
-        of the least reduced costs are all that prices can be too high by.
+        Each group has one medoid, and a partition at most floor(n / k) groups: the sum
+        of that many least reduced costs bounds the dual's infeasibility.
         """
         lowest = np.sort(least)[: self.n // self.k]
         return duals.value + fsum(np.minimum(lowest, 0.0))
@@ -175,12 +178,14 @@ class Pricer:
         pairs = np.array([*duals.together], np.int64).reshape(-1, 2)
         both = np.concatenate([pairs, pairs[:, ::-1]])
         return Prices(
-            np.where(self.copies.spare, -UNWANTED, self.copies.evened(duals.u)),
+            np.where(
+                self.duplicates.spare, -UNWANTED, self.duplicates.averaged(duals.u)
+            ),
             penalty,
             inside,
             *_by_record(np.array(costly, np.int64), np.array(which, np.int64), self.n),
             *_by_record(both[:, 0], both[:, 1], self.n),
-            self.copies.before.astype(np.int64),
+            self.duplicates.before.astype(np.int64),
         )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.models import set_partition as model
-from aggopt.partition._optimal.column_generation import Generation
+from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import GroupColumns, groups_of
 from aggopt.partition._optimal.pricing import Cut
 from aggopt.partition._optimal.subset_row_cuts import halves
@@ -15,7 +15,7 @@ from aggopt.solvers import Solver, Status
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._child import GRACE, answer_apart
 
-# solvers of integer programs are content with a gap of 1e-4 unless they are told
+# solvers of integer programs are content with a gap of 1e-4 unless they are set
 EXACTLY = {
     "highs": {
         "mip_rel_gap": 0.0,
@@ -30,7 +30,7 @@ TRUST = 5e-7  # of the objective: what a solver's tolerances may hide
 
 
 def chosen(
-    generation: Generation,
+    generation: ColumnGeneration,
     solver: Solver,
     which: Labels,
     clock: Deadline,

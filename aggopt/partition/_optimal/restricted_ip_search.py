@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
-from aggopt.partition._optimal.column_generation import Generation
+from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.initial_columns import Searches, search_on
 from aggopt.partition._optimal.pricing import PricingEffort
 from aggopt.partition._optimal.restricted_ip import chosen
@@ -19,7 +19,7 @@ KICKS = 30  # per record, of local search after a program
 
 
 def choose_among(
-    generation: Generation,
+    generation: ColumnGeneration,
     searches: Searches,
     solver: Solver,
     clock: Deadline,
@@ -50,7 +50,7 @@ def choose_among(
         most, asked, before = int(MORE * most), len(wanted), best.value
 
 
-def _wanted(generation: Generation, most: int) -> Labels:
+def _wanted(generation: ColumnGeneration, most: int) -> Labels:
     """Return so many groups, at most, of those that a better partition may hold."""
     solved = generation.solve()
     if solved is None:
@@ -61,9 +61,9 @@ def _wanted(generation: Generation, most: int) -> Labels:
     return order[reduced[order] <= gap][:most]
 
 
-def _seek(generation: Generation, clock: Deadline) -> None:
+def _seek(generation: ColumnGeneration, clock: Deadline) -> None:
     """Take in the groups of least reduced cost of all that there are."""
-    if generation.proof is None or generation.pricer.copies.some:
+    if generation.proof is None or generation.pricer.duplicates.some:
         return
     best, n = generation.best, len(generation.best.Z)
     duals, every = generation.proof[0], PricingEffort(keep=ROOM * n, room=ROOM * n)

@@ -1,23 +1,23 @@
-"""Partitions out of a fractional choice of groups, each improved by local search."""
+"""Randomised rounding of the master's solution, improved by local search."""
 
 import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._mdav import mdav
-from aggopt.partition._optimal.column_generation import Generation
+from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import groups_of, labels_of
 from aggopt.partition._optimal.initial_columns import Searches, search_on
 
-LEAST = 0.05  # a share below is none
-MORE = 0.3  # added to a share, for the chance of being taken
-KICKS = 20  # per record
+LEAST = 0.05  # shares below are not drawn
+MORE = 0.3  # added to a share: the probability of being drawn
+KICKS = 20  # perturbations per record
 
 
 def round_up(
-    generation: Generation, searches: Searches, trials: int, within: Deadline
+    generation: ColumnGeneration, searches: Searches, trials: int, within: Deadline
 ) -> bool:
-    """Try so many roundings; return whether one became the best partition."""
+    """Try `trials` roundings; return whether the incumbent improved."""
     better = False
     for _ in range(trials):
         if within.over:
@@ -28,7 +28,7 @@ def round_up(
     return better
 
 
-def _rounded(generation: Generation, searches: Searches) -> Labels:
+def _rounded(generation: ColumnGeneration, searches: Searches) -> Labels:
     """Return labels: groups drawn by their share, MDAV among the records left."""
     solved, n, k = generation.solved, generation.master.n, generation.best.k
     labels = np.full(n, -1, np.intp)
@@ -46,13 +46,13 @@ def _rounded(generation: Generation, searches: Searches) -> Labels:
 
 
 def _draw(
-    generation: Generation, searches: Searches, share: Floats, labels: Labels
+    generation: ColumnGeneration, searches: Searches, share: Floats, labels: Labels
 ) -> None:
     taken, rng = np.flatnonzero(share > LEAST), searches.rng
     order = np.argsort(-share[taken] * rng.uniform(0.6, 1.4, len(taken)))
-    lucky = rng.random(len(taken)) < share[taken] + MORE
+    drawn = rng.random(len(taken)) < share[taken] + MORE
     group = 0
-    for q in taken[order][lucky[order]]:
+    for q in taken[order][drawn[order]]:
         size = generation.pool.all.sizes[q]
         records = generation.pool.all.members[q, :size]
         if (labels[records] < 0).all():

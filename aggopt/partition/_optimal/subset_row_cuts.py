@@ -13,7 +13,7 @@ ROOM = 10_000  # for cuts that are broken, at first
 FEW = 20  # with more cuts of three than this, none of five are looked for
 
 
-def broken(
+def violated(
     groups: GroupColumns, share: Floats, few: Bool, have: set[Cut], most: int
 ) -> list[Cut]:
     """Return cuts of 3 and 5 records that this choice breaks most, so many at most.

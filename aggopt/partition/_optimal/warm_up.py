@@ -1,4 +1,4 @@
-"""What is imported before anyone's time is taken."""
+"""Imports before a time limit begins."""
 
 from functools import cache
 from importlib import import_module
@@ -6,7 +6,7 @@ from importlib import import_module
 
 @cache
 def load() -> None:
-    """Import HiGHS, and what compiles: no one's time is to pay for imports."""
+    """Import HiGHS and the kernels, so that no time limit counts imports."""
     for name in (
         "highspy",
         "aggopt.partition._optimal.exact_pricing_kernels",

@@ -78,7 +78,7 @@ def univariate(
 
     Notes
     -----
-    Values are told apart to the last digit: costs are reckoned about values of the
+    Costs are computed about values of the
     group itself, and costs that are equal up to rounding alone may be taken for equal.
     Of equal values the one that comes first in x goes into the group with the smaller
     number.

@@ -70,7 +70,7 @@ def vmdav(
 
     Notes
     -----
-    Of records equally far the one that comes first in X is taken; see `mdav` on ties.
+    Ties are broken by record order; see `mdav` on ties.
 
     Time grows as n^2 d: each member of a group is compared with all records that have
     none, so about k times as long as `mdav`; memory grows as n d.
