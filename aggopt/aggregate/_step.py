@@ -1,7 +1,7 @@
 """The step of an attribute: how far its possible values lie apart.
 
-Ages are whole, incomes are rounded to 500 or to a cent: between two such values there is
-none, and who knows an original to within less than a step knows it.
+Ages are whole, incomes are rounded to 500 or to a cent: no value lies between two of
+them, so that an original known to within less than a step is known.
 """
 
 import math

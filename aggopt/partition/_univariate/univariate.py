@@ -78,10 +78,9 @@ def univariate(
 
     Notes
     -----
-    Costs are computed about values of the
-    group itself, and costs that are equal up to rounding alone may be taken for equal.
-    Of equal values the one that comes first in x goes into the group with the smaller
-    number.
+    Costs are computed relative to a value of the group, to avoid cancellation;
+    costs that are equal up to rounding may be taken for equal.  Of equal values the one
+    that comes first in x goes into the group with the smaller number.
 
     Time grows as n for usual k, and as n log k for large; memory as n.
 
