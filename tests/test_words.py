@@ -58,3 +58,40 @@ def test_a_class_name_is_used_once():
         if name not in MEANT_TWICE | IN_EACH_FILE:
             found.setdefault(name, []).append(path)
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
+# words of the glossary that stand nowhere any more, and are not to come back
+RETIRED = """
+bend bends climb drive evened flip flips forced heated ladder lessened likeness luck
+lucky pace plant settle settles shake shelves crews unite walk wells
+"""
+
+
+def said() -> Iterator[tuple[str, str]]:
+    """Yield what users and developers read: public docstrings and messages."""
+    for path in sources():
+        where = str(path.relative_to(ROOT))
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Raise):
+                parts = (c.value for c in ast.walk(node) if isinstance(c, ast.Constant))
+                yield where, " ".join(part for part in parts if isinstance(part, str))
+            documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+            if documented and not getattr(node, "name", "").startswith("_"):
+                yield where, ast.get_docstring(node) or ""
+
+
+def test_retired_words_do_not_come_back():
+    """They stand in the glossary; names of functions, in backticks, do not count."""
+    word = re.compile(rf"\b({'|'.join(RETIRED.split())})\b", re.IGNORECASE)
+    found = {
+        (where, match[0].lower())
+        for where, text in said()
+        for match in word.finditer(re.sub(r"`[^`]*`", "", text))
+    }
+    assert found == set()
+
+
+def test_retired_words_stand_in_the_glossary_or_in_a_form_of_it():
+    glossary = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## Glossary")[1]
+    forms = {"bends", "flip", "lucky", "settles", "heated", "shelves", "crews", "walk"}
+    assert [w for w in RETIRED.split() if w not in forms and w not in glossary] == []

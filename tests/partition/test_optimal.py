@@ -26,7 +26,6 @@ from aggopt.partition._optimal import (
     branch_and_price,
     column_generation,
     exhaustive,
-    master,
     scaled_duals,
     schedule,
     subset_row_cuts,
@@ -36,6 +35,7 @@ from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import ColumnPool, groups_of, labels_of
 from aggopt.partition._optimal.incumbent import Incumbent
 from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
+from aggopt.partition._shared import restricted_master
 from aggopt.solvers import SOLVERS, Status
 
 
@@ -401,7 +401,7 @@ def test_a_solver_that_is_missing_is_named_before_any_work(monkeypatch):
         optimal(X, 3, solver="cvxpy:highs", progress=lambda _: pytest.fail("it worked"))
     with pytest.raises(SolverError, match="priced by HiGHS, which is not installed"):
         optimal(X, 3, progress=lambda _: pytest.fail("it worked"))
-    assert master.SOLVERS is SOLVERS
+    assert restricted_master.SOLVERS is SOLVERS
 
 
 STRATA = np.column_stack([np.arange(60) % 2, records(23, 60, 2)])
