@@ -1,7 +1,8 @@
 """What is promised of one attribute: decided exactly, said with counts."""
 
 from fractions import Fraction
-from math import exp, log
+from itertools import product
+from math import exp, log, prod
 
 import numpy as np
 import pytest
@@ -203,3 +204,17 @@ def test_groups_are_those_of_the_records_that_are_passed():
 
 def test_repr_shows_no_record():
     assert "array" not in repr(close())
+
+
+@pytest.mark.parametrize("least", [2, 3, 4])
+def test_entropy_is_decided_in_whole_numbers(least):
+    # of s records, value v in c_v: s^s >= l^s prod c_v^c_v
+    for counts in product(range(5), repeat=4):
+        size = sum(counts)
+        if not size:
+            continue
+        codes = np.repeat(np.arange(4), counts)
+        group = Diversity("x", np.append(codes, 3), least, "entropy")
+        reached = size**size >= least**size * prod(c**c for c in counts if c)
+        broken = group.broken(np.arange(size), np.array([0, size]))
+        assert broken.tolist() == [not reached]

@@ -10,6 +10,7 @@ from test_privacy_models import ASKED, QIS, paid
 import aggopt
 from aggopt import partition
 from aggopt.core.deadline import Deadline
+from aggopt.errors import JobError
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.repair._checked_search import checked_search
 from aggopt.repair._merge_until_satisfied import merge_until_satisfied
@@ -97,3 +98,14 @@ def test_a_time_limit_is_said_to_have_ended_it():
     proof = release.manifest()["partition"][0]["certificate"]
     assert release.audit.holds
     assert proof["status"] == Status.LIMIT.value
+
+
+def test_a_job_that_names_a_repair_or_leaves_the_method_open_has_no_other():
+    how = {"method": "local_search", "effort": "fast"}
+    named = aggopt.mask(paid(), promising(p=3, repair="merge", partition=how))
+    assert named.job.privacy.repair.method == "merge"
+    assert not any('"search"' in note for note in named.notes)
+    plain = aggopt.mask(paid(), promising(partition=how))
+    assert plain.job.privacy.repair is None
+    with pytest.raises(JobError, match="does not guarantee p"):
+        aggopt.mask(paid(), promising(p=3, partition={"method": "recommended"}))
