@@ -5,7 +5,7 @@ import pytest
 from conftest import require_solver
 
 from aggopt.aggregate import mean, p3m
-from aggopt.aggregate._shifted import How
+from aggopt.aggregate._shifted import ShiftOptions
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.measure import sl
 from aggopt.solvers import SOLVERS, Status
@@ -268,5 +268,5 @@ def test_a_failure_proves_nothing():
     [("pyomo:scip", 600.0), ("lagrangian", None), ("cvxpy:uno", None)],
 )
 def test_what_branches_and_might_never_end_has_a_limit(solver, limit):
-    assert How(SOLVERS[solver]).limit == limit
-    assert How(SOLVERS[solver], time_limit=5.0).limit == 5.0
+    assert ShiftOptions(SOLVERS[solver]).limit == limit
+    assert ShiftOptions(SOLVERS[solver], time_limit=5.0).limit == 5.0
