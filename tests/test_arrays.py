@@ -73,9 +73,9 @@ def test_unusable_labels_are_refused(labels, message):
 
 @pytest.mark.parametrize("labels", [[[0], [0, 1], [1]], [0, [1], 1]])
 def test_labels_of_unequal_length_are_refused(labels):
-    with pytest.raises(TableError, match="labels is no array"):
+    with pytest.raises(TableError, match="labels is not array-like"):
         validation.groups(labels, 3)
-    with pytest.raises(TableError, match="labels is no array"):
+    with pytest.raises(TableError, match="labels is not array-like"):
         validation.labellings(labels, 3, 2)
 
 
@@ -109,7 +109,7 @@ def test_large_values_that_floats_tell_apart_are_taken():
         (np.array(["1", "2"], dtype=object), "not numbers"),
         (np.array([b"1", 2], dtype=object), "not numbers"),
         ([10**400, 1], "too large for a float"),
-        ([[1.0], [2.0, 3.0]], "is no array"),
+        ([[1.0], [2.0, 3.0]], "is not array-like"),
         (
             np.ma.array([1.0, 2.0], mask=[0, 1]),
             r"entries \(1 masked",

@@ -79,7 +79,7 @@ def _array(X: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     except (TypeError, ValueError):
         pass  # the original message may quote an entry
     raise TableError(
-        f"{name} is no array.", fix="pass rows of equal length, of numbers only."
+        f"{name} is not array-like.", fix="pass rows of equal length, of numbers only."
     )
 
 

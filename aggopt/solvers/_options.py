@@ -90,7 +90,7 @@ def refused(solver: Solver, native: Mapping[str, Any], why: object) -> AggoptErr
     own = sorted(k for k in native if k not in same or native[k] != same[k])
     if not own:  # the reason may quote the problem
         return SolverError(
-            f"{solver.name} does not run here ({type(why).__name__}).",
+            f"{solver.name} failed to start ({type(why).__name__}).",
             fix="name another solver, and report this.",
         )
     return JobError(

@@ -368,7 +368,7 @@ def test_nothing_printed_shows_a_value():
         ({"X": 3.0, "method": "sweep"}, "X has 0 dimension"),
         ({"X": (row for row in [[1.0]])}, "X has 0 dimension"),
         ({"X": {1.0, 2.0}}, "X has 0 dimension"),
-        ({"X": [[1.0], [1.0, 2.0]]}, "X is no array"),
+        ({"X": [[1.0], [1.0, 2.0]]}, "X is not array-like"),
         ({"labels": [[0], [0, 1]]}, "rows of unequal length"),
         ({"labels": np.ma.masked_equal([0] * 7 + [1], 1)}, "labels have holes"),
         ({"confidential": [[0], [0, 1]]}, "one value per record"),
