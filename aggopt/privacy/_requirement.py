@@ -165,10 +165,11 @@ class Requirement(ABC):
         whole = self.check(np.zeros(self.n, np.intp))
         if whole.holds or not self.additive:
             return None
+        better = "less" if self.sign == "<=" else "more"
         return InfeasibleInputError(
             f"{whole.promise} {whole.sign} {whole.asked:g} cannot be kept of "
             f"{self.attribute!r}: all {whole.worst} records together have "
-            f"{whole.found:.6g}, and not every group can have more.",
+            f"{whole.found:.6g}, and not every group can have {better}.",
             fix=f"{', or '.join([*self.ways(whole), 'drop it, as identifier'])}.",
         )
 

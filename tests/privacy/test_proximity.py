@@ -272,3 +272,19 @@ def test_repr_shows_no_record():
     for asked in both(5, 2, 0.75, [10, 20]):
         assert "Fraction(10" not in repr(asked)
         assert "20" not in repr(asked)
+
+
+def test_what_all_records_together_lack_is_refused_with_what_they_have():
+    codes = np.array([0, 1, 2, 0])
+    assert Sensitivity("x", codes, 3).infeasible(2) is None
+    refusal = Sensitivity("x", codes, 4).infeasible(2)
+    assert refusal.problem == (
+        "p-sensitive p >= 4 cannot be kept of 'x': all 4 records together have 3, and "
+        "not every group can have more."
+    )
+    assert refusal.fix == "promise p of at most 3, or drop it, as identifier."
+
+    class AtMost(Sensitivity):
+        sign = "<="
+
+    assert "can have less." in AtMost("x", codes, 4).infeasible(2).problem
