@@ -29,7 +29,7 @@ from aggopt.partition._screened_distances.kernels import (
 from aggopt.partition._screened_distances.screen import Screen
 from aggopt.partition._unassigned import sorted_pool_kernels
 from aggopt.partition._unassigned.sorted_pool import Shelf
-from aggopt.partition._unassigned.state import Pool
+from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
 
 
 @compiled
@@ -48,7 +48,7 @@ def take_close(
         if shelf.free[0] == 0:
             return
         if sorted_pool_kernels.drop_taken(shelf):
-            draw(screen, shelf.pool.records, shelf.pool.counts[0])
+            draw(screen, shelf.pool.records, shelf.pool.counts[UNASSIGNED])
         _measure_from_centroid(shelf, screen)
         _take_one(shelf, screen, table, group, _farthest(shelf, screen))
         if shelf.free[0] > 0:
@@ -57,22 +57,24 @@ def take_close(
 
 @inner
 def _measure_from_centroid(shelf: Shelf, screen: Screen) -> None:
+    """Set screened distances from the centroid of the unassigned records."""
     pool = shelf.pool
     copy_into(screen.point, (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit)
     screen.factor[0] = shelf.free[0]
-    measure(screen, pool.counts[0])
+    measure(screen, pool.counts[UNASSIGNED])
 
 
 @inner
 def _take_one(
     shelf: Shelf, screen: Screen, table: EmdTable, group: Group, seed: int
 ) -> None:
+    """Make a t-close group of the records nearest to a seed column."""
     pool = shelf.pool
     copy_into(screen.point, pool.records[:, seed])
     screen.factor[0] = 1.0
-    measure(screen, pool.counts[0])
+    measure(screen, pool.counts[UNASSIGNED])
     if shelf.free[0] < 2 * len(group.columns):
-        for j in range(pool.counts[0]):
+        for j in range(pool.counts[UNASSIGNED]):
             if not shelf.taken[j]:
                 _take(shelf, screen, j)
     else:
@@ -80,17 +82,19 @@ def _take_one(
         _swap_until_close(shelf, screen, table, group)
         for j in group.columns:
             _take(shelf, screen, j)
-    pool.counts[1] += 1
+    pool.counts[GROUPS] += 1
 
 
 @inner
 def _take(shelf: Shelf, screen: Screen, column: int) -> None:
+    """Assign a column to the group that is being made."""
     sorted_pool_kernels.take(shelf, column)
     screen.image[0, column] = screen.near[column] = np.inf
 
 
 @inlined
 def _reckon(shelf: Shelf, screen: Screen, column: int) -> float:
+    """Set the exact distance of a column, and return it."""
     pool = shelf.pool
     distance = exact(screen, pool.records, column)
     pool.distances[column] = distance
@@ -101,7 +105,7 @@ def _reckon(shelf: Shelf, screen: Screen, column: int) -> float:
 def _farthest(shelf: Shelf, screen: Screen) -> int:
     """Return the farthest free column; of equals, the record that comes first in X."""
     best, least, pool = -1, np.float32(0.0), shelf.pool
-    end = pool.counts[0]
+    end = pool.counts[UNASSIGNED]
     j = next_within(screen, 0, end, least, LARGEST)
     while j < end:
         far = _reckon(shelf, screen, j)
@@ -117,7 +121,7 @@ def _farthest(shelf: Shelf, screen: Screen) -> int:
 def _find_nearest(shelf: Shelf, screen: Screen, columns: I64) -> None:
     """Fill in the nearest free columns, the nearest first."""
     count, most, pool = 0, LARGEST, shelf.pool
-    end, none = pool.counts[0], np.float32(0.0)
+    end, none = pool.counts[UNASSIGNED], np.float32(0.0)
     j = next_within(screen, 0, end, none, most)
     while j < end:
         _reckon(shelf, screen, j)
@@ -129,6 +133,7 @@ def _find_nearest(shelf: Shelf, screen: Screen, columns: I64) -> None:
 
 @inlined
 def _nearer(pool: Pool, a: int, b: int) -> bool:
+    """Whether column a is nearer than b; of equals, the one that comes first in X."""
     if pool.distances[a] == pool.distances[b]:
         return bool(pool.who[a] < pool.who[b])
     return bool(pool.distances[a] < pool.distances[b])
@@ -153,6 +158,7 @@ def _offer(shelf: Shelf, columns: I64, count: int, column: int) -> int:
 def _swap_until_close(
     shelf: Shelf, screen: Screen, table: EmdTable, group: Group
 ) -> None:
+    """Swap nearest columns in until the group is t-close."""
     for i in range(len(group.columns)):
         _insert(shelf, group, i, i)
     last = group.columns[-1]

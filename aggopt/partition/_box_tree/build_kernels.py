@@ -35,6 +35,7 @@ def arrange(images: F32, order: I64) -> None:
 
 @inner
 def _half(leaves: int) -> int:
+    """Return how many leaves the left half takes: whole branches."""
     unit = 1
     while unit * FAN < leaves:
         unit *= FAN

@@ -89,6 +89,7 @@ def _most(worst: float, length: float, share: float) -> np.float32:
 
 @inlined
 def _gap(low: np.float32, x: np.float32, high: np.float32) -> np.float32:
+    """Return the squared distance of x from an interval."""
     below, above = low - x, x - high
     gap = below if below > above else above
     return gap * gap if gap > 0 else np.float32(0.0)
@@ -146,6 +147,7 @@ def _offer(room: Room, distance: float, who: int, place: int) -> None:
 
 @inner
 def _before(room: Room, a: int, b: int) -> bool:
+    """Whether candidate a comes before b: nearer, or as near and earlier in X."""
     if room.best[a] == room.best[b]:
         return bool(room.who[a] < room.who[b])
     return bool(room.best[a] < room.best[b])

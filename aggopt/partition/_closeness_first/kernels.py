@@ -25,6 +25,7 @@ def take_strata(shelf: Shelf, sizes: I64, turns: int) -> None:
 
 @inner
 def _take_one(shelf: Shelf, sizes: I64, seed: int) -> None:
+    """Make a group of the nearest of each stratum, with one from a larger stratum."""
     measure(shelf, seed)
     extra = False
     for stratum in range(len(sizes)):
@@ -37,6 +38,7 @@ def _take_one(shelf: Shelf, sizes: I64, seed: int) -> None:
 
 @inner
 def _take_nearest(shelf: Shelf, sizes: I64, stratum: int) -> None:
+    """Assign the record of a stratum that is nearest."""
     # within a stratum columns lie as they come in X: the first of equals wins
     distances, best = shelf.pool.distances, shelf.first[stratum]
     for j in range(best, shelf.first[stratum + 1]):

@@ -6,7 +6,7 @@ from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._unassigned.kernels import measure, nearer
-from aggopt.partition._unassigned.state import Pool
+from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
 from aggopt.partition._vmdav.kernels import (
     column_of,
     come_near,
@@ -33,6 +33,7 @@ def diversity(counts: I64, entropy: bool) -> float:
 
 @inner
 def _with(counts: I64, level: int, entropy: bool) -> float:
+    """Return the diversity of a group with one more value."""
     counts[level] += 1
     found = diversity(counts, entropy)
     counts[level] -= 1
@@ -54,11 +55,11 @@ def take_diverse(
     `how` is gamma squared, and how many of the nearest records may join.
     """
     near, left = np.empty(len(pool.who)), np.zeros(levels.max() + 1, np.int64)
-    for j in range(pool.counts[0]):
+    for j in range(pool.counts[UNASSIGNED]):
         left[levels[pool.who[j]]] += 1
     for _ in range(turns):
         k, l, enough, entropy = wanted  # noqa: E741
-        if pool.counts[0] < k or (left > 0).sum() < l:
+        if pool.counts[UNASSIGNED] < k or (left > 0).sum() < l:
             return False
         if diversity(left, entropy) < enough - TIE:
             return False
@@ -67,7 +68,7 @@ def take_diverse(
             return False
         _grow(pool, levels, own, near, wanted, how)
         left -= own
-        pool.counts[1] += 1
+        pool.counts[GROUPS] += 1
     return True
 
 
@@ -87,7 +88,7 @@ def _take_core(
         if pool.labels[i] < 0:
             seed = i
             break
-    m, chosen = pool.counts[0], [seed]
+    m, chosen = pool.counts[UNASSIGNED], [seed]
     own[levels[seed]] += 1
     column = column_of(pool, seed)
     measure(pool, 1.0, pool.records[:, column].copy())
@@ -107,8 +108,8 @@ def _take_core(
         pool.distances[best] = np.inf
     near[:m] = np.inf
     for i in chosen:
-        join(pool, near, column_of(pool, i), pool.counts[1])
-    for column in range(pool.counts[0], pool.counts[0] + len(chosen)):
+        join(pool, near, column_of(pool, i), pool.counts[GROUPS])
+    for column in range(pool.counts[UNASSIGNED], pool.counts[UNASSIGNED] + len(chosen)):
         come_near(pool, near, column)
     return True
 
@@ -122,14 +123,15 @@ def _grow(
     wanted: tuple[int, int, float, bool],
     how: tuple[float, int],
 ) -> None:
+    """Add records that are near, up to one less than twice the least size."""
     size, entropy = own.sum(), wanted[3]
-    while size < 2 * wanted[0] - 1 and pool.counts[0] > 1:
+    while size < 2 * wanted[0] - 1 and pool.counts[UNASSIGNED] > 1:
         j = _next_member(pool, levels, own, near, entropy, how)
         if j < 0:
             return
         own[levels[pool.who[j]]] += 1
-        join(pool, near, j, pool.counts[1])
-        come_near(pool, near, pool.counts[0])
+        join(pool, near, j, pool.counts[GROUPS])
+        come_near(pool, near, pool.counts[UNASSIGNED])
         size += 1
 
 
@@ -144,7 +146,7 @@ def _next_member(
 ) -> int:
     """Return the nearest column of the few nearest that passes, or -1."""
     gamma2, few = how
-    now, looked_at = diversity(own, entropy), near[: pool.counts[0]].copy()
+    now, looked_at = diversity(own, entropy), near[: pool.counts[UNASSIGNED]].copy()
     for _ in range(min(few, len(looked_at))):
         j = nearest_of(looked_at, pool.who)
         looked_at[j] = np.inf

@@ -58,11 +58,13 @@ def anneal(
 
 @inlined
 def _by_chance(more: float, heat: float, trail: Trail) -> bool:
+    """Whether a change that adds `more` to SSE is accepted at a temperature."""
     return more <= 0.0 or more <= -heat * np.log(1.0 - share(trail.luck))
 
 
 @inlined
 def _proposed(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Change:
+    """Return a random move, swap or chain of record i towards group B."""
     A = groups.label[i]
     a, b = groups.size[A], groups.size[B]
     out, into = groups.own[i], apart(space.Z, i, groups.centre, B)
@@ -84,6 +86,7 @@ def _proposed(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Cha
 
 @inlined
 def _allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
+    """Whether the groups that a change touches still satisfy the requirements."""
     promise, j, D = space.promise, change.j, change.on
     if D < 0 <= j:
         return may_swap(promise, groups, i, j)
@@ -96,6 +99,7 @@ def _allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
 
 @inlined
 def _make(space: Space, groups: Groups, i: int, change: Change) -> None:
+    """Make a change, and sum up the groups that it touches."""
     A, B, D = groups.label[i], change.to, change.on
     if D >= 0:
         transfer(groups, change.j, D)

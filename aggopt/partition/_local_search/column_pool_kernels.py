@@ -9,7 +9,7 @@ from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.partition._local_search.column_pool_state import Collected
-from aggopt.partition._local_search.state import Groups, Trail
+from aggopt.partition._local_search.state import TOUCHED, Groups, Trail
 
 NONE = np.uint64(0)
 ONE = np.uint64(1)
@@ -20,7 +20,7 @@ def collect(groups: Groups, trail: Trail, collected: Collected | None) -> None:
     """Add the groups on the trail, as long as there is room; None takes none."""
     if collected is None:  # the compiler then leaves out what follows
         return
-    for c in range(trail.counts[1]):
+    for c in range(trail.counts[TOUCHED]):
         g = trail.touched[c]
         first, size = groups.start[g], groups.size[g]
         if size > 0:
@@ -36,6 +36,7 @@ def add(collected: Collected, who: I64, start: I64) -> None:
 
 @inner
 def _add(collected: Collected, members: I64) -> None:
+    """Add a group unless it is known, as long as there is room."""
     count = collected.counts[0]
     begin = collected.start[count]
     end = begin + len(members)

@@ -55,6 +55,7 @@ def moves(promise: Promise | None) -> float:
 
 @inner
 def _stays(promise: Promise, members: I64, g: int, out: int, into: int) -> bool:
+    """Whether members satisfy what is required without `out` and with `into`."""
     close, diverse = promise.close, promise.diverse
     if len(diverse.level) > 0 and not is_diverse(diverse, members, out, into):
         return False

@@ -19,7 +19,16 @@ from aggopt.partition._local_search.constraint_kernels import (
 )
 from aggopt.partition._local_search.distance_kernels import apart
 from aggopt.partition._local_search.move_kernels import forget, has_room, move, settle
-from aggopt.partition._local_search.state import Groups, Space, Trail
+from aggopt.partition._local_search.state import (
+    HEAD,
+    LOOKED,
+    MOVED,
+    QUEUED,
+    UNDOES,
+    Groups,
+    Space,
+    Trail,
+)
 
 REAL = 1e-9  # share of the distances that a change must gain
 ROUNDING = 1e-22  # as much may be rounding, records being within [-1, 1]
@@ -41,11 +50,11 @@ def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
     Where changes are to be undone, it ends when the trail is full.
     """
     for _ in range(turns):
-        if trail.counts[4] == 0:
+        if trail.counts[QUEUED] == 0:
             return True
-        if trail.counts[7] == 0:
+        if trail.counts[UNDOES] == 0:
             forget(trail)
-        elif trail.counts[0] + 2 > len(trail.moved):
+        elif trail.counts[MOVED] + 2 > len(trail.moved):
             return False
         i = take(trail)
         change = best_change(space, groups, trail, i)
@@ -57,11 +66,11 @@ def descend(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
 @inner
 def take(trail: Trail) -> int:
     """Return the first queued record."""
-    i: int = trail.queue[trail.counts[3]]
-    trail.counts[3] += 1
-    if trail.counts[3] == len(trail.queue):
-        trail.counts[3] = 0
-    trail.counts[4] -= 1
+    i: int = trail.queue[trail.counts[HEAD]]
+    trail.counts[HEAD] += 1
+    if trail.counts[HEAD] == len(trail.queue):
+        trail.counts[HEAD] = 0
+    trail.counts[QUEUED] -= 1
     trail.queued[i] = False
     return i
 
@@ -73,17 +82,17 @@ def put(groups: Groups, trail: Trail, g: int) -> None:
         i = groups.who[at]
         if not trail.queued[i]:
             trail.queued[i] = True
-            end = trail.counts[3] + trail.counts[4]
+            end = trail.counts[HEAD] + trail.counts[QUEUED]
             if end >= len(trail.queue):
                 end -= len(trail.queue)
             trail.queue[end] = i
-            trail.counts[4] += 1
+            trail.counts[QUEUED] += 1
 
 
 @inner
 def empty(trail: Trail) -> None:
     """Let nobody be queued."""
-    while trail.counts[4] > 0:
+    while trail.counts[QUEUED] > 0:
         take(trail)
 
 
@@ -91,8 +100,8 @@ def empty(trail: Trail) -> None:
 def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
     """Return the change of record i that lowers SSE most; group -1 if none does."""
     A = groups.label[i]
-    trail.counts[6] += 1
-    trail.seen[A] = trail.counts[6]
+    trail.counts[LOOKED] += 1
+    trail.seen[A] = trail.counts[LOOKED]
     a, out = groups.size[A], groups.own[i]
     best = Change(-REAL * out - ROUNDING, NOBODY, NOBODY, NOBODY)
     leave, promise = 0.0, space.promise
@@ -102,9 +111,9 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
     on = free and chains(promise)
     for near in space.near[i]:
         B = groups.label[near]
-        if trail.seen[B] == trail.counts[6]:
+        if trail.seen[B] == trail.counts[LOOKED]:
             continue
-        trail.seen[B] = trail.counts[6]
+        trail.seen[B] = trail.counts[LOOKED]
         into, b = apart(space.Z, i, groups.centre, B), groups.size[B]
         if free and has_room(groups, B):
             gain = into * b / (b + 1.0) - leave
@@ -139,6 +148,7 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
 def _chain(
     space: Space, groups: Groups, i: int, j: int, gain: float, best: Change
 ) -> Change:
+    """Return the best chain of i to B and j on from B, or the best change so far."""
     # with i in B and j out of it, b records stay: a swap, less what joining A costs
     A, B = groups.label[i], groups.label[j]
     for near in space.near[j]:

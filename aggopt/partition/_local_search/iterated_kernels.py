@@ -13,7 +13,16 @@ from aggopt.partition._local_search.column_pool_state import Collected
 from aggopt.partition._local_search.descent_kernels import descend, empty, put
 from aggopt.partition._local_search.move_kernels import forget, gained, undo
 from aggopt.partition._local_search.perturbation_kernels import dissolve, kick
-from aggopt.partition._local_search.state import Groups, Space, Trail
+from aggopt.partition._local_search.state import (
+    HEAD,
+    QUEUED,
+    SPARE,
+    TOUCHED,
+    UNDOES,
+    Groups,
+    Space,
+    Trail,
+)
 
 NEAREST = 5  # records that say how far apart others are hereabouts
 
@@ -22,7 +31,7 @@ NEAREST = 5  # records that say how far apart others are hereabouts
 def queue_all(trail: Trail, order: Labels) -> None:
     """Queue all records."""
     empty(trail)
-    trail.counts[3], trail.counts[4] = 0, len(order)
+    trail.counts[HEAD], trail.counts[QUEUED] = 0, len(order)
     for c in range(len(order)):
         trail.queue[c] = order[c]
         trail.queued[order[c]] = True
@@ -31,7 +40,7 @@ def queue_all(trail: Trail, order: Labels) -> None:
 @compiled
 def settle_down(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
     """Let so many records take their turn for good; return whether none is left."""
-    trail.counts[7] = 0
+    trail.counts[UNDOES] = 0
     return descend(space, groups, trail, turns)
 
 
@@ -49,13 +58,13 @@ def sweep(
     What loses more by x is kept with probability exp(-x / heat[i]).
     """
     changed, turns = 0.0, len(trail.moved) * len(trail.queue)  # as many as it takes
-    trail.counts[7] = 1
+    trail.counts[UNDOES] = 1
     for c in range(len(records)):
         forget(trail)
         i = records[c]
         done = kick(space, groups, trail, i)
         if done:
-            for t in range(trail.counts[1]):
+            for t in range(trail.counts[TOUCHED]):
                 put(groups, trail, trail.touched[t])
             descend(space, groups, trail, turns)
             empty(trail)
@@ -84,13 +93,14 @@ def loosen(space: Space, groups: Groups, trail: Trail, turns: int) -> None:
 
 @inner
 def _use_again(groups: Groups, trail: Trail) -> None:
-    if trail.counts[5] and groups.size[trail.spare[trail.counts[5] - 1]]:
-        trail.counts[5] -= 1
-    for c in range(trail.counts[1]):
+    """Note which groups on the trail are empty now, and which no more."""
+    if trail.counts[SPARE] and groups.size[trail.spare[trail.counts[SPARE] - 1]]:
+        trail.counts[SPARE] -= 1
+    for c in range(trail.counts[TOUCHED]):
         g = trail.touched[c]
         if groups.size[g] == 0:
-            trail.spare[trail.counts[5]] = g
-            trail.counts[5] += 1
+            trail.spare[trail.counts[SPARE]] = g
+            trail.counts[SPARE] += 1
 
 
 @compiled

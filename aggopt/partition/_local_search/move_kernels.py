@@ -7,7 +7,14 @@ in a fixed order, and nothing is reassociated or fused: every processor finds th
 
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.partition._local_search.distance_kernels import apart
-from aggopt.partition._local_search.state import Groups, Space, Trail
+from aggopt.partition._local_search.state import (
+    MOVED,
+    STAMP,
+    TOUCHED,
+    Groups,
+    Space,
+    Trail,
+)
 from aggopt.partition._local_search.t_closeness_kernels import arrange
 
 
@@ -64,11 +71,11 @@ def transfer(groups: Groups, i: int, to: int) -> None:
 @inner
 def touch(groups: Groups, trail: Trail, g: int) -> None:
     """Note what group g lost before it is changed for the first time."""
-    if trail.mark[g] != trail.counts[2]:
-        trail.mark[g] = trail.counts[2]
+    if trail.mark[g] != trail.counts[STAMP]:
+        trail.mark[g] = trail.counts[STAMP]
         trail.before[g] = groups.loss[g]
-        trail.touched[trail.counts[1]] = g
-        trail.counts[1] += 1
+        trail.touched[trail.counts[TOUCHED]] = g
+        trail.counts[TOUCHED] += 1
 
 
 @inner
@@ -77,24 +84,24 @@ def move(groups: Groups, trail: Trail, i: int, to: int) -> None:
     g = groups.label[i]
     touch(groups, trail, g)
     touch(groups, trail, to)
-    trail.moved[trail.counts[0]], trail.origin[trail.counts[0]] = i, g
-    trail.counts[0] += 1
+    trail.moved[trail.counts[MOVED]], trail.origin[trail.counts[MOVED]] = i, g
+    trail.counts[MOVED] += 1
     transfer(groups, i, to)
 
 
 @inner
 def forget(trail: Trail) -> None:
     """Begin a new trail."""
-    trail.counts[0], trail.counts[1] = 0, 0
-    trail.counts[2] += 1
+    trail.counts[MOVED], trail.counts[TOUCHED] = 0, 0
+    trail.counts[STAMP] += 1
 
 
 @inner
 def undo(space: Space, groups: Groups, trail: Trail) -> None:
     """Take back what the trail holds, last change first."""
-    for c in range(trail.counts[0] - 1, -1, -1):
+    for c in range(trail.counts[MOVED] - 1, -1, -1):
         transfer(groups, trail.moved[c], trail.origin[c])
-    for c in range(trail.counts[1]):
+    for c in range(trail.counts[TOUCHED]):
         settle(space, groups, trail.touched[c])
 
 
@@ -102,7 +109,7 @@ def undo(space: Space, groups: Groups, trail: Trail) -> None:
 def gained(groups: Groups, trail: Trail) -> float:
     """Return by how much the groups on the trail lose more than before."""
     before, now = 0.0, 0.0
-    for c in range(trail.counts[1]):
+    for c in range(trail.counts[TOUCHED]):
         g = trail.touched[c]
         before += trail.before[g]
         now += groups.loss[g]

@@ -10,7 +10,14 @@ from aggopt.core.random_kernels import below, share
 from aggopt.partition._local_search.constraint_kernels import NOBODY, may_swap, stays
 from aggopt.partition._local_search.distance_kernels import apart
 from aggopt.partition._local_search.move_kernels import has_room, move, settle
-from aggopt.partition._local_search.state import Groups, Space, Trail
+from aggopt.partition._local_search.state import (
+    MOVED,
+    SPARE,
+    TOUCHED,
+    Groups,
+    Space,
+    Trail,
+)
 
 RARE = 0.1  # share of the kicks that dissolve a group, and of those that make one
 SWAPS = 3  # at most, in the others
@@ -37,9 +44,10 @@ def dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
 
 @inner
 def _allowed(space: Space, groups: Groups, trail: Trail) -> bool:
-    for c in range(trail.counts[1]):
+    """Sum up the groups on the trail; return whether all satisfy the requirements."""
+    for c in range(trail.counts[TOUCHED]):
         settle(space, groups, trail.touched[c])
-    for c in range(trail.counts[1]):
+    for c in range(trail.counts[TOUCHED]):
         g = trail.touched[c]
         if groups.size[g] > 0 and not stays(space.promise, groups, g, NOBODY, NOBODY):
             return False
@@ -48,6 +56,7 @@ def _allowed(space: Space, groups: Groups, trail: Trail) -> bool:
 
 @inner
 def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
+    """Move each record of group g to the near group that it costs least."""
     while groups.size[g] > 0:
         i = groups.who[groups.start[g] + below(trail.luck, groups.size[g])]
         to, least = -1, np.inf
@@ -67,9 +76,10 @@ def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
 
 @inner
 def _create(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
-    if trail.counts[5] == 0:
+    """Fill an empty group with k records near record i, from groups that spare one."""
+    if trail.counts[SPARE] == 0:
         return False
-    new = trail.spare[trail.counts[5] - 1]
+    new = trail.spare[trail.counts[SPARE] - 1]
     if groups.size[groups.label[i]] > space.k:
         move(groups, trail, i, new)
     for j in space.near[i]:
@@ -82,6 +92,7 @@ def _create(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
 
 @inner
 def _shake(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
+    """Exchange record i, and some of its neighbours, with near groups."""
     near = space.near[i]
     for turn in range(1 + below(trail.luck, SWAPS)):
         one = i if turn == 0 else near[below(trail.luck, len(near))]
@@ -89,11 +100,12 @@ def _shake(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
         A, B = groups.label[one], groups.label[other]
         if A != B:
             _exchange(space, groups, trail, one, B)
-    return bool(trail.counts[0] > 0)
+    return bool(trail.counts[MOVED] > 0)
 
 
 @inner
 def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> None:
+    """Move record i to group B, or swap it with a random record of B, if allowed."""
     A, b = groups.label[i], groups.size[B]
     j = groups.who[groups.start[B] + below(trail.luck, b)]
     if groups.size[A] > space.k and has_room(groups, B) and share(trail.luck) < 0.5:
@@ -108,6 +120,7 @@ def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Non
 
 @inner
 def _may_move(space: Space, groups: Groups, i: int, B: int) -> bool:
+    """Whether both groups satisfy the requirements if record i goes to B."""
     if not stays(space.promise, groups, groups.label[i], i, NOBODY):
         return False
     return stays(space.promise, groups, B, NOBODY, i)

@@ -44,14 +44,19 @@ class Groups(NamedTuple):
     loss: Floats
 
 
-class Trail(NamedTuple):
-    """What has changed since the last kick, and who is to look for changes.
+# What `Trail.counts` holds: members of a named tuple cannot change, entries can
+MOVED, TOUCHED, STAMP, HEAD, QUEUED, SPARE, LOOKED, UNDOES = range(8)
 
-    Record moved[c] came from group origin[c], for c below counts[0]; the groups
-    touched[:counts[1]] lost before[g] each, mark[g] being counts[2] for them.  The
-    records queue[counts[3]], ... counts[4] of them, are queued; spare[:counts[5]] are
-    the empty groups; seen[g] is counts[6] for a group that was looked at;
-    counts[7] is 1 where changes are to be undone.
+
+class Trail(NamedTuple):
+    """Undo log of the changes since the last perturbation, and the queue of records.
+
+    Record moved[c] came from group origin[c], for c below counts[MOVED]; the groups
+    touched[: counts[TOUCHED]] had an SSE of before[g] each, and mark[g] is
+    counts[STAMP] for them.  The queue holds counts[QUEUED] records, the first of them
+    queue[counts[HEAD]]; spare[: counts[SPARE]] are the empty groups; seen[g] is
+    counts[LOOKED] for a group that was looked at; counts[UNDOES] is 1 where changes
+    may be undone.
     """
 
     moved: I64

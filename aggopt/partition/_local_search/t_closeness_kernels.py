@@ -25,6 +25,7 @@ def arrange(promise: Promise | None, groups: Groups, g: int) -> None:
 
 @inner
 def _by_place(place: I64, members: I64, where: I64, first: int) -> None:
+    """Order the members of a group by their places (insertion sort)."""
     for at in range(1, len(members)):
         i, before = members[at], at - 1
         while before >= 0 and place[members[before]] > place[i]:
@@ -72,6 +73,7 @@ def is_close(close: Close, members: I64, g: int, out: int, into: int) -> bool:
 
 @inner
 def _lean(close: Close, members: I64) -> int:
+    """Return the signed sum of the terms of a group: their absolute sum is no less."""
     total = 0
     for i in members:
         total += close.place[i]

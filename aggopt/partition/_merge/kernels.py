@@ -70,6 +70,7 @@ def _worst(merging: Merging) -> int:
 
 @inner
 def _largest(merging: Merging) -> int:
+    """Return the group whose EMD exceeds t most; of equals, the oldest; -1 if none."""
     blocks = -(-merging.alive[0] // BLOCK)
     most, best = merging.peak[:blocks].max(), -1
     for b in range(blocks if most >= 0.0 else 0):
@@ -83,6 +84,7 @@ def _largest(merging: Merging) -> int:
 
 @inner
 def _find_peak(merging: Merging, g: int) -> None:
+    """Set the largest excess of the block that group g is in."""
     start, most = g // BLOCK * BLOCK, -1.0
     for h in range(start, min(start + BLOCK, merging.alive[0])):
         most = max(most, merging.excess[h])
@@ -91,6 +93,7 @@ def _find_peak(merging: Merging, g: int) -> None:
 
 @inner
 def _reckon(merging: Merging, g: int) -> None:
+    """Set the exact EMD of a group, attribute by attribute."""
     table, s = merging.table, merging.sizes[g]
     members, i = np.empty(s, np.int64), merging.head[g]
     for r in range(s):
@@ -111,6 +114,7 @@ def _reckon(merging: Merging, g: int) -> None:
 
 @inner
 def _nearest(merging: Merging, g: int) -> int:
+    """Return the group whose centroid is nearest to that of group g."""
     screen, m, number = merging.screen, merging.alive[0], merging.number
     copy_into(screen.point, merging.totals[:, g])
     screen.factor[0] = merging.sizes[g]
@@ -128,6 +132,7 @@ def _nearest(merging: Merging, g: int) -> int:
 
 @inlined
 def _apart(merging: Merging, g: int, h: int) -> float:
+    """Return the squared distance of two centroids, times n_g^2."""
     # whole numbers stay whole, so that ties stay ties:
     # |C_h - C_g|^2 = |n_g S_h - n_h S_g|^2 / (n_g n_h)^2, and n_g is the same for all
     totals, total = merging.totals, 0.0
@@ -140,6 +145,7 @@ def _apart(merging: Merging, g: int, h: int) -> float:
 
 @inner
 def _join(merging: Merging, g: int, h: int) -> None:
+    """Unite group h with g, and bound the EMD by their weighted mean."""
     share = merging.sizes[g] / (merging.sizes[g] + merging.sizes[h])
     bound = share * merging.emd[g] + (1 - share) * merging.emd[h]
     merging.emd[g], merging.exact[g], merging.excess[g] = bound * UP, False, bound * UP

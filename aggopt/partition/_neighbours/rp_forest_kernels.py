@@ -101,6 +101,7 @@ def _merge(
 
 @inner
 def _among(near: Labels, record: int) -> bool:
+    """Whether a record is among those found already."""
     for other in near:  # noqa: SIM110  (kernels know no any())
         if other == record:
             return True

@@ -100,6 +100,7 @@ def _sum(sample: Floats, weights: Floats) -> Floats:
 
 @inlined
 def _product(a: Floats, b: Floats) -> float:
+    """Return the inner product of a record and a direction."""
     total = 0.0
     for t in range(len(b)):
         total += a[t] * b[t]

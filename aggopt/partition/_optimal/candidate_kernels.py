@@ -52,6 +52,7 @@ def candidates_of(
 
 @inner
 def _near_among(D: Floats, kept: I64, width: int, own: Floats) -> None:
+    """Set the sums of least distances among the candidates that are left."""
     least = np.empty(width + 1)
     for y in range(len(kept)):
         least[:] = FAR
@@ -66,6 +67,7 @@ def _near_among(D: Floats, kept: I64, width: int, own: Floats) -> None:
 def _may_belong(
     D: Floats, own: Floats, k: int, u: Floats, m: int, most: float, kept: I64
 ) -> Bool:
+    """Return which candidates the bounds (a) and (b) leave."""
     count = len(kept)
     keep = np.zeros(count, np.bool_)
     a, b = np.empty(count), np.empty(count)

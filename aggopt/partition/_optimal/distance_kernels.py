@@ -47,6 +47,7 @@ def insert(least: Floats, size: int, x: float) -> None:
 
 @inlined
 def add_up(sums: Floats, least: Floats, most: int) -> None:
+    """Set sums[q] to the sum of the q least."""
     sums[0] = 0.0
     for q in range(most):
         sums[q + 1] = sums[q] + least[q]

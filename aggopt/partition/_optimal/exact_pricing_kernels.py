@@ -24,7 +24,15 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._optimal.bound_kernels import open_next
 from aggopt.partition._optimal.candidate_kernels import candidates_of
-from aggopt.partition._optimal.pricing_state import Limits, Prices, PricingResult
+from aggopt.partition._optimal.pricing_state import (
+    MEDOIDS,
+    NODES,
+    RETURNED,
+    WANTED,
+    Limits,
+    Prices,
+    PricingResult,
+)
 from aggopt.partition._optimal.search_tree_kernels import (
     SearchTree,
     choose,
@@ -53,10 +61,10 @@ def price(
     """
     for m in medoids:
         _from_medoid(D, near, k, prices, m, limits, found)
-        if limits.all_nodes and found.counts[2] > limits.all_nodes:
-            found.counts[3] += found.done[m]
+        if limits.all_nodes and found.counts[NODES] > limits.all_nodes:
+            found.counts[MEDOIDS] += found.done[m]
             break
-        found.counts[3] += 1
+        found.counts[MEDOIDS] += 1
 
 
 @inner
@@ -69,6 +77,7 @@ def _from_medoid(
     limits: Limits,
     found: PricingResult,
 ) -> None:
+    """Find the wanted groups whose medoid is record m."""
     candidates, own_near = candidates_of(D, near, k, prices.u, m, limits.most)
     if len(candidates) < k - 1:
         found.done[m] = True
@@ -80,7 +89,7 @@ def _from_medoid(
     order = np.argsort(value, kind="mergesort")
     if limits.candidates and len(order) > limits.candidates:
         order, whole = order[: limits.candidates], False
-    found.counts[2] += len(order)
+    found.counts[NODES] += len(order)
     tree = plant(D, k, prices, m, candidates[order], own_near[order])
     require_mate(tree, prices, 1, missing_mate(tree, prices, 1))
     found.done[m] = _search(D, tree, k, prices, m, limits, found) and whole
@@ -97,7 +106,7 @@ def _search(
     found: PricingResult,
 ) -> bool:
     """Look at all groups of this medoid; return whether there was time for all."""
-    level, nodes, begin = 1, 0, found.counts[0]
+    level, nodes, begin = 1, 0, found.counts[RETURNED]
     least = np.empty(2 * k)
     terms = np.empty(len(tree.who))
     keep = np.empty(len(tree.who), np.bool_)
@@ -106,10 +115,10 @@ def _search(
             level -= 1
             continue
         nodes += 1
-        found.counts[2] += 1
+        found.counts[NODES] += 1
         if limits.nodes and nodes > limits.nodes:
             return False
-        if limits.all_nodes and found.counts[2] > limits.all_nodes:
+        if limits.all_nodes and found.counts[NODES] > limits.all_nodes:
             return False
         at = tree.next[level]
         tree.next[level] += 1
@@ -145,16 +154,16 @@ def _record(
     put_in_order(rows)
     if not _is_medoid(D, rows, m):
         return
-    found.counts[1] += 1
+    found.counts[WANTED] += 1
     found.least[m] = min(found.least[m], reduced)
-    at = found.counts[0]
+    at = found.counts[RETURNED]
     if at == limits.room:
         return
     if at - begin < limits.keep:
-        found.counts[0] += 1
+        found.counts[RETURNED] += 1
     else:
         at = begin
-        for y in range(begin, found.counts[0]):
+        for y in range(begin, found.counts[RETURNED]):
             if found.reduced[y] > found.reduced[at]:
                 at = y
         if found.reduced[at] <= reduced:

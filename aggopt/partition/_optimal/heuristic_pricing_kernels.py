@@ -58,6 +58,7 @@ def _climb(
     inside: Bool,
     to: Floats,
 ) -> int:
+    """Change a group while that lowers its reduced cost; return its size."""
     within = _within(D, group, size)
     while True:
         for y in range(size):
@@ -91,6 +92,7 @@ def _climb(
 
 @inlined
 def _change(group: I64, size: int, inside: Bool, kind: int, out: int, come: int) -> int:
+    """Make a change of kind JOIN, LEAVE or both; return the new size of the group."""
     if kind != JOIN:
         inside[group[out]] = False
         size -= 1
@@ -104,6 +106,7 @@ def _change(group: I64, size: int, inside: Bool, kind: int, out: int, come: int)
 
 @inlined
 def _to(D: Floats, j: int, group: I64, size: int) -> float:
+    """Return the sum of squared distances from a record to a group."""
     total = 0.0
     for y in range(size):
         total += D[j, group[y]]
@@ -112,6 +115,7 @@ def _to(D: Floats, j: int, group: I64, size: int) -> float:
 
 @inlined
 def _within(D: Floats, group: I64, size: int) -> float:
+    """Return the sum of squared distances among the members of a group."""
     total = 0.0
     for y in range(size):
         for z in range(y):

@@ -56,6 +56,9 @@ class Limits(NamedTuple):
     all_nodes: int
 
 
+RETURNED, WANTED, NODES, MEDOIDS = range(4)  # what `PricingResult.counts` holds
+
+
 class PricingResult(NamedTuple):
     """Groups (room, 2k - 1), their reduced costs, and how far the search came.
 

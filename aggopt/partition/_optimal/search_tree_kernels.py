@@ -58,6 +58,7 @@ class SearchTree(NamedTuple):
 def plant(
     D: Floats, k: int, prices: Prices, m: int, kept: I64, own: Floats
 ) -> SearchTree:
+    """Build the search tree of a medoid and its candidates, which ascend by v."""
     count, levels = len(kept) + 1, 2 * k
     who = np.empty(count, np.int64)
     who[0] = m
@@ -97,6 +98,7 @@ def plant(
 
 @inlined
 def skips_a_copy(tree: SearchTree, prices: Prices, level: int, at: int) -> bool:
+    """Whether a duplicate that is to be chosen before this candidate is not in P."""
     needed = prices.before[tree.who[tree.open[level, at]]]
     held = needed < 0
     for y in range(level):
@@ -106,6 +108,7 @@ def skips_a_copy(tree: SearchTree, prices: Prices, level: int, at: int) -> bool:
 
 @inlined
 def choose(tree: SearchTree, prices: Prices, level: int, at: int) -> None:
+    """Put a candidate into P, with its costs and the penalties of cuts."""
     y = tree.open[level, at]
     tree.part[level] = y
     tree.W[level + 1] = tree.W[level] + tree.g[level, at]

@@ -160,6 +160,7 @@ def _best_next(
 def _halves(
     columns: I32, share: Floats, chosen: I32, first: I64, holding: I64
 ) -> float:
+    """Return the left side of the cut of the chosen records."""
     total = 0.0
     for y in range(len(chosen)):
         i = chosen[y]

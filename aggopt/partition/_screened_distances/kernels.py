@@ -51,6 +51,7 @@ def measure(screen: Screen, count: int) -> None:
 
 @inner
 def _bound(screen: Screen, blocks: int) -> None:
+    """Set the least and the largest screened distance of each block."""
     bits = screen.near.view(np.int32)
     low, high = screen.low.view(np.int32), screen.high.view(np.int32)
     for b in range(blocks):
@@ -85,6 +86,7 @@ def next_within(
 
 @inlined
 def _within(near: F32, start: int, least: np.float32, most: np.float32) -> bool:
+    """Whether any distance of a part of a block is within bounds."""
     some, hits = near[start : start + PART], 0
     for j in range(PART):
         hits += (some[j] >= least) & (some[j] <= most)

@@ -12,7 +12,7 @@ from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import LEAF, Tree
 from aggopt.partition._box_tree.workspace import Room
 from aggopt.partition._unassigned.kernels import add_entry, total
-from aggopt.partition._unassigned.state import Pool
+from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
 
 
 @compiled
@@ -32,10 +32,10 @@ def take(
     """
     scanned, room.read[0] = 0, 0
     if posts.known[0] == 0:
-        put(tree, posts, CENTRE, total(pool) / pool.counts[0])
+        put(tree, posts, CENTRE, total(pool) / pool.counts[UNASSIGNED])
         posts.known[0] = 1
-    while pool.counts[0] >= enough and room.read[0] < most:
-        scanned += (3 if paired else 2) * pool.counts[0] * len(pool.records)
+    while pool.counts[UNASSIGNED] >= enough and room.read[0] < most:
+        scanned += (3 if paired else 2) * pool.counts[UNASSIGNED] * len(pool.records)
         r = _outermost(pool, tree, posts, room)
         s = _opposite(tree, posts, r, room) if paired else r
         a, b = record(tree, r), record(tree, s)
@@ -59,11 +59,13 @@ def _outermost(pool: Pool, tree: Tree, posts: Posts, room: Room) -> int:
     As the centroid goes away from its post, more has to be read.  Once that adds up
     to all entries, the post is put up anew, which reads them once.
     """
-    entries, before = pool.counts[0] * len(pool.records), room.read[0]
-    place = farthest(tree, posts, CENTRE, float(pool.counts[0]), total(pool), room)
+    entries, before = pool.counts[UNASSIGNED] * len(pool.records), room.read[0]
+    place = farthest(
+        tree, posts, CENTRE, float(pool.counts[UNASSIGNED]), total(pool), room
+    )
     room.read[1] += room.read[0] - before
     if room.read[1] > entries:
-        put(tree, posts, CENTRE, total(pool) / pool.counts[0])
+        put(tree, posts, CENTRE, total(pool) / pool.counts[UNASSIGNED])
         room.read[0], room.read[1] = room.read[0] + entries, 0
     return int(place)
 
@@ -81,8 +83,8 @@ def _take_nearest(pool: Pool, tree: Tree, leaf: int, point: Floats, room: Room) 
     put_in_order(room.place)
     for place in room.place[::-1]:  # what moves down never has a group itself
         _remove(pool, tree, place)
-    pool.counts[0] -= len(room.place)
-    pool.counts[1] += 1
+    pool.counts[UNASSIGNED] -= len(room.place)
+    pool.counts[GROUPS] += 1
 
 
 @inner
@@ -90,7 +92,7 @@ def _remove(pool: Pool, tree: Tree, place: int) -> None:
     """Put a record into the group being made, and the last of its leaf in its place."""
     leaf, j = place // LEAF, place % LEAF
     last = tree.waiting[leaf] - 1
-    pool.labels[tree.who[leaf, j]] = pool.counts[1]
+    pool.labels[tree.who[leaf, j]] = pool.counts[GROUPS]
     for t in range(len(pool.records)):
         add_entry(pool, t, tree.records[leaf, t, j], -1)
         tree.records[leaf, t, j] = tree.records[leaf, t, last]

@@ -9,7 +9,7 @@ import numpy as np
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.partition._unassigned.state import Pool
+from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
 
 BLOCK = 512  # so many distances stay in the nearest cache while they are summed
 
@@ -26,7 +26,7 @@ def take(pool: Pool, k: int, paired: bool, enough: int, turns: int) -> None:
     """Take groups of k for so many turns, while `enough` records have none."""
     nearest = np.empty(k, np.int64)
     for _ in range(turns):
-        if pool.counts[0] < enough:
+        if pool.counts[UNASSIGNED] < enough:
             return
         measure_from_centroid(pool)
         r = pool.records[:, farthest(pool)].copy()
@@ -42,7 +42,7 @@ def take(pool: Pool, k: int, paired: bool, enough: int, turns: int) -> None:
 def measure_from_centroid(pool: Pool) -> None:
     """Measure from the centroid of the m records without a group, in units of 1 / m."""
     # m times the distance: whole numbers stay whole, so that ties stay ties
-    measure(pool, float(pool.counts[0]), total(pool))
+    measure(pool, float(pool.counts[UNASSIGNED]), total(pool))
 
 
 @inner
@@ -55,7 +55,7 @@ def total(pool: Pool) -> Floats:
 @inner
 def measure(pool: Pool, factor: float, point: Floats) -> None:
     """Set distances[j] = sum_t (factor records[t, j] - point[t])^2."""
-    m = pool.counts[0]
+    m = pool.counts[UNASSIGNED]
     for start in range(0, m, BLOCK):
         stop = min(start + BLOCK, m)
         distances = pool.distances[start:stop]
@@ -71,7 +71,7 @@ def measure(pool: Pool, factor: float, point: Floats) -> None:
 def farthest(pool: Pool) -> int:
     """Return the farthest column; of equals, the record that comes first in X."""
     best, far, who = 0, pool.distances[0], pool.who[0]
-    for j in range(1, pool.counts[0]):
+    for j in range(1, pool.counts[UNASSIGNED]):
         v = pool.distances[j]
         if v >= far and (v > far or pool.who[j] < who):
             best, far, who = j, v, pool.who[j]
@@ -82,7 +82,7 @@ def farthest(pool: Pool) -> int:
 def take_nearest(pool: Pool, nearest: I64) -> None:
     """Make a group of the len(nearest) nearest columns."""
     find_nearest(pool, nearest)
-    group, left = pool.counts[1], pool.counts[0] - len(nearest)
+    group, left = pool.counts[GROUPS], pool.counts[UNASSIGNED] - len(nearest)
     for column in nearest:
         pool.labels[pool.who[column]] = group
         add_to_sums(pool, column, -1)
@@ -92,7 +92,7 @@ def take_nearest(pool: Pool, nearest: I64) -> None:
             while pool.labels[pool.who[stays]] == group:
                 stays += 1
             swap(pool, column, stays)
-    pool.counts[0], pool.counts[1] = left, group + 1
+    pool.counts[UNASSIGNED], pool.counts[GROUPS] = left, group + 1
 
 
 @inner
@@ -104,7 +104,7 @@ def find_nearest(pool: Pool, heap: I64) -> None:
     for j in range(k // 2 - 1, -1, -1):
         _sink(pool, heap, j)
     bound = pool.distances[heap[0]]
-    for j in range(k, pool.counts[0]):
+    for j in range(k, pool.counts[UNASSIGNED]):
         if pool.distances[j] <= bound and nearer(pool, j, heap[0]):
             heap[0] = j
             _sink(pool, heap, 0)
@@ -113,6 +113,7 @@ def find_nearest(pool: Pool, heap: I64) -> None:
 
 @inner
 def _sink(pool: Pool, heap: I64, top: int) -> None:
+    """Restore the heap below its entry `top`."""
     while 2 * top + 1 < len(heap):
         child = 2 * top + 1
         if child + 1 < len(heap) and nearer(pool, heap[child], heap[child + 1]):

@@ -10,7 +10,7 @@ import numpy as np
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._shared.power_of_two import within_one
-from aggopt.partition._unassigned.state import CHUNK, Pool
+from aggopt.partition._unassigned.state import CHUNK, GROUPS, UNASSIGNED, Pool
 
 
 def start(records: Floats) -> Pool:
@@ -62,8 +62,8 @@ def scan(pool: Pool, k: int, *, paired: bool, enough: int, report: Progress) -> 
 
 def close_with_one_group(pool: Pool) -> None:
     """Make one group of all records that have none; there must be some."""
-    pool.labels[pool.who[: pool.remaining]] = pool.counts[1]
-    pool.counts[:] = 0, pool.counts[1] + 1
+    pool.labels[pool.who[: pool.remaining]] = pool.counts[GROUPS]
+    pool.counts[:] = 0, pool.counts[GROUPS] + 1
 
 
 def spread_over_nearest_groups(pool: Pool) -> None:
@@ -75,7 +75,7 @@ def spread_over_nearest_groups(pool: Pool) -> None:
     sizes, totals = groups_made(pool)
     for j in range(pool.remaining):
         pool.labels[pool.who[j]] = apart(pool.records[:, j], sizes, totals).argmin()
-    pool.counts[0] = 0
+    pool.counts[UNASSIGNED] = 0
 
 
 def groups_made(pool: Pool) -> tuple[Floats, Floats]:

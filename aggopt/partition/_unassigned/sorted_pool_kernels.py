@@ -5,6 +5,7 @@ import numpy as np
 from aggopt.core.compiled import inner
 from aggopt.partition._unassigned import kernels
 from aggopt.partition._unassigned.sorted_pool import Shelf
+from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED
 
 KEEP = 0.95  # share of the columns that must be free: fewer, and the taken are dropped
 BLOCK = 64  # columns that are tested at once: most blocks hold nothing to look at
@@ -29,7 +30,7 @@ def measure(shelf: Shelf, column: int) -> None:
 def farthest(shelf: Shelf) -> int:
     """Return the farthest free column; of equals, the record that comes first in X."""
     best, far, pool = -1, -1.0, shelf.pool
-    end = pool.counts[0]
+    end = pool.counts[UNASSIGNED]
     for start in range(0, end, BLOCK):
         some = pool.distances[start : min(start + BLOCK, end)]
         hits = 0
@@ -46,7 +47,7 @@ def farthest(shelf: Shelf) -> int:
 def take(shelf: Shelf, column: int) -> None:
     """Put a free column into the group that is being made."""
     pool = shelf.pool
-    pool.labels[pool.who[column]] = pool.counts[1]
+    pool.labels[pool.who[column]] = pool.counts[GROUPS]
     pool.distances[column] = np.inf
     shelf.taken[column] = True
     shelf.free[0] -= 1
@@ -57,17 +58,17 @@ def take(shelf: Shelf, column: int) -> None:
 @inner
 def tidy(shelf: Shelf) -> None:
     """Close a group, and drop the taken columns when they have become many."""
-    shelf.pool.counts[1] += 1
+    shelf.pool.counts[GROUPS] += 1
     drop_taken(shelf)
 
 
 @inner
 def drop_taken(shelf: Shelf) -> bool:
     """Drop the taken columns when they have become many; return whether they had."""
-    if shelf.free[0] >= KEEP * shelf.pool.counts[0]:
+    if shelf.free[0] >= KEEP * shelf.pool.counts[UNASSIGNED]:
         return False
     pool, kept, bin_ = shelf.pool, 0, 0
-    for j in range(pool.counts[0]):
+    for j in range(pool.counts[UNASSIGNED]):
         while bin_ <= shelf.bins[j]:
             shelf.first[bin_] = kept
             bin_ += 1
@@ -79,5 +80,5 @@ def drop_taken(shelf: Shelf) -> bool:
             kept += 1
     shelf.first[bin_:] = kept
     shelf.taken[:kept] = False
-    pool.counts[0] = kept
+    pool.counts[UNASSIGNED] = kept
     return True

@@ -8,6 +8,9 @@ from aggopt.core.validation import Floats
 CHUNK = 30_000_000  # entries read between two looks at Ctrl-C: some 0.05 seconds
 
 
+UNASSIGNED, GROUPS = range(2)  # what `Pool.counts` holds
+
+
 class Pool(NamedTuple):
     """Records in columns: first those without a group, then those with one.
 
@@ -29,7 +32,7 @@ class Pool(NamedTuple):
     labels : (n,)
         Group of each record, -1 while it has none.
     counts : (2,)
-        How many records have no group, and how many groups there are.
+        [UNASSIGNED] records have no group, there are [GROUPS] groups.
     """
 
     records: Floats
@@ -47,7 +50,7 @@ class Pool(NamedTuple):
     @property
     def remaining(self) -> int:
         """How many records have no group."""
-        return int(self.counts[0])
+        return int(self.counts[UNASSIGNED])
 
     @property
     def done(self) -> float:

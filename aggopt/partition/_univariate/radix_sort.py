@@ -81,12 +81,14 @@ def _varying_digits(x: Floats, keys: U64) -> list[int]:
 
 @inner
 def _turn_to_values(keys: U64) -> None:
+    """Turn sorted keys back into the bits of values."""
     for i in range(len(keys)):
         keys[i] = keys[i] ^ SIGN if keys[i] & SIGN else ~keys[i]
 
 
 @inner
 def _by_digits(room: RadixWorkspace, digits: list[int]) -> RadixWorkspace:
+    """Sort keys by these digits, least first; return where they are."""
     counts = np.zeros((len(digits), 256), np.int64)
     for key in room.keys:
         for d in range(len(digits)):

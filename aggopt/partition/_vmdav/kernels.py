@@ -13,7 +13,7 @@ from aggopt.partition._unassigned.kernels import (
     swap,
     take_nearest,
 )
-from aggopt.partition._unassigned.state import Pool
+from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
 
 
 @compiled
@@ -25,7 +25,7 @@ def take_grown(pool: Pool, k: int, gamma2: float, outermost: I64, turns: int) ->
     """
     nearest, near = np.empty(k, np.int64), np.empty(len(pool.who))
     for _ in range(turns):
-        if pool.counts[0] < k:
+        if pool.counts[UNASSIGNED] < k:
             return
         measure(pool, 1.0, pool.records[:, _seed(pool, outermost)].copy())
         take_nearest(pool, nearest)
@@ -34,6 +34,7 @@ def take_grown(pool: Pool, k: int, gamma2: float, outermost: I64, turns: int) ->
 
 @inner
 def _seed(pool: Pool, outermost: I64) -> int:
+    """Return the column that the next group is built around, -1 if none is left."""
     if not len(outermost):
         measure_from_centroid(pool)
         return farthest(pool)
@@ -54,17 +55,18 @@ def column_of(pool: Pool, record: int) -> int:
 
 @inner
 def _grow(pool: Pool, near: Floats, k: int, gamma2: float) -> None:
-    begin, size = pool.counts[0], k
+    """Add records that are nearer to the group than to others, up to 2k - 1."""
+    begin, size = pool.counts[UNASSIGNED], k
     near[:begin] = np.inf
     for column in range(begin, begin + k):
         come_near(pool, near, column)
-    while size < 2 * k - 1 and pool.counts[0] > 0:
-        j = nearest_of(near[: pool.counts[0]], pool.who)
+    while size < 2 * k - 1 and pool.counts[UNASSIGNED] > 0:
+        j = nearest_of(near[: pool.counts[UNASSIGNED]], pool.who)
         gap = near[j]
         if not gap < gamma2 * gap_to_others(pool, j):
             return
-        join(pool, near, j, pool.counts[1] - 1)
-        come_near(pool, near, pool.counts[0])
+        join(pool, near, j, pool.counts[GROUPS] - 1)
+        come_near(pool, near, pool.counts[UNASSIGNED])
         size += 1
 
 
@@ -72,7 +74,7 @@ def _grow(pool: Pool, near: Floats, k: int, gamma2: float) -> None:
 def come_near(pool: Pool, near: Floats, column: int) -> None:
     """Let near[j] be the distance to the nearest of a group that a column joined."""
     measure(pool, 1.0, pool.records[:, column].copy())
-    for j in range(pool.counts[0]):
+    for j in range(pool.counts[UNASSIGNED]):
         near[j] = min(near[j], pool.distances[j])
 
 
@@ -91,14 +93,14 @@ def gap_to_others(pool: Pool, column: int) -> float:
     """Return the least distance from a column to the others; inf if it is alone."""
     measure(pool, 1.0, pool.records[:, column].copy())
     pool.distances[column] = np.inf
-    return float(pool.distances[: pool.counts[0]].min())
+    return float(pool.distances[: pool.counts[UNASSIGNED]].min())
 
 
 @inner
 def join(pool: Pool, near: Floats, column: int, group: int) -> None:
-    """Give a column a group; it becomes the column counts[0]."""
+    """Give a column a group; it becomes the first that has one."""
     pool.labels[pool.who[column]] = group
     add_to_sums(pool, column, -1)
-    pool.counts[0] -= 1
-    swap(pool, column, pool.counts[0])
-    near[column] = near[pool.counts[0]]
+    pool.counts[UNASSIGNED] -= 1
+    swap(pool, column, pool.counts[UNASSIGNED])
+    near[column] = near[pool.counts[UNASSIGNED]]
