@@ -3,14 +3,18 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import wrap
 
 from aggopt.aggregate import AGGREGATORS, Aggregator
 from aggopt.core.names import numbers_among
+from aggopt.core.registry import Method
 from aggopt.errors import TableError
 from aggopt.input.files import as_written, widths
 from aggopt.job import Input
 from aggopt.privacy._model import REQUIREMENTS
-from aggopt.repair._registry import REPAIRS, Repair
+from aggopt.repair._registry import REPAIRS
+
+WIDTH, COLUMN = 88, 27  # of a line; where explanations begin
 
 _TEXT = """\
 # What aggopt does with {file}. Edit it, then run
@@ -102,8 +106,10 @@ def template(table: Path, job: Path, how: Input) -> str:
     return _TEXT.format(
         of_k=of_k,
         of_values="\n".join(of_values),
-        of_repairs="\n".join(_repairs(REPAIRS)),
-        of_aggregations="\n".join(_lines(AGGREGATORS)),
+        of_repairs="\n".join(_listed("# repair", REPAIRS)),
+        of_aggregations="\n".join(
+            [*_listed("method", AGGREGATORS), *_settings(AGGREGATORS)]
+        ),
         file=table.name,
         job=job.name,
         records=len(written),
@@ -113,16 +119,21 @@ def template(table: Path, job: Path, how: Input) -> str:
     )
 
 
-def _lines(methods: Mapping[str, Aggregator]) -> Iterator[str]:
-    """Yield the lines that list methods, and those on their settings."""
+def _listed(key: str, methods: Mapping[str, Method]) -> Iterator[str]:
+    """Yield lines that give a key its first method, and say when to use each."""
     first, *others = methods.values()
-    yield f"{f'method = {json.dumps(first.name)}':<24} # {first.when}"
-    yield from (f"{f'#        {json.dumps(m.name)}':<26} {m.when}" for m in others)
+    begin = "#".ljust(len(f"{key} = "))
+    yield from _wrapped(f"{f'{key} = {json.dumps(first.name)}':<24} #", first.when)
+    for method in others:
+        yield from _wrapped(begin + json.dumps(method.name), method.when)
+
+
+def _wrapped(begin: str, says: str) -> Iterator[str]:
+    first, *others = wrap(says, WIDTH - COLUMN)
+    yield f"{begin:<{COLUMN - 1}} {first}"
+    yield from (f"{'#':<{COLUMN}}{other}" for other in others)
+
+
+def _settings(methods: Mapping[str, Aggregator]) -> Iterator[str]:
+    """Yield the lines on what aggregations take."""
     yield from (m.template.strip() for m in methods.values() if m.template)
-
-
-def _repairs(methods: Mapping[str, Repair]) -> Iterator[str]:
-    """Yield the lines that list repairs."""
-    first, *others = methods.values()
-    yield f"{f'# repair = {json.dumps(first.name)}':<24} # {first.when}"
-    yield from (f"{f'#          {json.dumps(m.name)}':<26} {m.when}" for m in others)
