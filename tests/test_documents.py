@@ -139,7 +139,7 @@ def test_the_picture_has_each_step_of_the_page_once() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     steps = re.findall(r"^\| (\d+) \|", page, re.MULTILINE)
     tree = ElementTree.parse(ROOT / "docs" / "architecture.svg")
-    numbers = [e.text for e in tree.iter() if e.get("class") == "number"]
+    numbers = [e.text or "" for e in tree.iter() if e.get("class") == "number"]
     assert sorted(numbers, key=int) == steps
 
 

@@ -18,7 +18,9 @@ def sse(*records: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize(("cost", "centroids"), KINDS)
-def test_costs_of_runs_satisfy_the_quadrangle_inequality(cost, centroids) -> None:
+def test_costs_of_runs_satisfy_the_quadrangle_inequality(
+    cost: str, centroids: str
+) -> None:
     rng = np.random.default_rng(0)
     how = RunCost(cost, centroids, 1.0)
     for _ in range(300):
@@ -31,7 +33,7 @@ def test_costs_of_runs_satisfy_the_quadrangle_inequality(cost, centroids) -> Non
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_changes_of_groups_change_sse_as_the_page_says(seed) -> None:
+def test_changes_of_groups_change_sse_as_the_page_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
     a, b, d = rng.integers(2, 7, 3)
     A, B, D = (rng.normal(size=(size, 3)) for size in (a, b, d))
