@@ -56,6 +56,23 @@ def test_nothing_heavy_is_imported(module: str) -> None:
     assert loaded.isdisjoint(HEAVY)
 
 
+MASKED = """
+import sys
+import numpy as np
+import aggopt
+
+X = np.arange(40.0).reshape(20, 2) % 7
+roles = {"quasi-identifier": ["0", "1"]}
+aggopt.mask(X, aggopt.Job(roles=roles, privacy={"k": 3}))
+print(*sys.modules)
+"""
+UNUSED = HEAVY - {"numba", "scipy"}  # which search, and find neighbours
+
+
+def test_mask_by_means_imports_no_solver_and_no_picture() -> None:
+    assert set(run(MASKED).split()).isdisjoint(UNUSED)
+
+
 @pytest.mark.parametrize("module", ["aggopt", "aggopt.datasets"])
 def test_import_costs_little_more_than_numpy_and_pandas(module: str) -> None:
     rounds = [(seconds(module), seconds("numpy, pandas")) for _ in range(5)]
