@@ -260,7 +260,7 @@ def test_ctrl_c_at_any_moment_leaves_groups_or_is_raised():
     [
         ({"block_size": 5}, "block_size = 5, and k = 3.\nTo fix: pass a whole number"),
         ({"block_size": 40.0}, "block_size = 40.0"),
-        ({"jobs": 0}, "jobs = 0.\nTo fix: pass how many threads"),
+        ({"jobs": 0}, "jobs = 0.\nTo fix: pass the number of threads"),
         ({"jobs": -1}, "jobs = -1"),
         ({"seed": -1}, "seed = -1.\nTo fix: pass a whole number from 0 up"),
         ({"seconds": -1}, "seconds = -1.\nTo fix: pass a number from 0"),

@@ -261,7 +261,7 @@ def test_importing_imports_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("starts", [0, -1, 2.0, True, "8"])
 def test_unusable_starts_are_refused(starts) -> None:
-    with pytest.raises(JobError, match=r"starts must be.*\nTo fix: pass the number of orderings"):
+    with pytest.raises(JobError, match=r"starts must be.*\nTo fix: pass the number"):
         mhm([[1.0], [2.0]], 1, starts=starts)
 
 
