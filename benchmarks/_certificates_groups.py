@@ -11,12 +11,12 @@ from aggopt.core.standardise import Scale
 from aggopt.core.validation import Labels
 from aggopt.errors import InfeasibleInputError, SolverError, TableError
 from aggopt.partition import (
-    blocked_certified,
-    local_search_certified,
+    blocked,
+    local_search,
     loss_bound,
     mdav,
     optimal,
-    univariate_certified,
+    univariate,
 )
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered
@@ -77,12 +77,12 @@ def groups(of_: Instance) -> Iterator[Found]:
     yield Found("loss_bound", (f"{bound!r}, and {best!r} is reached",) * false)
     asked: dict[str, Callable[..., object]] = {
         "optimal, every partition": optimal,
-        "local_search": local_search_certified,
-        "blocked": blocked_certified,
+        "local_search": local_search,
+        "blocked": blocked,
     }
     if of_.seed % EVERY["cvxpy"] == 0:
         asked["optimal, by columns"] = partial(
-            optimal, solver="cvxpy:highs", seconds=20
+            optimal, solver="cvxpy:highs", time_limit=20
         )
     for name, method in asked.items():
         found = method(of_.X, k)
@@ -100,7 +100,7 @@ def repairs(of_: Instance) -> Iterator[Found]:
         return cost(group) if fits else np.inf
 
     best = least(n, k, close)
-    start, places = mdav(of_.X, k), np.unique(of_.values, return_inverse=True)[1]
+    start, places = mdav(of_.X, k).labels, np.unique(of_.values, return_inverse=True)[1]
 
     def judged(name: str, proof: Certificate, labels: Labels) -> Found:
         worst = max(emd(of_.values, np.flatnonzero(labels == g)) for g in set(labels))
@@ -133,9 +133,7 @@ def one_attribute(of_: Instance) -> Iterator[Found]:
         for solver, options in _solvers(of_.seed):
             name = f"univariate, {solver}" + (", loose" if options else "")
             try:
-                found = univariate_certified(
-                    x, k, **asked, solver=solver, options=options
-                )
+                found = univariate(x, k, **asked, solver=solver, options=options)
             except (SolverError, TableError, InfeasibleInputError):
                 yield Found(f"{name}: refused", ())
                 continue

@@ -63,7 +63,7 @@ def rows(
     """Yield a row for each (table, k), `seconds` for each."""
     for name, k in HELD_TO if cells is None else cells:
         X = records(name)
-        found = optimal(X, k, seconds=seconds).certificate
+        found = optimal(X, k, time_limit=seconds).certificate
         percent = 100 / X.size
         upper, lower = percent * found.objective, percent * (found.bound or 0.0)
         held_to, held_to_lower = HELD_TO[name, k]

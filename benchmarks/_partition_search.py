@@ -9,7 +9,7 @@ import numpy as np
 from aggopt import datasets
 from aggopt.core.deadline import Deadline
 from aggopt.core.standardise import Scale
-from aggopt.partition import local_search_certified, mdav
+from aggopt.partition import local_search, mdav
 from aggopt.partition._local_search.local_search import NEAR
 from aggopt.partition._local_search.search import searched
 from aggopt.partition._neighbours.neighbours import neighbours
@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 def rows(seconds: float = 2.0, seed: int = 0) -> Iterator[Row]:
     """Yield a row per table and k."""
-    local_search_certified(np.eye(40), 10)  # compiles
+    local_search(np.eye(40), 10)  # compiles
     for name, known in KNOWN.items():
         X = table(name)
         for k, best in known.items():
@@ -55,11 +55,11 @@ def rows(seconds: float = 2.0, seed: int = 0) -> Iterator[Row]:
 
 def timed(seconds: float, seeds: range) -> Iterator[tuple[str, int, list[float]]]:
     """Yield table, k and the excess over KNOWN in %, by seed."""
-    local_search_certified(np.eye(40), 10)  # compiles
+    local_search(np.eye(40), 10)  # compiles
     for name, known in KNOWN.items():
         X = table(name)
         for k, best in known.items():
-            found = [_il(X, k, seconds=seconds, seed=seed)[0] for seed in seeds]
+            found = [_il(X, k, time_limit=seconds, seed=seed)[0] for seed in seeds]
             yield name, k, [100 * (il / best - 1) for il in found]
 
 
@@ -74,14 +74,14 @@ def _row(
     name: str, X: np.ndarray, k: int, best: float, seconds: float, seed: int
 ) -> Row:
     Z = Scale.of(X).standardise(X)
-    start = mdav(X, k)
+    start = mdav(X, k).labels
     begun = time.perf_counter()
     descended = searched(
         Z, start, k, neighbours(Z, NEAR), kicks=0, seed=seed, clock=Deadline(None)
     )
     spent = time.perf_counter() - begun
     efforts = [_il(X, k, effort=e, seed=seed) for e in ("fast", "default", "best")]
-    il, took, bound = _il(X, k, seconds=seconds, seed=seed)
+    il, took, bound = _il(X, k, time_limit=seconds, seed=seed)
     unit = 100 / X.size
     return Row(
         name,
@@ -100,7 +100,7 @@ def _row(
 
 def _il(X: np.ndarray, k: int, **options: Any) -> tuple[float, float, float]:
     begun = time.perf_counter()
-    found = local_search_certified(X, k, **options).certificate
+    found = local_search(X, k, **options).certificate
     spent = time.perf_counter() - begun
     unit = 100 / X.size
     return unit * found.objective, spent, unit * (found.bound or 0.0)

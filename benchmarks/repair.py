@@ -71,7 +71,7 @@ def merge(console: Console) -> None:
             start = time.perf_counter()
             limit = 30 if k >= 10 else 90
             found = closeness(
-                X, census[name], start_labels, k, t, bins="rank", seconds=limit
+                X, census[name], start_labels, k, t, bins="rank", time_limit=limit
             ).merging
             assert found is not None
             seconds = time.perf_counter() - start

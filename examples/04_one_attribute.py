@@ -6,14 +6,14 @@ Run:  python examples/04_one_attribute.py
 import numpy as np
 
 from aggopt import aggregate
-from aggopt.partition import mdav, univariate_certified
+from aggopt.partition import mdav, univariate
 
 
 def main() -> None:
     incomes = np.random.default_rng(0).lognormal(10, 0.7, size=300).round()
 
     for solver in ("dynamic", "shortest_path", "cvxpy:highs"):
-        result = univariate_certified(incomes, k=5, solver=solver)
+        result = univariate(incomes, k=5, solver=solver)
         certificate = result.certificate
         print(
             f"{solver:12} {certificate.status}: lost {certificate.objective:.6f}, "

@@ -6,7 +6,7 @@ Run:  python examples/05_near_optimal.py
 import numpy as np
 
 from aggopt import aggregate
-from aggopt.partition import local_search_certified, loss_bound, mdav, optimal
+from aggopt.partition import local_search, loss_bound, mdav, optimal
 
 
 def main() -> None:
@@ -18,8 +18,8 @@ def main() -> None:
     print(f"{loss_bound(X, k=3):.3f}")
 
     for name, result in {
-        "local_search": local_search_certified(X, k=3),
-        "optimal": optimal(X, k=3, seconds=20),
+        "local_search": local_search(X, k=3),
+        "optimal": optimal(X, k=3, time_limit=20),
     }.items():
         found = result.certificate
         print(

@@ -14,7 +14,7 @@ from tables import job, people, wide, wide_job
 import aggopt
 from aggopt.aggregate import mean
 from aggopt.core.equal import same
-from aggopt.repair import closeness
+from aggopt.partition import Partition
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 LABELS = np.arange(40) // 4
@@ -24,7 +24,6 @@ def results():
     release = aggopt.mask(people(30), job(aggregation={"method": "p3m"}))
     blocks = aggopt.mask(wide(), wide_job(partition={"method": "individual_ranking"}))
     own = np.stack([LABELS, np.minimum(LABELS, 5)], axis=1)  # nan below the last
-    repaired = closeness(X, X[:, 0], LABELS, k=4, t=0.5)
     return {
         "release": release,
         "blocks": blocks,
@@ -36,7 +35,6 @@ def results():
         "certificate": release.certificates["age"],
         "aggregation": mean(X, LABELS),
         "own labels": mean(X, own),
-        "repaired": repaired,
     }
 
 
@@ -47,7 +45,7 @@ def made():
 
 NAMES = (
     *("release", "blocks", "table", "block", "audit", "measures", "source"),
-    *("certificate", "aggregation", "own labels", "repaired"),
+    *("certificate", "aggregation", "own labels"),
 )
 
 
@@ -65,7 +63,10 @@ def test_results_of_other_values_differ(made):
     one = made["aggregation"]
     assert one != replace(one, centroids=one.centroids + 1e-12)
     assert one != replace(one, labels=one.labels[:-1])
-    assert made["block"] != replace(made["block"], certificate=None)
+    block = made["block"]
+    assert block != replace(block, columns=(7,))
+    proof = replace(block.certificate, seconds=-1.0)
+    assert block != replace(block, partition=Partition(block.labels, proof))
     release = made["release"]
     other = release.masked.masked(release.masked.matrix() + 1)
     assert release != replace(release, masked=other)

@@ -128,16 +128,19 @@ WRONG = [
     ({"partition": {"method": "projection", "axis": "x"}}, "axis is 'x'"),
     ({"partition": {"method": "univariate", "cost": "x"}}, "cost is 'x'"),
     ({"partition": {"method": "univariate", "time_limit": 0}}, "time_limit is 0"),
-    ({"partition": {"seconds": "2"}}, r"\[partition\] seconds is '2'"),
-    ({"partition": {"method": "optimal", "seconds": True}}, r"\] seconds is True"),
+    ({"partition": {"time_limit": "2"}}, r"\[partition\] time_limit is '2'"),
+    (
+        {"partition": {"method": "optimal", "time_limit": True}},
+        r"\] time_limit is True",
+    ),
     ({"partition": {"method": "blocked", "block_size": 6.0}}, r"\] block_size is 6.0"),
     (
         {"partition": {"method": "blocked", "block_size": 3}},
         r"\] block_size = 3, and",
     ),
     (
-        {"partition": {"method": "local_search", "seconds": 1, "effort": "best"}},
-        r"\[partition\] effort = 'best' beside seconds",
+        {"partition": {"method": "local_search", "time_limit": 1, "effort": "best"}},
+        r"\[partition\] effort = 'best' beside time_limit",
     ),
     (
         {"partition": {"method": "optimal", "solver": "lagrangian"}},

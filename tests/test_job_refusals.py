@@ -171,6 +171,24 @@ def test_a_key_that_is_missing_because_it_is_misspelled_is_suggested(sections, m
     assert no.value.fix.startswith(f"did you mean {meant!r}? ")
 
 
+@pytest.mark.parametrize(
+    ("method", "old", "new"),
+    [
+        ("local_search", "seconds", "time_limit"),
+        ("blocked", "seconds", "time_limit"),
+        ("optimal", "seconds", "time_limit"),
+        (None, "seconds", "time_limit"),
+        ("local_search", "start", "initial"),
+        ("merge_until_close", "start", "initial"),
+    ],
+)
+def test_an_old_name_of_a_setting_is_refused_with_the_new_one(method, old, new):
+    named = {} if method is None else {"method": method}
+    said = rf"\[partition\] {old} is called {new} now.\nTo fix: write {new} in its"
+    with pytest.raises(JobError, match=said):
+        Job(**PLAIN, partition={**named, old: 1})
+
+
 @pytest.mark.parametrize("key", ["seed", "solver", "effort", "block_size"])
 def test_a_setting_of_a_method_that_is_not_named_asks_for_the_method(key):
     with pytest.raises(JobError, match=f"sets {key} and names no method") as no:

@@ -15,11 +15,11 @@ from aggopt.errors import JobError
 
 GROUPINGS = [
     {},
-    {"seconds": 2.0},
-    {"method": "local_search", "start": "cbfs", "effort": "best", "seed": 3},
-    {"method": "local_search", "seconds": 1},
-    {"method": "blocked", "inner": "vmdav", "block_size": 100, "seconds": 0.5},
-    {"method": "optimal", "solver": "highs", "seconds": 3},
+    {"time_limit": 2.0},
+    {"method": "local_search", "initial": "cbfs", "effort": "best", "seed": 3},
+    {"method": "local_search", "time_limit": 1},
+    {"method": "blocked", "inner": "vmdav", "block_size": 100, "time_limit": 0.5},
+    {"method": "optimal", "solver": "highs", "time_limit": 3},
     {"method": "mdav", "ending": "nearest", "attributes": PAIRS},
     {"method": "cbfs", "attributes": "one by one"},
     {"method": "mhm", "order": "tsp", "starts": 4},
@@ -28,7 +28,7 @@ GROUPINGS = [
     {"method": "univariate", "cost": "sae", "solver": "cvxpy:highs", "time_limit": 3},
     {"method": "individual_ranking", "centroids": "integer"},
     {"method": "diverse_vmdav"},
-    {"method": "merge_until_close", "start": "mhm"},
+    {"method": "merge_until_close", "initial": "mhm"},
     {"method": "anonymity_first"},
     {"method": "closeness_first"},
 ]
@@ -149,7 +149,7 @@ def test_whatever_names_and_options_survive(names, options):
     ("frame", "asked"),
     [
         (people(30), job(partition={})),
-        (people(30), job(partition={"seconds": 0.1})),
+        (people(30), job(partition={"time_limit": 0.1})),
         (people(30), job(aggregation={"method": "p3m", "delta": {"relative": 0.1}})),
         (salaried(60), promising(t=0.3, repair="merge", distance="ordered")),
     ],

@@ -14,10 +14,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tables import ROLES, job, people, smallest
+from tables import ROLES, job, people, put_partitioner, smallest
 
 import aggopt
-from aggopt import partition
 from aggopt.aggregate import AGGREGATORS
 from aggopt.errors import (
     InfeasibleInputError,
@@ -177,7 +176,7 @@ def test_a_broken_partitioner_is_caught_on_the_values(monkeypatch):
         labels[-1] = labels.max() + 1
         return labels
 
-    monkeypatch.setattr(partition, "mdav", lonely)
+    put_partitioner(monkeypatch, "mdav", lonely)
     with pytest.raises(PrivacyError, match=r"stands in 1 record\b, and k = 3"):
         aggopt.mask(people(42), job())
 
@@ -204,7 +203,7 @@ def test_a_solve_stopped_at_a_limit_is_noted():
 
 
 def test_an_unknown_solver_is_refused_before_any_work(monkeypatch):
-    monkeypatch.delattr(partition, "mdav")
+    put_partitioner(monkeypatch, "mdav", None)
     with pytest.raises(UnknownNameError, match="solver"):
         aggopt.mask(people(), job(aggregation={"method": "p3m", "solver": "unno"}))
 
@@ -557,7 +556,7 @@ def test_wishes_that_cannot_be_read_are_refused(delta, message):
 
 
 def test_wishes_out_of_range_are_refused_before_any_work(monkeypatch):
-    monkeypatch.delattr(partition, "mdav")
+    put_partitioner(monkeypatch, "mdav", None)
     for wish, values, bounds in (
         ("delta", -0.5, "below 0"),
         ("importance", 1.5, "below 0 or above 1"),

@@ -9,7 +9,18 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import ONE_BY_ONE, PAIRS, WAYS, WIDE, job, people, smallest, wide, wide_job
+from tables import (
+    ONE_BY_ONE,
+    PAIRS,
+    WAYS,
+    WIDE,
+    job,
+    people,
+    put_partitioner,
+    smallest,
+    wide,
+    wide_job,
+)
 
 import aggopt
 from aggopt import partition
@@ -18,7 +29,6 @@ from aggopt.experiments.compare_solvers import compare
 from aggopt.experiments.sweep import sweep
 from aggopt.job import Privacy
 from aggopt.output.audit import audit
-from aggopt.partition import _in_blocks
 from aggopt.pipeline.attribute_blocks import blocks_of
 from aggopt.pipeline.reassess import review
 from aggopt.solvers import Certificate, Status
@@ -181,19 +191,19 @@ def test_a_partition_without_an_answer_is_refused(monkeypatch):
     def failing(x, k, **_):
         return partition.Partition(np.arange(len(x)) // k, failed)
 
-    monkeypatch.setattr(_in_blocks, "univariate_certified", failing)
+    put_partitioner(monkeypatch, "univariate", failing)
     with pytest.raises(SolverError, match=r"'age': failed \(dynamic\), 'height'"):
         aggopt.mask(wide(), wide_job(partition={"method": "individual_ranking"}))
 
 
 def test_a_partition_that_stopped_early_is_noted(monkeypatch):
     stopped = Certificate(Status.LIMIT, 1.0, None, 0.0, "cvxpy:highs", 0.0)
-    real = _in_blocks.univariate_certified
+    real = partition.univariate
 
     def stopping(x, k, **settings):
-        return replace(real(x, k, **settings), certificate=stopped)
+        return partition.Partition(real(x, k, **settings), stopped)
 
-    monkeypatch.setattr(_in_blocks, "univariate_certified", stopping)
+    put_partitioner(monkeypatch, "univariate", stopping)
     release = aggopt.mask(wide(), wide_job(partition={"method": "individual_ranking"}))
     assert f"'groups of age': cvxpy:highs {Status.LIMIT}." in release.notes
 
@@ -284,7 +294,7 @@ def test_a_partitioner_that_breaks_a_block_is_caught_on_the_values(monkeypatch):
     def lonely(X, k, **_):
         return np.arange(len(X)) // k
 
-    monkeypatch.setattr(partition, "mdav", lonely)
+    put_partitioner(monkeypatch, "mdav", lonely)
     with pytest.raises(PrivacyError, match=r"of the block .* stands in 1 record\b"):
         aggopt.mask(wide(61), wide_job(partition=WAYS[0][0]))
 

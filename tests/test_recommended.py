@@ -29,7 +29,7 @@ def test_what_is_recommended(n, d, k, seconds, method):
     assert found.method == method
     assert found.reason.endswith(".")
     timed = seconds is not None and method != "univariate"
-    assert found.settings == ({"seconds": float(seconds)} if timed else {})
+    assert found.settings == ({"time_limit": float(seconds)} if timed else {})
     assert hasattr(aggopt.partition, method)
 
 
@@ -39,9 +39,9 @@ def test_what_is_recommended(n, d, k, seconds, method):
         ((0, 2, 1), JobError, "n = 0"),
         ((9, 2.5, 1), JobError, "d = 2.5"),
         ((9, 2, 10), InfeasibleInputError, "only 9 records"),
-        ((9, 2, 3, -1), JobError, "seconds = -1"),
-        ((9, 2, 3, float("nan")), JobError, "seconds = nan"),
-        ((9, 2, 3, True), JobError, "seconds = True"),
+        ((9, 2, 3, -1), JobError, "time_limit = -1"),
+        ((9, 2, 3, float("nan")), JobError, "time_limit = nan"),
+        ((9, 2, 3, True), JobError, "time_limit = True"),
     ],
 )
 def test_what_cannot_be_recommended_for(asked, error, said):
@@ -66,9 +66,9 @@ def test_a_job_that_names_no_method(section):
 
 
 def test_seconds_reach_the_method_that_is_chosen():
-    job = Job(roles=ROLES, privacy={"k": 3}, partition={"seconds": 0})
+    job = Job(roles=ROLES, privacy={"k": 3}, partition={"time_limit": 0})
     release = aggopt.mask(people(), job)
-    assert release.job.partition.seconds == 0
+    assert release.job.partition.time_limit == 0
     X = people()[["age", "income"]].to_numpy(float)
     mdav = aggopt.partition.mdav(X, 3)
     assert len(np.unique(np.stack([mdav, release.labels]), axis=1).T) == mdav.max() + 1
@@ -82,10 +82,10 @@ def test_one_attribute_at_a_time_is_partitioned_optimally():
     assert [part["certificate"]["status"] for part in stated] == ["optimal"] * 5
 
 
-def test_seconds_that_the_chosen_method_does_not_need_are_mentioned():
-    how = {"attributes": "one by one", "seconds": 1}
+def test_a_time_limit_that_the_chosen_method_does_not_need_are_mentioned():
+    how = {"attributes": "one by one", "time_limit": 1}
     release = aggopt.mask(wide(), wide_job(partition=how))
-    assert sum("[partition] seconds is not needed" in n for n in release.notes) == 1
+    assert sum("[partition] time_limit is not needed" in n for n in release.notes) == 1
 
 
 def test_what_the_chosen_method_does_not_know_is_refused():

@@ -48,8 +48,8 @@ wish = []                # how far a record asks to be moved; dropped from the r
 #         "optimal"      least loss, with proof or a proven gap (thousands of records)
 #         "blocked"      local search in blocks of records (millions)
 #         "mdav", "cbfs", "mhm", "projection", "vmdav"  what others publish
-# seconds = 120          # of the first three: stop then, with the best so far; where
-#                        # none are named, optimal stops after 600
+# time_limit = 120       # seconds, of the first three: stop then, with the best so
+#                        # far; where none are named, optimal stops after 600
 # seed = 0               # of the first three, which must then be named
 # solver = "highs"       # optimal: of its integer programs
 attributes = "together"  # which quasi-identifiers are grouped together, or

@@ -14,7 +14,7 @@ MOST = int(sys.float_info.max)  # whole numbers beyond have no float
 LONGEST = 600.0  # seconds: default limit of searches that may never end
 
 
-def require_seconds(seconds: object) -> None:
+def require_time_limit(seconds: object) -> None:
     """Raise unless a time limit is None or a finite number from 0 up."""
     if seconds is None:
         return
@@ -22,7 +22,7 @@ def require_seconds(seconds: object) -> None:
     if not large and is_number(seconds) and 0 <= seconds < np.inf:  # type: ignore[operator]
         return
     seen = "a whole number that no float holds" if large else seconds
-    raise JobError(f"seconds = {seen}.", fix="pass a number from 0 up, or None.")
+    raise JobError(f"time_limit = {seen}.", fix="pass a number from 0 up, or None.")
 
 
 @dataclass

@@ -10,11 +10,12 @@ import numpy as np
 
 from aggopt.aggregate import AGGREGATORS
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
-from aggopt.job import Job, Shifting, Solved
-from aggopt.job._partition import Mdav, Optimal, Recommended
+from aggopt.job import Job, Recommended, Shifting, Solved
 from aggopt.models import MODELS, Model
 from aggopt.partition import optimal, univariate
 from aggopt.partition._in_blocks import called, divided
+from aggopt.partition._mdav import Mdav
+from aggopt.partition._optimal.optimal import Optimal
 from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.margins import program
@@ -131,7 +132,7 @@ def _solved_by(job: Job) -> _Step:
     if isinstance(job.partition, Solved):
         return _Step(model_of(job.partition), job.partition.time_limit, _partitioned)
     if isinstance(job.partition, Optimal):
-        return _Step(MODELS["set_partition"], job.partition.seconds, _divided)
+        return _Step(MODELS["set_partition"], job.partition.time_limit, _divided)
     raise JobError(
         f"No solver is asked in {job.partition.method!r} and "
         f"{job.aggregation.method!r}, nor in a repair: they have methods of their own.",
@@ -180,7 +181,7 @@ def _partitioned(given: Grouped, solver: Solver, limit: float) -> Row:
 def _divided(given: Grouped, solver: Solver, limit: float) -> Row:
     """Return a solver's row for the minimum-SSE partition."""
     job, names = given.job, given.job.roles.quasi_identifier
-    settings = {**job.partition.settings, "solver": solver.name, "seconds": limit}
+    settings = {**job.partition.settings, "solver": solver.name, "time_limit": limit}
     columns = [block.columns for block in given.blocks]
     try:
         found = divided(given.X, job.privacy.k, columns, optimal, settings, names=names)
@@ -210,7 +211,7 @@ def _ignored(share: float) -> None:
 def _valued(given: Grouped, solver: Solver) -> Row:
     """Return the row of a partition, with the measures and the audit of its values."""
     proofs = [block.certificate for block in given.blocks]
-    row = _summed(solver.name, proofs, sum(c.seconds for c in proofs if c))
+    row = _summed(solver.name, proofs, sum(c.seconds for c in proofs))
     how = given.job.aggregation
     combine = AGGREGATORS[how.method].function
     settings = {**how.settings, **program(given), "progress": _ignored}

@@ -2,10 +2,10 @@
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, field_validator, model_validator
 from pydantic import ValidationError as Invalid
+from pydantic import field_validator, model_validator
 
 from aggopt.aggregate._mean import Mean
 from aggopt.core.html import lines, titled
@@ -13,23 +13,7 @@ from aggopt.core.regular import require_regular
 from aggopt.core.section import Section
 from aggopt.errors import JobError
 from aggopt.job._aggregation import Aggregation
-from aggopt.job._partition import (
-    AnonymityFirst,
-    Blocked,
-    Cbfs,
-    ClosenessFirst,
-    DiverseVmdav,
-    IndividualRanking,
-    LocalSearch,
-    Mdav,
-    MergeUntilClose,
-    Mhm,
-    Optimal,
-    Projection,
-    Recommended,
-    Univariate,
-    Vmdav,
-)
+from aggopt.job._partition import Partition, Recommended
 from aggopt.job._privacy import Privacy
 from aggopt.job._refusal import refusal
 from aggopt.job._roles import Roles
@@ -53,24 +37,7 @@ class Job(Section):
 
     roles: Roles
     privacy: Privacy
-    partition: Annotated[
-        Recommended
-        | LocalSearch
-        | Blocked
-        | Optimal
-        | Mdav
-        | Cbfs
-        | Mhm
-        | Projection
-        | Univariate
-        | IndividualRanking
-        | Vmdav
-        | DiverseVmdav
-        | MergeUntilClose
-        | AnonymityFirst
-        | ClosenessFirst,
-        Field(discriminator="method"),
-    ] = Recommended()
+    partition: Partition = Recommended()
     aggregation: Aggregation = Mean()
     input: Input = Input()
     output: Output = Output()
@@ -105,24 +72,8 @@ class Job(Section):
 
     def _require_search(self) -> None:
         """Refuse settings of a search that do not go together, or not with k."""
-        how, k = self.partition, self.privacy.k
-        require_solvers(self.privacy, how, self.aggregation)
-        effort = "default"
-        if isinstance(how, LocalSearch | Blocked) and how.seconds is not None:
-            effort = how.effort
-        if effort != "default":
-            raise JobError(
-                f"[partition] effort = {effort!r} beside seconds, which say when "
-                "the search ends.",
-                fix="leave one of the two out.",
-            )
-        size = how.block_size if isinstance(how, Blocked) else None
-        if size is not None and size < 2 * k:
-            raise JobError(
-                f"[partition] block_size = {size}, and k = {k}.",
-                fix=f"write a whole number of at least 2 k = {2 * k}, a thousand or "
-                "more if there are that many records, or leave it out.",
-            )
+        require_solvers(self.privacy, self.partition, self.aggregation)
+        self.partition.require(self.privacy.k)
 
     def to_toml(self) -> str:
         """Return the job as the text of a TOML file, which `Job.read` reads again.
@@ -193,12 +144,12 @@ def settled(job: Job, n: int, d: int) -> tuple[Job, tuple[str, ...]]:
         return job, ()
     from aggopt.partition import recommend
 
-    found = recommend(n, d, job.privacy.k, how.seconds)
+    found = recommend(n, d, job.privacy.k, how.time_limit)
     named = {"method": found.method, "attributes": how.attributes, **found.settings}
     section = Job.model_validate(
         {"roles": job.roles, "privacy": job.privacy, "partition": named}
     ).partition
     reason = f"The partition {found.method!r} was chosen: {found.reason}"
-    if how.seconds is not None and "seconds" not in found.settings:
-        reason += " It ends by itself: [partition] seconds is not needed."
+    if how.time_limit is not None and "time_limit" not in found.settings:
+        reason += " It ends by itself: [partition] time_limit is not needed."
     return job.model_copy(update={"partition": section}), (reason,)

@@ -7,9 +7,9 @@ from pydantic import BaseModel
 from pydantic import ValidationError as Invalid
 
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.job._partition import WAYS
 from aggopt.job._privacy import Privacy, Treatment
 from aggopt.job._said import CHOOSING, clipped, entries, keys, seen, shown
+from aggopt.partition._shared.settings import WAYS
 
 
 def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
@@ -79,6 +79,7 @@ _OUTPUT = {
     'digits = "full".',
     "output.decimals": "write a whole number of decimals, from -15 to 15.",
 }
+RENAMED = {"seconds": "time_limit", "start": "initial", "gap": "gap_tol"}
 
 
 def _described(section: Any, before: str = "") -> dict[str, str]:
@@ -138,6 +139,13 @@ def _unknown_key(place: list[str], job: Any) -> JobError:
     section: Any = job
     for part in place[:-1]:
         section = _inner(section, part)
+    known = [f.alias or name for name, f in section.model_fields.items()]
+    new = RENAMED.get(place[-1])
+    if new in known or (new and place[:2] == ["partition", "recommended"]):
+        return JobError(
+            f"[{place[0]}] {place[-1]} is called {new} now.",
+            fix=f"write {new} in its place.",
+        )
     if place[:2] == ["partition", "recommended"]:
         able = [_method(c) for c in _inner(job, "partition") if _has(c, place[2])]
         if able:
@@ -146,7 +154,6 @@ def _unknown_key(place: list[str], job: Any) -> JobError:
                 fix=f"add method = one of {', '.join(able)}, which have it; or leave "
                 f"{place[2]} out.",
             )
-    known = [f.alias or name for name, f in section.model_fields.items()]
     tables = place[:1] if place[0] in CHOOSING else place[:-1]
     where = f"[{'.'.join(tables)}]" if place[1:] else "the job"
     return UnknownNameError(f"key of {where}", place[-1], known)

@@ -5,8 +5,8 @@ from contextlib import suppress
 
 from aggopt.core.section import MethodSection, Solved
 from aggopt.errors import SolverError, naming
-from aggopt.job._partition import Optimal
 from aggopt.job._privacy import Privacy
+from aggopt.partition._registry import PARTITIONERS
 from aggopt.repair._registry import REPAIRS
 
 
@@ -38,8 +38,8 @@ def _named(
     model = None if repair is None else REPAIRS[repair.method].model
     if repair is not None and model is not None and repair.solver is not None:
         yield "privacy", repair.solver, model
-    if isinstance(partition, Optimal) and partition.solver is not None:
-        yield "partition", partition.solver, "set_partition"
-    for section, how in (("partition", partition), ("aggregation", aggregation)):
-        if isinstance(how, Solved) and how.solver is not None:
-            yield section, how.solver, how.function
+    solver, method = getattr(partition, "solver", None), partition.method
+    if solver is not None and (own := PARTITIONERS[method].model):
+        yield "partition", solver, own
+    if isinstance(aggregation, Solved) and aggregation.solver is not None:
+        yield "aggregation", aggregation.solver, aggregation.function

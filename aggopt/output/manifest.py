@@ -84,7 +84,7 @@ def _partition(blocks: Sequence[Block], job: Job) -> list[dict[str, Any]]:
         {
             "attributes": list(names),
             "groups": block.groups,
-            "certificate": block.certificate and block.certificate.to_dict(),
+            "certificate": block.certificate.to_dict(),
         }
         for names, block in zip(names_of(blocks, job), blocks, strict=True)
     ]

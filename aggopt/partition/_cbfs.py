@@ -1,10 +1,18 @@
 """CBFS, centroid-based fixed-size partition: MDAV with one group a turn."""
 
+from typing import Literal
+
 import numpy.typing as npt
 
+from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress
-from aggopt.core.validation import Labels, group_size
+from aggopt.core.types import F64, Labels
+from aggopt.core.validation import group_size
+from aggopt.partition._registry import Partitioner
+from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
 
 
@@ -14,8 +22,8 @@ def cbfs(
     *,
     scale: str = "z",
     progress: Progress | None = None,
-) -> Labels:
-    """Return labels (n,): groups of k similar records, one around each outermost.
+) -> Partition:
+    """Return groups of k similar records, one around each outermost.
 
     While at least k records have no group, the k nearest to the record farthest
     from their centroid become one.  The fewer than k that are left go one by one to
@@ -38,7 +46,7 @@ def cbfs(
 
     Returns
     -------
-    (n,) ints
+    Partition
         Group of each record, numbered 0..m-1 in the order in which groups are made.
         There are m = n // k groups of k to 2k - 1 records.
 
@@ -66,12 +74,37 @@ def cbfs(
 
     Examples
     --------
-    >>> cbfs([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0], [8.0]], k=3)
+    >>> cbfs([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0], [8.0]], k=3).labels
     array([0, 1, 0, 1, 0, 1, 1])
     """
+    clock = Deadline(None, progress)
     records = scaled(X, scale)
     k = group_size(k, len(records))
+    labels = cbfs_labels(records, k, progress=progress)
+    evidence = squares(records, labels, k, by="cbfs", seconds=clock.spent)
+    return Partition(labels, evidence)
+
+
+def cbfs_labels(records: F64, k: int, *, progress: Progress | None = None) -> Labels:
+    """Return labels (n,) of records (n, d) as distances are to see them."""
     pool = unassigned.start(records)
     unassigned.take(pool, k, paired=False, enough=k, progress=progress)
     unassigned.spread_over_nearest_groups(pool)
     return unassigned.finish(pool, progress)
+
+
+class Cbfs(Grouping):
+    """Settings of `aggopt.partition.cbfs`."""
+
+    method: Literal["cbfs"]
+
+
+PARTITIONER = Partitioner(
+    name="cbfs",
+    when="for comparison: one group a turn, from the outside in",
+    rank=50,
+    function=cbfs,
+    settings=Cbfs,
+    initial=True,
+    inner=True,
+)

@@ -3,21 +3,27 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from inspect import signature
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress
-from aggopt.core.validation import Floats, Labels, group_size, groups, is_whole, matrix
+from aggopt.core.validation import Floats, group_size, groups, is_whole, matrix
 from aggopt.errors import JobError, PrivacyError, naming, require_known
-from aggopt.partition._registry import METHODS, Divide
-from aggopt.partition._shared.block import Block, spread
-from aggopt.partition._shared.result import Partition
-from aggopt.partition._univariate.univariate import univariate, univariate_certified
-from aggopt.solvers import Certificate
+from aggopt.partition._registry import (
+    PARTITIONERS,
+    Divide,
+    Partitioner,
+    Takes,
+    block_methods,
+)
+from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.result import Partition, together
+from aggopt.partition._shared.scaling import scaled
 
 
 def in_blocks(
@@ -28,10 +34,10 @@ def in_blocks(
     method: str | Divide = "mdav",
     progress: Progress | None = None,
     **settings: Any,
-) -> Labels:
-    """Return labels (n, d): each block of attributes partitioned by itself.
+) -> Partition:
+    """Return groups of attributes, each block of them partitioned by itself.
 
-    Attributes of one block share a labelling.
+    The labels are (n, d); attributes of one block share a labelling.
 
     Warning: k then holds within each block only.  The more blocks, the smaller the
     loss and the higher the disclosure risk: the combination of all attributes is NOT
@@ -49,8 +55,8 @@ def in_blocks(
         attribute at a time is [[0], [1], ...].  See `correlated_blocks`.
     method
         What partitions a block: a name ("mdav", "local_search", ..., or "univariate"
-        for blocks of one attribute), or a function f(X, k, **settings) -> labels (n,),
-        or a `Partition`.
+        for blocks of one attribute), or a function f(X, k, **settings) that returns a
+        `Partition`, or labels (n,): these are certified on z-scores.
     progress
         Progress callback: called with the share that is done, from 0.0 to 1.0.
     settings
@@ -58,8 +64,9 @@ def in_blocks(
 
     Returns
     -------
-    (n, d) ints
+    Partition
         Group of each record for each attribute, 0..m-1; every aggregation takes it.
+        `certificates` has one for each block, in order; `certificate` is their sum.
 
     Raises
     ------
@@ -80,7 +87,7 @@ def in_blocks(
     Examples
     --------
     >>> X = [[0.0, 9.0], [12.0, 1.0], [2.0, 2.0], [11.0, 8.0]]
-    >>> in_blocks(X, 2, [[0], [1]])
+    >>> in_blocks(X, 2, [[0], [1]]).labels
     array([[0, 0],
            [1, 1],
            [0, 1],
@@ -91,7 +98,7 @@ def in_blocks(
     k = group_size(k, len(records))
     made = divided(records, k, columns, method, settings, progress)
     _require_sizes(made, k)
-    return spread(made)
+    return together([block.partition for block in made], columns)
 
 
 def divided(
@@ -115,7 +122,7 @@ def divided(
         part(0.0)
         with naming(f"Attributes {_listed(called_so[j] for j in block)}"):
             found = _of_block(divide, X[:, block], k, {**settings, "progress": part})
-        made.append(Block(block, *found))
+        made.append(Block(block, found))
     told(1.0)
     return tuple(made)
 
@@ -163,36 +170,41 @@ def _positions(blocks: Any, d: int) -> list[tuple[int, ...]]:
 
 
 def _partitioner(method: str | Divide) -> Divide:
-    if method in ("univariate", univariate):
-        return _of_one
     if callable(method):
-        return method
-    require_known("partition method", method, METHODS)
-    package = import_module("aggopt.partition")
-    plain: Divide = getattr(package, method)
-    certified: Divide = getattr(package, f"{method}_certified", plain)
-    return certified
+        known = [m for m in PARTITIONERS.values() if m.function is method]
+        return _taking(known[0]) if known else method
+    require_known("partition method", method, block_methods())
+    return _taking(PARTITIONERS[method])
 
 
-def _of_block(
-    divide: Divide, X: Floats, k: int, settings: dict[str, Any]
-) -> tuple[Labels, Certificate | None]:
-    """Return the labels of one block, and their certificate if the method proves."""
+def _taking(method: Partitioner) -> Divide:
+    """Return the function of a method for blocks (n, d), d = 1 if it takes one."""
+    if method.takes is not Takes.ONE:
+        return method.function
+    return partial(_of_one, method)
+
+
+def _of_block(divide: Divide, X: Floats, k: int, settings: dict[str, Any]) -> Partition:
+    """Return the groups of one block, with evidence on z-scores if they have none."""
+    clock = Deadline(None)
     found = called(divide, X, k, **settings)
-    if not isinstance(found, Partition):
-        return groups(found, len(X)), None
-    return groups(found.labels, len(X)), found.certificate
+    labels = groups(found, len(X))
+    if isinstance(found, Partition):
+        return found
+    Z, by = scaled(X, "z"), getattr(divide, "__name__", "your method")
+    return Partition(labels, squares(Z, labels, k, by=by, seconds=clock.spent))
 
 
-def _of_one(X: Floats, k: int, **settings: Any) -> Partition:
+def _of_one(method: Partitioner, X: Floats, k: int, **settings: Any) -> Partition:
     """Return the groups of the one attribute of a block (n, 1)."""
     if X.shape[1] > 1:
         raise JobError(
-            f"univariate takes one attribute, and a block has {X.shape[1]}.",
+            f"{method.name} takes one attribute, and a block has {X.shape[1]}.",
             fix="name blocks of one, or take a method that groups several attributes "
             "together: mdav, cbfs, mhm, projection, vmdav.",
         )
-    return univariate_certified(X[:, 0], k, **settings)
+    found: Partition = called(method.function, X[:, 0], k, **settings)
+    return found
 
 
 def _require_sizes(blocks: Sequence[Block], k: int) -> None:
@@ -208,7 +220,7 @@ def _require_sizes(blocks: Sequence[Block], k: int) -> None:
 def called(step: Callable[..., Any], *data: Any, **settings: Any) -> Any:
     """Call a step, with `progress` among its settings only if it can take it."""
     if "progress" not in signature(step).parameters:
-        settings.pop("progress")
+        settings.pop("progress", None)
     return step(*data, **settings)
 
 

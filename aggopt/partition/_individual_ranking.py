@@ -1,14 +1,16 @@
 """Individual ranking: each attribute grouped by itself, and optimally."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.validation import Labels, matrix
+from aggopt.core.validation import matrix
 from aggopt.errors import naming
-from aggopt.partition._univariate.univariate import univariate
+from aggopt.partition._registry import Bound, Partitioner, Takes
+from aggopt.partition._shared.result import Partition, together
+from aggopt.partition._shared.settings import ONE_BY_ONE, Attributes
+from aggopt.partition._univariate.univariate import Costed, univariate
 
 
 def individual_ranking(
@@ -20,8 +22,8 @@ def individual_ranking(
     solver: str | None = None,
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
-) -> Labels:
-    """Return labels (n, d): each attribute in its own optimal groups of at least k.
+) -> Partition:
+    """Return each attribute in its own optimal groups of at least k.
 
     Parameters
     ----------
@@ -32,9 +34,11 @@ def individual_ranking(
 
     Returns
     -------
-    (n, d) ints
-        Group of each record in each attribute: column j numbers the groups of
-        attribute j, 0..m_j - 1.  The functions of `aggopt.aggregate` take it.
+    Partition
+        Its labels (n, d) are the group of each record in each attribute: column j
+        numbers the groups of attribute j, 0..m_j - 1.  `certificates` has one for each
+        attribute, as `univariate` gives; `certificate` is their sum.  The functions of
+        `aggopt.aggregate` take it.
 
     Raises
     ------
@@ -56,17 +60,16 @@ def individual_ranking(
 
     Examples
     --------
-    >>> individual_ranking([[1, 9], [2, 1], [8, 2], [9, 8]], k=2)
+    >>> individual_ranking([[1, 9], [2, 1], [8, 2], [9, 8]], k=2).labels
     array([[0, 1],
            [0, 0],
            [1, 0],
            [1, 1]])
     """
-    records = matrix(X)
-    labels = np.empty(records.shape, dtype=np.intp)
-    for j, x in enumerate(records.T):
+    parts = []
+    for j, x in enumerate(matrix(X).T):
         with naming(f"Column {j}"):
-            labels[:, j] = univariate(
+            part = univariate(
                 x,
                 k,
                 cost=cost,
@@ -75,4 +78,36 @@ def individual_ranking(
                 time_limit=time_limit,
                 options=options,
             )
-    return labels
+        parts.append(part)
+    return together(parts, [(j,) for j in range(len(parts))])
+
+
+class IndividualRanking(Costed):
+    """Settings of `aggopt.partition.individual_ranking`: one attribute at a time."""
+
+    method: Literal["individual_ranking"]
+
+    @property
+    def function(self) -> str:
+        """It is `univariate`, attribute by attribute."""
+        return "univariate"
+
+    @property
+    def attributes(self) -> Attributes:
+        """Each attribute is a block, whatever the job."""
+        return ONE_BY_ONE
+
+    def require(self, k: int) -> None:
+        """Refuse nothing: all its settings go with any k."""
+
+
+PARTITIONER = Partitioner(
+    name="individual_ranking",
+    when="each attribute by itself: least loss of all, and least protection",
+    rank=100,
+    function=individual_ranking,
+    settings=IndividualRanking,
+    bound=Bound.OWN,
+    takes=Takes.EACH,
+    model="univariate",
+)

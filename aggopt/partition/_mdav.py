@@ -1,11 +1,19 @@
 """MDAV, the partition heuristic that all others are compared with."""
 
+from typing import Literal
+
 import numpy.typing as npt
 
+from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress
-from aggopt.core.validation import Labels, group_size
+from aggopt.core.types import F64, Labels
+from aggopt.core.validation import group_size
 from aggopt.errors import require_known
+from aggopt.partition._registry import Partitioner
+from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
 
 ENDINGS = ("3k", "nearest")
@@ -18,8 +26,8 @@ def mdav(
     ending: str = "3k",
     scale: str = "z",
     progress: Progress | None = None,
-) -> Labels:
-    """Return labels (n,): groups of k similar records, outermost first.
+) -> Partition:
+    """Return groups of k similar records, outermost first.
 
     A turn takes two groups from the records that have none.  Let r be the record
     farthest from their centroid, and s the one farthest from r.  The first group is
@@ -49,7 +57,7 @@ def mdav(
 
     Returns
     -------
-    (n,) ints
+    Partition
         Group of each record, numbered 0..m-1 in the order in which groups are made.
         Each group has k to 2k - 1 records; with "3k", all but the last have k.
 
@@ -89,12 +97,22 @@ def mdav(
 
     Examples
     --------
-    >>> mdav([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3)
+    >>> mdav([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3).labels
     array([0, 1, 0, 1, 0, 1])
     """
+    clock = Deadline(None, progress)
     require_known("ending", ending, ENDINGS)
     records = scaled(X, scale)
     k = group_size(k, len(records))
+    labels = mdav_labels(records, k, ending=ending, progress=progress)
+    evidence = squares(records, labels, k, by="mdav", seconds=clock.spent)
+    return Partition(labels, evidence)
+
+
+def mdav_labels(
+    records: F64, k: int, *, ending: str = "3k", progress: Progress | None = None
+) -> Labels:
+    """Return labels (n,) of records (n, d) as distances are to see them."""
     pool = unassigned.start(records)
     if ending == "3k":
         unassigned.take(pool, k, paired=True, enough=3 * k, progress=progress)
@@ -105,3 +123,21 @@ def mdav(
         unassigned.close_with_one_group(pool)
     unassigned.spread_over_nearest_groups(pool)
     return unassigned.finish(pool, progress)
+
+
+class Mdav(Grouping):
+    """Settings of `aggopt.partition.mdav`."""
+
+    method: Literal["mdav"]
+    ending: Literal["3k", "nearest"] = "3k"
+
+
+PARTITIONER = Partitioner(
+    name="mdav",
+    when="the method that all others are compared with",
+    rank=40,
+    function=mdav,
+    settings=Mdav,
+    initial=True,
+    inner=True,
+)

@@ -1,32 +1,45 @@
 """Algorithm 1: groups of any partition, merged until t holds."""
 
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress
-from aggopt.core.validation import Labels, group_size, groups
-from aggopt.errors import JobError
+from aggopt.core.renamed import renamed
+from aggopt.core.validation import group_size, groups
+from aggopt.errors import JobError, require_known
 from aggopt.partition._constraints.t_closeness import CloseToTable
-from aggopt.partition._mdav import mdav
 from aggopt.partition._merge.merge import merged
-from aggopt.partition._registry import Partitioner
+from aggopt.partition._registry import (
+    PARTITIONERS,
+    Confides,
+    Divide,
+    InitialMethod,
+    Partitioner,
+    initial_methods,
+)
+from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.settings import Grouping
 
 
+@renamed(start="initial")
 def merge_until_close(
     X: npt.ArrayLike,
     confidential: npt.ArrayLike,
     k: int,
     t: float | Fraction,
     *,
-    start: Partitioner = mdav,
+    initial: str | Divide = "mdav",
     bins: str = "distinct",
     scale: str = "z",
     progress: Progress | None = None,
-) -> Labels:
-    """Return labels (n,): groups of a partition, merged until all are t-close.
+) -> Partition:
+    """Return groups of a partition, merged until all are t-close.
 
     While a group's EMD exceeds t, the group with the largest EMD is merged with the
     one whose centroid is nearest.
@@ -40,8 +53,9 @@ def merge_until_close(
         close.  Of several, each must be t-close.
     k, t, bins
         As in `closeness_first`.
-    start : callable
-        f(X, k) -> labels (n,): what makes the groups, from X in its own units.
+    initial : str or callable
+        What makes the groups, from X in its own units: the name of a method, or a
+        function f(X, k) -> labels (n,) or a Partition.
     scale : "z" or "none"
         How distances between centroids are measured; see `mdav`.
     progress : callable, optional
@@ -49,7 +63,7 @@ def merge_until_close(
 
     Returns
     -------
-    (n,) ints
+    Partition
         Group of each record, 0..m-1.  Every group has k or more records and an EMD of
         at most t, checked in whole numbers.
 
@@ -58,14 +72,14 @@ def merge_until_close(
     InfeasibleInputError, TableError
         As `closeness_first`.
     JobError
-        As `closeness_first`, but for several attributes; and `start` makes groups of
+        As `closeness_first`, but for several attributes; and `initial` makes groups of
         fewer than k records.
 
     Notes
     -----
-    Of groups equally far, or with equal EMDs, the one that `start` made first.
+    Of groups equally far, or with equal EMDs, the one that `initial` made first.
 
-    After `start`, time grows as m^2 d for its m groups, memory as n (c + d).
+    After `initial`, time grows as m^2 d for its m groups, memory as n (c + d).
 
     Weaknesses: the nearest group is often alike in the confidential attribute too, so
     that merging helps little before groups are huge: with small t all records may end
@@ -78,26 +92,49 @@ def merge_until_close(
     Examples
     --------
     >>> X, wage = [[0.0], [1.0], [2.0], [3.0]], [10, 40, 30, 20]
-    >>> merge_until_close(X, wage, k=2, t=0.2)
+    >>> merge_until_close(X, wage, k=2, t=0.2).labels
     array([0, 0, 1, 1])
-    >>> merge_until_close(X, wage, k=2, t=0.1)
+    >>> merge_until_close(X, wage, k=2, t=0.1).labels
     array([0, 0, 0, 0])
     """
+    clock = Deadline(None, progress)
     records = scaled(X, scale)
     n = len(records)
     k = group_size(k, n)
     promise = CloseToTable.of(confidential, n, t, bins)
-    if not callable(start):
-        raise JobError(
-            "start is no function.",
-            fix="pass one that takes X and k: aggopt.partition.mdav, not its name.",
-        )
-    labels = groups(start(X, k), n)
+    labels = groups(_method(initial)(X, k), n)
     smallest = int(np.bincount(labels).min())
     if smallest < k:
         raise JobError(
-            f"start made a group of {smallest} records, and k is {k}.",
+            f"initial made a group of {smallest} records, and k is {k}.",
             fix="pass a partition of aggopt.partition that takes X and k, such as "
             "mdav, or one of your own that keeps k.",
         )
-    return merged(records, labels, promise, progress)
+    labels = merged(records, labels, promise, progress)
+    by, spent = "merge_until_close", clock.spent
+    return Partition(labels, squares(records, labels, k, by=by, seconds=spent))
+
+
+def _method(initial: str | Divide) -> Divide:
+    if callable(initial):
+        return initial
+    require_known("initial method", initial, initial_methods())
+    return PARTITIONERS[initial].function
+
+
+class MergeUntilClose(Grouping):
+    """Settings of `aggopt.partition.merge_until_close`."""
+
+    method: Literal["merge_until_close"]
+    initial: InitialMethod = "mdav"
+
+
+PARTITIONER = Partitioner(
+    name="merge_until_close",
+    when="keeps t of several confidential attributes, by merging groups",
+    rank=120,
+    function=merge_until_close,
+    settings=MergeUntilClose,
+    guarantees=frozenset("kt"),
+    confides=Confides.SEVERAL,
+)

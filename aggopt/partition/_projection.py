@@ -1,21 +1,28 @@
 """Records ordered by their projections on an axis, split optimally into groups."""
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.errors import require_known
 from aggopt.partition._path_split.split import best_split
+from aggopt.partition._registry import Partitioner
+from aggopt.partition._shared.evidence import squares
 from aggopt.partition._shared.power_of_two import within_one
+from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.settings import Grouping
 
 NOTHING = 1e-9  # share of an attribute's spread that may be rounding
 
 
 def projection(
     X: npt.ArrayLike, k: int, *, axis: str = "pca", scale: str = "z"
-) -> Labels:
-    """Return labels (n,): the optimal split of the records ordered along an axis.
+) -> Partition:
+    """Return the optimal split of the records ordered along an axis.
 
     Among all splits of that ordering into groups of k to 2k - 1 consecutive records,
     one of minimum SSE, over all attributes, is taken.
@@ -42,7 +49,7 @@ def projection(
 
     Returns
     -------
-    (n,) ints
+    Partition
         Group of each record, numbered 0..m-1 along the axis from the end that is
         farther from its middle (mean, or median with "robust_pca").  Each group has k
         to 2k - 1 records.
@@ -78,15 +85,21 @@ def projection(
 
     Examples
     --------
-    >>> projection([[0, 1], [7, 7], [2, 2], [9, 8], [1, 0], [8, 9.0]], k=3)
+    >>> projection([[0, 1], [7, 7], [2, 2], [9, 8], [1, 0], [8, 9.0]], k=3).labels
     array([0, 1, 0, 1, 0, 1])
     """
+    clock = Deadline(None)
     require_known("axis", axis, AXES)
     records = scaled(X, scale)
-    n = len(records)
-    k = group_size(k, n)
-    if n < 2 * k:
-        return np.zeros(n, np.intp)
+    k = group_size(k, len(records))
+    labels = _split(records, k, axis, scale)
+    evidence = squares(records, labels, k, by="projection", seconds=clock.spent)
+    return Partition(labels, evidence)
+
+
+def _split(records: Floats, k: int, axis: str, scale: str) -> Labels:
+    if len(records) < 2 * k:
+        return np.zeros(len(records), np.intp)
     records, _ = within_one(records)
     along = AXES[axis](records - records[0], scale)
     from_farther_end = -along if along.max() > -along.min() else along
@@ -142,3 +155,21 @@ def _along(gaps: Floats, axis: Floats) -> Floats:
     for t, weight in enumerate(axis):
         total += weight * gaps[:, t]
     return total
+
+
+class Projection(Grouping):
+    """Settings of `aggopt.partition.projection`."""
+
+    method: Literal["projection"]
+    axis: Literal["pca", "zsum", "robust_pca"] = "pca"
+
+
+PARTITIONER = Partitioner(
+    name="projection",
+    when="for comparison: records ordered along an axis, split optimally",
+    rank=70,
+    function=projection,
+    settings=Projection,
+    initial=True,
+    inner=True,
+)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from aggopt.core.deadline import require_seconds
+from aggopt.core.deadline import require_time_limit
+from aggopt.core.renamed import renamed
 from aggopt.core.validation import group_size, is_whole
 from aggopt.errors import JobError
 
@@ -32,7 +33,10 @@ class Recommendation:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-def recommend(n: int, d: int, k: int, seconds: float | None = None) -> Recommendation:
+@renamed(seconds="time_limit")
+def recommend(
+    n: int, d: int, k: int, time_limit: float | None = None
+) -> Recommendation:
     """Return the method with the least expected SSE for a table of this size and time.
 
     Parameters
@@ -41,8 +45,8 @@ def recommend(n: int, d: int, k: int, seconds: float | None = None) -> Recommend
         Records and attributes that are partitioned together.
     k : int
         Records per group, at least; 1 <= k <= n.
-    seconds : float, optional
-        Time limit, from 0.  Without it the method terminates by itself, with the same
+    time_limit : float, optional
+        Seconds, from 0.  Without it the method terminates by itself, with the same
         groups on every machine.
 
     Returns
@@ -56,11 +60,11 @@ def recommend(n: int, d: int, k: int, seconds: float | None = None) -> Recommend
     InfeasibleInputError
         k exceeds n.
     JobError
-        n, d or k is not a whole number from 1 up; seconds is negative.
+        n, d or k is not a whole number from 1 up; time_limit is negative.
 
     Examples
     --------
-    >>> recommend(1080, 13, 3, seconds=120).method
+    >>> recommend(1080, 13, 3, time_limit=120).method
     'optimal'
     >>> recommend(1_000_000, 10, 3).method
     'blocked'
@@ -72,13 +76,13 @@ def recommend(n: int, d: int, k: int, seconds: float | None = None) -> Recommend
                 fix="pass the numbers of records and of attributes, from 1 up.",
             )
     k = group_size(k, n)
-    require_seconds(seconds)
+    require_time_limit(time_limit)
     if d == 1:
         return Recommendation(
             "univariate", "the minimum-SSE groups of one attribute are found exactly."
         )
-    settings = {} if seconds is None else {"seconds": float(seconds)}
-    return Recommendation(*_chosen(n, k, seconds), settings)
+    settings = {} if time_limit is None else {"time_limit": float(time_limit)}
+    return Recommendation(*_chosen(n, k, time_limit), settings)
 
 
 def _chosen(n: int, k: int, seconds: float | None) -> tuple[str, str]:

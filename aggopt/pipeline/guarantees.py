@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
 
 from aggopt.core.section import Section, given
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.validation import Floats
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.input.confidential import (
     Confidential,
@@ -17,17 +16,16 @@ from aggopt.input.confidential import (
 )
 from aggopt.input.table import Table
 from aggopt.job import (
-    DiverseVmdav,
-    Guarding,
     Job,
-    MergeUntilClose,
     Privacy,
     Repairing,
     Treatment,
 )
 from aggopt.models import MODELS
 from aggopt.partition._in_blocks import called
+from aggopt.partition._registry import PARTITIONERS, Bound, Confides, Partitioner
 from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.result import Partition
 from aggopt.pipeline.infeasibility import measured
 from aggopt.privacy._closeness import unwarned_of_constants
 from aggopt.privacy._models.l_diversity import Diversity
@@ -47,7 +45,8 @@ def with_search(job: Job) -> tuple[Job, tuple[str, ...]]:
     job that names a repair, or promises k alone, is returned as it is.
     """
     privacy, how = job.privacy, job.partition
-    if not (getattr(how, "searches", False) and privacy.models) or privacy.repair:
+    method = PARTITIONERS.get(how.method)  # none yet where it is to be recommended
+    if method is None or not (method.searches and privacy.models) or privacy.repair:
         return job, ()
     reason = (
         f"{_stated(privacy)}, and no repair is named: the groups of {how.method!r} are "
@@ -72,7 +71,7 @@ def require_guarantees(job: Job) -> None:
     for name in privacy.confidential:
         if name not in names:
             raise UnknownNameError("confidential attribute", name, names)
-    idle = sorted(job.partition.guarantees - privacy.asked)
+    idle = sorted(PARTITIONERS[job.partition.method].guarantees - privacy.asked)
     if idle:
         raise JobError(
             f"{job.partition.method} keeps {idle[0]}, and [privacy] states no "
@@ -133,31 +132,31 @@ def read(table: Table, job: Job, decimal: str) -> tuple[Confidential, ...]:
     return held
 
 
-def partitioner(job: Job, held: Sequence[Confidential]) -> str | Callable[..., Labels]:
+def partitioner(
+    job: Job, held: Sequence[Confidential]
+) -> str | Callable[..., Partition]:
     """Return the function of the job's partition, given what is confidential."""
     how = job.partition
-    if not isinstance(how, Guarding):
+    method = PARTITIONERS[how.method]
+    if method.confides is Confides.NONE:
         return how.function
 
-    def divide(X: Floats, k: int, *, progress: Any, **settings: Any) -> Labels:
-        package = import_module("aggopt.partition")
-        function = getattr(package, how.function)
-        if isinstance(how, MergeUntilClose):
-            settings["start"] = getattr(package, how.start)
-        told = _confided(how, job.privacy, held)
+    def divide(X: Floats, k: int, *, progress: Any, **settings: Any) -> Partition:
+        told = _confided(method, job.privacy, held)
         with unwarned_of_constants():
-            return np.asarray(
-                called(function, X, k=k, progress=progress, **settings, **told)
+            made: Partition = called(
+                method.function, X, k=k, progress=progress, **settings, **told
             )
+        return made
 
     return divide
 
 
 def _confided(
-    how: Guarding, privacy: Privacy, held: Sequence[Confidential]
+    method: Partitioner, privacy: Privacy, held: Sequence[Confidential]
 ) -> dict[str, Any]:
     """Return a method's arguments for confidential attributes and requirements."""
-    if not isinstance(how, DiverseVmdav):
+    if "t" in method.guarantees:
         return {"confidential": _places(held), "t": privacy.t}
     return {
         "confidential": _of_kind(held, Diversity)[0].codes,
@@ -176,14 +175,12 @@ def repaired(
     and is kept where it is the highest bound.
     """
     how = job.privacy.repair
-    if how is None or block.interrupted:
+    if how is None or block.partition.interrupted:
         return block
     bound, asked = _bound_of_start(block, job), requirements_of(held)
     given = Given(X, job.privacy.k, asked, bound, told)
     made = REPAIRS[how.method].function(given, block.labels, how)
-    if made is None:
-        return block
-    return replace(block, labels=made.labels, certificate=made.certificate)
+    return block if made is None else replace(block, partition=made)
 
 
 def _bound_of_start(block: Block, job: Job) -> float | None:
@@ -191,10 +188,12 @@ def _bound_of_start(block: Block, job: Job) -> float | None:
 
     Not what is proven of another cost, or of centroids that are whole numbers.
     """
-    how, found = job.partition, block.certificate
-    if found is None or getattr(how, "cost", "sse") != "sse":
+    how = job.partition
+    plain = getattr(how, "cost", "sse") == "sse"
+    own = PARTITIONERS[how.method].bound is Bound.OWN
+    if not (own and plain) or getattr(how, "centroids", "any") != "any":
         return None
-    return found.bound if getattr(how, "centroids", "any") == "any" else None
+    return block.certificate.bound
 
 
 def _require_solver(privacy: Privacy) -> None:
@@ -208,11 +207,12 @@ def _require_solver(privacy: Privacy) -> None:
 
 def _kept_by(job: Job) -> frozenset[str]:
     """Return what the partition and its repair keep, whatever the table."""
-    privacy, kept = job.privacy, job.partition.guarantees
+    privacy, method = job.privacy, PARTITIONERS[job.partition.method]
+    kept = method.guarantees
     treatments = _treatments(job)
     several = len(treatments) > 1
     simple = {m.name for m in privacy.models if m.simple(privacy, treatments)}
-    alone = several and not getattr(job.partition, "several", False)
+    alone = several and method.confides is not Confides.SEVERAL
     start = kept & ({"k"} if alone else {"k", *simple})
     if privacy.repair is None:
         return start

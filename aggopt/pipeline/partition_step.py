@@ -1,6 +1,8 @@
 """From a table and a job to groups: all that comes before aggregation."""
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,10 +26,10 @@ from aggopt.output.manifest import Source
 from aggopt.output.staging import sha256
 from aggopt.partition._in_blocks import divided
 from aggopt.partition._shared.block import Block, labels_of
+from aggopt.partition._shared.result import INTERRUPTED
 from aggopt.pipeline.attribute_blocks import (
     Columns,
     blocks_of,
-    bounded,
     require_promise,
 )
 from aggopt.pipeline.guarantees import (
@@ -103,24 +105,32 @@ def group(
     _require_sense(table, X, job, columns)
     asked = wishes_of(table, X, job)
     held = read_confidential(table, job, job.input.decimal)
-    blocks = divided(
-        X,
-        k,
-        columns,
-        partitioner(job, held),
-        job.partition.settings,
-        partial(told, "group"),
-        job.roles.quasi_identifier,
-    )
+    with _interrupts_left_to_mask():
+        blocks = divided(
+            X,
+            k,
+            columns,
+            partitioner(job, held),
+            job.partition.settings,
+            partial(told, "group"),
+            job.roles.quasi_identifier,
+        )
     if job.privacy.repair and repair:
         blocks = (repaired(blocks[0], X, job, held, partial(told, "repair")),)
-    require_solved(proven(blocks, job))
-    if any(block.interrupted for block in blocks):
+    if any(block.partition.interrupted for block in blocks):
         raise KeyboardInterrupt
     _require_variance(job, held, blocks)
     told("bound", 0.0)
-    blocks = bounded(blocks, X, job)
+    require_solved(proven(blocks, job))
     return Grouped(job, table, source, X, blocks, asked, held, reasons, own)
+
+
+@contextmanager
+def _interrupts_left_to_mask() -> Iterator[None]:
+    """Keep a search from warning that Ctrl-C ended it: nothing is released of it."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", INTERRUPTED, UserWarning)
+        yield
 
 
 def _job(job: Job | str | Path) -> Job:

@@ -2,6 +2,5 @@
 
 from aggopt.repair._closeness import closeness
 from aggopt.repair._feasibility import Held, Reachable, held_t, smallest_t
-from aggopt.repair._repaired import Repaired
 
-__all__ = ["Held", "Reachable", "Repaired", "closeness", "held_t", "smallest_t"]
+__all__ = ["Held", "Reachable", "closeness", "held_t", "smallest_t"]

@@ -3,15 +3,15 @@
 from typing import Any
 
 from aggopt.core.types import Labels
-from aggopt.core.validation import groups
 from aggopt.partition._in_blocks import called
+from aggopt.partition._shared.result import Partition
 from aggopt.privacy._closeness import unwarned_of_constants
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.repair._bound import highest
-from aggopt.repair._registry import Given, RepairedGroups
+from aggopt.repair._registry import Given
 
 
-def by_closeness(name: str, given: Given, labels: Labels, how: Any) -> RepairedGroups:
+def by_closeness(name: str, given: Given, labels: Labels, how: Any) -> Partition:
     """Return groups (n,) that `closeness` makes by the method of this name."""
     from aggopt import repair
 
@@ -26,8 +26,8 @@ def by_closeness(name: str, given: Given, labels: Labels, how: Any) -> RepairedG
             asked.t,
             method=name,
             solver=how.solver,
-            seconds=how.time_limit,
+            time_limit=how.time_limit,
             progress=given.progress,
         )
     proof = highest(found.certificate, [given.bound], given.X.size)
-    return RepairedGroups(groups(found.labels, len(given.X)), proof)
+    return Partition(found.labels, proof, merging=found.merging)

@@ -4,19 +4,22 @@ import numpy.typing as npt
 
 from aggopt.core.deadline import LONGEST, Deadline
 from aggopt.core.progress import Progress
+from aggopt.core.renamed import renamed
 from aggopt.core.types import Labels
 from aggopt.core.validation import groups, is_whole, require_seed
 from aggopt.errors import JobError, require_known
+from aggopt.partition._shared.result import Partition
 from aggopt.repair._bound import least_loss
 from aggopt.repair._close import How, Solve, chosen_solver, compile_for, methods
 from aggopt.repair._problem import Problem, problem_of, rows
-from aggopt.repair._repaired import Found, Repaired, not_worse, repaired
+from aggopt.repair._repaired import Found, not_worse, repaired
 from aggopt.solvers import Solver
 from aggopt.solvers._options import check_time_limit
 
 PROPOSALS = 10_000  # of annealing, for each record
 
 
+@renamed(seconds="time_limit")
 def closeness(
     X: npt.ArrayLike,
     confidential: npt.ArrayLike,
@@ -26,12 +29,12 @@ def closeness(
     *,
     method: str = "merge-ilp",
     solver: str | None = None,
-    seconds: float | None = None,
+    time_limit: float | None = None,
     seed: int = 0,
     bins: str = "distinct",
     proposals: int | None = None,
     progress: Progress | None = None,
-) -> Repaired:
+) -> Partition:
     """Return t-close groups of k records or more, that lose little, with a certificate.
 
     Parameters
@@ -60,10 +63,10 @@ def closeness(
         A name of `aggopt.solvers.SOLVERS` that takes MILP.  "merge-ilp" needs one, and
         takes the first that is installed.  After "swap" and "sweep", if one is named,
         an integer program exchanges records between many groups at once, from groups
-        that differ in one record or two, until that brings nothing; of `seconds`, the
-        search then has three fifths.
-    seconds
-        Time after which the best so far is returned, with status LIMIT.  When omitted,
+        that differ in one record or two, until that brings nothing; of `time_limit`,
+        the search then has three fifths.
+    time_limit
+        Seconds after which the best so far is returned, with status LIMIT.  If omitted,
         600 for what an integer program does, which might never end: "merge-ilp", and
         the others with a solver; "swap" and "sweep" without one end by themselves.
         Compilation, in the first call, is before; the bound takes about a second more.
@@ -81,9 +84,21 @@ def closeness(
 
     Returns
     -------
-    Repaired
+    Partition
         Never worse than labels that hold k and t; where none better is found, they
-        are returned, with status KEPT.
+        are returned, with status KEPT.  Of its certificate: objective, the sum of
+        squares within groups, on z-scores, over all records and attributes, which is
+        the sum of the certificates of `aggregate.mean`; bound, no t-close partition
+        into groups of k or more loses less, the higher of what
+        `aggopt.models.closeness_bound` and `aggopt.partition.loss_bound` prove;
+        violation, by how much the largest EMD exceeds t, decided exactly: 0.0.
+
+        `merging`, of "merge-ilp": the certificate of the program that chose the unions.
+        Its bound is about less: no partition into t-close unions of the groups given,
+        of `widest` of them at most, loses less.  Swapping records may.  OPTIMAL: no
+        such partition is better; LOCAL: none over the unions that were taken in.  Where
+        not all of two groups could be looked at (m > 1999, or time was up): no bound,
+        and LOCAL at best, over unions of groups near each other.
 
     Raises
     ------
@@ -114,8 +129,8 @@ def closeness(
     problem = problem_of(X, confidential, k, t, bins)
     how = How(named, _proposals(proposals, method, len(problem.Z)), seed)
     given = groups(rows(labels), len(problem.Z))
-    check_time_limit(seconds)
-    limit = _limit(seconds, method, named)
+    check_time_limit(time_limit)
+    limit = _limit(time_limit, method, named)
     if limit is not None:
         compile_for(method, named.language if named else None)
     clock = Deadline(limit, progress)

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.group_sums import group_sse
+from aggopt.core.stacklevel import outside
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size, matrix
@@ -90,7 +91,7 @@ def problem_of(
 ) -> Problem:
     """Return the problem of records in their own units; refuse what cannot be one."""
     records = matrix(X)
-    ordered = ordered_of(confidential, bins, stacklevel=5)
+    ordered = ordered_of(confidential, bins, stacklevel=outside() + 2)
     if ordered.n != len(records):
         raise TableError(
             f"There are {ordered.n} confidential values and {len(records)} records.",

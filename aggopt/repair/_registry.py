@@ -10,9 +10,9 @@ from aggopt.core.progress import Progress
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section
 from aggopt.core.types import F64, Labels
+from aggopt.partition._shared.result import Partition
 from aggopt.privacy._model import REQUIREMENTS
 from aggopt.privacy._requirement import Requirement
-from aggopt.solvers import Certificate
 
 ALL = frozenset(REQUIREMENTS)
 
@@ -37,13 +37,6 @@ class Given(NamedTuple):
     requirements: Sequence[Requirement]
     bound: float | None
     progress: Progress | None
-
-
-class RepairedGroups(NamedTuple):
-    """Groups (n,) that satisfy all, and what is proven of their loss."""
-
-    labels: Labels
-    certificate: Certificate
 
 
 class Limited(Section):
@@ -100,7 +93,7 @@ class Repair(Method):
         Of those that keep t of one attribute: what `aggopt.repair.closeness` calls.
     """
 
-    function: Callable[[Given, Labels, Any], RepairedGroups | None]
+    function: Callable[[Given, Labels, Any], Partition | None]
     settings: type[Section] = Section
     adds: frozenset[str] = ALL - {"k"}
     leaves: frozenset[str] = ALL

@@ -110,6 +110,25 @@ def largest_gap(certificates: Sequence[Certificate]) -> float | None:
     return max(gaps) if len(gaps) == len(certificates) else None
 
 
+def summed(certificates: Sequence[Certificate]) -> Certificate:
+    """Return one certificate of parts that were solved each by itself.
+
+    Objectives, bounds and times are added; the bound is None unless every part has
+    one, and the status is that of the part that ended worst.
+    """
+    if len(certificates) == 1:
+        return certificates[0]
+    order = list(Status)
+    return Certificate(
+        max((c.status for c in certificates), key=order.index),
+        sum(c.objective for c in certificates),
+        total_bound(certificates),
+        max(c.violation for c in certificates),
+        ", ".join(dict.fromkeys(c.solver for c in certificates)),
+        sum(c.seconds for c in certificates),
+    )
+
+
 def endings(certificates: Sequence[Certificate]) -> str:
     """Return how they ended, each way named once."""
     return ", ".join(sorted({c.status.value for c in certificates}))

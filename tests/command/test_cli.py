@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tables import people, smallest
+from tables import people, put_partitioner, smallest
 
 from aggopt import job as job_module
-from aggopt import partition
 from aggopt.command import cli, show
 from aggopt.output import release as release_module
 from aggopt.output import staging
@@ -228,7 +227,7 @@ def test_a_broken_promise_has_exit_code_1_and_writes_nothing(here, aggopt, monke
     def alone(X, k, **_):
         return X[:, 0].argsort()
 
-    monkeypatch.setattr(partition, "local_search_certified", alone)
+    put_partitioner(monkeypatch, "local_search", alone)
     code, _, err = aggopt(*MASK[:3], "--out", "m.csv")
     assert code == 1
     assert "k = 4 was promised" in err
@@ -298,7 +297,7 @@ def test_a_broken_promise_of_a_block_has_exit_code_1(here, aggopt, monkeypatch):
             "[aggregation]", 'attributes = "one by one"\n[aggregation]'
         )
     )
-    monkeypatch.setattr(partition, "cbfs", lambda X, k, **_: X[:, 0].argsort())
+    put_partitioner(monkeypatch, "cbfs", lambda X, k, **_: X[:, 0].argsort())
     code, _, err = aggopt(*MASK)
     assert code == 1
     assert "of the block 'age' stands in" in err
@@ -448,7 +447,7 @@ def test_an_interrupt_has_exit_code_130(here, aggopt, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(partition, "local_search_certified", interrupted)
+    put_partitioner(monkeypatch, "local_search", interrupted)
     code, _, err = aggopt(*MASK)
     assert code == 130
     assert "Interrupted" in err

@@ -8,7 +8,7 @@ import pytest
 from aggopt.core.compile_time import CompileTime, compile_time
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m
-from aggopt.partition import local_search_certified
+from aggopt.partition import local_search
 from aggopt.partition._local_search import search
 from aggopt.solvers import Status
 from aggopt.solvers._lagrangian import solve as lagrangian
@@ -53,11 +53,11 @@ def test_local_search_has_its_time_whatever_compiles(monkeypatch):
     monkeypatch.setattr(search.Search, "descend", slowly(search.Search.descend))
     X = np.random.default_rng(0).normal(size=(60, 2))
     shares: list[float] = []
-    local_search_certified(X, 3)
+    local_search(X, 3)
     monkeypatch.undo()
-    once = local_search_certified(X, 3).certificate.seconds
+    once = local_search(X, 3).certificate.seconds
     monkeypatch.setattr(search.Search, "descend", slowly(search.Search.descend))
-    again = local_search_certified(X, 3, progress=shares.append).certificate
+    again = local_search(X, 3, progress=shares.append).certificate
     assert again.status is Status.LOCAL
     assert again.seconds < once + SLOW / 2
 

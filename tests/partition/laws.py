@@ -15,7 +15,7 @@ Partitioner = Callable[[Any, int], Labels]
 
 def is_a_partition(f: Partitioner, X: Floats, k: int) -> None:
     """One group per record, numbered without gap, none with fewer than k records."""
-    labels = f(X, k)
+    labels = np.asarray(f(X, k))
     assert labels.shape == (len(X),)
     assert labels.dtype == np.intp
     assert labels.min() == 0

@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 from aggopt.core.deadline import Deadline
 from aggopt.core.threads import Crew
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
-from aggopt.partition import blocked, blocked_certified, mdav
+from aggopt.partition import blocked, mdav
 from aggopt.partition._blocked import improve
 from aggopt.partition._blocked.regions import Map, firsts, sweep
 from aggopt.partition._local_search.search import annealed
@@ -62,7 +62,7 @@ def test_laws_without_near_ties(law):
 )
 def test_laws_of_blocks_alone(law):
     # the search keeps what is not worse, of which rounding has a say
-    law(partial(blocked, block_size=40, seconds=0), X, 3)
+    law(partial(blocked, block_size=40, time_limit=0), X, 3)
 
 
 @pytest.mark.parametrize("k", [3, 8])
@@ -83,7 +83,7 @@ def test_neither_jobs_nor_a_second_run_change_the_groups(k, regions_of_70):
 def test_a_search_loses_less_than_blocks_and_mdav(inner, k, regions_of_70):
     blocks, fast, more = (
         sse(X, blocked(X, k, inner=inner, block_size=40, **how))
-        for how in ({"seconds": 0}, {"effort": "fast"}, {"effort": "default"})
+        for how in ({"time_limit": 0}, {"effort": "fast"}, {"effort": "default"})
     )
     assert fast < blocks
     assert more < min(1.02 * fast, blocks, sse(X, mdav(X, k)))
@@ -93,7 +93,7 @@ def test_groups_that_a_border_cuts_are_mended(regions_of_70):
     place = 100.0 * RNG.normal(size=(33, 3))  # 99 halved and halved: no part is whole
     order = RNG.permutation(99)
     clustered = np.repeat(place, 3, axis=0)[order] + RNG.normal(size=(99, 3))
-    assert sse(clustered, blocked(clustered, 3, block_size=12, seconds=0)) > 1.0
+    assert sse(clustered, blocked(clustered, 3, block_size=12, time_limit=0)) > 1.0
     assert sse(clustered, blocked(clustered, 3, block_size=12)) < 0.1
 
 
@@ -116,7 +116,7 @@ def test_few_records(n, k):
 def test_k_of_half_the_records_and_more():
     assert np.bincount(blocked(X, 150)).tolist() == [150, 150]
     assert (blocked(X, 151) == 0).all()
-    assert blocked_certified(X, 151).certificate.status is Status.OPTIMAL
+    assert blocked(X, 151).certificate.status is Status.OPTIMAL
     with pytest.raises(InfeasibleInputError, match="k = 301, but there are only 300"):
         blocked(X, 301)
 
@@ -129,7 +129,7 @@ def test_copies_by_the_thousand_and_constant_attributes():
 
 
 def test_time_that_is_over_leaves_the_blocks():
-    found = blocked_certified(X, 3, block_size=80, seconds=0)
+    found = blocked(X, 3, block_size=80, time_limit=0)
     assert found.certificate.status is Status.LIMIT
     with Crew(1) as crew:
         Z = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -145,7 +145,7 @@ def test_time_that_is_over_leaves_the_blocks():
 @pytest.mark.parametrize("k", [3, 9])
 def test_the_search_goes_on_while_there_is_time(k, regions_of_70):
     small(X, k)  # compiles
-    found = blocked_certified(X, k, block_size=80, seconds=0.5)
+    found = blocked(X, k, block_size=80, time_limit=0.5)
     assert found.certificate.status is Status.LIMIT
     assert 0.5 <= found.certificate.seconds < 2.5
     assert found.certificate.objective <= sse(X, small(X, k))
@@ -163,9 +163,9 @@ def test_a_short_time_is_shared_by_all_regions(k, regions_of_70, monkeypatch):
         return begun(rows, labels)
 
     monkeypatch.setattr(improve, "_loss", noted)
-    found = blocked_certified(rows, k, block_size=400, seconds=3.0, jobs=1)
+    found = blocked(rows, k, block_size=400, time_limit=3.0, jobs=1)
     assert found.certificate.status is Status.LIMIT
-    blocks = sse(rows, blocked(rows, k, block_size=400, seconds=0))
+    blocks = sse(rows, blocked(rows, k, block_size=400, time_limit=0))
     assert found.certificate.objective < (0.9 if k < 8 else 0.95) * blocks
     assert sum(sizes) == (0 if k < 8 else 2 * len(rows))
 
@@ -182,13 +182,13 @@ def test_groups_are_loosened_before_they_are_annealed():
 
 
 def test_the_certificate_holds():
-    found = blocked_certified(X, 3, block_size=40, effort="fast")
+    found = blocked(X, 3, block_size=40, effort="fast")
     assert (found.labels == small(X, 3)).all()
     certificate = found.certificate
     assert certificate.status is Status.LOCAL
     assert certificate.objective == pytest.approx(sse(X, found.labels))
     assert 0 < certificate.bound < certificate.objective
-    copies = blocked_certified(np.repeat(X[:9], 3, axis=0), 3).certificate
+    copies = blocked(np.repeat(X[:9], 3, axis=0), 3).certificate
     assert copies.status is Status.OPTIMAL
 
 
@@ -211,12 +211,12 @@ def test_an_interrupt_returns_the_best_so_far():
         if share > 0.5:
             raise KeyboardInterrupt
 
-    blocks = sse(X, blocked(X, 3, block_size=40, seconds=0))
-    with pytest.warns(UserWarning, match="interrupted; these are the best groups"):
-        labels = blocked(X, 3, block_size=40, progress=interrupt)
-    assert np.bincount(labels).min() >= 3
-    assert sse(X, labels) < blocks
-    found = blocked_certified(X, 3, block_size=40, progress=interrupt)
+    blocks = sse(X, blocked(X, 3, block_size=40, time_limit=0))
+    with pytest.warns(UserWarning, match="interrupted: these are its best groups"):
+        found = blocked(X, 3, block_size=40, progress=interrupt)
+    assert found.sizes.min() >= 3
+    assert sse(X, found) < blocks
+    assert found.interrupted
     assert found.certificate.status is Status.INTERRUPTED
 
 
@@ -231,6 +231,7 @@ def test_an_interrupt_before_there_are_groups_and_errors_of_a_listener_go_throug
             blocked(X, 3, block_size=40, progress=listener)
 
 
+@pytest.mark.filterwarnings("ignore:The search was interrupted")
 def test_ctrl_c_at_any_moment_leaves_groups_or_is_raised():
     rows = RNG.normal(size=(5000, 4))
     blocked(rows, 3, effort="fast")  # compiles
@@ -241,7 +242,7 @@ def test_ctrl_c_at_any_moment_leaves_groups_or_is_raised():
             timer = Timer(after, interrupt_main)
             try:
                 timer.start()
-                certified = blocked_certified(rows, 3, effort="best")
+                certified = blocked(rows, 3, effort="best")
                 sizes = np.bincount(certified.labels)
                 assert (sizes.sum(), sizes.min(), sizes.max() < 6) == (5000, 3, True)
                 ended.append(certified.certificate.status)
@@ -263,10 +264,13 @@ def test_ctrl_c_at_any_moment_leaves_groups_or_is_raised():
         ({"jobs": 0}, "jobs = 0.\nTo fix: pass the number of threads"),
         ({"jobs": -1}, "jobs = -1"),
         ({"seed": -1}, "seed = -1.\nTo fix: pass a whole number from 0 up"),
-        ({"seconds": -1}, "seconds = -1.\nTo fix: pass a number from 0"),
-        ({"seconds": np.inf}, "seconds = inf"),
-        ({"seconds": "1"}, "seconds = 1"),
-        ({"seconds": 1, "effort": "fast"}, "effort = 'fast' beside seconds.*\n.*fix: "),
+        ({"time_limit": -1}, "time_limit = -1.\nTo fix: pass a number from 0"),
+        ({"time_limit": np.inf}, "time_limit = inf"),
+        ({"time_limit": "1"}, "time_limit = 1"),
+        (
+            {"time_limit": 1, "effort": "fast"},
+            "effort = 'fast' beside time_limit.*\n.*fix: ",
+        ),
     ],
 )
 def test_wrong_options_say_what_to_do(wrong, message):

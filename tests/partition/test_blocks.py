@@ -44,7 +44,7 @@ def test_each_block_is_what_the_method_makes_of_it_alone(method, blocks):
 @pytest.mark.parametrize("k", [2, 5, 41])
 def test_every_block_has_k_records_in_each_group(k):
     labels = in_blocks(X, k, [[0, 1], [2], [3]])
-    assert all(np.bincount(column).min() >= k for column in labels.T)
+    assert all(np.bincount(column).min() >= k for column in np.asarray(labels).T)
     assert (in_blocks(X, 41, [[0], [1], [2], [3]]) == 0).all()
 
 

@@ -114,8 +114,8 @@ def test_several_attributes_are_for_merging(f) -> None:
 
 
 def test_a_start_that_breaks_k_is_refused() -> None:
-    with pytest.raises(JobError, match="start made a group of 2 records, and k is 3"):
-        merge_until_close(X, Y, 3, 0.2, start=lambda X, k: mdav(X, 2))
+    with pytest.raises(JobError, match="initial made a group of 2 records, and k is 3"):
+        merge_until_close(X, Y, 3, 0.2, initial=lambda X, k: mdav(X, 2))
 
 
 @pytest.mark.parametrize("gamma", [-1, np.nan, np.inf, "2", None, True])
@@ -145,7 +145,7 @@ def test_every_group_is_diverse(diversity, seed) -> None:
         with pytest.raises(InfeasibleInputError, match=r"choose l of at most \d+"):
             call()
         return
-    labels = call()
+    labels = call().labels
     assert np.bincount(labels).min() >= max(k, l)
     for counts in counts_of(labels, found):
         assert diverse_exactly(counts.tolist(), l, diversity)

@@ -53,7 +53,10 @@ def test_vmdav(centroid, case, gamma) -> None:
 
 
 FAST = {
-    "I": (lambda *a, **b: merge_until_close(*a, start=unscaled, **b), slow.algorithm_1),
+    "I": (
+        lambda *a, **b: merge_until_close(*a, initial=unscaled, **b),
+        slow.algorithm_1,
+    ),
     "II": (anonymity_first, slow.algorithm_2),
     "III": (closeness_first, slow.algorithm_3),
 }
@@ -88,7 +91,7 @@ def test_merging_keeps_t_for_every_attribute(case, seed) -> None:
     places = [slow.bins_of(v.tolist(), bins) for v in (y, other)]
     both = np.stack([y, other], axis=1)
     found = merge_until_close(
-        X, both, k, float(t), start=unscaled, bins=bins, scale="none"
+        X, both, k, float(t), initial=unscaled, bins=bins, scale="none"
     )
     assert (found == slow.algorithm_1(X, places, k, Fraction(t))).all()
 

@@ -37,17 +37,17 @@ print([name for name in LIBRARIES if name in late])
 PROMISE = "confidential=rng.random(len(X)), t=0.3"
 REPAIR = "repair.closeness(X, rng.random(len(X)), partition.mdav(X, 3), 3, 0.2"
 CALLS = {
-    "optimal": (60, "partition.optimal(X, 3, seconds=TIME)"),
-    "optimal, many": (10_001, "partition.optimal(X, 3, seconds=TIME)"),
-    "local search": (60, "partition.local_search(X, 3, seconds=TIME)"),
-    "annealing": (6000, "partition.local_search(X, 8, seconds=TIME)"),
-    "promise": (60, f"partition.local_search(X, 3, seconds=TIME, {PROMISE})"),
-    "blocked": (6000, "partition.blocked(X, 3, seconds=TIME, jobs=1)"),
-    "blocked, k = 8": (6000, "partition.blocked(X, 8, seconds=TIME, jobs=1)"),
-    "one column": (600, "partition.blocked(X[:, :1], 3, seconds=TIME, jobs=1)"),
-    "swap": (60, f"{REPAIR}, method='swap', seconds=TIME)"),
-    "sweep": (60, f"{REPAIR}, method='sweep', seconds=TIME, solver='highs')"),
-    "merge-ilp": (60, f"{REPAIR}, method='merge-ilp', seconds=TIME)"),
+    "optimal": (60, "partition.optimal(X, 3, time_limit=TIME)"),
+    "optimal, many": (10_001, "partition.optimal(X, 3, time_limit=TIME)"),
+    "local search": (60, "partition.local_search(X, 3, time_limit=TIME)"),
+    "annealing": (6000, "partition.local_search(X, 8, time_limit=TIME)"),
+    "promise": (60, f"partition.local_search(X, 3, time_limit=TIME, {PROMISE})"),
+    "blocked": (6000, "partition.blocked(X, 3, time_limit=TIME, jobs=1)"),
+    "blocked, k = 8": (6000, "partition.blocked(X, 8, time_limit=TIME, jobs=1)"),
+    "one column": (600, "partition.blocked(X[:, :1], 3, time_limit=TIME, jobs=1)"),
+    "swap": (60, f"{REPAIR}, method='swap', time_limit=TIME)"),
+    "sweep": (60, f"{REPAIR}, method='sweep', time_limit=TIME, solver='highs')"),
+    "merge-ilp": (60, f"{REPAIR}, method='merge-ilp', time_limit=TIME)"),
 }
 
 

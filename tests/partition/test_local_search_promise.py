@@ -14,7 +14,6 @@ from aggopt.partition import closeness_first, diverse_vmdav, local_search, mdav
 from aggopt.partition._constraints.arguments import Asked
 from aggopt.partition._constraints.constraints import promised
 from aggopt.partition._local_search import setup
-from aggopt.partition._local_search.local_search import local_search_certified
 from aggopt.partition._local_search.search import searched
 from aggopt.partition._neighbours.neighbours import neighbours
 from aggopt.partition._shared.sse import loss
@@ -81,10 +80,10 @@ def test_a_changed_group_is_judged_as_the_changed_labels_are(options) -> None:
 
 
 @kept
-@pytest.mark.parametrize("start", [None, "mdav"])
-def test_what_is_promised_is_kept_and_less_is_lost(options, start) -> None:
-    first = local_search_certified(NORMAL, 3, start=start, seconds=0, **options)
-    then = local_search_certified(NORMAL, 3, start=start, effort="fast", **options)
+@pytest.mark.parametrize("initial", [None, "mdav"])
+def test_what_is_promised_is_kept_and_less_is_lost(options, initial) -> None:
+    first = local_search(NORMAL, 3, initial=initial, time_limit=0, **options)
+    then = local_search(NORMAL, 3, initial=initial, effort="fast", **options)
     for found in (first, then):
         assert not broken(found.labels, options).any()
         assert np.bincount(found.labels).min() >= 3
@@ -98,7 +97,7 @@ def test_small_tables_are_held_against_all_partitions(seed) -> None:
     Z, values = oracle.instance(seed, 8)
     t = (0.2, 0.3)[seed % 2]
     options = {"confidential": values, "t": t, "scale": "none"}
-    found = local_search_certified(Z, 2, effort="best", **options)
+    found = local_search(Z, 2, effort="best", **options)
     assert oracle.holds(values, found.labels, 2, Fraction(str(t)))
     best = float(oracle.least(Z, values, 2, Fraction(str(t))))
     assert found.certificate.objective == pytest.approx(best, rel=0.1)
@@ -117,7 +116,7 @@ def test_diverse_small_tables_are_solved() -> None:
         if all(len(set(level[list(members)])) >= 2 for members in parts):
             every.append(loss(Z, labels))
     options = {"confidential": level, "l": 2, "levels": "values", "scale": "none"}
-    found = local_search_certified(Z, 2, **options).certificate
+    found = local_search(Z, 2, **options).certificate
     assert found.objective == pytest.approx(min(every))
 
 
@@ -131,7 +130,7 @@ def test_labels_that_keep_the_promise_are_improved() -> None:
     close = closeness_first(NORMAL, WAGE, 3, 0.15)
     diverse = diverse_vmdav(NORMAL, ILL, 3, levels="values")
     for start, options in ((close, KEPT["t"]), (diverse, KEPT["l"])):
-        found = local_search(NORMAL, 3, start=start, effort="fast", **options)
+        found = local_search(NORMAL, 3, initial_labels=start, effort="fast", **options)
         assert loss(NORMAL, found) < loss(NORMAL, start)
         assert not broken(found, options).any()
 
@@ -162,18 +161,16 @@ def test_duplicates_by_the_thousand_keep_t() -> None:
 
 
 def test_time_is_kept() -> None:
-    local_search(NORMAL, 3, seconds=0.01, **KEPT["t"])
+    local_search(NORMAL, 3, time_limit=0.01, **KEPT["t"])
     clock, shares = Deadline(None), []
-    local_search(NORMAL, 3, seconds=0.5, progress=shares.append, **KEPT["t"])
+    local_search(NORMAL, 3, time_limit=0.5, progress=shares.append, **KEPT["t"])
     assert 0.5 <= clock.spent < 1.5
     assert shares[-1] == 1.0
 
 
 def test_a_constant_attribute_is_close_in_any_groups() -> None:
     with pytest.warns(UserWarning, match="one value only"):
-        found = local_search_certified(
-            NORMAL, 3, confidential=np.ones(80), t=0.1, effort="fast"
-        )
+        found = local_search(NORMAL, 3, confidential=np.ones(80), t=0.1, effort="fast")
     assert found.certificate.status is Status.LOCAL
 
 
@@ -196,8 +193,14 @@ def test_a_constant_attribute_is_close_in_any_groups() -> None:
         ({"confidential": WAGE[1:], "t": 0.1}, "there are 80 records"),
         ({"confidential": WAGE[1:], "l": 2}, "there are 80 records"),
         ({"confidential": NORMAL, "t": 0.1}, "takes one confidential attribute"),
-        ({"confidential": WAGE, "t": 0.01, "start": mdav(NORMAL, 3)}, "keep t = 0.01:"),
-        ({**KEPT["l"], "start": mdav(NORMAL, 3)}, r"keep l = 3: \d+ of \d+ groups"),
+        (
+            {"confidential": WAGE, "t": 0.01, "initial_labels": mdav(NORMAL, 3)},
+            "keep t = 0.01:",
+        ),
+        (
+            {**KEPT["l"], "initial_labels": mdav(NORMAL, 3)},
+            r"keep l = 3: \d+ of \d+ groups",
+        ),
     ],
 )
 def test_what_cannot_be_kept_is_refused(options, message) -> None:

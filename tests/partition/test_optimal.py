@@ -20,7 +20,7 @@ from aggopt.errors import (
     SolverError,
     UnknownNameError,
 )
-from aggopt.partition import local_search_certified, mdav, optimal
+from aggopt.partition import local_search, mdav, optimal
 from aggopt.partition._neighbours.neighbours import neighbours
 from aggopt.partition._optimal import (
     branch_and_price,
@@ -245,7 +245,7 @@ def test_labels_follow_the_groups_first_records():
 
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (5, 1), (4, 4), (7, 4)])
 def test_where_there_is_one_choice(n, k):
-    found = optimal(records(n, n, 2), k, seconds=0)
+    found = optimal(records(n, n, 2), k, time_limit=0)
     assert found.labels.tolist() == (list(range(n)) if k == 1 else [0] * n)
     assert found.certificate.status is Status.OPTIMAL
     assert found.certificate.gap == 0
@@ -264,7 +264,7 @@ def test_constant_attributes_lose_nothing():
 
 def test_records_by_the_thousand_at_a_few_places():
     X = np.repeat([[0.0, 1.0], [5.0, 2.0], [9.0, 9.0]], [1001, 800, 2], axis=0)
-    found = optimal(X, 3, seconds=60)
+    found = optimal(X, 3, time_limit=60)
     Z = Scale.of(X).standardise(X)
     near = ((Z[1000] - Z[-1]) ** 2).sum(), ((Z[1001] - Z[-1]) ** 2).sum()
     assert found.certificate.objective == pytest.approx(min(near) * 2 / 3)
@@ -273,7 +273,7 @@ def test_records_by_the_thousand_at_a_few_places():
 
 def test_no_time_leaves_the_start_and_says_so():
     X = records(20, 60, 3)
-    found = optimal(X, 3, seconds=0)
+    found = optimal(X, 3, time_limit=0)
     assert (found.labels == labels_of(groups_of(mdav(X, 3), 3), 60)).all()
     assert found.certificate.status is Status.LIMIT
     assert 0 < found.certificate.bound < found.certificate.objective
@@ -282,7 +282,7 @@ def test_no_time_leaves_the_start_and_says_so():
 
 def test_a_gap_that_is_wide_enough_ends_it():
     X = records(21, 60, 3)
-    wide, narrow = optimal(X, 3, gap=0.1), optimal(X, 3)
+    wide, narrow = optimal(X, 3, gap_tol=0.1), optimal(X, 3)
     assert wide.certificate.gap <= 0.1
     assert wide.certificate.bound <= narrow.certificate.objective
     assert narrow.certificate.status is Status.OPTIMAL
@@ -299,7 +299,7 @@ def test_an_interrupt_leaves_the_best_so_far(when):
     found = optimal(X, 3, progress=interrupt)
     assert found.certificate.status is Status.INTERRUPTED
     assert np.bincount(found.labels).min() >= 3
-    start = optimal(X, 3, seconds=0).certificate
+    start = optimal(X, 3, time_limit=0).certificate
     assert found.certificate.objective <= start.objective
     assert start.bound <= found.certificate.bound <= found.certificate.objective
 
@@ -319,7 +319,7 @@ def test_each_kernel_that_python_calls_is_compiled_once():
         exact_pricing_kernels.price,
     )
     for k in (3, 6):
-        optimal(records(27, 40, 2), k, seconds=2)
+        optimal(records(27, 40, 2), k, time_limit=2)
     assert max(len(kernel.signatures) for kernel in kernels) == 1
 
 
@@ -368,7 +368,7 @@ def test_a_large_table_gets_a_local_search_and_is_told(monkeypatch):
     X = records(24, 60, 3)
     found = optimal(X, 3).certificate
     assert (found.status, found.solver) == (Status.LIMIT, "local search")
-    start = optimal(X, 3, seconds=0).certificate
+    start = optimal(X, 3, time_limit=0).certificate
     assert found.objective < start.objective
     assert found.bound == pytest.approx(start.bound)
 
@@ -379,10 +379,10 @@ def test_what_cannot_be_used_is_named():
         optimal(X, 10)
     for seconds in (-1, inf, "1", True):
         with pytest.raises(JobError, match="To fix: pass a number from 0 up, or None"):
-            optimal(X, 3, seconds=seconds)
+            optimal(X, 3, time_limit=seconds)
     for gap in (-0.1, 1.0, None):
         with pytest.raises(JobError, match="To fix: pass a number from 0 to 1"):
-            optimal(X, 3, gap=gap)
+            optimal(X, 3, gap_tol=gap)
     with pytest.raises(JobError, match="To fix: pass a whole number from 0 up"):
         optimal(X, 3, seed=-1)
     with pytest.raises(UnknownNameError, match="did you mean 'highs'"):
@@ -413,7 +413,7 @@ def test_proven_means_little_of_what_is_lost_not_of_what_there_is(weight):
     found = optimal(X, 3, scale="none").certificate
     assert found.status is Status.OPTIMAL
     assert found.objective - found.bound <= 1e-6 * found.objective
-    other = local_search_certified(X, 3, scale="none").certificate
+    other = local_search(X, 3, scale="none").certificate
     assert found.objective <= other.objective * (1 + 1e-6)
 
 
@@ -429,7 +429,7 @@ def test_a_code_for_missing_entries_hides_no_gap():
 def test_a_gap_that_is_asked_for_is_one_of_what_is_lost():
     near = np.repeat(records(25, 20, 2), 6, axis=0)
     X = near + 0.01 * records(26, 120, 2)
-    found = optimal(X, 3, scale="none", gap=0.01).certificate
+    found = optimal(X, 3, scale="none", gap_tol=0.01).certificate
     assert found.objective - found.bound <= 0.01 * found.objective
 
 
@@ -443,15 +443,15 @@ def test_units_whose_squares_are_no_floats_do_not_matter(unit):
 
 def test_many_records_and_little_time_are_not_priced():
     X = records(27, 4000, 3)
-    found = optimal(X, 3, seconds=1).certificate
+    found = optimal(X, 3, time_limit=1).certificate
     assert found.solver == "local search"
     assert found.status is Status.LIMIT
-    assert found.objective < 0.9 * optimal(X, 3, seconds=0).certificate.objective
+    assert found.objective < 0.9 * optimal(X, 3, time_limit=0).certificate.objective
 
 
 @pytest.mark.slow
 def test_census_is_proven():
-    found = optimal(datasets.census(), 3, seconds=900).certificate
+    found = optimal(datasets.census(), 3, time_limit=900).certificate
     assert found.status is Status.OPTIMAL
     assert 100 * found.objective / (1080 * 13) == pytest.approx(4.667936, abs=1e-6)
 

@@ -42,7 +42,7 @@ def test_groups_are_large_beside_the_table_and_it_ends(kind):
 
 def test_a_solver_that_is_named_is_asked_and_no_time_is_no_time():
     X = records(1, MOST, 2)
-    assert optimal(X, 3, seconds=0).certificate.solver == "local search"
+    assert optimal(X, 3, time_limit=0).certificate.solver == "local search"
     assert optimal(X[:9], 2, solver="cvxpy:highs").certificate.solver == "cvxpy:highs"
     assert best_of_all(X[:4], 2).shape == (4,)
 
@@ -52,7 +52,7 @@ def test_without_seconds_it_stops_at_ten_minutes_and_says_so(monkeypatch):
     assert "600 when omitted" in optimal.__doc__
     monkeypatch.setattr(optimal_module, "LONGEST", 0.5)
     X = records(2, 60, 4)
-    optimal(X[:20], 9, seconds=0.1)  # loads
+    optimal(X[:20], 9, time_limit=0.1)  # loads
     began = time.perf_counter()
     found = optimal(X, 20).certificate
     assert time.perf_counter() - began < 10

@@ -39,7 +39,7 @@ def z_scores(name: str) -> np.ndarray:
 
 def loss(Z: np.ndarray, labels: np.ndarray) -> float:
     """100 SSE / SST."""
-    centroids = pd.DataFrame(Z).groupby(labels).transform("mean").to_numpy()
+    centroids = pd.DataFrame(Z).groupby(labels.labels).transform("mean").to_numpy()
     return float(100 * ((Z - centroids) ** 2).sum() / Z.size)
 
 

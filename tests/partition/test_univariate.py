@@ -23,7 +23,7 @@ from aggopt.errors import (
     TableError,
     UnknownNameError,
 )
-from aggopt.partition import individual_ranking, univariate, univariate_certified
+from aggopt.partition import individual_ranking, univariate
 from aggopt.partition._univariate import univariate as univariate_module
 
 ROOT = Path(__file__).parents[2]
@@ -139,8 +139,8 @@ def test_small_inputs_by_hand(x, k, expected) -> None:
 @pytest.mark.parametrize("cost", COSTS)
 def test_all_ways_to_work_off_rows_agree_with_the_whole_graph(k, cost) -> None:
     x = np.round(np.random.default_rng(k).normal(size=1000), 2)
-    ours = univariate_certified(x, k, cost=cost).certificate
-    graph = univariate_certified(x, k, cost=cost, solver="shortest_path").certificate
+    ours = univariate(x, k, cost=cost).certificate
+    graph = univariate(x, k, cost=cost, solver="shortest_path").certificate
     assert ours.objective == pytest.approx(graph.objective, rel=1e-14)
 
 
@@ -200,14 +200,14 @@ def test_order_and_units_do_not_matter() -> None:
         labels = univariate(x, 4, cost=cost)
         assert (univariate(x[order], 4, cost=cost) == labels[order]).all()
         assert (univariate(8 * x, 4, cost=cost) == labels).all()
-        mirrored = univariate_certified(-x, 4, cost=cost).certificate
-        ours = univariate_certified(x, 4, cost=cost).certificate
+        mirrored = univariate(-x, 4, cost=cost).certificate
+        ours = univariate(x, 4, cost=cost).certificate
         assert mirrored.objective == pytest.approx(ours.objective, rel=1e-14)
 
 
 def test_copies_cost_nothing() -> None:
     x = RNG.permutation(np.repeat(RNG.normal(size=20), 3))
-    assert univariate_certified(x, 3).certificate.objective == 0.0
+    assert univariate(x, 3).certificate.objective == 0.0
 
 
 def test_of_equal_values_the_first_goes_lower() -> None:
@@ -225,7 +225,7 @@ def test_the_input_is_left_alone_and_may_be_read_only() -> None:
 
 def test_the_certificate_is_that_of_the_mean() -> None:
     x = RNG.gamma(2.0, 1e4, size=200)
-    result = univariate_certified(x, 5)
+    result = univariate(x, 5)
     masked = aggregate.mean(x[:, None], result.labels)
     certificate = result.certificate
     assert certificate.objective == pytest.approx(masked.certificates[0].objective)
@@ -237,11 +237,11 @@ def test_the_certificate_is_that_of_the_mean() -> None:
 @pytest.mark.parametrize("offset", [0.0, 1e9])
 def test_other_costs_are_certified_in_standard_deviations(offset) -> None:
     x = np.round(RNG.gamma(2.0, 1e4, size=200)) + offset
-    result = univariate_certified(x, 5, cost="sae")
+    result = univariate(x, 5, cost="sae")
     masked = aggregate.median(x[:, None], result.labels)
     lost = masked.certificates[0].objective
     assert result.certificate.objective == pytest.approx(lost)
-    result = univariate_certified(x, 5, cost="maxdist")
+    result = univariate(x, 5, cost="maxdist")
     groups = [x[result.labels == g] for g in range(result.labels.max() + 1)]
     lost = sum(np.ptp(group) for group in groups) / x.std()
     assert result.certificate.objective == pytest.approx(lost)
@@ -250,7 +250,7 @@ def test_other_costs_are_certified_in_standard_deviations(offset) -> None:
 @pytest.mark.parametrize("edge", EDGES)
 @pytest.mark.parametrize("solver", ["dynamic", "shortest_path"])
 def test_certificates_are_numbers(edge, solver) -> None:
-    certificate = univariate_certified(EDGES[edge], 4, solver=solver).certificate
+    certificate = univariate(EDGES[edge], 4, solver=solver).certificate
     assert 0 <= certificate.bound == certificate.objective < np.inf
 
 
@@ -261,15 +261,13 @@ def test_a_bound_is_never_above_the_objective(monkeypatch) -> None:
         return replace(real(*asked, **settings), bound=1e300)
 
     monkeypatch.setattr(univariate_module, "answer", rounded_up)
-    certificate = univariate_certified(RNG.normal(size=30), 4).certificate
+    certificate = univariate(RNG.normal(size=30), 4).certificate
     assert certificate.bound == certificate.objective
 
 
 def test_a_linear_program_proves_a_bound() -> None:
     require_solver("cvxpy:highs")
-    certificate = univariate_certified(
-        RNG.normal(size=60), 4, solver="highs"
-    ).certificate
+    certificate = univariate(RNG.normal(size=60), 4, solver="highs").certificate
     assert certificate.gap == pytest.approx(0.0, abs=1e-9)
 
 

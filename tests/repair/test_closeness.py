@@ -91,7 +91,7 @@ def test_another_solver_chooses_as_well():
     Z, values = oracle.instance(5, 24)
     start = mdav(Z, 3)
     one = closeness(Z, values, start, 3, 0.2)
-    other = closeness(Z, values, start, 3, 0.2, solver="pyomo:highs", seconds=60)
+    other = closeness(Z, values, start, 3, 0.2, solver="pyomo:highs", time_limit=60)
     assert other.certificate.solver == "pyomo:highs"
     assert other.merging.objective == pytest.approx(one.merging.objective)
 
@@ -175,7 +175,7 @@ def test_more_groups_than_can_be_looked_at_claim_no_bound(monkeypatch):
 @pytest.mark.parametrize("count", [2, 3])
 def test_near_unions_are_close_unions_each_once(count):
     Z, values = oracle.instance(4, 36, ties=False)
-    task, labels = problem_of(Z, values, 3, 0.3, "distinct"), mdav(Z, 3)
+    task, labels = problem_of(Z, values, 3, 0.3, "distinct"), mdav(Z, 3).labels
     every = set(map(tuple, unions_module._of_width(task, labels, count)))
     near = list(map(tuple, unions_module._of_near(task, labels, count)))
     assert set(near) == every  # m is small: all are near
@@ -191,7 +191,7 @@ def test_compilation_is_not_in_the_time(monkeypatch):
     Z, values = oracle.instance(3, 12)
     closeness(Z, values, [0] * 12, 3, 0.2, method="swap")
     assert not called
-    closeness(Z, values, [0] * 12, 3, 0.2, method="swap", seconds=9)
+    closeness(Z, values, [0] * 12, 3, 0.2, method="swap", time_limit=9)
     assert called == [("swap", None)]
 
 
@@ -297,10 +297,10 @@ def test_the_time_limit_holds(method):
     Z, values = oracle.instance(7, 400, ties=False)
     start = mdav(Z, 2)
     least_loss(problem_of(Z, values, 2, 0.1, "distinct"))  # imports
-    closeness(Z[:40], values[:40], mdav(Z[:40], 2), 2, 0.3, method=method, seconds=5)
+    closeness(Z[:40], values[:40], mdav(Z[:40], 2), 2, 0.3, method=method, time_limit=5)
     began = time.perf_counter()
     more = {} if method == "merge-ilp" else {"proposals": 10**9}
-    found = closeness(Z, values, start, 2, 0.1, method=method, seconds=1, **more)
+    found = closeness(Z, values, start, 2, 0.1, method=method, time_limit=1, **more)
     assert time.perf_counter() - began < 8
     assert found.certificate.status in (Status.LIMIT, Status.KEPT)
     assert found.certificate.violation == 0.0
@@ -355,7 +355,7 @@ def test_nothing_printed_shows_a_value():
         ({"proposals": 3}, "draws nothing at random"),
         ({"method": "swap", "proposals": -1}, "0 for none"),
         ({"method": "swap", "seed": 0.5}, "whole number from 0 up"),
-        ({"seconds": 0}, "positive number of seconds"),
+        ({"time_limit": 0}, "positive number of seconds"),
         ({"solver": "lagrangian"}, "does not take problems"),
         ({"solver": "higs"}, "did you mean 'highs'"),
         ({"bins": "ranks"}, "bins"),
@@ -412,7 +412,7 @@ def test_what_an_integer_program_does_has_a_limit(monkeypatch, method, solver, l
     monkeypatch.setattr(closeness_module, "methods", lambda: stood_in)
     Z, values = oracle.instance(3, 8)
     for seconds in (None, 5.0):
-        how = {"method": method, "solver": solver, "seconds": seconds}
+        how = {"method": method, "solver": solver, "time_limit": seconds}
         monkeypatch.setattr(closeness_module, "compile_for", lambda *of: None)
         closeness(Z, values, np.zeros(8, int), 2, 0.2, **how)
     assert clocks == [limit, 5.0]

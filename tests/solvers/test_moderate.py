@@ -9,7 +9,7 @@ import pytest
 from conftest import require_solver
 from scipy.sparse import csr_array
 
-from aggopt.partition import univariate_certified
+from aggopt.partition import univariate
 from aggopt.solvers import SOLVERS, Status, solve
 from aggopt.solvers._ended import Ended, judged
 from aggopt.solvers._linear_bound import LinearProgram, proven
@@ -207,6 +207,6 @@ def test_a_bound_of_scip_is_recomputed_where_it_can_be():
 def test_a_model_proves_its_own_bound_by_multipliers_found_for_scip():
     require_solver("pyomo:scip")
     x = np.sort(np.random.default_rng(0).normal(size=30))
-    found = univariate_certified(x, 3, solver="pyomo:scip").certificate
+    found = univariate(x, 3, solver="pyomo:scip").certificate
     assert found.status is Status.OPTIMAL
     assert 0 <= found.gap <= 1e-6

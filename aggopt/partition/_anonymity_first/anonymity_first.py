@@ -1,17 +1,23 @@
 """Algorithm 2: groups of near records, swapped until they are close."""
 
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.validation import Labels, group_size
 from aggopt.partition._anonymity_first.state import EmdTable, Group
 from aggopt.partition._constraints.t_closeness import CloseToTable
 from aggopt.partition._merge.merge import merged
+from aggopt.partition._registry import Confides, Partitioner
 from aggopt.partition._screened_distances import screen as screens
+from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned import sorted_pool as shelves
 from aggopt.partition._unassigned.sorted_pool import Shelf
@@ -26,8 +32,8 @@ def anonymity_first(
     bins: str = "distinct",
     scale: str = "z",
     progress: Progress | None = None,
-) -> Labels:
-    """Return labels (n,): t-close groups of k or more, k looked at first.
+) -> Partition:
+    """Return t-close groups of k or more, k looked at first.
 
     A group begins as the k records nearest to one of the outermost records.  While
     its EMD exceeds t, the next nearest record is swapped in for the member without
@@ -42,7 +48,7 @@ def anonymity_first(
 
     Returns
     -------
-    (n,) ints
+    Partition
         Group of each record, 0..m-1.  Every group has k or more records and an EMD of
         at most t, checked in whole numbers.
 
@@ -68,9 +74,10 @@ def anonymity_first(
     Examples
     --------
     >>> X, wage = [[0.0], [1.0], [2.0], [3.0]], [10, 20, 40, 30]
-    >>> anonymity_first(X, wage, k=2, t=0.2)
+    >>> anonymity_first(X, wage, k=2, t=0.2).labels
     array([1, 0, 0, 1])
     """
+    clock = Deadline(None, progress)
     records = scaled(X, scale)
     n = len(records)
     k = group_size(k, n)
@@ -81,7 +88,9 @@ def anonymity_first(
     table = EmdTable(
         n, k, limit, attribute.sums, attribute.first, *np.empty((4, k + 1), int)
     )
-    return merged(records, _grouped(shelf, table, progress), promise)
+    labels = merged(records, _grouped(shelf, table, progress), promise)
+    by, spent = "anonymity_first", clock.spent
+    return Partition(labels, squares(records, labels, k, by=by, seconds=spent))
 
 
 def _grouped(shelf: Shelf, table: EmdTable, progress: Progress | None) -> Labels:
@@ -95,3 +104,20 @@ def _grouped(shelf: Shelf, table: EmdTable, progress: Progress | None) -> Labels
         report(shelf.done)
         kernels.take_close(shelf, screen, table, group, shelf.turns)
     return unassigned.finish(shelf.pool, progress)
+
+
+class AnonymityFirst(Grouping):
+    """Settings of `aggopt.partition.anonymity_first`."""
+
+    method: Literal["anonymity_first"]
+
+
+PARTITIONER = Partitioner(
+    name="anonymity_first",
+    when="keeps t of one confidential attribute, by swapping records",
+    rank=130,
+    function=anonymity_first,
+    settings=AnonymityFirst,
+    guarantees=frozenset("kt"),
+    confides=Confides.ONE,
+)

@@ -2,30 +2,37 @@
 
 import warnings
 from functools import cache, partial
-from importlib import import_module
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field, StrictInt
 
-from aggopt.core.deadline import Deadline, require_seconds
+from aggopt.core.deadline import Deadline, require_time_limit
 from aggopt.core.interrupt import in_any_case
 from aggopt.core.progress import Progress, rarely
+from aggopt.core.renamed import renamed
+from aggopt.core.stacklevel import outside
 from aggopt.core.threads import Crew
 from aggopt.core.validation import Floats, Labels, group_size, numbered, require_seed
 from aggopt.errors import JobError, require_known
 from aggopt.partition._blocked.improve import ANNEALED, EFFORTS, improve
-from aggopt.partition._blocked.initial import INNER, block_size_of, in_blocks
-from aggopt.partition._loss_bound import least_loss
+from aggopt.partition._blocked.initial import block_size_of, in_blocks
 from aggopt.partition._neighbours.spatial_order import in_space
-from aggopt.partition._shared.power_of_two import squared_back, within_one
-from aggopt.partition._shared.result import Partition
+from aggopt.partition._registry import (
+    PARTITIONERS,
+    InnerMethod,
+    Partitioner,
+    inner_methods,
+)
+from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.power_of_two import within_one
+from aggopt.partition._shared.result import INTERRUPTED, Partition
 from aggopt.partition._shared.scaling import scaled
-from aggopt.partition._shared.sse import loss
-from aggopt.solvers import Certificate, Status
+from aggopt.partition._shared.settings import Timed
+from aggopt.solvers import Status
 
 LEAF = 64  # records that are in no order of their own
-ROUNDING = 1e-30  # per entry, of a sum of squares of records within [-1, 1]
 START = 0.1  # share of the work, about, that comes before the search
 
 
@@ -33,7 +40,7 @@ class _How(NamedTuple):
     inner: str
     block_size: int | None
     effort: str
-    seconds: float | None
+    time_limit: float | None
     seed: int
     jobs: int | None
     scale: str
@@ -47,6 +54,7 @@ class _Found(NamedTuple):
     status: Status
 
 
+@renamed(seconds="time_limit")
 def blocked(
     X: npt.ArrayLike,
     k: int,
@@ -54,13 +62,13 @@ def blocked(
     inner: str = "mdav",
     block_size: int | None = None,
     effort: str = "default",
-    seconds: float | None = None,
+    time_limit: float | None = None,
     seed: int = 0,
     jobs: int | None = None,
     scale: str = "z",
     progress: Progress | None = None,
-) -> Labels:
-    """Return labels (n,): groups of k similar records, for millions of records.
+) -> Partition:
+    """Return groups of k similar records, for millions of records.
 
     The records are halved across their principal axis, again and again, down to
     blocks, and each block is partitioned by itself.  Then a local search (see
@@ -80,11 +88,11 @@ def blocked(
         Most records of a block, 2k or more: 1000 when omitted, or 20 k where that is
         more.  Larger ones begin better and take longer; the search evens that out.
     effort : "fast", "default" or "best"
-        Without `seconds`: 1, 2 or 30 sweeps over all records, with 8, 10 or 12
+        Without `time_limit`: 1, 2 or 30 sweeps over all records, with 8, 10 or 12
         neighbours of each.  For k >= 8 annealing does most of it, by 100, 1000 or 3000
         random changes per record; 0, 1 or 10 sweeps follow.
-    seconds : float, optional
-        Time after which the best so far is returned; the search goes on until then.
+    time_limit : float, optional
+        Seconds after which the best so far is returned; the search goes on until then.
         The blocks themselves are always finished.  Compilation, on the first call, is
         not counted.  Without it the seed decides the groups.
     seed : int
@@ -102,17 +110,19 @@ def blocked(
 
     Returns
     -------
-    (n,) ints
+    Partition
         Group of each record, numbered 0..m-1 in the order of the groups' first
-        records.  Each group has k to 2k - 1 records.
+        records.  Each group has k to 2k - 1 records.  The status of the certificate is
+        LOCAL after all sweeps, LIMIT where time ended them, INTERRUPTED after Ctrl-C,
+        OPTIMAL where the objective is as low as the bound.
 
     Raises
     ------
     InfeasibleInputError
         k exceeds n.
     JobError
-        k is below 1 or not a whole number, block_size is below 2k; seconds, seed or
-        jobs is no such number; seconds beside an effort; an unknown inner method,
+        k is below 1 or not a whole number, block_size is below 2k; time_limit, seed
+        or jobs is no such number; time_limit beside an effort; an unknown inner method,
         effort or scale (UnknownNameError).
     TableError
         X is not a matrix of finite numbers.
@@ -133,51 +143,25 @@ def blocked(
 
     Examples
     --------
-    >>> blocked([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3)
+    >>> blocked([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3).labels
     array([0, 1, 0, 1, 0, 1])
     """
-    how = _How(inner, block_size, effort, seconds, seed, jobs, scale)
-    found = _partitioned(X, k, how, progress)
-    if found.status is Status.INTERRUPTED:
-        warnings.warn(
-            "The search was interrupted; these are the best groups so far.",
-            stacklevel=2,
-        )
-    return found.labels
-
-
-def blocked_certified(
-    X: npt.ArrayLike,
-    k: int,
-    *,
-    inner: str = "mdav",
-    block_size: int | None = None,
-    effort: str = "default",
-    seconds: float | None = None,
-    seed: int = 0,
-    jobs: int | None = None,
-    scale: str = "z",
-    progress: Progress | None = None,
-) -> Partition:
-    """Return what `blocked` returns, with its certificate, and without its warning.
-
-    Arguments and errors are those of `blocked`.  The certificate is in the units of
-    the distances, squared, over all records and attributes: the objective is the sum
-    of squares within groups, and the bound is that of `loss_bound`.  It takes time of
-    its own, which `seconds` does not limit; Ctrl-C then leaves it out.  The status is
-    LOCAL after all sweeps, LIMIT where time ended them, INTERRUPTED after Ctrl-C,
-    OPTIMAL where the objective is as low as the bound.
-
-    Examples
-    --------
-    >>> X = [[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]]
-    >>> blocked_certified(X, k=3).certificate.status.value
-    'optimal'
-    """
-    how = _How(inner, block_size, effort, seconds, seed, jobs, scale)
+    how = _How(inner, block_size, effort, time_limit, seed, jobs, scale)
     clock = Deadline(None)
     found = _partitioned(X, k, how, progress)
-    return Partition(found.labels, _certificate(found, jobs, clock))
+    if found.status is Status.INTERRUPTED:
+        warnings.warn(INTERRUPTED, stacklevel=outside())
+    evidence = squares(
+        found.records,
+        found.labels,
+        found.k,
+        by="blocks and local search",
+        seconds=clock.spent,
+        status=found.status,
+        exponent=found.exponent,
+        jobs=jobs,
+    )
+    return Partition(found.labels, evidence)
 
 
 def _partitioned(
@@ -188,9 +172,9 @@ def _partitioned(
     size = block_size_of(how.block_size, k)
     _require(how)
     told = rarely(progress)
-    if how.seconds is not None:
+    if how.time_limit is not None:
         _compile(how.inner)
-    with Crew(how.jobs, how.seconds) as crew:
+    with Crew(how.jobs, how.time_limit) as crew:
         rows, who = in_space(records, LEAF, crew)
         start_told = partial(_told_between, told, 0.0, START)
         first = in_blocks(rows, k, how.inner, size, crew, start_told)
@@ -206,7 +190,7 @@ def _partitioned(
 @cache
 def _compile(inner: str) -> None:
     """Compile what is needed, or load it: no one's time is to pay for it."""
-    divide = getattr(import_module("aggopt.partition"), inner)
+    divide = PARTITIONERS[inner].function
     many = np.repeat(np.arange(5000.0)[:, None], 2, axis=1)
     divide(many, 2, scale="none")  # through a tree, where there is one
     for k in (2, ANNEALED):
@@ -225,30 +209,42 @@ def _told_between(told: Progress, begin: float, end: float, share: float) -> Non
 
 
 def _require(how: _How) -> None:
-    require_known("inner method", how.inner, INNER)
+    require_known("inner method", how.inner, inner_methods())
     require_known("effort", how.effort, EFFORTS)
     require_seed(how.seed)
-    require_seconds(how.seconds)
-    if how.seconds is not None and how.effort != "default":
+    require_time_limit(how.time_limit)
+    if how.time_limit is not None and how.effort != "default":
         raise JobError(
-            f"effort = {how.effort!r} beside seconds, which say when the search ends.",
+            f"effort = {how.effort!r} beside time_limit, which says when the "
+            "search ends.",
             fix="leave one of the two out.",
         )
 
 
-def _certificate(found: _Found, jobs: int | None, clock: Deadline) -> Certificate:
-    objective, _ = in_any_case(lambda: loss(found.records, found.labels))
-    try:
-        bound = min(objective, least_loss(found.records, found.k, jobs=jobs))
-    except KeyboardInterrupt:  # who cannot wait for a proof still has the groups
-        bound = None
-    rounding = 1e-9 * objective + ROUNDING * found.records.size
-    tight = bound is not None and objective - bound <= rounding
-    return Certificate(
-        Status.OPTIMAL if tight else found.status,
-        squared_back(objective, found.exponent),
-        None if bound is None else squared_back(bound, found.exponent),
-        0.0,
-        "blocks and local search",
-        clock.spent,
-    )
+class Blocked(Timed):
+    """Settings of `aggopt.partition.blocked`."""
+
+    method: Literal["blocked"]
+    inner: InnerMethod = "mdav"
+    block_size: StrictInt | None = Field(default=None, ge=1)
+    seed: StrictInt = Field(default=0, ge=0)
+
+    def require(self, k: int) -> None:
+        """Refuse an effort beside a time limit, and blocks too small for groups."""
+        super().require(k)
+        if self.block_size is not None and self.block_size < 2 * k:
+            raise JobError(
+                f"[partition] block_size = {self.block_size}, and k = {k}.",
+                fix=f"write a whole number of at least 2 k = {2 * k}, a thousand or "
+                "more if there are that many records, or leave it out.",
+            )
+
+
+PARTITIONER = Partitioner(
+    name="blocked",
+    when="local search in blocks of records, for millions of them",
+    rank=30,
+    function=blocked,
+    settings=Blocked,
+    searches=True,
+)

@@ -1,7 +1,5 @@
 """The groups to begin with: those of blocks, each partitioned by itself."""
 
-from importlib import import_module
-
 import numpy as np
 
 from aggopt.core.progress import Progress
@@ -10,8 +8,8 @@ from aggopt.core.validation import Floats, Labels, is_whole
 from aggopt.errors import JobError
 from aggopt.partition._blocked.regions import firsts
 from aggopt.partition._neighbours.spatial_order import parts
+from aggopt.partition._registry import PARTITIONERS
 
-INNER = ("cbfs", "mdav", "projection", "vmdav")
 BLOCK, GROUPS = 1000, 20  # records of a block, or so many times k
 
 
@@ -36,9 +34,11 @@ def in_blocks(
     The rows (n, d) are in spatial order, and each block of `size` or fewer is
     partitioned by the method `inner`.
     """
-    divide = getattr(import_module("aggopt.partition"), inner)
+    divide = PARTITIONERS[inner].function
 
     def block(part: slice) -> Labels:
-        return np.asarray(part.start + firsts(divide(rows[part], k, scale="none")))
+        return np.asarray(
+            part.start + firsts(divide(rows[part], k, scale="none").labels)
+        )
 
     return np.concatenate(crew.each(block, parts(len(rows), size), told))

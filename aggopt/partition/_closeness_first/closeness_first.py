@@ -1,16 +1,22 @@
 """Algorithm 3: groups that take about one record from each stratum of values."""
 
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.partition._constraints.t_closeness import CloseToTable
 from aggopt.partition._merge.merge import merged
+from aggopt.partition._registry import Confides, Partitioner
+from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned import sorted_pool as shelves
 from aggopt.partition._unassigned.sorted_pool import Shelf
@@ -25,8 +31,8 @@ def closeness_first(
     bins: str = "distinct",
     scale: str = "z",
     progress: Progress | None = None,
-) -> Labels:
-    """Return labels (n,): t-close groups of k or more, t looked at first.
+) -> Partition:
+    """Return t-close groups of k or more, t looked at first.
 
     The records, sorted by the confidential attribute, are cut into k' strata of equal
     size.  A group is the records nearest to one of the outermost records, one from
@@ -61,7 +67,7 @@ def closeness_first(
 
     Returns
     -------
-    (n,) ints
+    Partition
         Group of each record, 0..m-1.  Every group has k or more records and an EMD of
         at most t, checked in whole numbers.
 
@@ -96,16 +102,19 @@ def closeness_first(
     Examples
     --------
     >>> X, wage = [[0.0], [1.0], [2.0], [3.0]], [10, 20, 30, 40]
-    >>> closeness_first(X, wage, k=2, t=0.4)
+    >>> closeness_first(X, wage, k=2, t=0.4).labels
     array([0, 1, 0, 1])
     """
+    clock = Deadline(None, progress)
     records = scaled(X, scale)
     n = len(records)
     k = group_size(k, n)
     promise = CloseToTable.of(confidential, n, t, bins)
     place = promise.only("closeness_first").place
     count = fitted(n, least_strata(n, k, promise.t))
-    return merged(records, stratified(records, place, count, progress), promise)
+    labels = merged(records, stratified(records, place, count, progress), promise)
+    by, spent = "closeness_first", clock.spent
+    return Partition(labels, squares(records, labels, k, by=by, seconds=spent))
 
 
 def least_strata(n: int, k: int, t: Fraction) -> int:
@@ -151,3 +160,20 @@ def _grouped(shelf: Shelf, sizes: I64, progress: Progress | None) -> Labels:
         report(shelf.done)
         kernels.take_strata(shelf, sizes, shelf.turns)
     return unassigned.finish(shelf.pool, progress)
+
+
+class ClosenessFirst(Grouping):
+    """Settings of `aggopt.partition.closeness_first`."""
+
+    method: Literal["closeness_first"]
+
+
+PARTITIONER = Partitioner(
+    name="closeness_first",
+    when="keeps t of one confidential attribute, by strata of its values",
+    rank=140,
+    function=closeness_first,
+    settings=ClosenessFirst,
+    guarantees=frozenset("kt"),
+    confides=Confides.ONE,
+)

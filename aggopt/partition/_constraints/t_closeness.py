@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.stacklevel import outside
 from aggopt.core.types import I64
 from aggopt.core.validation import Labels
 from aggopt.errors import JobError, TableError, naming
@@ -52,7 +53,7 @@ class CloseToTable:
         exact = threshold(t)
         named = _columns(confidential, n)
         read = [(name, _read(name, column, bins)) for name, column in named]
-        warn_of_constant(read, stacklevel=4)
+        warn_of_constant(read, stacklevel=outside() + 1)
         return cls.to([ordered for _, ordered in read], exact)
 
     @classmethod

@@ -1,10 +1,13 @@
 """V-MDAV with groups that are diverse in a confidential attribute."""
 
 from math import log
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
+from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size
@@ -16,7 +19,11 @@ from aggopt.partition._constraints.l_diversity import (
     require_reachable,
     whole,
 )
+from aggopt.partition._registry import Confides, Partitioner
+from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned.state import CHUNK, Pool
 from aggopt.partition._vmdav.vmdav import gamma_squared, outermost_first
@@ -36,8 +43,8 @@ def diverse_vmdav(
     gamma: float = 0.2,
     scale: str = "z",
     progress: Progress | None = None,
-) -> Labels:
-    """Return labels (n,): groups of near records, each diverse in what is confidential.
+) -> Partition:
+    """Return groups of near records, each diverse in what is confidential.
 
     A group begins at the record farthest from the centroid of all, and takes the
     nearest that make it more diverse until it has diversity l, then the nearest that
@@ -69,7 +76,7 @@ def diverse_vmdav(
 
     Returns
     -------
-    (n,) ints
+    Partition
         Group of each record, 0..m-1: each with k records or more and diversity l,
         which is checked in whole numbers at the end.
 
@@ -103,23 +110,25 @@ def diverse_vmdav(
     Examples
     --------
     >>> X, illness = [[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]], list("aababb")
-    >>> diverse_vmdav(X, illness, l=2, levels="values")
+    >>> diverse_vmdav(X, illness, l=2, levels="values").labels
     array([0, 0, 0, 1, 1, 1])
     """
+    clock = Deadline(None, progress)
     records = scaled(X, scale)
     n = len(records)
     require_kind(diversity)
     l = whole(l)  # noqa: E741
     level = levels_of(confidential, n, levels, boundaries)
     require_reachable(np.bincount(level), l, diversity)  # and with it l <= n
-    k = max(l, group_size(l if k is None else k, n))
+    asked = group_size(l if k is None else k, n)
+    k = max(l, asked)
     pool = unassigned.start(records)
     _take(pool, level, (k, l, diversity), gamma_squared(gamma), rarely(progress))
     labels = _spread(pool, level, l, diversity)
     labels = _merged(records, labels, level, l, diversity)
-    if progress:
-        progress(1.0)
-    return labels
+    clock.tell(1.0)
+    by, spent = "diverse_vmdav", clock.spent
+    return Partition(labels, squares(records, labels, asked, by=by, seconds=spent))
 
 
 def _take(
@@ -194,3 +203,21 @@ def _merged(
         gaps[group] = np.inf
         labels[labels == group] = gaps.argmin()
         labels = np.unique(labels, return_inverse=True)[1].astype(np.intp)
+
+
+class DiverseVmdav(Grouping):
+    """Settings of `aggopt.partition.diverse_vmdav`."""
+
+    method: Literal["diverse_vmdav"]
+    gamma: float = Field(default=0.2, ge=0, allow_inf_nan=False, strict=True)
+
+
+PARTITIONER = Partitioner(
+    name="diverse_vmdav",
+    when="keeps l, distinct or entropy, of one confidential attribute",
+    rank=110,
+    function=diverse_vmdav,
+    settings=DiverseVmdav,
+    guarantees=frozenset("kl"),
+    confides=Confides.ONE,
+)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggopt.core.deadline import Deadline, require_seconds
+from aggopt.core.deadline import Deadline, require_time_limit
 from aggopt.core.interrupt import in_any_case
 from aggopt.core.validation import Floats, Labels, numbered, require_seed
 from aggopt.errors import JobError, PrivacyError, require_known
@@ -32,9 +32,9 @@ KEPT_SHARE = 0.8
 
 
 class Effort(NamedTuple):
-    """Seconds, or else the name of an effort; and the seed of what is random."""
+    """A time limit, or else the name of an effort; and the seed of what is random."""
 
-    seconds: float | None
+    time_limit: float | None
     effort: str
     seed: int
 
@@ -42,18 +42,18 @@ class Effort(NamedTuple):
         """Refuse what cannot be used."""
         require_known("effort", self.effort, EFFORTS)
         require_seed(self.seed)
-        require_seconds(self.seconds)
-        if self.seconds is not None and self.effort != "default":
+        require_time_limit(self.time_limit)
+        if self.time_limit is not None and self.effort != "default":
             raise JobError(
-                f"effort = {self.effort!r} beside seconds, which say when the search "
-                "ends.",
+                f"effort = {self.effort!r} beside time_limit, which says when "
+                "the search ends.",
                 fix="leave one of the two out.",
             )
 
     @property
     def kicks(self) -> float:
         """How many for each record; inf where time decides."""
-        return EFFORTS[self.effort] if self.seconds is None else inf
+        return EFFORTS[self.effort] if self.time_limit is None else inf
 
 
 def grouped(
@@ -96,7 +96,7 @@ def improved(
     search, status = None, Status.INTERRUPTED
     try:
         _load()
-        clock = Deadline(how.seconds, told.progress)
+        clock = Deadline(how.time_limit, told.progress)
         if clock.over:
             return first, Status.LIMIT
         near = neighbours(records, NEAR_KEPT if kept else NEAR, clock)
@@ -129,7 +129,7 @@ def _better(records: Floats, first: Labels, search: Search | None) -> Labels | N
 def _run(search: Search, k: int, how: Effort, clock: Deadline) -> Status:
     order = np.arange(len(search.labels))
     if k >= ANNEALED:
-        share = None if how.seconds is None else clock.left * SHARE
+        share = None if how.time_limit is None else clock.left * SHARE
         search.anneal(PROPOSALS, Deadline(share))
     search.descend(order, clock)
     search.kick(order, how.kicks, clock, KICKS if k < ANNEALED else COOLED)
@@ -138,8 +138,10 @@ def _run(search: Search, k: int, how: Effort, clock: Deadline) -> Status:
 
 def _run_keeping(search: Search, k: int, how: Effort, clock: Deadline) -> Status:
     order = np.arange(len(search.labels))
-    proposals = KEPT_PROPOSALS * EFFORTS[how.effort if how.seconds is None else "best"]
-    share = None if how.seconds is None else clock.left * KEPT_SHARE
+    proposals = (
+        KEPT_PROPOSALS * EFFORTS[how.effort if how.time_limit is None else "best"]
+    )
+    share = None if how.time_limit is None else clock.left * KEPT_SHARE
     search.descend(order, clock)
     search.anneal(proposals, Deadline(share))
     search.descend(order, clock)

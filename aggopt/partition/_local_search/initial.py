@@ -1,8 +1,5 @@
 """The groups that a search sets out from."""
 
-from collections.abc import Callable
-from importlib import import_module
-
 import numpy as np
 import numpy.typing as npt
 
@@ -15,15 +12,17 @@ from aggopt.partition._closeness_first.closeness_first import (
 )
 from aggopt.partition._constraints.constraints import Constraints
 from aggopt.partition._diverse_vmdav.diverse_vmdav import diverse_vmdav
+from aggopt.partition._registry import PARTITIONERS, initial_methods
 
-STARTS = ("cbfs", "mdav", "mhm", "projection", "vmdav")
+Initial = tuple[str | None, npt.ArrayLike | None]  # a method, or labels
 STRATA = 1.5  # times as many as t needs: best on the whole
 
 
 def first_groups(
     records: Floats,
     k: int,
-    start: str | npt.ArrayLike | None,
+    initial: str | None,
+    labels: npt.ArrayLike | None,
     promised: Constraints | None,
 ) -> Labels:
     """Return labels (n,) of k records or more, which keep what is promised.
@@ -37,20 +36,27 @@ def first_groups(
         An unknown method (UnknownNameError); labels that are none, or break k or the
         promise.
     """
-    if start is not None and not isinstance(start, str):
-        return _given(groups(start, len(records)), k, promised)
-    if start is not None:
-        require_known("start", start, STARTS)
+    if initial is not None:
+        require_known("initial method", initial, initial_methods())
+    if labels is not None:
+        if initial is not None:
+            raise JobError(
+                f"initial = {initial!r} beside initial_labels.",
+                fix="leave one of the two out.",
+            )
+        return _given(groups(labels, len(records)), k, promised)
     if promised is None:
-        return _by_method(records, k, start or "mdav")
-    made = _promising(records, k, promised) if start is None else None
-    made = _by_method(records, k, str(start)) if made is None else made
+        return _by_method(records, k, initial or "mdav")
+    if initial is None:
+        made = _promising(records, k, promised)
+    else:
+        made = _by_method(records, k, initial)
     return numbered(promised.united(records, made))
 
 
 def _by_method(records: Floats, k: int, name: str) -> Labels:
-    method: Callable[..., Labels] = getattr(import_module("aggopt.partition"), name)
-    return numbered(method(records, k, scale="none"))
+    method = PARTITIONERS[name].function
+    return numbered(method(records, k, scale="none").labels)
 
 
 def _promising(records: Floats, k: int, promised: Constraints) -> Labels:
@@ -65,7 +71,7 @@ def _promising(records: Floats, k: int, promised: Constraints) -> Labels:
             levels="values",
             diversity=diverse.kind,
             scale="none",
-        )
+        ).labels
     if close is None or close.attributes[0].m == 1:
         return _by_method(records, k, "mdav")
     n, ordered = len(records), close.attributes[0]
@@ -78,15 +84,15 @@ def _given(labels: Labels, k: int, promised: Constraints | None) -> Labels:
     smallest = int(np.bincount(labels).min())
     if smallest < k:
         raise JobError(
-            f"The labels to start from have a group of {smallest}; k = {k}.",
+            f"initial_labels have a group of {smallest}; k = {k}.",
             fix=f"pass groups of {k} records or more, or a smaller k.",
         )
     broken = 0 if promised is None else int(promised.broken(labels).sum())
     if promised is not None and broken:
         raise JobError(
-            f"The labels to start from do not keep {promised.name}: {broken} of "
+            f"initial_labels do not keep {promised.name}: {broken} of "
             f"{labels.max() + 1} groups break it.",
-            fix="leave start out, or pass groups that keep it, as "
+            fix="leave initial_labels out, or pass groups that keep it, as "
             "aggopt.repair.closeness makes for t and diverse_vmdav for l.",
         )
     return numbered(labels)

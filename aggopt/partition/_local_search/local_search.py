@@ -1,42 +1,37 @@
 """Local search: partitions improved change by change, for as long as one likes."""
 
 import warnings
-from typing import NamedTuple
+from typing import Literal
 
 import numpy.typing as npt
+from pydantic import Field, StrictInt
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.interrupt import in_any_case
 from aggopt.core.progress import Progress, rarely
+from aggopt.core.renamed import renamed
+from aggopt.core.stacklevel import outside
 from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.partition._constraints.arguments import Asked
 from aggopt.partition._constraints.constraints import promised
 from aggopt.partition._local_search.effort import Effort, grouped
-from aggopt.partition._local_search.initial import first_groups
-from aggopt.partition._loss_bound import least_loss
-from aggopt.partition._shared.power_of_two import squared_back, within_one
-from aggopt.partition._shared.result import Partition
+from aggopt.partition._local_search.initial import Initial, first_groups
+from aggopt.partition._registry import InitialMethod, Partitioner
+from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.power_of_two import within_one
+from aggopt.partition._shared.result import INTERRUPTED, Partition
 from aggopt.partition._shared.scaling import scaled
-from aggopt.partition._shared.sse import loss
-from aggopt.solvers import Certificate, Status
-
-Start = str | npt.ArrayLike | None
+from aggopt.partition._shared.settings import Timed
+from aggopt.solvers import Status
 
 
-class _Found(NamedTuple):
-    records: Floats
-    exponent: int
-    k: int
-    labels: Labels
-    status: Status
-
-
+@renamed(seconds="time_limit", start="initial or initial_labels")
 def local_search(
     X: npt.ArrayLike,
     k: int,
     *,
-    start: Start = None,
-    seconds: float | None = None,
+    initial: str | None = None,
+    initial_labels: npt.ArrayLike | None = None,
+    time_limit: float | None = None,
     effort: str = "default",
     seed: int = 0,
     scale: str = "z",
@@ -48,8 +43,8 @@ def local_search(
     boundaries: npt.ArrayLike | None = None,
     diversity: str = "distinct",
     progress: Progress | None = None,
-) -> Labels:
-    """Return labels (n,): groups of k or more records that no simple change improves.
+) -> Partition:
+    """Return groups of k or more records that no simple change improves.
 
     From the start on, records move to groups near by, change places with records there,
     or push one on to a third group, as long as the sum of squares within groups falls.
@@ -66,22 +61,25 @@ def local_search(
         Quasi-identifiers in their own units: numbers, none missing.
     k : int
         Records per group, 1 <= k <= n.  With n < 2k all records are one group.
-    start : "mdav", "cbfs", "vmdav", "mhm", "projection", or (n,) ints, optional
-        The partition to set out from: a method's, or labels 0..m-1 of groups of k or
-        more; groups of 2k or more are split.  "mdav" if omitted.  Where t or l is
-        promised, labels must keep it and none is split, a method's groups are united
-        until they keep it, and if omitted they are made for it.
-    seconds : float, optional
-        Time for the search, which goes on until then; the best so far is returned.
+    initial : "mdav", "cbfs", "vmdav", "mhm" or "projection", optional
+        The method whose partition the search sets out from: "mdav" if omitted.  Where
+        t or l is promised, its groups are united until they keep it; if omitted, they
+        are made for it.
+    initial_labels : (n,) ints, optional
+        The partition to set out from, in place of a method's: labels 0..m-1 of groups
+        of k or more.  Groups of 2k or more are split; where t or l is promised, labels
+        must keep it, and none is split.
+    time_limit : float, optional
+        Seconds for the search, which goes on until then; the best so far is returned.
         The start and the first call's compilation come before and are not counted.
         With 0, or too little to find neighbours, the start is returned.
     effort : "fast", "default" or "best"
-        Without `seconds`: 1, 10 or 100 shakes per record.  A few milliseconds for each
-        record with "best", a hundredth of that with "fast".  Where t or l is promised,
-        a tenth of the shakes, but 1000 at least, after 300, 3000 or 30 000 random
-        changes per record.
+        Without `time_limit`: 1, 10 or 100 shakes per record.  A few milliseconds for
+        each record with "best", a hundredth of that with "fast".  Where t or l is
+        promised, a tenth of the shakes, but 1000 at least, after 300, 3000 or 30 000
+        random changes per record.
     seed : int
-        Of the shakes.  Without `seconds` the same seed gives the same groups.
+        Of the shakes.  Without `time_limit` the same seed gives the same groups.
     scale : "z" or "none"
         "z" measures distances on z-scores (population standard deviation), where a
         constant attribute weighs nothing.  "none" takes X as it is: for attributes
@@ -98,22 +96,26 @@ def local_search(
 
     Returns
     -------
-    (n,) ints
+    Partition
         Group of each record, numbered 0..m-1 in the order of the groups' first records.
         They never lose more than those of the start; where none are better, they are
         the start's.  Of 2k - 1 records at most, unless t or l is promised, which they
-        keep: checked in whole numbers.
+        keep: checked in whole numbers.  The status of the certificate is OPTIMAL where
+        the objective is as low as the bound; KEPT where nothing better than the start
+        was found; LIMIT where time ended the search, INTERRUPTED where Ctrl-C did;
+        LOCAL else.
 
     Raises
     ------
     InfeasibleInputError
         k exceeds n; all records together are less diverse than l.
     JobError
-        k is below 1 or not a whole number; an unknown start, effort or scale
-        (UnknownNameError); labels to start from that are none, or have a group of
-        fewer than k or break the promise; negative seconds, or seconds beside an
-        effort; a seed below 0; t or l without a confidential attribute, or what says
-        how they are counted without them; and as `closeness_first`, `diverse_vmdav`.
+        k is below 1 or not a whole number; an unknown initial method, effort or scale
+        (UnknownNameError); initial_labels that are none, or have a group of
+        fewer than k or break the promise, or stand beside an initial method; a
+        negative time_limit, or one beside an effort; a seed below 0; t or l without a
+        confidential attribute, or what says how they are counted without them; and as
+        `closeness_first`, `diverse_vmdav`.
     TableError
         X is not a matrix of finite numbers; not one confidential value per record.
 
@@ -141,88 +143,53 @@ def local_search(
 
     Examples
     --------
-    >>> local_search([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3)
+    >>> local_search([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3).labels
     array([0, 1, 0, 1, 0, 1])
     """
-    how = Effort(seconds, effort, seed)
+    how = Effort(time_limit, effort, seed)
     asked = Asked(confidential, t, l, bins, levels, boundaries, diversity)
     clock = Deadline(None, rarely(progress))
-    found = _found(scaled(X, scale), k, start, how, asked, clock)
-    if found.status is Status.INTERRUPTED:
-        warnings.warn(
-            "The search was interrupted; these are its best groups so far.",
-            stacklevel=2,
-        )
-    return found.labels
-
-
-def local_search_certified(
-    X: npt.ArrayLike,
-    k: int,
-    *,
-    start: Start = None,
-    seconds: float | None = None,
-    effort: str = "default",
-    seed: int = 0,
-    scale: str = "z",
-    confidential: npt.ArrayLike | None = None,
-    t: float | None = None,
-    l: int | None = None,  # noqa: E741
-    bins: str = "distinct",
-    levels: int | str = 20,
-    boundaries: npt.ArrayLike | None = None,
-    diversity: str = "distinct",
-    progress: Progress | None = None,
-) -> Partition:
-    """Return what `local_search` returns, with its certificate.
-
-    Arguments and errors are those of `local_search`; no warning is given.  The
-    objective is the sum of squares within groups over all records and attributes, of
-    z-scores (of X itself with scale="none").  The bound is that of `loss_bound`; it
-    takes time of its own, which `seconds` does not limit, and Ctrl-C then leaves it
-    out.  The status is
-
-    - OPTIMAL where the objective is the bound;
-    - KEPT where nothing better than the start was found;
-    - LIMIT where time ended the search, INTERRUPTED where Ctrl-C did;
-    - LOCAL else.
-
-    Examples
-    --------
-    >>> X, start = [[0.0], [1.0], [2.0], [9.0], [10.0]], [0, 0, 1, 1, 1]
-    >>> found = local_search_certified(X, k=2, start=start)
-    >>> found.labels, found.certificate.status.value
-    (array([0, 0, 0, 1, 1]), 'locally optimal')
-    """
-    how = Effort(seconds, effort, seed)
-    asked = Asked(confidential, t, l, bins, levels, boundaries, diversity)
-    clock = Deadline(None, rarely(progress))
-    found = _found(scaled(X, scale), k, start, how, asked, clock)
-    objective, _ = in_any_case(lambda: loss(found.records, found.labels))
-    try:
-        bound = min(least_loss(found.records, found.k), objective)
-    except KeyboardInterrupt:  # who cannot wait for a proof still has the groups
-        bound = None
-    tight = bound is not None and objective - bound <= 1e-9 * objective
-    certificate = Certificate(
-        Status.OPTIMAL if tight else found.status,
-        squared_back(objective, found.exponent),
-        None if bound is None else squared_back(bound, found.exponent),
-        0.0,
-        "local search",
-        clock.spent,
-    )
-    return Partition(found.labels, certificate)
-
-
-def _found(
-    X: Floats, k: int, start: Start, how: Effort, asked: Asked, told: Deadline
-) -> _Found:
-    records, exponent = within_one(X)
+    records, exponent = within_one(scaled(X, scale))
     k = group_size(k, len(records))
+    labels, status = _searched(records, k, (initial, initial_labels), how, asked, clock)
+    if status is Status.INTERRUPTED:
+        warnings.warn(INTERRUPTED, stacklevel=outside())
+    evidence = squares(
+        records,
+        labels,
+        k,
+        by="local search",
+        seconds=clock.spent,
+        status=status,
+        exponent=exponent,
+    )
+    return Partition(labels, evidence)
+
+
+def _searched(
+    records: Floats, k: int, start: Initial, how: Effort, asked: Asked, told: Deadline
+) -> tuple[Labels, Status]:
     how.require()
     promise = promised(asked, len(records))
-    first = first_groups(records, k, start, promise)
+    first = first_groups(records, k, *start, promise)
     labels, status = grouped(records, k, first, how, promise, told)
     told.tell(1.0)
-    return _Found(records, exponent, k, labels, status)
+    return labels, status
+
+
+class LocalSearch(Timed):
+    """Settings of `aggopt.partition.local_search`."""
+
+    method: Literal["local_search"]
+    initial: InitialMethod = "mdav"
+    seed: StrictInt = Field(default=0, ge=0)
+
+
+PARTITIONER = Partitioner(
+    name="local_search",
+    when="least loss of all heuristics, up to some 20 000 records",
+    rank=10,
+    function=local_search,
+    settings=LocalSearch,
+    searches=True,
+)

@@ -1,15 +1,23 @@
 """MHM: an ordering of the records, split optimally into groups."""
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field, StrictInt
 
+from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress, rarely
-from aggopt.core.validation import Labels, group_size, is_whole
+from aggopt.core.validation import Floats, Labels, group_size, is_whole
 from aggopt.errors import JobError, require_known
 from aggopt.partition._mhm import orderings as orders
 from aggopt.partition._path_split.split import best_split
+from aggopt.partition._registry import Partitioner
+from aggopt.partition._shared.evidence import squares
 from aggopt.partition._shared.power_of_two import within_one
+from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.settings import Grouping
 
 STARTS = 8  # orderings tried where time allows
 MANY = 5000  # records, above which choosing among orderings gains little
@@ -23,8 +31,8 @@ def mhm(
     starts: int | None = None,
     scale: str = "z",
     progress: Progress | None = None,
-) -> Labels:
-    """Return labels (n,): the optimal split of a multivariate ordering (MHM).
+) -> Partition:
+    """Return the optimal split of a multivariate ordering (MHM).
 
     The records are ordered so that neighbours are similar.  Among all splits of the
     ordering into groups of k to 2k - 1 consecutive records, one of minimum SSE is
@@ -61,7 +69,7 @@ def mhm(
 
     Returns
     -------
-    (n,) ints
+    Partition
         Group of each record, numbered 0..m-1 along the ordering.  Each group has k to
         2k - 1 records.
 
@@ -106,22 +114,28 @@ def mhm(
 
     Examples
     --------
-    >>> mhm([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0], [1.0]], k=3)
+    >>> mhm([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0], [1.0]], k=3).labels
     array([1, 0, 1, 0, 1, 0, 1])
     """
+    clock = Deadline(None, rarely(progress))
     require_known("order", order, orders.ORDERS)
     records = scaled(X, scale)
     n = len(records)
     k, starts = group_size(k, n), _checked(starts, n)
-    report = rarely(progress)
-    if n < 2 * k:
-        report(1.0)
-        return np.zeros(n, np.intp)
+    labels = _split(records, k, order, starts, clock.tell)
+    clock.tell(1.0)
+    evidence = squares(records, labels, k, by="mhm", seconds=clock.spent)
+    return Partition(labels, evidence)
+
+
+def _split(
+    records: Floats, k: int, order: str, starts: int, report: Progress
+) -> Labels:
+    if len(records) < 2 * k:
+        return np.zeros(len(records), np.intp)
     records, _ = within_one(records)
     paths = orders.paths(records, k, order, starts, report)
-    labels = best_split(records, paths, k, closed=order == "tsp")
-    report(1.0)
-    return labels
+    return best_split(records, paths, k, closed=order == "tsp")
 
 
 def _checked(starts: int | None, n: int) -> int:
@@ -133,3 +147,21 @@ def _checked(starts: int | None, n: int) -> int:
         "starts must be a whole number of at least 1.",
         fix="pass the number of orderings to try, starts=8, or leave it out.",
     )
+
+
+class Mhm(Grouping):
+    """Settings of `aggopt.partition.mhm`."""
+
+    method: Literal["mhm"]
+    order: Literal["npn", "mdav", "cbfs", "md", "tsp"] = "mdav"
+    starts: StrictInt | None = Field(default=None, ge=1)
+
+
+PARTITIONER = Partitioner(
+    name="mhm",
+    when="for comparison: an ordering of the records, split optimally",
+    rank=60,
+    function=mhm,
+    settings=Mhm,
+    initial=True,
+)

@@ -7,8 +7,8 @@ import numpy as np
 from aggopt.core.progress import Progress, part
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._cbfs import cbfs
-from aggopt.partition._mdav import mdav
+from aggopt.partition._cbfs import cbfs_labels
+from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._mhm import maximum_distance
 from aggopt.partition._mhm.boxes import GroupMembers, Leaves, plant, replant
 from aggopt.partition._mhm.starts import outermost
@@ -17,11 +17,11 @@ from aggopt.partition._unassigned.state import CHUNK
 
 
 def _mdav(records: Floats, k: int, progress: Progress) -> Labels:
-    return mdav(records, k, scale="none", progress=progress)
+    return mdav_labels(records, k, progress=progress)
 
 
 def _cbfs(records: Floats, k: int, progress: Progress) -> Labels:
-    return cbfs(records, k, scale="none", progress=progress)
+    return cbfs_labels(records, k, progress=progress)
 
 
 GROUPINGS: dict[str, Callable[[Floats, int, Progress], Labels]] = {

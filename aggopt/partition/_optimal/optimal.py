@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass, field
 from math import inf
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field, StrictInt
 
-from aggopt.core.deadline import LONGEST, Deadline, require_seconds
+from aggopt.core.deadline import LONGEST, Deadline, require_time_limit
 from aggopt.core.memory import require_memory
 from aggopt.core.progress import Progress, rarely
+from aggopt.core.renamed import renamed
 from aggopt.core.validation import (
     Floats,
     Labels,
@@ -20,12 +23,14 @@ from aggopt.core.validation import (
 from aggopt.errors import JobError
 from aggopt.models.set_partition import MODEL
 from aggopt.partition._loss_bound import least_loss
-from aggopt.partition._mdav import mdav
+from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
+from aggopt.partition._registry import Bound, Partitioner
 from aggopt.partition._shared.power_of_two import squared_back, within_one
 from aggopt.partition._shared.restricted_master import require_highs
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.settings import Grouping, Seconds
 from aggopt.partition._shared.sse import loss
 from aggopt.solvers import Certificate, Solver, Status, choose
 
@@ -36,13 +41,14 @@ BYTES = 40  # for each pair of records
 PREPARED = 3e-7  # seconds for each pair of records, below which nothing is priced
 
 
+@renamed(seconds="time_limit", gap="gap_tol")
 def optimal(
     X: npt.ArrayLike,
     k: int,
     *,
     solver: str | None = None,
-    seconds: float | None = None,
-    gap: float = PROVEN,
+    time_limit: float | None = None,
+    gap_tol: float = PROVEN,
     seed: int = 0,
     scale: str = "z",
     progress: Progress | None = None,
@@ -64,14 +70,15 @@ def optimal(
         Who solves the integer programs: a name of `aggopt.solvers.SOLVERS` that takes
         MILP; the first installed one when omitted.  Linear programs go to HiGHS.  Up to
         17 records need no solver: where none is named, all groups are looked at.
-    seconds
-        Time after which the best so far is returned, with status LIMIT; at once if 0:
-        MDAV's groups, and the bound that neighbours prove.  600 when omitted: where k
-        is 10 or more, or large beside the number of records, it might never end.  inf
+    time_limit
+        Seconds after which the best so far is returned, with status LIMIT; at once if
+        0: MDAV's groups, and the bound that neighbours prove.  600 when omitted: where
+        k is 10 or more, or large beside the number of records, it might never end.  inf
         is refused; name as long a time as you would wait.  Whole minutes are well spent
         on a thousand records.  Compilation, on the first call, is not counted.
-    gap
-        Stop where (objective - bound) / objective is no more than this, 0 <= gap < 1.
+    gap_tol
+        Stop where (objective - bound) / objective is no more than this, from 0 to
+        below 1.
     seed : int
         Of the local searches.  The same seed gives the same groups where no limit of
         time had a part in it: tables of up to 200 records that are solved
@@ -88,7 +95,7 @@ def optimal(
         certificate.  objective: the sum of squares within groups, on z-scores (in units
         of X with scale="none"), over all records and attributes.  bound: no partition
         into groups of k or more loses less.  Status OPTIMAL only where that is proven,
-        up to 1e-6 of the objective; LIMIT where time, gap or size ended the search;
+        up to 1e-6 of the objective; LIMIT where time, gap_tol or size ended the search;
         INTERRUPTED after Ctrl-C, with the best so far.
 
     Raises
@@ -96,8 +103,8 @@ def optimal(
     InfeasibleInputError
         k exceeds n, or the memory that is left would not do.
     JobError
-        k, seconds, gap or seed cannot be used; an unknown scale or solver, or a solver
-        that takes no integer programs.
+        k, time_limit, gap_tol or seed cannot be used; an unknown scale or solver, or a
+        solver that takes no integer programs.
     TableError
         X is not a matrix of finite numbers.
     SolverError
@@ -125,18 +132,18 @@ def optimal(
     """
     records = scaled(X, scale)
     k = group_size(k, len(records))
-    kicks = KICKS if seconds is None else inf
+    kicks = KICKS if time_limit is None else inf
     by = choose(solver, *MODEL.kinds)
     how = _How(by, seed, rarely(progress), kicks, every=solver is None)
     require_highs("GroupColumns")
-    require_seconds(seconds)
+    require_time_limit(time_limit)
     require_seed(seed)
-    _require_gap(gap)
+    _require_gap(gap_tol)
     if k == 1 or len(records) < 2 * k:
-        return _only(records, k, Deadline(seconds))
+        return _only(records, k, Deadline(time_limit))
     _load()
-    clock = Deadline(LONGEST if seconds is None else seconds)
-    work = _Work.of(records, k, gap)
+    clock = Deadline(LONGEST if time_limit is None else time_limit)
+    work = _Work.of(records, k, gap_tol)
     status = _solved(work, how, clock)
     return work.result(status, how, clock)
 
@@ -149,7 +156,9 @@ def _load() -> None:
 
 def _require_gap(gap: object) -> None:
     if not is_number(gap) or not 0 <= gap < 1:  # type: ignore[operator]
-        raise JobError(f"gap = {gap}.", fix="pass a number from 0 to 1, such as 0.01.")
+        raise JobError(
+            f"gap_tol = {gap}.", fix="pass a number from 0 to 1, such as 0.01."
+        )
 
 
 @dataclass(frozen=True)
@@ -179,7 +188,7 @@ class _Work:
         Z = Z / (largest or 1.0)
         root = float(np.sqrt((Z**2).mean())) or 1.0
         Z = np.ascontiguousarray(Z / root)
-        start = numbered(mdav(records, k, scale="none"))
+        start = numbered(mdav_labels(records, k))
         best = Incumbent(Z, k, start, least_loss(Z, k), gap)
         return cls(records, exponent, float(largest) * root, best)
 
@@ -270,3 +279,23 @@ def _search(
         pool=pool,
     )
     best.offer(np.asarray(found, np.intp))
+
+
+class Optimal(Grouping):
+    """Settings of `aggopt.partition.optimal`."""
+
+    method: Literal["optimal"]
+    solver: str | None = None
+    time_limit: Seconds | None = None
+    seed: StrictInt = Field(default=0, ge=0)
+
+
+PARTITIONER = Partitioner(
+    name="optimal",
+    when="least loss, with proof or a proven gap, up to some thousand records",
+    rank=20,
+    function=optimal,
+    settings=Optimal,
+    bound=Bound.OWN,
+    model="set_partition",
+)

@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._mdav import mdav
+from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import groups_of, labels_of
 from aggopt.partition._optimal.initial_columns import Searches, search_on
@@ -41,7 +41,7 @@ def _rounded(generation: ColumnGeneration, searches: Searches) -> Labels:
         labels[labels == labels[nearest]] = -1
         left = np.flatnonzero(labels < 0)
     if len(left):
-        labels[left] = labels.max() + 1 + mdav(generation.best.Z[left], k, scale="none")
+        labels[left] = labels.max() + 1 + mdav_labels(generation.best.Z[left], k)
     return labels_of(groups_of(np.unique(labels, return_inverse=True)[1], k), n)
 
 

@@ -1,54 +1,61 @@
 """Attributes that are partitioned together, and their groups."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-import numpy as np
-
-from aggopt.core.equal import Fieldwise
-from aggopt.core.validation import Labels
-from aggopt.solvers import Certificate, Status
+from aggopt.core.equal import same
+from aggopt.core.types import Labels
+from aggopt.partition._shared.result import Partition, together
+from aggopt.solvers import Certificate
 
 
 @dataclass(frozen=True, eq=False)
-class Block(Fieldwise):
+class Block:
     """Attributes that are partitioned together, and how they are.
 
     Attributes
     ----------
     columns
         Positions of the attributes.
-    labels : (n,)
-        Group of each record.
-    certificate
-        What is proven of the partition; None where the method proves nothing.
+    partition
+        Their groups, and what is proven of them.
     """
 
     columns: tuple[int, ...]
-    labels: Labels = field(repr=False)
-    certificate: Certificate | None = None
+    partition: Partition
+
+    @property
+    def labels(self) -> Labels:
+        """Group of each record (n,)."""
+        return self.partition.labels
+
+    @property
+    def certificate(self) -> Certificate:
+        """What is proven of the groups."""
+        return self.partition.certificate
 
     @property
     def groups(self) -> int:
         """How many groups there are."""
-        return int(self.labels.max()) + 1
+        return len(self.partition.sizes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Block):
+            return NotImplemented
+        return same(self._parts, other._parts)
+
+    def __hash__(self) -> int:
+        """Return a number from the columns: few blocks are ever in one set."""
+        return hash((Block, self.columns))
 
     @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the search, which then returned its best so far."""
-        found = self.certificate
-        return found is not None and found.status is Status.INTERRUPTED
+    def _parts(self) -> tuple[object, ...]:
+        return self.columns, self.labels, self.partition.certificates
 
 
 def labels_of(blocks: Sequence[Block]) -> Labels:
     """Return labels (n,) of one block, or (n, d) of several."""
-    return blocks[0].labels if len(blocks) == 1 else spread(blocks)
-
-
-def spread(blocks: Sequence[Block]) -> Labels:
-    """Return labels (n, d): those of its block for each attribute."""
-    d = sum(len(block.columns) for block in blocks)
-    labels = np.empty((len(blocks[0].labels), d), dtype=np.intp)
-    for block in blocks:
-        labels[:, block.columns] = block.labels[:, None]
-    return labels
+    if len(blocks) == 1:
+        return blocks[0].labels
+    parts = [block.partition for block in blocks]
+    return together(parts, [block.columns for block in blocks]).labels

@@ -1,31 +1,239 @@
-"""The result of a partitioner."""
+"""The result of every partitioner: groups, and what is proven of them."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import FrozenInstanceError
+from typing import Any
 
-from aggopt.core.equal import Fieldwise
+import numpy as np
+import numpy.typing as npt
+
 from aggopt.core.html import table, titled
-from aggopt.core.validation import Labels
-from aggopt.solvers import Certificate
-from aggopt.solvers._certificate import HEADER, rows
+from aggopt.core.plural import many
+from aggopt.core.types import Labels
+from aggopt.partition._shared.evidence import Evidence
+from aggopt.solvers import Certificate, Status
+from aggopt.solvers._certificate import HEADER, rows, summed
+
+INTERRUPTED = "The search was interrupted: these are its best groups so far."
+SHOWN = 20_000  # records up to which a notebook need not wait a second for a bound
+
+Proof = Certificate | Evidence
 
 
-@dataclass(frozen=True, eq=False)
-class Partition(Fieldwise):
-    """Groups, and what is proven of them.
+class Partition:
+    """Groups of records, and what is proven of them: labels with a certificate.
 
-    Attributes
+    It is taken wherever labels are, and is one itself: `np.asarray(p)`, `p[i]`,
+    `len(p)`, and `p == 3` compares entry by entry.  It cannot be changed;
+    `np.array(p)` is a copy that can.
+
+    Parameters
     ----------
-    labels : (n,)
-        Group of each record, 0..m-1.
+    labels : (n,) or (n, d) ints
+        Group of each record, 0..m-1; or of each record in each attribute.
     certificate
-        How good they are, in standardised units.
+        What is proven of them; where blocks of attributes are partitioned each by
+        itself, one for each block.
+    merging
+        Of a repair by "merge-ilp": the certificate of the program that chose which
+        groups to merge.
+
+    Examples
+    --------
+    >>> from aggopt.partition import mdav
+    >>> groups = mdav([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3)
+    >>> groups
+    Partition: 6 records in 2 groups of 3
+    >>> groups.labels
+    array([0, 1, 0, 1, 0, 1])
+    >>> round(groups.loss, 3), groups.certificate.status.value
+    (0.291, 'optimal')
     """
 
-    labels: Labels = field(repr=False)
-    certificate: Certificate
+    __slots__ = ("evidence", "labels", "merging")
+
+    labels: Labels
+    merging: Certificate | None
+    evidence: tuple[Evidence, ...]
+
+    def __init__(
+        self,
+        labels: npt.ArrayLike,
+        certificate: Proof | Sequence[Proof],
+        *,
+        merging: Certificate | None = None,
+    ) -> None:
+        own = np.array(labels, dtype=np.intp)
+        own.flags.writeable = False
+        if isinstance(certificate, Certificate | Evidence):
+            certificate = (certificate,)
+        known = tuple(
+            Evidence.known(proof) if isinstance(proof, Certificate) else proof
+            for proof in certificate
+        )
+        object.__setattr__(self, "labels", own)
+        object.__setattr__(self, "merging", merging)
+        object.__setattr__(self, "evidence", known)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"{name} cannot be set: a Partition does not change.")
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"{name} cannot be deleted.")
+
+    @property
+    def sizes(self) -> Labels:
+        """Records of each group (m,).
+
+        Of labels (n, d) it is (m, d), with 0 below the last group of an attribute that
+        has fewer than m.
+        """
+        if self.labels.ndim == 1:
+            return np.bincount(self.labels)
+        m = int(self.labels.max()) + 1
+        return np.stack([np.bincount(x, minlength=m) for x in self.labels.T], axis=1)
+
+    @property
+    def certificates(self) -> tuple[Certificate, ...]:
+        """What is proven of each block of attributes that is partitioned by itself."""
+        return tuple(evidence.certificate for evidence in self.evidence)
+
+    @property
+    def certificate(self) -> Certificate:
+        """What is proven: how good the groups are, and how good any could be.
+
+        Where the method proves nothing itself, this is worked out when it is first
+        looked at, which takes one search for nearest neighbours.  objective: the sum of
+        squares within groups, over all records and attributes, on the scale on which
+        the method measured distances (on z-scores unless told otherwise).  bound: what
+        `loss_bound` proves.  seconds: what the method took.  Of several blocks it is
+        the sum of theirs.
+        """
+        return summed(self.certificates)
+
+    @property
+    def loss(self) -> float:
+        """What the groups lose: the objective of the certificate, without its bound."""
+        return sum(evidence.loss for evidence in self.evidence)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search, which then returned its best so far."""
+        return any(e.status is Status.INTERRUPTED for e in self.evidence)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the labels."""
+        return self.labels.shape
+
+    @property
+    def ndim(self) -> int:
+        """Dimensions of the labels: 2 where attributes have labels of their own."""
+        return self.labels.ndim
+
+    def max(self) -> int:
+        """Return the largest group number; of labels (n,) there is one group more."""
+        return int(self.labels.max())
+
+    def min(self) -> int:
+        """Return the smallest group number, 0."""
+        return int(self.labels.min())
+
+    def tolist(self) -> list[Any]:
+        """Return the labels as plain numbers."""
+        return list(self.labels.tolist())
+
+    def copy(self) -> Labels:
+        """Return the labels as an array of one's own, which can be written to."""
+        return self.labels.copy()
+
+    def __getattr__(self, name: str) -> Any:
+        """Say where to ask for what only arrays have."""
+        own = f"A Partition has no {name!r}"
+        if not name.startswith("_") and hasattr(np.ndarray, name):
+            raise AttributeError(f"{own}, its labels do: .labels.{name}.")
+        raise AttributeError(f"{own}.")
+
+    def __array__(
+        self, dtype: Any = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        """Return the labels, which cannot be written to unless they are a copy."""
+        if copy:
+            return self.labels.astype(dtype or np.intp)
+        return self.labels if dtype is None else self.labels.astype(dtype, copy=False)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.labels)
+
+    def __getitem__(self, where: Any) -> Any:
+        return self.labels[where]
+
+    def __eq__(self, other: object) -> Any:
+        return self.labels == _labels(other)
+
+    def __ne__(self, other: object) -> Any:
+        return self.labels != _labels(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __copy__(self) -> "Partition":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Partition":
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the certificates, never the records that they are worked out from."""
+        return _rebuilt, (self.labels, self.certificates, self.merging)
+
+    def __repr__(self) -> str:
+        return f"Partition: {self._said}"
+
+    @property
+    def _said(self) -> str:
+        sizes = self.sizes[self.sizes > 0]
+        least, most = int(sizes.min()), int(sizes.max())
+        each = str(least) if least == most else f"{least} to {most}"
+        if self.ndim == 2:
+            n, d = self.shape
+            return f"{n} records, each of {many(d, 'attribute')} in groups of {each}"
+        return f"{len(self)} records in {many(len(sizes), 'group')} of {each}"
 
     def _repr_html_(self) -> str:
         """Return sizes and certificates for a notebook."""
-        named = {"groups": self.certificate}
-        size = f"Partition: {len(self.labels)} records, {self.labels.max() + 1} groups"
-        return titled(size, table(HEADER, rows(named)))
+        waiting = not all(evidence.settled for evidence in self.evidence)
+        if waiting and len(self) > SHOWN:
+            return titled(repr(self), "<p>Its bound takes a while: .certificate</p>")
+        found = self.certificates
+        named = {"groups": found[0]} if len(found) == 1 else {}
+        named |= {f"block {j}": c for j, c in enumerate(found) if len(found) > 1}
+        if self.merging is not None:
+            named["merging"] = self.merging
+        return titled(repr(self), table(HEADER, rows(named)))
+
+
+def together(
+    parts: Sequence[Partition], columns: Sequence[tuple[int, ...]]
+) -> Partition:
+    """Return the labels (n, d) of blocks of attributes, each partitioned by itself.
+
+    `columns` are the positions of each block; they are 0..d-1 together.
+    """
+    d = sum(map(len, columns))
+    labels = np.empty((len(parts[0]), d), np.intp)
+    for part, block in zip(parts, columns, strict=True):
+        labels[:, block] = part.labels[:, None]
+    return Partition(labels, [proof for part in parts for proof in part.evidence])
+
+
+def _labels(other: object) -> Any:
+    return other.labels if isinstance(other, Partition) else other
+
+
+def _rebuilt(
+    labels: Labels, certificates: tuple[Certificate, ...], merging: Certificate | None
+) -> Partition:
+    return Partition(labels, certificates, merging=merging)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._mdav import mdav
+from aggopt.partition._mdav import mdav_labels
 
 
 def split_large(records: Floats, labels: Labels, k: int) -> Labels:
@@ -14,6 +14,6 @@ def split_large(records: Floats, labels: Labels, k: int) -> Labels:
     labels = labels.copy()
     for group in np.flatnonzero(np.bincount(labels) >= 2 * k):
         members = np.flatnonzero(labels == group)
-        parts = mdav(records[members], k, scale="none")
+        parts = mdav_labels(records[members], k)
         labels[members] = np.where(parts == 0, group, labels.max() + parts)
     return labels

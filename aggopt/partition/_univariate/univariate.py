@@ -1,19 +1,24 @@
 """Optimal groups of one attribute's values."""
 
-import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.deadline import Deadline
 from aggopt.core.memory import require_memory
+from aggopt.core.section import Solved
 from aggopt.core.standardise import Scale
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats, Labels, group_size, vector
 from aggopt.errors import SolverError
 from aggopt.models import univariate as model
+from aggopt.partition._loss_bound import least_loss
+from aggopt.partition._registry import Bound, Partitioner, Takes
+from aggopt.partition._shared.evidence import Evidence
 from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.settings import Grouping
 from aggopt.solvers import Certificate, Solver, Status, choose
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
@@ -31,8 +36,8 @@ def univariate(
     solver: str | None = None,
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
-) -> Labels:
-    """Return labels (n,): the groups of at least k values that cost least of all.
+) -> Partition:
+    """Return the groups of at least k values that cost least of all.
 
     The partition is optimal: no other, of any kind, costs less.  The model is stated
     in `aggopt.models.univariate`: a shortest path through the sorted values.
@@ -59,9 +64,13 @@ def univariate(
 
     Returns
     -------
-    (n,) ints
+    Partition
         Group of each value, numbered 0..m-1 from the least values up.  Each group
-        has k to 2k - 1 values.
+        has k to 2k - 1 values.  The certificate is in standardised units: squared
+        standard deviations for the cost "sse", standard deviations for the others.  A
+        partition that its solver did not prove optimal has the status LIMIT, and the
+        bound is what the multipliers prove that the solver found, whatever it says of
+        itself.
 
     Raises
     ------
@@ -74,7 +83,7 @@ def univariate(
     TableError
         x is not a vector of finite numbers.
     SolverError
-        The solver is missing, or did not prove its answer.
+        The solver is missing, or found no partition.
 
     Notes
     -----
@@ -94,52 +103,14 @@ def univariate(
 
     Examples
     --------
-    >>> univariate([0, 100, 1, 101, 2, 102], k=3)
-    array([0, 1, 0, 1, 0, 1])
+    >>> groups = univariate([0, 100, 1, 101, 2, 102], k=3)
+    >>> groups.labels, groups.certificate.status.value, groups.certificate.gap
+    (array([0, 1, 0, 1, 0, 1]), 'optimal', 0.0)
     """
-    how = _How(cost, centroids, solver, time_limit, options)
-    started = time.perf_counter()
-    solved = _solved(x, k, how)
-    status = solved.found.status
-    if solved.by.language is not None:
-        status = _certificate(solved, started).status
-    if status is not Status.OPTIMAL:
-        raise SolverError(
-            f"{solved.by.name} proved no partition optimal: it ended {status}.",
-            fix="give it more time, leave out options that let it stop early, name "
-            "another solver, or call univariate_certified, which says how far it is.",
-        )
-    return solved.labels
-
-
-def univariate_certified(
-    x: npt.ArrayLike,
-    k: int,
-    *,
-    cost: str = "sse",
-    centroids: str = "any",
-    solver: str | None = None,
-    time_limit: float | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> Partition:
-    """Return what `univariate` returns, with its certificate.
-
-    Arguments and errors are those of `univariate`, but a partition that is not proven
-    optimal is returned, too: its status is LIMIT, and the bound is what the multipliers
-    prove that the solver found, whatever it says of itself.  The certificate is in
-    standardised units: squared standard deviations for the cost "sse", standard
-    deviations for the others.
-
-    Examples
-    --------
-    >>> result = univariate_certified([0, 100, 1, 101, 2, 102], k=3)
-    >>> result.certificate.status.value, result.certificate.gap
-    ('optimal', 0.0)
-    """
-    how = _How(cost, centroids, solver, time_limit, options)
-    started = time.perf_counter()
-    solved = _solved(x, k, how)
-    return Partition(solved.labels, _certificate(solved, started))
+    clock = Deadline(None)
+    solved = _solved(x, k, _How(cost, centroids, solver, time_limit, options))
+    labels, spent = solved.labels, clock.spent
+    return Partition(labels, _evidence(solved, spent))
 
 
 class _How(NamedTuple):
@@ -194,22 +165,36 @@ def _sorted(values: Floats) -> tuple[Floats, AnyInt]:
     return radix_sort.by_value(values)
 
 
-def _certificate(solved: _Solved, started: float) -> Certificate:
-    data, found = solved.data, solved.found
-    at = model.point(data, found.reading)
-    objective = model.objective(data, at)
+def _evidence(solved: _Solved, spent: float) -> Evidence:
+    data = solved.data
+
+    def objective() -> float:
+        return _objective(solved) * _unit(data)
+
+    def proven(found: float) -> Certificate:
+        unit = _unit(data)
+        status, bound = _proof(solved, _objective(solved), unit)
+        return Certificate(
+            status,
+            found,
+            None if bound is None else bound * unit,
+            model.violation(data, model.point(data, solved.found.reading)),
+            solved.by.name,
+            spent,
+        )
+
+    return Evidence(solved.found.status, objective, proven)
+
+
+def _objective(solved: _Solved) -> float:
+    return model.objective(solved.data, model.point(solved.data, solved.found.reading))
+
+
+def _unit(data: model.Data) -> float:
+    """Return by what the model's costs are multiplied to be standardised."""
     spread = float(Scale.of(data.x[:, None]).spread[0])
     unit = data.unit / spread if spread else 1.0
-    unit **= 2 if data.cost == "sse" else 1
-    status, bound = _proof(solved, objective, unit)
-    return Certificate(
-        status,
-        objective * unit,
-        None if bound is None else bound * unit,
-        model.violation(data, at),
-        solved.by.name,
-        time.perf_counter() - started,
-    )
+    return float(unit ** (2 if data.cost == "sse" else 1))
 
 
 def _proof(
@@ -219,8 +204,41 @@ def _proof(
     if solved.by.language is None:
         return solved.found.status, objective  # such a method proves a path, no figure
     if solved.found.bound is None:
-        return Status.LIMIT, None
+        return Status.LIMIT, _free(solved.data, objective)
     bound = min(solved.found.bound, objective)
     if closed(objective * unit, bound * unit):
         return Status.OPTIMAL, bound
     return Status.LIMIT, bound
+
+
+def _free(data: model.Data, objective: float) -> float | None:
+    """Return the bound that neighbours prove of squares; nothing of other costs."""
+    if data.cost != "sse":
+        return None
+    values = (data.x - data.x[0]) / data.unit
+    return min(least_loss(values[:, None], data.k), objective)
+
+
+class Costed(Solved):
+    """Settings of the optimal partition of one attribute."""
+
+    cost: Literal["sse", "sae", "maxdist"] = "sse"
+    centroids: Literal["any", "integer"] = "any"
+
+
+class Univariate(Grouping, Costed):
+    """Settings of `aggopt.partition.univariate`, which takes one attribute."""
+
+    method: Literal["univariate"]
+
+
+PARTITIONER = Partitioner(
+    name="univariate",
+    when="one attribute: no groups lose less",
+    rank=90,
+    function=univariate,
+    settings=Univariate,
+    bound=Bound.OWN,
+    takes=Takes.ONE,
+    model="univariate",
+)

@@ -1,15 +1,22 @@
 """V-MDAV: MDAV whose groups grow where records cluster."""
 
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
+from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.types import I64
-from aggopt.core.validation import Labels, group_size, is_number
+from aggopt.core.validation import group_size, is_number
 from aggopt.errors import JobError, UnknownNameError
+from aggopt.partition._registry import Partitioner
+from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._shared.split_large import split_large
 from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned.state import CHUNK, Pool
@@ -25,8 +32,8 @@ def vmdav(
     centroid: str = "fixed",
     scale: str = "z",
     progress: Progress | None = None,
-) -> Labels:
-    """Return labels (n,): groups of k to 2k - 1 similar records, as many as fit.
+) -> Partition:
+    """Return groups of k to 2k - 1 similar records, as many as fit.
 
     While k records have no group, the k nearest to the one farthest from the centroid
     become one.  It grows: let e be the record without a group that is nearest to any
@@ -55,7 +62,7 @@ def vmdav(
 
     Returns
     -------
-    (n,) ints
+    Partition
         Group of each record, 0..m-1; each has k to 2k - 1 records.
 
     Raises
@@ -85,9 +92,10 @@ def vmdav(
 
     Examples
     --------
-    >>> vmdav([[0.0], [1.0], [2.0], [9.0], [10.0], [30.0]], k=2, gamma=1.1)
+    >>> vmdav([[0.0], [1.0], [2.0], [9.0], [10.0], [30.0]], k=2, gamma=1.1).labels
     array([1, 1, 1, 0, 0, 0])
     """
+    clock = Deadline(None, progress)
     records = scaled(X, scale)
     k = group_size(k, len(records))
     squared = gamma_squared(gamma)
@@ -97,7 +105,9 @@ def vmdav(
     _take(pool, k, squared, centroid, progress)
     unassigned.spread_over_nearest_groups(pool)
     pool.labels[:] = split_large(records, pool.labels, k)
-    return unassigned.finish(pool, progress)
+    labels = unassigned.finish(pool, progress)
+    evidence = squares(records, labels, k, by="vmdav", seconds=clock.spent)
+    return Partition(labels, evidence)
 
 
 def gamma_squared(gamma: object) -> float:
@@ -142,3 +152,22 @@ def outermost_first(pool: Pool) -> I64:
 
     kernels.measure_from_centroid(pool)
     return np.argsort(-pool.distances, kind="stable").astype(np.int64)
+
+
+class Vmdav(Grouping):
+    """Settings of `aggopt.partition.vmdav`."""
+
+    method: Literal["vmdav"]
+    gamma: float = Field(default=0.2, ge=0, allow_inf_nan=False, strict=True)
+    centroid: Literal["fixed", "remaining"] = "fixed"
+
+
+PARTITIONER = Partitioner(
+    name="vmdav",
+    when="for comparison: groups that grow where records cluster",
+    rank=80,
+    function=vmdav,
+    settings=Vmdav,
+    initial=True,
+    inner=True,
+)

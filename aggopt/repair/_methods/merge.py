@@ -7,10 +7,11 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import Labels
 from aggopt.core.validation import groups
-from aggopt.repair._registry import Given, Repair, RepairedGroups
+from aggopt.partition._shared.result import Partition
+from aggopt.repair._registry import Given, Repair
 
 
-def _merged(given: Given, labels: Labels, how: Any) -> RepairedGroups | None:
+def _merged(given: Given, labels: Labels, how: Any) -> Partition | None:
     from aggopt.repair import _merge_until_satisfied as merging
 
     X, asked, clock = given.X, given.requirements, Deadline(None, given.progress)
@@ -19,7 +20,7 @@ def _merged(given: Given, labels: Labels, how: Any) -> RepairedGroups | None:
     if np.array_equal(merged, labels):
         return None
     proof = merging.certified(X, merged, asked, clock.spent, given.k, given.bound)
-    return RepairedGroups(merged, proof)
+    return Partition(merged, proof)
 
 
 METHOD = Repair(

@@ -8,11 +8,12 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.standardise import Scale
 from aggopt.core.types import Labels
 from aggopt.core.validation import groups
-from aggopt.repair._registry import Given, Limited, Repair, RepairedGroups
+from aggopt.partition._shared.result import Partition
+from aggopt.repair._registry import Given, Limited, Repair
 from aggopt.solvers import Status
 
 
-def _searched(given: Given, labels: Labels, how: Any) -> RepairedGroups | None:
+def _searched(given: Given, labels: Labels, how: Any) -> Partition | None:
     from aggopt.repair import _merge_until_satisfied as merging
     from aggopt.repair._checked_search import checked_search
 
@@ -35,7 +36,7 @@ def _searched(given: Given, labels: Labels, how: Any) -> RepairedGroups | None:
         by="merging, then changes checked one by one",
     )
     clock.tell(1.0)
-    return RepairedGroups(found, proof)
+    return Partition(found, proof)
 
 
 METHOD = Repair(

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import Labels
-from aggopt.repair._registry import Given, Repair, RepairedGroups, Solving
+from aggopt.partition._shared.result import Partition
+from aggopt.repair._registry import Given, Repair, Solving
 
 if TYPE_CHECKING:
     from aggopt.repair._close import How
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from aggopt.repair._repaired import Found
 
 
-def _repaired(given: Given, labels: Labels, how: Any) -> RepairedGroups:
+def _repaired(given: Given, labels: Labels, how: Any) -> Partition:
     from aggopt.repair._by_closeness import by_closeness
 
     return by_closeness("sweep", given, labels, how)

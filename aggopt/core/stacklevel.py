@@ -1,0 +1,11 @@
+"""Whose line a warning names: the one that called the package."""
+
+import sys
+
+
+def outside() -> int:
+    """Return the level of the first caller outside of the package; one's own is 1."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals["__name__"].startswith("aggopt."):
+        level, frame = level + 1, frame.f_back
+    return level

@@ -1,0 +1,123 @@
+"""Certificates that are worked out when somebody first looks at them."""
+
+from collections.abc import Callable
+
+from aggopt.core.types import F64, Labels
+from aggopt.partition._loss_bound import least_loss
+from aggopt.partition._shared.power_of_two import squared_back, within_one
+from aggopt.partition._shared.sse import loss
+from aggopt.solvers import Certificate, Status
+
+MET = 1e-9  # share of the objective that rounding may leave between it and a bound
+NOTHING = 1e-30  # per entry of records within [-1, 1], a sum of squares that is none
+
+
+class Evidence:
+    """What a certificate is worked out from, once, when it is first looked at.
+
+    Parameters
+    ----------
+    status
+        How the search ended; what is proven may make it OPTIMAL.
+    objective
+        Returns what the groups lose.
+    proven
+        Returns the certificate of that objective.  Both are forgotten, with the
+        records that they know, when the certificate is there.
+    """
+
+    def __init__(
+        self,
+        status: Status,
+        objective: Callable[[], float],
+        proven: Callable[[float], Certificate],
+    ) -> None:
+        self.status = status
+        self._ways: tuple[Callable[[], float], Callable[[float], Certificate]] | None
+        self._ways = objective, proven
+        self._loss: float | None = None
+        self._found: Certificate | None = None
+
+    @classmethod
+    def known(cls, certificate: Certificate) -> "Evidence":
+        """Return the evidence of a certificate that is there already."""
+        made = cls(
+            certificate.status, lambda: certificate.objective, lambda loss: certificate
+        )
+        made._found = certificate
+        made._ways = None
+        return made
+
+    @property
+    def settled(self) -> bool:
+        """Whether the certificate has been worked out."""
+        return self._found is not None
+
+    @property
+    def loss(self) -> float:
+        """The objective; no bound is worked out for it."""
+        if self._found is not None:
+            return self._found.objective
+        ways = self._ways
+        if self._loss is None and ways is not None:
+            self._loss = ways[0]()
+        return self.certificate.objective if self._loss is None else self._loss
+
+    @property
+    def certificate(self) -> Certificate:
+        """The objective with its bound."""
+        ways = self._ways
+        if self._found is None and ways is not None:
+            self._found = ways[1](self.loss)
+        self._ways = None
+        return self._found  # type: ignore[return-value]
+
+
+def squares(
+    records: F64,
+    labels: Labels,
+    k: int,
+    *,
+    by: str,
+    seconds: float,
+    status: Status = Status.HEURISTIC,
+    exponent: int = 0,
+    jobs: int | None = None,
+) -> Evidence:
+    """Return the evidence of groups that lose squares, with the bound of `loss_bound`.
+
+    Parameters
+    ----------
+    records : (n, d)
+        As distances see them, divided by 2^exponent.
+    labels : (n,)
+        Groups of k records or more.
+    by, seconds, status
+        Which method found them, how long that took and how it ended.
+    jobs
+        Threads that may look for neighbours.
+    """
+
+    def scaled_down() -> tuple[F64, int]:
+        small, more = within_one(records)
+        return small, exponent + more
+
+    def objective() -> float:
+        small, power = scaled_down()
+        return squared_back(loss(small, labels), power)
+
+    def proven(found: float) -> Certificate:
+        small, power = scaled_down()
+        lost = loss(small, labels)
+        bound = min(least_loss(small, k, jobs=jobs), lost)
+        met = lost - bound <= MET * lost + NOTHING * small.size
+        return Certificate(
+            Status.OPTIMAL if met else status,
+            found,
+            squared_back(bound, power),
+            0.0,
+            by,
+            seconds,
+        )
+
+    return Evidence(status, objective, proven)
