@@ -14,7 +14,7 @@ SAYS = {
     "01_mask_a_table.py": "k = 5 holds on the masked attributes: 442 records",
     "02_swap_the_solver.py": "cvxpy:uno     age",
     "03_blocks_of_attributes.py": "NOT 5-anonymous on the combination of all 4",
-    "04_one_attribute.py": "path         optimal: lost",
+    "04_one_attribute.py": "shortest_path optimal: lost",
     "05_near_optimal.py": "no partition loses less than",
 }
 

@@ -57,7 +57,7 @@ def proven(program: LinearProgram, multipliers: Floats) -> float | None:
     >>> from scipy.sparse import csr_array
     >>> no = np.array([0.0, 0.0])
     >>> box, row = np.array([np.inf, np.inf]), csr_array([[1.0, 1.0]])
-    >>> program = Program(
+    >>> program = LinearProgram(
     ...     np.array([2.0, 1.0]), no, 0.0, row, np.array([3.0]), box[:1], no, box
     ... )
     >>> round(proven(program, np.array([-1.0])), 9)

@@ -14,6 +14,16 @@ from aggopt.input.wishes import require_reach
 P3M = {"method": "p3m"}
 
 
+@pytest.fixture
+def no_work(monkeypatch):
+    """Fail as soon as a partition is made."""
+
+    def work(*_, **__):
+        raise AssertionError("work was done")
+
+    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", work)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_no_release_moves_a_value_farther(seed):
     """Whatever groups of k there are, and whatever keeps mean and variance."""
@@ -39,8 +49,7 @@ def test_the_farthest_value_is_just_within_reach():
         require_reach(np.full((4, 1), farthest + 1e-9), z, 2)
 
 
-def test_what_is_out_of_reach_is_refused_before_any_work(monkeypatch):
-    monkeypatch.delattr(aggopt.partition, "mdav")
+def test_what_is_out_of_reach_is_refused_before_any_work(no_work):
     far = {**P3M, "delta": {"column": "far"}}
     asked = job(roles={**ROLES, "wish": ["far"]}, aggregation=far)
     table = people().assign(far=[1e5, 1e5, *[0.1] * 38])
@@ -63,8 +72,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_progress_that_cannot_be_called_is_refused_before_any_work(run, monkeypatch):
-    monkeypatch.delattr(aggopt.partition, "mdav")
+def test_progress_that_cannot_be_called_is_refused_before_any_work(run, no_work):
     with pytest.raises(JobError, match="progress is of type int, which cannot be call"):
         RUNS[run](job(aggregation=P3M))
 
@@ -84,8 +92,7 @@ def test_progress_that_cannot_be_called_is_refused_before_any_work(run, monkeypa
         ),
     ],
 )
-def test_wishes_that_nothing_reads_are_refused(how, unread, monkeypatch):
-    monkeypatch.delattr("aggopt.partition.mdav")
+def test_wishes_that_nothing_reads_are_refused(how, unread, no_work):
     asking = job(roles={**ROLES, "wish": ["far", "near"]}, aggregation=how)
     with pytest.raises(JobError, match=unread) as no:
         aggopt.mask(people().assign(far=0.1, near=0.2), asking)

@@ -154,15 +154,15 @@ def test_the_search_goes_on_while_there_is_time(k, regions_of_70):
 @pytest.mark.parametrize("k", [3, 9])
 def test_a_short_time_is_shared_by_all_regions(k, regions_of_70, monkeypatch):
     rows = RNG.normal(size=(4000, 4))
-    monkeypatch.setitem(improve.LARGE, "best", improve.Effort(1, 8, 10**6))
+    monkeypatch.setitem(improve.LARGE, "best", improve.RegionEffort(1, 8, 10**6))
     blocked(X, k)  # compiles
-    sizes, begun = [], improve._loss
+    sizes, begun = [], improve.group_sse
 
     def noted(rows, labels):
         sizes.append(len(rows))
         return begun(rows, labels)
 
-    monkeypatch.setattr(improve, "_loss", noted)
+    monkeypatch.setattr(improve, "group_sse", noted)
     found = blocked(rows, k, block_size=400, time_limit=3.0, jobs=1)
     assert found.certificate.status is Status.LIMIT
     blocks = sse(rows, blocked(rows, k, block_size=400, time_limit=0))

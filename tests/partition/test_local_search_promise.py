@@ -150,7 +150,7 @@ def test_for_any_k(k, name) -> None:
     labels = local_search(NORMAL, k, effort="fast", **KEPT[name])
     assert np.bincount(labels).min() >= k
     assert not broken(labels, KEPT[name]).any()
-    assert k < 41 or not labels.any()
+    assert k < 41 or len(labels.sizes) == 1
 
 
 def test_duplicates_by_the_thousand_keep_t() -> None:

@@ -328,7 +328,7 @@ import os, signal, sys, threading
 import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.partition._optimal.columns import groups_of
-from aggopt.partition._optimal.pricing import Duals, Effort, Pricer
+from aggopt.partition._optimal.pricing import Duals, Pricer, PricingEffort
 from aggopt.partition._neighbours.neighbours import neighbours
 
 Z = np.random.default_rng(0).normal(size=(1500, 13))

@@ -130,7 +130,7 @@ def test_digits_covered_by_larger_costs_before_them_still_count(k, cost) -> None
     ],
 )
 def test_small_inputs_by_hand(x, k, expected) -> None:
-    labels = univariate(x, k)
+    labels = univariate(x, k).labels
     assert labels.dtype == np.intp
     assert labels.tolist() == expected
 

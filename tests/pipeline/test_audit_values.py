@@ -11,19 +11,26 @@ from aggopt.errors import TableError
 from aggopt.input.table import Table
 from aggopt.job import Output
 from aggopt.output.originals import GRID
+from aggopt.partition import Partition
 from aggopt.partition._shared.block import Block
 from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.compared import compared
+from aggopt.solvers import Certificate, Status
 
 ROLES = {"quasi-identifier": ["age"], "confidential": ["pay"]}
+PROVEN = Certificate(Status.LOCAL, 1.0, None, 0.0, "somebody", 0.0)
 FRAME = pd.DataFrame({"age": [1.0, 1, 2, 2], "pay": ["1,5", "3", "2,5", "2"]})
+
+
+def groups_of(labels):
+    return Partition(labels, PROVEN)
 
 
 def tried(**how):
     """Audit two pairs of equal ages with text that may be numbers."""
     privacy = {"k": 2, "t": 0.9, "repair": "merge"}
     job = Job(roles=ROLES, privacy=privacy, partition={"method": "mdav"}, input=how)
-    block = Block((0,), np.array([0, 0, 1, 1]), None)
+    block = Block((0,), groups_of(np.array([0, 0, 1, 1])))
     given = SimpleNamespace(job=job, blocks=(block,))
     return audit_of(given, Table.of(FRAME, job.roles))
 
@@ -40,7 +47,7 @@ def test_blocks_are_counted_by_name() -> None:
     names = {"quasi-identifier": ["age", "pay"]}
     job = Job(roles=names, privacy={"k": 2, "scope": "blocks"})
     labels = np.array([0, 0, 1, 1])
-    blocks = Block((1,), labels, None), Block((0,), labels, None)
+    blocks = Block((1,), groups_of(labels)), Block((0,), groups_of(labels))
     frame = FRAME.assign(pay=[1.5, 3, 1.5, 3])
     given = SimpleNamespace(job=job, blocks=blocks)
     found = audit_of(given, Table.of(frame, job.roles))
@@ -67,7 +74,7 @@ def test_the_step_of_rounding_is_half_of_the_grid(output, steps) -> None:
 def test_with_the_originals_it_is_said_what_is_unchanged() -> None:
     job = Job(roles={"quasi-identifier": ["age"]}, privacy={"k": 2})
     given = SimpleNamespace(
-        job=job, blocks=(Block((0,), np.array([0, 0, 1, 1]), None),)
+        job=job, blocks=(Block((0,), groups_of(np.array([0, 0, 1, 1]))),)
     )
     tried = Table.of(FRAME[["age"]], job.roles)
     both = compared(tried.matrix(), tried.matrix(), job.output)

@@ -20,7 +20,7 @@ def prepared(seed, n=39, k=3, t=0.2):
     require_solver("cvxpy:highs")
     Z, values = oracle.instance(seed, n, ties=False)
     task = problem_of(Z, values, k, t, "distinct")
-    labels = mdav(Z, k)
+    labels = mdav(Z, k).labels
     start = made_close(task, labels)
     unions = close_unions(task, labels, start, Deadline(None))
     prices = priced(unions, int(start.max()) + 2, Deadline(None), np.inf)

@@ -119,13 +119,14 @@ def mhm(
     """
     clock = Deadline(None, rarely(progress))
     require_known("order", order, orders.ORDERS)
-    records = scaled(X, scale)
+    records, exponent = within_one(scaled(X, scale))
     n = len(records)
     k, starts = group_size(k, n), _checked(starts, n)
     labels = _split(records, k, order, starts, clock.tell)
     clock.tell(1.0)
-    evidence = squares(records, labels, k, by="mhm", seconds=clock.spent)
-    return Partition(labels, evidence)
+    spent = clock.spent
+    found = squares(records, labels, k, by="mhm", seconds=spent, exponent=exponent)
+    return Partition(labels, found)
 
 
 def _split(
@@ -133,7 +134,6 @@ def _split(
 ) -> Labels:
     if len(records) < 2 * k:
         return np.zeros(len(records), np.intp)
-    records, _ = within_one(records)
     paths = orders.paths(records, k, order, starts, report)
     return best_split(records, paths, k, closed=order == "tsp")
 
