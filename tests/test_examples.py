@@ -1,8 +1,15 @@
-"""Every example runs as its head says, and every job in the folder is a job."""
+"""Every example runs as its head says; every job is a job; benchmarks find their names.
 
+Benchmarks themselves take minutes to hours: here only what they import is looked up.
+"""
+
+import ast
 import subprocess
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 from tables import people, smallest
@@ -10,6 +17,7 @@ from tables import people, smallest
 import aggopt
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+BENCHMARKS = sorted(EXAMPLES.with_name("benchmarks").glob("*.py"))
 SAYS = {
     "01_mask_a_table.py": "k = 5 holds on the masked attributes: 442 records",
     "02_swap_the_solver.py": "cvxpy:uno     age",
@@ -43,3 +51,17 @@ def test_job(job: Path) -> None:
 def test_the_plainest_job_masks() -> None:
     release = aggopt.mask(people(), EXAMPLES / "means.toml")
     assert smallest(release.table) >= 3
+
+
+@pytest.mark.parametrize("file", BENCHMARKS, ids=lambda p: p.name)
+def test_benchmarks_import_what_there_is(file: Path) -> None:
+    imported = [n for n in ast.walk(ast.parse(file.read_text("utf-8"))) if _ours(n)]
+    for node in imported:
+        module = import_module(str(node.module))
+        for name in node.names:
+            path = f"{node.module}.{name.name}"
+            assert hasattr(module, name.name) or find_spec(path), path
+
+
+def _ours(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
+    return isinstance(node, ast.ImportFrom) and str(node.module).startswith("aggopt")
