@@ -10,7 +10,7 @@ from aggopt import datasets
 from aggopt.core.deadline import Deadline
 from aggopt.core.standardise import Scale
 from aggopt.partition import local_search, mdav
-from aggopt.partition._local_search.local_search import NEAR
+from aggopt.partition._local_search.effort import NEAR
 from aggopt.partition._local_search.search import searched
 from aggopt.partition._neighbours.neighbours import neighbours
 from aggopt.partition._shared.sse import loss
