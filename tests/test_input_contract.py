@@ -121,6 +121,9 @@ CASES: dict[str, Case] = {
         "age", pd.Categorical(["low", "high"] * 20)
     ),
     "missing entries in another role": with_column("note", None),
+    "text that is no Unicode": with_column(
+        "note", pd.Series(["a\ud800b"] * 40, dtype=object)
+    ),
     "booleans in a quasi-identifier": with_column("age", flags),
     "booleans, rounding asked": with_column("age", flags, **rounding),
     "whole numbers": with_job(),
