@@ -12,10 +12,9 @@ from aggopt.aggregate import AGGREGATORS
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.job import Job, Recommended, Shifting, Solved
 from aggopt.models import MODELS, Model
-from aggopt.partition import optimal, univariate
+from aggopt.partition import univariate
 from aggopt.partition._in_blocks import called, divided
-from aggopt.partition._mdav import Mdav
-from aggopt.partition._optimal.optimal import Optimal
+from aggopt.partition._registry import PARTITIONERS, initial_methods
 from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.margins import program
@@ -89,7 +88,9 @@ def compare(
         job = data_job = group(data, job, report).job
     step = _solved_by(job)
     if step.row is _divided:  # which each solver does anew
-        quick = Mdav(method="mdav", attributes=job.partition.attributes)
+        first = PARTITIONERS[initial_methods()[0]]
+        asked = {"method": first.name, "attributes": job.partition.attributes}
+        quick = first.settings.model_validate(asked)
         data_job = job.model_copy(update={"partition": quick})
     given = group(data, data_job, report, repair=step.row is not _repaired)
     if data_job is not job:
@@ -131,8 +132,9 @@ def _solved_by(job: Job) -> _Step:
         return _Step(MODELS[method.model], repair.time_limit, _repaired)
     if isinstance(job.partition, Solved):
         return _Step(model_of(job.partition), job.partition.time_limit, _partitioned)
-    if isinstance(job.partition, Optimal):
-        return _Step(MODELS["set_partition"], job.partition.time_limit, _divided)
+    if model := PARTITIONERS[job.partition.method].model:
+        limit = job.partition.settings["time_limit"]
+        return _Step(MODELS[model], limit, _divided)
     raise JobError(
         f"No solver is asked in {job.partition.method!r} and "
         f"{job.aggregation.method!r}, nor in a repair: they have methods of their own.",
@@ -179,12 +181,13 @@ def _partitioned(given: Grouped, solver: Solver, limit: float) -> Row:
 
 
 def _divided(given: Grouped, solver: Solver, limit: float) -> Row:
-    """Return a solver's row for the minimum-SSE partition."""
+    """Return a solver's row for a partition of several attributes together."""
     job, names = given.job, given.job.roles.quasi_identifier
+    divide = PARTITIONERS[job.partition.method].function
     settings = {**job.partition.settings, "solver": solver.name, "time_limit": limit}
     columns = [block.columns for block in given.blocks]
     try:
-        found = divided(given.X, job.privacy.k, columns, optimal, settings, names=names)
+        found = divided(given.X, job.privacy.k, columns, divide, settings, names=names)
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
     return _valued(replace(given, blocks=found), solver)
