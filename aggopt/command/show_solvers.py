@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def solvers(solvers: Sequence["Solver"]) -> None:
-    """Print the table of solvers, and below it how to get those that are not here."""
+    """Print the table of solvers, when to use each, and how to get those not here."""
     table = Table(title="Solvers", box=SIMPLE_HEAD)
     for heading in ("name", "takes", "finds", "here"):
         table.add_column(heading, no_wrap=True)
@@ -25,6 +25,8 @@ def solvers(solvers: Sequence["Solver"]) -> None:
         here = "yes" if solver.installed else f"no: {solver.lacks}"
         add_row(table, solver.name, takes, solver.finds, here)
     out.print(table)
+    for solver in solvers:
+        line(f"{solver.name}: {solver.when}.")
     for solver in solvers:
         if not solver.installed:
             line(f"{solver.name}: {solver.install}")
@@ -36,6 +38,7 @@ def solver_facts(solver: "Solver") -> dict[str, Any]:
         "name": solver.name,
         "takes": sorted(solver.takes),
         "finds": solver.finds,
+        "when": solver.when,
         "installed": solver.installed,
         "install": solver.install,
     }

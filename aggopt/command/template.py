@@ -6,11 +6,13 @@ from pathlib import Path
 from textwrap import wrap
 
 from aggopt.aggregate import AGGREGATORS, Aggregator
+from aggopt.command.partition_lines import each_by_itself, settings
 from aggopt.core.names import numbers_among
 from aggopt.core.registry import Method
 from aggopt.errors import TableError
 from aggopt.input.files import as_written, widths
 from aggopt.job import Input
+from aggopt.partition._registry import PARTITIONERS
 from aggopt.privacy._model import REQUIREMENTS
 from aggopt.repair._registry import REPAIRS
 
@@ -44,28 +46,23 @@ wish = []                # how far a record asks to be moved; dropped from the r
 # missing = "own value"                   # what is missing is one more value
 
 [partition]
-# method = "local_search"  # left out, the one that suits the table's size: or
-#         "optimal"      least loss, with proof or a proven gap (thousands of records)
-#         "blocked"      local search in blocks of records (millions)
-#         "mdav", "cbfs", "mhm", "projection", "vmdav"  what others publish
-# time_limit = 120       # seconds, of the first three: stop then, with the best so
-#                        # far; where none are named, optimal stops after 600
-# seed = 0               # of the first three, which must then be named
-# solver = "highs"       # optimal: of its integer programs
+# Left out, the method is the one that suits the table's size; or one of:
+{of_partitions}
 attributes = "together"  # which quasi-identifiers are grouped together, or
 #         "one by one"            each by itself
 #         [["a", "b"], ["c"]]     blocks of names
 #         {{ correlation = 0.5 }}   blocks whose every pair is correlated so much
 # More than one block loses less and protects less: a record may be alone with its
 # combination of quasi-identifiers, and k needs scope = "blocks".
-# Or, in place of the lines above, one by one with proof that no groups lose less:
-# method = "individual_ranking"
-# cost = "sse"           # or "sae" (absolute error), "maxdist" (widest range)
-# centroids = "any"      # or "integer", where whole numbers will be published
-# solver = "dynamic"     # or "shortest_path"; or "cvxpy:highs" and others, which also
-#                          take a time_limit
-# With one confidential attribute these keep, without repair, l: "diverse_vmdav"; t:
-# "closeness_first", "anonymity_first", "merge_until_close".
+# Leave the line "attributes" out with {each_by_itself}, which has each by itself.
+# A method that is named may have settings; as they are where left out:
+{of_settings}
+#                          ("sae": absolute error, "maxdist": widest range,
+#                          "integer": where whole numbers will be published)
+# time_limit = 120       # seconds: stop then, with the best so far; where none are
+#                          named, optimal stops after 600
+# solver = "highs"       # of "optimal"; of one attribute: "dynamic", "cvxpy:highs", ...
+# options = {{}}           # of the solver, by its own names
 
 [aggregation]
 {of_aggregations}
@@ -105,6 +102,9 @@ def template(table: Path, job: Path, how: Input) -> str:
     of_k, *of_values = (model.template.strip() for model in REQUIREMENTS.values())
     return _TEXT.format(
         of_k=of_k,
+        of_partitions="\n".join(_listed("# method", PARTITIONERS)),
+        of_settings="\n".join(_of_partitions()),
+        each_by_itself=each_by_itself(),
         of_values="\n".join(of_values),
         of_repairs="\n".join(_listed("# repair", REPAIRS)),
         of_aggregations="\n".join(
@@ -129,9 +129,18 @@ def _listed(key: str, methods: Mapping[str, Method]) -> Iterator[str]:
 
 
 def _wrapped(begin: str, says: str) -> Iterator[str]:
-    first, *others = wrap(says, WIDTH - COLUMN)
-    yield f"{begin:<{COLUMN - 1}} {first}"
+    longer = max(0, len(begin) - COLUMN + 1)
+    first, *others = wrap(says, WIDTH - COLUMN, initial_indent=" " * longer)
+    yield f"{begin:<{COLUMN - 1}} {first.strip()}"
     yield from (f"{'#':<{COLUMN}}{other}" for other in others)
+
+
+def _of_partitions() -> Iterator[str]:
+    """Yield the lines on what partition methods take."""
+    for written, says, names in settings():
+        yield from _wrapped(
+            f"# {written:<22} #", "; ".join(filter(None, (says, names)))
+        )
 
 
 def _settings(methods: Mapping[str, Aggregator]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from aggopt.command import cli, show
 from aggopt.output import release as release_module
 from aggopt.output import staging
 from aggopt.pipeline import audit_values
+from aggopt.solvers import SOLVERS
 
 JOB = """
 [roles]
@@ -380,16 +381,15 @@ def test_an_edited_template_is_a_job(here, aggopt):
 def test_individual_ranking_stands_ready_in_the_template(here, aggopt):
     aggopt("init", "people.csv", "--out", "new.toml")
     text = (here / "new.toml").read_text()
-    section = text.split("in place of the lines above")[1].split("[aggregation]")[0]
-    ways = ("# method", "# cost", "# centroids", "# solver")
-    ready = "\n".join(
-        line[2:] for line in section.splitlines() if line.startswith(ways)
-    )
-    assert text.count(section) == 1
+    assert 'Leave the line "attributes" out with individual_ranking' in text
+    ways = ("# cost = ", "# centroids = ")
+    ready = "\n".join(line[2:] for line in text.splitlines() if line.startswith(ways))
+    ready += '\nmethod = "individual_ranking"\nsolver = "dynamic"\n'
     (here / "job.toml").write_text(
         BLOCKS.split("[partition]")[0] + "[partition]\n" + ready
     )
-    assert job_module.Job.read("job.toml").partition.solver == "dynamic"
+    partition = job_module.Job.read("job.toml").partition
+    assert (partition.cost, partition.centroids) == ("sse", "any")
     assert aggopt(*MASK)[0] == 0
 
 
@@ -401,7 +401,9 @@ def test_solvers_says_what_is_here_and_how_to_get_the_rest(aggopt):
     assert table["cvxpy:uno"]["takes"] == ["NLP"]
     assert "coinor-libipopt-dev" in table["cvxpy:ipopt"]["install"]
     code, out, _ = aggopt("solvers")
-    assert "cvxpy:highs" in out
+    for name, solver in SOLVERS.items():
+        assert f"{name}: {solver.when}." in out.splitlines()
+        assert table[name]["when"] == solver.when
 
 
 def test_demo_masks_patients_and_leaves_three_files_and_a_picture(here, aggopt):

@@ -10,6 +10,7 @@ from aggopt import Job
 from aggopt.aggregate import AGGREGATORS
 from aggopt.command.template import template
 from aggopt.job import Input
+from aggopt.partition._registry import PARTITIONERS
 
 ROLES = {"quasi-identifier": ["age"]}
 SETTING = re.compile(r"^(?:# )?(\w+ = .*?)(?: +#.*)?$", re.MULTILINE)
@@ -22,8 +23,12 @@ def text(tmp_path) -> str:
     return template(table, tmp_path / "job.toml", Input())
 
 
-def section(text: str) -> str:
-    return text.split("[aggregation]\n")[1].split("\n[input]")[0]
+def section(text: str, name: str = "aggregation", ends: str = "input") -> str:
+    return text.split(f"[{name}]\n")[1].split(f"\n[{ends}]")[0]
+
+
+def of_partitions(text: str) -> str:
+    return section(text, "partition", "aggregation")
 
 
 def test_lines_are_short_and_the_default_is_the_first(text) -> None:
@@ -48,3 +53,27 @@ def test_each_setting_of_an_aggregation_stands_ready(text, name) -> None:
     asked.pop("options", None)
     made = Job(roles=ROLES, privacy={"k": 3}, aggregation=asked).aggregation
     assert made.model_dump(exclude={"options"}) == asked
+
+
+@pytest.mark.parametrize("name", PARTITIONERS)
+def test_each_partition_method_is_named_with_when_to_use_it(text, name) -> None:
+    methods = of_partitions(text).split("\nattributes = ")[0]
+    flat = re.sub(r"\n# {20,}", " ", methods)
+    (line,) = re.findall(rf'^# .*"{name}" +(?:# )?(.*)$', flat, re.MULTILINE)
+    assert line == PARTITIONERS[name].when
+
+
+@pytest.mark.parametrize("name", PARTITIONERS)
+def test_each_setting_of_a_partition_method_is_what_it_is_left_out(text, name) -> None:
+    said = of_partitions(text)
+    ready: dict[str, object] = {}
+    for line in re.findall(r"^# (\w+ = .*?)(?: +#.*)?$", said, re.MULTILINE):
+        ready |= tomllib.loads(line)
+    fields = PARTITIONERS[name].settings.model_fields
+    own = set(fields) - {"method", "attributes"}
+    assert all(re.search(rf"^# {key} ", said, re.MULTILINE) for key in own)
+    asked = {key: ready[key] for key in own & ready.keys()}
+    made = Job(roles=ROLES, privacy={"k": 3}, partition={"method": name, **asked})
+    assert made.partition.model_dump().items() >= asked.items()
+    for key in asked.keys() - {"time_limit", "solver", "options"}:
+        assert fields[key].default == asked[key]
