@@ -1,4 +1,4 @@
-"""What a release does not promise: attacks on releases, and how far each comes.
+"""What a release does not protect from: attacks on releases, and how far each comes.
 
 Run:  python benchmarks/attacks.py
 400 persons with age, income (in cents) and illness; the intruder has the released

@@ -81,7 +81,7 @@ def test_how_to_choose_names_every_method_of_a_job() -> None:
 
 def test_the_page_on_privacy_says_what_every_partition_keeps() -> None:
     page = (Path(__file__).parent.parent / "docs" / "privacy.md").read_text("utf-8")
-    section = page.split("## What keeps the promise")[1]
+    section = page.split("## What keeps the requirements")[1]
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| ([^|]*) \|", section, re.MULTILINE)
     keeps = {n: kept for names, kept in rows for n in re.findall(r"\w+", names)}
     named = set(_methods("partition", Job)) - {"recommended"}  # names another
@@ -92,7 +92,7 @@ def test_the_page_on_privacy_says_what_every_partition_keeps() -> None:
 
 def test_the_page_on_privacy_names_every_repair_and_every_requirement() -> None:
     page = (Path(__file__).parent.parent / "docs" / "privacy.md").read_text("utf-8")
-    section = page.split("## What keeps the promise")[1]
+    section = page.split("## What keeps the requirements")[1]
     rows = [row for row in section.splitlines() if row.startswith("| `repair = ")]
     assert {n for row in rows for n in re.findall(r'"([\w-]+)"', row)} == set(REPAIRS)
     assert [name for name in REQUIREMENTS if f"`{name}" not in page] == []
