@@ -4,7 +4,11 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.validation import Floats, group_size
-from aggopt.partition._shared.power_of_two import squared_back, within_one
+from aggopt.partition._shared.power_of_two import (
+    squared_back,
+    within_one,
+    without_constants,
+)
 from aggopt.partition._shared.scaling import scaled
 from aggopt.partition._shared.sse import loss
 
@@ -74,7 +78,7 @@ def least_loss(records: Floats, k: int, *, jobs: int | None = None) -> float:
     """Return the bound for records (n, d), as distances are to see them."""
     if k == 1:
         return 0.0
-    small, exponent = within_one(records)
+    small, exponent = within_one(without_constants(records))
     if len(records) < 2 * k:
         least = loss(small, np.zeros(len(small), np.intp))
     else:

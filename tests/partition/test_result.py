@@ -118,6 +118,31 @@ def test_where_each_record_comes_k_times_the_groups_are_proven_optimal():
     assert mdav(X[:5], 3).certificate.status is Status.OPTIMAL  # one group
 
 
+@pytest.mark.parametrize("far", [1e16, 1e300])
+@pytest.mark.parametrize("f", [mdav, local_search, optimal])
+def test_an_attribute_of_one_large_value_changes_nothing_that_is_proven(f, far):
+    alone, beside = X[:8, :1], np.column_stack([np.full(8, far), X[:8, 0]])
+    free = partition.loss_bound(alone, 2, scale="none")
+    assert partition.loss_bound(beside, 2, scale="none") == pytest.approx(free)
+    found, least = f(beside, 2, scale="none"), optimal(alone, 2, scale="none").loss
+    spread = [((x - x.mean()) ** 2).sum() for x in _members(alone[:, 0], found)]
+    assert found.certificate.objective == pytest.approx(sum(spread))
+    assert found.certificate.bound <= least
+    if found.certificate.status is Status.OPTIMAL:
+        assert found.loss == pytest.approx(least)
+
+
+@pytest.mark.parametrize("f", [mdav, cbfs, local_search, optimal])
+def test_groups_far_apart_are_not_optimal_for_that(f):
+    far = np.column_stack([np.repeat([0.0, 1e16], 4), X[:8, 0]])
+    found = f(far, 2, scale="none").certificate
+    assert found.status is not Status.OPTIMAL or found.gap < 1e-5
+
+
+def _members(x, labels):
+    return [x[labels.labels == g] for g in range(len(labels.sizes))]
+
+
 def test_it_is_taken_wherever_labels_are():
     found = mdav(X, 3)
     labels = found.labels

@@ -26,7 +26,11 @@ from aggopt.partition._loss_bound import least_loss
 from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
 from aggopt.partition._registry import Bound, Partitioner
-from aggopt.partition._shared.power_of_two import squared_back, within_one
+from aggopt.partition._shared.power_of_two import (
+    squared_back,
+    within_one,
+    without_constants,
+)
 from aggopt.partition._shared.restricted_master import require_highs
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
@@ -144,8 +148,7 @@ def optimal(
     _load()
     clock = Deadline(LONGEST if time_limit is None else time_limit)
     work = _Work.of(records, k, gap_tol)
-    status = _solved(work, how, clock)
-    return work.result(status, how, clock)
+    return work.result(_solved(work, how, clock), how, clock)
 
 
 def _load() -> None:
@@ -182,7 +185,7 @@ class _Work:
     @classmethod
     def of(cls, records: Floats, k: int, gap: float) -> "_Work":
         """Begin with MDAV's groups, in units in which a mean square is 1."""
-        records, exponent = within_one(records)
+        records, exponent = within_one(without_constants(records))
         Z = records - records.mean(axis=0)
         largest = np.abs(Z).max()
         Z = Z / (largest or 1.0)
@@ -202,7 +205,7 @@ class _Work:
         objective = loss(self.records, best.labels)
         bound = min(best.bound * self.unit**2, objective)
         by = how.solver.name if best.priced else best.by
-        if best.proven:
+        if best.proven and objective - bound <= PROVEN * objective:
             status = Status.OPTIMAL
         certificate = Certificate(
             status,

@@ -2,14 +2,19 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 from aggopt.core.types import F64, Labels
 from aggopt.partition._loss_bound import least_loss
-from aggopt.partition._shared.power_of_two import squared_back, within_one
+from aggopt.partition._shared.power_of_two import (
+    squared_back,
+    within_one,
+    without_constants,
+)
 from aggopt.partition._shared.sse import loss
 from aggopt.solvers import Certificate, Status
 
 MET = 1e-9  # share of the objective that rounding may leave between it and a bound
-NOTHING = 1e-30  # per entry of records within [-1, 1], a sum of squares that is none
 
 
 class Evidence:
@@ -99,7 +104,7 @@ def squares(
     """
 
     def scaled_down() -> tuple[F64, int]:
-        small, more = within_one(records)
+        small, more = within_one(without_constants(records))
         return small, exponent + more
 
     def objective() -> float:
@@ -110,7 +115,7 @@ def squares(
         small, power = scaled_down()
         lost = loss(small, labels)
         bound = min(least_loss(small, k, jobs=jobs), lost)
-        met = lost - bound <= MET * lost + NOTHING * small.size
+        met = lost - bound <= MET * lost and (lost > 0 or _alike(records, labels))
         return Certificate(
             Status.OPTIMAL if met else status,
             found,
@@ -121,3 +126,9 @@ def squares(
         )
 
     return Evidence(status, objective, proven)
+
+
+def _alike(records: F64, labels: Labels) -> bool:
+    """Whether the records of each group are equal: no loss of theirs is rounded off."""
+    first = np.unique(labels, return_index=True)[1]
+    return bool((records == records[first][labels]).all())

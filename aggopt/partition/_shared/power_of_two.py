@@ -14,6 +14,14 @@ def within_one(records: Floats) -> tuple[Floats, int]:
     return np.ldexp(records, -exponent), exponent
 
 
+def without_constants(records: Floats) -> Floats:
+    """Return records with 0 for attributes of one value, which no distance sees.
+
+    Large ones would leave nothing of the others within [-1, 1].
+    """
+    return np.where((records == records[0]).all(axis=0), 0.0, records)
+
+
 def exponent_of(records: Floats) -> int:
     """Return the least exponent with |records| <= 2^exponent."""
     return int(np.frexp(np.abs(records).max())[1])
