@@ -136,7 +136,7 @@ def settings() -> Iterator[tuple[str, int, tuple[float, float, float | None]]]:
 
 def certificates() -> tuple[Table, str]:
     shown = table(
-        "Certificates of the dual method; seconds for all attributes, same run",
+        "Certificates of lagrangian; seconds for all attributes, same run",
         "data", "k", "alpha", "Delta", "w", "largest gap", "median gap", "violation",
         "lagrangian s", "ipopt s", "ipopt above bound",
     )  # fmt: skip
