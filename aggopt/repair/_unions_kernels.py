@@ -39,6 +39,7 @@ def close_unions(off: I64, sizes: I64, limits: I64, k: int, found: Labels) -> in
 
 @inner
 def _add_up(off: I64, union: Labels, before: I64) -> None:
+    """Add up the deviations of all members of a union but the last."""
     before[:] = 0
     for g in union[:-1]:
         before += off[g]
@@ -46,6 +47,7 @@ def _add_up(off: I64, union: Labels, before: I64) -> None:
 
 @inner
 def _within(before: I64, last: I64, limit: int) -> bool:
+    """Whether the EMD of a union, in whole numbers, is within its limit."""
     num = 0
     for i in range(len(before)):
         num += abs(before[i] + last[i])

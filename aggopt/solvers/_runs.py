@@ -118,6 +118,7 @@ def _row(work: RunCosts, t: int, j: int, first: int, last: int) -> None:
 
 @inlined
 def _search(work: RunCosts, kind: int, t: int, j: int, first: int, last: int) -> None:
+    """Find the best beginning for a kind of cost that the compiler knows."""
     centre = 2 * work.k
     q, best, begin = centre + j - t, np.inf, first
     for i in range(first, last + 1):
@@ -149,6 +150,7 @@ def _group(work: RunCosts, kind: int, p: int, q: int) -> float:
 
 @inlined
 def _look_around(work: RunCosts, t: int, first: int, end: int) -> None:
+    """Fill in `around` and `own` for the values around the place t."""
     if work.kind == RANGE:
         _distances(work, t, first, end)
     elif work.kind == SAE:
@@ -160,6 +162,7 @@ def _look_around(work: RunCosts, t: int, first: int, end: int) -> None:
 
 @inlined
 def _squares(work: RunCosts, t: int, side: int, count: int) -> None:
+    """Fill in means and sums of squares, on one side of t, from there outwards."""
     # Youngs and Cramer: only terms that are not negative are added
     origin, centre = work.x[t - 1], 2 * work.k
     if work.kind == WHOLE:
@@ -177,6 +180,7 @@ def _squares(work: RunCosts, t: int, side: int, count: int) -> None:
 
 @inlined
 def _sums(work: RunCosts, t: int, first: int, end: int) -> None:
+    """Fill in sums of the values on both sides of t, for absolute errors."""
     origin, centre = work.x[t - 1], 2 * work.k
     work.around[centre] = 0.0
     for i in range(t - 1, first - 1, -1):
@@ -189,6 +193,7 @@ def _sums(work: RunCosts, t: int, first: int, end: int) -> None:
 
 @inlined
 def _distances(work: RunCosts, t: int, first: int, end: int) -> None:
+    """Fill in the distances of the values on both sides of t, for ranges."""
     origin, centre = work.x[t - 1], 2 * work.k
     for i in range(first, t):
         work.own[centre + i - t] = origin - work.x[i]

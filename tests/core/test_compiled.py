@@ -141,6 +141,16 @@ def test_only_what_python_calls_has_a_wrapper_for_it() -> None:
             assert way in (WRAPPED if f"{module}.{name}" in met else BARE), name
 
 
+def test_every_kernel_says_in_one_line_what_it_does() -> None:
+    found = [
+        f"{module}.{name}"
+        for module in modules()
+        for name, kernel in kernels(module).items()
+        if not (ast.get_docstring(kernel) or "").partition("\n")[0].endswith((".", ":"))
+    ]
+    assert found == []
+
+
 def test_the_cache_serves_a_later_process_which_compiles_nothing(tmp_path) -> None:
     file, place = tmp_path / "kernels.py", {"NUMBA_CACHE_DIR": str(tmp_path)}
     file.write_text(CACHED)

@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.core.types import I64
 from aggopt.core.validation import Labels
-from aggopt.partition._local_search.column_pool_state import Collected
+from aggopt.partition._local_search.column_pool_state import FOUND, Collected
 
 SLOTS = 1 << 16  # at first
 
@@ -28,7 +28,7 @@ class Collection:
 
     def __len__(self) -> int:
         """How many groups there are."""
-        return int(self.arrays.counts[0])
+        return int(self.arrays.counts[FOUND])
 
     def add(self, labels: Labels) -> None:
         """Add the groups of labels (n,)."""

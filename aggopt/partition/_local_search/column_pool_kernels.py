@@ -8,7 +8,7 @@ import numpy as np
 from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inner
 from aggopt.core.types import I64
-from aggopt.partition._local_search.column_pool_state import Collected
+from aggopt.partition._local_search.column_pool_state import FOUND, Collected
 from aggopt.partition._local_search.state import TOUCHED, Groups, Trail
 
 NONE = np.uint64(0)
@@ -37,7 +37,7 @@ def add(collected: Collected, who: I64, start: I64) -> None:
 @inner
 def _add(collected: Collected, members: I64) -> None:
     """Add a group unless it is known, as long as there is room."""
-    count = collected.counts[0]
+    count = collected.counts[FOUND]
     begin = collected.start[count]
     end = begin + len(members)
     if 2 * count + 2 >= len(collected.slots) or end > len(collected.who):
@@ -54,4 +54,4 @@ def _add(collected: Collected, members: I64) -> None:
     collected.slots[slot] = name
     copy_into(collected.who[begin:end], members)
     collected.start[count + 1] = end
-    collected.counts[0] = count + 1
+    collected.counts[FOUND] = count + 1

@@ -1,6 +1,6 @@
 """Compiled search for the two records farthest apart.  Importing this imports numba.
 
-See _order_kernels: here the distance to the far corner of a box is never exceeded.
+See `nearest_point_next_kernels`: here the distance to the far corner of a box is never exceeded.
 """
 
 import numpy as np
@@ -44,6 +44,7 @@ def take_pairs(leaves: Leaves, reach: Reach, labels: I64, k: int, looks: int) ->
 def _take_nearest(
     leaves: Leaves, reach: Reach, labels: I64, point: Floats, near: I64
 ) -> None:
+    """Make a group of the unassigned records nearest to a point."""
     fill_nearest(leaves, point, -1, near, np.empty(len(near)))
     group = labels.max() + 1
     for j in near:
@@ -54,6 +55,7 @@ def _take_nearest(
 
 @inner
 def _raise_peak(leaves: Leaves, reach: Reach, box: int) -> None:
+    """Set the peak of a box to the maximum over its unassigned records."""
     reach.peaks[box] = -1.0
     first = leaves.first[box]
     for i in leaves.who[first : first + leaves.waiting[box]]:
@@ -62,6 +64,7 @@ def _raise_peak(leaves: Leaves, reach: Reach, box: int) -> None:
 
 @inner
 def _outermost(leaves: Leaves, reach: Reach) -> int:
+    """Return the record whose bound on the farthest distance is largest."""
     # of records equally far, the one that comes first in X
     peak, best = reach.peaks.max(), -1
     for box in range(len(reach.peaks)):
@@ -75,6 +78,7 @@ def _outermost(leaves: Leaves, reach: Reach) -> int:
 
 @inner
 def _farthest(leaves: Leaves, i: int) -> tuple[int, float]:
+    """Return the record farthest from record i, and its squared distance."""
     point = _point(leaves, i)
     _measure_far_corners(leaves, point)
     home = int(leaves.bounds.argmax())
@@ -89,6 +93,7 @@ def _farthest(leaves: Leaves, i: int) -> tuple[int, float]:
 def _look(
     leaves: Leaves, box: int, point: Floats, i: int, best: int, most: float
 ) -> tuple[int, float]:
+    """Return the farthest so far, once the records of a box are compared, too."""
     who, distances = measure(leaves, box, point)
     for j in range(len(who)):
         v = distances[j]
@@ -99,6 +104,7 @@ def _look(
 
 @inner
 def _measure_far_corners(leaves: Leaves, point: Floats) -> None:
+    """Set `bounds` to the squared distance of the far corner of each box."""
     bounds = leaves.bounds
     bounds[:] = 0.0
     for t in range(len(point)):
@@ -111,4 +117,5 @@ def _measure_far_corners(leaves: Leaves, point: Floats) -> None:
 
 @inner
 def _point(leaves: Leaves, i: int) -> Floats:
+    """Return record i, (d,)."""
     return leaves.records[:, leaves.column[i]].copy()

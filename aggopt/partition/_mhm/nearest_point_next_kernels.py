@@ -73,6 +73,7 @@ def measure(leaves: Leaves, box: int, point: Floats) -> tuple[I64, Floats]:
 
 @inner
 def _next(leaves: Leaves, groups: GroupMembers, i: int) -> int:
+    """Return the nearest waiting record of the same group, else of all."""
     point = leaves.records[:, leaves.column[i]].copy()
     best, least = -1, np.inf
     group = groups.of[i]
@@ -87,6 +88,7 @@ def _next(leaves: Leaves, groups: GroupMembers, i: int) -> int:
 
 @inner
 def _nearest(leaves: Leaves, point: Floats) -> int:
+    """Return the waiting record nearest to a point."""
     _measure_boxes(leaves, point)
     home = int(leaves.bounds.argmin())
     best, least = _look(leaves, home, point, -1, np.inf)
@@ -100,6 +102,7 @@ def _nearest(leaves: Leaves, point: Floats) -> int:
 def _look(
     leaves: Leaves, box: int, point: Floats, best: int, least: float
 ) -> tuple[int, float]:
+    """Return the nearest so far, once the records of a box are compared, too."""
     # of records equally near, the one that comes first in X
     who, distances = measure(leaves, box, point)
     for j in range(len(who)):
@@ -113,6 +116,7 @@ def _look(
 def _gather(
     leaves: Leaves, box: int, point: Floats, i: int, near: I64, far: Floats
 ) -> None:
+    """Put the records of a box among the nearest so far, which ascend."""
     who, distances = measure(leaves, box, point)
     for c in range(len(who)):
         v, j = distances[c], who[c]
@@ -127,6 +131,7 @@ def _gather(
 
 @inner
 def _measure_boxes(leaves: Leaves, point: Floats) -> None:
+    """Set `bounds` to the squared distance of a point from each box."""
     bounds = leaves.bounds
     bounds[:] = 0.0
     for t in range(len(point)):
@@ -138,6 +143,7 @@ def _measure_boxes(leaves: Leaves, point: Floats) -> None:
 
 @inner
 def _distance(leaves: Leaves, column: int, point: Floats) -> float:
+    """Return the squared distance of a column from a point."""
     total = 0.0
     for t in range(len(point)):
         gap = leaves.records[t, column] - point[t]
@@ -147,12 +153,14 @@ def _distance(leaves: Leaves, column: int, point: Floats) -> float:
 
 @inner
 def _waits(leaves: Leaves, i: int) -> bool:
+    """Whether record i has not been visited."""
     box = leaves.box[leaves.column[i]]
     return bool(leaves.column[i] < leaves.first[box] + leaves.waiting[box])
 
 
 @inner
 def _swap(leaves: Leaves, a: int, b: int) -> None:
+    """Exchange two columns."""
     i, j = leaves.who[a], leaves.who[b]
     leaves.who[a], leaves.who[b] = j, i
     leaves.column[i], leaves.column[j] = b, a

@@ -5,7 +5,7 @@ import numpy as np
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.partition._mhm.boxes import plant
-from aggopt.partition._mhm.tour_state import Places, Tour
+from aggopt.partition._mhm.tour_state import MOVES, QUEUED, TAKEN, Places, Tour
 from aggopt.partition._unassigned.state import CHUNK
 
 NEAR = 10  # neighbours that a place may be joined to
@@ -63,10 +63,10 @@ def _improve(tour: Tour) -> bool:
     """Examine every place, and those that change; return whether the tour improved."""
     from aggopt.partition._mhm import two_opt_kernels as kernels
 
-    m, moves = len(tour.order), tour.counts[2]
+    m, moves = len(tour.order), tour.counts[MOVES]
     tour.queue[:] = np.arange(m)
     tour.queued[:] = True
-    tour.counts[:2] = 0, m
-    while tour.counts[0] < tour.counts[1]:
+    tour.counts[TAKEN], tour.counts[QUEUED] = 0, m
+    while tour.counts[TAKEN] < tour.counts[QUEUED]:
         kernels.shorten(tour, TURNS)
-    return bool(tour.counts[2] > moves)
+    return bool(tour.counts[MOVES] > moves)

@@ -28,6 +28,9 @@ class Places(NamedTuple):
         return f"Places({len(self.records)} of {len(self.of)} records)"
 
 
+TAKEN, QUEUED, MOVES = range(3)  # what `Tour.counts` holds
+
+
 class Tour(NamedTuple):
     """A closed tour through places, and the places at which it may be shortened.
 
@@ -40,7 +43,8 @@ class Tour(NamedTuple):
     queue, queued : (m,)
         Ring buffer of places to examine, and which places are in it.
     counts : (3,)
-        Numbers of places taken from the queue, of places put there, and of moves.
+        Numbers of places taken from the queue, of places put there, and of moves:
+        [TAKEN], [QUEUED] and [MOVES].
     """
 
     records: Floats

@@ -7,7 +7,7 @@ the tour by more than rounding could, so that the search ends.
 import numpy as np
 
 from aggopt.core.compiled import compiled, inner
-from aggopt.partition._mhm.tour_state import Tour
+from aggopt.partition._mhm.tour_state import MOVES, QUEUED, TAKEN, Tour
 
 REAL = 1e-9  # share of the length taken out that a move must gain
 LONGEST = 3  # places that Or-opt moves at once
@@ -17,7 +17,7 @@ LONGEST = 3  # places that Or-opt moves at once
 def shorten(tour: Tour, turns: int) -> None:
     """Look at so many queued places, or at all until no move shortens the tour."""
     for _ in range(turns):
-        if tour.counts[0] == tour.counts[1]:
+        if tour.counts[TAKEN] == tour.counts[QUEUED]:
             return
         a = _take(tour)
         while _reconnect(tour, a, 1) or _reconnect(tour, a, -1) or _carry(tour, a):
@@ -26,6 +26,7 @@ def shorten(tour: Tour, turns: int) -> None:
 
 @inner
 def _reconnect(tour: Tour, a: int, way: int) -> bool:
+    """Make a 2-opt move at place a that shortens the tour; return whether one did."""
     # 2-opt: edges a-b and c-e become a-c and b-e
     b = _after(tour, a, way)
     out = _length(tour, a, b)
@@ -37,13 +38,14 @@ def _reconnect(tour: Tour, a: int, way: int) -> bool:
         more = _length(tour, c, e)
         if saved + more - _length(tour, b, e) > REAL * (out + more):
             _exchange(tour, a, b, c, e)
-            tour.counts[2] += 1
+            tour.counts[MOVES] += 1
             return True
     return False
 
 
 @inner
 def _carry(tour: Tour, a: int) -> bool:
+    """Make an Or-opt move of up to LONGEST places from a on; return whether one did."""
     # Or-opt: the stretch a..z goes between c and f, with a beside c
     for way in (1, -1):
         z = a
@@ -57,6 +59,7 @@ def _carry(tour: Tour, a: int) -> bool:
 
 @inner
 def _carry_to_near(tour: Tour, a: int, z: int, way: int, size: int) -> bool:
+    """Move the stretch a..z next to a near place of a; return whether it pays."""
     p, q = _after(tour, a, -way), _after(tour, z, way)
     out = _length(tour, p, a) + _length(tour, z, q)
     saved = out - _length(tour, p, q)
@@ -73,7 +76,7 @@ def _carry_to_near(tour: Tour, a: int, z: int, way: int, size: int) -> bool:
             more = _length(tour, c, f)
             if gain + more - _length(tour, z, f) > REAL * (out + more):
                 _insert(tour, (p, a, z, q), c, f, side)
-                tour.counts[2] += 1
+                tour.counts[MOVES] += 1
                 return True
     return False
 
@@ -82,6 +85,7 @@ def _carry_to_near(tour: Tour, a: int, z: int, way: int, size: int) -> bool:
 def _insert(
     tour: Tour, stretch: tuple[int, int, int, int], c: int, f: int, side: int
 ) -> None:
+    """Put the stretch a..z, which lies between p and q, between c and f."""
     p, a, z, q = stretch
     if side < 0:  # p a..z q..f c  becomes  p q..f z..a c
         _exchange(tour, p, a, f, c)
@@ -95,6 +99,7 @@ def _insert(
 
 @inner
 def _exchange(tour: Tour, a: int, b: int, c: int, e: int) -> None:
+    """Replace edges a-b and c-e by a-c and b-e, and queue their ends."""
     # b follows a and e follows c, one way or the other: turn b..c round
     if _after(tour, a, 1) == b:
         _turn_round(tour, tour.rank[b], tour.rank[c])
@@ -106,6 +111,7 @@ def _exchange(tour: Tour, a: int, b: int, c: int, e: int) -> None:
 
 @inner
 def _turn_round(tour: Tour, start: int, stop: int) -> None:
+    """Reverse the tour between two ranks."""
     # the rest of the tour instead, where that is shorter
     n = len(tour.order)
     size = (stop - start) % n + 1
@@ -120,16 +126,19 @@ def _turn_round(tour: Tour, start: int, stop: int) -> None:
 
 @inner
 def _after(tour: Tour, i: int, way: int) -> int:
+    """Return the place that follows i."""
     return int(tour.order[(tour.rank[i] + way) % len(tour.order)])
 
 
 @inner
 def _within(tour: Tour, a: int, i: int, way: int, size: int) -> bool:
+    """Whether place i is one of the `size` places from a on."""
     return bool((way * (tour.rank[i] - tour.rank[a])) % len(tour.order) < size)
 
 
 @inner
 def _length(tour: Tour, i: int, j: int) -> float:
+    """Return the distance of two places."""
     total = 0.0
     for t in range(tour.records.shape[1]):
         gap = tour.records[i, t] - tour.records[j, t]
@@ -139,17 +148,19 @@ def _length(tour: Tour, i: int, j: int) -> float:
 
 @inner
 def _take(tour: Tour) -> int:
+    """Return the first queued place."""
     n = len(tour.order)
-    i = int(tour.queue[tour.counts[0] % n])
-    tour.counts[0] += 1
+    i = int(tour.queue[tour.counts[TAKEN] % n])
+    tour.counts[TAKEN] += 1
     tour.queued[i] = False
     return i
 
 
 @inner
 def _put(tour: Tour, i: int) -> None:
+    """Queue a place, unless it is queued."""
     if tour.queued[i]:
         return
     tour.queued[i] = True
-    tour.queue[tour.counts[1] % len(tour.order)] = i
-    tour.counts[1] += 1
+    tour.queue[tour.counts[QUEUED] % len(tour.order)] = i
+    tour.counts[QUEUED] += 1

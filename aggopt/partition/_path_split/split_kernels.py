@@ -30,6 +30,7 @@ def advance(records: Floats, ways: SplitState, begin: int, stop: int) -> None:
 
 @inner
 def _last_run(ways: SplitState, cut: int, j: int, of_run: Floats) -> tuple[int, float]:
+    """Return the size of the best last run of path[cut:j], and the least loss."""
     # of equals the shortest
     width = len(of_run)
     best, least = 0, np.inf
@@ -42,7 +43,7 @@ def _last_run(ways: SplitState, cut: int, j: int, of_run: Floats) -> tuple[int, 
 
 @inner
 def _measure_runs(records: Floats, ways: SplitState, j: int, of_run: Floats) -> None:
-    # of_run[size]: loss of path[j - size : j]
+    """Set of_run[size] to the loss of path[j - size : j]."""
     path, d = ways.path, records.shape[1]
     origin = records[path[(j - 1) % len(path)]]
     mean, loss = np.zeros(d), 0.0
