@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition import cbfs, mdav
 from aggopt.partition._box_tree import principal_axes
-from aggopt.partition._box_tree.build import plant
+from aggopt.partition._box_tree.build import build
 from aggopt.partition._box_tree.principal_axes import ROWS
-from aggopt.partition._box_tree.tree import FAN, LEAF
+from aggopt.partition._box_tree.tree import BRANCHING, LEAF
 from aggopt.partition._unassigned import by_tree
 from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned.state import Pool
@@ -19,7 +19,7 @@ from aggopt.partition._unassigned.state import Pool
 NEVER = 10**9
 
 
-@pytest.fixture(params=[by_tree.STAYS, 0.0], ids=["replanted", "planted once"])
+@pytest.fixture(params=[by_tree.STAYS, 0.0], ids=["rebuilt", "built once"])
 def forced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a tree do all turns but those that are left to few records."""
     monkeypatch.setattr(by_tree, "TURNS", 1)
@@ -83,14 +83,14 @@ def test_cbfs_is_the_same(d: int) -> None:
 
 
 def test_many_records_are_taken_by_a_tree_and_few_by_scans(monkeypatch) -> None:
-    planted = []
-    monkeypatch.setattr(by_tree, "plant", lambda pool: planted.append(0) or plant(pool))
+    built = []
+    monkeypatch.setattr(by_tree, "build", lambda pool: built.append(0) or build(pool))
     X = np.random.default_rng(0).normal(size=(12_000, 2))
     assert mdav(X[:1000], 3).sizes.min() >= 3
-    assert planted == []
+    assert built == []
     found, expected = both(mdav, X, 3)
     assert (found == expected).all()
-    assert len(planted) > 1
+    assert len(built) > 1
 
 
 def test_a_tree_that_does_not_pay_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,15 +127,17 @@ def test_a_look_at_ctrl_c_between_turns(monkeypatch: pytest.MonkeyPatch) -> None
     assert 10 < len(shares) < 40
 
 
-@pytest.mark.parametrize("n", [1, LEAF, LEAF + 1, FAN * LEAF + 1, FAN**2 * LEAF + 7])
+@pytest.mark.parametrize(
+    "n", [1, LEAF, LEAF + 1, BRANCHING * LEAF + 1, BRANCHING**2 * LEAF + 7]
+)
 def test_boxes_are_drawn_around_what_they_hold(n: int) -> None:
     pool = unassigned.start(np.random.default_rng(n).normal(size=(n, 2)))
-    tree = plant(pool)
+    tree = build(pool)
     held = [tree.who[leaf, :m] for leaf, m in enumerate(tree.waiting)]
     assert sorted(np.concatenate(held)) == list(range(n))
     for leaf, who in enumerate(held):
-        branch, b = divmod(tree.above + leaf - 1, FAN)
-        seen = principal_axes.images(tree.axes, pool.records[:, who])
+        branch, b = divmod(tree.above + leaf - 1, BRANCHING)
+        seen = principal_axes.projections(tree.axes, pool.records[:, who])
         assert_allclose(tree.sides[branch, 0, :, b], seen.min(axis=1), atol=1e-6)
         assert_allclose(tree.sides[branch, 1, :, b], seen.max(axis=1), atol=1e-6)
         assert tree.first[branch, b] == who.min()
@@ -146,7 +148,7 @@ def test_boxes_are_drawn_around_what_they_hold(n: int) -> None:
 def test_axes_keep_lengths_and_nothing_of_one_far_record_turns_them(d: int) -> None:
     X = np.random.default_rng(d).normal(size=(500, d)).T
     view = principal_axes.of(X)
-    seen = principal_axes.images(view, X).astype(float)
+    seen = principal_axes.projections(view, X).astype(float)
     gaps = X - view.origin[:, None]
     assert_allclose((seen**2).sum(axis=0), (gaps**2).sum(axis=0), rtol=1e-5)
     X[:, 0] = 1e9
@@ -155,4 +157,4 @@ def test_axes_keep_lengths_and_nothing_of_one_far_record_turns_them(d: int) -> N
 
 def test_repr_shows_no_record() -> None:
     pool = unassigned.start(np.array([[123.0], [456.0]]))
-    assert repr(plant(pool)) == f"Tree(2 of {LEAF} places hold a record)"
+    assert repr(build(pool)) == f"Tree(2 of {LEAF} places hold a record)"

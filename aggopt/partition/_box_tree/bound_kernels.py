@@ -1,7 +1,7 @@
 """What both searches of a tree share.  Importing this imports numba.
 
-Distances are computed as the plain scan does, to the same bits, and equals are told
-apart as there.  So the same record wins, if no record is passed over for a bound that
+Distances are computed as the plain scan does, to the same bits, and ties are broken
+as there.  So the same record wins, if no record is passed over for a bound that
 what is computed does not keep.  Bounds are of single precision: `lost` allows for it.
 """
 
@@ -28,16 +28,16 @@ def lost(tree: Tree) -> float:
 
 
 @inlined
-def turn(tree: Tree, gap: Floats, found: Floats) -> float:
-    """Set `found` to what the view shows of a vector; return its squared length."""
-    turned, square = tree.axes.turned, 0.0
+def project(tree: Tree, gap: Floats, found: Floats) -> float:
+    """Set `found` to the projections of a vector; return its squared length."""
+    directions, square = tree.axes.directions, 0.0
     for x in gap:
         square += x * x
     rest = square
-    for i in range(len(turned) - 1):
+    for i in range(len(directions) - 1):
         y = 0.0
         for t in range(len(gap)):
-            y += turned[i, t] * gap[t]
+            y += directions[i, t] * gap[t]
         found[i] = y
         rest -= y * y
     found[-1] = np.sqrt(max(rest, 0.0))

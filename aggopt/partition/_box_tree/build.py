@@ -4,18 +4,18 @@ import numpy as np
 
 from aggopt.partition._box_tree import principal_axes
 from aggopt.partition._box_tree.principal_axes import ROWS, Axes
-from aggopt.partition._box_tree.tree import FAN, LEAF, NOBODY, Tree
+from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, Tree
 from aggopt.partition._unassigned.state import Pool
 
 
-def plant(pool: Pool) -> Tree:
+def build(pool: Pool) -> Tree:
     """Return a tree of the records of a pool that have no group."""
     from aggopt.partition._box_tree import build_kernels as kernels
 
     records = pool.records[:, : pool.remaining]
     view = principal_axes.of(records)
     seen, order = (
-        principal_axes.images(view, records),
+        principal_axes.projections(view, records),
         np.argsort(pool.who[: pool.remaining]),
     )
     kernels.arrange(seen, order)
@@ -27,21 +27,21 @@ def plant(pool: Pool) -> Tree:
 def _empty(view: Axes, d: int, m: int) -> Tree:
     leaves = -(-m // LEAF)
     above = 1
-    while (above - 1) // FAN + -(-leaves // FAN) > above:
-        above = FAN * above + 1
-    branches = (above - 1) // FAN + -(-leaves // FAN)
+    while (above - 1) // BRANCHING + -(-leaves // BRANCHING) > above:
+        above = BRANCHING * above + 1
+    branches = (above - 1) // BRANCHING + -(-leaves // BRANCHING)
     waiting = np.full(leaves, LEAF)
     waiting[-1] = m - LEAF * (leaves - 1)
-    sides = np.full((branches, 2, ROWS, FAN), np.inf, np.float32)
+    sides = np.full((branches, 2, ROWS, BRANCHING), np.inf, np.float32)
     sides[:, 1] = -np.inf
     return Tree(
         records=np.zeros((leaves, LEAF, d)).transpose(0, 2, 1),
-        images=np.zeros((leaves, ROWS, LEAF), np.float32),
+        projections=np.zeros((leaves, ROWS, LEAF), np.float32),
         who=np.zeros((leaves, LEAF), np.int64),
         out=np.zeros((leaves, LEAF), np.float32),
         waiting=waiting,
         sides=sides,
-        first=np.full((branches, FAN), NOBODY),
+        first=np.full((branches, BRANCHING), NOBODY),
         axes=view,
         above=above,
     )

@@ -1,4 +1,4 @@
-"""A tree is planted, and its boxes drawn, in compiled loops.  Imports numba."""
+"""Builds a tree, and draws its boxes, in compiled loops.  Imports numba."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import F32, I64
 from aggopt.partition._box_tree.bound_kernels import lost
 from aggopt.partition._box_tree.principal_axes import ROWS
-from aggopt.partition._box_tree.tree import FAN, LEAF, NOBODY, Tree
+from aggopt.partition._box_tree.tree import BRANCHING, LEAF, NOBODY, Tree
 from aggopt.partition._unassigned.state import Pool
 
 DEEP = 64  # runs that can wait to be halved
@@ -15,7 +15,7 @@ FEW = 100
 
 
 @compiled
-def arrange(images: F32, order: I64) -> None:
+def arrange(projections: F32, order: I64) -> None:
     """Put columns, given in some order, leaf after leaf.
 
     A run of leaves is halved, across its widest row, where a branch ends.
@@ -27,7 +27,9 @@ def arrange(images: F32, order: I64) -> None:
         begin, end = runs[size, 0], runs[size, 1]
         if end - begin > 1:
             middle = begin + _half(end - begin)
-            _halve(images, order[begin * LEAF : end * LEAF], (middle - begin) * LEAF)
+            _halve(
+                projections, order[begin * LEAF : end * LEAF], (middle - begin) * LEAF
+            )
             runs[size, 0], runs[size, 1] = begin, middle
             runs[size + 1, 0], runs[size + 1, 1] = middle, end
             size += 2
@@ -37,32 +39,32 @@ def arrange(images: F32, order: I64) -> None:
 def _half(leaves: int) -> int:
     """Return how many leaves the left half takes: whole branches."""
     unit = 1
-    while unit * FAN < leaves:
-        unit *= FAN
+    while unit * BRANCHING < leaves:
+        unit *= BRANCHING
     return unit * (-(-leaves // unit) // 2)
 
 
 @inner
-def _halve(images: F32, columns: I64, middle: int) -> None:
+def _halve(projections: F32, columns: I64, middle: int) -> None:
     """Put the `middle` columns that are least in the row that is widest first.
 
-    A few columns tell which one that is.
+    A few columns show which one that is.
     """
     widest, width, few = -1, np.float32(0.0), columns[:: 1 + len(columns) // FEW]
     for t in range(ROWS):
-        row = images[t]
+        row = projections[t]
         low = high = row[few[0]]
         for j in few:
             low, high = min(low, row[j]), max(high, row[j])
         if high - low > width:
             widest, width = t, high - low
     if widest >= 0:  # else they seem equal, and stay in the order of X
-        order = np.argpartition(images[widest][columns], middle)
+        order = np.argpartition(projections[widest][columns], middle)
         copy_into(columns, columns[order])
 
 
 @compiled
-def fill(tree: Tree, pool: Pool, images: F32, order: I64) -> None:
+def fill(tree: Tree, pool: Pool, projections: F32, order: I64) -> None:
     """Put columns into an empty tree, in this order, and draw all boxes."""
     for place, column in enumerate(order):
         leaf, j = place // LEAF, place % LEAF
@@ -73,7 +75,7 @@ def fill(tree: Tree, pool: Pool, images: F32, order: I64) -> None:
             square += (x - tree.axes.origin[t]) ** 2
         tree.out[leaf, j] = square * (1 + lost(tree))
         for t in range(ROWS):
-            tree.images[leaf, t, j] = images[t, column]
+            tree.projections[leaf, t, j] = projections[t, column]
     for node in range(tree.above + len(tree.waiting) - 1, 0, -1):
         if node < len(tree.first) or node >= tree.above:
             for t in range(ROWS):
@@ -88,13 +90,13 @@ def draw_side(tree: Tree, node: int, t: int) -> bool:
     leaf = node - tree.above
     if leaf >= 0:
         for j in range(tree.waiting[leaf]):
-            x = tree.images[leaf, t, j]
+            x = tree.projections[leaf, t, j]
             low, high = min(low, x), max(high, x)
     else:
-        for c in range(FAN):
+        for c in range(BRANCHING):
             low = min(low, tree.sides[node, 0, t, c])
             high = max(high, tree.sides[node, 1, t, c])
-    branch, b = divmod(node - 1, FAN)
+    branch, b = divmod(node - 1, BRANCHING)
     same = tree.sides[branch, 0, t, b] == low and tree.sides[branch, 1, t, b] == high
     tree.sides[branch, 0, t, b], tree.sides[branch, 1, t, b] = low, high
     return not same
@@ -108,9 +110,9 @@ def draw_first(tree: Tree, node: int) -> bool:
         for j in range(tree.waiting[leaf]):
             first = min(first, tree.who[leaf, j])
     else:
-        for c in range(FAN):
+        for c in range(BRANCHING):
             first = min(first, tree.first[node, c])
-    branch, b = divmod(node - 1, FAN)
+    branch, b = divmod(node - 1, BRANCHING)
     same = tree.first[branch, b] == first
     tree.first[branch, b] = first
     return bool(not same)
@@ -121,7 +123,7 @@ def shrink(tree: Tree, leaf: int, t: int, x: np.float32) -> None:
     """Draw anew what a row of a record that has left has held open."""
     node = leaf + tree.above
     while node > 0:
-        branch, b = (node - 1) // FAN, (node - 1) % FAN
+        branch, b = (node - 1) // BRANCHING, (node - 1) % BRANCHING
         low, high = tree.sides[branch, 0, t, b], tree.sides[branch, 1, t, b]
         if low < x < high or low == high or not draw_side(tree, node, t):
             return
@@ -133,7 +135,7 @@ def shrink_first(tree: Tree, leaf: int, who: int) -> None:
     """Do the same for what a record that has left was the first of."""
     node = leaf + tree.above
     while node > 0:
-        branch, b = (node - 1) // FAN, (node - 1) % FAN
+        branch, b = (node - 1) // BRANCHING, (node - 1) % BRANCHING
         if tree.first[branch, b] < who or not draw_first(tree, node):
             return
         node = branch

@@ -6,49 +6,49 @@ import numpy as np
 
 from aggopt.core.types import F32, I64
 from aggopt.core.validation import Floats
-from aggopt.partition._box_tree.tree import FAN, Tree
+from aggopt.partition._box_tree.tree import BRANCHING, Tree
 
 MOST = 128
-TURNS = 16  # a post, measured once, is to serve, at least
-CENTRE = 0  # the post that is near the centroid; the others are near the rim
+TURNS = 16  # a pivot, measured once, is to serve, at least
+CENTRE = 0  # the pivot that is near the centroid; the others are near the rim
 
 
-class Posts(NamedTuple):
-    """Posts: what is farthest from a point near one of them is told by few boxes.
+class Pivots(NamedTuple):
+    """Pivots: few boxes can hold what is farthest from a point near one of them.
 
     Attributes
     ----------
     points : (d, most)
         Where they are.
-    reach : (most, branches, FAN)
+    radius : (most, branches, BRANCHING)
         Squared distance to the farthest record in each box, or more: records that
         leave are noticed when the box is looked into.
     start : (most,)
         The leaf in which the farthest was found last.
     gaps : (most,)
-        Room to work in.
+        Workspace.
     known : (1,)
-        How many posts there are.
+        How many pivots there are.
     """
 
     points: Floats
-    reach: F32
+    radius: F32
     start: I64
     gaps: Floats
     known: I64
 
     def __repr__(self) -> str:
-        """Tell how many posts there are, and show none."""
-        return f"Posts({self.known[0]})"
+        """Return how many pivots there are, without values."""
+        return f"Pivots({self.known[0]})"
 
 
-def none(tree: Tree, turns: int) -> Posts:
-    """Return room for as many posts as pay in so many turns."""
+def none(tree: Tree, turns: int) -> Pivots:
+    """Return workspace for as many pivots as pay in so many turns."""
     d, branches, most = len(tree.axes.origin), len(tree.first), 1 + turns // TURNS
     most = min(most, MOST)
-    return Posts(
+    return Pivots(
         np.zeros((d, most)),
-        np.empty((most, branches, FAN), np.float32),
+        np.empty((most, branches, BRANCHING), np.float32),
         np.zeros(most, np.int64),
         np.empty(most),
         np.zeros(1, np.int64),

@@ -12,7 +12,7 @@ from aggopt.core.types import F32
 from aggopt.core.validation import Floats
 
 ROWS = 12  # summed side by side, so that their number is fixed
-SAMPLE = 4000  # records that tell the directions, about
+SAMPLE = 4000  # records that the directions are made from, about
 
 
 class Axes(NamedTuple):
@@ -22,16 +22,16 @@ class Axes(NamedTuple):
     ----------
     origin : (d,)
         A point amid the records: a few far ones do not draw it away.
-    turned : (ROWS, d)
+    directions : (ROWS, d)
         Orthogonal directions of length 1, at most ROWS - 1.  What follows are zeros,
         the last of which stands for the rest.
     """
 
     origin: Floats
-    turned: Floats
+    directions: Floats
 
     def __repr__(self) -> str:
-        """Tell of how many attributes, and nothing of the records."""
+        """Return how many attributes there are, without values."""
         return f"Axes({len(self.origin)} attributes)"
 
 
@@ -43,15 +43,15 @@ def of(records: Floats) -> Axes:
     length = np.sqrt((gaps**2).sum(axis=0))
     gaps /= np.where(length > 0, length, 1)  # each counts the same, however far
     _, vectors = np.linalg.eigh(gaps @ gaps.T)  # the largest share comes last
-    turned = np.zeros((ROWS, len(some)))
-    turned[: min(ROWS - 1, len(some))] = vectors.T[::-1][: ROWS - 1]
-    return Axes(origin, turned)
+    directions = np.zeros((ROWS, len(some)))
+    directions[: min(ROWS - 1, len(some))] = vectors.T[::-1][: ROWS - 1]
+    return Axes(origin, directions)
 
 
-def images(axes: Axes, records: Floats) -> F32:
-    """Return what axes show of records in columns (d, m): (ROWS, m)."""
+def projections(axes: Axes, records: Floats) -> F32:
+    """Return the projections of records in columns (d, m): (ROWS, m)."""
     gaps = records - axes.origin[:, None]
-    found = axes.turned @ gaps
+    found = axes.directions @ gaps
     rest = (gaps**2).sum(axis=0) - (found**2).sum(axis=0)
     found[-1] = np.sqrt(np.maximum(rest, 0.0))
     return found.astype(np.float32)

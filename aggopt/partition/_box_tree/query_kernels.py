@@ -4,6 +4,6 @@ from aggopt.core.compiled import compiled
 from aggopt.partition._box_tree.nearest_kernels import nearest
 from aggopt.partition._box_tree.workspace import start
 
-__all__ = ["nearest", "room"]
+__all__ = ["nearest", "workspace"]
 
-room = compiled(start)
+workspace = compiled(start)

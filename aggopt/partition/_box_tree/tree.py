@@ -7,22 +7,22 @@ from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.principal_axes import Axes
 
 LEAF = 16
-FAN = 8  # boxes per branch: so many bounds are computed side by side
+BRANCHING = 8  # boxes per branch: so many bounds are computed side by side
 NOBODY = 2**62  # comes after every record
 
 
 class Tree(NamedTuple):
-    """Nodes in boxes: a leaf holds records, a branch holds the boxes of FAN nodes.
+    """Nodes in boxes: a leaf holds records, a branch the boxes of BRANCHING nodes.
 
     Nodes are counted from the root, 0, level by level.  Node v > 0 is in box
-    (v - 1) % FAN of branch (v - 1) // FAN.  Leaf l is node l + `above`.
+    (v - 1) % BRANCHING of branch (v - 1) // BRANCHING.  Leaf l is node l + `above`.
 
     Attributes
     ----------
     records : (leaves, d, LEAF)
         Leaf by leaf; a record's entries lie side by side.
-    images : (leaves, ROWS, LEAF)
-        What the `axes` show of each record, in single precision.  Where a place holds
+    projections : (leaves, ROWS, LEAF)
+        Each record projected on the `axes`, in single precision.  Where a place holds
         none, that of a record which the leaf held.
     who : (leaves, LEAF)
         Which record that is.
@@ -30,18 +30,18 @@ class Tree(NamedTuple):
         Squared distance of each record from the origin of `axes`, rather more.
     waiting : (leaves,)
         How many records of a leaf have no group: the first ones.
-    sides : (branches, 2, ROWS, FAN)
-        Lower and upper corner of each box, tight around the images that wait in it.
-    first : (branches, FAN)
+    sides : (branches, 2, ROWS, BRANCHING)
+        Lower and upper corner of each box, tight around what waits in it.
+    first : (branches, BRANCHING)
         The record in each box that comes first in X, NOBODY where none waits.
     axes
-        What images and boxes show.
+        What is projected on, for records and boxes.
     above
-        How many nodes the levels above the leaves have room for.
+        How many nodes there is space for above the leaves.
     """
 
     records: Floats
-    images: F32
+    projections: F32
     who: I64
     out: F32
     waiting: I64
@@ -51,5 +51,5 @@ class Tree(NamedTuple):
     above: int
 
     def __repr__(self) -> str:
-        """Tell how many records wait, and show none."""
+        """Return how many records wait, without values."""
         return f"Tree({self.waiting.sum()} of {self.who.size} places hold a record)"

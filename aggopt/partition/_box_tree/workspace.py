@@ -1,4 +1,4 @@
-"""Room to search a tree in."""
+"""Workspace of the searches of a tree."""
 
 from typing import NamedTuple
 
@@ -8,11 +8,11 @@ from aggopt.core.types import F32, I64
 from aggopt.core.validation import Floats
 from aggopt.partition._box_tree.principal_axes import ROWS
 
-DEEP = 256  # boxes that can wait to be searched: FAN for each of 32 levels
+DEEP = 256  # boxes that can wait to be searched: BRANCHING for each of 32 levels
 
 
-class Room(NamedTuple):
-    """Room to work in.
+class Workspace(NamedTuple):
+    """Workspace of one search.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class Room(NamedTuple):
     read: I64
 
 
-def start(k: int) -> Room:
-    """Return room to search for k records."""
-    return Room(
+def start(k: int) -> Workspace:
+    """Return workspace to search for k records."""
+    return Workspace(
         np.empty(DEEP, np.int64),
         np.empty(ROWS, np.float32),
         np.empty(ROWS, np.float32),

@@ -1,6 +1,7 @@
 """Compiled search for the two records farthest apart.  Importing this imports numba.
 
-See `nearest_point_next_kernels`: here the distance to the far corner of a box is never exceeded.
+See `nearest_point_next_kernels`: here the distance to the far corner of a box is
+never exceeded.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 from aggopt.core.threads import Crew
 from aggopt.core.validation import Floats
-from aggopt.partition._box_tree.build import plant
+from aggopt.partition._box_tree.build import build
 from aggopt.partition._shared.power_of_two import exponent_of, squared_back
 from aggopt.partition._unassigned import pool as unassigned
 
@@ -17,7 +17,7 @@ def sum_of_nearest(rows: Floats, k: int, crew: Crew) -> float:
     """
     from aggopt.partition._neighbours import knn_sum_kernels as kernels  # imports numba
 
-    (tree,) = crew.each(plant, [unassigned.start(rows)])
+    (tree,) = crew.each(build, [unassigned.start(rows)])
 
     def add_up(start: int) -> float:
         stop = min(start + LEAVES, len(tree.waiting))

@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled
-from aggopt.partition._box_tree.query_kernels import nearest, room
+from aggopt.partition._box_tree.query_kernels import nearest, workspace
 from aggopt.partition._box_tree.tree import Tree
 
 
@@ -14,7 +14,7 @@ def sum_of_nearest(tree: Tree, k: int, start: int, stop: int) -> float:
 
     The records are those of leaves start to stop; each is its own nearest.
     """
-    total, found = 0.0, room(k)
+    total, found = 0.0, workspace(k)
     point = np.empty(tree.records.shape[1])
     for leaf in range(start, stop):
         for j in range(tree.waiting[leaf]):

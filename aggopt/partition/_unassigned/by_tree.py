@@ -1,8 +1,8 @@
 """Groups are taken from a tree for as long as that is faster than plain scans.
 
-A tree is planted anew whenever a third of its records are gone.  Plain scans do the
+A tree is rebuilt whenever a third of its records are gone.  Plain scans do the
 work instead
-- where so few turns are left until then that planting costs more than it saves:
+- where so few turns are left until then that building one costs more than it saves:
   with k = 3 some 7000 records, with k = 10 some 24 000;
 - from then on, where a tree has been seen to read more than PAYS of what they would:
   so it is with many attributes that do not depend on each other.
@@ -11,10 +11,10 @@ work instead
 import numpy as np
 
 from aggopt.core.progress import Progress
-from aggopt.partition._box_tree.build import plant
+from aggopt.partition._box_tree.build import build
 from aggopt.partition._unassigned.state import CHUNK, Pool
 
-STAYS = 2 / 3  # share of its records after which a tree is planted anew
+STAYS = 2 / 3  # share of its records after which a tree is rebuilt
 TURNS = 400  # to take until then, at least
 PAYS = 0.4  # an entry that a tree reads takes about twice as long as one scanned
 TRIAL = 20  # times all entries: read before a tree is judged
@@ -40,15 +40,15 @@ def _by_tree(pool: Pool, k: int, paired: bool, enough: int, report: Progress) ->
     from aggopt.partition._box_tree import pivots, workspace
     from aggopt.partition._unassigned import by_tree_kernels
 
-    tree, space = plant(pool), workspace.start(k)
+    tree, space = build(pool), workspace.start(k)
     turns = (pool.remaining - enough) // (2 * k if paired else k)
-    seats = pivots.none(tree, turns if paired else 0)
+    chosen = pivots.none(tree, turns if paired else 0)
     most = max(1, min(CHUNK, TRIAL * pool.records.size))
     read = scanned = 0
     while pool.remaining >= enough and read <= PAYS * scanned:
         report(pool.done)
         scanned += by_tree_kernels.take(
-            pool, tree, seats, space, k, paired, enough, most
+            pool, tree, chosen, space, k, paired, enough, most
         )
         read += int(space.read[0])
     _settle(pool)

@@ -7,10 +7,10 @@ from aggopt.partition._box_tree.build_kernels import shrink, shrink_first
 from aggopt.partition._box_tree.farthest_kernels import farthest
 from aggopt.partition._box_tree.nearest_kernels import nearest_from
 from aggopt.partition._box_tree.pivot_kernels import put, serving
-from aggopt.partition._box_tree.pivots import CENTRE, Posts
+from aggopt.partition._box_tree.pivots import CENTRE, Pivots
 from aggopt.partition._box_tree.principal_axes import ROWS
 from aggopt.partition._box_tree.tree import LEAF, Tree
-from aggopt.partition._box_tree.workspace import Room
+from aggopt.partition._box_tree.workspace import Workspace
 from aggopt.partition._unassigned.kernels import add_entry, total
 from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
 
@@ -19,8 +19,8 @@ from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
 def take(
     pool: Pool,
     tree: Tree,
-    posts: Posts,
-    room: Room,
+    pivots: Pivots,
+    workspace: Workspace,
     k: int,
     paired: bool,
     enough: int,
@@ -28,45 +28,48 @@ def take(
 ) -> int:
     """Take groups of k while `enough` records have none, until `most` entries are read.
 
-    Return how many entries a plain scan would have read; room.read says how many were.
+    Return how many entries a plain scan would have read; `workspace.read`
+    says how many were.
     """
-    scanned, room.read[0] = 0, 0
-    if posts.known[0] == 0:
-        put(tree, posts, CENTRE, total(pool) / pool.counts[UNASSIGNED])
-        posts.known[0] = 1
-    while pool.counts[UNASSIGNED] >= enough and room.read[0] < most:
+    scanned, workspace.read[0] = 0, 0
+    if pivots.known[0] == 0:
+        put(tree, pivots, CENTRE, total(pool) / pool.counts[UNASSIGNED])
+        pivots.known[0] = 1
+    while pool.counts[UNASSIGNED] >= enough and workspace.read[0] < most:
         scanned += (3 if paired else 2) * pool.counts[UNASSIGNED] * len(pool.records)
-        r = _outermost(pool, tree, posts, room)
-        s = _opposite(tree, posts, r, room) if paired else r
+        r = _outermost(pool, tree, pivots, workspace)
+        s = _opposite(tree, pivots, r, workspace) if paired else r
         a, b = record(tree, r), record(tree, s)
-        _take_nearest(pool, tree, r // LEAF, a, room)
+        _take_nearest(pool, tree, r // LEAF, a, workspace)
         if paired:
-            _take_nearest(pool, tree, s // LEAF, b, room)
+            _take_nearest(pool, tree, s // LEAF, b, workspace)
     return scanned
 
 
 @inner
-def _opposite(tree: Tree, posts: Posts, r: int, room: Room) -> int:
+def _opposite(tree: Tree, pivots: Pivots, r: int, workspace: Workspace) -> int:
     """Return the place of the record farthest from that at place r."""
     point = record(tree, r)
-    return int(farthest(tree, posts, serving(tree, posts, point), 1.0, point, room))
+    return int(
+        farthest(tree, pivots, serving(tree, pivots, point), 1.0, point, workspace)
+    )
 
 
 @inner
-def _outermost(pool: Pool, tree: Tree, posts: Posts, room: Room) -> int:
+def _outermost(pool: Pool, tree: Tree, pivots: Pivots, workspace: Workspace) -> int:
     """Return the place of the record farthest from the centroid.
 
-    As the centroid goes away from its post, more has to be read.  Once that adds up
-    to all entries, the post is put up anew, which reads them once.
+    As the centroid goes away from its pivot, more has to be read.  Once that adds up
+    to all entries, the pivot is put up anew, which reads them once.
     """
-    entries, before = pool.counts[UNASSIGNED] * len(pool.records), room.read[0]
+    entries, before = pool.counts[UNASSIGNED] * len(pool.records), workspace.read[0]
     place = farthest(
-        tree, posts, CENTRE, float(pool.counts[UNASSIGNED]), total(pool), room
+        tree, pivots, CENTRE, float(pool.counts[UNASSIGNED]), total(pool), workspace
     )
-    room.read[1] += room.read[0] - before
-    if room.read[1] > entries:
-        put(tree, posts, CENTRE, total(pool) / pool.counts[UNASSIGNED])
-        room.read[0], room.read[1] = room.read[0] + entries, 0
+    workspace.read[1] += workspace.read[0] - before
+    if workspace.read[1] > entries:
+        put(tree, pivots, CENTRE, total(pool) / pool.counts[UNASSIGNED])
+        workspace.read[0], workspace.read[1] = workspace.read[0] + entries, 0
     return int(place)
 
 
@@ -77,13 +80,15 @@ def record(tree: Tree, place: int) -> Floats:
 
 
 @inner
-def _take_nearest(pool: Pool, tree: Tree, leaf: int, point: Floats, room: Room) -> None:
+def _take_nearest(
+    pool: Pool, tree: Tree, leaf: int, point: Floats, workspace: Workspace
+) -> None:
     """Make a group of those nearest to a point, which a leaf holds or has held."""
-    nearest_from(tree, leaf, point, room)
-    put_in_order(room.place)
-    for place in room.place[::-1]:  # what moves down never has a group itself
+    nearest_from(tree, leaf, point, workspace)
+    put_in_order(workspace.place)
+    for place in workspace.place[::-1]:  # what moves down never has a group itself
         _remove(pool, tree, place)
-    pool.counts[UNASSIGNED] -= len(room.place)
+    pool.counts[UNASSIGNED] -= len(workspace.place)
     pool.counts[GROUPS] += 1
 
 
@@ -98,8 +103,8 @@ def _remove(pool: Pool, tree: Tree, place: int) -> None:
         tree.records[leaf, t, j] = tree.records[leaf, t, last]
     tree.waiting[leaf] = last
     for t in range(ROWS):
-        x = tree.images[leaf, t, j]
-        tree.images[leaf, t, j] = tree.images[leaf, t, last]
+        x = tree.projections[leaf, t, j]
+        tree.projections[leaf, t, j] = tree.projections[leaf, t, last]
         shrink(tree, leaf, t, x)
     who = tree.who[leaf, j]
     tree.out[leaf, j], tree.who[leaf, j] = tree.out[leaf, last], tree.who[leaf, last]

@@ -19,7 +19,7 @@ LAST = np.uint64(255)
 
 
 class RadixWorkspace(NamedTuple):
-    """Keys and the place that each had at first, and as much room beside them.
+    """Keys and the place that each had at first, and as much space beside them.
 
     Made by NumPy, which asks for large pages; what compiled code makes comes in small
     ones, and slowly.
@@ -37,9 +37,9 @@ def by_value(x: Floats) -> tuple[Floats, AnyInt]:
     kind = np.uint32 if n < 2**32 else np.uint64
     keys: U64 = np.empty(n, dtype=np.uint64)
     order: AnyInt = np.arange(n).astype(kind)
-    room = RadixWorkspace(keys, order, np.empty_like(keys), np.empty_like(order))
-    swapped = _sort(x, room)
-    keys, order = (room.spare, room.moved) if swapped else (keys, order)
+    workspace = RadixWorkspace(keys, order, np.empty_like(keys), np.empty_like(order))
+    swapped = _sort(x, workspace)
+    keys, order = (workspace.spare, workspace.moved) if swapped else (keys, order)
     return keys.view(np.float64), order
 
 
@@ -51,13 +51,13 @@ def undo(labels: AnyInt, order: AnyInt, back: Labels) -> None:
 
 
 @compiled
-def _sort(x: Floats, room: RadixWorkspace) -> bool:
-    """Sort the values; return whether they end up in the spare room."""
-    varying = _varying_digits(x, room.keys)
+def _sort(x: Floats, workspace: RadixWorkspace) -> bool:
+    """Sort the values; return whether they end up in the spare arrays."""
+    varying = _varying_digits(x, workspace.keys)
     # sign, exponent and log2(n) digits more tell nearly all values apart
     enough = int(np.ceil((12 + np.log2(len(x))) / 8))
     turns = min(enough, len(varying))
-    now = _by_digits(room, varying[-enough:])
+    now = _by_digits(workspace, varying[-enough:])
     if not _finished(now.keys, now.order):
         now = _by_digits(now, varying)
         turns += len(varying)
@@ -87,28 +87,30 @@ def _turn_to_values(keys: U64) -> None:
 
 
 @inner
-def _by_digits(room: RadixWorkspace, digits: list[int]) -> RadixWorkspace:
+def _by_digits(workspace: RadixWorkspace, digits: list[int]) -> RadixWorkspace:
     """Sort keys by these digits, least first; return where they are."""
     counts = np.zeros((len(digits), 256), np.int64)
-    for key in room.keys:
+    for key in workspace.keys:
         for d in range(len(digits)):
             counts[d, (key >> (DIGIT * np.uint64(digits[d]))) & LAST] += 1
     for d in range(len(digits)):
-        _deal(room, DIGIT * np.uint64(digits[d]), counts[d])
-        room = RadixWorkspace(room.spare, room.moved, room.keys, room.order)
-    return room
+        _deal(workspace, DIGIT * np.uint64(digits[d]), counts[d])
+        workspace = RadixWorkspace(
+            workspace.spare, workspace.moved, workspace.keys, workspace.order
+        )
+    return workspace
 
 
 @inner
-def _deal(room: RadixWorkspace, shift: np.uint64, counts: I64) -> None:
+def _deal(workspace: RadixWorkspace, shift: np.uint64, counts: I64) -> None:
     """Deal keys out by one digit, keeping the order of those where it is the same."""
     place = np.cumsum(counts) - counts
-    for i in range(len(room.keys)):
-        key = room.keys[i]
+    for i in range(len(workspace.keys)):
+        key = workspace.keys[i]
         digit = (key >> shift) & LAST
         to = place[digit]
         place[digit] = to + 1
-        room.spare[to], room.moved[to] = key, room.order[i]
+        workspace.spare[to], workspace.moved[to] = key, workspace.order[i]
 
 
 @inner
