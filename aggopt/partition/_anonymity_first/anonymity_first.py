@@ -19,8 +19,8 @@ from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
 from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned import sorted_pool as shelves
-from aggopt.partition._unassigned.sorted_pool import Shelf
+from aggopt.partition._unassigned import sorted_pool
+from aggopt.partition._unassigned.sorted_pool import SortedPool
 
 
 def anonymity_first(
@@ -83,27 +83,29 @@ def anonymity_first(
     k = group_size(k, n)
     promise = CloseToTable.of(confidential, n, t, bins)
     attribute = promise.only("anonymity_first")
-    shelf = shelves.start(records, attribute.place)
+    candidates = sorted_pool.start(records, attribute.place)
     limit = int(promise.limits[0, k])
     table = EmdTable(
         n, k, limit, attribute.sums, attribute.first, *np.empty((4, k + 1), int)
     )
-    labels = merged(records, _grouped(shelf, table, progress), promise)
+    labels = merged(records, _grouped(candidates, table, progress), promise)
     by, spent = "anonymity_first", clock.spent
     return Partition(labels, squares(records, labels, k, by=by, seconds=spent))
 
 
-def _grouped(shelf: Shelf, table: EmdTable, progress: Progress | None) -> Labels:
+def _grouped(
+    candidates: SortedPool, table: EmdTable, progress: Progress | None
+) -> Labels:
     from aggopt.partition._anonymity_first import kernels
 
     k, report = table.s, rarely(progress)
-    screen = screens.start(*shelf.pool.records.shape)
-    kernels.start(shelf, screen, table)
+    screen = screens.start(*candidates.pool.records.shape)
+    kernels.start(candidates, screen, table)
     group = Group(*np.zeros((3, k), np.int64), *np.zeros((3, k + 1), np.int64))
-    while shelf.remaining:
-        report(shelf.done)
-        kernels.take_close(shelf, screen, table, group, shelf.turns)
-    return unassigned.finish(shelf.pool, progress)
+    while candidates.remaining:
+        report(candidates.done)
+        kernels.take_close(candidates, screen, table, group, candidates.turns)
+    return unassigned.finish(candidates.pool, progress)
 
 
 class AnonymityFirst(Grouping):

@@ -1,4 +1,4 @@
-"""Algorithm 2 in compiled loops over a shelf and its screen.  Imports numba.
+"""Algorithm 2 in compiled loops over a sorted pool and its screen.  Imports numba.
 
 Distances are reckoned where the screen says that they matter, and only there.
 """
@@ -28,87 +28,87 @@ from aggopt.partition._screened_distances.kernels import (
 )
 from aggopt.partition._screened_distances.screen import Screen
 from aggopt.partition._unassigned import sorted_pool_kernels
-from aggopt.partition._unassigned.sorted_pool import Shelf
+from aggopt.partition._unassigned.sorted_pool import SortedPool
 from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED, Pool
 
 
 @compiled
-def start(shelf: Shelf, screen: Screen, table: EmdTable) -> None:
+def start(candidates: SortedPool, screen: Screen, table: EmdTable) -> None:
     """Fill in the table, and put all records on the screen."""
     fill(table)
-    draw(screen, shelf.pool.records, len(shelf.taken))
+    draw(screen, candidates.pool.records, len(candidates.taken))
 
 
 @compiled
 def take_close(
-    shelf: Shelf, screen: Screen, table: EmdTable, group: Group, turns: int
+    candidates: SortedPool, screen: Screen, table: EmdTable, group: Group, turns: int
 ) -> None:
     """Take two groups a turn, as close as swaps make them."""
     for _ in range(turns):
-        if shelf.free[0] == 0:
+        if candidates.free[0] == 0:
             return
-        if sorted_pool_kernels.drop_taken(shelf):
-            draw(screen, shelf.pool.records, shelf.pool.counts[UNASSIGNED])
-        _measure_from_centroid(shelf, screen)
-        _take_one(shelf, screen, table, group, _farthest(shelf, screen))
-        if shelf.free[0] > 0:
-            _take_one(shelf, screen, table, group, _farthest(shelf, screen))
+        if sorted_pool_kernels.drop_taken(candidates):
+            draw(screen, candidates.pool.records, candidates.pool.counts[UNASSIGNED])
+        _measure_from_centroid(candidates, screen)
+        _take_one(candidates, screen, table, group, _farthest(candidates, screen))
+        if candidates.free[0] > 0:
+            _take_one(candidates, screen, table, group, _farthest(candidates, screen))
 
 
 @inner
-def _measure_from_centroid(shelf: Shelf, screen: Screen) -> None:
+def _measure_from_centroid(candidates: SortedPool, screen: Screen) -> None:
     """Set screened distances from the centroid of the unassigned records."""
-    pool = shelf.pool
+    pool = candidates.pool
     copy_into(screen.point, (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit)
-    screen.factor[0] = shelf.free[0]
+    screen.factor[0] = candidates.free[0]
     measure(screen, pool.counts[UNASSIGNED])
 
 
 @inner
 def _take_one(
-    shelf: Shelf, screen: Screen, table: EmdTable, group: Group, seed: int
+    candidates: SortedPool, screen: Screen, table: EmdTable, group: Group, seed: int
 ) -> None:
     """Make a t-close group of the records nearest to a seed column."""
-    pool = shelf.pool
+    pool = candidates.pool
     copy_into(screen.point, pool.records[:, seed])
     screen.factor[0] = 1.0
     measure(screen, pool.counts[UNASSIGNED])
-    if shelf.free[0] < 2 * len(group.columns):
+    if candidates.free[0] < 2 * len(group.columns):
         for j in range(pool.counts[UNASSIGNED]):
-            if not shelf.taken[j]:
-                _take(shelf, screen, j)
+            if not candidates.taken[j]:
+                _take(candidates, screen, j)
     else:
-        _find_nearest(shelf, screen, group.columns)
-        _swap_until_close(shelf, screen, table, group)
+        _find_nearest(candidates, screen, group.columns)
+        _swap_until_close(candidates, screen, table, group)
         for j in group.columns:
-            _take(shelf, screen, j)
+            _take(candidates, screen, j)
     pool.counts[GROUPS] += 1
 
 
 @inner
-def _take(shelf: Shelf, screen: Screen, column: int) -> None:
+def _take(candidates: SortedPool, screen: Screen, column: int) -> None:
     """Assign a column to the group that is being made."""
-    sorted_pool_kernels.take(shelf, column)
+    sorted_pool_kernels.take(candidates, column)
     screen.image[0, column] = screen.near[column] = np.inf
 
 
 @inlined
-def _reckon(shelf: Shelf, screen: Screen, column: int) -> float:
+def _reckon(candidates: SortedPool, screen: Screen, column: int) -> float:
     """Set the exact distance of a column, and return it."""
-    pool = shelf.pool
+    pool = candidates.pool
     distance = exact(screen, pool.records, column)
     pool.distances[column] = distance
     return distance
 
 
 @inner
-def _farthest(shelf: Shelf, screen: Screen) -> int:
+def _farthest(candidates: SortedPool, screen: Screen) -> int:
     """Return the farthest free column; of equals, the record that comes first in X."""
-    best, least, pool = -1, np.float32(0.0), shelf.pool
+    best, least, pool = -1, np.float32(0.0), candidates.pool
     end = pool.counts[UNASSIGNED]
     j = next_within(screen, 0, end, least, LARGEST)
     while j < end:
-        far = _reckon(shelf, screen, j)
+        far = _reckon(candidates, screen, j)
         if best < 0 or far > pool.distances[best]:
             best, least = j, least_of(screen, far)
         elif far == pool.distances[best] and pool.who[j] < pool.who[best]:
@@ -118,14 +118,14 @@ def _farthest(shelf: Shelf, screen: Screen) -> int:
 
 
 @inner
-def _find_nearest(shelf: Shelf, screen: Screen, columns: I64) -> None:
+def _find_nearest(candidates: SortedPool, screen: Screen, columns: I64) -> None:
     """Fill in the nearest free columns, the nearest first."""
-    count, most, pool = 0, LARGEST, shelf.pool
+    count, most, pool = 0, LARGEST, candidates.pool
     end, none = pool.counts[UNASSIGNED], np.float32(0.0)
     j = next_within(screen, 0, end, none, most)
     while j < end:
-        _reckon(shelf, screen, j)
-        count = _offer(shelf, columns, count, j)
+        _reckon(candidates, screen, j)
+        count = _offer(candidates, columns, count, j)
         if count == len(columns):
             most = most_of(screen, pool.distances[columns[-1]])
         j = next_within(screen, j + 1, end, none, most)
@@ -140,14 +140,14 @@ def _nearer(pool: Pool, a: int, b: int) -> bool:
 
 
 @inlined
-def _offer(shelf: Shelf, columns: I64, count: int, column: int) -> int:
+def _offer(candidates: SortedPool, columns: I64, count: int, column: int) -> int:
     """Put a column among the `count` nearest; return how many these are now."""
     if count == len(columns):
-        if not _nearer(shelf.pool, column, columns[-1]):
+        if not _nearer(candidates.pool, column, columns[-1]):
             return count
         count -= 1
     at = count
-    while at > 0 and _nearer(shelf.pool, column, columns[at - 1]):
+    while at > 0 and _nearer(candidates.pool, column, columns[at - 1]):
         columns[at] = columns[at - 1]
         at -= 1
     columns[at] = column
@@ -156,26 +156,26 @@ def _offer(shelf: Shelf, columns: I64, count: int, column: int) -> int:
 
 @inner
 def _swap_until_close(
-    shelf: Shelf, screen: Screen, table: EmdTable, group: Group
+    candidates: SortedPool, screen: Screen, table: EmdTable, group: Group
 ) -> None:
     """Swap nearest columns in until the group is t-close."""
     for i in range(len(group.columns)):
-        _insert(shelf, group, i, i)
+        _insert(candidates, group, i, i)
     last = group.columns[-1]
     while True:
         add_up(table, group)
         if group.stays[-1] <= table.limit:
             return
-        last = _next_better(shelf, screen, table, group, last)
+        last = _next_better(candidates, screen, table, group, last)
         if last < 0:
             return
-        _replace(shelf, table, group, last)
+        _replace(candidates, table, group, last)
 
 
 @inlined
-def _insert(shelf: Shelf, group: Group, position: int, count: int) -> None:
+def _insert(candidates: SortedPool, group: Group, position: int, count: int) -> None:
     """Put a member among `count` ranked ones, by value."""
-    bin_ = shelf.bins[group.columns[position]]
+    bin_ = candidates.bins[group.columns[position]]
     at = count
     while at > 0 and group.bins[at - 1] > bin_:
         group.bins[at], group.ranked[at] = group.bins[at - 1], group.ranked[at - 1]
@@ -185,7 +185,7 @@ def _insert(shelf: Shelf, group: Group, position: int, count: int) -> None:
 
 @inlined
 def _next_better(
-    shelf: Shelf, screen: Screen, table: EmdTable, group: Group, last: int
+    candidates: SortedPool, screen: Screen, table: EmdTable, group: Group, last: int
 ) -> int:
     """Return the nearest column beyond the last that a swap lowers the EMD with."""
     k, best = len(group.bins), -1
@@ -194,25 +194,25 @@ def _next_better(
         begin, end = (gap, k) if gap == slot else (0, gap)
         lo = group.bins[gap - 1] if gap > 0 else 0
         hi = group.bins[gap] if gap < k else len(table.sums) - 2
-        room = group.stays[-1] - least_without(group, begin, end, gap)
-        if table.least[slot] < room:
-            a, b = interval(table, slot, room, lo, hi)
-            best = _nearest_between(shelf, screen, a, b, last, best)
+        below = group.stays[-1] - least_without(group, begin, end, gap)
+        if table.least[slot] < below:
+            a, b = interval(table, slot, below, lo, hi)
+            best = _nearest_between(candidates, screen, a, b, last, best)
     return best
 
 
 @inlined
 def _nearest_between(
-    shelf: Shelf, screen: Screen, a: int, b: int, last: int, best: int
+    candidates: SortedPool, screen: Screen, a: int, b: int, last: int, best: int
 ) -> int:
     """Return the nearest free column of bins a..b-1 beyond the last, or the best."""
-    pool, end, most = shelf.pool, shelf.first[b], LARGEST
+    pool, end, most = candidates.pool, candidates.first[b], LARGEST
     least = least_of(screen, pool.distances[last])
     if best >= 0:
         most = most_of(screen, pool.distances[best])
-    j = next_within(screen, shelf.first[a], end, least, most)
+    j = next_within(screen, candidates.first[a], end, least, most)
     while j < end:
-        _reckon(shelf, screen, j)
+        _reckon(candidates, screen, j)
         beyond = _nearer(pool, last, j)
         if beyond and (best < 0 or _nearer(pool, j, best)):
             best, most = j, most_of(screen, pool.distances[j])
@@ -221,9 +221,11 @@ def _nearest_between(
 
 
 @inlined
-def _replace(shelf: Shelf, table: EmdTable, group: Group, column: int) -> None:
+def _replace(
+    candidates: SortedPool, table: EmdTable, group: Group, column: int
+) -> None:
     """Swap a column in for the member without which the EMD is least."""
-    k, bin_ = len(group.bins), shelf.bins[column]
+    k, bin_ = len(group.bins), candidates.bins[column]
     gap = 0
     while gap < k and group.bins[gap] < bin_:
         gap += 1
@@ -239,4 +241,4 @@ def _replace(shelf: Shelf, table: EmdTable, group: Group, column: int) -> None:
     for i in range(out, k - 1):
         group.bins[i], group.ranked[i] = group.bins[i + 1], group.ranked[i + 1]
     group.columns[position] = column
-    _insert(shelf, group, position, k - 1)
+    _insert(candidates, group, position, k - 1)

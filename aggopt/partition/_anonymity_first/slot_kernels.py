@@ -18,7 +18,7 @@ from aggopt.partition._anonymity_first.state import EmdTable, Group
 
 @inner
 def fill(table: EmdTable) -> None:
-    """Fill in what the table tells of each slot."""
+    """Fill in what the table says of each slot."""
     n, s, m = table.n, table.s, len(table.sums) - 1
     for slot in range(s + 1):
         table.begins[slot] = table.first[slot * n // s]
@@ -84,18 +84,18 @@ def least_without(group: Group, begin: int, end: int, gap: int) -> int:
 
 @inlined
 def interval(
-    table: EmdTable, slot: int, room: int, lo: int, hi: int
+    table: EmdTable, slot: int, below: int, lo: int, hi: int
 ) -> tuple[int, int]:
-    """Return the bins a..b-1 within lo..hi where a slot costs less than `room`.
+    """Return the bins a..b-1 within lo..hi where a slot costs less than `below`.
 
     Its `least` must be less.
     """
     best = table.best[slot]
     middle = min(max(best, lo), hi)
-    width = _about(table, room - table.least[slot])
+    width = _about(table, below - table.least[slot])
     least, most = width + middle - best, width + best - middle
-    left = _extent(table, slot, room, middle, -1, middle - lo, least)
-    right = _extent(table, slot, room, middle, 1, hi - middle, most)
+    left = _extent(table, slot, below, middle, -1, middle - lo, least)
+    right = _extent(table, slot, below, middle, 1, hi - middle, most)
     return middle - left, middle + right + 1
 
 
@@ -110,12 +110,12 @@ def _about(table: EmdTable, rise: int) -> int:
 
 @inlined
 def _extent(
-    table: EmdTable, slot: int, room: int, start: int, step: int, most: int, guess: int
+    table: EmdTable, slot: int, below: int, start: int, step: int, most: int, guess: int
 ) -> int:
-    """Return how many bins beyond `start` a slot costs less than `room`, or -1."""
+    """Return how many bins beyond `start` a slot costs less than `below`, or -1."""
     good, bad, at, stride = -1, most + 1, min(max(guess, 0), most), 1
     while bad - good > 1:
-        if cost(table, slot, start + step * at) < room:
+        if cost(table, slot, start + step * at) < below:
             good, at = at, at + stride
         else:
             bad, at = at, at - stride

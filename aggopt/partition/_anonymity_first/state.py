@@ -38,7 +38,7 @@ class Group(NamedTuple):
     Attributes
     ----------
     columns : (k,)
-        Its members on the shelf; the positions are kept when members are swapped.
+        Its members in the sorted pool; the positions are kept when members are swapped.
     bins, ranked : (k,)
         Their bins in ascending order, and at which position each member is.
     stays, down, up : (k + 1,)

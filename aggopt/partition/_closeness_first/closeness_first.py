@@ -18,8 +18,8 @@ from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
 from aggopt.partition._shared.settings import Grouping
 from aggopt.partition._unassigned import pool as unassigned
-from aggopt.partition._unassigned import sorted_pool as shelves
-from aggopt.partition._unassigned.sorted_pool import Shelf
+from aggopt.partition._unassigned import sorted_pool
+from aggopt.partition._unassigned.sorted_pool import SortedPool
 
 
 def closeness_first(
@@ -51,7 +51,7 @@ def closeness_first(
         Quasi-identifiers in their own units: numbers, none missing.
     confidential : (n,)
         The confidential attribute: numbers, none missing, in the order in which they
-        are close; a UserWarning tells of one that is constant.
+        are close; a UserWarning names one that is constant.
     k : int
         Records per group, at least; 1 <= k <= n.
     t : float
@@ -139,7 +139,7 @@ def stratified(
     stratum = np.empty(len(records), np.int64)
     by_value = np.argsort(place, kind="stable")
     stratum[by_value] = np.repeat(np.arange(count), sizes)
-    return _grouped(shelves.start(records, stratum), sizes, progress)
+    return _grouped(sorted_pool.start(records, stratum), sizes, progress)
 
 
 def _strata(n: int, count: int) -> I64:
@@ -152,14 +152,14 @@ def _strata(n: int, count: int) -> I64:
     return sizes
 
 
-def _grouped(shelf: Shelf, sizes: I64, progress: Progress | None) -> Labels:
+def _grouped(candidates: SortedPool, sizes: I64, progress: Progress | None) -> Labels:
     from aggopt.partition._closeness_first import kernels
 
     report = rarely(progress)
-    while shelf.remaining:
-        report(shelf.done)
-        kernels.take_strata(shelf, sizes, shelf.turns)
-    return unassigned.finish(shelf.pool, progress)
+    while candidates.remaining:
+        report(candidates.done)
+        kernels.take_strata(candidates, sizes, candidates.turns)
+    return unassigned.finish(candidates.pool, progress)
 
 
 class ClosenessFirst(Grouping):

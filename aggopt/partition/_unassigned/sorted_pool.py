@@ -14,7 +14,7 @@ from aggopt.partition._unassigned import pool as unassigned
 from aggopt.partition._unassigned.state import CHUNK, Pool
 
 
-class Shelf(NamedTuple):
+class SortedPool(NamedTuple):
     """A pool whose columns are sorted by bin, and within a bin as they come in X.
 
     Attributes
@@ -39,8 +39,10 @@ class Shelf(NamedTuple):
     free: I64
 
     def __repr__(self) -> str:
-        """Tell how many records are left, and show none."""
-        return f"Shelf({self.remaining} of {len(self.bins)} records without a group)"
+        """Return how many records are left, without values."""
+        return (
+            f"SortedPool({self.remaining} of {len(self.bins)} records without a group)"
+        )
 
     @property
     def remaining(self) -> int:
@@ -58,12 +60,12 @@ class Shelf(NamedTuple):
         return max(1, CHUNK // (4 * max(self.remaining, 1) * len(self.pool[0])))
 
 
-def start(records: Floats, place: I64) -> Shelf:
-    """Return a shelf on which no record of (n, d) has a group; `place` (n,) of bins."""
+def start(records: Floats, place: I64) -> SortedPool:
+    """Return records (n, d), none with a group, sorted by their bins `place` (n,)."""
     order = np.argsort(place, kind="stable")
     pool = unassigned.start(records[order])
     pool.who[:] = order
     bins = place[order]
     first = np.searchsorted(bins, np.arange(bins[-1] + 2)).astype(np.int64)
     n = len(place)
-    return Shelf(pool, np.zeros(n, np.bool_), bins, first, np.array([n]))
+    return SortedPool(pool, np.zeros(n, np.bool_), bins, first, np.array([n]))

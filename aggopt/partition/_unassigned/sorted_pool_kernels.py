@@ -1,10 +1,10 @@
-"""Compiled loops over a shelf.  Importing this imports numba: do so late."""
+"""Compiled loops over a sorted pool.  Importing this imports numba: do so late."""
 
 import numpy as np
 
 from aggopt.core.compiled import inner
 from aggopt.partition._unassigned import kernels
-from aggopt.partition._unassigned.sorted_pool import Shelf
+from aggopt.partition._unassigned.sorted_pool import SortedPool
 from aggopt.partition._unassigned.state import GROUPS, UNASSIGNED
 
 KEEP = 0.95  # share of the columns that must be free: fewer, and the taken are dropped
@@ -12,24 +12,24 @@ BLOCK = 64  # columns that are tested at once: most blocks hold nothing to look 
 
 
 @inner
-def outermost(shelf: Shelf) -> int:
+def outermost(candidates: SortedPool) -> int:
     """Return the free column farthest from the centroid of all that are free."""
-    pool = shelf.pool
+    pool = candidates.pool
     total = (pool.sums[0] + pool.sums[1] / pool.unit) / pool.unit
-    kernels.measure(pool, float(shelf.free[0]), total)
-    return farthest(shelf)
+    kernels.measure(pool, float(candidates.free[0]), total)
+    return farthest(candidates)
 
 
 @inner
-def measure(shelf: Shelf, column: int) -> None:
+def measure(candidates: SortedPool, column: int) -> None:
     """Set the distances of the free columns from one of them."""
-    kernels.measure(shelf.pool, 1.0, shelf.pool.records[:, column].copy())
+    kernels.measure(candidates.pool, 1.0, candidates.pool.records[:, column].copy())
 
 
 @inner
-def farthest(shelf: Shelf) -> int:
+def farthest(candidates: SortedPool) -> int:
     """Return the farthest free column; of equals, the record that comes first in X."""
-    best, far, pool = -1, -1.0, shelf.pool
+    best, far, pool = -1, -1.0, candidates.pool
     end = pool.counts[UNASSIGNED]
     for start in range(0, end, BLOCK):
         some = pool.distances[start : min(start + BLOCK, end)]
@@ -44,41 +44,41 @@ def farthest(shelf: Shelf) -> int:
 
 
 @inner
-def take(shelf: Shelf, column: int) -> None:
+def take(candidates: SortedPool, column: int) -> None:
     """Put a free column into the group that is being made."""
-    pool = shelf.pool
+    pool = candidates.pool
     pool.labels[pool.who[column]] = pool.counts[GROUPS]
     pool.distances[column] = np.inf
-    shelf.taken[column] = True
-    shelf.free[0] -= 1
+    candidates.taken[column] = True
+    candidates.free[0] -= 1
     kernels.add_to_sums(pool, column, -1)
     pool.records[0, column] = np.inf  # so is every distance from now on
 
 
 @inner
-def tidy(shelf: Shelf) -> None:
+def tidy(candidates: SortedPool) -> None:
     """Close a group, and drop the taken columns when they have become many."""
-    shelf.pool.counts[GROUPS] += 1
-    drop_taken(shelf)
+    candidates.pool.counts[GROUPS] += 1
+    drop_taken(candidates)
 
 
 @inner
-def drop_taken(shelf: Shelf) -> bool:
+def drop_taken(candidates: SortedPool) -> bool:
     """Drop the taken columns when they have become many; return whether they had."""
-    if shelf.free[0] >= KEEP * shelf.pool.counts[UNASSIGNED]:
+    if candidates.free[0] >= KEEP * candidates.pool.counts[UNASSIGNED]:
         return False
-    pool, kept, bin_ = shelf.pool, 0, 0
+    pool, kept, bin_ = candidates.pool, 0, 0
     for j in range(pool.counts[UNASSIGNED]):
-        while bin_ <= shelf.bins[j]:
-            shelf.first[bin_] = kept
+        while bin_ <= candidates.bins[j]:
+            candidates.first[bin_] = kept
             bin_ += 1
-        if not shelf.taken[j]:
-            pool.who[kept], shelf.bins[kept] = pool.who[j], shelf.bins[j]
+        if not candidates.taken[j]:
+            pool.who[kept], candidates.bins[kept] = pool.who[j], candidates.bins[j]
             pool.distances[kept] = pool.distances[j]
             for t in range(len(pool.records)):
                 pool.records[t, kept] = pool.records[t, j]
             kept += 1
-    shelf.first[bin_:] = kept
-    shelf.taken[:kept] = False
+    candidates.first[bin_:] = kept
+    candidates.taken[:kept] = False
     pool.counts[UNASSIGNED] = kept
     return True

@@ -28,7 +28,7 @@ class Pool(NamedTuple):
     unit
         The largest power of two with which no sum can overflow.
     distances : (n,)
-        Room to work in.
+        Workspace.
     labels : (n,)
         Group of each record, -1 while it has none.
     counts : (2,)
@@ -44,7 +44,7 @@ class Pool(NamedTuple):
     counts: I64
 
     def __repr__(self) -> str:
-        """Tell how many records are left, and show none."""
+        """Return how many records are left, without values."""
         return f"Pool({self.remaining} of {len(self.who)} records without a group)"
 
     @property
