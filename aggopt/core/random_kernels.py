@@ -15,23 +15,23 @@ UNIT = 2.0**-53
 
 
 @inlined
-def bits(luck: U64) -> np.uint64:
+def bits(random_state: U64) -> np.uint64:
     """Return the next 64 random bits."""
-    luck[0] += STEP
-    x = luck[0]
+    random_state[0] += STEP
+    x = random_state[0]
     x = (x ^ (x >> U30)) * FIRST
     x = (x ^ (x >> U27)) * SECOND
     return np.uint64(x ^ (x >> U31))
 
 
 @inlined
-def below(luck: U64, n: int) -> int:
+def below(random_state: U64, n: int) -> int:
     """Return a random whole number 0..n-1, n below 2^32."""
-    number: int = np.int64(((bits(luck) >> U32) * np.uint64(n)) >> U32)  # type: ignore[assignment]
+    number: int = np.int64(((bits(random_state) >> U32) * np.uint64(n)) >> U32)  # type: ignore[assignment]
     return number
 
 
 @inlined
-def share(luck: U64) -> float:
+def share(random_state: U64) -> float:
     """Return a random number from 0 to below 1."""
-    return np.float64(bits(luck) >> U11) * UNIT
+    return np.float64(bits(random_state) >> U11) * UNIT

@@ -42,8 +42,8 @@ def anneal(
     changed = 0.0
     n, c = space.near.shape
     for turn in range(STEP * len(heat)):
-        i = ((done + turn // STEP) * WIDTH + below(trail.luck, WIDTH)) % n
-        B = groups.label[space.near[i, below(trail.luck, c)]]
+        i = ((done + turn // STEP) * WIDTH + below(trail.random_state, WIDTH)) % n
+        B = groups.label[space.near[i, below(trail.random_state, c)]]
         if groups.label[i] == B:
             continue
         change = _proposed(space, groups, trail, i, B)
@@ -59,7 +59,7 @@ def anneal(
 @inlined
 def _by_chance(more: float, heat: float, trail: Trail) -> bool:
     """Whether a change that adds `more` to SSE is accepted at a temperature."""
-    return more <= 0.0 or more <= -heat * np.log(1.0 - share(trail.luck))
+    return more <= 0.0 or more <= -heat * np.log(1.0 - share(trail.random_state))
 
 
 @inlined
@@ -68,12 +68,16 @@ def _proposed(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Cha
     A = groups.label[i]
     a, b = groups.size[A], groups.size[B]
     out, into = groups.own[i], apart(space.Z, i, groups.centre, B)
-    if a > space.k and has_room(groups, B) and share(trail.luck) < moves(space.promise):
+    if (
+        a > space.k
+        and has_room(groups, B)
+        and share(trail.random_state) < moves(space.promise)
+    ):
         return Change(into * b / (b + 1.0) - out * a / (a - 1.0), B, NOBODY, NOBODY)
-    j = groups.who[groups.start[B] + below(trail.luck, b)]
+    j = groups.who[groups.start[B] + below(trail.random_state, b)]
     between = apart(space.Z, i, space.Z, j)
-    if a > space.k and chains(space.promise) and share(trail.luck) < 0.3:
-        D = groups.label[space.near[j, below(trail.luck, space.near.shape[1])]]
+    if a > space.k and chains(space.promise) and share(trail.random_state) < 0.3:
+        D = groups.label[space.near[j, below(trail.random_state, space.near.shape[1])]]
         d = groups.size[D]
         if D in (A, B) or not has_room(groups, D):
             return Change(0.0, NOBODY, NOBODY, NOBODY)

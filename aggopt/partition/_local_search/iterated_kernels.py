@@ -69,7 +69,9 @@ def sweep(
             descend(space, groups, trail, turns)
             empty(trail)
             more = gained(groups, trail)
-            done = more <= 0.0 or more < -heat[c] * np.log(1.0 - share(trail.luck))
+            done = more <= 0.0 or more < -heat[c] * np.log(
+                1.0 - share(trail.random_state)
+            )
         if done:
             changed += more
             _use_again(groups, trail)
@@ -84,7 +86,7 @@ def loosen(space: Space, groups: Groups, trail: Trail, turns: int) -> None:
     """Dissolve groups here and there, one a turn where that is allowed."""
     for _ in range(turns):
         forget(trail)
-        i = below(trail.luck, len(groups.label))
+        i = below(trail.random_state, len(groups.label))
         if dissolve(space, groups, trail, groups.label[i]):
             _use_again(groups, trail)
         else:

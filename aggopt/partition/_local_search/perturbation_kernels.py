@@ -26,10 +26,10 @@ SWAPS = 3  # at most, in the others
 @inner
 def kick(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     """Change something near record i; return whether all groups are allowed."""
-    luck = share(trail.luck)
-    if luck < RARE:
+    chance = share(trail.random_state)
+    if chance < RARE:
         return dissolve(space, groups, trail, groups.label[i])
-    if luck < 2 * RARE:
+    if chance < 2 * RARE:
         done = _create(space, groups, trail, i)
         return _allowed(space, groups, trail) and done
     return _shake(space, groups, trail, i)
@@ -58,7 +58,7 @@ def _allowed(space: Space, groups: Groups, trail: Trail) -> bool:
 def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
     """Move each record of group g to the near group that it costs least."""
     while groups.size[g] > 0:
-        i = groups.who[groups.start[g] + below(trail.luck, groups.size[g])]
+        i = groups.who[groups.start[g] + below(trail.random_state, groups.size[g])]
         to, least = -1, np.inf
         for near in space.near[i]:
             B = groups.label[near]
@@ -94,9 +94,9 @@ def _create(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
 def _shake(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     """Exchange record i, and some of its neighbours, with near groups."""
     near = space.near[i]
-    for turn in range(1 + below(trail.luck, SWAPS)):
-        one = i if turn == 0 else near[below(trail.luck, len(near))]
-        other = space.near[one, below(trail.luck, len(near))]
+    for turn in range(1 + below(trail.random_state, SWAPS)):
+        one = i if turn == 0 else near[below(trail.random_state, len(near))]
+        other = space.near[one, below(trail.random_state, len(near))]
         A, B = groups.label[one], groups.label[other]
         if A != B:
             _exchange(space, groups, trail, one, B)
@@ -107,8 +107,12 @@ def _shake(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
 def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> None:
     """Move record i to group B, or swap it with a random record of B, if allowed."""
     A, b = groups.label[i], groups.size[B]
-    j = groups.who[groups.start[B] + below(trail.luck, b)]
-    if groups.size[A] > space.k and has_room(groups, B) and share(trail.luck) < 0.5:
+    j = groups.who[groups.start[B] + below(trail.random_state, b)]
+    if (
+        groups.size[A] > space.k
+        and has_room(groups, B)
+        and share(trail.random_state) < 0.5
+    ):
         if _may_move(space, groups, i, B):
             move(groups, trail, i, B)
     elif may_swap(space.promise, groups, i, j):

@@ -83,6 +83,8 @@ def trail(groups: Groups, seed: int) -> Trail:
         queued=np.zeros(n, np.bool_),
         spare=spare,
         seen=np.zeros(m, np.int64),
-        luck=np.random.default_rng(seed).integers(2**63, size=1, dtype=np.uint64),
+        random_state=np.random.default_rng(seed).integers(
+            2**63, size=1, dtype=np.uint64
+        ),
         counts=np.array([0, 0, 1, 0, 0, len(empty), 0, 0], np.int64),
     )

@@ -68,5 +68,5 @@ class Trail(NamedTuple):
     queued: Bool
     spare: I64
     seen: I64
-    luck: U64
+    random_state: U64
     counts: I64

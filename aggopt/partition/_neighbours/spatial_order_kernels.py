@@ -31,7 +31,7 @@ def halve(rows: Floats, who: Labels, turns: int, seed: int) -> None:
     towards the principal axis.  Of records equally far along it, those that come
     first go down first, so that copies are halved, too.
     """
-    axis = _axis(rows, turns, _luck(seed, who[0], len(who)))
+    axis = _axis(rows, turns, _random_state(seed, who[0], len(who)))
     along = np.empty(len(rows))
     for i in range(len(rows)):
         along[i] = _product(rows[i], axis)
@@ -68,7 +68,7 @@ def _part(rows: Floats, who: Labels, lower: Bool) -> None:
 
 
 @inner
-def _axis(rows: Floats, turns: int, luck: U64) -> Floats:
+def _axis(rows: Floats, turns: int, random_state: U64) -> Floats:
     """Return a random sum of deviations from the mean, turned to the principal axis."""
     stride = (len(rows) + SAMPLE - 1) // SAMPLE
     sample = rows[::stride].copy()
@@ -76,7 +76,7 @@ def _axis(rows: Floats, turns: int, luck: U64) -> Floats:
         sample[:, t] -= sample[:, t].mean()
     weights = np.empty(len(sample))
     for i in range(len(weights)):
-        weights[i] = 2.0 * share(luck) - 1.0
+        weights[i] = 2.0 * share(random_state) - 1.0
     axis = _sum(sample, weights)
     for _ in range(turns):
         for i in range(len(weights)):
@@ -108,9 +108,9 @@ def _product(a: Floats, b: Floats) -> float:
 
 
 @inlined
-def _luck(seed: int, first: int, count: int) -> U64:
-    """Return random numbers of its own for each part."""
-    luck = np.empty(1, np.uint64)
-    luck[0] = np.uint64(seed) * FIRST + np.uint64(first) * SECOND
-    luck[0] += np.uint64(count) * STEP
-    return luck
+def _random_state(seed: int, first: int, count: int) -> U64:
+    """Return a random state of its own for each part."""
+    random_state = np.empty(1, np.uint64)
+    random_state[0] = np.uint64(seed) * FIRST + np.uint64(first) * SECOND
+    random_state[0] += np.uint64(count) * STEP
+    return random_state
