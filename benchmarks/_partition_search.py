@@ -77,7 +77,13 @@ def _row(
     start = mdav(X, k).labels
     begun = time.perf_counter()
     descended = searched(
-        Z, start, k, neighbours(Z, NEAR), kicks=0, seed=seed, clock=Deadline(None)
+        Z,
+        start,
+        k,
+        neighbours(Z, NEAR),
+        perturbations=0,
+        seed=seed,
+        clock=Deadline(None),
     )
     spent = time.perf_counter() - begun
     efforts = [_il(X, k, effort=e, seed=seed) for e in ("fast", "default", "best")]

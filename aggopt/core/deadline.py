@@ -54,7 +54,7 @@ class Deadline:
         """Whether the time is up."""
         return self.left <= 0
 
-    def tell(self, share: float) -> None:
+    def report(self, share: float) -> None:
         """Call the progress callback, if any, with the share that is done."""
         if self.progress is not None:
             self.progress(min(1.0, share))

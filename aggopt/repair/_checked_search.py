@@ -135,7 +135,7 @@ def checked_search(
             if clock.over:
                 return state.labels, False
             changed |= _improve(state, i, near[i], least)
-            clock.tell((done + i / len(Z)) / PASSES)
+            clock.report((done + i / len(Z)) / PASSES)
         if not changed:
             return state.labels, True
     return state.labels, False

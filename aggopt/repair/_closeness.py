@@ -137,7 +137,7 @@ def closeness(
     made = _made(method, problem, given, how, clock)
     found = not_worse(problem, given, made)
     bound = least_loss(problem)
-    clock.tell(1.0)
+    clock.report(1.0)
     return repaired(problem, found, bound, clock)
 
 

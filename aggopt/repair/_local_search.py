@@ -1,4 +1,4 @@
-"""The local search of `aggopt.partition`, told to keep t, in the service of repair."""
+"""The local search of `aggopt.partition`, which keeps t, in the service of repair."""
 
 from functools import partial
 
@@ -15,8 +15,8 @@ def searched(
 ) -> Labels:
     """Return t-close labels (n,) that lose no more than those given, which are t-close.
 
-    After so many random swaps and moves under falling heat, records swap and move, in
-    random order, as long as that loses less.
+    After so many random swaps and moves at falling temperatures, records swap and
+    move, in random order, as long as that loses less.
     """
     if not labels.any():
         return labels
@@ -36,8 +36,8 @@ def stage(clock: Deadline, begin: float, end: float) -> Deadline:
     seconds = None
     if clock.seconds is not None:
         seconds = max(0.0, clock.left) * (end - begin) / (1.0 - begin)
-    return Deadline(seconds, partial(_told, clock, begin, end))
+    return Deadline(seconds, partial(_in_stage, clock, begin, end))
 
 
-def _told(clock: Deadline, begin: float, end: float, share: float) -> None:
-    clock.tell(begin + share * (end - begin))
+def _in_stage(clock: Deadline, begin: float, end: float, share: float) -> None:
+    clock.report(begin + share * (end - begin))

@@ -55,13 +55,13 @@ def chosen_of(
     """
     problem = unions.problem
     prices = priced(unions, known, clock, _share(clock, 0.5))
-    clock.tell(0.4)
+    clock.report(0.4)
     best, least = start, problem.sse(start)
     if not _proven(prices, least):
         owner = searched(unions, prices, least + 1.0, clock, _share(clock, 0.7))
         best = min(best, _completed(unions, owner, best), key=problem.sse)
         least = problem.sse(best)
-    clock.tell(0.7)
+    clock.report(0.7)
     complete, status = _proven(prices, least), Status.LIMIT
     if not complete and clock.left > 1:
         asked = _asked(prices, least, known)

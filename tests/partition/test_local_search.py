@@ -154,7 +154,7 @@ def test_ctrl_c_returns_the_best_so_far(monkeypatch) -> None:
     def interrupt(*_) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(searching.Search, "kick", interrupt)
+    monkeypatch.setattr(searching.Search, "perturb", interrupt)
     with pytest.warns(UserWarning, match="interrupted: these are its best groups"):
         found = local_search(NORMAL, 3)
     assert found.interrupted
@@ -229,7 +229,7 @@ def test_groups_of_a_search_are_collected_once() -> None:
         mdav(NORMAL, 4),
         4,
         near,
-        kicks=30,
+        perturbations=30,
         seed=0,
         clock=Deadline(None),
         pool=pool,

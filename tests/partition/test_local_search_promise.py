@@ -139,7 +139,7 @@ def test_the_search_itself_keeps_what_it_is_told() -> None:
     given = promised(Asked(**KEPT["t"]), 80)
     start = closeness_first(NORMAL, WAGE, 3, 0.15)
     options = {"near": neighbours(NORMAL, 20), "seed": 0, "clock": Deadline(None)}
-    found = searched(NORMAL, start, 3, kicks=20, promise=given.kept, **options)
+    found = searched(NORMAL, start, 3, perturbations=20, promise=given.kept, **options)
     assert loss(NORMAL, found) < loss(NORMAL, start)
     assert not given.broken(found).any()
 

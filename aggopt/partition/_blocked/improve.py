@@ -12,7 +12,7 @@ from aggopt.core.progress import Progress
 from aggopt.core.threads import Crew
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._blocked.regions import Map, Region, Search, sweep
-from aggopt.partition._local_search.cooling import Heat
+from aggopt.partition._local_search.cooling import Cooling
 from aggopt.partition._neighbours.rp_forest import near_ones
 from aggopt.solvers import Status
 
@@ -23,7 +23,7 @@ class RegionEffort(NamedTuple):
     Attributes
     ----------
     sweeps
-        In each, every record is kicked once.
+        In each, every record is perturbed once.
     near
         Neighbours whose groups a record may change with.
     proposals
@@ -50,7 +50,7 @@ LARGE = {
 }
 EFFORTS = tuple(SMALL)
 SPARE = 0.25  # records beyond k, on average, of groups that annealing begins with
-HEAT = Heat(1.0, 0.1)  # of annealing
+COOLING = Cooling(1.0, 0.1)  # of annealing
 SHARE = 0.4  # of the time, that annealing may take
 REGION = 32768  # records of a region, at least
 REGIONS = 16  # about: a core each, and few borders
@@ -117,10 +117,10 @@ def _sweeps(
 ) -> None:
     size, clock = max(REGION, len(where.rows) // REGIONS), crew.clock
     first = _first(k, how, crew, _pause(where, size, crew))
-    kick = partial(_searched, k, clock, 1)
-    pair: Searches = kick, kick
-    kicks = repeat(pair, how.sweeps) if clock.seconds is None else repeat(pair)
-    for done, searches in enumerate(chain(first, kicks), 1):
+    perturb = partial(_searched, k, clock, 1)
+    pair: Searches = perturb, perturb
+    perturbations = repeat(pair, how.sweeps) if clock.seconds is None else repeat(pair)
+    for done, searches in enumerate(chain(first, perturbations), 1):
         if clock.over:
             return
         told = steps.step(done)
@@ -130,7 +130,7 @@ def _sweeps(
 def _first(
     k: int, how: RegionEffort, crew: Crew, pause: float | None
 ) -> list[Searches]:
-    """Return what comes before kicks, which begin with a descent themselves.
+    """Return what comes before perturbations, which begin with a descent themselves.
 
     Where time may end them, all regions are to have descended by then.
     """
@@ -152,13 +152,20 @@ def _drawn(seeds: np.random.Generator) -> int:
     return int(seeds.integers(2**32))
 
 
-def _searched(k: int, clock: Deadline, kicks: int, region: Region) -> Labels:
-    """Return the labels of one region after a descent, and kicks at each turn."""
+def _searched(k: int, clock: Deadline, perturbations: int, region: Region) -> Labels:
+    """Return the labels of one region after a descent and perturbations."""
     from aggopt.partition._local_search.search import searched
 
     rows, labels, near, turn, seed = region
     return searched(
-        rows, labels, k, near, kicks=kicks, seed=seed, clock=clock, order=turn
+        rows,
+        labels,
+        k,
+        near,
+        perturbations=perturbations,
+        seed=seed,
+        clock=clock,
+        order=turn,
     )
 
 
@@ -178,7 +185,7 @@ def _annealed(
         proposals=proposals,
         seed=seed,
         clock=own,
-        heat=HEAT,
+        cooling=COOLING,
         spare=SPARE,
     )
     everyone = np.arange(len(rows))

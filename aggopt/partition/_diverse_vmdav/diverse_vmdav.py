@@ -126,7 +126,7 @@ def diverse_vmdav(
     _take(pool, level, (k, l, diversity), gamma_squared(gamma), rarely(progress))
     labels = _spread(pool, level, l, diversity)
     labels = _merged(records, labels, level, l, diversity)
-    clock.tell(1.0)
+    clock.report(1.0)
     by, spent = "diverse_vmdav", clock.spent
     return Partition(labels, squares(records, labels, asked, by=by, seconds=spent))
 

@@ -17,10 +17,10 @@ from aggopt.partition._local_search.constraint_kernels import (
 )
 from aggopt.partition._local_search.descent_kernels import Change
 from aggopt.partition._local_search.distance_kernels import apart
-from aggopt.partition._local_search.move_kernels import has_room, settle, transfer
+from aggopt.partition._local_search.move_kernels import has_room, recompute, transfer
 from aggopt.partition._local_search.state import Groups, Space, Trail
 
-STEP = 1024  # proposals at one heat
+STEP = 1024  # proposals at one temperature
 WIDTH = 256  # records, next to each other in memory, that they are for
 
 
@@ -29,25 +29,25 @@ def anneal(
     space: Space,
     groups: Groups,
     trail: Trail,
-    heat: Floats,
+    temperature: Floats,
     spacing: Floats,
     done: int,
 ) -> float:
-    """Return by how much SSE changed after STEP proposals at each heat.
+    """Return by how much SSE changed after STEP proposals at each temperature.
 
     A change proposed for record i that loses more by x is made with probability
-    exp(-x / (heat spacing[i])).  `done` heats came before these: the records have their
-    turns one after the other, WIDTH of them at each heat.
+    exp(-x / (temperature spacing[i])).  `done` temperatures came before these: the
+    records have their turns one after the other, WIDTH of them at each.
     """
     changed = 0.0
     n, c = space.near.shape
-    for turn in range(STEP * len(heat)):
+    for turn in range(STEP * len(temperature)):
         i = ((done + turn // STEP) * WIDTH + below(trail.random_state, WIDTH)) % n
         B = groups.label[space.near[i, below(trail.random_state, c)]]
         if groups.label[i] == B:
             continue
         change = _proposed(space, groups, trail, i, B)
-        limit = heat[turn // STEP] * spacing[i]
+        limit = temperature[turn // STEP] * spacing[i]
         if change.to < 0 or not _by_chance(change.gain, limit, trail):
             continue
         if _allowed(space, groups, i, change):
@@ -57,9 +57,9 @@ def anneal(
 
 
 @inlined
-def _by_chance(more: float, heat: float, trail: Trail) -> bool:
+def _by_chance(more: float, temperature: float, trail: Trail) -> bool:
     """Whether a change that adds `more` to SSE is accepted at a temperature."""
-    return more <= 0.0 or more <= -heat * np.log(1.0 - share(trail.random_state))
+    return more <= 0.0 or more <= -temperature * np.log(1.0 - share(trail.random_state))
 
 
 @inlined
@@ -112,4 +112,4 @@ def _make(space: Space, groups: Groups, i: int, change: Change) -> None:
         transfer(groups, change.j, A)
     for g in (A, B, D):
         if g >= 0:
-            settle(space, groups, g)
+            recompute(space, groups, g)

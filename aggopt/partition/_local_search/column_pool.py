@@ -52,7 +52,7 @@ class Collection:
         group = np.repeat(np.arange(count), np.diff(start))
         return start, who[np.lexsort((who, group))]
 
-    def make_room(self) -> None:
+    def reserve(self) -> None:
         """Grow where more than a quarter is used."""
         used = int(self.arrays.start[len(self)])
         while self._full(3 * len(self), 3 * used):

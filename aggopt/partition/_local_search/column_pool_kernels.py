@@ -17,7 +17,7 @@ ONE = np.uint64(1)
 
 @inner
 def collect(groups: Groups, trail: Trail, collected: Collected | None) -> None:
-    """Add the groups on the trail, as long as there is room; None takes none."""
+    """Add the groups on the trail, as long as there is space; None takes none."""
     if collected is None:  # the compiler then leaves out what follows
         return
     for c in range(trail.counts[TOUCHED]):
@@ -36,7 +36,7 @@ def add(collected: Collected, who: I64, start: I64) -> None:
 
 @inner
 def _add(collected: Collected, members: I64) -> None:
-    """Add a group unless it is known, as long as there is room."""
+    """Add a group unless it is known, as long as there is space."""
     count = collected.counts[FOUND]
     begin = collected.start[count]
     end = begin + len(members)

@@ -1,4 +1,4 @@
-"""How much is done in a portion of time, and how hot it is meanwhile."""
+"""Adaptive batch sizes, and temperatures that fall."""
 
 from typing import NamedTuple
 
@@ -13,8 +13,8 @@ PORTION = 0.05  # seconds between two looks at the clock and at Ctrl-C, about
 COUNT = 64  # in the first portion
 
 
-class Pace:
-    """A count that grows or shrinks until a portion of work takes PORTION seconds."""
+class Batch:
+    """A batch size that grows or shrinks until a batch takes PORTION seconds."""
 
     def __init__(self) -> None:
         self.count = COUNT
@@ -30,14 +30,14 @@ class Pace:
             self.count = max(1, self.count // 2)
 
 
-class Heat(NamedTuple):
-    """How hot it is as a work begins and as it ends."""
+class Cooling(NamedTuple):
+    """Temperatures as a search begins and as it ends."""
 
     begin: float
     end: float
 
     def at(self, done: Floats) -> Floats:
-        """Return how hot it is when these shares are done: heat falls geometrically."""
+        """Return the temperatures at shares that are done: they fall geometrically."""
         return np.asarray(self.begin * (self.end / self.begin) ** done)
 
 

@@ -18,7 +18,12 @@ from aggopt.partition._local_search.constraint_kernels import (
     stays,
 )
 from aggopt.partition._local_search.distance_kernels import apart
-from aggopt.partition._local_search.move_kernels import forget, has_room, move, settle
+from aggopt.partition._local_search.move_kernels import (
+    forget,
+    has_room,
+    move,
+    recompute,
+)
 from aggopt.partition._local_search.state import (
     HEAD,
     LOOKED,
@@ -127,8 +132,8 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
         for at in range(groups.start[B], groups.start[B] + b):
             j = groups.who[at]
             own = groups.own[j]
-            room = least - f * own - best.gain
-            may = room <= 0.0 or room * room < slope * own
+            slack = least - f * own - best.gain
+            may = slack <= 0.0 or slack * slack < slope * own
             if not (may or on):
                 continue
             between = apart(space.Z, i, space.Z, j)
@@ -180,5 +185,5 @@ def carry_out(
         move(groups, trail, change.j, A)
     for g in (A, B, D):
         if g >= 0:
-            settle(space, groups, g)
+            recompute(space, groups, g)
             put(groups, trail, g)

@@ -1,7 +1,7 @@
 """Distances summed four attributes at a time, in the same order on every processor.
 
 Importing this imports numba: do so late.  The compiler may not reorder a sum by
-itself, and would then add one square after the other; here it is told which four go
+itself, and would then add one square after the other; here it is given which four go
 side by side.
 """
 

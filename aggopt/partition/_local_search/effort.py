@@ -13,21 +13,21 @@ from aggopt.errors import JobError, PrivacyError, require_known
 from aggopt.partition._constraints.constraints import Constraints
 from aggopt.partition._constraints.state import NEAR as NEAR_KEPT
 from aggopt.partition._constraints.state import Promise
-from aggopt.partition._local_search.search import COOLED, KICKS, Search
+from aggopt.partition._local_search.search import COOLED, PERTURBATIONS, Search
 from aggopt.partition._neighbours.neighbours import neighbours
 from aggopt.partition._shared.split_large import split_large
 from aggopt.partition._shared.sse import loss
 from aggopt.solvers import Status
 
-EFFORTS = {"fast": 1, "default": 10, "best": 100}  # kicks for each record
+EFFORTS = {"fast": 1, "default": 10, "best": 100}  # perturbations for each record
 NEAR = 12  # records, the nearest, whose groups a record may change with
 ANNEALED = 8  # smallest k for which annealing pays
 PROPOSALS = 3000  # of annealing, for each record
 SHARE = 0.4  # of the time, that annealing may take
 # Under a promise most changes are refused, and annealing does best:
-KEPT_KICKS = 0.1  # times as many kicks
-LEAST_KICKS = 1000  # in all, however few records
-KEPT_PROPOSALS = 300  # of annealing, for each record and each kick of EFFORTS
+KEPT_PERTURBATIONS = 0.1  # times as many
+LEAST_PERTURBATIONS = 1000  # in all, however few records
+KEPT_PROPOSALS = 300  # of annealing, for each record and each perturbation of EFFORTS
 KEPT_SHARE = 0.8
 
 
@@ -51,7 +51,7 @@ class Effort(NamedTuple):
             )
 
     @property
-    def kicks(self) -> float:
+    def perturbations(self) -> float:
         """How many for each record; inf where time decides."""
         return EFFORTS[self.effort] if self.time_limit is None else inf
 
@@ -62,7 +62,7 @@ def grouped(
     first: Labels,
     how: Effort,
     promise: Constraints | None,
-    told: Deadline,
+    reporting: Deadline,
 ) -> tuple[Labels, Status]:
     """Return groups of k or more (n,) that keep what is promised, and how it ended.
 
@@ -73,8 +73,8 @@ def grouped(
     if promise is None:
         if k == 1:
             return np.arange(len(records)), Status.LOCAL
-        return improved(records, k, first, how, None, told)
-    labels, status = improved(records, k, first, how, promise.kept, told)
+        return improved(records, k, first, how, None, reporting)
+    labels, status = improved(records, k, first, how, promise.kept, reporting)
     if promise.broken(labels).any():
         raise PrivacyError(
             f"The groups that were found do not keep {promise.name}.",
@@ -89,14 +89,14 @@ def improved(
     first: Labels,
     how: Effort,
     promise: Promise | None,
-    told: Deadline,
+    reporting: Deadline,
 ) -> tuple[Labels, Status]:
     """Return the best labels found (n,), or the first, whenever Ctrl-C comes."""
     kept = promise is not None
     search, status = None, Status.INTERRUPTED
     try:
         _load()
-        clock = Deadline(how.time_limit, told.progress)
+        clock = Deadline(how.time_limit, reporting.progress)
         if clock.over:
             return first, Status.LIMIT
         near = neighbours(records, NEAR_KEPT if kept else NEAR, clock)
@@ -132,7 +132,9 @@ def _run(search: Search, k: int, how: Effort, clock: Deadline) -> Status:
         share = None if how.time_limit is None else clock.left * SHARE
         search.anneal(PROPOSALS, Deadline(share))
     search.descend(order, clock)
-    search.kick(order, how.kicks, clock, KICKS if k < ANNEALED else COOLED)
+    search.perturb(
+        order, how.perturbations, clock, PERTURBATIONS if k < ANNEALED else COOLED
+    )
     return Status.LIMIT if clock.over else Status.LOCAL
 
 
@@ -145,5 +147,9 @@ def _run_keeping(search: Search, k: int, how: Effort, clock: Deadline) -> Status
     search.descend(order, clock)
     search.anneal(proposals, Deadline(share))
     search.descend(order, clock)
-    search.kick(order, max(how.kicks * KEPT_KICKS, LEAST_KICKS / len(order)), clock)
+    search.perturb(
+        order,
+        max(how.perturbations * KEPT_PERTURBATIONS, LEAST_PERTURBATIONS / len(order)),
+        clock,
+    )
     return Status.LIMIT if clock.over else Status.LOCAL

@@ -1,4 +1,4 @@
-"""Iterated local search: kick, descend, and keep what is not worse.
+"""Iterated local search: perturb, descend, and keep what is not worse.
 
 Importing this imports numba: do so late.
 """
@@ -12,7 +12,7 @@ from aggopt.partition._local_search.column_pool_kernels import collect
 from aggopt.partition._local_search.column_pool_state import Collected
 from aggopt.partition._local_search.descent_kernels import descend, empty, put
 from aggopt.partition._local_search.move_kernels import forget, gained, undo
-from aggopt.partition._local_search.perturbation_kernels import dissolve, kick
+from aggopt.partition._local_search.perturbation_kernels import dissolve, perturb
 from aggopt.partition._local_search.state import (
     HEAD,
     QUEUED,
@@ -38,7 +38,9 @@ def queue_all(trail: Trail, order: Labels) -> None:
 
 
 @compiled
-def settle_down(space: Space, groups: Groups, trail: Trail, turns: int) -> bool:
+def descend_without_undo(
+    space: Space, groups: Groups, trail: Trail, turns: int
+) -> bool:
     """Let so many records take their turn for good; return whether none is left."""
     trail.counts[UNDOES] = 0
     return descend(space, groups, trail, turns)
@@ -50,26 +52,26 @@ def sweep(
     groups: Groups,
     trail: Trail,
     records: Labels,
-    heat: Floats,
+    temperature: Floats,
     collected: Collected | None,
 ) -> float:
-    """Return by how much SSE changed: a kick near each of the records, then a descent.
+    """Return by how much SSE changed: near each record a perturbation and a descent.
 
-    What loses more by x is kept with probability exp(-x / heat[i]).
+    What loses more by x is kept with probability exp(-x / temperature[i]).
     """
     changed, turns = 0.0, len(trail.moved) * len(trail.queue)  # as many as it takes
     trail.counts[UNDOES] = 1
     for c in range(len(records)):
         forget(trail)
         i = records[c]
-        done = kick(space, groups, trail, i)
+        done = perturb(space, groups, trail, i)
         if done:
             for t in range(trail.counts[TOUCHED]):
                 put(groups, trail, trail.touched[t])
             descend(space, groups, trail, turns)
             empty(trail)
             more = gained(groups, trail)
-            done = more <= 0.0 or more < -heat[c] * np.log(
+            done = more <= 0.0 or more < -temperature[c] * np.log(
                 1.0 - share(trail.random_state)
             )
         if done:

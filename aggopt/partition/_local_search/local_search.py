@@ -48,12 +48,12 @@ def local_search(
 
     From the start on, records move to groups near by, change places with records there,
     or push one on to a third group, as long as the sum of squares within groups falls.
-    Then one small part after the other is shaken (records exchanged at random, a group
-    dissolved, or one made) and improved again.  What came out worse is undone, at
-    first not always, then ever more strictly, by how close records are there; for k
-    of 8 or more random changes under falling heat come first.  If t or l is promised
-    of a confidential attribute, only changes that keep it are made, and heat does
-    most of the work.
+    Then one small part after the other is perturbed (records exchanged at random, a
+    group dissolved, or one made) and improved again.  What came out worse is undone,
+    at first not always, then ever more strictly, by how close records are there; for k
+    of 8 or more, random changes at falling temperatures come first (annealing).  If t
+    or l is promised of a confidential attribute, only changes that keep it are made,
+    and annealing does most of the work.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ def local_search(
         The start and the first call's compilation come before and are not counted.
         With 0, or too little to find neighbours, the start is returned.
     effort : "fast", "default" or "best"
-        Without `time_limit`: 1, 10 or 100 shakes per record.  A few milliseconds for
-        each record with "best", a hundredth of that with "fast".  Where t or l is
-        promised, a tenth of the shakes, but 1000 at least, after 300, 3000 or 30 000
-        random changes per record.
+        Without `time_limit`: 1, 10 or 100 perturbations per record.  A few
+        milliseconds for each record with "best", a hundredth of that with "fast".
+        Where t or l is promised, a tenth of them, but 1000 at least, after 300, 3000
+        or 30 000 random changes per record.
     seed : int
-        Of the shakes.  Without `time_limit` the same seed gives the same groups.
+        Of the perturbations.  Without `time_limit` the same seed gives the same groups.
     scale : "z" or "none"
         "z" measures distances on z-scores (population standard deviation), where a
         constant attribute weighs nothing.  "none" takes X as it is: for attributes
@@ -91,8 +91,8 @@ def local_search(
     l, levels, boundaries, diversity
         Diversity of each group, at least, as in `diverse_vmdav`.
     progress : callable, optional
-        Told the share of the work that is done, from 0.0 to 1.0, a few dozen times
-        at most.
+        Progress callback: called with the share that is done, from 0.0 to 1.0, a few
+        dozen times at most.
 
     Returns
     -------
@@ -167,13 +167,18 @@ def local_search(
 
 
 def _searched(
-    records: Floats, k: int, start: Initial, how: Effort, asked: Asked, told: Deadline
+    records: Floats,
+    k: int,
+    start: Initial,
+    how: Effort,
+    asked: Asked,
+    reporting: Deadline,
 ) -> tuple[Labels, Status]:
     how.require()
     promise = promised(asked, len(records))
     first = first_groups(records, k, *start, promise)
-    labels, status = grouped(records, k, first, how, promise, told)
-    told.tell(1.0)
+    labels, status = grouped(records, k, first, how, promise, reporting)
+    reporting.report(1.0)
     return labels, status
 
 

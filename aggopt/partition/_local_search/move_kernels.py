@@ -25,7 +25,7 @@ def has_room(groups: Groups, g: int) -> bool:
 
 
 @inner
-def settle(space: Space, groups: Groups, g: int) -> None:
+def recompute(space: Space, groups: Groups, g: int) -> None:
     """Sum up group g anew: its centre, its members' distances, its loss, its EMD."""
     first, size = groups.start[g], groups.size[g]
     groups.loss[g] = 0.0
@@ -48,10 +48,10 @@ def settle(space: Space, groups: Groups, g: int) -> None:
 
 
 @compiled
-def settle_all(space: Space, groups: Groups) -> None:
+def recompute_all(space: Space, groups: Groups) -> None:
     """Sum up each group."""
     for g in range(len(groups.size)):
-        settle(space, groups, g)
+        recompute(space, groups, g)
 
 
 @inlined
@@ -102,7 +102,7 @@ def undo(space: Space, groups: Groups, trail: Trail) -> None:
     for c in range(trail.counts[MOVED] - 1, -1, -1):
         transfer(groups, trail.moved[c], trail.origin[c])
     for c in range(trail.counts[TOUCHED]):
-        settle(space, groups, trail.touched[c])
+        recompute(space, groups, trail.touched[c])
 
 
 @inner

@@ -1,4 +1,4 @@
-"""Kicks: small random changes, after which a descent begins.
+"""Perturbations: small random changes, after which a descent begins.
 
 Importing this imports numba: do so late.
 """
@@ -9,7 +9,7 @@ from aggopt.core.compiled import inner
 from aggopt.core.random_kernels import below, share
 from aggopt.partition._local_search.constraint_kernels import NOBODY, may_swap, stays
 from aggopt.partition._local_search.distance_kernels import apart
-from aggopt.partition._local_search.move_kernels import has_room, move, settle
+from aggopt.partition._local_search.move_kernels import has_room, move, recompute
 from aggopt.partition._local_search.state import (
     MOVED,
     SPARE,
@@ -19,12 +19,12 @@ from aggopt.partition._local_search.state import (
     Trail,
 )
 
-RARE = 0.1  # share of the kicks that dissolve a group, and of those that make one
+RARE = 0.1  # share of those that dissolve a group, and of those that make one
 SWAPS = 3  # at most, in the others
 
 
 @inner
-def kick(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
+def perturb(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     """Change something near record i; return whether all groups are allowed."""
     chance = share(trail.random_state)
     if chance < RARE:
@@ -32,7 +32,7 @@ def kick(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     if chance < 2 * RARE:
         done = _create(space, groups, trail, i)
         return _allowed(space, groups, trail) and done
-    return _shake(space, groups, trail, i)
+    return _exchange_near(space, groups, trail, i)
 
 
 @inner
@@ -46,7 +46,7 @@ def dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
 def _allowed(space: Space, groups: Groups, trail: Trail) -> bool:
     """Sum up the groups on the trail; return whether all satisfy the requirements."""
     for c in range(trail.counts[TOUCHED]):
-        settle(space, groups, trail.touched[c])
+        recompute(space, groups, trail.touched[c])
     for c in range(trail.counts[TOUCHED]):
         g = trail.touched[c]
         if groups.size[g] > 0 and not stays(space.promise, groups, g, NOBODY, NOBODY):
@@ -70,7 +70,7 @@ def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
         if to < 0:
             return False
         move(groups, trail, i, to)
-        settle(space, groups, to)
+        recompute(space, groups, to)
     return True
 
 
@@ -91,7 +91,7 @@ def _create(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
 
 
 @inner
-def _shake(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
+def _exchange_near(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
     """Exchange record i, and some of its neighbours, with near groups."""
     near = space.near[i]
     for turn in range(1 + below(trail.random_state, SWAPS)):
@@ -118,8 +118,8 @@ def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Non
     elif may_swap(space.promise, groups, i, j):
         move(groups, trail, i, B)
         move(groups, trail, j, A)
-    settle(space, groups, A)
-    settle(space, groups, B)
+    recompute(space, groups, A)
+    recompute(space, groups, B)
 
 
 @inner

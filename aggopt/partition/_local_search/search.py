@@ -7,14 +7,14 @@ from aggopt.core.validation import Floats, Labels, numbered
 from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search import setup
 from aggopt.partition._local_search.column_pool import Collection
-from aggopt.partition._local_search.cooling import Heat, Pace, shares
+from aggopt.partition._local_search.cooling import Batch, Cooling, shares
 from aggopt.partition._shared.split_large import split_large
 
-# How much worse a change may make it, at first and at last: in kicks and in annealing.
-# In units of `Search._units`.
-KICKS, ANNEALING = Heat(0.3, 0.015), Heat(0.5, 0.05)
-COOLED = Heat(0.1, 0.01)  # of kicks after annealing
-PROMISED = Heat(0.5, 0.003)  # of annealing under a promise
+# How much worse a change may make it, at first and at last: in perturbations and in
+# annealing, in units of `Search._units`.
+PERTURBATIONS, ANNEALING = Cooling(0.3, 0.015), Cooling(0.5, 0.05)
+COOLED = Cooling(0.1, 0.01)  # of perturbations after annealing
+PROMISED = Cooling(0.5, 0.003)  # of annealing under a promise
 
 
 def searched(
@@ -23,13 +23,13 @@ def searched(
     k: int,
     near: Labels,
     *,
-    kicks: float,
+    perturbations: float,
     seed: int,
     clock: Deadline,
     pool: Collection | None = None,
     order: Labels | None = None,
     promise: Promise | None = None,
-    heat: Heat | None = None,
+    cooling: Cooling | None = None,
 ) -> Labels:
     """Return labels (n,) that lose no more than those given, of k records or more.
 
@@ -42,23 +42,23 @@ def searched(
         and none becomes so large.
     near : (n, c)
         Records whose groups a record may change with.
-    kicks
+    perturbations
         How many per record, after a first descent; inf: until the clock is over.
     seed, clock
-        Of the kicks; of the end.  Without a limit the seed decides the labels.
+        Of the perturbations; of the end.  Without a limit the seed decides the labels.
     pool
         Collects the groups that are met.
     order : (n,)
-        In which the records are kicked; 0..n-1 if omitted.
+        In which records are perturbed; 0..n-1 if omitted.
     promise
         What groups keep beside, as those given do; nothing if omitted.
-    heat
-        Of kicks, as they begin and end; if omitted, none may make it worse.
+    cooling
+        Of perturbations, as they begin and end; if omitted, none may make it worse.
     """
     search = Search(Z, _fit(Z, labels, k, promise), k, near, seed, promise)
     turns = np.arange(len(Z)) if order is None else np.asarray(order, np.intp)
     search.descend(turns, clock)
-    search.kick(turns, kicks, clock, heat, pool)
+    search.perturb(turns, perturbations, clock, cooling, pool)
     return search.labels
 
 
@@ -72,10 +72,10 @@ def annealed(
     seed: int,
     clock: Deadline,
     promise: Promise | None = None,
-    heat: Heat | None = None,
+    cooling: Cooling | None = None,
     spare: float = 0.0,
 ) -> Labels:
-    """Return labels (n,) after so many random changes per record under falling heat.
+    """Return labels (n,) after so many random changes per record as it cools.
 
     They may lose more than those given.  Groups have k + `spare` records or more, on
     average: some are dissolved before, so that others may change their sizes.  The
@@ -83,7 +83,7 @@ def annealed(
     """
     search = Search(Z, _fit(Z, labels, k, promise), k, near, seed, promise)
     search.loosen(spare)
-    search.anneal(proposals, clock, heat)
+    search.anneal(proposals, clock, cooling)
     return numbered(search.groups.label)
 
 
@@ -110,7 +110,7 @@ class Search:
         self._now = self._lowest = float(self.groups.loss.sum())
         self._best = self.groups.label.copy()
         self._unit = self._units()
-        self._heat = ANNEALING if promise is None else PROMISED
+        self._cooling = ANNEALING if promise is None else PROMISED
 
     @property
     def labels(self) -> Labels:
@@ -122,45 +122,45 @@ class Search:
         from aggopt.partition._local_search import iterated_kernels as kernels
 
         kernels.queue_all(self.trail, order)
-        pace, done = Pace(), False
+        batch, done = Batch(), False
         while not done and not clock.over:
-            with pace:
-                done = kernels.settle_down(
-                    self.space, self.groups, self.trail, pace.count
+            with batch:
+                done = kernels.descend_without_undo(
+                    self.space, self.groups, self.trail, batch.count
                 )
         self._now = float(self.groups.loss.sum())
         self._look()
 
-    def kick(
+    def perturb(
         self,
         order: Labels,
-        kicks: float,
+        perturbations: float,
         clock: Deadline,
-        heat: Heat | None = None,
+        cooling: Cooling | None = None,
         pool: Collection | None = None,
     ) -> None:
-        """Kick the records in this order, so often each, and descend each time."""
+        """Perturb near each record, in this order, so often each; descend each time."""
         from aggopt.partition._local_search import iterated_kernels as kernels
 
-        n, pace = len(order), Pace()
-        total, done = kicks * n, 0
+        n, batch = len(order), Batch()
+        total, done = perturbations * n, 0
         while done < total and not clock.over:
-            count = int(min(pace.count, total - done, n - done % n))
+            count = int(min(batch.count, total - done, n - done % n))
             turns = np.arange(done, done + count)
             records, worse = order[turns % n], np.zeros(count)
-            if heat is not None:
-                worse = self._unit[records] * heat.at(shares(turns / total, clock))
+            if cooling is not None:
+                worse = self._unit[records] * cooling.at(shares(turns / total, clock))
             if pool is not None:
-                pool.make_room()
+                pool.reserve()
             columns = None if pool is None else pool.arrays
-            with pace:
+            with batch:
                 self._now += kernels.sweep(
                     self.space, self.groups, self.trail, records, worse, columns
                 )
             done += count
             if done % n == 0 or done >= total or clock.over:
                 self._look()  # not after each portion: how long they are is chance
-            clock.tell(float(shares(done / total, clock)))
+            clock.report(float(shares(done / total, clock)))
 
     def loosen(self, spare: float) -> None:
         """Dissolve groups until they have k + spare records on average, where they may.
@@ -175,27 +175,27 @@ class Search:
             kernels.loosen(self.space, self.groups, self.trail, turns)
 
     def anneal(
-        self, proposals: float, clock: Deadline, heat: Heat | None = None
+        self, proposals: float, clock: Deadline, cooling: Cooling | None = None
     ) -> None:
-        """Try so many random changes per record under falling heat."""
+        """Try so many random changes per record as it cools."""
         from aggopt.partition._local_search import annealing_kernels as kernels
 
         n = len(self._unit)
-        steps, done, pace = int(proposals * n) // kernels.STEP + 1, 0, Pace()
+        steps, done, batch = int(proposals * n) // kernels.STEP + 1, 0, Batch()
         while done < steps and not clock.over:
-            turns = np.arange(done, min(done + pace.count, steps))
-            temperature = (heat or self._heat).at(shares(turns / steps, clock))
-            with pace:
+            turns = np.arange(done, min(done + batch.count, steps))
+            temperature = (cooling or self._cooling).at(shares(turns / steps, clock))
+            with batch:
                 self._now += kernels.anneal(
                     self.space, self.groups, self.trail, temperature, self._unit, done
                 )
             done += len(turns)
-            clock.tell(float(shares(done / steps, clock)))
+            clock.report(float(shares(done / steps, clock)))
         self._now = float(self.groups.loss.sum())
         self._look()
 
     def _units(self) -> Floats:
-        """Return the squared distance that heat is measured in, by record, (n,).
+        """Return the squared distances that are temperature 1, by record, (n,).
 
         Half that of a record's nearest neighbours; under a promise, which may keep
         neighbours apart, what a record loses on average.

@@ -25,11 +25,11 @@ def space(Z: Floats, near: Labels, k: int, promise: Promise | None) -> Space:
 
 
 def groups(space: Space, labels: Labels) -> Groups:
-    """Return labels (n,) as the kernels change them, with room for others."""
-    n, rooms = len(labels), _rooms(np.bincount(labels), space)
-    m = len(rooms)
+    """Return labels (n,) as the kernels change them, with space for others."""
+    n, capacities = len(labels), _capacities(np.bincount(labels), space)
+    m = len(capacities)
     size = np.bincount(labels, minlength=m).astype(np.int64)
-    start = np.concatenate(([0], np.cumsum(rooms + 1)))
+    start = np.concatenate(([0], np.cumsum(capacities + 1)))
     order = np.argsort(labels, kind="stable")
     sorted_labels = labels[order]
     at = start[sorted_labels] + np.arange(n) - (np.cumsum(size) - size)[sorted_labels]
@@ -47,11 +47,11 @@ def groups(space: Space, labels: Labels) -> Groups:
     )
     from aggopt.partition._local_search import move_kernels as kernels
 
-    kernels.settle_all(space, made)
+    kernels.recompute_all(space, made)
     return made
 
 
-def _rooms(sizes: Labels, space: Space) -> I64:
+def _capacities(sizes: Labels, space: Space) -> I64:
     """Return how many records each group may have, those that are empty yet, too.
 
     2k - 1, as larger groups lose no less than two; under a promise twice as many as
@@ -62,20 +62,20 @@ def _rooms(sizes: Labels, space: Space) -> I64:
         return np.full(m, most, np.int64)
     spare = min(m - len(sizes), len(sizes) // 4 + GROWTH)
     usual = np.full(spare, int(np.median(sizes)), np.intp)
-    rooms = 2 * np.concatenate((sizes, usual)) + GROWTH
-    return np.maximum(rooms, most).astype(np.int64)
+    capacities = 2 * np.concatenate((sizes, usual)) + GROWTH
+    return np.maximum(capacities, most).astype(np.int64)
 
 
 def trail(groups: Groups, seed: int) -> Trail:
     """Return an empty trail; the seed is that of all random choices."""
     n, m = len(groups.label), len(groups.size)
-    room = max(TRAIL, 8 * int(groups.size.max()))
+    capacity = max(TRAIL, 8 * int(groups.size.max()))
     empty = np.flatnonzero(groups.size == 0)
     spare = np.zeros(m, np.int64)
     spare[: len(empty)] = empty
     return Trail(
-        moved=np.zeros(room, np.int64),
-        origin=np.zeros(room, np.int64),
+        moved=np.zeros(capacity, np.int64),
+        origin=np.zeros(capacity, np.int64),
         touched=np.zeros(m, np.int64),
         before=np.zeros(m),
         mark=np.zeros(m, np.int64),

@@ -7,7 +7,7 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.partition._constraints.state import Promise
 
 LANES = 4  # attributes that are summed side by side
-TRAIL = 4096  # changes since a kick that can be undone, at least
+TRAIL = 4096  # changes since a perturbation that can be undone, at least
 GROWTH = 8  # records that a group may gain beside as many as it has, under a promise
 
 

@@ -65,10 +65,10 @@ def is_close(close: Close, members: I64, g: int, out: int, into: int) -> bool:
     if into < 0:
         return bool(_left(close, members, out) <= close.limits[size - 1])
     leaving, coming = close.place[out], close.place[into]
-    room = close.limits[size] - close.far[g]
-    if abs(leaving - coming) * len(close.place) <= room:
+    slack = close.limits[size] - close.far[g]
+    if abs(leaving - coming) * len(close.place) <= slack:
         return True
-    return bool(_swapped(close, members, leaving, coming) <= room)
+    return bool(_swapped(close, members, leaving, coming) <= slack)
 
 
 @inner

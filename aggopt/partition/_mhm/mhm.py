@@ -122,8 +122,8 @@ def mhm(
     records, exponent = within_one(scaled(X, scale))
     n = len(records)
     k, starts = group_size(k, n), _checked(starts, n)
-    labels = _split(records, k, order, starts, clock.tell)
-    clock.tell(1.0)
+    labels = _split(records, k, order, starts, clock.report)
+    clock.report(1.0)
     spent = clock.spent
     found = squares(records, labels, k, by="mhm", seconds=spent, exponent=exponent)
     return Partition(labels, found)

@@ -18,7 +18,7 @@ from aggopt.partition._optimal.subset_row_cuts import violated
 CLIMBED = 3000  # groups of least reduced cost that heuristic pricing starts from
 ENTERING = 4000  # most groups that a round adds
 CALM = 5  # largest k without dual smoothing
-KEPT, PACE = 0.8, 0.1  # weight of the stability centre; its step to the duals
+KEPT, STEP = 0.8, 0.1  # weight of the stability centre; its step to the duals
 CUTS = 200  # most cuts that a round adds
 # exact pricing takes long while duals are far off: truncated first
 PHASES = (
@@ -100,7 +100,7 @@ class ColumnGeneration:
         if self.best.k <= CALM:
             return self._price_heuristically(solved.duals)
         mixed = Duals(KEPT * self.centre + (1 - KEPT) * solved.duals.u)
-        self.centre = PACE * solved.duals.u + (1 - PACE) * self.centre
+        self.centre = STEP * solved.duals.u + (1 - STEP) * self.centre
         if found := self._price_heuristically(mixed):
             return found
         self.centre = solved.duals.u

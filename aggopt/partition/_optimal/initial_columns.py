@@ -22,15 +22,15 @@ class Searches:
         self.rng = np.random.default_rng(seed)
         self._given = 0
 
-    def improved(self, labels: Labels, kicks: float, clock: Deadline) -> Labels:
-        """Return labels of no more SSE, after `kicks` perturbations per record."""
+    def improved(self, labels: Labels, perturbations: float, clock: Deadline) -> Labels:
+        """Return labels of no more SSE, after so many perturbations per record."""
         seed = int(self.rng.integers(2**31))
         found = searched(
             self.Z,
             labels,
             self.k,
             self.near,
-            kicks=kicks,
+            perturbations=perturbations,
             seed=seed,
             clock=clock,
             pool=self.met,
@@ -54,11 +54,11 @@ def search_on(
     generation: ColumnGeneration,
     searches: Searches,
     labels: Labels,
-    kicks: float,
+    perturbations: float,
     clock: Deadline,
 ) -> bool:
     """Improve labels, add all groups met; return whether the incumbent improved."""
-    found = searches.improved(labels, kicks, clock)
+    found = searches.improved(labels, perturbations, clock)
     if (
         not generation.pricer.duplicates.some
     ):  # for which the groups met differ only in them

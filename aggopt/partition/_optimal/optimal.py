@@ -40,7 +40,7 @@ from aggopt.solvers import Certificate, Solver, Status, choose
 
 LARGE = 10_000  # records, above which there is no linear program
 NEIGHBOURS = 20
-KICKS = 10  # per record, of local search in larger tables where no time is named
+PERTURBATIONS = 10  # per record, in larger tables where no time is named
 BYTES = 40  # for each pair of records
 PREPARED = 3e-7  # seconds for each pair of records, below which nothing is priced
 
@@ -136,9 +136,9 @@ def optimal(
     """
     records = scaled(X, scale)
     k = group_size(k, len(records))
-    kicks = KICKS if time_limit is None else inf
+    perturbations = PERTURBATIONS if time_limit is None else inf
     by = choose(solver, *MODEL.kinds)
-    how = _How(by, seed, rarely(progress), kicks, every=solver is None)
+    how = _How(by, seed, rarely(progress), perturbations, every=solver is None)
     require_highs("GroupColumns")
     require_time_limit(time_limit)
     require_seed(seed)
@@ -169,7 +169,7 @@ class _How:
     solver: Solver
     seed: int
     report: Progress
-    kicks: float
+    perturbations: float
     every: bool  # whether all partitions may be looked at, without a solver
 
 
@@ -252,7 +252,7 @@ def _improve(work: _Work, how: _How, clock: Deadline) -> None:
         return
     near = neighbours(work.best.Z, NEIGHBOURS)
     if n > LARGE or clock.left < PREPARED * pairs:
-        _search(work.best, near, how.kicks, how, clock)
+        _search(work.best, near, how.perturbations, how, clock)
         return
     require_memory(BYTES * pairs, f"pricing groups of {n} records")
     _search(work.best, near, 1, how, clock)
@@ -264,19 +264,19 @@ def _improve(work: _Work, how: _How, clock: Deadline) -> None:
 
 
 def _search(
-    best: Incumbent, near: Labels, kicks: float, how: _How, clock: Deadline
+    best: Incumbent, near: Labels, perturbations: float, how: _How, clock: Deadline
 ) -> None:
     from aggopt.partition._local_search.column_pool import Collection
     from aggopt.partition._local_search.search import searched
 
     # a pool as for later searches, so that one compiled search serves them all
-    pool = Collection(len(best.Z)) if kicks < inf else None
+    pool = Collection(len(best.Z)) if perturbations < inf else None
     found = searched(
         best.Z,
         best.labels,
         best.k,
         near,
-        kicks=kicks,
+        perturbations=perturbations,
         seed=how.seed,
         clock=clock,
         pool=pool,

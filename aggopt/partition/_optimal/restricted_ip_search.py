@@ -15,7 +15,7 @@ from aggopt.solvers import Solver
 FIRST, MORE, FEWER = 1.5, 1.5, 0.6  # groups for each record, and times as many then
 NARROW = 1 / 64  # of the gap: the reduced cost up to which all groups are sought first
 SOUGHT, ROOM = 4, 10  # groups for each record that are sought, and may be found
-KICKS = 30  # per record, of local search after a program
+PERTURBATIONS = 30  # per record, of local search after a program
 
 
 def choose_among(
@@ -41,7 +41,7 @@ def choose_among(
             return
         done = chosen(generation, solver, wanted, clock, seconds)
         if best.value < before:
-            search_on(generation, searches, best.labels, KICKS, clock)
+            search_on(generation, searches, best.labels, PERTURBATIONS, clock)
         elif not done and not asked:
             most = int(FEWER * most)
             continue

@@ -11,7 +11,7 @@ from aggopt.partition._optimal.initial_columns import Searches, search_on
 
 LEAST = 0.05  # shares below are not drawn
 MORE = 0.3  # added to a share: the probability of being drawn
-KICKS = 20  # perturbations per record
+PERTURBATIONS = 20  # per record
 
 
 def round_up(
@@ -23,7 +23,7 @@ def round_up(
         if within.over:
             break
         better |= search_on(
-            generation, searches, _rounded(generation, searches), KICKS, within
+            generation, searches, _rounded(generation, searches), PERTURBATIONS, within
         )
     return better
 

@@ -18,7 +18,8 @@ from aggopt.partition._optimal.rounding import round_up
 from aggopt.partition._optimal.scaled_duals import scaled_bounds
 from aggopt.solvers import Solver
 
-RESTARTS, KICKS = 4, 30  # initial local searches; perturbations per record in each
+RESTARTS = 4  # initial local searches
+PERTURBATIONS = 30  # per record, in each of them
 SMALL = 5  # largest k for which exact pricing mostly ends
 TRIALS, PATIENCE = 8, 3  # roundings in a batch; batches without improvement
 STALLED = 1e-3  # share of the gap that a round of cuts must close
@@ -48,7 +49,7 @@ def run_schedule(
     generation = ColumnGeneration(best, pricer, clock, task.start)
     for _ in range(RESTARTS):
         if not within.over:
-            search_on(generation, searches, task.start, KICKS, within)
+            search_on(generation, searches, task.start, PERTURBATIONS, within)
     report(0.1)
     generation.price_heuristically(_part(clock, 0.25))
     if task.k >= SMALL:

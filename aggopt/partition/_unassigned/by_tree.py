@@ -51,11 +51,11 @@ def _by_tree(pool: Pool, k: int, paired: bool, enough: int, report: Progress) ->
             pool, tree, chosen, space, k, paired, enough, most
         )
         read += int(space.read[0])
-    _settle(pool)
+    _unassigned_first(pool)
     return pool.remaining < enough
 
 
-def _settle(pool: Pool) -> None:
+def _unassigned_first(pool: Pool) -> None:
     """Put the columns without a group first."""
     order = np.argsort(pool.labels[pool.who] >= 0, kind="stable")
     pool.who[:] = pool.who[order]

@@ -35,7 +35,7 @@ def _searched(given: Given, labels: Labels, how: Any) -> Partition | None:
         status=Status.LOCAL if ended else Status.LIMIT,
         by="merging, then changes checked one by one",
     )
-    clock.tell(1.0)
+    clock.report(1.0)
     return Partition(found, proof)
 
 
