@@ -5,9 +5,9 @@ from partition import reference
 from partition.reference import squares
 
 
-def walks(X, labels, count):
+def nearest_point_next(X, labels, count):
     """Paths to the nearest record, through each group that is entered."""
-    return [walk(X, labels, first) for first in outermost(X, count)]
+    return [ordering(X, labels, first) for first in outermost(X, count)]
 
 
 def outermost(X, count):
@@ -20,7 +20,7 @@ def outermost(X, count):
     return found
 
 
-def walk(X, labels, first):
+def ordering(X, labels, first):
     path, rest = [first], np.delete(np.arange(len(X)), first)
     while len(rest):
         same = rest[labels[rest] == labels[path[-1]]]

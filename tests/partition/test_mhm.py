@@ -63,7 +63,7 @@ def test_paths_on_grids_full_of_ties(order: str, X, data) -> None:
     k = data.draw(st.integers(1, 6).filter(lambda k: 2 * k <= max(2, len(X))))
     k = min(k, len(X))
     labels = GROUPINGS[order](X, k)
-    assert paths(X, k, order, 3) == slow.walks(X, labels, 3)
+    assert paths(X, k, order, 3) == slow.nearest_point_next(X, labels, 3)
 
 
 @pytest.mark.parametrize("order", GROUPINGS)
@@ -71,7 +71,7 @@ def test_paths_on_grids_full_of_ties(order: str, X, data) -> None:
 def test_paths_through_many_boxes(order: str, widest: int) -> None:
     X = np.random.default_rng(widest).integers(-widest, widest + 1, size=(500, 3))
     labels = GROUPINGS[order](X, 4)
-    assert paths(X, 4, order, 2) == slow.walks(X, labels, 2)
+    assert paths(X, 4, order, 2) == slow.nearest_point_next(X, labels, 2)
 
 
 @pytest.mark.parametrize("order", GROUPINGS)
@@ -111,9 +111,9 @@ def test_md_on_skewed_records(seed: int) -> None:
 
 def tour(X):
     """The places of records, the path that a tour came from, and the tour."""
-    walk = np.array(slow.walks(X, np.arange(len(X)), 1)[0])
-    near = rings.places(X, walk)
-    return near, walk, rings.shortened(near, walk)
+    before = np.array(slow.nearest_point_next(X, np.arange(len(X)), 1)[0])
+    near = rings.places(X, before)
+    return near, before, rings.shortened(near, before)
 
 
 TOURED = {
@@ -134,12 +134,12 @@ def test_no_small_change_shortens_a_tour(
     name: str, neighbours: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rings, "NEAR", neighbours)
-    near, walk, path = tour(TOURED[name])
+    near, before, path = tour(TOURED[name])
     order = near.of[path][np.append(True, np.diff(near.of[path]) != 0)]
     least = slow.length(order, near.records)
-    assert sorted(path) == list(range(len(walk)))
+    assert sorted(path) == list(range(len(before)))
     assert sorted(order) == list(range(len(near.records)))
-    assert least <= slow.length(walk, TOURED[name]) * (1 + 1e-12)
+    assert least <= slow.length(before, TOURED[name]) * (1 + 1e-12)
     for other in slow.shorter(order, near.records, near.near):
         assert sorted(other) == sorted(order)
         assert slow.length(other, near.records) > least - 1e-8
@@ -147,8 +147,8 @@ def test_no_small_change_shortens_a_tour(
 
 def test_a_tour_is_much_shorter_than_its_path() -> None:
     X = np.random.default_rng(0).normal(size=(300, 2))
-    _, walk, path = tour(X)
-    assert slow.length(path, X) < 0.9 * slow.length(walk, X)
+    _, before, path = tour(X)
+    assert slow.length(path, X) < 0.9 * slow.length(before, X)
 
 
 def test_places_are_joined_to_their_nearest() -> None:

@@ -60,7 +60,7 @@ class GroupMembers(NamedTuple):
         return cls(labels.astype(np.int64), members, np.append(0, first))
 
 
-def plant(records: Floats) -> Leaves:
+def build(records: Floats) -> Leaves:
     """Return records (n, d), none visited, in boxes of a median split."""
     boxes = _halved(records, np.arange(len(records)))
     sizes = np.array([len(box) for box in boxes])
@@ -81,7 +81,7 @@ def plant(records: Floats) -> Leaves:
     )
 
 
-def replant(leaves: Leaves) -> Leaves:
+def rebuild(leaves: Leaves) -> Leaves:
     """Return the same boxes with no record visited."""
     return leaves._replace(
         waiting=np.bincount(leaves.box),

@@ -5,7 +5,7 @@ import numpy as np
 from aggopt.core.progress import Progress
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._mhm.boxes import Leaves, plant
+from aggopt.partition._mhm.boxes import Leaves, build
 from aggopt.partition._mhm.maximum_distance_state import Reach
 from aggopt.partition._mhm.starts import from_centroid
 from aggopt.partition._unassigned import pool as unassigned
@@ -25,7 +25,7 @@ def groups(records: Floats, k: int, progress: Progress) -> Labels:
     from aggopt.partition._mhm import maximum_distance_kernels as kernels
 
     n = len(records)
-    leaves, labels = plant(records), np.full(n, -1)
+    leaves, labels = build(records), np.full(n, -1)
     reach = _reach(records, leaves)
     while (left := int(leaves.waiting.sum())) >= 2 * k:
         progress(1.0 - left / n)

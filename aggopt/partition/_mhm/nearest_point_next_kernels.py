@@ -1,4 +1,4 @@
-"""Compiled walks from record to nearest record.  Importing this imports numba.
+"""Compiled orderings by nearest point next.  Importing this imports numba.
 
 Sums over attributes run in the attributes' order, and nothing may be reassociated
 or fused.  As rounding keeps the order of what is rounded, the distance to a box then
@@ -14,7 +14,9 @@ from aggopt.partition._mhm.boxes import GroupMembers, Leaves
 
 
 @compiled
-def walk(leaves: Leaves, groups: GroupMembers, path: I64, done: int, stop: int) -> None:
+def continue_path(
+    leaves: Leaves, groups: GroupMembers, path: I64, done: int, stop: int
+) -> None:
     """Continue path[:done] to path[:stop]; path[0] is given."""
     if done == 0:
         leave(leaves, path[0])

@@ -10,7 +10,7 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.partition._cbfs import cbfs_labels
 from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._mhm import maximum_distance
-from aggopt.partition._mhm.boxes import GroupMembers, Leaves, plant, replant
+from aggopt.partition._mhm.boxes import GroupMembers, Leaves, build, rebuild
 from aggopt.partition._mhm.starts import outermost
 from aggopt.partition._mhm.tour import places, shortened
 from aggopt.partition._unassigned.state import CHUNK
@@ -38,24 +38,26 @@ def paths(
     """Yield orderings (n,) of the records (n, d), `starts` at most."""
     if order in GROUPINGS:
         labels = GROUPINGS[order](records, k, part(progress, 0.0, 0.5))
-        yield from _walks(records, labels, starts, part(progress, 0.5, 1.0))
+        yield from _nearest_point_next(
+            records, labels, starts, part(progress, 0.5, 1.0)
+        )
         return
-    walks = _walks(records, np.arange(len(records)), starts, progress)
-    yield from walks if order == "npn" else _tours(records, walks)
+    npn = _nearest_point_next(records, np.arange(len(records)), starts, progress)
+    yield from npn if order == "npn" else _tours(records, npn)
 
 
-def _walks(
+def _nearest_point_next(
     records: Floats, labels: Labels, starts: int, progress: Progress
 ) -> Iterator[I64]:
     """Yield orderings by nearest point next that visit each group as a whole."""
-    leaves, groups = plant(records), GroupMembers.by(labels)
+    leaves, groups = build(records), GroupMembers.by(labels)
     first = outermost(records, starts)
     for turn, i in enumerate(first):
         share = part(progress, turn / len(first), (turn + 1) / len(first))
-        yield _walk(replant(leaves), groups, i, share)
+        yield _path(rebuild(leaves), groups, i, share)
 
 
-def _walk(leaves: Leaves, groups: GroupMembers, first: int, progress: Progress) -> I64:
+def _path(leaves: Leaves, groups: GroupMembers, first: int, progress: Progress) -> I64:
     from aggopt.partition._mhm import nearest_point_next_kernels as kernels
 
     n = len(groups.of)
@@ -63,13 +65,13 @@ def _walk(leaves: Leaves, groups: GroupMembers, first: int, progress: Progress) 
     step = max(1, CHUNK // leaves.records.size)
     for done in range(0, n, step):
         progress(done / n)
-        kernels.walk(leaves, groups, path, done, min(done + step, n))
+        kernels.continue_path(leaves, groups, path, done, min(done + step, n))
     return path
 
 
-def _tours(records: Floats, walks: Iterator[I64]) -> Iterator[I64]:
-    first = next(walks)
+def _tours(records: Floats, npn: Iterator[I64]) -> Iterator[I64]:
+    first = next(npn)
     near = places(records, first)
     yield shortened(near, first)
-    for path in walks:
+    for path in npn:
         yield shortened(near, path)

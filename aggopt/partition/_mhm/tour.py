@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
-from aggopt.partition._mhm.boxes import plant
+from aggopt.partition._mhm.boxes import build
 from aggopt.partition._mhm.tour_state import MOVES, QUEUED, TAKEN, Places, Tour
 from aggopt.partition._unassigned.state import CHUNK
 
@@ -27,7 +27,7 @@ def places(records: Floats, path: I64) -> Places:
     m = len(distinct)
     near = np.empty((m, min(NEAR, m - 1)), np.int64)
     if near.size:
-        leaves, distances = plant(distinct), np.empty(near.shape)
+        leaves, distances = build(distinct), np.empty(near.shape)
         step = max(1, CHUNK // distinct.size)
         for begin in range(0, m, step):
             stop = min(begin + step, m)
