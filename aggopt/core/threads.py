@@ -18,7 +18,7 @@ def ignored(share: float) -> None:
     """Do nothing: the progress callback of work that reports none."""
 
 
-class Crew:
+class ThreadPool:
     """A thread pool of `jobs` threads and a deadline; a context manager.
 
     The result of a part must not depend on other parts: then it does not depend on the
@@ -30,7 +30,7 @@ class Crew:
         self._pool = ThreadPoolExecutor(self.jobs, "aggopt")
         self.clock = Deadline(seconds)
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "ThreadPool":
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -92,8 +92,8 @@ def _sum_of_nearest(records: Floats, k: int, jobs: int | None) -> float:
         from aggopt.partition._neighbours.neighbours import nearest
 
         return float((nearest(records, k)[0] ** 2).sum())
-    from aggopt.core.threads import Crew
+    from aggopt.core.threads import ThreadPool
     from aggopt.partition._neighbours.knn_sum import sum_of_nearest
 
-    with Crew(jobs) as crew:
-        return sum_of_nearest(records, k, crew)
+    with ThreadPool(jobs) as threads:
+        return sum_of_nearest(records, k, threads)

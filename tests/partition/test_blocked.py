@@ -11,7 +11,7 @@ from partition import laws
 from scipy.spatial import cKDTree
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.threads import Crew
+from aggopt.core.threads import ThreadPool
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.partition import blocked, mdav
 from aggopt.partition._blocked import improve
@@ -131,9 +131,9 @@ def test_copies_by_the_thousand_and_constant_attributes():
 def test_time_that_is_over_leaves_the_blocks():
     found = blocked(X, 3, block_size=80, time_limit=0)
     assert found.certificate.status is Status.LIMIT
-    with Crew(1) as crew:
+    with ThreadPool(1) as threads:
         Z = (X - X.mean(axis=0)) / X.std(axis=0)
-        rows, who = in_space(Z, 64, crew)
+        rows, who = in_space(Z, 64, threads)
     for part in parts(300, 80):
         of_block = found.labels[who[part]]
         by_itself = mdav(rows[part], 3, scale="none")
@@ -172,8 +172,8 @@ def test_a_short_time_is_shared_by_all_regions(k, regions_of_70, monkeypatch):
 
 def test_groups_are_loosened_before_they_are_annealed():
     rows = RNG.normal(size=(2000, 3))
-    with Crew(1) as crew:
-        near = near_ones(rows, 8, crew)
+    with ThreadPool(1) as threads:
+        near = near_ones(rows, 8, threads)
     tight, how = np.arange(2000) // 10, {"seed": 1, "clock": Deadline(None)}
     for spare, groups in ((0.0, 200), (0.25, 195), (1.0, 181)):
         found = annealed(rows, tight, 10, near, proposals=1, spare=spare, **how)
@@ -199,11 +199,11 @@ def test_very_small_and_very_large_units(unit):
 
 
 def test_progress_grows_to_the_end():
-    told = []
-    blocked(X, 3, block_size=40, progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
-    assert 5 < len(told) < 50
+    progress = []
+    blocked(X, 3, block_size=40, progress=progress.append)
+    assert progress == sorted(progress)
+    assert progress[-1] == 1.0
+    assert 5 < len(progress) < 50
 
 
 def test_an_interrupt_returns_the_best_so_far():
@@ -304,8 +304,8 @@ def test_parts_are_halves_of_halves(n, size):
 @pytest.mark.parametrize("turns", [0, 8])
 def test_the_order_in_space_brings_near_records_together(turns):
     rows = RNG.normal(size=(1024, 2))
-    with Crew(2) as crew:
-        moved, who = in_space(rows, 16, crew, turns=turns)
+    with ThreadPool(2) as threads:
+        moved, who = in_space(rows, 16, threads, turns=turns)
     assert sorted(who) == list(range(1024))
     assert (moved == rows[who]).all()
     spread = np.mean([np.ptp(moved[p], axis=0).max() for p in parts(1024, 16)])
@@ -313,10 +313,10 @@ def test_the_order_in_space_brings_near_records_together(turns):
 
 
 def test_near_ones_are_the_nearest_with_few_exceptions():
-    with Crew(2) as crew:
-        rows, _ = in_space(RNG.normal(size=(3000, 5)), 64, crew)
-        near = near_ones(rows, 8, crew, part=256)
-        few = near_ones(rows[:4], 8, crew)
+    with ThreadPool(2) as threads:
+        rows, _ = in_space(RNG.normal(size=(3000, 5)), 64, threads)
+        near = near_ones(rows, 8, threads, part=256)
+        few = near_ones(rows[:4], 8, threads)
     exact = cKDTree(rows).query(rows, 9)[1][:, 1:]
     right = [len(set(a) & set(b)) for a, b in zip(near, exact, strict=True)]
     assert np.mean(right) > 0.85 * 8
@@ -326,8 +326,8 @@ def test_near_ones_are_the_nearest_with_few_exceptions():
 
 def test_lists_of_copies_lead_elsewhere():
     rows = np.repeat([[0.0], [1.0], [3.0]], 50, axis=0)
-    with Crew(1) as crew:
-        near = near_ones(rows, 6, crew)
+    with ThreadPool(1) as threads:
+        near = near_ones(rows, 6, threads)
     assert all(set(rows[row, 0]) == {0.0, 1.0, 3.0} for row in near)
 
 
@@ -341,18 +341,20 @@ def test_each_record_has_one_turn_in_a_sweep():
         return region.labels
 
     rows = np.column_stack([RNG.normal(size=(1000, 2)), np.arange(1000)])
-    with Crew(1) as crew:
-        near = near_ones(rows[:, :2].copy(), 5, crew)
+    with ThreadPool(1) as threads:
+        near = near_ones(rows[:, :2].copy(), 5, threads)
         first = np.arange(1000) // 4 * 4
         where = Map(rows, near, first.copy())
-        sweep(where, (search, search), crew, size=100, seed=3)
+        sweep(where, (search, search), threads, size=100, seed=3)
     assert sorted(turns) == list(range(1000))
     assert (where.first == first).all()
 
 
 def test_a_crew_keeps_the_order_and_ends_with_an_error():
-    with Crew(3) as crew:
-        assert crew.each(lambda part: part**2, range(50)) == [p**2 for p in range(50)]
+    with ThreadPool(3) as threads:
+        assert threads.each(lambda part: part**2, range(50)) == [
+            p**2 for p in range(50)
+        ]
     begun, go = [], Event()
 
     def task(part):
@@ -361,19 +363,19 @@ def test_a_crew_keeps_the_order_and_ends_with_an_error():
             raise ZeroDivisionError
         go.wait(0.01)
 
-    with Crew(2) as crew:
+    with ThreadPool(2) as threads:
         with pytest.raises(ZeroDivisionError):
-            crew.each(task, range(500))
+            threads.each(task, range(500))
         assert len(begun) < 400
-        assert crew.clock.over
+        assert threads.clock.over
 
 
 @pytest.mark.parametrize("codes", [1e8, 1e12])
 def test_neighbours_beside_codes_are_the_nearest(codes):
     rng = np.random.default_rng(0)
     X = codes * rng.integers(0, 9, (500, 1)) + rng.integers(0, 5000, (500, 2))
-    with Crew(1) as crew:
-        near = near_ones(X / np.abs(X).max(), 5, crew)
+    with ThreadPool(1) as threads:
+        near = near_ones(X / np.abs(X).max(), 5, threads)
     apart = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     np.fill_diagonal(apart, np.inf)
     found = np.take_along_axis(apart, near, axis=1).sum(axis=1)

@@ -13,7 +13,7 @@ from aggopt.core.interrupt import in_any_case
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.renamed import renamed
 from aggopt.core.stacklevel import outside
-from aggopt.core.threads import Crew
+from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels, group_size, numbered, require_seed
 from aggopt.errors import JobError, require_known
 from aggopt.partition._blocked.improve import ANNEALED, EFFORTS, improve
@@ -105,8 +105,8 @@ def blocked(
         constant attribute weighs nothing.  "none" takes X as it is: for attributes
         that you have weighted yourself.
     progress : callable, optional
-        Told the share of the work that is done, from 0.0 to 1.0, a few dozen times
-        at most.  What it raises stops the work.
+        Progress callback: called with the share that is done, from 0.0 to 1.0, a few
+        dozen times at most.  What it raises stops the work.
 
     Returns
     -------
@@ -171,19 +171,19 @@ def _partitioned(
     k = group_size(k, len(records))
     size = block_size_of(how.block_size, k)
     _require(how)
-    told = rarely(progress)
+    report = rarely(progress)
     if how.time_limit is not None:
         _compile(how.inner)
-    with Crew(how.jobs, how.time_limit) as crew:
-        rows, who = in_space(records, LEAF, crew)
-        start_told = partial(_told_between, told, 0.0, START)
-        first = in_blocks(rows, k, how.inner, size, crew, start_told)
-        search_told = partial(_told_between, told, START, 1.0)
-        status = improve(rows, first, k, how.effort, how.seed, crew, search_told)
+    with ThreadPool(how.jobs, how.time_limit) as threads:
+        rows, who = in_space(records, LEAF, threads)
+        start_progress = partial(_between, report, 0.0, START)
+        first = in_blocks(rows, k, how.inner, size, threads, start_progress)
+        search_progress = partial(_between, report, START, 1.0)
+        status = improve(rows, first, k, how.effort, how.seed, threads, search_progress)
     labels, stopped = in_any_case(lambda: _as_before(first, who))
     if stopped or status is Status.INTERRUPTED:
         return _Found(records, exponent, k, labels, Status.INTERRUPTED)
-    told(1.0)
+    report(1.0)
     return _Found(records, exponent, k, labels, status)
 
 
@@ -204,8 +204,8 @@ def _as_before(first: Labels, who: Labels) -> Labels:
     return numbered(named)
 
 
-def _told_between(told: Progress, begin: float, end: float, share: float) -> None:
-    told(begin + (end - begin) * min(share, 1.0))
+def _between(report: Progress, begin: float, end: float, share: float) -> None:
+    report(begin + (end - begin) * min(share, 1.0))
 
 
 def _require(how: _How) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from aggopt.core.deadline import Deadline
 from aggopt.core.group_sums import group_sse
 from aggopt.core.progress import Progress
-from aggopt.core.threads import Crew
+from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._blocked.regions import Map, Region, Search, sweep
 from aggopt.partition._local_search.cooling import Cooling
@@ -63,18 +63,18 @@ def _how_much(effort: str, k: int, clock: Deadline) -> RegionEffort:
     return efforts["default"]._replace(proposals=efforts["best"].proposals)
 
 
-class Told(NamedTuple):
-    """Who is told of progress: of `of` steps, or of the time where that is limited."""
+class ReportedSteps(NamedTuple):
+    """A progress callback: of `of` steps, or of the time where that is limited."""
 
     listener: Progress
     clock: Deadline
     of: int
 
     def step(self, done: int) -> Progress:
-        """Return what tells the progress of one step, the others before it done."""
-        return partial(self._tell, done)
+        """Return the progress callback of one step, those before it done."""
+        return partial(self._report, done)
 
-    def _tell(self, done: int, share: float) -> None:
+    def _report(self, done: int, share: float) -> None:
         limit, spent = self.clock.seconds, self.clock.spent
         self.listener((done + share) / self.of if limit is None else spent / limit)
 
@@ -85,26 +85,28 @@ def improve(
     k: int,
     effort: str,
     seed: int,
-    crew: Crew,
-    told: Progress,
+    threads: ThreadPool,
+    progress: Progress,
 ) -> Status:
     """Return how the search ended; `first` (n,), as in `Map`, is changed.
 
-    The rows (n, d) are in spatial order.  Where the crew's time is limited, sweeps go
+    The rows (n, d) are in spatial order.  Where the pool's time is limited, sweeps go
     on until it is over, whatever the effort.
     """
-    if k > 1 and len(rows) >= 2 * k and not crew.clock.over:
-        how = _how_much(effort, k, crew.clock)
-        steps = Told(told, crew.clock, 1 + how.sweeps + bool(how.proposals))
+    if k > 1 and len(rows) >= 2 * k and not threads.clock.over:
+        how = _how_much(effort, k, threads.clock)
+        steps = ReportedSteps(
+            progress, threads.clock, 1 + how.sweeps + bool(how.proposals)
+        )
         seeds = np.random.default_rng(seed)
         try:
             near = near_ones(
-                rows, how.near, crew, seed=_drawn(seeds), told=steps.step(0)
+                rows, how.near, threads, seed=_drawn(seeds), progress=steps.step(0)
             )
-            _sweeps(Map(rows, near, first), k, how, seeds, crew, steps)
+            _sweeps(Map(rows, near, first), k, how, seeds, threads, steps)
         except KeyboardInterrupt:
             return Status.INTERRUPTED
-    return Status.LIMIT if crew.clock.over else Status.LOCAL
+    return Status.LIMIT if threads.clock.over else Status.LOCAL
 
 
 def _sweeps(
@@ -112,40 +114,42 @@ def _sweeps(
     k: int,
     how: RegionEffort,
     seeds: np.random.Generator,
-    crew: Crew,
-    steps: Told,
+    threads: ThreadPool,
+    steps: ReportedSteps,
 ) -> None:
-    size, clock = max(REGION, len(where.rows) // REGIONS), crew.clock
-    first = _first(k, how, crew, _pause(where, size, crew))
+    size, clock = max(REGION, len(where.rows) // REGIONS), threads.clock
+    first = _first(k, how, threads, _pause(where, size, threads))
     perturb = partial(_searched, k, clock, 1)
     pair: Searches = perturb, perturb
     perturbations = repeat(pair, how.sweeps) if clock.seconds is None else repeat(pair)
     for done, searches in enumerate(chain(first, perturbations), 1):
         if clock.over:
             return
-        told = steps.step(done)
-        sweep(where, searches, crew, size=size, seed=_drawn(seeds), told=told)
+        progress = steps.step(done)
+        sweep(
+            where, searches, threads, size=size, seed=_drawn(seeds), progress=progress
+        )
 
 
 def _first(
-    k: int, how: RegionEffort, crew: Crew, pause: float | None
+    k: int, how: RegionEffort, threads: ThreadPool, pause: float | None
 ) -> list[Searches]:
     """Return what comes before perturbations, which begin with a descent themselves.
 
     Where time may end them, all regions are to have descended by then.
     """
-    descend = partial(_searched, k, crew.clock, 0)
+    descend = partial(_searched, k, threads.clock, 0)
     if how.proposals:
-        return [(partial(_annealed, k, crew.clock, how.proposals, pause), descend)]
-    return [] if crew.clock.seconds is None else [(descend, descend)]
+        return [(partial(_annealed, k, threads.clock, how.proposals, pause), descend)]
+    return [] if threads.clock.seconds is None else [(descend, descend)]
 
 
-def _pause(where: Map, size: int, crew: Crew) -> float | None:
+def _pause(where: Map, size: int, threads: ThreadPool) -> float | None:
     """Return the seconds per record that annealing may take, None for all it needs."""
-    if crew.clock.seconds is None:
+    if threads.clock.seconds is None:
         return None
-    at_once = min(crew.jobs, -(-len(where.rows) // size))
-    return SHARE * max(0.0, crew.clock.left) * at_once / len(where.rows)
+    at_once = min(threads.jobs, -(-len(where.rows) // size))
+    return SHARE * max(0.0, threads.clock.left) * at_once / len(where.rows)
 
 
 def _drawn(seeds: np.random.Generator) -> int:

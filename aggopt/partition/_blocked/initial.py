@@ -3,7 +3,7 @@
 import numpy as np
 
 from aggopt.core.progress import Progress
-from aggopt.core.threads import Crew
+from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels, is_whole
 from aggopt.errors import JobError
 from aggopt.partition._blocked.regions import firsts
@@ -27,7 +27,7 @@ def block_size_of(asked: object, k: int) -> int:
 
 
 def in_blocks(
-    rows: Floats, k: int, inner: str, size: int, crew: Crew, told: Progress
+    rows: Floats, k: int, inner: str, size: int, threads: ThreadPool, progress: Progress
 ) -> Labels:
     """Return the first record of each record's group, (n,).
 
@@ -41,4 +41,4 @@ def in_blocks(
             part.start + firsts(divide(rows[part], k, scale="none").labels)
         )
 
-    return np.concatenate(crew.each(block, parts(len(rows), size), told))
+    return np.concatenate(threads.each(block, parts(len(rows), size), progress))

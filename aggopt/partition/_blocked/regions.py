@@ -8,7 +8,7 @@ import numpy as np
 
 from aggopt.core.group_sums import plain_group_means
 from aggopt.core.progress import Progress
-from aggopt.core.threads import Crew, ignored
+from aggopt.core.threads import ThreadPool, ignored
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._neighbours.spatial_order import in_space, parts
@@ -86,11 +86,11 @@ class Cut(NamedTuple):
 def sweep(
     where: Map,
     searches: tuple[Search, Search],
-    crew: Crew,
+    threads: ThreadPool,
     *,
     size: int,
     seed: int,
-    told: Progress = ignored,
+    progress: Progress = ignored,
 ) -> None:
     """Give each record one turn in a search, region by region.
 
@@ -101,9 +101,9 @@ def sweep(
     waiting = np.ones(len(where.rows), dtype=np.bool_)
     for search, needed in zip(searches, WHOLE, strict=True):
         if waiting.any():
-            cut = _cut(where, size, crew, seed)
+            cut = _cut(where, size, threads, seed)
             task = partial(_search, where, cut, search, waiting, needed, seed)
-            crew.each(task, range(len(cut.ends)), told)
+            threads.each(task, range(len(cut.ends)), progress)
             seed += len(cut.ends)
 
 
@@ -133,12 +133,14 @@ def firsts(labels: Labels) -> Labels:
     return np.asarray(first[labels])
 
 
-def _cut(where: Map, size: int, crew: Crew, seed: int) -> Cut:
+def _cut(where: Map, size: int, threads: ThreadPool, seed: int) -> Cut:
     rows = where.rows
     heads, labels = np.unique(where.first, return_inverse=True)
     each = max(1, size * len(heads) // len(rows))
     region = np.empty(len(heads), dtype=np.intp)
-    _, who = in_space(plain_group_means(rows, labels), each, crew, turns=1, seed=seed)
+    _, who = in_space(
+        plain_group_means(rows, labels), each, threads, turns=1, seed=seed
+    )
     for number, part in enumerate(parts(len(heads), each)):
         region[who[part]] = number
     record = np.argsort(region[labels], kind="stable")

@@ -60,15 +60,15 @@ def _others(Z: Floats, count: int, clock: Deadline) -> Labels:
 
 def _by_forest(Z: Floats, count: int, clock: Deadline) -> Labels:
     """Return others near each, (n, count); for more than `count` records."""
-    from aggopt.core.threads import Crew
+    from aggopt.core.threads import ThreadPool
     from aggopt.partition._neighbours.rp_forest import near_ones
     from aggopt.partition._neighbours.spatial_order import in_space
 
     small, _ = within_one(Z)
-    with Crew(seconds=None if clock.seconds is None else clock.left) as crew:
-        rows, who = in_space(small, LEAF, crew)
+    with ThreadPool(seconds=None if clock.seconds is None else clock.left) as threads:
+        rows, who = in_space(small, LEAF, threads)
         near = np.empty((len(Z), count), np.intp)
-        near[who] = who[near_ones(rows, count, crew, trees=TREES, part=LOT)]
+        near[who] = who[near_ones(rows, count, threads, trees=TREES, part=LOT)]
     return near
 
 

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from aggopt.core.progress import Progress
-from aggopt.core.threads import Crew, ignored
+from aggopt.core.threads import ThreadPool, ignored
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._neighbours.spatial_order import in_space, parts
 
@@ -16,12 +16,12 @@ PART = 512  # records that are compared with each other
 def near_ones(
     rows: Floats,
     count: int,
-    crew: Crew,
+    threads: ThreadPool,
     *,
     seed: int = 0,
     trees: int = TREES,
     part: int = PART,
-    told: Progress = ignored,
+    progress: Progress = ignored,
 ) -> Labels:
     """Return near (n, count): the neighbours of rows (n, d), the nearest first.
 
@@ -41,15 +41,17 @@ def near_ones(
     seen, who = rows, np.arange(n, dtype=np.intp)
 
     def compare(those: slice) -> None:
-        if not crew.clock.over:
+        if not threads.clock.over:
             kernels.compare(seen[those], who[those], near, apart)
 
     for tree in range(trees if n > part else 1):
         if tree:
-            seen, who = in_space(rows, part, crew, turns=0, seed=seed + tree)
-        crew.each(compare, parts(n, part), partial(_told, told, tree, trees))
+            seen, who = in_space(rows, part, threads, turns=0, seed=seed + tree)
+        threads.each(
+            compare, parts(n, part), partial(_within_tree, progress, tree, trees)
+        )
     return near
 
 
-def _told(told: Progress, done: int, of: int, share: float) -> None:
-    told((done + share) / of)
+def _within_tree(progress: Progress, done: int, of: int, share: float) -> None:
+    progress((done + share) / of)

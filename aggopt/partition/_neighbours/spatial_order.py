@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.threads import Crew
+from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels
 
 TURNS = 8  # after which an axis is the principal one, nearly
@@ -10,7 +10,7 @@ PIECES = 64  # into which the work is cut for threads
 
 
 def in_space(
-    rows: Floats, leaf: int, crew: Crew, *, turns: int = TURNS, seed: int = 0
+    rows: Floats, leaf: int, threads: ThreadPool, *, turns: int = TURNS, seed: int = 0
 ) -> tuple[Floats, Labels]:
     """Return rows (n, d) in a spatial order, and which records they are (n,).
 
@@ -33,9 +33,9 @@ def in_space(
 
     level = _above([slice(0, len(rows))], piece)
     while level:
-        crew.each(halve, level)
+        threads.each(halve, level)
         level = _above([half for part in level for half in _halves(part)], piece)
-    crew.each(arrange, parts(len(rows), piece))
+    threads.each(arrange, parts(len(rows), piece))
     return rows, who
 
 
