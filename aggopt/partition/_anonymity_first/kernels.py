@@ -89,7 +89,7 @@ def _take_one(
 def _take(candidates: SortedPool, screen: Screen, column: int) -> None:
     """Assign a column to the group that is being made."""
     sorted_pool_kernels.take(candidates, column)
-    screen.image[0, column] = screen.near[column] = np.inf
+    screen.coordinates[0, column] = screen.near[column] = np.inf
 
 
 @inlined

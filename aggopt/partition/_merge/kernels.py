@@ -24,7 +24,7 @@ UP = 1 + 1e-12  # more than rounding takes from a mean of two
 
 @compiled
 def start(merging: Merging) -> None:
-    """Set the EMD of every group, and put its centroid on the screen."""
+    """Set the EMD of every group, and put its centroid into the filter."""
     for g in range(merging.alive[0]):
         _reckon(merging, g)
         _place(merging, g)
@@ -41,9 +41,9 @@ def merge(merging: Merging, turns: int) -> bool:
             return False
         nearest = _nearest(merging, worst)
         if merging.number[nearest] < merging.number[worst]:
-            _join(merging, nearest, worst)
+            _merge_into(merging, nearest, worst)
         else:
-            _join(merging, worst, nearest)
+            _merge_into(merging, worst, nearest)
     return True
 
 
@@ -144,8 +144,8 @@ def _apart(merging: Merging, g: int, h: int) -> float:
 
 
 @inner
-def _join(merging: Merging, g: int, h: int) -> None:
-    """Unite group h with g, and bound the EMD by their weighted mean."""
+def _merge_into(merging: Merging, g: int, h: int) -> None:
+    """Merge group h into g, and bound the EMD by their weighted mean."""
     share = merging.sizes[g] / (merging.sizes[g] + merging.sizes[h])
     bound = share * merging.emd[g] + (1 - share) * merging.emd[h]
     merging.emd[g], merging.exact[g], merging.excess[g] = bound * UP, False, bound * UP
@@ -162,9 +162,9 @@ def _join(merging: Merging, g: int, h: int) -> None:
 
 @inner
 def _place(merging: Merging, g: int) -> None:
-    """Put a centroid on the screen."""
+    """Put a centroid into the filter."""
     for t in range(len(merging.totals)):
-        merging.screen.image[t, g] = merging.totals[t, g] / merging.sizes[g]
+        merging.screen.coordinates[t, g] = merging.totals[t, g] / merging.sizes[g]
 
 
 @inner
@@ -177,7 +177,7 @@ def _drop(merging: Merging, h: int) -> None:
     merging.head[h], merging.tail[h] = merging.head[last], merging.tail[last]
     merging.emd[h], merging.exact[h] = merging.emd[last], merging.exact[last]
     merging.excess[h] = merging.excess[last]
-    image = merging.screen.image
-    copy_into(image[:, h], image[:, last])
-    merging.screen.image[0, last] = np.inf
+    coordinates = merging.screen.coordinates
+    copy_into(coordinates[:, h], coordinates[:, last])
+    merging.screen.coordinates[0, last] = np.inf
     _find_peak(merging, last)

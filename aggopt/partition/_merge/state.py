@@ -71,5 +71,5 @@ class Merging(NamedTuple):
     alive: I64
 
     def __repr__(self) -> str:
-        """Tell how many groups are left, and show none."""
+        """Return how many groups are left, without values."""
         return f"Merging({int(self.alive[0])} of {len(self.sizes)} groups)"

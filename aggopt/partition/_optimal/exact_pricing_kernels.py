@@ -35,9 +35,9 @@ from aggopt.partition._optimal.pricing_state import (
 )
 from aggopt.partition._optimal.search_tree_kernels import (
     SearchTree,
+    build,
     choose,
     missing_mate,
-    plant,
     require_mate,
     skips_a_copy,
 )
@@ -90,7 +90,7 @@ def _from_medoid(
     if limits.candidates and len(order) > limits.candidates:
         order, whole = order[: limits.candidates], False
     found.counts[NODES] += len(order)
-    tree = plant(D, k, prices, m, candidates[order], own_near[order])
+    tree = build(D, k, prices, m, candidates[order], own_near[order])
     require_mate(tree, prices, 1, missing_mate(tree, prices, 1))
     found.done[m] = _search(D, tree, k, prices, m, limits, found) and whole
 

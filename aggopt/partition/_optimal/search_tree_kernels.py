@@ -55,7 +55,7 @@ class SearchTree(NamedTuple):
 
 
 @inner
-def plant(
+def build(
     D: Floats, k: int, prices: Prices, m: int, kept: I64, own: Floats
 ) -> SearchTree:
     """Build the search tree of a medoid and its candidates, which ascend by v."""

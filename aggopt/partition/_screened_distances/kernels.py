@@ -1,4 +1,4 @@
-"""Compiled loops over a screen.  Importing this imports numba: do so late.
+"""Compiled loops over a filter (`Screen`).  Importing this imports numba: do so late.
 
 A coordinate within [-1, 1] loses 2^-25 at most, so that a distance loses sqrt(rows)
 2^-24, and rounding adds to it (rows + 4) 2^-24 times itself; twice that is allowed.
@@ -20,18 +20,21 @@ INFINITE = np.int32(0x7F800000)  # the bits of inf; those of numbers >= 0 ascend
 
 @inner
 def draw(screen: Screen, records: Floats, count: int) -> None:
-    """Put the first columns of records (d, n) on the screen, and nothing else."""
-    image = screen.image
+    """Put the first columns of records (d, n) into the filter, and nothing else."""
+    coordinates = screen.coordinates
     for t in range(len(records)):
-        copy_into(image[t, :count], records[t, :count])
+        copy_into(coordinates[t, :count], records[t, :count])
     width = -(-count // BLOCK) * BLOCK
-    image[0, count:width] = np.inf
+    coordinates[0, count:width] = np.inf
 
 
 @inner
 def measure(screen: Screen, count: int) -> None:
     """Set `near` of the first points, and the bounds of their blocks."""
-    image, point = screen.image, np.zeros(len(screen.image), np.float32)
+    coordinates, point = (
+        screen.coordinates,
+        np.zeros(len(screen.coordinates), np.float32),
+    )
     for t in range(len(screen.point)):
         point[t] = screen.point[t] / screen.factor[0]
     width = -(-count // BLOCK) * BLOCK
@@ -39,9 +42,9 @@ def measure(screen: Screen, count: int) -> None:
         stop = min(start + TILE, width)
         near = screen.near[start:stop]
         near[:] = np.float32(0.0)
-        for t in range(0, len(image), ROWS):
-            a, b = image[t, start:stop], image[t + 1, start:stop]
-            c, d = image[t + 2, start:stop], image[t + 3, start:stop]
+        for t in range(0, len(coordinates), ROWS):
+            a, b = coordinates[t, start:stop], coordinates[t + 1, start:stop]
+            c, d = coordinates[t + 2, start:stop], coordinates[t + 3, start:stop]
             p, q, r, s = point[t], point[t + 1], point[t + 2], point[t + 3]
             for j in range(len(near)):
                 e, f, g, h = a[j] - p, b[j] - q, c[j] - r, d[j] - s
@@ -106,7 +109,7 @@ def exact(screen: Screen, records: Floats, column: int) -> float:
 @inlined
 def most_of(screen: Screen, distance: float) -> np.float32:
     """Return what `near` is at most where the exact distance is at most so much."""
-    rows = len(screen.image)
+    rows = len(screen.coordinates)
     root = np.sqrt(distance) / screen.factor[0]
     root = root * (1.0 + (rows + 8) * LOSS) + np.sqrt(rows) * LOSS
     return np.float32(root * root)
@@ -115,7 +118,7 @@ def most_of(screen: Screen, distance: float) -> np.float32:
 @inlined
 def least_of(screen: Screen, distance: float) -> np.float32:
     """Return what `near` is at least where the exact distance is at least so much."""
-    rows = len(screen.image)
+    rows = len(screen.coordinates)
     root = np.sqrt(distance) / screen.factor[0]
     root = max(root * (1.0 - (rows + 8) * LOSS) - np.sqrt(rows) * LOSS, 0.0)
     return np.float32(root * root)

@@ -1,4 +1,4 @@
-"""Distances in single precision, which tell what exact ones need not be reckoned."""
+"""A filter in single precision, which spares most distances in double."""
 
 from typing import NamedTuple
 
@@ -16,11 +16,11 @@ class Screen(NamedTuple):
     """Points within [-1, 1], and about how far they are from one of them.
 
     Its squared distances lie so near the exact ones that whoever looks only where
-    `_screen_kernels.least_of` and `most_of` allow finds the same points, tie for tie.
+    `kernels.least_of` and `most_of` allow finds the same points, tie for tie.
 
     Attributes
     ----------
-    image : (rows, width)
+    coordinates : (rows, width)
         Attribute by attribute, filled up with 0; inf where there is no point.
     point : (d,)
         From where distances are measured, in units of 1 / `factor`.
@@ -32,7 +32,7 @@ class Screen(NamedTuple):
         Least of a block, and the largest below inf or more than that.
     """
 
-    image: F32
+    coordinates: F32
     point: Floats
     factor: Floats
     near: F32
@@ -40,17 +40,17 @@ class Screen(NamedTuple):
     high: F32
 
     def __repr__(self) -> str:
-        """Tell how much room there is, and show no record."""
-        return f"Screen({self.image.shape[1]} points)"
+        """Return for how many points it is, without values."""
+        return f"Screen({self.coordinates.shape[1]} points)"
 
 
 def start(d: int, n: int) -> Screen:
-    """Return a screen with room for n points of d attributes, and none on it."""
+    """Return a filter for n points of d attributes, and none in it."""
     rows, blocks = -(-d // ROWS) * ROWS, -(-n // BLOCK)
-    image = np.zeros((rows, blocks * BLOCK), np.float32)
-    image[0] = np.inf
+    coordinates = np.zeros((rows, blocks * BLOCK), np.float32)
+    coordinates[0] = np.inf
     return Screen(
-        image,
+        coordinates,
         point=np.zeros(d),
         factor=np.ones(1),
         near=np.full(blocks * BLOCK, np.inf, np.float32),
