@@ -15,7 +15,7 @@ from aggopt.core.threads import ThreadPool
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.partition import blocked, mdav
 from aggopt.partition._blocked import improve
-from aggopt.partition._blocked.regions import Map, firsts, sweep
+from aggopt.partition._blocked.regions import Map, firsts, pass_over
 from aggopt.partition._local_search.search import annealed
 from aggopt.partition._neighbours.rp_forest import near_ones
 from aggopt.partition._neighbours.spatial_order import in_space, parts
@@ -345,7 +345,7 @@ def test_each_record_has_one_turn_in_a_sweep():
         near = near_ones(rows[:, :2].copy(), 5, threads)
         first = np.arange(1000) // 4 * 4
         where = Map(rows, near, first.copy())
-        sweep(where, (search, search), threads, size=100, seed=3)
+        pass_over(where, (search, search), threads, size=100, seed=3)
     assert sorted(turns) == list(range(1000))
     assert (where.first == first).all()
 

@@ -88,9 +88,9 @@ def blocked(
         Most records of a block, 2k or more: 1000 when omitted, or 20 k where that is
         more.  Larger ones begin better and take longer; the search evens that out.
     effort : "fast", "default" or "best"
-        Without `time_limit`: 1, 2 or 30 sweeps over all records, with 8, 10 or 12
+        Without `time_limit`: 1, 2 or 30 passes over all records, with 8, 10 or 12
         neighbours of each.  For k >= 8 annealing does most of it, by 100, 1000 or 3000
-        random changes per record; 0, 1 or 10 sweeps follow.
+        random changes per record; 0, 1 or 10 passes follow.
     time_limit : float, optional
         Seconds after which the best so far is returned; the search goes on until then.
         The blocks themselves are always finished.  Compilation, on the first call, is
@@ -113,7 +113,7 @@ def blocked(
     Partition
         Group of each record, numbered 0..m-1 in the order of the groups' first
         records.  Each group has k to 2k - 1 records.  The status of the certificate is
-        LOCAL after all sweeps, LIMIT where time ended them, INTERRUPTED after Ctrl-C,
+        LOCAL after all passes, LIMIT where time ended them, INTERRUPTED after Ctrl-C,
         OPTIMAL where the objective is as low as the bound.
 
     Raises
@@ -138,7 +138,7 @@ def blocked(
     Neighbours are those found by six trees of random splits, within parts of 512
     records; a search needs no exact ones.  Time grows nearly as n, memory as n d.
 
-    The search is done in regions of 32768 records or more, cut anew for each sweep;
+    The search is done in regions of 32768 records or more, cut anew for each pass;
     records near a border have their turn in a second cut.  Threads share the regions.
 
     Examples

@@ -1,4 +1,4 @@
-"""From the groups of blocks to groups that lose less: sweeps over all records."""
+"""From the groups of blocks to groups that lose less: passes over all records."""
 
 from functools import partial
 from itertools import chain, repeat
@@ -11,7 +11,7 @@ from aggopt.core.group_sums import group_sse
 from aggopt.core.progress import Progress
 from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._blocked.regions import Map, Region, Search, sweep
+from aggopt.partition._blocked.regions import Map, Region, Search, pass_over
 from aggopt.partition._local_search.cooling import Cooling
 from aggopt.partition._neighbours.rp_forest import near_ones
 from aggopt.solvers import Status
@@ -22,20 +22,20 @@ class RegionEffort(NamedTuple):
 
     Attributes
     ----------
-    sweeps
+    passes
         In each, every record is perturbed once.
     near
         Neighbours whose groups a record may change with.
     proposals
-        Random changes per record, of an annealing that comes before the sweeps.
+        Random changes per record, of an annealing that comes before the passes.
     """
 
-    sweeps: int
+    passes: int
     near: int
     proposals: int = 0
 
 
-Searches = tuple[Search, Search]  # of the two cuts of a sweep
+Searches = tuple[Search, Search]  # of the two cuts of a pass
 
 ANNEALED = 8  # smallest k for which annealing pays
 SMALL = {
@@ -90,26 +90,26 @@ def improve(
 ) -> Status:
     """Return how the search ended; `first` (n,), as in `Map`, is changed.
 
-    The rows (n, d) are in spatial order.  Where the pool's time is limited, sweeps go
+    The rows (n, d) are in spatial order.  Where the pool's time is limited, passes go
     on until it is over, whatever the effort.
     """
     if k > 1 and len(rows) >= 2 * k and not threads.clock.over:
         how = _how_much(effort, k, threads.clock)
         steps = ReportedSteps(
-            progress, threads.clock, 1 + how.sweeps + bool(how.proposals)
+            progress, threads.clock, 1 + how.passes + bool(how.proposals)
         )
         seeds = np.random.default_rng(seed)
         try:
             near = near_ones(
                 rows, how.near, threads, seed=_drawn(seeds), progress=steps.step(0)
             )
-            _sweeps(Map(rows, near, first), k, how, seeds, threads, steps)
+            _passes(Map(rows, near, first), k, how, seeds, threads, steps)
         except KeyboardInterrupt:
             return Status.INTERRUPTED
     return Status.LIMIT if threads.clock.over else Status.LOCAL
 
 
-def _sweeps(
+def _passes(
     where: Map,
     k: int,
     how: RegionEffort,
@@ -121,12 +121,12 @@ def _sweeps(
     first = _first(k, how, threads, _pause(where, size, threads))
     perturb = partial(_searched, k, clock, 1)
     pair: Searches = perturb, perturb
-    perturbations = repeat(pair, how.sweeps) if clock.seconds is None else repeat(pair)
+    perturbations = repeat(pair, how.passes) if clock.seconds is None else repeat(pair)
     for done, searches in enumerate(chain(first, perturbations), 1):
         if clock.over:
             return
         progress = steps.step(done)
-        sweep(
+        pass_over(
             where, searches, threads, size=size, seed=_drawn(seeds), progress=progress
         )
 

@@ -13,7 +13,7 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._neighbours.spatial_order import in_space, parts
 
-WHOLE = 1.0, 0.0  # share of its neighbours a record needs in the two cuts of a sweep
+WHOLE = 1.0, 0.0  # share of its neighbours a record needs in the two cuts of a pass
 
 
 class Map(NamedTuple):
@@ -83,7 +83,7 @@ class Cut(NamedTuple):
         return np.where(inside, self.place[others], own), inside.mean(axis=1)
 
 
-def sweep(
+def pass_over(
     where: Map,
     searches: tuple[Search, Search],
     threads: ThreadPool,

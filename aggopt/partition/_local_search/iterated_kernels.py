@@ -47,7 +47,7 @@ def descend_without_undo(
 
 
 @compiled
-def sweep(
+def perturb_each(
     space: Space,
     groups: Groups,
     trail: Trail,

@@ -154,7 +154,7 @@ class Search:
                 pool.reserve()
             columns = None if pool is None else pool.arrays
             with batch:
-                self._now += kernels.sweep(
+                self._now += kernels.perturb_each(
                     self.space, self.groups, self.trail, records, worse, columns
                 )
             done += count
