@@ -45,8 +45,8 @@ def with_search(job: Job) -> tuple[Job, tuple[str, ...]]:
     job that names a repair, or promises k alone, is returned as it is.
     """
     privacy, how = job.privacy, job.partition
-    method = PARTITIONERS.get(how.method)  # none yet where it is to be recommended
-    if method is None or not (method.searches and privacy.models) or privacy.repair:
+    method = PARTITIONERS[how.method]
+    if not (method.searches and privacy.models) or privacy.repair:
         return job, ()
     reason = (
         f"{_stated(privacy)}, and no repair is named: the groups of {how.method!r} are "

@@ -98,10 +98,19 @@ def test_what_is_only_tried_is_audited_too(promising, aggopt, monkeypatch):  # n
 
 
 def test_a_job_that_only_hopes_ends_with_2(promising, aggopt):  # noqa: F811
-    (promising / "job.toml").write_text(PROMISING.replace('repair = "merge"', ""))
+    hoping = PROMISING.replace('repair = "merge"', "")
+    (promising / "job.toml").write_text(hoping + '\n[partition]\nmethod = "mdav"\n')
     code, _, err = aggopt(*WORDS)
     assert code == 2
     assert "does not guarantee l and t" in err
+
+
+def test_a_recommended_search_gets_a_repair(promising, aggopt):  # noqa: F811
+    (promising / "job.toml").write_text(PROMISING.replace('repair = "merge"', ""))
+    code, out, _ = aggopt(*WORDS)
+    assert code == 0
+    assert "distinct l >= 2 holds for 'illness'" in out
+    assert 'by repair = "search"' in out
 
 
 def test_promises_stand_ready_in_the_template(here, aggopt):  # noqa: F811

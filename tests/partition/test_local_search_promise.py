@@ -206,3 +206,11 @@ def test_a_constant_attribute_is_close_in_any_groups() -> None:
 def test_what_cannot_be_kept_is_refused(options, message) -> None:
     with pytest.raises(AggoptError, match=message):
         local_search(NORMAL, 3, **options)
+
+
+@pytest.mark.parametrize("n", [60, 120, 121])  # 1000 / n * n is not 1000
+def test_it_ends_where_a_thousand_perturbations_are_no_whole_share(n) -> None:
+    rng = np.random.default_rng(0)
+    X, values = rng.gamma(2.0, size=(n, 2)), np.arange(n) % 7
+    found = local_search(X, 5, confidential=values, t=0.3, effort="fast")
+    assert found.certificate.status is not Status.LIMIT

@@ -1,5 +1,7 @@
 """Searches from labels to better labels, in portions between looks at the clock."""
 
+from math import isfinite
+
 import numpy as np
 
 from aggopt.core.deadline import Deadline
@@ -143,7 +145,8 @@ class Search:
         from aggopt.partition._local_search import iterated_kernels as kernels
 
         n, batch = len(order), Batch()
-        total, done = perturbations * n, 0
+        total = round(perturbations * n) if isfinite(perturbations) else perturbations
+        done = 0
         while done < total and not clock.over:
             count = int(min(batch.count, total - done, n - done % n))
             turns = np.arange(done, done + count)

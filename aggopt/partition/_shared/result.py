@@ -65,6 +65,7 @@ class Partition:
     ) -> None:
         own = np.array(labels, dtype=np.intp)
         own.flags.writeable = False
+        own = own.view()  # which nobody can make writable again
         if isinstance(certificate, Certificate | Evidence):
             certificate = (certificate,)
         known = tuple(
