@@ -10,7 +10,6 @@ from test_privacy_models import ASKED, QIS, paid
 import aggopt
 from aggopt import partition
 from aggopt.core.deadline import Deadline
-from aggopt.errors import JobError
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.repair._checked_search import checked_search
 from aggopt.repair._merge_until_satisfied import merge_until_satisfied
@@ -100,12 +99,18 @@ def test_a_time_limit_is_said_to_have_ended_it():
     assert proof["status"] == Status.LIMIT.value
 
 
-def test_a_job_that_names_a_repair_or_leaves_the_method_open_has_no_other():
+def test_a_job_that_names_a_repair_has_no_other():
     how = {"method": "local_search", "effort": "fast"}
     named = aggopt.mask(paid(), promising(p=3, repair="merge", partition=how))
     assert named.job.privacy.repair.method == "merge"
     assert not any('"search"' in note for note in named.notes)
     plain = aggopt.mask(paid(), promising(partition=how))
     assert plain.job.privacy.repair is None
-    with pytest.raises(JobError, match="does not guarantee p"):
-        aggopt.mask(paid(), promising(p=3, partition={"method": "recommended"}))
+
+
+def test_a_recommended_search_is_repaired_as_a_named_one_is():
+    release = aggopt.mask(paid(), promising(p=3, partition={"method": "recommended"}))
+    assert release.audit.holds
+    assert release.job.partition.method == "local_search"
+    assert release.job.privacy.repair.method == "search"
+    assert any('by repair = "search"' in note for note in release.notes)
