@@ -1,5 +1,7 @@
 """HiGHS: linear, convex quadratic and mixed-integer linear programs."""
 
+from functools import partial
+
 from aggopt.solvers._solver import OPTIMUM, Solver
 
 # gaps less than an optimum is shown by; reduced costs that hardly move a bound
@@ -33,37 +35,32 @@ _TOLERANCES_OF_HIGHS = {
     "mip_feasibility_tolerance": 1e-6,
 }
 
+_highs = partial(
+    Solver,
+    takes=frozenset({"LP", "QP", "MILP"}),
+    finds=OPTIMUM,
+    install="pip install highspy",
+    needs=("highspy",),
+    time_limit="time_limit",
+    fixed=_EXACT,
+    duals=True,
+    harmless=_OF_HIGHS,
+    tolerances=_TOLERANCES_OF_HIGHS,
+)
+
 SOLVERS = (
-    Solver(
+    _highs(
         name="cvxpy:highs",
         when="linear, convex quadratic and integer programs in cvxpy",
         rank=90,
         language="cvxpy",
         native="HIGHS",
-        takes=frozenset({"LP", "QP", "MILP"}),
-        finds=OPTIMUM,
-        install="pip install highspy",
-        needs=("highspy",),
-        time_limit="time_limit",
-        fixed=_EXACT,
-        duals=True,
-        harmless=_OF_HIGHS,
-        tolerances=_TOLERANCES_OF_HIGHS,
     ),
-    Solver(
+    _highs(
         name="pyomo:highs",
         when="linear, convex quadratic and integer programs in Pyomo",
         rank=110,
         language="pyomo",
         native="highs",
-        takes=frozenset({"LP", "QP", "MILP"}),
-        finds=OPTIMUM,
-        install="pip install highspy",
-        needs=("highspy",),
-        time_limit="time_limit",
-        fixed=_EXACT,
-        duals=True,
-        harmless=_OF_HIGHS,
-        tolerances=_TOLERANCES_OF_HIGHS,
     ),
 )
