@@ -1,6 +1,7 @@
 """Certificates that are worked out when somebody first looks at them."""
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -107,13 +108,16 @@ def squares(
         small, more = within_one(without_constants(records))
         return small, exponent + more
 
+    @cache
+    def lost_scaled() -> float:
+        return loss(scaled_down()[0], labels)
+
     def objective() -> float:
-        small, power = scaled_down()
-        return squared_back(loss(small, labels), power)
+        return squared_back(lost_scaled(), scaled_down()[1])
 
     def proven(found: float) -> Certificate:
         small, power = scaled_down()
-        lost = loss(small, labels)
+        lost = lost_scaled()
         bound = min(least_loss(small, k, jobs=jobs), lost)
         met = lost - bound <= MET * lost and (lost > 0 or _alike(records, labels))
         return Certificate(
