@@ -38,7 +38,6 @@ def test_each_array_type_has_one_name():
 MEANT_TWICE = {
     "Close",  # a job's settings, and the state that kernels read
     "Treatment",  # of an attribute, as its requirement wants it
-    "_How",  # options of one file, handed on within it
     "_Found",  # what one file hands on within itself
 }
 IN_EACH_FILE = {"Data", "Point", "Settings"}  # of one model or method: p3m.Data

@@ -36,7 +36,7 @@ LEAF = 64  # records that are in no order of their own
 START = 0.1  # share of the work, about, that comes before the search
 
 
-class _How(NamedTuple):
+class _BlockedOptions(NamedTuple):
     inner: str
     block_size: int | None
     effort: str
@@ -146,7 +146,7 @@ def blocked(
     >>> blocked([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3).labels
     array([0, 1, 0, 1, 0, 1])
     """
-    how = _How(inner, block_size, effort, time_limit, seed, jobs, scale)
+    how = _BlockedOptions(inner, block_size, effort, time_limit, seed, jobs, scale)
     clock = Deadline(None)
     found = _partitioned(X, k, how, progress)
     if found.status is Status.INTERRUPTED:
@@ -165,7 +165,7 @@ def blocked(
 
 
 def _partitioned(
-    X: npt.ArrayLike, k: int, how: _How, progress: Progress | None
+    X: npt.ArrayLike, k: int, how: _BlockedOptions, progress: Progress | None
 ) -> _Found:
     records, exponent = within_one(scaled(X, how.scale))
     k = group_size(k, len(records))
@@ -194,7 +194,7 @@ def _compile(inner: str) -> None:
     many = np.repeat(np.arange(5000.0)[:, None], 2, axis=1)
     divide(many, 2, scale="none")  # through a tree, where there is one
     for k in (2, ANNEALED):
-        how = _How(inner, None, "fast", None, 0, 1, "none")
+        how = _BlockedOptions(inner, None, "fast", None, 0, 1, "none")
         _partitioned(many[: 2 * LEAF], k, how, None)
 
 
@@ -208,7 +208,7 @@ def _between(report: Progress, begin: float, end: float, share: float) -> None:
     report(begin + (end - begin) * min(share, 1.0))
 
 
-def _require(how: _How) -> None:
+def _require(how: _BlockedOptions) -> None:
     require_known("inner method", how.inner, inner_methods())
     require_known("effort", how.effort, EFFORTS)
     require_seed(how.seed)

@@ -138,7 +138,9 @@ def optimal(
     k = group_size(k, len(records))
     perturbations = PERTURBATIONS if time_limit is None else inf
     by = choose(solver, *MODEL.kinds)
-    how = _How(by, seed, rarely(progress), perturbations, every=solver is None)
+    how = _OptimalOptions(
+        by, seed, rarely(progress), perturbations, every=solver is None
+    )
     require_highs("GroupColumns")
     require_time_limit(time_limit)
     require_seed(seed)
@@ -165,7 +167,7 @@ def _require_gap(gap: object) -> None:
 
 
 @dataclass(frozen=True)
-class _How:
+class _OptimalOptions:
     solver: Solver
     seed: int
     report: Progress
@@ -200,7 +202,9 @@ class _Work:
         best, times = self.best.magnified()
         self.unit, self.best = self.unit / times, best
 
-    def result(self, status: Status, how: _How, clock: Deadline) -> Partition:
+    def result(
+        self, status: Status, how: _OptimalOptions, clock: Deadline
+    ) -> Partition:
         best = self.best
         objective = loss(self.records, best.labels)
         bound = min(best.bound * self.unit**2, objective)
@@ -230,7 +234,7 @@ def _only(records: Floats, k: int, clock: Deadline) -> Partition:
     return Partition(labels, certificate)
 
 
-def _solved(work: _Work, how: _How, clock: Deadline) -> Status:
+def _solved(work: _Work, how: _OptimalOptions, clock: Deadline) -> Status:
     """Improve and bound the best so far; return why it ended."""
     try:
         if not (clock.over or work.best.closed):
@@ -241,7 +245,7 @@ def _solved(work: _Work, how: _How, clock: Deadline) -> Status:
     return Status.LIMIT
 
 
-def _improve(work: _Work, how: _How, clock: Deadline) -> None:
+def _improve(work: _Work, how: _OptimalOptions, clock: Deadline) -> None:
     from aggopt.partition._neighbours.neighbours import neighbours
     from aggopt.partition._optimal.exhaustive import MOST, best_of_all, time_for
     from aggopt.partition._optimal.schedule import OptimalProblem, run_schedule
@@ -264,7 +268,11 @@ def _improve(work: _Work, how: _How, clock: Deadline) -> None:
 
 
 def _search(
-    best: Incumbent, near: Labels, perturbations: float, how: _How, clock: Deadline
+    best: Incumbent,
+    near: Labels,
+    perturbations: float,
+    how: _OptimalOptions,
+    clock: Deadline,
 ) -> None:
     from aggopt.partition._local_search.column_pool import Collection
     from aggopt.partition._local_search.search import searched

@@ -108,12 +108,14 @@ def univariate(
     (array([0, 1, 0, 1, 0, 1]), 'optimal', 0.0)
     """
     clock = Deadline(None)
-    solved = _solved(x, k, _How(cost, centroids, solver, time_limit, options))
+    solved = _solved(
+        x, k, _UnivariateOptions(cost, centroids, solver, time_limit, options)
+    )
     labels, spent = solved.labels, clock.spent
     return Partition(labels, _evidence(solved, spent))
 
 
-class _How(NamedTuple):
+class _UnivariateOptions(NamedTuple):
     cost: str
     centroids: str
     solver: str | None
@@ -137,7 +139,7 @@ class _Solved(NamedTuple):
         return back
 
 
-def _solved(x: npt.ArrayLike, k: int, how: _How) -> _Solved:
+def _solved(x: npt.ArrayLike, k: int, how: _UnivariateOptions) -> _Solved:
     values = vector(x)
     k = group_size(k, len(values))
     model.require_cost(how.cost, how.centroids)
