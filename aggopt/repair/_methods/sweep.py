@@ -34,7 +34,7 @@ def _solve(problem: "Problem", given: Labels, how: "How", clock: Deadline) -> "F
 
 METHOD = Repair(
     name="sweep",
-    when="t of one ordered attribute, at the least loss",
+    when="t of one ordered attribute, mostly at the least loss",
     rank=30,
     function=_repaired,
     solve=_solve,
