@@ -68,7 +68,8 @@ def require_guarantees(job: Job) -> None:
         The solver of the repair is not installed.
     """
     privacy, names = job.privacy, job.roles.confidential
-    for name in privacy.confidential:
+    owned = (name for model in privacy.models for name in model.attributes(privacy))
+    for name in (*privacy.confidential, *owned):
         if name not in names:
             raise UnknownNameError("confidential attribute", name, names)
     idle = sorted(PARTITIONERS[job.partition.method].guarantees - privacy.asked)

@@ -1,6 +1,6 @@
 """Privacy models by name: each is declared in a file of its own, in `_models`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -48,6 +48,10 @@ def _of_any_values(asked: Any, treatments: Sequence[Any]) -> bool:
     return True
 
 
+def _no_attributes(asked: Any) -> Iterable[str]:
+    return ()
+
+
 def _unsaid(asked: Any, treatments: Sequence[Any]) -> str:
     return ""
 
@@ -71,6 +75,8 @@ class PrivacyModel(Method):
         None of k, which is of records alone.
     check
         What refuses, with a ValueError, keys that do not go together.
+    attributes
+        The attributes that its keys name, given [privacy].
     sense
         What a message says beside the name, as "by the ordered distance", given
         [privacy] and the treatments of all attributes.
@@ -85,6 +91,7 @@ class PrivacyModel(Method):
     treatment: type[Section] = Section
     requirement: Callable[[Attribute, Any], Requirement] | None = None
     check: Callable[[Any], None] = _nothing
+    attributes: Callable[[Any], Iterable[str]] = _no_attributes
     sense: Callable[[Any, Sequence[Any]], str] = _unsaid
     simple: Callable[[Any, Sequence[Any]], bool] = _of_any_values
     template: str = ""

@@ -400,6 +400,19 @@ def test_treatment_of_an_attribute_that_is_not_confidential(no_work):
         aggopt.mask(salaried(), job)
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"proximity": {"epsilon": {"salary": 5, "salry": 5}, "m": 2}},
+        {"dissimilarity": {"epsilon": {"salary": 5, "salry": 5}, "delta": 0.5}},
+    ],
+)
+def test_an_epsilon_of_an_attribute_that_is_not_confidential(asked, no_work):
+    job = promising(**asked, repair="merge")
+    with pytest.raises(UnknownNameError, match="did you mean 'salary'"):
+        aggopt.mask(salaried(), job)
+
+
 def test_more_diverse_than_the_table(no_work):
     for asked in ({"l": 4}, {"l": 3, "diversity": "entropy"}):
         job = promising("illness", **asked, repair="merge")

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from aggopt import privacy
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._exact import Numbers, crowd, of_attribute
+from aggopt.privacy._exact import Numbers
 from aggopt.privacy._models.dissimilarity import Dissimilarity
 from aggopt.privacy._models.epsilon_m import Proximity
 from aggopt.privacy._models.p_sensitive import Sensitivity
+from aggopt.privacy._near import crowd, of_attribute
 from aggopt.privacy._requirement import members
 
 
@@ -165,6 +166,21 @@ def test_too_many_equal_values_are_infeasible_and_said_to_be():
         assert "4 of 6 records lie" in said
         assert "promise" in said
     assert "m of at most 1" in str(both(0, 2, 1, [7, 7, 7, 7, 8, 9])[0].infeasible(2))
+
+
+@pytest.mark.parametrize(("alike", "refused"), [(3, False), (4, True)])
+def test_a_crowd_of_just_the_share_of_all_records_is_feasible(alike, refused):
+    values = [7] * alike + list(range(10, 16 - alike))
+    m, delta = both(0, 2, 1, values)  # alike <= 6 / 2 both
+    assert (m.infeasible(2) is not None) == refused
+    assert (delta.infeasible(2) is not None) == refused
+
+
+@pytest.mark.parametrize(("alike", "refused"), [(3, False), (4, True)])
+def test_a_crowd_may_be_as_large_as_delta_leaves_room_for(alike, refused):
+    values = [7] * alike + list(range(10, 14 - alike))
+    delta = both(0, 2, 0.5, values)[1]  # alike <= 2 / 2 + 4 / 2
+    assert (delta.infeasible(2) is not None) == refused
 
 
 def test_a_crowd_is_of_values_that_are_all_near_each_other():

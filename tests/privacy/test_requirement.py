@@ -14,7 +14,7 @@ from aggopt.privacy._models.p_sensitive import Sensitivity
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._nested import Nested
 from aggopt.privacy._ordered import Ordered
-from aggopt.privacy._requirement import Check
+from aggopt.privacy._requirement import LEAST, Check, broken_by
 
 #        group 0     group 1     group 2
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2])
@@ -218,3 +218,30 @@ def test_entropy_is_decided_in_whole_numbers(least):
         reached = size**size >= least**size * prod(c**c for c in counts if c)
         broken = group.broken(np.arange(size), np.array([0, size]))
         assert broken.tolist() == [not reached]
+
+
+def test_a_group_is_broken_that_breaks_any_requirement():
+    labels = np.repeat(np.arange(4), 2)
+    one = Sensitivity("a", np.array([0, 1, 0, 0, 0, 1, 0, 0]), 2)
+    two = Sensitivity("b", np.array([0, 1, 0, 1, 0, 0, 0, 0]), 2)
+    assert broken_by((one,), labels).tolist() == [False, True, False, True]
+    assert broken_by((one, two), labels).tolist() == [False, True, True, True]
+    nothing = broken_by((), labels)
+    assert (nothing.tolist(), nothing.dtype) == ([False] * 4, np.bool_)
+
+
+class AtMost(Sensitivity):
+    sign = "<="
+
+
+def test_the_extreme_is_that_of_the_group_that_protects_least():
+    found = np.array([3.0, 1.0, 2.0])
+    for kind, worst in ((Sensitivity, 1.0), (AtMost, 3.0)):
+        extreme = kind("x", CODES, 2).extreme(LABELS, found)
+        assert (extreme, type(extreme)) == (worst, float)
+
+
+def test_what_is_short_of_a_count_that_must_stay_below():
+    # groups of 3, 2 and 1 values, 2 asked for at most; broken says fewer than 2
+    found = AtMost("x", CODES, 2).short(*runs())
+    assert found.tolist() == [0, 0, LEAST]

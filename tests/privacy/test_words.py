@@ -21,12 +21,13 @@ from aggopt.privacy import (
 )
 from aggopt.privacy import t_closeness as t
 from aggopt.privacy._distance import require_exact, threshold
-from aggopt.privacy._exact import Numbers, of_attribute
+from aggopt.privacy._exact import Numbers
 from aggopt.privacy._levels import levels_of
 from aggopt.privacy._models.dissimilarity import Dissimilarity
 from aggopt.privacy._models.epsilon_m import Proximity
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.privacy._models.p_sensitive import Sensitivity
+from aggopt.privacy._near import of_attribute
 from aggopt.privacy._nested import parents
 from aggopt.privacy._ordered import Ordered
 

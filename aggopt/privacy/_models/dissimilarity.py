@@ -1,8 +1,7 @@
 """(epsilon, delta)^k-dissimilarity: each value of a group is far from many others."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,23 +11,22 @@ from aggopt.core.section import Section
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError
 from aggopt.privacy._distance import written
-from aggopt.privacy._exact import (
+from aggopt.privacy._exact import numbers_of
+from aggopt.privacy._model import Attribute, PrivacyModel
+from aggopt.privacy._near import (
     Epsilon,
-    Near,
-    Numbers,
+    NearNumbers,
+    attributes_of,
     crowd,
     epsilon_of,
-    near_counts,
-    numbers_of,
     of_attribute,
 )
-from aggopt.privacy._model import Attribute, PrivacyModel
-from aggopt.privacy._requirement import Requirement, members
+from aggopt.privacy._requirement import Requirement
 from aggopt.privacy._values import labels_of
 
 
 @dataclass(frozen=True, eq=False)
-class Dissimilarity(Requirement):
+class Dissimilarity(NearNumbers):
     """Each value of a group G is farther than epsilon from delta (|G| - 1) others.
 
     A union of two groups that satisfy this need not: with epsilon = 1 and delta = 1
@@ -40,17 +38,8 @@ class Dissimilarity(Requirement):
     """
 
     model: ClassVar[str] = "dissimilarity"
-    additive: ClassVar[bool] = False
 
-    attribute: str
-    numbers: Numbers = field(repr=False)
-    epsilon: Fraction
     delta: Fraction
-
-    @property
-    def n(self) -> int:
-        """How many records there are."""
-        return len(self.numbers.place)
 
     @property
     def name(self) -> str:
@@ -61,11 +50,6 @@ class Dissimilarity(Requirement):
     def asked(self) -> float:
         """The delta that is asked for."""
         return float(self.delta)
-
-    @cached_property
-    def near(self) -> Near:
-        """Of each value, the first and the last one near it."""
-        return self.numbers.near(self.epsilon, relative=False)
 
     def found(self, records: I64, starts: I64) -> F64:
         """Return the share of others that each value is far from, the least; 1 of one.
@@ -101,8 +85,7 @@ class Dissimilarity(Requirement):
         )
 
     def _fewest(self, records: I64, starts: I64) -> I64:
-        counts = near_counts(self.numbers, self.near, records, starts)
-        return np.diff(starts) - np.maximum.reduceat(counts, starts[:-1])
+        return np.diff(starts) - self.most_near(records, starts)
 
 
 def dissimilarity(groups: Any, confidential: Any, epsilon: float) -> float:
@@ -127,7 +110,7 @@ def dissimilarity(groups: Any, confidential: Any, epsilon: float) -> float:
         Dissimilarity(name, numbers, reach, Fraction(1))
         for name, numbers in numbers_of(confidential, len(labels))
     ]
-    return min(float(each.found(*members(labels)).min()) for each in asked)
+    return min(each.worst(labels) for each in asked)
 
 
 class DissimilaritySettings(Section):
@@ -142,10 +125,7 @@ class DissimilaritySettings(Section):
         The share of the others in its group that each value is farther from, at least.
     """
 
-    epsilon: Epsilon = Field(
-        description="write a number of 0 or more, or one for each attribute: epsilon "
-        "= { NAME = 5 }."
-    )
+    epsilon: Epsilon
     delta: float = Field(
         gt=0,
         le=1,
@@ -176,6 +156,7 @@ METHOD = PrivacyModel(
     when="each confidential number of a group is far from many others there",
     rank=50,
     settings=Settings,
+    attributes=lambda asked: attributes_of(asked.dissimilarity.epsilon),
     requirement=_requirement,
     template="""\
 # dissimilarity = { epsilon = 5, delta = 0.5 }  # each value of a group is farther than

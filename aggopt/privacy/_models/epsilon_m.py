@@ -1,7 +1,6 @@
 """(epsilon, m)-anonymity: no group tells a confidential number nearly."""
 
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
@@ -11,23 +10,22 @@ from pydantic import BeforeValidator, Field, StrictBool, StrictInt
 from aggopt.core.section import Section, whole
 from aggopt.core.types import F64, I64, Bool
 from aggopt.errors import InfeasibleInputError
-from aggopt.privacy._exact import (
+from aggopt.privacy._exact import Near, numbers_of
+from aggopt.privacy._model import Attribute, PrivacyModel
+from aggopt.privacy._near import (
     Epsilon,
-    Near,
-    Numbers,
+    NearNumbers,
+    attributes_of,
     crowd,
     epsilon_of,
-    near_counts,
-    numbers_of,
     of_attribute,
 )
-from aggopt.privacy._model import Attribute, PrivacyModel
-from aggopt.privacy._requirement import Requirement, members
+from aggopt.privacy._requirement import Requirement
 from aggopt.privacy._values import labels_of
 
 
 @dataclass(frozen=True, eq=False)
-class Proximity(Requirement):
+class Proximity(NearNumbers):
     """Of each group and each of its values, at most 1/m of the records lie near it.
 
     Near x are values within epsilon of it, or within epsilon |x| if that is relative;
@@ -41,18 +39,9 @@ class Proximity(Requirement):
     """
 
     model: ClassVar[str] = "proximity"
-    additive: ClassVar[bool] = False
 
-    attribute: str
-    numbers: Numbers = field(repr=False)
-    epsilon: Fraction
     m: int
     relative: bool = False
-
-    @property
-    def n(self) -> int:
-        """How many records there are."""
-        return len(self.numbers.place)
 
     @property
     def name(self) -> str:
@@ -67,16 +56,16 @@ class Proximity(Requirement):
 
     @cached_property
     def near(self) -> Near:
-        """Of each value, the first and the last one near it."""
+        """Of each distinct number, the first and the last one near it."""
         return self.numbers.near(self.epsilon, relative=self.relative)
 
     def found(self, records: I64, starts: I64) -> F64:
         """Return the records of each group over the most that lie near a value."""
-        return np.asarray(np.diff(starts) / self._most(records, starts))
+        return np.asarray(np.diff(starts) / self.most_near(records, starts))
 
     def broken(self, records: I64, starts: I64) -> Bool:
         """Whether more than 1/m of a group's records lie near one of its values."""
-        return np.asarray(self._most(records, starts) * self.m > np.diff(starts))
+        return np.asarray(self.most_near(records, starts) * self.m > np.diff(starts))
 
     def keeps(self, found: float) -> str:
         """Say which m such groups have."""
@@ -96,10 +85,6 @@ class Proximity(Requirement):
             fix=f"promise m of at most {most}{none}, a smaller epsilon, or drop the "
             "attribute, as identifier.",
         )
-
-    def _most(self, records: I64, starts: I64) -> I64:
-        counts = near_counts(self.numbers, self.near, records, starts)
-        return np.maximum.reduceat(counts, starts[:-1])
 
 
 def epsilon_m(
@@ -143,7 +128,7 @@ def epsilon_m(
         Proximity(name, numbers, reach, 1, relative)
         for name, numbers in numbers_of(confidential, len(labels))
     ]
-    return min(float(each.found(*members(labels)).min()) for each in asked)
+    return min(each.worst(labels) for each in asked)
 
 
 class ProximitySettings(Section):
@@ -160,10 +145,7 @@ class ProximitySettings(Section):
         Whether epsilon is a share of the value.
     """
 
-    epsilon: Epsilon = Field(
-        description="write a number of 0 or more, or one for each attribute: epsilon "
-        "= { NAME = 5 }."
-    )
+    epsilon: Epsilon
     m: Annotated[StrictInt, BeforeValidator(whole)] = Field(
         ge=2, description="ask for a whole number of at least 2: m = 1 asks nothing."
     )
@@ -191,6 +173,7 @@ METHOD = PrivacyModel(
     when="no confidential number is told nearly: few of a group lie near each other",
     rank=40,
     settings=Settings,
+    attributes=lambda asked: attributes_of(asked.proximity.epsilon),
     requirement=_requirement,
     template="""\
 # proximity = { epsilon = 5, m = 2 }  # of numbers: at most 1/m of a group lies within
