@@ -120,7 +120,7 @@ assert line.endswith("least largest error within each group")
 try:
     job(aggregation={"method": "midrange", "alpha": 0.5})
 except JobError as refused:
-    assert "No key of [aggregation] is called 'alpha'" in refused.problem
+    assert "method = 'midrange' takes no alpha" in refused.problem
 else:
     raise SystemExit("midrange takes no alpha")
 assert choose("osqp", "QP").name == "cvxpy:osqp"

@@ -21,7 +21,7 @@ def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
     said = first.get("ctx", {}).get("error")
     if isinstance(said, JobError):
         return said
-    if place[:1] == ["aggregation"]:
+    if place[:1] == ["aggregation"] and first["type"] != "extra_forbidden":
         for wish in ("delta", "importance"):
             if wish in place:
                 return _no_wish(wish, first)
@@ -146,17 +146,34 @@ def _unknown_key(place: list[str], job: Any) -> JobError:
             f"[{place[0]}] {place[-1]} is called {new} now.",
             fix=f"write {new} in its place.",
         )
-    if place[:2] == ["partition", "recommended"]:
-        able = [_method(c) for c in _inner(job, "partition") if _has(c, place[2])]
-        if able:
-            return JobError(
-                f"[partition] sets {place[2]} and names no method.",
-                fix=f"add method = one of {', '.join(able)}, which have it; or leave "
-                f"{place[2]} out.",
-            )
+    if place[0] in CHOOSING and (able := _able(place, job)):
+        return _not_of_method(place, able)
     tables = place[:1] if place[0] in CHOOSING else place[:-1]
     where = f"[{'.'.join(tables)}]" if place[1:] else "the job"
     return UnknownNameError(f"key of {where}", place[-1], known)
+
+
+def _able(place: list[str], job: Any) -> list[str]:
+    """Return the methods that take a key of this name, where one does not."""
+    if len(place) != 3:  # not a key of the method itself
+        return []
+    choices = _inner(job, place[0])
+    return [_method(c) for c in choices if place[2] in c.model_fields]
+
+
+def _not_of_method(place: list[str], able: list[str]) -> JobError:
+    """Say that a method does not take a key, and which do."""
+    section, method, key = place
+    if method == "recommended":
+        return JobError(
+            f"[{section}] sets {key} and names no method.",
+            fix=f"add method = one of {', '.join(able)}, which have it; or leave "
+            f"{key} out.",
+        )
+    return JobError(
+        f"[{section}] method = {method!r} takes no {key}.",
+        fix=f"leave {key} out, or choose a method that takes it: {', '.join(able)}.",
+    )
 
 
 def _inner(section: Any, part: str) -> Any:
@@ -169,10 +186,6 @@ def _inner(section: Any, part: str) -> Any:
     if get_origin(kind) is dict:
         return {"any": choices[1]}
     return choices[0] if len(choices) == 1 else choices or kind
-
-
-def _has(section: Any, key: str) -> bool:
-    return key in section.model_fields
 
 
 def _method(section: Any) -> str:

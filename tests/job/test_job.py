@@ -225,7 +225,7 @@ def test_a_correlation_out_of_range_is_named(least):
 
 
 def test_individual_ranking_has_no_choice_of_attributes():
-    with pytest.raises(UnknownNameError, match=r"key of \[partition\]"):
+    with pytest.raises(JobError, match="'individual_ranking' takes no attributes"):
         job(partition={"method": "individual_ranking", "attributes": "together"})
 
 

@@ -196,3 +196,30 @@ def test_a_setting_of_a_method_that_is_not_named_asks_for_the_method(key):
     assert "add method = one of" in no.value.fix
     with pytest.raises(JobError, match="is called 'sed'"):
         Job(**PLAIN, partition={"sed": 1})
+
+
+@pytest.mark.parametrize(
+    ("section", "method", "key", "takes"),
+    [
+        ("aggregation", "mean", "delta", "p3m, p3m_onesided, satisfaction"),
+        ("aggregation", "mean", "importance", "p3m, p3m_onesided, satisfaction"),
+        ("aggregation", "median", "delta", "p3m, p3m_onesided, satisfaction"),
+        ("aggregation", "median", "renormalise", "mean"),
+        ("partition", "mdav", "seed", "local_search, optimal, blocked"),
+    ],
+)
+def test_a_key_of_other_methods_is_refused_with_their_names(
+    section, method, key, takes
+):
+    with pytest.raises(JobError) as no:
+        Job(**PLAIN, **{section: {"method": method, key: 0.1}})
+    assert no.value.problem == f"[{section}] method = {method!r} takes no {key}."
+    assert no.value.fix == (
+        f"leave {key} out, or choose a method that takes it: {takes}."
+    )
+
+
+def test_an_unknown_key_within_a_distance_gets_advice_how_to_write_one():
+    wish = {"relative": 1, "delta": 3}
+    with pytest.raises(JobError, match="write a number of 0 or more, "):
+        Job(**PLAIN, aggregation={"method": "p3m", "delta": wish})
