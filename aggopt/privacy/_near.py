@@ -14,7 +14,7 @@ from aggopt.core.validation import is_number
 from aggopt.errors import JobError
 from aggopt.privacy._distance import written
 from aggopt.privacy._exact import Near, Numbers
-from aggopt.privacy._requirement import Requirement, members
+from aggopt.privacy._requirement import Requirement
 
 Epsilon = Annotated[
     Annotated[Finite, Field(ge=0)] | dict[str, Annotated[Finite, Field(ge=0)]],
@@ -59,10 +59,6 @@ class NearNumbers(Requirement):
         """Return the most records that lie near a number of each group, (groups,)."""
         counts = near_counts(self.numbers, self.near, records, starts)
         return np.maximum.reduceat(counts, starts[:-1])
-
-    def worst(self, labels: I64) -> float:
-        """Return what the worst group of labels (n,) has."""
-        return self.extreme(labels, self.found(*members(labels)))
 
 
 def near_counts(numbers: Numbers, near: Near, records: I64, starts: I64) -> I64:

@@ -110,7 +110,7 @@ def dissimilarity(groups: Any, confidential: Any, epsilon: float) -> float:
         Dissimilarity(name, numbers, reach, Fraction(1))
         for name, numbers in numbers_of(confidential, len(labels))
     ]
-    return min(each.worst(labels) for each in asked)
+    return min(each.check(labels).found for each in asked)
 
 
 class DissimilaritySettings(Section):

@@ -128,7 +128,7 @@ def epsilon_m(
         Proximity(name, numbers, reach, 1, relative)
         for name, numbers in numbers_of(confidential, len(labels))
     ]
-    return min(each.worst(labels) for each in asked)
+    return min(each.check(labels).found for each in asked)
 
 
 class ProximitySettings(Section):
