@@ -261,6 +261,17 @@ def test_what_is_no_number_is_refused(measure):
             measure([0, 0], [1, 2], epsilon)
 
 
+@pytest.mark.parametrize("odd", ["no", 1, None])
+def test_relative_is_a_truth_value_or_refused(odd):
+    with pytest.raises(
+        JobError, match=f"relative is .*{type(odd).__name__}|'no'"
+    ) as no:
+        privacy.epsilon_m([0, 0, 0, 0], [10, 11, 20, 30], 0.1, relative=odd)
+    assert "where epsilon is a share of the value" in no.value.fix
+    share = privacy.epsilon_m([0, 0, 0, 0], [10, 11, 20, 30], 0.1, relative=np.True_)
+    assert share == 2
+
+
 def test_the_sentence_of_the_audit():
     m, delta = both(5, 2, 0.75, [10, 20, 21, 30, 50])
     labels = np.array([0, 0, 0, 1, 1])

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, StrictBool, StrictInt
 
 from aggopt.core.section import Section, whole
 from aggopt.core.types import F64, I64, Bool
-from aggopt.errors import InfeasibleInputError
+from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.privacy._exact import Near, numbers_of
 from aggopt.privacy._model import Attribute, PrivacyModel
 from aggopt.privacy._near import (
@@ -21,7 +21,7 @@ from aggopt.privacy._near import (
     of_attribute,
 )
 from aggopt.privacy._requirement import Requirement
-from aggopt.privacy._values import labels_of
+from aggopt.privacy._values import labels_of, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ def epsilon_m(
     ------
     TableError, JobError
         As `distinct_l`; values are no finite numbers; epsilon is no number of 0 or
-        more.
+        more; relative is no truth value.
 
     Source: Li, Tao and Xiao, Preservation of proximity privacy in publishing numerical
     sensitive data, SIGMOD 2008.
@@ -123,6 +123,11 @@ def epsilon_m(
     >>> epsilon_m([0, 0, 0, 1, 1], [10, 20, 21, 30, 50], 5)
     1.5
     """
+    if not isinstance(relative, bool | np.bool_):
+        raise JobError(
+            f"relative is {shown(relative)}.",
+            fix="pass True where epsilon is a share of the value, else False.",
+        )
     labels, reach = labels_of(groups), epsilon_of(epsilon)
     asked = [
         Proximity(name, numbers, reach, 1, relative)
