@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,9 @@ CASES: dict[str, Case] = {
         "age", pd.Categorical(["low", "high"] * 20)
     ),
     "missing entries in another role": with_column("note", None),
+    "a decimal that is a signalling NaN": with_column(
+        "note", pd.Series([Decimal("sNaN"), Decimal(2)] * 20, dtype=object)
+    ),
     "text that is no Unicode": with_column(
         "note", pd.Series(["a\ud800b"] * 40, dtype=object)
     ),

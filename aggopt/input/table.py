@@ -1,6 +1,7 @@
 """A table whose attributes have roles; every check on an input table lives here."""
 
 from dataclasses import dataclass, field
+from decimal import InvalidOperation
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -47,8 +48,8 @@ class Table:
         ------
         TableError, JobError
             Not a table, empty, duplicate or undeclared columns, text that is no
-            Unicode, a quasi-identifier that is not numeric or has missing or infinite
-            entries.
+            Unicode, signalling NaNs, a quasi-identifier that is not numeric or has
+            missing or infinite entries.
         """
         is_array = isinstance(data, np.ndarray)
         frame = _framed(_from_array(data) if is_array else data)
@@ -58,6 +59,7 @@ class Table:
                 "The table has no records.", fix="bring a table with records."
             )
         check_text(frame)
+        _check_comparable(frame)
         table = cls(frame, roles, is_array)
         _check_numeric(table)
         _check_complete(table)
@@ -196,6 +198,21 @@ def _framed(data: Any) -> nw.DataFrame[Any]:
         )
     check_names(names)
     return frame
+
+
+def _check_comparable(frame: nw.DataFrame[Any]) -> None:
+    """Refuse decimals that are signalling NaNs: even to count what is missing fails."""
+    wrong = []
+    for name in frame.columns:
+        try:
+            frame[name].null_count()
+        except InvalidOperation:
+            wrong.append(name)
+    if wrong:
+        raise TableError(
+            f"Columns with signalling NaNs: {', '.join(map(repr, wrong))}.",
+            fix="make them None, as what is missing is, or remove those records.",
+        )
 
 
 def _check_numeric(table: Table) -> None:

@@ -1,6 +1,7 @@
 """Columns of tables, series and arrays, whatever kind they come as."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -62,7 +63,17 @@ def plain(entries: Entries) -> list[Any]:
     found = entries.tolist()
     if entries.dtype.kind in "mM" and any(isinstance(v, int) for v in found):
         found = pd.Series(entries).tolist()  # times in nanoseconds became numbers
-    return [None if pd.isna(value) else value for value in found]
+    return [None if is_missing(value) else value for value in found]
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a scalar is missing."""
+    return _signals(value) or bool(pd.isna(value))
+
+
+def _signals(value: object) -> bool:
+    """Whether it is a signalling NaN, which pandas, comparing it, would not survive."""
+    return isinstance(value, Decimal) and value.is_snan()
 
 
 def factorized(entries: Entries) -> tuple[I64, int]:
@@ -139,7 +150,8 @@ def _entries(column: nw.Series[Any]) -> Entries:
 def _with_none(entries: Entries) -> Entries:
     if entries.dtype != object:
         return entries
-    return _without(entries, pd.isna(entries))
+    quiet = _without(entries, np.array([_signals(entry) for entry in entries]))
+    return _without(quiet, pd.isna(quiet))
 
 
 def _without(entries: Entries, absent: Bool) -> Entries:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._columns import columns, is_series, plain
+from aggopt.privacy._columns import columns, is_missing, is_series, plain
 from aggopt.privacy._distance import Distance
 from aggopt.privacy._nested import Nested
 from aggopt.privacy._ordered import Ordered, require_bins
@@ -118,7 +118,7 @@ def order_of(given: Any) -> tuple[Hashable, ...]:
         raise _no_order(f"order is {type(given).__name__}, and no list of values.")
     if not all(pd.api.types.is_scalar(entry) for entry in entries):
         raise _no_order("order names what is no plain value.")
-    if not entries or any(pd.isna(entry) for entry in entries):
+    if not entries or any(is_missing(entry) for entry in entries):
         raise _no_order(f"order names {'a missing value' if entries else 'nothing'}.")
     if len(set(entries)) < len(entries):
         raise _no_order(f"order names {len(set(entries))} values {len(entries)} times.")

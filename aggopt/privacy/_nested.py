@@ -21,7 +21,7 @@ import pandas as pd
 
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError
-from aggopt.privacy._columns import columns, is_series, plain
+from aggopt.privacy._columns import columns, is_missing, is_series, plain
 from aggopt.privacy._distance import Distance, require_exact
 
 
@@ -169,7 +169,7 @@ def _nodes(branch: Any) -> list[Any]:
 
 
 def _require_name(node: Any) -> None:
-    if not pd.api.types.is_scalar(node) or pd.isna(node):
+    if not pd.api.types.is_scalar(node) or is_missing(node):
         raise _no_tree("The tree names what is missing, or no plain name.")
 
 

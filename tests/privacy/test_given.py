@@ -32,6 +32,8 @@ HOLED = [
     pa.table({"x": pa.array([1, 2, None, 1]).dictionary_encode()}),
     np.ma.masked_equal([1, 2, 99, 1], 99),
     [1, 2, Decimal("NaN"), 1],
+    [1, 2, Decimal("sNaN"), 1],
+    pd.DataFrame({"x": [1, 2, Decimal("sNaN"), 1]}),
 ]
 
 
@@ -166,11 +168,16 @@ def test_text_is_never_guessed_to_have_an_order():
         ({"order": np.array([[1, 2, 3]])}, "order is ndarray, and no list"),
         ({"order": [[1], [2, 3]]}, "order names what is no plain value"),
         ({"order": [1, pd.NA]}, "order names a missing value"),
+        ({"order": [1, Decimal("sNaN")]}, "order names a missing value"),
         ({"order": []}, "order names nothing"),
         ({"order": [1, 2, 3, 3]}, "order names 3 values 4 times"),
         ({"distance": "hierarchical", "tree": "abc"}, "The tree is str"),
         ({"distance": "hierarchical", "tree": pd.Series([1])}, "The tree is Series"),
         ({"distance": "hierarchical", "tree": {"a": [1, None]}}, "what is missing"),
+        (
+            {"distance": "hierarchical", "tree": {"a": [1, Decimal("sNaN")]}},
+            "what is missing",
+        ),
         ({"distance": "hierarchical", "tree": {"a": [[1]], "b": [2]}}, "no plain name"),
         ({"distance": "hierarchical", "tree": {1: "a", "a": pd.NA}}, "what is missing"),
         ({"missing": "drop"}, "missing is 'drop', none of the two"),
