@@ -10,6 +10,7 @@ from aggopt.errors import JobError, UnknownNameError
 from aggopt.job._privacy import Privacy, Treatment
 from aggopt.job._said import CHOOSING, clipped, entries, keys, seen, shown
 from aggopt.partition._shared.settings import WAYS
+from aggopt.repair._registry import REPAIRS
 
 
 def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
@@ -140,16 +141,18 @@ def _unknown_key(place: list[str], job: Any) -> JobError:
     for part in place[:-1]:
         section = _inner(section, part)
     known = [f.alias or name for name, f in section.model_fields.items()]
+    tables = place[:1] if place[0] in CHOOSING else place[:-1]
+    where = f"[{'.'.join(tables)}]" if place[1:] else "the job"
     new = RENAMED.get(place[-1])
     if new in known or (new and place[:2] == ["partition", "recommended"]):
         return JobError(
-            f"[{place[0]}] {place[-1]} is called {new} now.",
+            f"{where} {place[-1]} is called {new} now.",
             fix=f"write {new} in its place.",
         )
+    if tables == ["privacy"] and (able := _repairs(new or place[-1])):
+        return _of_repair(place[-1], new, able)
     if place[0] in CHOOSING and (able := _able(place, job)):
         return _not_of_method(place, able)
-    tables = place[:1] if place[0] in CHOOSING else place[:-1]
-    where = f"[{'.'.join(tables)}]" if place[1:] else "the job"
     return UnknownNameError(f"key of {where}", place[-1], known)
 
 
@@ -173,6 +176,20 @@ def _not_of_method(place: list[str], able: list[str]) -> JobError:
     return JobError(
         f"[{section}] method = {method!r} takes no {key}.",
         fix=f"leave {key} out, or choose a method that takes it: {', '.join(able)}.",
+    )
+
+
+def _repairs(key: str) -> list[str]:
+    return [n for n, r in REPAIRS.items() if key in r.settings.model_fields]
+
+
+def _of_repair(key: str, new: str | None, able: list[str]) -> JobError:
+    """Say that a key of [privacy] is one of the repair, under this or a new name."""
+    now = f"it is called {new} now, a key" if new else "it is a key"
+    return JobError(
+        f"[privacy] takes no {key}: {now} of [privacy.repair].",
+        fix=f"write it there: repair = {{ method = one of {', '.join(able)}, "
+        f"{new or key} = ... }}.",
     )
 
 

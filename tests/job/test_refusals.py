@@ -223,3 +223,27 @@ def test_an_unknown_key_within_a_distance_gets_advice_how_to_write_one():
     wish = {"relative": 1, "delta": 3}
     with pytest.raises(JobError, match="write a number of 0 or more, "):
         Job(**PLAIN, aggregation={"method": "p3m", "delta": wish})
+
+
+@pytest.mark.parametrize(
+    ("key", "now", "there"),
+    [
+        ("seconds", "it is called time_limit now, a key", "sweep, time_limit"),
+        ("time_limit", "it is a key", "sweep, time_limit"),
+        ("solver", "it is a key", "= one of merge-ilp, swap, sweep, solver"),
+    ],
+)
+def test_a_key_of_repairs_under_privacy_is_sent_to_its_place(key, now, there):
+    with pytest.raises(JobError) as no:
+        Job(roles=ROLES, privacy={**LT, key: 3})
+    assert no.value.problem == f"[privacy] takes no {key}: {now} of [privacy.repair]."
+    assert f"{there} = ... }}" in no.value.fix
+    with pytest.raises(UnknownNameError, match="is called 'method'"):
+        Job(roles=ROLES, privacy={**LT, "method": "swap"})
+
+
+def test_an_old_key_of_a_repair_is_refused_where_it_stands():
+    repair = {"method": "swap", "seconds": 3}
+    said = r"^\[privacy\.repair\] seconds is called time_limit now\."
+    with pytest.raises(JobError, match=said):
+        Job(roles=ROLES, privacy={**LT, "repair": repair})
