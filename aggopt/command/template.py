@@ -58,7 +58,9 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 # A method that is named may have settings; as they are where left out:
 {of_settings}
 #                          ("sae": absolute error, "maxdist": widest range,
-#                          "integer": where whole numbers will be published)
+#                          "integer": where whole numbers will be published;
+#                          initial: the method that makes the groups to set out from;
+#                          labels of your own go in Python, as initial_labels)
 # time_limit = 120       # seconds: stop then, with the best so far; where none are
 #                          named, optimal stops after 600
 # solver = "highs"       # of "optimal"; of one attribute: "dynamic", "cvxpy:highs", ...

@@ -151,9 +151,20 @@ def _unknown_key(place: list[str], job: Any) -> JobError:
         )
     if tables == ["privacy"] and (able := _repairs(new or place[-1])):
         return _of_repair(place[-1], new, able)
+    if place[0] == "partition" and place[-1] == "initial_labels":
+        return _no_labels()
     if place[0] in CHOOSING and (able := _able(place, job)):
         return _not_of_method(place, able)
     return UnknownNameError(f"key of {where}", place[-1], known)
+
+
+def _no_labels() -> JobError:
+    return JobError(
+        "[partition] initial_labels is no key of a job: labels of groups are passed in "
+        "Python.",
+        fix='write initial = "mdav", the method that makes the groups which the search '
+        "sets out from; or call aggopt.partition.local_search with initial_labels.",
+    )
 
 
 def _able(place: list[str], job: Any) -> list[str]:

@@ -247,3 +247,11 @@ def test_an_old_key_of_a_repair_is_refused_where_it_stands():
     said = r"^\[privacy\.repair\] seconds is called time_limit now\."
     with pytest.raises(JobError, match=said):
         Job(roles=ROLES, privacy={**LT, "repair": repair})
+
+
+@pytest.mark.parametrize("method", ["local_search", "mdav", None])
+def test_labels_to_set_out_from_are_refused_with_the_key_of_a_method(method):
+    named = {} if method is None else {"method": method}
+    with pytest.raises(JobError, match="initial_labels is no key of a job") as no:
+        Job(**PLAIN, partition={**named, "initial_labels": [0, 0, 0]})
+    assert no.value.fix.startswith('write initial = "mdav", the method that makes')

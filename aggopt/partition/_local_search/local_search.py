@@ -183,7 +183,16 @@ def _searched(
 
 
 class LocalSearch(Timed):
-    """Settings of `aggopt.partition.local_search`."""
+    """Settings of `aggopt.partition.local_search`.
+
+    Attributes
+    ----------
+    initial
+        The method that makes the groups which the search sets out from.  A job names
+        no labels: `initial_labels` is for Python alone.
+    seed
+        Of the perturbations.
+    """
 
     method: Literal["local_search"]
     initial: InitialMethod = "mdav"
