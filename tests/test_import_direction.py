@@ -21,6 +21,7 @@ FLOORS = (  # from the top down; each may import those after it, late imports to
     "partition",
     "models",
     "measure",
+    "encoding",
     "privacy",
     "solvers",
     "datasets",

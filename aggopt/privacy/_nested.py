@@ -132,7 +132,7 @@ def parents(tree: Any) -> dict[Hashable, Hashable]:
     nested = [_is_branch(v) for v in tree.values()]
     if all(nested):
         found: dict[Hashable, Hashable] = {}
-        _descend(tree, _ROOT, found)
+        _descend(tree, ROOT, found)
         return found
     if any(nested):
         raise _no_tree("The tree is nested in one place and a map in another.")
@@ -140,7 +140,7 @@ def parents(tree: Any) -> dict[Hashable, Hashable]:
     return dict(tree)
 
 
-_ROOT = object()
+ROOT = object()  # of a nested tree, which does not name it
 
 
 def _is_branch(part: Any) -> bool:
@@ -198,7 +198,7 @@ def _no_tree(problem: str) -> JobError:
 def _placed(
     values: Sequence[Hashable], codes: I64, parent: dict[Hashable, Hashable]
 ) -> Nested:
-    height = _heights(parent)
+    height = heights(parent)
     top = max(height.values())
     # a value that is missing is no node: it stands alone, below the root
     chains = [_up(v, parent)[:-1] if v in height else [v] for v in values]
@@ -218,7 +218,8 @@ def _up(node: Hashable, parent: Mapping[Hashable, Hashable]) -> list[Hashable]:
     return way
 
 
-def _heights(parent: Mapping[Hashable, Hashable]) -> dict[Hashable, int]:
+def heights(parent: Mapping[Hashable, Hashable]) -> dict[Hashable, int]:
+    """Return the height of each node: 0 of a leaf, else one above its highest child."""
     height: dict[Hashable, int] = {}
     for leaf in set(parent) - set(parent.values()):
         for steps, node in enumerate(_up(leaf, parent)):

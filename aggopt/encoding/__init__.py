@@ -1,0 +1,1 @@
+"""Typed attributes as coordinates in which squared distance is their distance."""

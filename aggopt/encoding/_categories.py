@@ -1,0 +1,68 @@
+"""A categorical attribute of the records of a table."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.types import F64, I64, Bool
+from aggopt.core.validation import groups
+from aggopt.encoding._domain import Domain
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """Which level of its domain each record has.
+
+    Attributes
+    ----------
+    domain
+        The levels, and what they are apart.
+    codes : (n,)
+        Level of each record, 0..m-1.
+    """
+
+    domain: Domain
+    codes: I64 = field(repr=False)
+
+    @property
+    def levels(self) -> tuple[Hashable, ...]:
+        """Names of the levels (m,), those included that no record has."""
+        return self.domain.levels
+
+    @property
+    def distances(self) -> F64:
+        """Distances between nodes (nodes, nodes), of which the first m are levels."""
+        return self.domain.distances
+
+    @cached_property
+    def observed(self) -> Bool:
+        """Which levels a record has, (m,)."""
+        return np.bincount(self.codes, minlength=self.domain.m) > 0
+
+    def counts(self, labels: npt.ArrayLike) -> I64:
+        """Return how many records of each group have each level, (groups, m).
+
+        >>> Categories(Domain.nominal("ab"), np.array([0, 1, 1])).counts([0, 0, 1])
+        array([[1, 1],
+               [0, 1]])
+        """
+        group = groups(labels, len(self.codes))
+        size, m = int(group.max()) + 1, self.domain.m
+        found = np.bincount(group * m + self.codes, minlength=size * m)
+        return found.reshape(size, m)
+
+    def costs(self, labels: npt.ArrayLike, *, nodes: bool = False) -> F64:
+        """Return the total distance of each group's records from each candidate.
+
+        Candidates are the m levels, with `nodes` all nodes of the tree: (groups, m) or
+        (groups, nodes).  Exact up to one rounding, so that equal costs are equal.
+
+        >>> Categories(Domain.ordinal("abc"), np.array([0, 1, 2])).costs([0, 0, 0])
+        array([[1.5, 1. , 1.5]])
+        """
+        domain = self.domain
+        steps = domain.steps[: domain.m, : None if nodes else domain.m]
+        return np.asarray(self.counts(labels) @ steps / domain.unit)

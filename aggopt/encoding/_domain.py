@@ -1,0 +1,157 @@
+"""The values that a categorical attribute can have, as nodes of a tree.
+
+Every edge has a length, and two values are as far apart as the path between them is
+long: the ground distances of t-closeness, at most 1 between levels.
+
+    nominal        a star, each edge 1/2: different values are 1 apart
+    ordinal        a path, each edge 1/(m - 1): |r - r'| / (m - 1) of ranks r, r'
+    hierarchical   the tree itself, an edge (h(parent) - h(child)) / (2 H) with heights
+                   h and that of the root H: h(lowest common ancestor) / H
+
+With a coordinate sqrt(length) for each edge between a value and the root, 0 for the
+other edges, the squared Euclidean distance of two values is that length: they differ in
+just the edges of the path between them.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.memory import require_memory
+from aggopt.core.types import F64, I64, Bool
+from aggopt.privacy._nested import ROOT, heights
+
+ANYTHING = "*"  # how a root without a name is written, in ARX's files too
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The nodes of a tree with edge lengths, of which the first m are levels.
+
+    Attributes
+    ----------
+    kind
+        "nominal", "ordinal" or "hierarchical".
+    nodes
+        Names of the nodes: those of the m levels, which records have, and after them
+        the inner nodes of a hierarchy.
+    m
+        Number of levels.
+    parent : (nodes,)
+        Node above each; -1 where there is none, or only the nameless centre of a star.
+    rise : (nodes,)
+        Length of the edge above each node in whole units, 0 where there is none.
+    unit
+        How many units are 1.
+    """
+
+    kind: str
+    nodes: tuple[Hashable, ...] = field(repr=False)
+    m: int
+    parent: I64 = field(repr=False)
+    rise: F64 = field(repr=False)
+    unit: float = field(repr=False)
+
+    @classmethod
+    def nominal(cls, levels: Sequence[Hashable]) -> "Domain":
+        """Return levels (m,) that are all equally far apart.
+
+        >>> Domain.nominal(["a", "b", "c"]).distances
+        array([[0., 1., 1.],
+               [1., 0., 1.],
+               [1., 1., 0.]])
+        """
+        m = len(levels)
+        return cls("nominal", tuple(levels), m, np.full(m, -1), np.ones(m), 2.0)
+
+    @classmethod
+    def ordinal(cls, levels: Sequence[Hashable]) -> "Domain":
+        """Return levels (m,) in their order, lowest first.
+
+        >>> Domain.ordinal(["low", "middle", "high"]).distances[0]
+        array([0. , 0.5, 1. ])
+        """
+        m = len(levels)
+        rise = np.ones(m)
+        rise[0] = 0.0
+        unit = float(max(m - 1, 1))
+        return cls("ordinal", tuple(levels), m, np.arange(-1, m - 1), rise, unit)
+
+    @classmethod
+    def hierarchical(
+        cls, parent: Mapping[Any, Any], name: Mapping[Any, Hashable] | None = None
+    ) -> "Domain":
+        """Return the leaves of a tree as levels, and its inner nodes.
+
+        `parent` is what `aggopt.privacy._nested.parents` returns; nodes are called by
+        their `name`, if they are not names themselves.
+
+        >>> tree = {"flu": "lung", "asthma": "lung", "attack": "heart"}
+        >>> tree |= {"lung": "any", "heart": "any"}
+        >>> Domain.hierarchical(tree).nodes
+        ('asthma', 'attack', 'flu', 'heart', 'lung', 'any')
+        >>> Domain.hierarchical(tree).distances[0, :3]
+        array([0. , 1. , 0.5])
+        """
+        height = heights(parent)
+        leaves = in_order(set(parent) - set(parent.values()))
+        inner = in_order(set(parent.values()))
+        nodes = [*leaves, *sorted(inner, key=lambda node: height[node])]
+        at = {node: j for j, node in enumerate(nodes)}
+        above = np.array([at[parent[v]] if v in parent else -1 for v in nodes])
+        rise = [height[parent[v]] - height[v] if v in parent else 0 for v in nodes]
+        called = {ROOT: ANYTHING, **(name or {})}
+        return cls(
+            "hierarchical",
+            tuple(called.get(node, node) for node in nodes),
+            len(leaves),
+            above,
+            np.array(rise, np.float64),
+            2.0 * max(height.values()),
+        )
+
+    @property
+    def levels(self) -> tuple[Hashable, ...]:
+        """Names of the levels (m,)."""
+        return self.nodes[: self.m]
+
+    @cached_property
+    def below(self) -> Bool:
+        """Whether edge e lies between a node and the root, (nodes, edges)."""
+        size = len(self.nodes)
+        require_memory(9 * size * size, f"the tree of {size} values")
+        found = np.eye(size, dtype=bool)
+        chain = self.parent.copy()
+        while (up := chain >= 0).any():
+            found[np.flatnonzero(up), chain[up]] = True
+            chain[up] = self.parent[chain[up]]
+        return np.asarray(found[:, self.rise > 0])
+
+    @cached_property
+    def points(self) -> F64:
+        """Coordinates (nodes, edges), whose squared distances are `distances`."""
+        return np.where(self.below, np.sqrt(self.rise[self.rise > 0] / self.unit), 0.0)
+
+    @cached_property
+    def steps(self) -> F64:
+        """Distances (nodes, nodes) in units: whole numbers, so that sums are exact."""
+        below = self.below.astype(np.float64)
+        depth = below @ self.rise[self.rise > 0]
+        shared = (below * self.rise[self.rise > 0]) @ below.T
+        return np.asarray(depth[:, None] + depth - 2.0 * shared, np.float64)
+
+    @property
+    def distances(self) -> F64:
+        """Distances (nodes, nodes)."""
+        return self.steps / self.unit
+
+
+def in_order(values: Any) -> list[Any]:
+    """Return distinct values in an order that only they decide."""
+    try:
+        return sorted(values)
+    except TypeError:  # of several types, or of one without an order
+        return sorted(values, key=lambda value: (type(value).__name__, str(value)))
