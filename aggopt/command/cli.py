@@ -266,6 +266,7 @@ def warm_up(as_json: AsJson = False) -> None:
     """
     from aggopt.command.warm_up import compiled
 
+    interrupts.outcome = "what was compiled is kept"
     kernels = 0
     with console.progress(quiet=as_json) as told:
         for share, name, count in compiled():
@@ -284,7 +285,7 @@ def main() -> None:
         code = app(standalone_mode=False) or 0
         if code == EXIT or interrupts.count:
             code = EXIT
-            _refuse(code, "Interrupted.", "run it again; no release was written.")
+            _refuse(code, "Interrupted.", f"run it again; {interrupts.outcome}.")
     except AggoptError as error:
         code = 1 if isinstance(error, PrivacyError) else 2
         _refuse(code, error.problem, error.fix)

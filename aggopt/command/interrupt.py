@@ -13,18 +13,27 @@ from types import FrameType
 from aggopt.output.staging import remove_all
 
 EXIT = 130
+NO_RELEASE = "no release was written"
 _SHOWN = b"\x1b[?25h"  # the cursor, which a progress bar hides
 
 
 class Interrupts:
-    """How often Ctrl-C came; the second time ends the command at once."""
+    """How often Ctrl-C came; the second time ends the command at once.
+
+    Attributes
+    ----------
+    count
+        How often it came.
+    outcome
+        What is true of an interrupted command, to be said to its user.
+    """
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count, self.outcome = 0, NO_RELEASE
 
     def listen(self) -> None:
         """Note Ctrl-C from here on, unless it is ignored or somebody else's."""
-        self.count = 0
+        self.count, self.outcome = 0, NO_RELEASE
         if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, self._came):
             signal.signal(signal.SIGINT, self._came)
 
@@ -43,15 +52,15 @@ class Interrupts:
         if frame is not None:  # else it is told again, by `heeded`
             self.count += 1
         if self.count > 1:
-            _end()
+            _end(self.outcome)
         raise KeyboardInterrupt
 
 
-def _end() -> None:
+def _end(outcome: str) -> None:
     """End here and now; no file of a release stays."""
     remove_all()
     shown = _SHOWN if sys.stderr.isatty() else b""
-    os.write(2, shown + b"Interrupted twice: ended at once, no release was written.\n")
+    os.write(2, shown + f"Interrupted twice: ended at once, {outcome}.\n".encode())
     os._exit(EXIT)
 
 

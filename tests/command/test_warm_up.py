@@ -64,6 +64,40 @@ def test_the_command_says_what_it_did(monkeypatch, capsys, counts, said):
     assert json.loads(capsys.readouterr().out) == {"compiled": sum(counts)}
 
 
+INTERRUPTED = """
+import signal, sys
+from aggopt.command import cli, warm_up
+
+def compiled():
+    yield 0.5, "mdav", 3
+    for _ in range({times}):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            pass
+    raise KeyboardInterrupt
+
+warm_up.compiled = compiled
+sys.argv = ["aggopt", "warm-up"]
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        (1, "Interrupted.\nTo fix: run it again; what was compiled is kept."),
+        (2, "Interrupted twice: ended at once, what was compiled is kept."),
+    ],
+)
+def test_interrupted_it_says_that_what_was_compiled_is_kept(times, said):
+    command = [sys.executable, "-c", INTERRUPTED.format(times=times)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 130
+    assert said in ended.stderr
+    assert "release" not in ended.stderr
+
+
 def test_the_progress_line_says_that_something_compiles(monkeypatch):
     seen = []
     monkeypatch.setattr(
