@@ -1,13 +1,17 @@
 """What each refusal says, in full: words.toml is what a person reads."""
 
+import math
 import tomllib
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from aggopt import measure
 from aggopt.errors import AggoptError
+from aggopt.measure._assessment import _plain
 
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 X, Y = [[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]], [[1.0, 1.0], [1.0, 1.0], [4.0, 1.0]]
@@ -38,3 +42,26 @@ def test_it_is_said_in_full(case: str) -> None:
 
 def test_no_words_are_left_over() -> None:
     assert WORDS.keys() == REFUSED.keys()
+
+
+def test_the_highest_value_is_the_end_of_the_range() -> None:
+    found = {m.range: m.highest for m in measure.MEASURES.values()}
+    assert found["0..1"] == 1.0
+    assert found["0.."] == math.inf
+    assert replace(measure.MEASURES["il"], range="0..25").highest == 25.0
+    assert replace(measure.MEASURES["il"], range="..").highest == math.inf
+
+
+def test_figures_are_said_with_their_meaning() -> None:
+    found = SimpleNamespace(sdid_chance=0.5, safety=0.25)
+    said = measure.MEASURES["sdid"].says(found)
+    assert said == "values within 0.25 standard deviations; 50.00 % by chance"
+    assert [_plain(2_000_001), _plain(2_000_001.0)] == ["2000001", "2e+06"]
+
+
+def test_a_measure_that_is_none_is_an_attribute_that_is_not_there() -> None:
+    with pytest.raises(AttributeError) as error:
+        measure.__getattr__("nothing")
+    assert str(error.value) == "module 'aggopt.measure' has no attribute 'nothing'"
+    with pytest.raises(AttributeError):
+        measure.__getattr__("_registry_of_nothing")

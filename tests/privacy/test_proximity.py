@@ -183,6 +183,17 @@ def test_a_crowd_may_be_as_large_as_delta_leaves_room_for(alike, refused):
     assert (delta.infeasible(2) is not None) == refused
 
 
+def test_a_crowd_too_large_for_the_groups_that_there_can_be():
+    delta = both(0, 2, 0.8, [7, 7, 7, 10, 11])[1]  # 3 > .8 * 2 + .2 * 5, in 5 // 2
+    assert delta.infeasible(2) is not None
+    assert not any(delta.satisfied(labels) for labels in partitions(5, 2))
+
+
+def test_a_share_smaller_than_floats_divide_by_is_exact():
+    asked = Dissimilarity("x", numbers([1, 1, 1, 9]), Fraction(0), exact(5e-324))
+    assert asked.broken(np.arange(4), np.array([0, 2, 4])).tolist() == [True, False]
+
+
 def test_a_crowd_is_of_values_that_are_all_near_each_other():
     of = numbers([-10, -9, -8, 0, 8, 9, 10])
     assert crowd(of, of.near(Fraction(1), relative=False)) == 2

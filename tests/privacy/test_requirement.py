@@ -194,6 +194,20 @@ def test_entropy_is_decided_exactly_whatever_rounding_makes_of_it(monkeypatch):
     assert not Rounded("pay", even, 2).satisfied(even * 0)
 
 
+def test_of_several_groups_each_entropy_is_decided_exactly():
+    codes = np.append([0, 1], np.arange(30001) % 2)
+    broken = Diversity("pay", codes, 2, "entropy").broken(
+        np.arange(30003), np.array([0, 2, 30003])
+    )
+    assert broken.tolist() == [False, True]
+
+
+def test_a_factor_smaller_than_floats_divide_by_is_exact():
+    tiny = 5e-324  # of 10^324 parts: no float counts them
+    asked = Diversity("pay", CODES, 2, "recursive", c=tiny)
+    assert asked.found(*runs()).tolist() == [0, 0, 0]
+
+
 def test_groups_are_those_of_the_records_that_are_passed():
     labels, codes = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 0])
     for asked in (Sensitivity("pay", codes, 2), Diversity("pay", codes, 2)):
@@ -221,9 +235,9 @@ def test_entropy_is_decided_in_whole_numbers(least):
 
 
 def test_a_group_is_broken_that_breaks_any_requirement():
-    labels = np.repeat(np.arange(4), 2)
-    one = Sensitivity("a", np.array([0, 1, 0, 0, 0, 1, 0, 0]), 2)
-    two = Sensitivity("b", np.array([0, 1, 0, 1, 0, 0, 0, 0]), 2)
+    labels = np.tile(np.arange(4), 2)
+    one = Sensitivity("a", np.array([0, 0, 0, 0, 1, 0, 1, 0]), 2)
+    two = Sensitivity("b", np.array([0, 0, 0, 0, 1, 1, 0, 0]), 2)
     assert broken_by((one,), labels).tolist() == [False, True, False, True]
     assert broken_by((one, two), labels).tolist() == [False, True, True, True]
     nothing = broken_by((), labels)
@@ -245,3 +259,12 @@ def test_what_is_short_of_a_count_that_must_stay_below():
     # groups of 3, 2 and 1 values, 2 asked for at most; broken says fewer than 2
     found = AtMost("x", CODES, 2).short(*runs())
     assert found.tolist() == [0, 0, LEAST]
+
+
+def test_p_of_two_is_still_a_promise():
+    asked = Sensitivity("x", np.array([0, 1, 0]), 3)
+    assert (
+        asked.infeasible(2).fix == "promise p of at most 2, or drop it, as identifier."
+    )
+    alone = Sensitivity("x", np.zeros(3, int), 2).infeasible(2)
+    assert alone.fix.startswith("promise p of at most 1, that is none, or")

@@ -64,7 +64,7 @@ class Dissimilarity(NearNumbers):
         """Whether a value is far from fewer than delta (|G| - 1) others, exactly."""
         far = self._fewest(records, starts).astype(object) * self.delta.denominator
         asked = (np.diff(starts) - 1).astype(object) * self.delta.numerator
-        return np.asarray(far < asked, np.bool_)
+        return np.asarray(far < asked)
 
     def keeps(self, found: float) -> str:
         """Say which delta such groups have."""
