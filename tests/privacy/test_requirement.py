@@ -1,5 +1,6 @@
 """What is promised of one attribute: decided exactly, said with counts."""
 
+import warnings
 from fractions import Fraction
 from itertools import product
 from math import exp, log, prod
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 from privacy import slow
 
+from aggopt.privacy import t_closeness
+from aggopt.privacy._closeness import unwarned_of_constants
 from aggopt.privacy._distance import starts_of
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.privacy._models.p_sensitive import Sensitivity
@@ -268,3 +271,26 @@ def test_p_of_two_is_still_a_promise():
     )
     alone = Sensitivity("x", np.zeros(3, int), 2).infeasible(2)
     assert alone.fix.startswith("promise p of at most 1, that is none, or")
+
+
+def test_uniform_values_are_no_more_diverse_in_another_sense():
+    asked = Diversity("x", np.array([0, 1, 2]), 4, "entropy").infeasible(2)
+    assert asked.fix == "promise l of at most 3, or drop the attribute, as identifier."
+
+
+class Fewer(AtMost):
+    def broken(self, records, starts):
+        return self.found(records, starts) > self.p
+
+
+def test_what_is_beyond_a_count_is_a_share_of_it():
+    # groups of 3, 2 and 1 values
+    assert Fewer("x", CODES, 1).short(*runs()).tolist() == [2, 1, 0]
+
+
+def test_only_the_warning_of_constant_values_is_kept_back(recwarn):
+    with unwarned_of_constants():
+        assert t_closeness([0, 0, 1], [7, 7, 7]) == 0
+    with unwarned_of_constants(), pytest.warns(RuntimeWarning, match="one value"):
+        warnings.warn("it has one value only", RuntimeWarning, stacklevel=1)
+    assert not recwarn

@@ -80,7 +80,7 @@ class Diversity(Requirement):
         """Return what else could be promised, other kinds of diversity among them."""
         possible = int(whole.found)
         ways = [f"promise {whole.keeps}{'' if possible > 1 else ', that is none'}"]
-        if self._distinct > possible and self.kind != "distinct":
+        if self._distinct > possible:
             ways.append(
                 f'diversity = "distinct", of which l = {self._distinct} is the largest'
             )
