@@ -12,8 +12,16 @@ from typing import Annotated
 import typer
 
 from aggopt.command import console, show, show_solvers
+from aggopt.command.arguments import (
+    AsJson,
+    JobFile,
+    Overwrite,
+    PrivateFolder,
+    TableFile,
+)
+from aggopt.command.experiments import compare_solvers, sweep
 from aggopt.command.interrupt import EXIT, interrupts
-from aggopt.errors import AggoptError, JobError, PrivacyError
+from aggopt.errors import AggoptError, PrivacyError
 
 app = typer.Typer(
     help="Mask microdata by microaggregation: similar records are grouped, at least "
@@ -25,21 +33,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-TableFile = Annotated[
-    Path, typer.Argument(metavar="TABLE", help="A .csv or .parquet file.")
-]
-JobFile = Annotated[Path, typer.Argument(metavar="JOB", help="The job, a TOML file.")]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object instead of text.")
-]
-PrivateFolder = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR", help="The folder of manifest and key, if not beside the table."
-    ),
-]
-Overwrite = Annotated[bool, typer.Option(help="Replace files that are there already.")]
 
 
 @app.command()
@@ -159,87 +152,8 @@ def solvers(as_json: AsJson = False) -> None:
         show_solvers.solvers(list(SOLVERS.values()))
 
 
-@app.command("compare-solvers")
-def compare_solvers(
-    job: JobFile,
-    table: TableFile,
-    solvers: Annotated[
-        str, typer.Option(help="Names, separated by commas; all when left out.")
-    ] = "",
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            help="Seconds for each solver and attribute: else the job's, or 60."
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Solve JOB's program on TABLE with every solver that takes it; write nothing.
-
-    The values that each finds are audited: whether they keep what JOB promises.
-    JOB's program is the last that a solver carries out: of its aggregation, its repair
-    or its partition.  Groups of one attribute at a time are not audited.
-    """
-    from aggopt.experiments.compare_solvers import compare
-
-    with console.progress(quiet=as_json) as report:
-        rows = list(compare(table, job, _words(solvers), time_limit, progress=report))
-    if as_json:
-        console.as_json({row.solver: row.to_dict() for row in rows})
-    else:
-        show_solvers.compared(rows)
-
-
-@app.command()
-def sweep(
-    job: JobFile,
-    table: TableFile,
-    alpha: Annotated[str, typer.Option(help="Values, separated by commas.")],
-    delta: Annotated[
-        str, typer.Option(help="Distances in place of JOB's own, with commas between.")
-    ],
-    out: Annotated[
-        Path, typer.Option(help="Where to write OUT.csv and the picture OUT.png.")
-    ] = Path("sweep"),
-    jobs: Annotated[int, typer.Option(help="Processes; -1 means one per core.")] = -1,
-    overwrite: Overwrite = False,
-) -> None:
-    """Run JOB's P3M over a grid of alpha and delta: risk and loss of each point.
-
-    OUT.csv is written anew as points are done (with a local solver, rows of equal
-    delta), and kept if you interrupt; OUT.png shows risk against loss, with the points
-    that no other beats.  Each point is audited: whether it keeps what JOB promises.
-    The distances of --delta stand in for JOB's own, those in columns too; its
-    importance and margin stay.
-    """
-    from aggopt.command.sweep_files import keep
-    from aggopt.experiments.sweep import sweep as points
-
-    grid = _numbers(alpha, "alpha"), _numbers(delta, "delta")
-    with (
-        console.progress() as report,
-        keep(out, overwrite=overwrite, inputs=(job, table)) as kept,
-    ):
-        total = len(grid[0]) * len(grid[1])
-        for point in points(
-            table, job, alpha=grid[0], delta=grid[1], jobs=jobs, progress=report
-        ):
-            kept.add(point)
-            report("sweep", len(kept.points) / total)
-    show_solvers.swept(kept.points, kept.files)
-
-
-def _words(listed: str) -> list[str]:
-    return [word.strip() for word in listed.split(",") if word.strip()]
-
-
-def _numbers(listed: str, name: str) -> list[float]:
-    try:
-        return [float(word) for word in _words(listed)]
-    except ValueError:
-        raise JobError(
-            f"{name} is {listed!r}.", fix="list numbers: 0.2,0.4,0.6."
-        ) from None
+app.command("compare-solvers")(compare_solvers)
+app.command()(sweep)
 
 
 @app.command()

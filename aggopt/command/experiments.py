@@ -1,0 +1,91 @@
+"""The commands that solve a job many times: `compare-solvers` and `sweep`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aggopt.command import console, show_solvers
+from aggopt.command.arguments import AsJson, JobFile, Overwrite, TableFile
+from aggopt.errors import JobError
+
+
+def compare_solvers(
+    job: JobFile,
+    table: TableFile,
+    solvers: Annotated[
+        str, typer.Option(help="Names, separated by commas; all when left out.")
+    ] = "",
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds for each solver and attribute: else the job's, or 60."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Solve JOB's program on TABLE with every solver that takes it; write nothing.
+
+    The values that each finds are audited: whether they keep what JOB promises.
+    JOB's program is the last that a solver carries out: of its aggregation, its repair
+    or its partition.  Groups of one attribute at a time are not audited.
+    """
+    from aggopt.experiments.compare_solvers import compare
+
+    with console.progress(quiet=as_json) as report:
+        rows = list(compare(table, job, _words(solvers), time_limit, progress=report))
+    if as_json:
+        console.as_json({row.solver: row.to_dict() for row in rows})
+    else:
+        show_solvers.compared(rows)
+
+
+def sweep(
+    job: JobFile,
+    table: TableFile,
+    alpha: Annotated[str, typer.Option(help="Values, separated by commas.")],
+    delta: Annotated[
+        str, typer.Option(help="Distances in place of JOB's own, with commas between.")
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Where to write OUT.csv and the picture OUT.png.")
+    ] = Path("sweep"),
+    jobs: Annotated[int, typer.Option(help="Processes; -1 means one per core.")] = -1,
+    overwrite: Overwrite = False,
+) -> None:
+    """Run JOB's P3M over a grid of alpha and delta: risk and loss of each point.
+
+    OUT.csv is written anew as points are done (with a local solver, rows of equal
+    delta), and kept if you interrupt; OUT.png shows risk against loss, with the points
+    that no other beats.  Each point is audited: whether it keeps what JOB promises.
+    The distances of --delta stand in for JOB's own, those in columns too; its
+    importance and margin stay.
+    """
+    from aggopt.command.sweep_files import keep
+    from aggopt.experiments.sweep import sweep as points
+
+    grid = _numbers(alpha, "alpha"), _numbers(delta, "delta")
+    with (
+        console.progress() as report,
+        keep(out, overwrite=overwrite, inputs=(job, table)) as kept,
+    ):
+        total = len(grid[0]) * len(grid[1])
+        for point in points(
+            table, job, alpha=grid[0], delta=grid[1], jobs=jobs, progress=report
+        ):
+            kept.add(point)
+            report("sweep", len(kept.points) / total)
+    show_solvers.swept(kept.points, kept.files)
+
+
+def _words(listed: str) -> list[str]:
+    return [word.strip() for word in listed.split(",") if word.strip()]
+
+
+def _numbers(listed: str, name: str) -> list[float]:
+    try:
+        return [float(word) for word in _words(listed)]
+    except ValueError:
+        raise JobError(
+            f"{name} is {listed!r}.", fix="list numbers: 0.2,0.4,0.6."
+        ) from None
