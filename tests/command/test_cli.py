@@ -445,6 +445,33 @@ def test_usage_errors_have_exit_code_2_and_can_be_json(aggopt):
     assert "Missing argument" in json.loads(out)["error"]
 
 
+@pytest.mark.parametrize(
+    ("words", "order"),
+    [
+        (
+            ("mask", "job.toml", "people.csv", "--out", "m.csv"),
+            "mask TABLE JOB",
+        ),
+        (
+            ("assess", "job.toml", "m.csv", "people.csv"),
+            "assess TABLE MASKED JOB",
+        ),
+        (
+            ("compare-solvers", "PEOPLE.CSV", "job.toml"),
+            "compare-solvers JOB TABLE",
+        ),
+    ],
+)
+def test_a_table_in_the_place_of_the_job_is_refused_with_their_order(
+    here, aggopt, words, order
+):
+    code, _, err = aggopt(*words)
+    assert code == 2
+    assert "stands where the job is expected" in err
+    assert f"write them in this order: aggopt {order}." in err
+    assert {path.name for path in here.iterdir()} == GIVEN
+
+
 def test_an_interrupt_has_exit_code_130(here, aggopt, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
