@@ -133,6 +133,12 @@ WRONG = [
         {"partition": {"method": "optimal", "time_limit": True}},
         r"\] time_limit is True",
     ),
+    ({"partition": {"method": "optimal", "gap_tol": 1.0}}, "gap_tol is 1.0: .* below"),
+    (
+        {"partition": {"method": "optimal", "gap_tol": -0.1}},
+        "gap_tol is -0.1: .* of at",
+    ),
+    ({"partition": {"method": "optimal", "gap_tol": "0"}}, "gap_tol is '0': .* number"),
     ({"partition": {"method": "blocked", "block_size": 6.0}}, r"\] block_size is 6.0"),
     (
         {"partition": {"method": "blocked", "block_size": 3}},
@@ -235,6 +241,10 @@ def test_individual_ranking_has_no_choice_of_attributes():
         ({"method": "cbfs"}, {}),
         ({"method": "mhm", "order": "tsp"}, {"order": "tsp", "starts": None}),
         ({"method": "projection", "axis": "zsum"}, {"axis": "zsum"}),
+        (
+            {"method": "optimal", "gap_tol": 0.01},
+            {"solver": None, "time_limit": None, "gap_tol": 0.01, "seed": 0},
+        ),
         (
             {"method": "univariate", "cost": "sae", "time_limit": 3.0},
             {

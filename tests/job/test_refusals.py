@@ -177,6 +177,7 @@ def test_a_key_that_is_missing_because_it_is_misspelled_is_suggested(sections, m
         ("local_search", "seconds", "time_limit"),
         ("blocked", "seconds", "time_limit"),
         ("optimal", "seconds", "time_limit"),
+        ("optimal", "gap", "gap_tol"),
         (None, "seconds", "time_limit"),
         ("local_search", "start", "initial"),
         ("merge_until_close", "start", "initial"),

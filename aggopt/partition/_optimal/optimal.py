@@ -298,6 +298,7 @@ class Optimal(Grouping):
     method: Literal["optimal"]
     solver: str | None = None
     time_limit: Seconds | None = None
+    gap_tol: float = Field(default=PROVEN, ge=0, lt=1, allow_inf_nan=False, strict=True)
     seed: StrictInt = Field(default=0, ge=0)
 
 
