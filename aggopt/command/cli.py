@@ -1,6 +1,6 @@
 """The command `aggopt`.
 
-Exit codes: 0 done and audited, 1 the privacy promise does not hold, 2 bad input or job;
+Exit codes: 0 done and audited, 1 a privacy requirement is violated, 2 bad input or job;
 130 interrupted.
 """
 

@@ -114,7 +114,7 @@ def release(written: AbstractContextManager[Callable[[], T]]) -> T:
     """Let files appear; from then on no interrupt says that there are none.
 
     `written` are files written aside; what it yields gives them their names.  What is
-    left afterwards is to tell of it, in which time signals are ignored.
+    left afterwards is to report it, in which time signals are ignored.
     """
     with written as commit:
         interrupts.require_none()

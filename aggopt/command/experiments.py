@@ -26,7 +26,7 @@ def compare_solvers(
 ) -> None:
     """Solve JOB's program on TABLE with every solver that takes it; write nothing.
 
-    The values that each finds are audited: whether they keep what JOB promises.
+    The values that each finds are audited: whether they satisfy what JOB requires.
     JOB's program is the last that a solver carries out: of its aggregation, its repair
     or its partition.  Groups of one attribute at a time are not audited.
     """
@@ -57,7 +57,7 @@ def sweep(
 
     OUT.csv is written anew as points are done (with a local solver, rows of equal
     delta), and kept if you interrupt; OUT.png shows risk against loss, with the points
-    that no other beats.  Each point is audited: whether it keeps what JOB promises.
+    that no other beats.  Each point is audited: whether it satisfies what JOB requires.
     The distances of --delta stand in for JOB's own, those in columns too; its
     importance and margin stay.
     """

@@ -32,7 +32,7 @@ class Interrupts:
         self.count, self.outcome = 0, NO_RELEASE
 
     def listen(self) -> None:
-        """Note Ctrl-C from here on, unless it is ignored or somebody else's."""
+        """Note Ctrl-C from here on, unless it is ignored or handled elsewhere."""
         self.count, self.outcome = 0, NO_RELEASE
         if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, self._came):
             signal.signal(signal.SIGINT, self._came)
@@ -49,7 +49,7 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def _came(self, number: int, frame: FrameType | None) -> None:
-        if frame is not None:  # else it is told again, by `heeded`
+        if frame is not None:  # else it comes again, by `heeded`
             self.count += 1
         if self.count > 1:
             _end(self.outcome)

@@ -66,7 +66,7 @@ def review(review: "Review") -> None:
 
 
 def audit(audit: "Audit") -> None:
-    """Print whether the promise holds on the values, and what it leaves open."""
+    """Print whether the requirements hold on the values, and what it leaves open."""
     line(audit.verdict)
     if audit.warning:
         line(f"WARNING: {audit.warning}", style="bold red")

@@ -55,7 +55,7 @@ def confidential_of(
 ) -> tuple[Confidential, ...]:
     """Return the confidential attributes of a table, in memory or as it was written.
 
-    Nothing if nothing but k is promised.  Errors name the attribute, never a value.
+    Nothing if nothing but k is required.  Errors name the attribute, never a value.
 
     Raises
     ------

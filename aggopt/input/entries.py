@@ -1,7 +1,7 @@
 """Entries of a confidential attribute as the numbers or the text that they spell.
 
 The same table in memory and in a file gives the same: what a file repeats as one text
-is one value, and what it tells apart is refused rather than read as one.
+is one value, and what it has apart is refused rather than read as one.
 """
 
 import re
@@ -178,7 +178,7 @@ def _counts(moments: Any) -> list[int | None]:
 
 
 def _signed(value: Any) -> Any:
-    """Return what a file tells apart as what differs: -0.0 equals 0.0 otherwise."""
+    """Return what a file has apart as what differs: -0.0 equals 0.0 otherwise."""
     negative = isinstance(value, float) and value == 0 and copysign(1, value) < 0
     return "-0" if negative else value
 

@@ -248,7 +248,7 @@ def _check_complete(table: Table) -> None:
 
 
 def _check_digits(table: Table) -> None:
-    """Refuse numbers that floats would not tell apart: they would all look alike."""
+    """Refuse numbers that floats would not distinguish: they would all look alike."""
     rounded = []
     for name in table.roles.numeric:
         entries = np.asarray(table.frame[name].to_numpy())

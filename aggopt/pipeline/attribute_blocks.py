@@ -1,4 +1,4 @@
-"""Which attributes a job microaggregates together, and what that lets it promise."""
+"""Which attributes a job microaggregates together, and what that lets it keep."""
 
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
@@ -31,7 +31,7 @@ def blocks_of(job: Job, X: Floats) -> Columns:
 
 
 def require_promise(job: Job, blocks: Columns) -> None:
-    """Refuse a partition that cannot be made, or cannot keep what the job promises.
+    """Refuse a partition that cannot be made, or cannot satisfy what the job requires.
 
     Raises
     ------

@@ -42,7 +42,7 @@ def with_search(job: Job) -> tuple[Job, tuple[str, ...]]:
 
     Partitions that search take no requirement while they do: their groups are merged
     until they satisfy all, and then searched further, each change being checked.  A
-    job that names a repair, or promises k alone, is returned as it is.
+    job that names a repair, or requires k alone, is returned as it is.
     """
     privacy, how = job.privacy, job.partition
     method = PARTITIONERS[how.method]
@@ -57,13 +57,13 @@ def with_search(job: Job) -> tuple[Job, tuple[str, ...]]:
 
 
 def require_guarantees(job: Job) -> None:
-    """Refuse a job that promises what neither its partition nor its repair keeps.
+    """Refuse a job that requires what neither its partition nor its repair keeps.
 
     Raises
     ------
     JobError
         No attribute is confidential, [privacy] names one that is not, the partition
-        takes what is not promised, or the promise would only be hoped for.
+        takes what is not required, or nothing guarantees what is.
     SolverError
         The solver of the repair is not installed.
     """
@@ -103,7 +103,7 @@ def require_guarantees(job: Job) -> None:
 
 
 def _require_use(privacy: Privacy) -> None:
-    """Refuse a repair that keeps nothing of what is promised."""
+    """Refuse a repair that keeps nothing of what is required."""
     if privacy.repair is None:
         return
     repair = REPAIRS[privacy.repair.method]
@@ -117,7 +117,7 @@ def _require_use(privacy: Privacy) -> None:
 
 
 def read(table: Table, job: Job, decimal: str) -> tuple[Confidential, ...]:
-    """Return the confidential attributes if anything is promised of them.
+    """Return the confidential attributes if anything is required of them.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def _confided(
 def repaired(
     block: Block, X: Floats, job: Job, held: Sequence[Confidential], told: Any
 ) -> Block:
-    """Return the groups of a block, made to keep what the job promises.
+    """Return the groups of a block, made to satisfy what the job requires.
 
     What the partition has proven of all groups of k holds of the repaired ones too,
     and is kept where it is the highest bound.

@@ -30,7 +30,7 @@ class Forced(NamedTuple):
 def forced(held: Sequence[Confidential], privacy: Privacy) -> Forced | None:
     """Return what to say where a job put all records into one group to keep its t.
 
-    None if it promises none, or of attributes with one value only.
+    None if it requires none, or of attributes with one value only.
     """
     close = [e for e in requirements_of(held) if isinstance(e, Closeness)]
     varying = [each for each in close if not each.trivial]
@@ -54,7 +54,7 @@ def forced(held: Sequence[Confidential], privacy: Privacy) -> Forced | None:
 
 
 def _two_groups(varying: Sequence[Closeness], k: int) -> tuple[str, float, bool] | None:
-    """Return whose t two groups reach worst, that t, and whether none is smaller."""
+    """Return where two groups reach t worst, that t, and whether none is smaller."""
     from aggopt.repair._feasibility import reachable
 
     found = [

@@ -68,7 +68,7 @@ def mask(
     SolverError
         The solver is missing, or found nothing for an attribute.
     PrivacyError
-        The audit of the masked values found less than the job promises.
+        The audit of the masked values found less than the job requires.
 
     Examples
     --------

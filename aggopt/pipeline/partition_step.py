@@ -73,7 +73,7 @@ class Grouped:
 
 
 def listener(progress: Progress | None) -> Progress:
-    """Return whom to tell the step and its share; refuse what cannot be called."""
+    """Return the progress callback, or one that does nothing; refuse what is none."""
     require_progress(progress, "the step and the share of it that is done")
     return progress or (lambda step, share: None)
 

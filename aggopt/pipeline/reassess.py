@@ -68,7 +68,7 @@ def review(
 ) -> Review:
     """Return the audit and the measures of a release that was written before.
 
-    A release is shuffled, so its private key tells which record is which: beside it, or
+    A release is shuffled, so its private key says which record is which: beside it, or
     in the folder `private`.
     With `same_order` the two files are taken to have the same record order, for a
     release that another program made; what says otherwise is not overruled.

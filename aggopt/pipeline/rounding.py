@@ -1,6 +1,6 @@
 """Published values on one decimal grid for each attribute, and what that changes.
 
-The last bits of a mean are functions of single records, and nobody needs them.  The
+The last bits of a mean are functions of single records, and of no use.  The
 grid is the attribute's, not the value's: small values have no more decimals than large
 ones, and 1e9 + 1 keeps its 1.
 """
