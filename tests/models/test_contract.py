@@ -12,7 +12,7 @@ from aggopt import models
 from aggopt.errors import UnknownNameError
 from aggopt.models import MODELS
 from aggopt.solvers import choose, solve
-from aggopt.solvers._solver import CLASSES
+from aggopt.solvers._solver import BRANCHING, CLASSES
 
 HEADINGS = ("Data", "Variables", "Minimise", "Subject to", "Class:", "Source:")
 FILES = {
@@ -91,6 +91,9 @@ def test_multipliers_prove_no_more_than_the_optimum(name, language):
     solve(problem, solver_for(model, language))
     cost = stated(problem, language)
     found = model.multipliers(problem, data)
+    if found is None:
+        assert model.kind in BRANCHING  # solvers of integer programs leave none
+        return
     assert model.proven(data, found) == pytest.approx(cost, abs=1e-5)
     assert model.proven(data, np.zeros_like(found)) <= cost + 1e-9
 

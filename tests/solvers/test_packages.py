@@ -29,6 +29,7 @@ ORDER = {  # who takes a class or a model; the first that is installed is the de
     "p3m_onesided": ["lagrangian"],
     "satisfaction": ["lagrangian"],
     "univariate": ["dynamic", "shortest_path"],
+    "frequencies": ["slots"],
 }
 
 

@@ -1,0 +1,16 @@
+"""The package's own method for frequencies of categories."""
+
+from aggopt.solvers._solver import OPTIMUM, Solver
+
+SOLVER = Solver(
+    name="slots",
+    when="frequencies of categories, thousands of groups; the default",
+    rank=35,
+    language=None,
+    native="_slots",
+    takes=frozenset({"frequencies"}),
+    finds=OPTIMUM,
+    install="pip install cvxpy highspy",
+    needs=("cvxpy", "highspy", "scipy"),
+    time_limit="time_limit",
+)

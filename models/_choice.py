@@ -1,0 +1,177 @@
+"""What models share in which each group publishes one category of an attribute.
+
+Groups with equal losses and equal weights are symmetric: one whole number counts how
+many of them publish a category.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats, Labels
+from aggopt.errors import InfeasibleInputError, JobError, TableError
+
+WHOLE = 1e-3  # by how much a solver's whole number may miss one
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Losses, weights and counts, as the models that choose categories state them."""
+
+    loss: Floats = field(repr=False)
+    weights: Floats = field(repr=False)
+    counts: Floats = field(repr=False)
+
+    def __post_init__(self) -> None:
+        m, categories = np.shape(self.loss) if np.ndim(self.loss) == 2 else (0, 0)
+        rows = len(self.counts)
+        require_table("loss", self.loss, (m, categories))
+        require_table("weights", self.weights, (rows, m))
+        require_table("counts", self.counts, (rows, categories))
+        if not np.isfinite(self.loss).any(axis=1).all():
+            raise InfeasibleInputError(
+                "Some group may publish no category: all its losses are infinite.",
+                fix="give each group a finite loss for one category at least.",
+            )
+
+    @property
+    def key(self) -> Floats:
+        """What symmetric groups have in common, (m, anything)."""
+        return np.hstack([self.loss, self.weights.T])
+
+    @cached_property
+    def classes(self) -> tuple[Labels, Labels, I64]:
+        """First group of each class (T,), class of each group (m,), and n_t (T,)."""
+        _, first, of, number = np.unique(
+            self.key,
+            axis=0,
+            return_index=True,
+            return_inverse=True,
+            return_counts=True,
+        )
+        return first, of.ravel(), number
+
+    @cached_property
+    def pairs(self) -> tuple[Labels, Labels]:
+        """Class t and category c of each y, (q,) each, by class and then category."""
+        t, c = np.nonzero(np.isfinite(self.loss[self.classes[0]]))
+        return t, c
+
+    @cached_property
+    def costs(self) -> Floats:
+        """D_tc of each pair, (q,)."""
+        return self.of_pairs(self.loss)
+
+    def of_pairs(self, entries: Floats) -> Floats:
+        """Return what `entries` (m, C) of groups are for each pair, (q,)."""
+        t, c = self.pairs
+        return np.asarray(entries[self.classes[0]][t, c])
+
+    @cached_property
+    def each(self) -> Any:
+        """Which pairs are of class t, sparse (T, q)."""
+        t, _ = self.pairs
+        return _sparse(np.ones(len(t)), t, np.arange(len(t)), len(self.classes[2]))
+
+    @cached_property
+    def table(self) -> Any:
+        """W, sparse (R C, q): its product with y are the counts, row by row."""
+        t, c = self.pairs
+        rows, categories = self.counts.shape
+        row = np.arange(rows)[:, None] * categories + c
+        column = np.broadcast_to(np.arange(len(c)), row.shape)
+        entries = self.weights[:, self.classes[0]][:, t]
+        return _sparse(entries.ravel(), row.ravel(), column.ravel(), self.counts.size)
+
+
+def _sparse(entries: Floats, row: Labels, column: Labels, height: int) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array((entries, (row, column)), (height, int(column[-1]) + 1))
+
+
+def require_table(name: str, array: Floats, shape: tuple[int, int]) -> None:
+    """Refuse what is no table of this shape of numbers from 0 up."""
+    if np.shape(array) != shape or 0 in shape:
+        raise TableError(
+            f"{name} has shape {np.shape(array)}.",
+            fix="pass loss (m, C), weights (R, m), counts and slack (R, C).",
+        )
+    if not np.min(array) >= 0 or (name != "loss" and not np.isfinite(array).all()):
+        raise TableError(
+            f"{name} has entries that are negative or not finite.",
+            fix="pass numbers from 0 up; only a loss may be infinite.",
+        )
+
+
+def released(data: Choice, y: Floats) -> Floats:
+    """Return the counts sum_t W_rt y_tc of a choice y (q,), (R, C)."""
+    return np.asarray(data.table @ y).reshape(data.counts.shape)
+
+
+def counted(data: Choice, categories: Labels) -> Floats:
+    """Return y (q,) of the category of each group (m,).
+
+    Raises
+    ------
+    JobError
+        A group may not publish its category.
+    """
+    first, of, _ = data.classes
+    t, c = data.pairs
+    place = np.full((len(first), data.loss.shape[1]), -1)
+    place[t, c] = np.arange(len(t))
+    taken = place[of, categories]
+    if taken.min() < 0:
+        raise JobError(
+            "A group has a category that it may not publish.",
+            fix="choose one of finite loss for each group.",
+        )
+    return np.bincount(taken, minlength=len(t)).astype(np.float64)
+
+
+def chosen(data: Choice, y: Floats) -> Labels | None:
+    """Return the category of each group (m,) by y (q,); None where it is no choice.
+
+    Of symmetric groups those that come first have the first categories.
+    """
+    _, of, number = data.classes
+    _, c = data.pairs
+    whole = np.rint(y).astype(np.intp)
+    away = np.abs(y - whole) > WHOLE
+    if away.any() or whole.min() < 0 or (data.each @ whole != number).any():
+        return None
+    found = np.empty(len(of), np.intp)
+    found[np.argsort(of, kind="stable")] = np.repeat(c, whole)
+    return found
+
+
+def shares(problem: Any) -> Floats | None:
+    """Return y (q,), read off a solved problem; None where there is none."""
+    if hasattr(problem, "var_dict"):
+        found = problem.var_dict["y"].value
+        return None if found is None else np.asarray(found, np.float64)
+    y = np.array([problem.y[i].value for i in problem.y], dtype=np.float64)
+    return None if np.isnan(y).any() else y
+
+
+def categories(problem: Any, data: Choice) -> Labels | None:
+    """Return the category of each group (m,), read off a solved problem.
+
+    None where the solver found no choice of one category for each.
+    """
+    y = shares(problem)
+    return None if y is None else chosen(data, y)
+
+
+def total(matrix: Any, row: int, y: Any) -> Any:
+    """Return the product of a row of a sparse matrix with y, in Pyomo."""
+    import pyomo.environ as pyo
+
+    part = slice(matrix.indptr[row], matrix.indptr[row + 1])
+    terms = zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True)
+    # a row is a constraint, even where no group may publish its category
+    return 0 * y[0] + pyo.quicksum(weight * y[i] for i, weight in terms)

@@ -1,0 +1,279 @@
+r"""Frequencies: the category of each group at least loss, frequencies kept.
+
+Each group publishes one category.  The most frequent one of each group loses least,
+and distorts how often a category is found in the release; here that is kept, within a
+slack or for a price.  Groups with equal losses and equal weights are symmetric, and
+counted by one whole number.
+
+Data
+    loss       D_jc  (m, C)  loss when group j publishes category c; inf: it may not
+    weights    W_rj  (R, m)  what group j adds to row r: its size; or, for the table
+                             with a published attribute, its records of value r
+    counts     N_rc  (R, C)  what the release is to have: the table of the originals
+    slack      s_rc  (R, C)  by how many records it may differ; None with a price
+    price      p             what each record of difference costs; None with a slack
+    shares                   "whole": a group has one category; "any": shares of them
+    n_t, D_tc, W_rt          number of groups of symmetry class t, and what they have in
+                             common, derived from loss and weights
+Variables
+    y_tc                     how many groups of class t publish c, where D_tc is finite;
+                             integer where shares are "whole"
+    over_rc, under_rc        records of difference, with a price only
+Minimise
+    sum_tc D_tc y_tc + p sum_rc (over_rc + under_rc)
+Subject to
+    one:    sum_c y_tc = n_t
+    above:  sum_t W_rt y_tc - over_rc <= N_rc + s_rc
+    below:  sum_t W_rt y_tc + under_rc >= N_rc - s_rc
+    sign:   y_tc, over_rc, under_rc >= 0
+    most:   over_rc <= sum_j W_rj,  under_rc <= N_rc        implied; it helps solvers
+where s_rc = 0 with a price, and over_rc = under_rc = 0 with a slack.
+
+Class: MILP.  With any shares it is an LP.  By duality any multipliers l_rc, with a
+price |l_rc| <= p, prove the bound
+
+    sum_t n_t min_c (D_tc + sum_r l_rc W_rt) - sum_rc (l_rc N_rc + s_rc |l_rc|).
+
+Source: ours; a generalised assignment problem, as in Shmoys and Tardos, Mathematical
+Programming 62, 1993.
+"""
+
+from dataclasses import dataclass, field
+from math import fsum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.core.validation import Floats, Labels, is_number
+from aggopt.errors import JobError, require_known
+from aggopt.models._choice import Choice, counted, released, require_table, total
+from aggopt.models._choice import categories as categories
+from aggopt.models._model import Model
+
+LANGUAGES = ("cvxpy", "pyomo")
+SHARES = ("whole", "any")
+EPS = 4 * float(np.finfo(float).eps)  # of each number that is added: what it rounds
+
+
+@dataclass(frozen=True, eq=False)
+class Data(Choice):
+    """Data of the model; see the module's docstring."""
+
+    slack: Floats | None = field(default=None, repr=False)
+    price: float | None = None
+    shares: str = "whole"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_known("kind of share", self.shares, SHARES)
+        require_slack_or_price(self.slack, self.price)
+        if self.slack is not None:
+            require_table("slack", self.slack, self.counts.shape)
+
+    @property
+    def largest(self) -> Floats:
+        """The most that each count can be, (R C,)."""
+        return np.repeat(self.weights.sum(axis=1), self.counts.shape[1])
+
+    @property
+    def allowed(self) -> Floats:
+        """s_rc, 0 with a price, (R, C)."""
+        return np.zeros_like(self.counts) if self.slack is None else self.slack
+
+
+def require_slack_or_price(slack: object, price: object) -> None:
+    """Refuse both, neither, and a price that is none."""
+    if (slack is None) == (price is None):
+        raise JobError(
+            "Neither slack nor price is given."
+            if slack is None
+            else "Both slack and price are given.",
+            fix="pass one: by how many records counts may differ, or what each costs.",
+        )
+    if price is not None and not (is_number(price) and 0 < price < np.inf):  # type: ignore[operator]
+        raise JobError(
+            f"price = {price!r}.",
+            fix="pass a number above 0: the loss that a record of difference is worth.",
+        )
+
+
+class Point(NamedTuple):
+    """A value of every variable: y (q,), over and under (R, C)."""
+
+    y: Floats
+    over: Floats
+    under: Floats
+
+
+def build(data: Data, language: str) -> Any:
+    """Return the program in cvxpy or in Pyomo; nothing is solved here."""
+    require_known("modelling language", language, LANGUAGES)
+    return _in_cvxpy(data) if language == "cvxpy" else _in_pyomo(data)
+
+
+def _in_cvxpy(data: Data) -> Any:
+    import cvxpy as cp
+
+    y = cp.Variable(len(data.costs), name="y", integer=data.shares == "whole")
+    off = [cp.Variable(data.counts.size, name=name) for name in ("over", "under")]
+    over, under = off if data.price else (0.0, 0.0)
+
+    one = data.each @ y == data.classes[2]
+    above = data.table @ y - over <= (data.counts + data.allowed).ravel()
+    below = data.table @ y + under >= (data.counts - data.allowed).ravel()
+    sign, most = [y >= 0], []
+    cost = data.costs @ y
+    if data.price:
+        sign += [over >= 0, under >= 0]
+        most += [over <= data.largest, under <= data.counts.ravel()]
+        cost += data.price * cp.sum(over + under)
+    return cp.Problem(cp.Minimize(cost), [one, above, below, *sign, *most])
+
+
+def _in_pyomo(data: Data) -> Any:
+    import pyomo.environ as pyo
+
+    problem = pyo.ConcreteModel()
+    domain = pyo.Integers if data.shares == "whole" else pyo.Reals
+    cells, costs = range(data.counts.size), data.costs.tolist()
+    y = problem.y = pyo.Var(range(len(costs)), domain=domain)
+    over = problem.over = pyo.Var(cells if data.price else [])
+    under = problem.under = pyo.Var(cells if data.price else [])
+    number = data.classes[2].tolist()
+    high = (data.counts + data.allowed).ravel().tolist()
+    low = (data.counts - data.allowed).ravel().tolist()
+
+    def above(_: Any, cell: int) -> Any:
+        more = over[cell] if data.price else 0
+        return total(data.table, cell, y) - more <= high[cell]
+
+    def below(_: Any, cell: int) -> Any:
+        less = under[cell] if data.price else 0
+        return total(data.table, cell, y) + less >= low[cell]
+
+    problem.one = pyo.Constraint(
+        range(len(number)), rule=lambda _, t: total(data.each, t, y) == number[t]
+    )
+    problem.above = pyo.Constraint(cells, rule=above)
+    problem.below = pyo.Constraint(cells, rule=below)
+    signed = [v[i] for v in (y, over, under) for i in v]
+    problem.sign = pyo.Constraint(range(len(signed)), rule=lambda _, i: signed[i] >= 0)
+    tops = [over[cell] <= data.largest[cell] for cell in over]
+    tops += [under[cell] <= data.counts.ravel()[cell] for cell in under]
+    problem.most = pyo.Constraint(range(len(tops)), rule=lambda _, i: tops[i])
+    lost = pyo.quicksum(cost * y[i] for i, cost in enumerate(costs))
+    off = pyo.quicksum(over[cell] + under[cell] for cell in over)
+    problem.cost = pyo.Objective(expr=lost + (data.price or 0.0) * off)
+    return problem
+
+
+def objective(data: Data, at: Point) -> float:
+    """Return what the model minimises, whichever solver found the point."""
+    off = fsum(at.over.ravel()) + fsum(at.under.ravel())
+    return fsum(data.costs * at.y) + (data.price or 0.0) * off
+
+
+def violation(data: Data, at: Point) -> float:
+    """Return the largest violation: of one, above, below, sign, most or whole.
+
+    With a slack, over and under count as none.
+    """
+    number = data.classes[2]
+    broken = np.abs(at.y - np.rint(at.y)) if data.shares == "whole" else np.zeros(1)
+    more, less = (at.over, at.under) if data.price else (0.0, 0.0)
+    away = released(data, at.y) - data.counts
+    missed = (
+        np.abs(data.each @ at.y - number),
+        away - more - data.allowed,
+        -away - less - data.allowed,
+        *(-at.y, -at.over, -at.under),
+        more - data.largest.reshape(away.shape),
+        less - data.counts,
+        broken,
+    )
+    return float(max(np.max(part, initial=0.0) for part in missed))
+
+
+def point(data: Data, categories: Labels) -> Point:
+    """Return the point at which each group publishes its category, (m,)."""
+    y = counted(data, categories)
+    away = released(data, y) - data.counts if data.price else 0 * data.counts
+    return Point(y, np.maximum(away, 0.0), np.maximum(-away, 0.0))
+
+
+def multipliers(problem: Any, data: Data) -> Floats | None:
+    """Return l (R, C), read off a solved problem; None of whole shares."""
+    if data.shares == "whole":
+        return None  # solvers of integer programs leave none
+    if hasattr(problem, "var_dict"):
+        _, above, below, *_ = (c.dual_value for c in problem.constraints)
+        if above is None:
+            return None
+    else:
+        known = getattr(problem, "dual", None)
+        if known is None or problem.one[0] not in known:
+            return None
+        rows = problem.above, problem.below
+        above, below = ([known.get(row[k], 0.0) for k in row] for row in rows)
+    found = np.abs(np.asarray(above, float)) - np.abs(np.asarray(below, float))
+    return np.asarray(found.reshape(data.counts.shape))
+
+
+def proven(data: Data, multipliers: Floats) -> float:
+    """Return the bound that multipliers (R, C) prove, 0 or more.
+
+    >>> proven(example(), np.zeros((1, 3)))
+    2.0
+    """
+    return max(0.0, rounded_up(data, dual(data, multipliers)[0]))
+
+
+def dual(data: Data, multipliers: Floats) -> tuple[float, Floats]:
+    """Return the bound, and by how much each group at a pair raises it, (q,)."""
+    t, _ = data.pairs
+    prices = np.where(np.isfinite(multipliers), multipliers, 0.0)
+    if data.price is not None:
+        prices = np.clip(prices, -data.price, data.price)
+    added, size = (data.table.T @ p.ravel() for p in (prices, np.abs(prices)))
+    cost = data.costs + added - EPS * (len(prices) + 2) * (data.costs + size)
+    least = np.full(len(data.classes[2]), np.inf)
+    np.minimum.at(least, t, cost)
+    kept = prices * data.counts + np.abs(prices) * data.allowed
+    terms = [*(data.classes[2] * least), *-kept.ravel()]
+    bound = fsum(terms) - EPS * fsum(map(abs, terms))
+    return bound, cost - least[t]
+
+
+def rounded_up(data: Data, bound: float) -> float:
+    """Return the least objective from a bound on: whole where all that is added is."""
+    numbers = [data.costs]
+    if data.price is not None:
+        numbers += [data.weights, data.counts, np.array([data.price])]
+    whole = data.shares == "whole" and all((x == np.rint(x)).all() for x in numbers)
+    return float(np.ceil(bound)) if whole else bound
+
+
+def example() -> Data:
+    """Return small data: five groups of two or three records, three categories."""
+    count = np.array([[2, 0, 0], [2, 1, 0], [2, 1, 0], [2, 0, 0], [0, 0, 3]], float)
+    sizes = count.sum(axis=1)
+    slack = np.ones((1, 3))
+    return Data(sizes[:, None] - count, sizes[None], count.sum(axis=0)[None], slack)
+
+
+MODEL = Model(
+    name="frequencies",
+    when="a category for each group, so that the release has them as often as before",
+    rank=90,
+    kind="MILP",
+    languages=LANGUAGES,
+    data=Data,
+    build=build,
+    objective=objective,
+    violation=violation,
+    reader=categories,
+    example=example,
+    point=point,
+    multipliers=multipliers,
+    proven=proven,
+)
