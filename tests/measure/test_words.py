@@ -12,9 +12,16 @@ import pytest
 from aggopt import measure
 from aggopt.errors import AggoptError
 from aggopt.measure._assessment import _plain
+from aggopt.measure._pair import Pair
+from aggopt.measure._registry import Comparison
 
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 X, Y = [[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]], [[1.0, 1.0], [1.0, 1.0], [4.0, 1.0]]
+
+
+def _compared() -> Comparison:
+    return Comparison(Pair.of(X, Y), 0.05, 0.1, 1.0, 100)
+
 
 REFUSED = {
     "unequal shapes": lambda: measure.il(X, Y[:2]),
@@ -27,6 +34,9 @@ REFUSED = {
     "entries of less than nothing": lambda: measure.sl(X, Y, delta=[-1, np.nan]),
     "no weights": lambda: measure.sl(X, Y, weights=[0, 1]),
     "whole that is no number": lambda: measure.linkage(X, Y, whole=2.5),
+    "a measure that no comparison finds": lambda: _compared().figure(
+        replace(measure.MEASURES["il"], of=None)
+    ),
     "whole of nothing": lambda: measure.linkage(X, Y, whole=0),
 }
 

@@ -162,6 +162,31 @@ def test_progress_names_the_steps():
     ]
 
 
+def test_progress_of_an_aggregation_is_told_under_its_name():
+    shares = [
+        share
+        for step, share in _told(aggregation={"method": "p3m", "delta": 0.2})
+        if step == "aggregate"
+    ]
+    assert shares[0] == 0.0
+    assert max(shares) == 1.0
+
+
+def _told(**sections):
+    told = []
+    aggopt.mask(people(), job(**sections), progress=lambda *step: told.append(step))
+    return told
+
+
+def test_the_audit_looks_at_the_originals_too():
+    assert aggopt.mask(people(), job()).audit.unchanged is not None
+
+
+def test_what_rounding_moved_is_a_note():
+    notes = aggopt.mask(people(), job(output={"digits": 2})).notes
+    assert sum("Published values are rounded (2 digits" in note for note in notes) == 1
+
+
 def test_progress_begins_each_step_with_nothing_done():
     said = []
     aggopt.mask(people(), job(), progress=lambda *step: said.append(step))

@@ -10,6 +10,7 @@ from aggopt.solvers._certificate import (
     endings,
     largest_gap,
     rows,
+    summed,
     total_bound,
 )
 
@@ -30,6 +31,18 @@ def test_together_they_prove_what_each_of_them_proves():
     proven = [certificate(3.0, 2.0), certificate(8.0, 1.0)]
     assert total_bound(proven) == 3.0
     assert largest_gap(proven) == 7 / 8
+
+
+def test_a_sum_is_of_all_parts_and_ended_as_the_worst_of_them():
+    parts = [
+        Certificate(Status.LIMIT, 3.0, 2.0, 0.25, "one", 0.5),
+        Certificate(Status.OPTIMAL, 8.0, 8.0, 0.125, "two", 0.25),
+        Certificate(Status.HEURISTIC, 1.0, 0.5, 0.0, "one", 1.0),
+    ]
+    worst = max((c.status for c in parts), key=list(Status).index)
+    assert summed(parts) == Certificate(worst, 12.0, 10.5, 0.25, "one, two", 1.75)
+    assert summed(parts[1:]).status is Status.HEURISTIC
+    assert summed(parts[:1]) is parts[0]
 
 
 def test_one_without_a_bound_leaves_nothing_proven():
