@@ -52,7 +52,8 @@ class ColumnGeneration:
         start: Labels | None = None,
     ) -> None:
         self.best, self.pricer, self.clock = best, pricer, clock
-        self.pool, self.master = ColumnPool(best.Z, best.k), GroupMaster(len(best.Z))
+        self.pool = ColumnPool(best.Z, best.k, best.exact)
+        self.master = GroupMaster(len(best.Z))
         self.solved: MasterSolution | None = None
         self.proof: tuple[Duals, Floats] | None = None
         self.bound = -np.inf

@@ -51,13 +51,18 @@ def labels_of(groups: GroupColumns, n: int) -> Labels:
     return labels
 
 
-def sums_of_squares(Z: Floats, groups: GroupColumns) -> Floats:
-    """Return the sum of squares of each group about its mean, (q,)."""
+def sums_of_squares(Z: Floats, groups: GroupColumns, exact: bool = False) -> Floats:
+    """Return the sum of squares of each group about its mean, (q,).
+
+    `exact` looks at differences alone: for groups that lie far from 0 beside their
+    spread.
+    """
     found = np.empty(len(groups.sizes))
     for size in np.unique(groups.sizes):
         of_size = np.flatnonzero(groups.sizes == size)
         for part in np.array_split(of_size, 1 + len(of_size) // CHUNK):
             rows = Z[groups.members[part, :size]]
+            rows = rows - rows[:, :1] if exact else rows
             found[part] = ((rows - rows.mean(axis=1, keepdims=True)) ** 2).sum((1, 2))
     return found
 
@@ -65,8 +70,8 @@ def sums_of_squares(Z: Floats, groups: GroupColumns) -> Floats:
 class ColumnPool:
     """Groups without repetition, in the order in which they came."""
 
-    def __init__(self, Z: Floats, k: int) -> None:
-        self.Z = Z
+    def __init__(self, Z: Floats, k: int, exact: bool = False) -> None:
+        self.Z, self.exact = Z, exact
         self.all = GroupColumns(
             np.empty((0, 2 * k - 1), np.int32), np.empty(0, np.intp)
         )
@@ -86,7 +91,7 @@ class ColumnPool:
             np.concatenate([self.all.members, added.members]),
             np.concatenate([self.all.sizes, added.sizes]),
         )
-        self.costs = np.append(self.costs, sums_of_squares(self.Z, added))
+        self.costs = np.append(self.costs, sums_of_squares(self.Z, added, self.exact))
         return np.arange(have, len(self.costs))
 
     def places(self, groups: GroupColumns) -> Labels:

@@ -8,7 +8,6 @@ from aggopt.partition._optimal.columns import GroupColumns, groups_of, sums_of_s
 PROVEN = 1e-6  # a gap that solvers' tolerances may leave
 SAFE = 1e-9  # of the SSE, for rounding
 ENOUGH = 100.0  # SSE beside which absolute tolerances of solvers are small
-ROUNDING = 1e-26  # SSE per entry of Z, of mean square 1, that counts as 0
 
 
 class Incumbent:
@@ -22,16 +21,26 @@ class Incumbent:
         Whether groups were priced for the bound.
     by
         The method that found the partition, if not.
+    exact
+        Whether Z was not centred, and its differences are those of the records.
     """
 
-    def __init__(self, Z: Floats, k: int, labels: Labels, bound: float, gap: float):
-        self.Z, self.k, self.gap, self.bound = Z, k, gap, bound
+    def __init__(
+        self,
+        Z: Floats,
+        k: int,
+        labels: Labels,
+        bound: float,
+        gap: float,
+        exact: bool = False,
+    ) -> None:
+        self.Z, self.k, self.gap, self.bound, self.exact = Z, k, gap, bound, exact
         self.labels, self.value = labels, self.cost(groups_of(labels, k))
         self.priced, self.by = False, "local search"
 
     def cost(self, groups: GroupColumns) -> float:
         """Return the SSE of a partition into these groups."""
-        return float(sums_of_squares(self.Z, groups).sum())
+        return float(sums_of_squares(self.Z, groups, self.exact).sum())
 
     def offer(self, labels: Labels) -> bool:
         """Take these labels if their SSE is less; return whether it is."""
@@ -63,16 +72,12 @@ class Incumbent:
 
     def within(self, gap: float) -> bool:
         """Whether the gap is no more than this."""
-        return self.value - self.bound <= max(gap * self.value, self._nothing)
+        return self.value - self.bound <= gap * self.value
 
     def magnified(self) -> tuple["Incumbent", float]:
         """Return the same in smaller units if its SSE is small, and the factor."""
-        if not self._nothing < self.value < ENOUGH:
+        if not 0 < self.value < ENOUGH:
             return self, 1.0
         times = 2.0 ** ceil(log2(ENOUGH / self.value) / 2)  # a power of two: exact
-        bound = self.bound * times**2
-        return Incumbent(times * self.Z, self.k, self.labels, bound, self.gap), times
-
-    @property
-    def _nothing(self) -> float:
-        return ROUNDING * self.Z.size
+        Z, bound = times * self.Z, self.bound * times**2
+        return Incumbent(Z, self.k, self.labels, bound, self.gap, self.exact), times

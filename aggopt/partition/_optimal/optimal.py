@@ -1,6 +1,6 @@
 """Partitions that are provably near the best, with what is proven of them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from typing import Literal
 
@@ -17,19 +17,16 @@ from aggopt.core.validation import (
     Labels,
     group_size,
     is_number,
-    numbered,
     require_seed,
 )
 from aggopt.errors import JobError
 from aggopt.models.set_partition import MODEL
-from aggopt.partition._loss_bound import least_loss
-from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
+from aggopt.partition._optimal.scaled_incumbent import ScaledIncumbent
 from aggopt.partition._registry import Bound, Partitioner
 from aggopt.partition._shared.power_of_two import (
     squared_back,
     within_one,
-    without_constants,
 )
 from aggopt.partition._shared.restricted_master import require_highs
 from aggopt.partition._shared.result import Partition
@@ -149,8 +146,8 @@ def optimal(
         return _only(records, k, Deadline(time_limit))
     _load()
     clock = Deadline(LONGEST if time_limit is None else time_limit)
-    work = _Work.of(records, k, gap_tol)
-    return work.result(_solved(work, how, clock), how, clock)
+    work = ScaledIncumbent.of(records, k, gap_tol)
+    return work.result(_solved(work, how, clock), how.solver.name, clock)
 
 
 def _load() -> None:
@@ -175,53 +172,6 @@ class _OptimalOptions:
     every: bool  # whether all partitions may be looked at, without a solver
 
 
-@dataclass(eq=False)
-class _Work:
-    """Records (n, d) / 2^exponent; and the best so far, in units of its own."""
-
-    records: Floats = field(repr=False)
-    exponent: int
-    unit: float
-    best: Incumbent = field(repr=False)
-
-    @classmethod
-    def of(cls, records: Floats, k: int, gap: float) -> "_Work":
-        """Begin with MDAV's groups, in units in which a mean square is 1."""
-        records, exponent = within_one(without_constants(records))
-        Z = records - records.mean(axis=0)
-        largest = np.abs(Z).max()
-        Z = Z / (largest or 1.0)
-        root = float(np.sqrt((Z**2).mean())) or 1.0
-        Z = np.ascontiguousarray(Z / root)
-        start = numbered(mdav_labels(records, k))
-        best = Incumbent(Z, k, start, least_loss(Z, k), gap)
-        return cls(records, exponent, float(largest) * root, best)
-
-    def magnify(self) -> None:
-        """Take smaller units, where so little is lost that solvers would not see it."""
-        best, times = self.best.magnified()
-        self.unit, self.best = self.unit / times, best
-
-    def result(
-        self, status: Status, how: _OptimalOptions, clock: Deadline
-    ) -> Partition:
-        best = self.best
-        objective = loss(self.records, best.labels)
-        bound = min(best.bound * self.unit**2, objective)
-        by = how.solver.name if best.priced else best.by
-        if best.proven and objective - bound <= PROVEN * objective:
-            status = Status.OPTIMAL
-        certificate = Certificate(
-            status,
-            squared_back(objective, self.exponent),
-            squared_back(bound, self.exponent),
-            0.0,
-            by,
-            clock.spent,
-        )
-        return Partition(best.labels, certificate)
-
-
 def _only(records: Floats, k: int, clock: Deadline) -> Partition:
     """Return the one partition that is best: all in one group, or each in its own."""
     n = len(records)
@@ -234,7 +184,7 @@ def _only(records: Floats, k: int, clock: Deadline) -> Partition:
     return Partition(labels, certificate)
 
 
-def _solved(work: _Work, how: _OptimalOptions, clock: Deadline) -> Status:
+def _solved(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> Status:
     """Improve and bound the best so far; return why it ended."""
     try:
         if not (clock.over or work.best.closed):
@@ -245,7 +195,7 @@ def _solved(work: _Work, how: _OptimalOptions, clock: Deadline) -> Status:
     return Status.LIMIT
 
 
-def _improve(work: _Work, how: _OptimalOptions, clock: Deadline) -> None:
+def _improve(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> None:
     from aggopt.partition._neighbours.neighbours import neighbours
     from aggopt.partition._optimal.exhaustive import MOST, best_of_all, time_for
     from aggopt.partition._optimal.schedule import OptimalProblem, run_schedule
@@ -253,6 +203,8 @@ def _improve(work: _Work, how: _OptimalOptions, clock: Deadline) -> None:
     n, pairs, start = len(work.records), len(work.records) ** 2, work.best.labels
     if how.every and n <= MOST and time_for(n) < clock.left:
         work.best.take(best_of_all(work.best.Z, work.best.k))
+        if work.refine():
+            work.best.take(best_of_all(work.best.Z, work.best.k))
         return
     near = neighbours(work.best.Z, NEIGHBOURS)
     if n > LARGE or clock.left < PREPARED * pairs:
@@ -260,6 +212,8 @@ def _improve(work: _Work, how: _OptimalOptions, clock: Deadline) -> None:
         return
     require_memory(BYTES * pairs, f"pricing groups of {n} records")
     _search(work.best, near, 1, how, clock)
+    if work.refine():
+        near, start = neighbours(work.best.Z, NEIGHBOURS), work.best.labels
     work.magnify()
     best = work.best
     if not best.closed:

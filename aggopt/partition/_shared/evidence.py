@@ -119,7 +119,7 @@ def squares(
         small, power = scaled_down()
         lost = lost_scaled()
         bound = min(least_loss(small, k, jobs=jobs), lost)
-        met = lost - bound <= MET * lost and (lost > 0 or _alike(records, labels))
+        met = lost - bound <= MET * lost and (lost > 0 or alike(records, labels))
         return Certificate(
             Status.OPTIMAL if met else status,
             found,
@@ -132,7 +132,7 @@ def squares(
     return Evidence(status, objective, proven)
 
 
-def _alike(records: F64, labels: Labels) -> bool:
+def alike(records: F64, labels: Labels) -> bool:
     """Whether the records of each group are equal: no loss of theirs is rounded off."""
     first = np.unique(labels, return_index=True)[1]
     return bool((records == records[first][labels]).all())

@@ -1,0 +1,89 @@
+"""The incumbent in units of its own, and its certificate in those of the records."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aggopt.core.deadline import Deadline
+from aggopt.core.validation import Floats, numbered
+from aggopt.partition._loss_bound import least_loss
+from aggopt.partition._mdav import mdav_labels
+from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
+from aggopt.partition._shared.evidence import alike
+from aggopt.partition._shared.power_of_two import (
+    exponent_of,
+    squared_back,
+    within_one,
+    without_constants,
+)
+from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.sse import loss
+from aggopt.solvers import Certificate, Status
+
+CENTRED = 1e-12  # of SST; beside less SSE, centring may round off a share of 1e-9
+
+
+@dataclass(eq=False)
+class ScaledIncumbent:
+    """Records (n, d), and / 2^exponent; and the best so far, in units of its own."""
+
+    given: Floats = field(repr=False)
+    records: Floats = field(repr=False)
+    exponent: int
+    unit: float
+    best: Incumbent = field(repr=False)
+
+    @classmethod
+    def of(cls, records: Floats, k: int, gap: float) -> "ScaledIncumbent":
+        """Begin with MDAV's groups, in units in which a mean square is 1."""
+        given, (records, exponent) = records, within_one(without_constants(records))
+        Z = records - records.mean(axis=0)
+        largest = np.abs(Z).max()
+        Z = Z / (largest or 1.0)
+        root = float(np.sqrt((Z**2).mean())) or 1.0
+        Z = np.ascontiguousarray(Z / root)
+        unit, start = float(largest) * root, numbered(mdav_labels(records, k))
+        best = Incumbent(Z, k, start, least_loss(records, k) / unit**2, gap)
+        work = cls(given, records, exponent, unit, best)
+        work.refine()
+        return work
+
+    def refine(self) -> bool:
+        """Take records without centring if the SSE is so small that it would show.
+
+        Their differences are then exact to a float's last digit.  Return whether they
+        were taken now.
+        """
+        best = self.best
+        if best.exact or best.value > CENTRED * best.Z.size:
+            return False
+        power = exponent_of(np.array(self.unit))
+        Z, k = np.ldexp(self.records, -power), best.k
+        bound = least_loss(Z, k)
+        self.best = Incumbent(Z, k, best.labels, bound, best.gap, exact=True)
+        self.unit = 2.0**power
+        return True
+
+    def magnify(self) -> None:
+        """Take smaller units, where so little is lost that solvers would not see it."""
+        best, times = self.best.magnified()
+        self.unit, self.best = self.unit / times, best
+
+    def result(self, status: Status, solver: str, clock: Deadline) -> Partition:
+        """Return the best so far with its certificate, in the units of the records."""
+        best = self.best
+        objective = loss(self.records, best.labels)
+        bound = min(best.bound * self.unit**2, objective)
+        by = solver if best.priced else best.by
+        seen = objective > 0 or alike(self.given, best.labels)  # not rounded to 0
+        if best.proven and seen and objective - bound <= PROVEN * objective:
+            status = Status.OPTIMAL
+        certificate = Certificate(
+            status,
+            squared_back(objective, self.exponent),
+            squared_back(bound, self.exponent),
+            0.0,
+            by,
+            clock.spent,
+        )
+        return Partition(best.labels, certificate)
