@@ -47,7 +47,8 @@ class Certificate:
     solver
         Which solver ran.
     seconds
-        Wall time of the solve.
+        Wall time of the solve; the compilation of kernels, on a first call, is left
+        out, as limits of time do.
     """
 
     status: Status

@@ -1,7 +1,6 @@
 """Solve problems declared in cvxpy."""
 
 import threading
-import time
 import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ import cvxpy as cp
 import numpy as np
 from cvxpy import settings
 
+from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._cvxpy_program import problem_class as problem_class
@@ -50,7 +50,7 @@ def run(
     """Return how solving `problem` in place ended."""
     maximised = isinstance(problem.objective, cp.Maximize)
     found = CvxpySolution()
-    started = time.perf_counter()
+    started = compile_time.now()
     try:
         if kind in ("NLP", "MINLP"):
             _solve_smooth(problem, solver, native)
@@ -70,7 +70,7 @@ def run(
         -bound if maximised and bound is not None else bound,
         found.proven,
         _missed(problem) if there else 0.0,
-        time.perf_counter() - started,
+        compile_time.now() - started,
         maximised,
         scale_of(program) if taken and program is not None else None,
     )

@@ -7,7 +7,6 @@ user may read, in memory where the system has such a folder, and removed at once
 
 import re
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
@@ -24,6 +23,7 @@ from pyomo.core.base.PyomoModel import ModelSolutions
 from pyomo.opt import SolverStatus
 from pyomo.opt import TerminationCondition as End
 
+from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._ended import Ended
@@ -67,7 +67,7 @@ def run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> E
 def _run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> Ended:
     if solver.needs == ("pyomo_ripopt",):
         import pyomo_ripopt  # noqa: F401  # registers itself with Pyomo
-    started = time.perf_counter()
+    started = compile_time.now()
     with _private_folder() as folder, _duals_asked(problem, solver, kind):
         log = folder / "log"
         try:
@@ -77,11 +77,11 @@ def _run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> 
             raise refused(solver, native, refusal) from None
         # highspy's duals of a program that HiGHS would not look at are a list too short
         except (ApplicationError, RuntimeError, OSError, IndexError):
-            return Ended(Status.FAILED, seconds=time.perf_counter() - started)
+            return Ended(Status.FAILED, seconds=compile_time.now() - started)
         said = log.read_text(errors="replace") if log.exists() else ""
     if refusal_said := _REFUSAL.search(said):
         raise refused(solver, native, refusal_said.group())
-    spent, limit = time.perf_counter() - started, native.get(solver.time_limit or "")
+    spent, limit = compile_time.now() - started, native.get(solver.time_limit or "")
     return _ended(problem, solver, result, kind, spent, limit)
 
 

@@ -4,13 +4,13 @@ Takes cyipopt, or pounce, which has the same interface: exact gradient, Jacobian
 diagonal Hessian.
 """
 
-import time
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
 from aggopt.models import p3m as model
 from aggopt.solvers._answer import Answer
@@ -64,7 +64,7 @@ def run(
     data: model.Data, solver: Solver, native: Mapping[str, Any], start: Floats | None
 ) -> Answer:
     """Return what the solver finds from centroids `start` (m,): means, if None."""
-    started = time.perf_counter()
+    started = compile_time.now()
     start = data.means if start is None else start
     options = dict(native)
     ipopt = import_module(solver.needs[0])
@@ -87,7 +87,7 @@ def run(
     except (TypeError, ValueError, RuntimeError) as refusal:
         raise refused(solver, native, refusal) from None
     status = _MEANING.get(int(info["status"]), Status.FAILED)
-    seconds = time.perf_counter() - started
+    seconds = compile_time.now() - started
     return Answer(data.means + np.asarray(t), status, None, solver.name, seconds)
 
 

@@ -1,19 +1,24 @@
 """No limit of time counts compilation, and who asks hears of it."""
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import aggopt
+from aggopt import aggregate
+from aggopt.aggregate import _mean, _median
 from aggopt.core.compile_time import CompileTime, compile_time
 from aggopt.core.deadline import Deadline
 from aggopt.models import p3m
-from aggopt.partition import local_search
+from aggopt.partition import _mdav, local_search, mdav, univariate
 from aggopt.partition._local_search import search
-from aggopt.solvers import Status
+from aggopt.solvers import Status, _runs
 from aggopt.solvers._lagrangian import solve as lagrangian
 from aggopt.solvers._lagrangian.piecewise_quartics import program_of
 
+LABELS = np.arange(12) // 4
 SLOW = 0.3  # seconds that something takes to compile
 
 
@@ -75,6 +80,51 @@ def test_p3m_has_its_time_whatever_compiles(monkeypatch):
     assert freely.nodes > 1
     assert (found.status, found.nodes) == (freely.status, freely.nodes)
     assert found.seconds < freely.seconds + SLOW / 2
+
+
+class Clock:
+    """A clock that no processor moves."""
+
+    at = 0.0
+
+    def perf_counter(self) -> float:
+        return self.at
+
+    def sleep(self, seconds: float) -> None:
+        self.at += seconds
+
+
+@pytest.mark.parametrize(
+    ("call", "module", "within"),
+    [
+        (lambda x: univariate(x, 3), _runs, "solve"),
+        (lambda x: mdav(x[:, None], 3), _mdav, "mdav_labels"),
+        (lambda x: aggregate.mean(x[:, None], LABELS), _mean, "matrix"),
+        (lambda x: aggregate.median(x[:, None], LABELS), _median, "matrix"),
+    ],
+)
+def test_seconds_that_were_spent_leave_it_out(call, module, within, monkeypatch):
+    clock, real = Clock(), getattr(module, within)
+
+    def compiled_for(spent, counted):
+        def called(*given, **named):
+            with compile_time.passing():
+                clock.sleep(spent)
+            clock.sleep(counted)
+            return real(*given, **named)
+
+        return called
+
+    monkeypatch.setattr("aggopt.core.compile_time.time", clock)
+    monkeypatch.setattr(module, within, compiled_for(100.0, 2.0))
+    certificates = call(np.arange(12.0)).certificates
+    assert [c.seconds for c in certificates] == [pytest.approx(2.0)]
+
+
+def test_there_is_no_other_clock():
+    files = Path(aggopt.__file__).parent.rglob("*.py")
+    asking = {file.name for file in files if "perf_counter" in file.read_text()}
+    assert asking == {"compile_time.py"}
 
 
 def test_who_asks_hears_the_share_and_the_end():
