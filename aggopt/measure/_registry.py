@@ -13,6 +13,10 @@ from aggopt.errors import JobError
 from aggopt.measure._pair import Pair
 
 Found = TypeVar("Found")
+TAKEN = {  # by an `Assessment` and the arguments of `assess`
+    *("n", "d", "varying", "linkage_limit", "linkage_blocks", "further"),
+    *("original", "released", "safety", "delta", "weights", "whole"),
+}
 
 
 class Heading(Enum):
@@ -97,6 +101,13 @@ class Measure(Method):
     says: Callable[[Any], str] | None = None
     percent: bool = True
     parts: Callable[[Any], Iterable[tuple[str, float | None]]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.name in TAKEN:
+            raise JobError(
+                f"A measure is called {self.name!r}, as a part of every assessment is.",
+                fix="give it another name.",
+            )
 
     @property
     def highest(self) -> float:

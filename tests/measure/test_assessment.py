@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, asdict, replace
+from dataclasses import FrozenInstanceError, asdict, fields, replace
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from aggopt.measure import (
     _sdid,
     _sl,
 )
-from aggopt.measure._registry import Heading
+from aggopt.measure._registry import TAKEN, Heading
 
 RNG = np.random.default_rng(0)
 X = np.c_[RNG.normal(size=(30, 3)), np.ones(30)]
@@ -107,6 +108,19 @@ FARTHEST = measure.Measure(
 @pytest.fixture
 def one_more(monkeypatch) -> None:
     monkeypatch.setitem(MEASURES._methods, "farthest", FARTHEST)
+
+
+def test_the_names_of_parts_and_arguments_are_taken() -> None:
+    own = {field.name for field in fields(measure.Assessment)}
+    found = {name for name, m in measure.MEASURES.items() if m.of}
+    assert (own - found) | set(signature(measure.assess).parameters) == TAKEN
+
+
+@pytest.mark.parametrize("name", sorted(TAKEN))
+def test_a_measure_of_such_a_name_is_refused(name) -> None:
+    with pytest.raises(JobError, match=f"measure is called '{name}'") as refused:
+        replace(FARTHEST, name=name)
+    assert refused.value.fix == "give it another name."
 
 
 @pytest.mark.usefixtures("one_more")
