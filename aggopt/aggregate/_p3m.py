@@ -11,10 +11,12 @@ from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import TEMPLATE, Squared
 from aggopt.aggregate._wishes import Wish
+from aggopt.core.renamed import renamed
 from aggopt.core.validation import Floats
 from aggopt.models.p3m import MODEL
 
 
+@renamed(seconds="time_limit")
 def p3m(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,

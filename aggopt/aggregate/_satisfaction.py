@@ -13,9 +13,11 @@ from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import Shifting
 from aggopt.aggregate._wish_sections import Wish as WishSection
 from aggopt.aggregate._wishes import Wish
+from aggopt.core.renamed import renamed
 from aggopt.models.satisfaction import MODEL
 
 
+@renamed(seconds="time_limit")
 def satisfaction(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
+from aggopt.core.renamed import renamed
 from aggopt.core.validation import matrix
 from aggopt.errors import naming
 from aggopt.partition._registry import Bound, Partitioner, Takes
@@ -13,6 +14,7 @@ from aggopt.partition._shared.settings import ONE_BY_ONE, Attributes
 from aggopt.partition._univariate.univariate import Costed, univariate
 
 
+@renamed(seconds="time_limit")
 def individual_ranking(
     X: npt.ArrayLike,
     k: int,

@@ -1,11 +1,12 @@
 """Settings have one name each; the names that they had are refused with it."""
 
 import inspect
+from functools import partial
 
 import numpy as np
 import pytest
 
-from aggopt import partition, repair
+from aggopt import aggregate, partition, repair
 from aggopt.core.renamed import renamed
 
 X = np.arange(12.0)[:, None]
@@ -28,6 +29,14 @@ CALLS = [
         lambda **old: repair.closeness(X, X[:, 0], np.zeros(12, int), 3, 0.3, **old),
         *("seconds", "time_limit"),
     ),
+    *[
+        (partial(combine, X, np.arange(12) // 3), "seconds", "time_limit")
+        for combine in (aggregate.p3m, aggregate.p3m_onesided, aggregate.satisfaction)
+    ],
+    *[
+        (partial(method, X[:, 0], 3), "seconds", "time_limit")
+        for method in (partition.univariate, partition.individual_ranking)
+    ],
 ]
 
 

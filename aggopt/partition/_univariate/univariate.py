@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.memory import require_memory
+from aggopt.core.renamed import renamed
 from aggopt.core.section import Solved
 from aggopt.core.standardise import Scale
 from aggopt.core.types import AnyInt
@@ -27,6 +28,7 @@ from aggopt.solvers._certificate import closed
 BYTES = 48  # for each value, at the peak of sorting
 
 
+@renamed(seconds="time_limit")
 def univariate(
     x: npt.ArrayLike,
     k: int,
