@@ -1,6 +1,5 @@
 """The two consoles of the command, and what is printed whatever the command."""
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from rich.table import Table
 
 from aggopt.command.interrupt import interrupts
 from aggopt.core.compile_time import compile_time
+from aggopt.core.json_text import json_text
 from aggopt.core.signals import held
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ def _kept_clean() -> Iterator[None]:
 def as_json(value: dict[str, Any]) -> None:
     """Print one JSON object."""
     try:
-        print(json.dumps(value, indent=2, allow_nan=False), flush=True)
+        print(json_text(value), flush=True)
     except BrokenPipeError:
         _unheard()
 

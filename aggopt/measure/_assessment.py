@@ -1,6 +1,5 @@
 """Every measure of one release at once."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.html import lines
+from aggopt.core.json_text import json_text
 from aggopt.errors import require_known
 from aggopt.measure._linkage import WHOLE, checked_whole, linked
 from aggopt.measure._pair import Pair
@@ -101,8 +101,8 @@ class Assessment:
         return values | dict(values.pop("further"))
 
     def to_json(self) -> str:
-        """Return the same as JSON text."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+        """Return the same as JSON text; null stands for what is not finite."""
+        return json_text(self.to_dict())
 
     def __str__(self) -> str:
         """Return a table in plain text."""

@@ -1,6 +1,5 @@
 """The two files of a release that are for its owner alone."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 
+from aggopt.core.json_text import json_text
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._shared.block import Block
 
@@ -26,5 +26,4 @@ def write_key(to: Path, blocks: Sequence[Block], place: Labels, risk: Floats) ->
 
 def write_json(to: Path, stated: dict[str, Any]) -> None:
     """Write a manifest."""
-    text = json.dumps(stated, indent=2, allow_nan=False)
-    to.write_bytes(f"{text}\n".encode())
+    to.write_bytes(f"{json_text(stated)}\n".encode())
