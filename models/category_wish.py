@@ -1,0 +1,248 @@
+r"""Category wishes: categories away from the records' own, frequencies kept.
+
+A record may ask that the category published for it keeps a distance from its own, and
+say how much it insists: the categorical P3M.  Each group publishes one category; the
+release has each category as often as the originals, within a slack, and loses no more
+than a budget.
+
+Data
+    loss       D_jc  (m, C)  loss when group j publishes category c; inf: it may not
+    weights    W_rj  (R, m)  what group j adds to row r, as in `frequencies`: its size
+    counts     N_rc  (R, C)  what the release is to have: the table of the originals
+    slack      s_rc  (R, C)  by how many records it may differ
+    unmet      U_jc  (m, C)  importance of the records of group j that are nearer to c
+                             than they ask: sum_i w_i [d(x_i, c) < delta_i]
+    budget     B             what may be lost
+    shares                   "whole": a group has one category; "any": shares of them
+    n_t, ...                 of symmetry class t: groups with equal D, U and W
+Variables
+    y_tc                     how many groups of class t publish c, where D_tc is finite;
+                             integer where shares are "whole"
+Minimise
+    sum_tc U_tc y_tc
+Subject to
+    one:     sum_c y_tc = n_t
+    above:   sum_t W_rt y_tc <= N_rc + s_rc
+    below:   sum_t W_rt y_tc >= N_rc - s_rc
+    budget:  sum_tc D_tc y_tc <= B
+    sign:    y_tc >= 0
+
+Class: MILP.  With any shares it is an LP.  By duality any multipliers l_rc, and b >= 0,
+prove the bound
+
+    sum_t n_t min_c (U_tc + b D_tc + sum_r l_rc W_rt)
+        - sum_rc (l_rc N_rc + s_rc |l_rc|) - b B.
+
+Without an order or a tree, and with equal importances, what is met is what is lost:
+such a program only finds out how much of the budget can be spent.
+
+Source: ours, after Mortazavi and Jalili, Transactions on Data Privacy 10 (2017).
+"""
+
+from dataclasses import dataclass, field
+from math import fsum
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.validation import Floats, Labels, is_number
+from aggopt.errors import JobError, require_known
+from aggopt.models._choice import Choice, counted, released, require_table, total
+from aggopt.models._choice import categories as categories
+from aggopt.models._model import Model
+
+LANGUAGES = ("cvxpy", "pyomo")
+SHARES = ("whole", "any")
+EPS = 4 * float(np.finfo(float).eps)  # of each number that is added: what it rounds
+
+
+@dataclass(frozen=True, eq=False)
+class Data(Choice):
+    """Data of the model; see the module's docstring."""
+
+    slack: Floats = field(repr=False)
+    unmet: Floats = field(repr=False)
+    budget: float
+    shares: str = "whole"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_known("kind of share", self.shares, SHARES)
+        require_table("slack", self.slack, self.counts.shape)
+        require_table("unmet", self.unmet, self.loss.shape)
+        if not is_number(self.budget) or not 0 <= self.budget < np.inf:
+            raise JobError(
+                f"budget = {self.budget!r}.",
+                fix="pass a number from 0 up, in the unit of the losses.",
+            )
+
+    @property
+    def key(self) -> Floats:
+        """What symmetric groups have in common, (m, 2 C + R)."""
+        return np.hstack([super().key, self.unmet])
+
+
+def unmet(
+    labels: Labels, distances: Floats, delta: npt.ArrayLike, importance: npt.ArrayLike
+) -> Floats:
+    """Return the importance that each group leaves unmet by each category, (m, C).
+
+    `distances` (n, C) are those of each record's own category from each, `delta` what
+    it asks for, `importance` how much it insists: numbers, or (n,).
+
+    >>> unmet(np.array([0, 0, 1]), 1.0 - np.eye(2)[[0, 1, 1]], 0.5, [1.0, 0.2, 1.0])
+    array([[1. , 0.2],
+           [0. , 1. ]])
+    """
+    n, width = distances.shape
+    asked, insisted = (np.broadcast_to(np.asarray(v), n) for v in (delta, importance))
+    missed = insisted[:, None] * (distances < asked[:, None])
+    found = np.zeros((int(labels.max()) + 1, width))
+    np.add.at(found, labels, missed)
+    return found
+
+
+class Point(NamedTuple):
+    """A value of every variable: y (q,)."""
+
+    y: Floats
+
+
+def build(data: Data, language: str) -> Any:
+    """Return the program in cvxpy or in Pyomo; nothing is solved here."""
+    require_known("modelling language", language, LANGUAGES)
+    return _in_cvxpy(data) if language == "cvxpy" else _in_pyomo(data)
+
+
+def _in_cvxpy(data: Data) -> Any:
+    import cvxpy as cp
+
+    y = cp.Variable(len(data.costs), name="y", integer=data.shares == "whole")
+
+    one = data.each @ y == data.classes[2]
+    above = data.table @ y <= (data.counts + data.slack).ravel()
+    below = data.table @ y >= (data.counts - data.slack).ravel()
+    budget = data.costs @ y <= data.budget
+    sign = y >= 0
+
+    cost = cp.Minimize(data.of_pairs(data.unmet) @ y)
+    return cp.Problem(cost, [one, above, below, budget, sign])
+
+
+def _in_pyomo(data: Data) -> Any:
+    import pyomo.environ as pyo
+
+    problem = pyo.ConcreteModel()
+    domain = pyo.Integers if data.shares == "whole" else pyo.Reals
+    pairs, cells = range(len(data.costs)), range(data.counts.size)
+    y = problem.y = pyo.Var(pairs, domain=domain)
+    number = data.classes[2].tolist()
+    high = (data.counts + data.slack).ravel().tolist()
+    low = (data.counts - data.slack).ravel().tolist()
+
+    def added(entries: Floats) -> Any:
+        return pyo.quicksum(entry * y[i] for i, entry in enumerate(entries.tolist()))
+
+    problem.one = pyo.Constraint(
+        range(len(number)), rule=lambda _, t: total(data.each, t, y) == number[t]
+    )
+    problem.above = pyo.Constraint(
+        cells, rule=lambda _, cell: total(data.table, cell, y) <= high[cell]
+    )
+    problem.below = pyo.Constraint(
+        cells, rule=lambda _, cell: total(data.table, cell, y) >= low[cell]
+    )
+    problem.budget = pyo.Constraint(expr=added(data.costs) <= float(data.budget))
+    problem.sign = pyo.Constraint(pairs, rule=lambda _, i: y[i] >= 0)
+    problem.cost = pyo.Objective(expr=added(data.of_pairs(data.unmet)))
+    return problem
+
+
+def objective(data: Data, at: Point) -> float:
+    """Return what the model minimises, whichever solver found the point."""
+    return fsum(data.of_pairs(data.unmet) * at.y)
+
+
+def violation(data: Data, at: Point) -> float:
+    """Return the largest violation: of one, above, below, budget, sign or whole."""
+    broken = np.abs(at.y - np.rint(at.y)) if data.shares == "whole" else np.zeros(1)
+    away = np.abs(released(data, at.y) - data.counts)
+    missed = (
+        np.abs(data.each @ at.y - data.classes[2]),
+        away - data.slack,
+        np.array([fsum(data.costs * at.y) - data.budget]),
+        -at.y,
+        broken,
+    )
+    return float(max(np.max(part, initial=0.0) for part in missed))
+
+
+def point(data: Data, categories: Labels) -> Point:
+    """Return the point at which each group publishes its category, (m,)."""
+    return Point(counted(data, categories))
+
+
+def multipliers(problem: Any, data: Data) -> Floats | None:
+    """Return l and b (R C + 1,), read off a solved problem; None of whole shares."""
+    if data.shares == "whole":
+        return None  # solvers of integer programs leave none
+    if hasattr(problem, "var_dict"):
+        found = [c.dual_value for c in problem.constraints[1:4]]
+        if found[0] is None:
+            return None
+    else:
+        known = getattr(problem, "dual", None)
+        if known is None or problem.one[0] not in known:
+            return None
+        rows = [list(row.values()) for row in (problem.above, problem.below)]
+        found = [[known.get(c, 0.0) for c in own] for own in (*rows, [problem.budget])]
+    above, below, budget = (np.abs(np.ravel(np.asarray(v, float))) for v in found)
+    return np.append(above - below, budget)
+
+
+def proven(data: Data, multipliers: Floats) -> float:
+    """Return the bound that multipliers (R C + 1,) prove, 0 or more.
+
+    >>> proven(example(), np.zeros(4))
+    0.0
+    """
+    t, _ = data.pairs
+    known = np.where(np.isfinite(multipliers), multipliers, 0.0)
+    prices, spent = known[:-1], max(float(known[-1]), 0.0)
+    met = data.of_pairs(data.unmet)
+    added, size = (data.table.T @ p for p in (prices, np.abs(prices)))
+    size = met + spent * data.costs + size
+    cost = met + spent * data.costs + added - EPS * (len(data.counts) + 4) * size
+    least = np.full(len(data.classes[2]), np.inf)
+    np.minimum.at(least, t, cost)
+    kept = prices * data.counts.ravel() + np.abs(prices) * data.slack.ravel()
+    terms = [*(data.classes[2] * least), *-kept, -spent * data.budget]
+    return max(0.0, fsum(terms) - EPS * fsum(map(abs, terms)))
+
+
+def example() -> Data:
+    """Return small data: five groups of two or three records, three categories."""
+    count = np.array([[2, 0, 0], [2, 1, 0], [2, 1, 0], [2, 0, 0], [0, 0, 3]], float)
+    sizes = count.sum(axis=1)
+    insist = np.array([0.1, 1.0, 0.1])  # those of the second category do
+    table, slack = count.sum(axis=0)[None], np.full((1, 3), 3.0)
+    return Data(sizes[:, None] - count, sizes[None], table, slack, count * insist, 6.0)
+
+
+MODEL = Model(
+    name="category_wish",
+    when="a category for each group, away from those of its records that ask for it",
+    rank=100,
+    kind="MILP",
+    languages=LANGUAGES,
+    data=Data,
+    build=build,
+    objective=objective,
+    violation=violation,
+    reader=categories,
+    example=example,
+    point=point,
+    multipliers=multipliers,
+    proven=proven,
+)
