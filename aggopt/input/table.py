@@ -6,15 +6,16 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from narwhals.exceptions import DuplicateError
 
-from aggopt.core.names import check_names
+from aggopt.core.frame import framed, require_records
 from aggopt.core.validation import Floats, merges_values
 from aggopt.errors import TableError
 from aggopt.input.refused import NOT_AS_THEY_ARE, UNDONE
 from aggopt.input.released import bare, replaced, used
 from aggopt.input.unicode import check_text
 from aggopt.job._roles import Roles
+
+FILES = ", or the path of a .csv or .parquet file"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +53,9 @@ class Table:
             missing or infinite entries.
         """
         is_array = isinstance(data, np.ndarray)
-        frame = _framed(_from_array(data) if is_array else data)
+        frame = framed(data, or_else=FILES)
         roles.check(frame.columns)
-        if len(frame) == 0:
-            raise TableError(
-                "The table has no records.", fix="bring a table with records."
-            )
+        require_records(frame)
         check_text(frame)
         _check_comparable(frame)
         table = cls(frame, roles, is_array)
@@ -161,43 +159,6 @@ def plain(column: Any) -> Any:
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise TypeError("bytes")
     return column
-
-
-def _from_array(data: np.ndarray[Any, Any]) -> Any:
-    import pandas as pd
-
-    if data.ndim != 2:
-        raise TableError(
-            f"The array has {data.ndim} dimension(s).",
-            fix="pass records in rows and attributes in columns, shape (n, d).",
-        )
-    names = [str(j) for j in range(data.shape[1])]
-    return pd.DataFrame(data, columns=names, copy=False).infer_objects()
-
-
-def _framed(data: Any) -> nw.DataFrame[Any]:
-    try:
-        frame: nw.DataFrame[Any] = nw.from_native(data, eager_only=True)
-        names = list(frame.columns)
-    except TypeError:
-        raise TableError(
-            f"A {type(data).__module__}.{type(data).__name__} is not a table.",
-            fix="pass a pandas, Polars or PyArrow table (collect a lazy one first), a "
-            "two-dimensional NumPy array, or the path of a .csv or .parquet file.",
-        ) from None
-    except DuplicateError:
-        named = getattr(data, "column_names", None) or data.columns
-        names = [str(name) for name in named]
-        check_names(names)
-        raise
-    odd = [c for c in frame.columns if not isinstance(c, str)]
-    if odd:
-        raise TableError(
-            f"{len(odd)} column name(s) are not text.",
-            fix="rename the columns: frame.columns = frame.columns.map(str).",
-        )
-    check_names(names)
-    return frame
 
 
 def _check_comparable(frame: nw.DataFrame[Any]) -> None:

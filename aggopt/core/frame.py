@@ -1,0 +1,67 @@
+"""Tables of pandas, Polars, PyArrow and NumPy as one kind of frame."""
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+
+from aggopt.core.names import check_names
+from aggopt.errors import TableError
+
+
+def framed(data: Any, *, or_else: str = "") -> nw.DataFrame[Any]:
+    """Return a table as a frame; the columns of a NumPy array are called "0", "1", ...
+
+    `or_else` is what the caller takes besides tables, for the message.
+
+    Raises
+    ------
+    TableError
+        It is no table, or its column names are no text, are empty or stand twice.
+    """
+    is_array = isinstance(data, np.ndarray)
+    return _frame(_from_array(data) if is_array else data, or_else)
+
+
+def require_records(frame: nw.DataFrame[Any]) -> None:
+    """Refuse a table without a record."""
+    if len(frame) == 0:
+        raise TableError("The table has no records.", fix="bring a table with records.")
+
+
+def _from_array(data: np.ndarray[Any, Any]) -> Any:
+    import pandas as pd
+
+    if data.ndim != 2:
+        raise TableError(
+            f"The array has {data.ndim} dimension(s).",
+            fix="pass records in rows and attributes in columns, shape (n, d).",
+        )
+    names = [str(j) for j in range(data.shape[1])]
+    return pd.DataFrame(data, columns=names, copy=False).infer_objects()
+
+
+def _frame(data: Any, or_else: str) -> nw.DataFrame[Any]:
+    try:
+        frame: nw.DataFrame[Any] = nw.from_native(data, eager_only=True)
+        names = list(frame.columns)
+    except TypeError:
+        raise TableError(
+            f"A {type(data).__module__}.{type(data).__name__} is not a table.",
+            fix="pass a pandas, Polars or PyArrow table (collect a lazy one first), a "
+            f"two-dimensional NumPy array{or_else}.",
+        ) from None
+    except DuplicateError:
+        named = getattr(data, "column_names", None) or data.columns
+        names = [str(name) for name in named]
+        check_names(names)
+        raise
+    odd = [c for c in frame.columns if not isinstance(c, str)]
+    if odd:
+        raise TableError(
+            f"{len(odd)} column name(s) are not text.",
+            fix="rename the columns: frame.columns = frame.columns.map(str).",
+        )
+    check_names(names)
+    return frame
