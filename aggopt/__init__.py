@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from aggopt import aggregate as aggregate
     from aggopt import datasets as datasets
+    from aggopt import encoding as encoding
     from aggopt import measure as measure
     from aggopt import models as models
     from aggopt import partition as partition
     from aggopt import privacy as privacy
     from aggopt import repair as repair
     from aggopt import solvers as solvers
+    from aggopt.encoding import encode as encode
     from aggopt.errors import AggoptError as AggoptError
     from aggopt.job import Job as Job
     from aggopt.output.release import Release as Release
@@ -27,6 +29,7 @@ __version__ = "0.1.0"
 _FOLDERS = (
     "aggregate",
     "datasets",
+    "encoding",
     "measure",
     "models",
     "partition",
@@ -38,6 +41,7 @@ _HOMES = {
     "AggoptError": "errors",
     "Job": "job",
     "Release": "output.release",
+    "encode": "encoding",
     "mask": "pipeline.mask",
     "repeat": "pipeline.repeat",
 }
@@ -48,6 +52,8 @@ __all__ = [
     "Release",
     "aggregate",
     "datasets",
+    "encode",
+    "encoding",
     "mask",
     "measure",
     "models",

@@ -1,1 +1,16 @@
 """Typed attributes as coordinates in which squared distance is their distance."""
+
+from aggopt.encoding._attribute_type import AttributeType
+from aggopt.encoding._categories import Categories
+from aggopt.encoding._domain import Domain
+from aggopt.encoding._encode import encode
+from aggopt.encoding._encoded import Encoded, EncodedAttribute
+
+__all__ = [
+    "AttributeType",
+    "Categories",
+    "Domain",
+    "Encoded",
+    "EncodedAttribute",
+    "encode",
+]

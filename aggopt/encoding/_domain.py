@@ -131,6 +131,13 @@ class Domain:
         return np.asarray(found[:, self.rise > 0])
 
     @cached_property
+    def above(self) -> Bool:
+        """Whether a node is a level itself or above it, (m, nodes)."""
+        found = np.zeros((self.m, len(self.nodes)), dtype=bool)
+        found[:, self.rise > 0] = self.below[: self.m]
+        return np.asarray(found | ((self.parent < 0) & (self.rise == 0)))
+
+    @cached_property
     def points(self) -> F64:
         """Coordinates (nodes, edges), whose squared distances are `distances`."""
         return np.where(self.below, np.sqrt(self.rise[self.rise > 0] / self.unit), 0.0)

@@ -1,0 +1,106 @@
+"""Value hierarchies as ARX writes them: a line `leaf;level 1;...;*` for each leaf."""
+
+import csv
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from aggopt.core.plural import many
+from aggopt.core.regular import require_regular
+from aggopt.encoding._domain import ANYTHING
+from aggopt.errors import TableError
+
+Way = tuple[str, ...]  # labels from the root down: what a node is
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    """Return the lines of a hierarchy file, without a header, separated by semicolons.
+
+    Raises
+    ------
+    TableError
+        There is no such file, it is no text, or its lines differ in length or have
+        empty entries.  The message never quotes the file.
+    """
+    require_regular(path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [row for row in csv.reader(file, delimiter=";") if row]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        rows = []  # the original message may quote a line
+    if not rows:
+        raise _unreadable(path, "cannot be read as lines of UTF-8 text, or has none")
+    lengths = sorted(set(map(len, rows)))
+    if len(lengths) > 1:
+        raise _unreadable(
+            path, f"has lines of {lengths[0]} to {lengths[-1]} entries: fill each up"
+        )
+    empty = sum(not all(row) for row in rows)
+    if empty:
+        raise _unreadable(path, f"has empty entries in {many(empty, 'line')}")
+    return rows
+
+
+def ways(rows: Sequence[Sequence[str]]) -> list[Way]:
+    """Return the way of each leaf from the root: a node is its way, not its label.
+
+    Labels may stand in several branches.  Equal neighbours in a line are padding; only
+    a leaf that has the label of a node with other leaves below it stands below that.
+    Without one label at the end of all lines the root is called "*".
+
+    Raises
+    ------
+    TableError
+        A leaf stands in more than one line.
+
+    Examples
+    --------
+    >>> ways([["a", "a", "x", "*"], ["b", "y", "x", "*"]])
+    [('*', 'x', 'a'), ('*', 'x', 'y', 'b')]
+    """
+    twice = sum(times > 1 for times in Counter(row[0] for row in rows).values())
+    if twice:
+        raise TableError(
+            f"{many(twice, 'value')} of the hierarchy stand in more than one line.",
+            fix="keep one line for each value.",
+        )
+    rooted = len(rows[0]) > 1 and len({row[-1] for row in rows}) == 1
+    found = [_way([*row] if rooted else [*row, ANYTHING]) for row in rows]
+    inner = {way[:depth] for way in found for depth in range(1, len(way))}
+    return [(*way, way[-1]) if way in inner or len(way) == 1 else way for way in found]
+
+
+def _way(row: list[str]) -> Way:
+    from_root = row[::-1]
+    kept = [from_root[0]]
+    kept += [label for above, label in pairwise(from_root) if label != above]
+    return tuple(kept)
+
+
+def tree_of_ways(
+    leaves: Sequence[Way], *, whole: bool
+) -> tuple[dict[Any, Any], dict[Any, Hashable]]:
+    """Return the parent and the name of each node.
+
+    With `whole`, leaves whose names spell whole numbers are these numbers.
+    """
+    nodes = {way[:depth] for way in leaves for depth in range(1, len(way) + 1)}
+    parent = {node: node[:-1] for node in nodes if len(node) > 1}
+    name: dict[Any, Hashable] = {node: node[-1] for node in nodes}
+    if whole:
+        name |= {way: int(way[-1]) for way in leaves if _is_whole(way[-1])}
+    return parent, name
+
+
+def _is_whole(label: str) -> bool:
+    return label.removeprefix("-").isdecimal() and str(int(label)) == label
+
+
+def _unreadable(path: Path, seen: str) -> TableError:
+    return TableError(
+        f"The hierarchy {path} {seen}.",
+        fix="write a line for each value: the value, then what it belongs to, up to *, "
+        "separated by semicolons.",
+    )

@@ -1,0 +1,121 @@
+"""What a user says of the type of an attribute."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from math import isfinite
+from typing import Any, Literal, get_args
+
+from aggopt.core.validation import is_number
+from aggopt.errors import JobError, UnknownNameError, require_known
+from aggopt.privacy._metric import order_of
+from aggopt.privacy._values import OWN, REFUSE, shown
+
+Kind = Literal["numeric", "nominal", "ordinal", "hierarchical", "distances"]
+KINDS = get_args(Kind)
+BY = {"order": "ordinal", "tree": "hierarchical", "distances": "distances"}
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeType:
+    """How the values of an attribute are compared.
+
+    Attributes
+    ----------
+    kind
+        "numeric", "nominal", "ordinal", "hierarchical" or "distances".  If omitted, it
+        is that of the order, the tree or the distances; without them, numbers and
+        dates are numeric, text and truth values nominal, and a categorical column
+        nominal or, where it is an ordered one, ordinal.
+    order
+        The levels of an ordinal attribute, lowest first.
+    tree
+        Of a hierarchical attribute: lists in maps, {"lung": ["asthma", "flu"], "heart":
+        ["attack"]}; the parent of each value; or the path of a hierarchy as ARX writes
+        it, lines of `leaf;level 1;...;*`.
+    distances
+        Distances of the levels, {"a": {"b": 1.0, "c": 2.0}, "b": {"c": 1.0}}: one for
+        each pair; or a table with the levels as columns and as index.
+    weight
+        By which the attribute's distances are multiplied, beside `weights`.
+    missing
+        "refuse" what is missing; or "own value": one level more, in a tree directly
+        below the root.
+
+    Examples
+    --------
+    >>> AttributeType(order=["low", "middle", "high"]).kind
+    'ordinal'
+    """
+
+    kind: str | None = None
+    order: Any = field(default=None, repr=False)
+    tree: Any = field(default=None, repr=False)
+    distances: Any = field(default=None, repr=False)
+    weight: float = 1.0
+    missing: str = REFUSE
+
+    def __post_init__(self) -> None:
+        given = [name for name in BY if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise JobError(
+                f"{' and '.join(given)} are both given.",
+                fix="keep one of them: an attribute has an order, a tree or distances.",
+            )
+        if self.kind is None and given:
+            object.__setattr__(self, "kind", BY[given[0]])
+        self._require_kind(given)
+        self._require_rest()
+        if self.order is not None:
+            object.__setattr__(self, "order", order_of(self.order))
+
+    @classmethod
+    def of(cls, given: Any) -> "AttributeType":
+        """Return the type that was given as one, or as a map of its keys."""
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, Mapping):
+            raise JobError(
+                f"The type of an attribute is {shown(given)}, and no map.",
+                fix='write {"kind": "nominal"}, {"order": [...]} or {"tree": ...}.',
+            )
+        known = [each.name for each in fields(cls)]
+        for key in given:
+            if key not in known:
+                raise UnknownNameError("key of an attribute", str(key), known)
+        return cls(**given)
+
+    def _require_kind(self, given: list[str]) -> None:
+        if self.kind is None:
+            return
+        require_known("kind of attribute", self.kind, KINDS)
+        wrong = [name for name in given if BY[name] != self.kind]
+        if wrong:
+            raise JobError(
+                f'{wrong[0]} has no meaning for kind = "{self.kind}".',
+                fix=f'leave it out, or write kind = "{BY[wrong[0]]}".',
+            )
+        for name in ("tree", "distances"):
+            if self.kind == BY[name] and name not in given:
+                raise JobError(
+                    f'kind = "{self.kind}" needs {name}.',
+                    fix=f'give {name}, or write kind = "nominal".',
+                )
+
+    def _require_rest(self) -> None:
+        weight = self.weight
+        if not (is_number(weight) and isfinite(weight) and weight > 0):
+            raise JobError(
+                f"weight = {shown(weight) if not is_number(weight) else weight}.",
+                fix="pass a number above 0; leave the attribute out of the table if it "
+                "is to weigh nothing.",
+            )
+        if not isinstance(self.missing, str) or self.missing not in (REFUSE, OWN):
+            raise JobError(
+                f"missing is {shown(self.missing)}, none of the two ways known.",
+                fix=f'write missing = "{OWN}" for one level more, or "{REFUSE}".',
+            )
+        if self.missing == OWN and self.kind in ("numeric", "ordinal", "distances"):
+            raise JobError(
+                f'What is missing has no place among values of kind "{self.kind}".',
+                fix='fill it, or write kind = "nominal", or give a tree.',
+            )

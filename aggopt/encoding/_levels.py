@@ -1,0 +1,122 @@
+"""From a column and its type to the level of each record."""
+
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.plural import many
+from aggopt.core.types import I64
+from aggopt.encoding._arx import read_rows, tree_of_ways, ways
+from aggopt.encoding._attribute_type import AttributeType
+from aggopt.encoding._categories import Categories
+from aggopt.encoding._distances import TableOfDistances
+from aggopt.encoding._domain import Domain, in_order
+from aggopt.encoding._typed_column import RANKED, TypedColumn
+from aggopt.errors import JobError, TableError
+from aggopt.privacy._nested import parents
+from aggopt.privacy._values import OWN
+
+WHERE = {"ordinal": "order", "hierarchical": "tree", "distances": "table of distances"}
+
+
+def categories_of(column: TypedColumn, kind: str, how: AttributeType) -> Categories:
+    """Return the level of each record in a domain of this kind.
+
+    Raises
+    ------
+    TableError
+        Values are missing and not to be a level of their own; or they stand neither in
+        the order, the tree nor the table of distances: how many, never which.
+    JobError
+        An order, a tree or distances cannot be used, or an order is needed.
+    """
+    _require_complete(column, kind, how)
+    own = bool(column.absent.any())
+    codes, distinct = column.coded
+    if kind == "nominal":
+        levels = [*in_order(distinct), *([None] if own else [])]
+        domain = Domain.nominal(levels)
+    elif kind == "ordinal":
+        domain = Domain.ordinal(_ordered(column, how))
+    elif kind == "hierarchical":
+        domain = _hierarchical(how.tree, column, own)
+    else:
+        domain = TableOfDistances.of(how.distances)
+    place = _places(distinct, codes, domain, kind)
+    missing = domain.levels.index(None) if own else -1
+    return Categories(domain, np.append(place, missing)[codes])
+
+
+def require_few(categories: Categories) -> None:
+    """Refuse names that tell most records apart: they identify, and describe little.
+
+    Raises
+    ------
+    TableError
+        There are three levels or more, and more than half as many as records.
+    """
+    n, m = len(categories.codes), int(categories.observed.sum())
+    if categories.domain.kind == "nominal" and m > max(2, n / 2):
+        raise TableError(
+            f"There are {m} different values among {n} records, as of an identifier.",
+            fix="leave the column out, or give a tree or an order of its values.",
+        )
+
+
+def _require_complete(column: TypedColumn, kind: str, how: AttributeType) -> None:
+    missing = int(column.absent.sum())
+    if not missing:
+        return
+    if how.missing == OWN and kind in ("nominal", "hierarchical"):
+        return
+    if how.missing == OWN:
+        raise JobError(
+            f'What is missing has no place among values of kind "{kind}".',
+            fix='fill it, or write kind = "nominal", or give a tree.',
+        )
+    raise TableError(
+        f"{many(missing, 'value')} {'is' if missing == 1 else 'are'} missing.",
+        fix="remove those records or fill the values; what is missing among names can "
+        f'be one level more: missing = "{OWN}".',
+    )
+
+
+def _ordered(column: TypedColumn, how: AttributeType) -> list[Hashable]:
+    if how.order is not None:
+        return list(how.order)
+    if column.what == RANKED and column.categories is not None:
+        return column.categories
+    raise JobError(
+        'kind = "ordinal" needs an order.',
+        fix='name each level once, lowest first: order = ["low", "middle", "high"].',
+    )
+
+
+def _hierarchical(tree: Any, column: TypedColumn, own: bool) -> Domain:
+    parent: dict[Any, Any]
+    name: dict[Any, Any] = {}
+    if isinstance(tree, str | Path):
+        leaves = ways(read_rows(Path(tree)))
+        parent, name = tree_of_ways(leaves, whole=column.whole)
+    else:
+        parent = parents(tree)
+    if own:
+        parent[None] = next(iter(set(parent.values()) - set(parent)))
+    return Domain.hierarchical(parent, name)
+
+
+def _places(distinct: list[Hashable], codes: I64, domain: Domain, kind: str) -> I64:
+    """Return the level of each distinct value."""
+    at = {level: j for j, level in enumerate(domain.levels)}
+    place = np.array([at.get(value, -1) for value in distinct])
+    strange = place < 0
+    if strange.any():
+        records = int(strange[codes[codes >= 0]].sum())
+        raise TableError(
+            f"{int(strange.sum())} of {len(distinct)} different values, of "
+            f"{many(records, 'record')}, are not in the {WHERE[kind]}.",
+            fix="add each, spelled and typed as in the table.",
+        )
+    return place

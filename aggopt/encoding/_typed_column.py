@@ -1,0 +1,166 @@
+"""A column of a table, and what its type in memory says."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from datetime import date, time, timedelta
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from aggopt.core.plural import many
+from aggopt.core.types import F64, I64, Bool
+from aggopt.core.validation import is_number, vector
+from aggopt.errors import TableError
+from aggopt.privacy._columns import columns, plain
+
+NUMBER, MOMENT, NAME, RANKED = "number", "date", "name", "ordered"
+DEFAULT = {NUMBER: "numeric", MOMENT: "numeric", NAME: "nominal", RANKED: "ordinal"}
+_PYTHON = (  # types of entries that are no column's own
+    (NAME, lambda v: isinstance(v, str)),
+    (NAME, lambda v: isinstance(v, bool | np.bool_)),
+    (NUMBER, lambda v: is_number(v) or isinstance(v, Decimal)),
+    (MOMENT, lambda v: type(v) is date),
+    (MOMENT, lambda v: isinstance(v, date) and type(v) is not date),
+    (MOMENT, lambda v: isinstance(v, time)),
+    (MOMENT, lambda v: isinstance(v, timedelta)),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TypedColumn:
+    """A column with at least one value, none of them nested.
+
+    Attributes
+    ----------
+    what
+        "number", "date", "name" (text, truth values, categories) or "ordered"
+        (categories in an order).
+    """
+
+    series: nw.Series[Any] = field(repr=False)
+    what: str
+
+    @classmethod
+    def of(cls, series: nw.Series[Any]) -> "TypedColumn":
+        """Return a column with its type.
+
+        Raises
+        ------
+        TableError
+            All of it is missing, or its values are of several types or of one that
+            cannot be compared.
+        """
+        made = cls(series, _what(series))
+        if made.absent.all():
+            raise TableError(
+                f"All {len(series)} values are missing.", fix="leave the column out."
+            )
+        if made.what:
+            return made
+        return cls(series, _by_entries(made.entries[~made.absent]))
+
+    @cached_property
+    def entries(self) -> npt.NDArray[Any]:
+        """The values (n,); None or NaN where they are missing."""
+        return next(columns(self.series.to_native(), "The column"))[1]
+
+    @cached_property
+    def absent(self) -> Bool:
+        """Which values are missing, (n,)."""
+        return np.asarray(pd.isna(self.entries))
+
+    @cached_property
+    def coded(self) -> tuple[I64, list[Hashable]]:
+        """Code of each value (n,), -1 where missing, and the distinct values."""
+        codes, distinct = pd.factorize(self.entries)
+        return codes.astype(np.int64), plain(np.asarray(distinct))
+
+    @property
+    def categories(self) -> list[Hashable] | None:
+        """Levels in their order, those without a record too; None if without order."""
+        if self.what != RANKED:
+            return None
+        if isinstance(self.series.dtype, nw.Enum):
+            return list(self.series.cat.get_categories().to_list())
+        return list(_dictionary(self.series).to_pylist())
+
+    @property
+    def whole(self) -> bool:
+        """Whether the values are whole numbers."""
+        return bool(self.series.dtype.is_integer())
+
+    def numbers(self) -> F64:
+        """Return the values as floats (n,); dates count from the first, in their unit.
+
+        Raises
+        ------
+        TableError
+            Some are missing or infinite, or have more digits than a float.
+        """
+        entries = self.entries
+        if self.what == MOMENT and not self.absent.any():
+            entries = self._moments()
+        return vector(entries, name="The column")
+
+    def _moments(self) -> npt.NDArray[Any]:
+        import pyarrow as pa
+
+        try:
+            found = self.series.to_arrow()
+            if not pa.types.is_temporal(found.type):
+                found = pa.chunked_array([pa.array(self.series.to_list())])
+            narrow = pa.types.is_date32(found.type) or pa.types.is_time32(found.type)
+            counts = found.cast(pa.int32() if narrow else pa.int64()).to_numpy()
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            counts = None  # the original message quotes entries
+        if counts is None:
+            raise TableError(
+                "Dates or times are of several types, or beyond what can be counted.",
+                fix="make them of one type first, or numbers such as days since a day.",
+            )
+        first = counts.min()  # the largest difference fits without a sign
+        return np.asarray(counts.astype(np.uint64) - first.astype(np.uint64))
+
+
+def _what(series: nw.Series[Any]) -> str:
+    """Return what the type of a column says; "" if only the entries can."""
+    kind = series.dtype
+    if isinstance(kind, nw.Enum):
+        return RANKED
+    if isinstance(kind, nw.Categorical):
+        arrow = series.implementation.is_pyarrow()
+        return RANKED if arrow and series.to_native().type.ordered else NAME
+    if kind in (nw.Boolean, nw.String):
+        return NAME
+    if kind.is_numeric():
+        return NUMBER
+    return MOMENT if kind.is_temporal() else ""
+
+
+def _dictionary(series: nw.Series[Any]) -> Any:
+    """Return the dictionary of an Arrow column, or refuse one whose chunks differ."""
+    first, *others = (chunk.dictionary for chunk in series.to_native().chunks)
+    if not all(other.equals(first) for other in others):
+        raise TableError(
+            "The chunks of an ordered column have different dictionaries, and so no "
+            "order together.",
+            fix='name the levels: order = ["low", "middle", "high"].',
+        )
+    return first
+
+
+def _by_entries(entries: npt.NDArray[Any]) -> str:
+    for what, belongs in _PYTHON:
+        if all(map(belongs, entries)):
+            return what
+    kinds = len({type(entry) for entry in entries})
+    raise TableError(
+        "The values are of several types, or of one that cannot be compared: "
+        f"{many(kinds, 'type')} among {many(len(entries), 'value')}.",
+        fix="make them all numbers, all text, all truth values or all dates first.",
+    )

@@ -1,0 +1,107 @@
+"""Hierarchies in ARX's files: nodes are whole ways from the root."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import aggopt
+from aggopt.encoding._arx import read_rows, ways
+from aggopt.errors import TableError
+
+
+def written(folder: Path, text: str | bytes) -> Path:
+    path = folder / "tree.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def domain(path: Path, values: list[object]) -> aggopt.encoding.Domain:
+    frame = pd.DataFrame({"x": values})
+    return aggopt.encode(frame, {"x": {"tree": path}}).attributes[0].domain
+
+
+def apart(of: aggopt.encoding.Domain, u: object, v: object) -> float:
+    at = of.levels.index
+    return float(of.distances[at(u), at(v)])
+
+
+def test_equal_neighbours_are_padding(tmp_path: Path) -> None:
+    deep = written(tmp_path, "a;p;q;*\nb;p;q;*\nc;c;c;*\nd;d;q;*\n")
+    of = domain(deep, ["a", "b", "c", "d"] * 2)
+    assert apart(of, "a", "b") == pytest.approx(1 / 3)
+    assert apart(of, "a", "d") == pytest.approx(2 / 3)
+    assert apart(of, "a", "c") == 1
+    assert len(of.nodes) == 4 + 3
+
+
+def test_one_label_in_two_branches_is_two_nodes(tmp_path: Path) -> None:
+    path = written(tmp_path, "a;other;p;*\nb;other;q;*\nc;r;p;*\nother;s;q;*\n")
+    of = domain(path, ["a", "b", "c", "other"] * 2)
+    assert of.nodes.count("other") == 3
+    assert apart(of, "a", "b") == 1
+    assert apart(of, "a", "c") == pytest.approx(2 / 3)
+
+
+def test_a_leaf_with_the_label_of_a_node_stands_below_it() -> None:
+    rows = [["other", "other", "*"], ["b", "other", "*"], ["c", "c", "*"]]
+    assert ways(rows) == [("*", "other", "other"), ("*", "other", "b"), ("*", "c")]
+
+
+def test_lines_without_one_label_at_the_end_have_a_root_in_common() -> None:
+    assert ways([["a", "p"], ["b", "q"]]) == [("*", "p", "a"), ("*", "q", "b")]
+    assert ways([["a"], ["b"]]) == [("*", "a"), ("*", "b")]
+    assert ways([["a"]]) == [("*", "a")]
+
+
+def test_the_root_may_be_a_leaf_too() -> None:
+    assert ways([["*", "*"], ["a", "*"]]) == [("*", "*"), ("*", "a")]
+
+
+def test_whole_numbers_of_a_column_are_found_in_the_text_of_a_file(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path, "1;low;*\n2;low;*\n-3;high;*\n")
+    assert domain(path, [1, 2, -3] * 2).levels == (-3, 1, 2)
+    with pytest.raises(TableError, match="2 of 3 different values"):
+        domain(written(tmp_path, "01;low;*\n2;low;*\n+3;high;*\n"), [1, 2, 3] * 2)
+
+
+def test_text_that_spells_numbers_stays_text(tmp_path: Path) -> None:
+    path = written(tmp_path, "1;low;*\n2;low;*\n")
+    assert domain(path, ["1", "2", "1", "2"]).levels == ("1", "2")
+
+
+def test_marks_of_order_quotes_and_empty_lines_are_read(tmp_path: Path) -> None:
+    path = written(tmp_path, b'\xef\xbb\xbf"a;b";p;*\r\n\r\nc;p;*\r\n')
+    assert read_rows(path) == [["a;b", "p", "*"], ["c", "p", "*"]]
+
+
+def test_a_path_may_be_text(tmp_path: Path) -> None:
+    path = written(tmp_path, "a;*\nb;*\n")
+    frame = pd.DataFrame({"x": ["a", "b"]})
+    assert aggopt.encode(frame, {"x": {"tree": str(path)}}).weights.tolist() == [4]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("QQ;p;*\nb;p;*\nQQ;p;*\n", "1 value of the hierarchy stand"),
+        ("QQ;p;*\nQQ;q;*\n", "more than one line"),
+        ("QQ;p;*\nb;*\n", "lines of 2 to 3 entries"),
+        ("QQ;;*\nb;p;*\n", "empty entries in 1 line"),
+        ("", "cannot be read"),
+        (b"\xff\xfeQQ", "cannot be read"),
+    ],
+)
+def test_what_is_no_hierarchy_is_refused(
+    tmp_path: Path, text: str | bytes, words: str
+) -> None:
+    with pytest.raises(TableError, match=words) as refused:
+        domain(written(tmp_path, text), ["b", "b"])
+    assert "QQ" not in str(refused.value)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="no file"):
+        domain(tmp_path / "none.csv", ["a", "a"])

@@ -1,0 +1,355 @@
+"""Coordinates of typed attributes: distances, weights, laws, refusals."""
+
+import datetime as dt
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from encoding.mixed import KINDS, TYPES, all_distances, squared, table
+
+import aggopt
+from aggopt.encoding import AttributeType
+from aggopt.errors import AggoptError, JobError, TableError, UnknownNameError
+
+
+def test_each_column_is_of_the_kind_that_is_said_or_inferred() -> None:
+    encoded = aggopt.encode(table(), TYPES)
+    assert [each.kind for each in encoded.attributes] == KINDS
+    assert [each.name for each in encoded.attributes] == list(table())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_squared_distance_is_the_weighted_sum_of_distances(seed: int) -> None:
+    frame = table(seed=seed)
+    encoded = aggopt.encode(frame, TYPES)
+    for each in encoded.attributes:
+        found = squared(encoded.coordinates[:, each.columns])
+        expected = each.weight * all_distances(frame, each.name)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+    whole = sum(a.weight * all_distances(frame, a.name) for a in encoded.attributes)
+    np.testing.assert_allclose(squared(encoded), whole, rtol=0, atol=1e-11)
+
+
+def test_by_variance_every_attribute_has_the_same_total() -> None:
+    frame = table(60)
+    encoded = aggopt.encode(frame, TYPES)
+    for each in encoded.attributes:
+        Z = encoded.coordinates[:, each.columns]
+        total = ((Z - Z.mean(axis=0)) ** 2).sum()
+        assert total == pytest.approx(60 * (2 if each.name == "illness" else 1))
+
+
+def test_the_weight_of_names_is_2_over_gini() -> None:
+    share = np.array([12, 6, 6]) / 24
+    frame = pd.DataFrame({"x": ["a"] * 12 + ["b"] * 6 + ["c"] * 6})
+    gini = 1 - (share**2).sum()
+    assert aggopt.encode(frame).weights == pytest.approx([2 / gini])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_by_range_the_sum_is_gowers_distance(seed: int) -> None:
+    frame = table(seed=seed)[["age", "sex", "school"]]
+    x = frame["age"].to_numpy(float)
+    gower = np.abs(x[:, None] - x) / np.ptp(x)
+    gower = gower + all_distances(frame, "sex") + all_distances(frame, "school")
+    types = {"school": TYPES["school"]}
+    found = aggopt.encode(frame, types, weights="range")
+    np.testing.assert_allclose(squared(found), gower, rtol=0, atol=1e-12)
+    assert found.weights.tolist() == [1, 1, 1]
+
+
+def test_by_range_own_distances_are_divided_by_the_largest() -> None:
+    found = aggopt.encode(
+        table()[["place"]], {"place": TYPES["place"]}, weights="range"
+    )
+    assert found.weights.tolist() == [0.5]
+    assert squared(found).max() == pytest.approx(1)
+
+
+def test_numbers_alone_are_z_scores() -> None:
+    X = np.array([[1.0, 10.0], [2.0, 30.0], [6.0, 20.0]])
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    np.testing.assert_allclose(aggopt.encode(X), Z, atol=1e-14)
+    assert [each.name for each in aggopt.encode(X).attributes] == ["0", "1"]
+
+
+def test_two_levels_are_as_far_apart_whatever_their_kind() -> None:
+    x = pd.Series(["n", "y", "y", "n", "y"])
+    frame = pd.DataFrame({"x": x})
+    codes = pd.DataFrame({"x": (x == "y").astype(int)})
+    truth = pd.DataFrame({"x": x == "y"})
+    ways = [
+        aggopt.encode(frame),
+        aggopt.encode(frame, {"x": {"order": ["n", "y"]}}),
+        aggopt.encode(frame, {"x": {"tree": {"n": "*", "y": "*"}}}),
+        aggopt.encode(codes),
+        aggopt.encode(truth),
+    ]
+    for way in ways[1:]:
+        np.testing.assert_allclose(squared(way), squared(ways[0]), atol=1e-12)
+
+
+def test_permuted_records_are_permuted_coordinates() -> None:
+    frame = table()
+    order = np.random.default_rng(1).permutation(len(frame))
+    shuffled = frame.iloc[order].reset_index(drop=True)
+    one, other = aggopt.encode(frame, TYPES), aggopt.encode(shuffled, TYPES)
+    np.testing.assert_allclose(one.coordinates[order], other, atol=1e-12)
+    names = [each.levels for each in one.attributes[1:]]
+    assert names == [each.levels for each in other.attributes[1:]]
+
+
+def test_duplicated_records_keep_their_distances() -> None:
+    frame = table()
+    twice = pd.concat([frame, frame], ignore_index=True)
+    one, other = aggopt.encode(frame, TYPES), aggopt.encode(twice, TYPES)
+    np.testing.assert_allclose(one, other.coordinates[: len(frame)], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "container",
+    [pl.from_pandas, lambda f: pa.Table.from_pandas(f, preserve_index=False)],
+    ids=["polars", "arrow"],
+)
+def test_the_container_makes_no_difference(container: Callable[..., Any]) -> None:
+    found = aggopt.encode(container(table()), TYPES)
+    np.testing.assert_array_equal(found, aggopt.encode(table(), TYPES))
+
+
+def test_what_differs_in_no_record_has_no_coordinates_and_no_weight() -> None:
+    frame = table().assign(one="a", seven=7)
+    encoded = aggopt.encode(frame, TYPES)
+    for name in ("one", "seven"):
+        each = encoded.attribute(name)
+        assert each.weight == 0
+        assert encoded.coordinates[:, each.columns].shape == (len(frame), 0)
+    assert np.ptp(encoded.coordinates, axis=0).min() > 0
+
+
+@pytest.mark.parametrize("weights", ["variance", "range"])
+def test_a_table_in_which_nothing_differs_is_one_column_of_zeros(weights: str) -> None:
+    frame = pd.DataFrame({"x": [1, 1, 1], "y": ["a", "a", "a"]})
+    encoded = aggopt.encode(frame, weights=weights)
+    assert encoded.coordinates.tolist() == [[0], [0], [0]]
+    assert encoded.weights.tolist() == [0, 0]
+    assert aggopt.partition.mdav(encoded, k=3).sizes.tolist() == [3]
+
+
+def test_an_ordered_categorical_column_is_ordinal_with_all_its_categories() -> None:
+    x = pd.Categorical(["lo", "hi", "lo"], categories=["lo", "mid", "hi"], ordered=True)
+    (each,) = aggopt.encode(pd.DataFrame({"x": x})).attributes
+    assert (each.kind, each.levels) == ("ordinal", ("lo", "mid", "hi"))
+    assert each.domain.distances[each.codes[0], each.codes[1]] == 1
+
+
+def test_an_ordered_arrow_dictionary_is_ordinal() -> None:
+    chunk = pa.DictionaryArray.from_arrays([0, 1, 0], ["lo", "hi"], ordered=True)
+    (each,) = aggopt.encode(pa.table({"x": chunk})).attributes
+    assert (each.kind, each.levels) == ("ordinal", ("lo", "hi"))
+
+
+def test_chunks_with_different_orders_are_refused() -> None:
+    one = pa.DictionaryArray.from_arrays([0, 1], ["lo", "hi"], ordered=True)
+    other = pa.DictionaryArray.from_arrays([0, 1], ["mid", "hi"], ordered=True)
+    with pytest.raises(TableError, match="different dictionaries"):
+        aggopt.encode(pa.table({"x": pa.chunked_array([one, other])}))
+
+
+def test_categories_without_an_order_are_names() -> None:
+    x = pd.Categorical(["b", "a", "b"], categories=["c", "b", "a"])
+    (each,) = aggopt.encode(pd.DataFrame({"x": x})).attributes
+    assert (each.kind, each.levels) == ("nominal", ("a", "b"))
+
+
+DAYS = [dt.date(2020, 1, 1), dt.date(2020, 1, 5), dt.date(2021, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        DAYS,
+        pd.to_datetime(DAYS),
+        pd.to_datetime(DAYS).tz_localize("CET"),
+        pd.to_datetime(DAYS) - pd.Timestamp("2019-01-01"),
+        pa.array(DAYS),
+    ],
+    ids=["objects", "datetimes", "zoned", "durations", "arrow"],
+)
+def test_dates_are_numbers(values: Any) -> None:
+    is_arrow = isinstance(values, pa.Array)
+    frame = pa.table({"x": values}) if is_arrow else pd.DataFrame({"x": values})
+    days = np.array([[0.0], [4.0], [366.0]])
+    np.testing.assert_allclose(aggopt.encode(frame), aggopt.encode(days), atol=1e-12)
+
+
+def test_the_farthest_moments_that_there_are_can_be_counted() -> None:
+    ends = pd.Series([pd.Timestamp.min, pd.Timestamp(0), pd.Timestamp.max])
+    Z = aggopt.encode(pd.DataFrame({"x": ends})).coordinates[:, 0]
+    assert Z.tolist() == pytest.approx([-np.sqrt(1.5), 0.0, np.sqrt(1.5)], abs=1e-6)
+
+
+def test_times_of_day_are_numbers() -> None:
+    times = [dt.time(1), dt.time(2), dt.time(5)]
+    found = aggopt.encode(pd.DataFrame({"x": times}))
+    hours = aggopt.encode(np.array([[1.0], [2.0], [5.0]]))
+    np.testing.assert_allclose(found, hours, atol=1e-12)
+
+
+def test_whole_numbers_of_few_values_are_noted_and_stay_numbers() -> None:
+    frame = pd.DataFrame({"roof": [1, 2, 3, 4] * 5, "size": np.arange(20)})
+    encoded = aggopt.encode(frame)
+    assert [each.kind for each in encoded.attributes] == ["numeric", "numeric"]
+    (note,) = encoded.notes
+    assert note.startswith("'roof': whole numbers with 4 values")
+    assert aggopt.encode(frame, {"roof": {"kind": "nominal"}}).notes == ()
+    assert aggopt.encode(frame, {"roof": {"kind": "numeric"}}).notes == ()
+
+
+def test_what_is_missing_can_be_a_level_of_its_own() -> None:
+    frame = pd.DataFrame({"x": ["a", None, "b", "a", None, "b"]})
+    (each,) = aggopt.encode(frame, {"x": {"missing": "own value"}}).attributes
+    assert each.levels == ("a", "b", None)
+    assert each.codes.tolist() == [0, 2, 1, 0, 2, 1]
+
+
+def test_what_is_missing_stands_directly_below_the_root_of_a_tree() -> None:
+    frame = pd.DataFrame({"x": ["flu", None, "attack", "weak", "flu"]})
+    how = {"x": {"tree": TYPES["illness"]["tree"], "missing": "own value"}}
+    (each,) = aggopt.encode(frame, how).attributes
+    own = each.levels.index(None)
+    assert set(each.domain.distances[own, : len(each.levels)]) == {0.0, 1.0}
+
+
+def test_a_type_is_the_same_as_its_map() -> None:
+    how = {name: AttributeType(**of) for name, of in TYPES.items()}
+    found = aggopt.encode(table(), how)
+    np.testing.assert_array_equal(found, aggopt.encode(table(), TYPES))
+
+
+SECRET = "QQ"
+HOLED = ["a", None, "a", "b"]
+REFUSED: dict[str, tuple[Any, Any, type[AggoptError], str]] = {
+    "no table": ([1, 2], {}, TableError, "is not a table"),
+    "no records": (pd.DataFrame({"x": []}), {}, TableError, "no records"),
+    "no columns": (pd.DataFrame(index=[0, 1]), {}, TableError, "no"),
+    "no map": ({"x": [1, 2]}, ["x"], JobError, "attributes is list"),
+    "an unknown column": ({"x": [1, 2]}, {"y": {}}, UnknownNameError, "'y'"),
+    "a hole": ({"x": HOLED}, {}, TableError, "'x': 1 value is missing"),
+    "a hole in numbers": ({"x": [1, None]}, {}, TableError, "1 value is missing"),
+    "holes": ({"x": ["a", None, None]}, {}, TableError, "2 values are missing"),
+    "an own value of numbers": (
+        {"x": [1, None]},
+        {"x": {"missing": "own value"}},
+        JobError,
+        "no place among numbers",
+    ),
+    "an own value in an order": (
+        {"x": pd.Categorical(HOLED, ordered=True)},
+        {"x": {"missing": "own value"}},
+        JobError,
+        'values of kind "ordinal"',
+    ),
+    "nothing": ({"x": [None, None]}, {}, TableError, "All 2 values are missing"),
+    "mixed types": ({"x": [1, "a"]}, {}, TableError, "2 types among 2 values"),
+    "dates and times": (
+        {"x": [dt.date(2020, 1, 1), dt.datetime(2020, 1, 1)]},
+        {},
+        TableError,
+        "several types",
+    ),
+    "lists": ({"x": [[1], [2]]}, {}, TableError, "1 type among 2 values"),
+    "an identifier": (
+        {"x": [SECRET, "b", "c", "d"]},
+        {},
+        TableError,
+        "4 different values among 4 records",
+    ),
+    "an unseen level of an order": (
+        {"x": ["a", SECRET, SECRET]},
+        {"x": {"order": ["a", "b"]}},
+        TableError,
+        "1 of 2 different values, of 2 records, are not in the order",
+    ),
+    "an unseen level of a tree": (
+        {"x": ["a", SECRET, "b"]},
+        {"x": {"tree": {"top": ["a", "b"]}}},
+        TableError,
+        "1 of 3 different values, of 1 record, are not in the tree",
+    ),
+    "an inner node": (
+        {"x": ["a", "top", "b"]},
+        {"x": {"tree": {"top": ["a", "b"]}}},
+        TableError,
+        "not in the tree",
+    ),
+    "an unseen level of distances": (
+        {"x": ["a", SECRET, "b"]},
+        {"x": {"distances": {"a": {"b": 1}}}},
+        TableError,
+        "not in the table of distances",
+    ),
+    "text as numbers": (
+        {"x": ["a", SECRET]},
+        {"x": {"kind": "numeric"}},
+        JobError,
+        "the values are no numbers",
+    ),
+    "ranks that would be guessed": (
+        {"x": [1, 2]},
+        {"x": {"kind": "ordinal"}},
+        JobError,
+        'kind = "ordinal" needs an order',
+    ),
+    "an infinite number": ({"x": [1.0, np.inf]}, {}, TableError, "infinite"),
+    "too many digits": ({"x": [2**60, 2**60 + 1]}, {}, TableError, "more digits"),
+    "too wide": ({"x": [-1e308, 1.7e308]}, {}, TableError, "more than a float"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_encoded_is_refused(case: str) -> None:
+    data, types, error, words = REFUSED[case]
+    frame = pd.DataFrame(data) if isinstance(data, dict) else data
+    with pytest.raises(error, match=words) as refused:
+        aggopt.encode(frame, types)
+    assert SECRET not in str(refused.value)
+
+
+def test_an_unknown_way_to_weigh_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="'gower'"):
+        aggopt.encode(table(), weights="gower")
+
+
+def test_two_levels_identify_none() -> None:
+    assert aggopt.encode(pd.DataFrame({"x": ["a", "b", "a"]})).shape == (3, 2)
+
+
+ADULT = Path(os.environ.get("AGGOPT_DATA", "")) / "adult"
+TREES = ("marital-status", "education", "native-country", "workclass", "occupation")
+
+
+@pytest.mark.skipif(
+    not (ADULT / "adult.csv").is_file(),
+    reason="set AGGOPT_DATA to a folder with adult/adult.csv and its hierarchies",
+)
+def test_adult_with_the_hierarchies_of_arx() -> None:
+    frame = pd.read_csv(ADULT / "adult.csv", sep=";").drop(columns=["ID"])
+    frame = frame.sample(300, random_state=0).drop(columns="salary-class")
+    files = {name: ADULT / f"adult_hierarchy_{name}.csv" for name in (*TREES, "race")}
+    encoded = aggopt.encode(frame, {name: {"tree": f} for name, f in files.items()})
+    found = sum(
+        each.weight * each.domain.distances[np.ix_(each.codes, each.codes)]
+        for each in encoded.attributes
+        if each.categories is not None
+    )
+    age = (frame["age"] - frame["age"].mean()) / frame["age"].std(ddof=0)
+    found = found + (age.to_numpy()[:, None] - age.to_numpy()) ** 2
+    np.testing.assert_allclose(squared(encoded), found, rtol=0, atol=1e-10)
+    bound = aggopt.partition.loss_bound(encoded, 3)
+    assert 0 < bound < aggopt.partition.mdav(encoded, 3).loss
