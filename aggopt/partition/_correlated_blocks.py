@@ -4,8 +4,9 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels, is_number, matrix
+from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError
+from aggopt.partition._shared.scaling import lines_of
 
 SLACK = 1e-12  # of a correlation: exact multiples do not always have |r| = 1.0
 
@@ -51,7 +52,7 @@ def correlated_blocks(X: npt.ArrayLike, least: float) -> list[list[int]]:
     >>> correlated_blocks(X, 0.9)
     [[0, 2], [1]]
     """
-    records = matrix(X)
+    records = lines_of(X)
     if not (is_number(least) and 0 <= least <= 1):
         raise JobError(f"least = {least!r}.", fix="pass a number from 0 to 1.")
     scale = Scale.of(records)

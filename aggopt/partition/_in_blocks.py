@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress
-from aggopt.core.validation import Floats, group_size, groups, is_whole, matrix
+from aggopt.core.validation import Floats, group_size, groups, is_whole
+from aggopt.encoding._encoded import Encoded
 from aggopt.errors import JobError, PrivacyError, naming, require_known
 from aggopt.partition._registry import (
     PARTITIONERS,
@@ -23,7 +24,7 @@ from aggopt.partition._registry import (
 from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.evidence import squares
 from aggopt.partition._shared.result import Partition, together
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import lines_of, own_units, scaled
 
 
 def in_blocks(
@@ -52,7 +53,8 @@ def in_blocks(
         Records per group of each block, at least; 1 <= k <= n.
     blocks
         Lists of column positions, from 0, that name each column exactly once; one
-        attribute at a time is [[0], [1], ...].  See `correlated_blocks`.
+        attribute at a time is [[0], [1], ...].  See `correlated_blocks`.  Of what is
+        encoded, positions of its attributes.
     method
         What partitions a block: a name ("mdav", "local_search", ..., or "univariate"
         for blocks of one attribute), or a function f(X, k, **settings) that returns a
@@ -93,8 +95,8 @@ def in_blocks(
            [0, 1],
            [1, 0]])
     """
-    records = matrix(X)
-    columns = _positions(blocks, records.shape[1])
+    records = own_units(X)
+    columns = _positions(blocks, _width(records))
     k = group_size(k, len(records))
     made = divided(records, k, columns, method, settings, progress)
     _require_sizes(made, k)
@@ -102,7 +104,7 @@ def in_blocks(
 
 
 def divided(
-    X: Floats,
+    X: Floats | Encoded,
     k: int,
     columns: Sequence[tuple[int, ...]],
     method: str | Divide,
@@ -115,13 +117,15 @@ def divided(
     An error names the block, by the `names` (d,) of attributes or else by positions.
     """
     divide, told = _partitioner(method), progress or (lambda share: None)
-    called_so = names or range(X.shape[1])
+    called_so = names or range(_width(X))
     made = []
     for done, block in enumerate(columns):
         part = partial(_told, told, done, len(columns))
         part(0.0)
         with naming(f"Attributes {_listed(called_so[j] for j in block)}"):
-            found = _of_block(divide, X[:, block], k, {**settings, "progress": part})
+            found = _of_block(
+                divide, _part(X, block), k, {**settings, "progress": part}
+            )
         made.append(Block(block, found))
     told(1.0)
     return tuple(made)
@@ -184,7 +188,17 @@ def _taking(method: Partitioner) -> Divide:
     return partial(_of_one, method)
 
 
-def _of_block(divide: Divide, X: Floats, k: int, settings: dict[str, Any]) -> Partition:
+def _width(X: Floats | Encoded) -> int:
+    return len(X.attributes) if isinstance(X, Encoded) else X.shape[1]
+
+
+def _part(X: Floats | Encoded, block: tuple[int, ...]) -> Floats | Encoded:
+    return X.only(block) if isinstance(X, Encoded) else X[:, block]
+
+
+def _of_block(
+    divide: Divide, X: Floats | Encoded, k: int, settings: dict[str, Any]
+) -> Partition:
     """Return the groups of one block, with evidence on z-scores if they have none."""
     clock = Deadline(None)
     found = called(divide, X, k, **settings)
@@ -195,15 +209,18 @@ def _of_block(divide: Divide, X: Floats, k: int, settings: dict[str, Any]) -> Pa
     return Partition(labels, squares(Z, labels, k, by=by, seconds=clock.spent))
 
 
-def _of_one(method: Partitioner, X: Floats, k: int, **settings: Any) -> Partition:
+def _of_one(
+    method: Partitioner, X: Floats | Encoded, k: int, **settings: Any
+) -> Partition:
     """Return the groups of the one attribute of a block (n, 1)."""
-    if X.shape[1] > 1:
+    if _width(X) > 1:
         raise JobError(
-            f"{method.name} takes one attribute, and a block has {X.shape[1]}.",
+            f"{method.name} takes one attribute, and a block has {_width(X)}.",
             fix="name blocks of one, or take a method that groups several attributes "
             "together: mdav, cbfs, mhm, projection, vmdav.",
         )
-    found: Partition = called(method.function, X[:, 0], k, **settings)
+    x = lines_of(X)[:, 0]
+    found: Partition = called(method.function, x, k, **settings)
     return found
 
 

@@ -6,10 +6,10 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from aggopt.core.renamed import renamed
-from aggopt.core.validation import matrix
 from aggopt.errors import naming
 from aggopt.partition._registry import Bound, Partitioner, Takes
 from aggopt.partition._shared.result import Partition, together
+from aggopt.partition._shared.scaling import lines_of
 from aggopt.partition._shared.settings import ONE_BY_ONE, Attributes
 from aggopt.partition._univariate.univariate import Costed, univariate
 
@@ -69,7 +69,7 @@ def individual_ranking(
            [1, 1]])
     """
     parts = []
-    for j, x in enumerate(matrix(X).T):
+    for j, x in enumerate(lines_of(X).T):
         with naming(f"Column {j}"):
             part = univariate(
                 x,

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from aggopt.core.group_sums import group_sse, plain_group_means
 from aggopt.core.progress import Progress
-from aggopt.core.standardise import Scale
 from aggopt.core.types import F64, I64, Labels
 from aggopt.errors import InfeasibleInputError
 from aggopt.partition._loss_bound import least_loss
+from aggopt.partition._shared.scaling import scaled
 from aggopt.privacy._distance import starts_of
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered
@@ -22,7 +23,7 @@ NEAR = 8
 
 
 def merge_until_satisfied(
-    X: F64,
+    X: npt.ArrayLike,
     labels: Labels,
     requirements: Sequence[Requirement],
     *,
@@ -44,11 +45,11 @@ def merge_until_satisfied(
     Parameters
     ----------
     X : (n, d)
-        Quasi-identifiers; distances are of their z-scores.
+        Quasi-identifiers; distances are of their z-scores, or as they are encoded.
 
     Time O(n NEAR) a round, and about log2 of the groups rounds.
     """
-    Z = Scale.of(X).standardise(X)
+    Z = scaled(X)
     told = progress or (lambda share: None)
     first = int(labels.max()) + 1
     while (found := int(labels.max()) + 1) > 1:
@@ -78,7 +79,7 @@ def _require_satisfied(labels: Labels, requirements: Sequence[Requirement]) -> N
 
 
 def certified(
-    X: F64,
+    X: npt.ArrayLike,
     labels: Labels,
     requirements: Sequence[Requirement],
     seconds: float,
@@ -95,7 +96,7 @@ def certified(
     attribute by the ordered distance, and of `start`, what a partition has proven of
     all groups of k (None if nothing).  violation: 0.0, decided exactly.
     """
-    Z = np.ascontiguousarray(Scale.of(X).standardise(X))
+    Z = np.ascontiguousarray(scaled(X))
     close = [
         Problem(Z, each.distance, k, float(each.t))
         for each in requirements

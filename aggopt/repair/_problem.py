@@ -8,12 +8,12 @@ import numpy.typing as npt
 
 from aggopt.core.group_sums import group_sse
 from aggopt.core.stacklevel import outside
-from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels, group_size, matrix
+from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.errors import JobError, TableError
 from aggopt.partition._constraints.state import NEAR, Promise, close_to, promise_of
 from aggopt.partition._neighbours.neighbours import neighbours
+from aggopt.partition._shared.scaling import scaled
 from aggopt.privacy._closeness import warn_of_constant
 from aggopt.privacy._ordered import Ordered, threshold
 
@@ -90,14 +90,13 @@ def problem_of(
     X: npt.ArrayLike, confidential: npt.ArrayLike, k: int, t: float, bins: str
 ) -> Problem:
     """Return the problem of records in their own units; refuse what cannot be one."""
-    records = matrix(X)
+    Z = np.ascontiguousarray(scaled(X))
     ordered = ordered_of(confidential, bins, stacklevel=outside() + 2)
-    if ordered.n != len(records):
+    if ordered.n != len(Z):
         raise TableError(
-            f"There are {ordered.n} confidential values and {len(records)} records.",
+            f"There are {ordered.n} confidential values and {len(Z)} records.",
             fix="pass one confidential value per record.",
         )
-    k = group_size(k, len(records))
+    k = group_size(k, len(Z))
     threshold(t)
-    scaled = np.ascontiguousarray(Scale.of(records).standardise(records))
-    return Problem(scaled, ordered, k, t)
+    return Problem(Z, ordered, k, t)

@@ -10,6 +10,7 @@ from aggopt.core.progress import Progress
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section
 from aggopt.core.types import F64, Labels
+from aggopt.encoding._encoded import Encoded
 from aggopt.partition._shared.result import Partition
 from aggopt.privacy._model import REQUIREMENTS
 from aggopt.privacy._requirement import Requirement
@@ -23,7 +24,7 @@ class Given(NamedTuple):
     Attributes
     ----------
     X : (n, d)
-        Quasi-identifiers in their own units.
+        Quasi-identifiers in their own units, or encoded.
     k, requirements
         What groups are to satisfy.
     bound
@@ -32,7 +33,7 @@ class Given(NamedTuple):
         Progress callback: called with the share that is done.
     """
 
-    X: F64
+    X: F64 | Encoded
     k: int
     requirements: Sequence[Requirement]
     bound: float | None

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.standardise import Scale
 from aggopt.core.types import Labels
 from aggopt.core.validation import groups
 from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.scaling import scaled
 from aggopt.repair._registry import Given, Limited, Repair
 from aggopt.solvers import Status
 
@@ -20,7 +20,7 @@ def _searched(given: Given, labels: Labels, how: Any) -> Partition | None:
     X, asked = given.X, given.requirements
     clock = Deadline(how.time_limit, given.progress)
     merged = merging.merge_until_satisfied(X, labels, asked)
-    Z = np.ascontiguousarray(Scale.of(X).standardise(X))
+    Z = np.ascontiguousarray(scaled(X))
     best, ended = checked_search(Z, merged, given.k, asked, clock)
     found = groups(np.unique(best, return_inverse=True)[1], len(X))
     if np.array_equal(found, labels):
