@@ -8,6 +8,10 @@ from aggopt.aggregate._mean import mean as mean
 from aggopt.aggregate._median import median as median
 from aggopt.aggregate._p3m import p3m as p3m
 from aggopt.aggregate._p3m_onesided import p3m_onesided as p3m_onesided
+from aggopt.aggregate._plurality import plurality as plurality
+from aggopt.aggregate._published_categories import (
+    PublishedCategories as PublishedCategories,
+)
 from aggopt.aggregate._registry import AGGREGATORS as AGGREGATORS
 from aggopt.aggregate._registry import Aggregator as Aggregator
 from aggopt.aggregate._satisfaction import satisfaction as satisfaction

@@ -65,3 +65,27 @@ def _frame(data: Any, or_else: str) -> nw.DataFrame[Any]:
         )
     check_names(names)
     return frame
+
+
+def one_column(data: Any) -> nw.Series[Any]:
+    """Return values (n,) as a column: a series as it is, of others a new one.
+
+    Raises
+    ------
+    TableError
+        They are no values in a row.
+    """
+    import pandas as pd
+
+    found: nw.Series[Any]
+    try:
+        found = nw.from_native(data, series_only=True)
+    except TypeError:
+        flat = data if isinstance(data, list | tuple | np.ndarray) else ()
+        if not len(flat) or np.ndim(np.asarray(flat, dtype=object)) != 1:
+            raise TableError(
+                f"A {type(data).__name__} of values is no column with records.",
+                fix="pass one value per record: a series, a list or an array (n,).",
+            ) from None
+        found = nw.from_native(pd.Series(flat), series_only=True)
+    return found

@@ -1,0 +1,62 @@
+"""What every aggregation of one categorical attribute returns."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.equal import Fieldwise
+from aggopt.core.html import table, titled
+from aggopt.core.types import I64, Labels
+from aggopt.solvers import Certificate
+from aggopt.solvers._certificate import HEADER, rows
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedCategories(Fieldwise):
+    """One category for each group, and what is proven of the choice.
+
+    Attributes
+    ----------
+    nodes
+        Names of what can be published: the levels, then the inner nodes of a tree.
+    choice : (groups,)
+        Which of them each group publishes.
+    labels : (n,)
+        Group of each record.
+    certificate
+        objective: the total distance of the records' own levels from those that are
+        published for them.  bound: no choice for these groups has less.
+    tied
+        In how many groups several had the least distance, so that chance decided.
+    """
+
+    nodes: tuple[Hashable, ...] = field(repr=False)
+    choice: I64 = field(repr=False)
+    labels: Labels = field(repr=False)
+    certificate: Certificate
+    tied: int
+
+    @property
+    def centroids(self) -> npt.NDArray[Any]:
+        """What each group publishes, (groups,)."""
+        names = np.empty(len(self.nodes), dtype=object)
+        names[:] = self.nodes
+        return names[self.choice]
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """What is published for each record, (n,)."""
+        return self.centroids[self.labels]
+
+    @property
+    def certificates(self) -> tuple[Certificate, ...]:
+        """The certificate, as of one attribute."""
+        return (self.certificate,)
+
+    def _repr_html_(self) -> str:
+        """Return the certificate for a notebook; no category."""
+        size = f"Categories: {len(self.labels)} records, {len(self.choice)} groups"
+        return titled(size, table(HEADER, rows({"attribute": self.certificate})))

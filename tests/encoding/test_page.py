@@ -1,0 +1,12 @@
+"""The page on types: its code runs."""
+
+import re
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "types.md"
+
+
+def test_the_code_of_the_page_runs() -> None:
+    fence = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    (code,) = fence.findall(PAGE.read_text("utf-8"))
+    exec(code, {})  # our own page
