@@ -3,6 +3,7 @@
 from typing import Any
 
 from aggopt.aggregate._aggregation import Aggregation as Aggregation
+from aggopt.aggregate._frequencies import frequencies as frequencies
 from aggopt.aggregate._margin import with_margins as with_margins
 from aggopt.aggregate._mean import mean as mean
 from aggopt.aggregate._median import median as median

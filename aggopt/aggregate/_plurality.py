@@ -72,7 +72,7 @@ def plurality(
     -----
     Of an even group of an order all levels between the middle two are equally near.
     How often each category is published differs from how often it is had: rare ones
-    seldom win.
+    seldom win.  `frequencies` keeps that.
 
     Source: Domingo-Ferrer and Torra, Ordinal, continuous and heterogeneous k-anonymity
     through microaggregation, Data Mining and Knowledge Discovery 11(2), 2005, for
@@ -90,7 +90,7 @@ def plurality(
     started = time.perf_counter()
     require_known("way to publish a category", publish, PUBLISH)
     require_seed(seed)
-    categories = _categories(column, order, tree)
+    categories = categories_in(column, order, tree)
     _require_tree(categories, publish)
     label = numbered_groups(groups, len(categories.codes))
     costs = np.where(
@@ -100,7 +100,7 @@ def plurality(
     )
     least = costs.min(axis=1)
     tied = costs <= least[:, None] * (1 + ROUNDING)
-    choice = _at_random(tied, seed)
+    choice = at_random(tied, seed)
     total = fsum(costs[np.arange(len(costs)), choice])
     seconds = time.perf_counter() - started
     proof = Certificate(Status.OPTIMAL, total, total, 0.0, "closed form", seconds)
@@ -108,7 +108,8 @@ def plurality(
     return PublishedCategories(categories.domain.nodes, choice, label, proof, several)
 
 
-def _categories(column: Any, order: Any, tree: Any) -> Categories:
+def categories_in(column: Any, order: Any, tree: Any) -> Categories:
+    """Return the level of each record, inferred where nothing is said of it."""
     if isinstance(column, EncodedAttribute):
         if order is not None or tree is not None:
             raise JobError(
@@ -143,7 +144,8 @@ def _allowed(categories: Categories, label: Any, publish: str) -> Bool:
     return np.asarray(covered == counts.sum(axis=1)[:, None])
 
 
-def _at_random(tied: Bool, seed: int) -> Any:
+def at_random(tied: Bool, seed: int) -> Any:
+    """Return one of the tied categories of each group, (groups,)."""
     drawn = np.full(tied.shape, -1.0)
     drawn[tied] = uniforms(seeded(seed), "tied categories", int(tied.sum()))
     return drawn.argmax(axis=1)

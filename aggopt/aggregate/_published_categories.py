@@ -28,7 +28,8 @@ class PublishedCategories(Fieldwise):
         Group of each record.
     certificate
         objective: the total distance of the records' own levels from those that are
-        published for them.  bound: no choice for these groups has less.
+        published for them; with a price of `frequencies`, what is paid besides.
+        bound: no choice that was allowed for these groups has less.
     tied
         In how many groups several had the least distance, so that chance decided.
     """
