@@ -90,6 +90,21 @@ def test_any_shares_are_rounded_within_the_largest_group(seed):
     assert model.objective(data, at) <= data.costs @ y + 1e-6
 
 
+def test_the_order_of_sizes_is_what_keeps_any_shares_within_the_largest_group():
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        m, categories = int(rng.integers(8, 20)), int(rng.integers(2, 4))
+        size = np.exp(rng.uniform(0, 3, m)).round()
+        table = np.full((1, categories), size.sum() / categories)
+        loss = rng.random((m, categories))
+        data = model.Data(loss, size[None], table, np.zeros_like(table))
+        y = rng.dirichlet(np.ones(categories), m)[data.classes[0]].ravel()
+        at = model.point(data, rounded(data, y))
+        away = np.abs(released(data, at.y) - released(data, y))
+        assert away.max() <= size.max() + 1e-9
+        assert model.objective(data, at) <= data.costs @ y + 1e-9
+
+
 def test_shares_that_do_not_add_up_are_not_rounded_to_a_wrong_choice():
     data = nominal(counts(0, 8), slack=1)
     y, _ = relaxed(data)
