@@ -38,11 +38,11 @@ class ScaledIncumbent:
         """Begin with MDAV's groups, in units in which a mean square is 1."""
         given, (records, exponent) = records, within_one(without_constants(records))
         Z = records - records.mean(axis=0)
-        largest = np.abs(Z).max()
-        Z = Z / (largest or 1.0)
+        largest = float(np.abs(Z).max()) or 1.0
+        Z = Z / largest
         root = float(np.sqrt((Z**2).mean())) or 1.0
         Z = np.ascontiguousarray(Z / root)
-        unit, start = float(largest) * root, numbered(mdav_labels(records, k))
+        unit, start = largest * root, numbered(mdav_labels(records, k))
         best = Incumbent(Z, k, start, least_loss(records, k) / unit**2, gap)
         work = cls(given, records, exponent, unit, best)
         work.refine()
