@@ -200,6 +200,24 @@ def labellings(labels: npt.ArrayLike, n: int, d: int) -> Labels:
     return np.stack([_checked(column, j) for j, column in enumerate(array.T)], axis=1)
 
 
+def partition_labels(labels: npt.ArrayLike) -> Labels:
+    """Return a copy of labels (n,) or (n, d), as `labellings` does, of any n and d.
+
+    Raises
+    ------
+    JobError
+        As `labellings`; or there are none.
+    """
+    array = _array(labels, "labels")
+    if array.ndim not in (1, 2) or not array.size:
+        raise JobError(
+            f"labels have shape {array.shape}.",
+            fix="pass one group number per record, shape (n,), or one per record and "
+            "attribute, shape (n, d).",
+        )
+    return labellings(array, len(array), array.shape[-1])
+
+
 def _checked(array: npt.NDArray[Any], column: int | None = None) -> Labels:
     whose = "labels" if column is None else f"labels of column {column}"
     if array.dtype.kind not in "iu":
@@ -207,14 +225,15 @@ def _checked(array: npt.NDArray[Any], column: int | None = None) -> Labels:
             f"{whose} have type {array.dtype}.",
             fix="pass whole numbers, as the functions of aggopt.partition return.",
         )
+    whole = array.astype(np.intp)
     skips = array.max() >= len(array)  # so far above, that they cannot be counted
-    if array.min() < 0 or skips or np.bincount(array.astype(np.intp)).min() == 0:
+    if array.min() < 0 or skips or np.bincount(whole).min() == 0:
         raise JobError(
             f"{whose} are negative or skip a group number.",
             fix="number the groups 0, 1, ..., m-1: np.unique(labels, "
             "return_inverse=True)[1] does it.",
         )
-    return array.astype(np.intp)
+    return whole
 
 
 def numbered(labels: Labels) -> Labels:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from aggopt import aggregate, partition, repair
+from aggopt.errors import JobError
 from aggopt.partition import (
     Partition,
     anonymity_first,
@@ -266,3 +267,43 @@ def test_a_notebook_does_not_wait_for_the_bound_of_many_records(counted):
 def test_the_twins_are_refused_by_the_name_of_the_one(name):
     with pytest.raises(ImportError, match=f"{name} itself returns a Partition"):
         getattr(partition, f"{name}_certified")
+
+
+@pytest.mark.parametrize(
+    ("labels", "seen"),
+    [
+        ([], r"shape \(0,\)"),
+        (3, r"shape \(\)"),
+        (np.zeros((2, 2, 2), int), r"shape \(2, 2, 2\)"),
+        (np.zeros((4, 0), int), r"shape \(4, 0\)"),
+        ([0.0, 1.0], "type float64"),
+        ([True, False], "type bool"),
+        (["a", "b"], "type <U1"),
+        ([0, 2, 2], "skip a group number"),
+        ([1, 1], "skip a group number"),
+        ([0, -1], "negative"),
+        ([[0, 0], [0, 2]], "labels of column 1"),
+        (np.array([0, 2**63], np.uint64), "skip a group number"),
+    ],
+)
+def test_labels_that_name_no_groups_make_no_partition(labels, seen):
+    proof = mdav(X, 3).certificate
+    with pytest.raises(JobError, match=seen) as refused:
+        partition.Partition(labels, proof)
+    assert "pass" in refused.value.fix or "number the groups" in refused.value.fix
+
+
+@pytest.mark.parametrize("proof", [None, "optimal", 3.0, (), [None], {"gap": 0.0}])
+def test_what_is_no_certificate_makes_no_partition(proof):
+    with pytest.raises(JobError, match="certificate of a Partition") as refused:
+        partition.Partition([0, 0, 1, 1], proof)
+    assert "aggopt.solvers.Certificate" in refused.value.fix
+
+
+def test_labels_of_a_partition_are_a_copy_that_nobody_can_change():
+    labels = np.array([0, 0, 1, 1])
+    made = partition.Partition(labels, mdav(X, 3).certificate)
+    labels[:] = 0
+    assert made.tolist() == [0, 0, 1, 1]
+    assert not made.labels.flags.writeable
+    assert partition.Partition(made, made.certificate).tolist() == [0, 0, 1, 1]

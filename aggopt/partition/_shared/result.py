@@ -10,6 +10,8 @@ import numpy.typing as npt
 from aggopt.core.html import table, titled
 from aggopt.core.plural import many
 from aggopt.core.types import Labels
+from aggopt.core.validation import partition_labels
+from aggopt.errors import JobError
 from aggopt.partition._shared.evidence import Evidence
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import HEADER, rows, summed
@@ -38,6 +40,12 @@ class Partition:
         Of a repair by "merge-ilp": the certificate of the program that chose which
         groups to merge.
 
+    Raises
+    ------
+    JobError
+        labels are empty, not whole numbers, negative or skip a group number; or the
+        certificate is not one.
+
     Examples
     --------
     >>> from aggopt.partition import mdav
@@ -63,14 +71,12 @@ class Partition:
         *,
         merging: Certificate | None = None,
     ) -> None:
-        own = np.array(labels, dtype=np.intp)
+        own = partition_labels(labels)
         own.flags.writeable = False
         own = own.view()  # which nobody can make writable again
-        if isinstance(certificate, Certificate | Evidence):
-            certificate = (certificate,)
         known = tuple(
             Evidence.known(proof) if isinstance(proof, Certificate) else proof
-            for proof in certificate
+            for proof in _proofs(certificate)
         )
         object.__setattr__(self, "labels", own)
         object.__setattr__(self, "merging", merging)
@@ -228,6 +234,20 @@ def together(
     for part, block in zip(parts, columns, strict=True):
         labels[:, block] = part.labels[:, None]
     return Partition(labels, [proof for part in parts for proof in part.evidence])
+
+
+def _proofs(given: object) -> tuple[Proof, ...]:
+    """Return certificates as a tuple, refused if they are none."""
+    several = isinstance(given, list | tuple) and given
+    proofs: list[Proof] = []
+    for proof in given if several else [given]:  # type: ignore[attr-defined]
+        if not isinstance(proof, Proof):
+            raise JobError(
+                f"The certificate of a Partition is of type {type(proof).__name__}.",
+                fix="pass an aggopt.solvers.Certificate, or one for each block.",
+            )
+        proofs.append(proof)
+    return tuple(proofs)
 
 
 def _labels(other: object) -> Any:
