@@ -1,6 +1,5 @@
 """The category of each group at least loss, categories as often as before."""
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy.typing as npt
 
 from aggopt.aggregate._plurality import at_random, categories_in
 from aggopt.aggregate._published_categories import PublishedCategories
+from aggopt.core.deadline import Deadline
 from aggopt.core.plural import many
 from aggopt.core.randomness import permutation, seeded
 from aggopt.core.types import F64, I64
@@ -97,7 +97,7 @@ def frequencies(
     >>> found.values.tolist().count("low"), found.certificate.status.value
     (6, 'optimal')
     """
-    started = time.perf_counter()
+    clock = Deadline(None)
     require_seed(seed)
     check_time_limit(time_limit)
     how = choose(solver, *model.MODEL.kinds)
@@ -116,8 +116,7 @@ def frequencies(
         picked = at_random(costs == costs.min(axis=1, keepdims=True), seed)
     choice = np.empty(len(turn), np.int64)
     choice[turn] = levels[picked]
-    seconds = time.perf_counter() - started
-    proof = _certificate(data, picked, found, categories.domain.unit, seconds)
+    proof = _certificate(data, picked, found, categories.domain.unit, clock.spent)
     return PublishedCategories(categories.domain.nodes, choice, label, proof, 0)
 
 

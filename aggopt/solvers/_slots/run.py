@@ -35,7 +35,7 @@ EXACT = 1e-9  # records: more than adding up weights rounds
 LEAST = 0.05  # seconds: a solver that has less finds nothing
 
 
-@dataclass
+@dataclass(eq=False)
 class Standing:
     """What is known of a program so far."""
 
