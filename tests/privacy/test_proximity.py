@@ -189,6 +189,15 @@ def test_a_crowd_too_large_for_the_groups_that_there_can_be():
     assert not any(delta.satisfied(labels) for labels in partitions(5, 2))
 
 
+def test_a_share_just_above_what_floats_tell_apart_is_exact():
+    # 2 of 3 others are far, and 0.6666666666666667 of 3 is more than 2
+    asked = Dissimilarity(
+        "x", numbers([0, 1, 10, 11]), Fraction(1), exact(2 / 3 + 1e-16)
+    )
+    assert asked.delta == Fraction("0.6666666666666667")
+    assert asked.broken(np.arange(4), np.array([0, 4])).tolist() == [True]
+
+
 def test_a_share_smaller_than_floats_divide_by_is_exact():
     asked = Dissimilarity("x", numbers([1, 1, 1, 9]), Fraction(0), exact(5e-324))
     assert asked.broken(np.arange(4), np.array([0, 2, 4])).tolist() == [True, False]

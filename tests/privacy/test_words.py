@@ -123,6 +123,7 @@ REFUSED = {
     "ordered: infinite": lambda: Ordered.read([1.0, np.inf, 2.0]),
     "epsilon below nothing": lambda: epsilon_m(G, V, -1),
     "epsilon that is no number": lambda: epsilon_m(G, V, "1"),
+    "relative that is no truth value": lambda: epsilon_m(G, V, 1, relative="no"),
     "numbers that are none": lambda: epsilon_m(G, [1, "a", np.inf], 1),
     "no epsilon of an attribute": lambda: of_attribute({"a": 1}, "b", "proximity"),
     "infeasible: m": lambda: infeasible(Proximity("pay", CROWDED, Fraction(0), 2)),
