@@ -64,7 +64,7 @@ class Job(Section):
                 "diverse_vmdav makes groups of distinct or entropy diversity, and "
                 "[privacy] asks for recursive diversity.",
                 fix='choose another partition, such as method = "vmdav", with '
-                'repair = "merge", which keeps every promise; or diversity = '
+                'repair = "merge", which keeps every requirement; or diversity = '
                 '"distinct" or "entropy", without c.',
             )
         self._require_search()

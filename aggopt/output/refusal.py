@@ -33,6 +33,7 @@ def not_kept(check: Check) -> PrivacyError:
     """Return the error of a requirement that does not hold."""
     return PrivacyError(
         str(check),
-        fix='nothing was written; set repair = "merge" under [privacy], which keeps '
-        f"every promise, or promise {check.keeps}, which these groups keep.",
+        fix='nothing was written; set repair = "merge" under [privacy], or promise '
+        f"{check.keeps}, which these groups keep. Where a repair is set: groups that "
+        "publish the same values count as one, so publish more digits.",
     )

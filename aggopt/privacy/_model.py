@@ -7,9 +7,12 @@ from typing import Any, Protocol
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section
 from aggopt.core.types import I64
+from aggopt.errors import JobError
 from aggopt.privacy._distance import Distance
 from aggopt.privacy._exact import Numbers
 from aggopt.privacy._requirement import Requirement
+
+OF_RECORDS = "k"  # the model that is of records alone: the audit counts them
 
 
 class Attribute(Protocol):
@@ -95,6 +98,14 @@ class PrivacyModel(Method):
     sense: Callable[[Any, Sequence[Any]], str] = _unsaid
     simple: Callable[[Any, Sequence[Any]], bool] = _of_any_values
     template: str = ""
+
+    def __post_init__(self) -> None:
+        if self.requirement is None and self.name != OF_RECORDS:
+            raise JobError(
+                f"The privacy model {self.name!r} makes no requirement, so that no "
+                "release would be audited for it.",
+                fix="declare its `requirement`: what makes one of an attribute.",
+            )
 
 
 REQUIREMENTS = Registry("aggopt.privacy._models", PrivacyModel, "privacy model")

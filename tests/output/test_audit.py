@@ -160,9 +160,10 @@ def test_each_refusal_says_what_to_do():
 
 
 SICK = Roles(**{"quasi-identifier": ["age"], "confidential": ["ill"]})
-MERGE = (
-    'nothing was written; set repair = "merge" under [privacy], which keeps every '
-    "promise, or promise"
+MERGE = 'nothing was written; set repair = "merge" under [privacy], or promise'
+UNION = (
+    "which these groups keep. Where a repair is set: groups that publish the same "
+    "values count as one, so publish more digits."
 )
 
 
@@ -177,12 +178,10 @@ def test_broken_l_and_t_say_what_these_groups_keep():
     )
     assert not found.holds
     said = refusal(table, SICK, k=2, l=3)
-    assert said == f"{second} To fix: {MERGE} l of at most 2, which these groups keep."
+    assert said == f"{second} To fix: {MERGE} l of at most 2, {UNION}"
     said = refusal(table, SICK, k=2, l=2, t=0.1)
     assert said.startswith("t (ordered) <= 0.1 DOES NOT HOLD for 'ill'")
-    assert said.endswith(
-        f"{MERGE} t of at least 0.208333, rounded up, which these groups keep."
-    )
+    assert said.endswith(f"{MERGE} t of at least 0.208333, rounded up, {UNION}")
     assert audit(table, SICK, Privacy(k=2, l=2)).holds
 
 

@@ -6,9 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from aggopt.core.section import Section
 from aggopt.errors import JobError
 from aggopt.privacy._exact import Numbers
-from aggopt.privacy._model import REQUIREMENTS
+from aggopt.privacy._model import REQUIREMENTS, PrivacyModel
 from aggopt.privacy._nested import Nested
 
 CODES = np.array([0, 1, 2, 3, 0])
@@ -121,3 +122,8 @@ def test_a_tree_may_be_left_out():
     treatment = REQUIREMENTS["t"].treatment
     assert treatment(tree={"a": ["x", "y"]}).tree == {"a": ["x", "y"]}
     assert treatment(tree=None).tree is None
+
+
+def test_a_model_that_nothing_would_audit_is_refused_as_it_is_declared():
+    with pytest.raises(JobError, match="'alpha' makes no requirement, so that no rel"):
+        PrivacyModel(name="alpha", when="never", rank=35, settings=Section)
