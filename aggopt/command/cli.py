@@ -140,6 +140,26 @@ def init(
 
 
 @app.command()
+def check(table: TableFile, job: JobFile, as_json: AsJson = False) -> None:
+    """Say whether `aggopt mask TABLE JOB` would begin, and all that stands in the way.
+
+    A line for each column, every obstacle with what to do about it, and notes.  Writes
+    nothing.  Exit code 0 if it would begin, 2 if not.
+    """
+    from aggopt.command import show_check
+    from aggopt.command.check import checked
+
+    with console.progress(quiet=as_json):
+        found = checked(table, job)
+    if as_json:
+        console.as_json(found.to_dict())
+    else:
+        show_check.checked(found)
+    if found.obstacles:
+        raise typer.Exit(2)
+
+
+@app.command()
 def solvers(as_json: AsJson = False) -> None:
     """List the solvers: what each takes, whether it is here, how to get it."""
     from aggopt.solvers import SOLVERS

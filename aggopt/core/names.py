@@ -36,3 +36,11 @@ def check_header(names: Sequence[str], file: str) -> None:
 def numbers_among(names: Sequence[str]) -> int:
     """Return how many names are numbers, as in a file without a header line."""
     return sum(bool(re.fullmatch(r"[+-]?\d*[.,]?\d+([eE][+-]?\d+)?", n)) for n in names)
+
+
+def may_be_record(names: Sequence[str], known: int) -> bool:
+    """Whether the names may be a record, which is not repeated.
+
+    Some are numbers, or fewer than half of them are `known` from elsewhere.
+    """
+    return numbers_among(names) > 0 or 2 * known < len(names)

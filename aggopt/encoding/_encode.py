@@ -177,12 +177,23 @@ def _require_numbers(column: TypedColumn, how: AttributeType) -> None:
     )
 
 
+def perhaps_codes(values: int, records: int) -> bool:
+    """Whether so many different whole numbers among records may be codes.
+
+    Two are as far apart as two names are.
+
+    >>> perhaps_codes(4, 100), perhaps_codes(2, 100), perhaps_codes(4, 6)
+    (True, False, False)
+    """
+    return 2 < values <= FEW and 2 * values <= records
+
+
 def _note(column: TypedColumn, how: AttributeType) -> str:
     if how.kind is not None or column.what != NUMBER or not column.whole:
         return ""
     values = len(column.coded[1])
-    if values <= 2 or values > FEW or 2 * values > len(column.entries):
-        return ""  # two values are as far apart as two names
+    if not perhaps_codes(values, len(column.entries)):
+        return ""
     return (
         f"whole numbers with {values} values are taken as numbers; write kind = "
         '"nominal" if they are codes.'

@@ -39,7 +39,7 @@ def read(path: Path, roles: Roles, how: Input) -> pa.Table:
         As `as_written`; or a column that must be numeric holds text.
     """
     table = as_written(path, how)
-    return _numbers(table, roles, how) if is_csv(path) else table
+    return typed(table, roles, how) if is_csv(path) else table
 
 
 def as_written(path: Path, how: Input) -> pa.Table:
@@ -118,7 +118,8 @@ def _text(path: Path, how: Input) -> pa.Table:
     return table
 
 
-def _numbers(text: pa.Table, roles: Roles, how: Input) -> pa.Table:
+def typed(text: pa.Table, roles: Roles, how: Input) -> pa.Table:
+    """Return text with numbers where the roles need them; raises as `read`."""
     worded = {}
     for j, name in enumerate(text.column_names):
         if name in roles.numeric:
@@ -144,9 +145,7 @@ def parsed(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
     package writes them (True), as R and Excel do (TRUE), or as SQL does (true); t and f
     might as well be codes.
     """
-    trimmed = pc.utf8_trim_whitespace(column)
-    missing = pc.is_in(trimmed, pa.array(MISSING))
-    entries = pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
+    entries = stripped(column)
     there = entries.drop_null()
     for yes, no in _TRUTH if len(there) else ():
         if pc.all(pc.is_in(there, pa.array((yes, no)))).as_py():
@@ -160,6 +159,13 @@ def parsed(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
     plain = pc.replace_substring_regex(entries, r"^\+", "")
     plain = pc.replace_substring(plain, how.decimal, ".")
     return plain.cast(pa.int64() if whole else pa.float64()), 0
+
+
+def stripped(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return entries without blanks around them, null where they say "missing"."""
+    trimmed = pc.utf8_trim_whitespace(column)
+    missing = pc.is_in(trimmed, pa.array(MISSING))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
 
 
 def widths(table: pa.Table) -> dict[str, Any]:

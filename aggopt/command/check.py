@@ -1,0 +1,113 @@
+"""What a table and a job look like, and whether `mask` would begin."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from aggopt.command.readiness import Obstacle, hides_names, obstacles, role_of
+from aggopt.core.names import numbers_among
+from aggopt.core.plural import many
+from aggopt.errors import AggoptError
+from aggopt.input.dialect import as_found
+from aggopt.input.files import as_written, is_csv
+from aggopt.input.look import Look, looks
+from aggopt.job import Job
+from aggopt.job._roles import Roles
+
+PUBLISHED = ("confidential", "other")  # as they are
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """What was found of a table and a job.
+
+    Attributes
+    ----------
+    columns
+        What each looks like, with its role, None where it has none.
+    """
+
+    records: int | None
+    columns: tuple[tuple[Look, str | None], ...]
+    obstacles: tuple[Obstacle, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {
+            "ready": not self.obstacles,
+            "records": self.records,
+            "columns": [
+                {
+                    "name": look.name,
+                    "role": role,
+                    "type": look.type,
+                    "different": look.different,
+                    "missing": look.missing,
+                }
+                for look, role in self.columns
+            ],
+            "obstacles": [asdict(each) for each in self.obstacles],
+            "notes": list(self.notes),
+        }
+
+
+def checked(path: Path, file: Path) -> Checked:
+    """Return what is found of the table at `path` and the job in a file."""
+    wrong: list[Obstacle] = []
+    job = table = None
+    try:
+        job = Job.read(file)
+    except AggoptError as error:
+        wrong.append(Obstacle.of(error))
+    try:
+        how = job.input if job else None
+        table, how = (as_written(path, how), how) if how else as_found(path)
+    except AggoptError as error:
+        wrong.append(Obstacle.of(error))
+    if table is None or how is None:
+        return Checked(None, (), tuple(wrong), ())
+    seen = tuple(looks(table, how if is_csv(path) else None))
+    if job is None:
+        hidden = numbers_among(table.column_names)
+        shown = () if hidden else seen
+        return Checked(len(table), tuple((s, None) for s in shown), tuple(wrong), ())
+    roles, spelled = role_of(job), spellings()
+    columns = tuple((look, spelled.get(roles.get(look.name, ""))) for look in seen)
+    if hides_names(job, table.column_names):
+        columns = tuple(pair for pair in columns if pair[1])
+    notes = tuple(note for pair in columns for note in _notes(*pair, job.privacy.k))
+    return Checked(len(table), columns, obstacles(path, table, job), notes)
+
+
+def spellings() -> dict[str, str]:
+    """Return how a job file spells each field of the roles."""
+    return {name: field.alias or name for name, field in Roles.model_fields.items()}
+
+
+def _notes(look: Look, role: str | None, k: int) -> Iterator[str]:
+    """Yield what a data steward should look at, though it is no obstacle."""
+    name, different, rare = repr(look.name), look.different, look.rare(k)
+    if role == "quasi-identifier" and look.constant:
+        yield f"{name} has one value only: it will be kept as it is."
+    if role == "quasi-identifier" and look.may_be_codes:
+        yield (
+            f"{name}: whole numbers with {different} values are masked as numbers; if "
+            "they are codes, their means are none: recode them as one 0/1 column each."
+        )
+    if role == "quasi-identifier" and rare:
+        yield (
+            f"{name}: {rare} of {many(different or 0, 'value')} "
+            f"{'is' if rare == 1 else 'are'} shared by fewer than k = {k} records."
+        )
+    if role in ("quasi-identifier", "wish") and look.thousands:
+        yield (
+            f"{name}: each decimal comma stands before three digits; if it separates "
+            "thousands, leave it out."
+        )
+    if role in PUBLISHED and look.names_records:
+        yield (
+            f"{name}: each entry is of one record, and published as it is ({role}): if "
+            "others may know it, list it as identifier, which drops it."
+        )

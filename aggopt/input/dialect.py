@@ -1,0 +1,90 @@
+"""How a CSV file is written, found by looking at it: its separator, its decimal point.
+
+A separator is one that cuts each line into as many entries as the header; the package's
+strict rules then hold for the whole file as ever.
+"""
+
+import csv
+from io import StringIO
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.core.regular import require_regular
+from aggopt.input.files import as_written, check_ending, is_csv, parsed, stripped
+from aggopt.job import SEPARATORS, Input, input_section
+
+SAMPLE = 2**20  # bytes that are looked at for the separator
+_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
+
+
+def as_found(
+    path: Path, separator: str | None = None, decimal: str | None = None
+) -> tuple[pa.Table, Input]:
+    """Return the table in a file, as it is written, and how that is.
+
+    What is not given is looked for.
+
+    Raises
+    ------
+    TableError, JobError
+        As `as_written`; the separator or the decimal point is none that is known.
+    """
+    check_ending(path)
+    require_regular(path)
+    if not is_csv(path):
+        how = input_section(separator or ",", decimal or ".")
+        return as_written(path, how), how
+    cut = separator or _separator(path)
+    how = input_section(cut, decimal or ".")
+    table = as_written(path, how)
+    return table, how if decimal else input_section(cut, _decimal(table, cut))
+
+
+def may_be_thousands(column: pa.ChunkedArray) -> bool:
+    """Whether each comma of a column of text may stand between thousands."""
+    commas = pc.match_substring(stripped(column), ",")
+    found = stripped(column).filter(commas)
+    if not len(found):
+        return False
+    return bool(pc.all(pc.match_substring_regex(found, _THOUSANDS)).as_py())
+
+
+def _separator(path: Path) -> str:
+    """Return what cuts most lines as it cuts the header; of equals, in most entries."""
+    with path.open("rb") as stream:
+        read = stream.read(SAMPLE)
+    text, cut = read.decode("utf-8-sig", errors="replace"), len(read) == SAMPLE
+    return max(SEPARATORS, key=lambda separator: _fits(text, separator, cut))
+
+
+def _fits(text: str, separator: str, cut: bool) -> tuple[float, int]:
+    """Return the share of lines that have as many entries as the header, and these.
+
+    If the text was `cut`, so was its last line.
+    """
+    lines = csv.reader(StringIO(text, newline=""), delimiter=separator)
+    try:
+        rows = [len(row) for row in lines if row]
+    except csv.Error:  # an entry without end
+        return 0.0, 0
+    if cut:
+        rows = rows[:-1] or rows
+    if not rows or rows[0] < 2:
+        return 0.0, 0
+    return rows.count(rows[0]) / len(rows), rows[0]
+
+
+def _decimal(table: pa.Table, separator: str) -> str:
+    """Return the decimal point by which more columns are numbers."""
+    if separator == ",":
+        return "."
+    points = {
+        decimal: sum(
+            not parsed(column, input_section(separator, decimal))[1]
+            for column in table.columns
+        )
+        for decimal in (".", ",")
+    }
+    return "," if points[","] > points["."] else "."

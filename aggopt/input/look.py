@@ -1,0 +1,156 @@
+"""What each column of a table looks like: its type and counts, never an entry."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.core.types import I64
+from aggopt.encoding._encode import perhaps_codes
+from aggopt.input.dialect import may_be_thousands
+from aggopt.input.files import parsed, stripped
+from aggopt.job import Input
+
+NOTHING, OTHER = "nothing", "neither numbers nor text"
+WHOLE, NUMBERS, TRUTH = "whole numbers", "numbers", "truth values"
+TEXT, DATES, SPELLED_DATES = "text", "dates or times", "dates, spelled as text"
+CATEGORIES, RANKED = "categories", "categories in an order"
+NAMES = (TRUTH, TEXT, SPELLED_DATES, CATEGORIES, RANKED)
+
+_ISO = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$"
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What a column looks like.
+
+    Attributes
+    ----------
+    type
+        In words: "whole numbers", "text", ...
+    records, missing
+        How many entries there are, and how many of them are missing.
+    counts : (different,)
+        How many records have each entry, in no order; None if none can be compared.
+    words
+        How many entries of text in a CSV file are no numbers, by either decimal point.
+    numbered
+        Whether it counts the records: whole numbers, each one more than another.
+    thousands
+        Whether each decimal comma stands where thousands may be separated.
+    """
+
+    name: str
+    type: str
+    records: int
+    missing: int
+    counts: I64 | None = field(repr=False)
+    words: int | None = None
+    numbered: bool = False
+    thousands: bool = False
+
+    @property
+    def different(self) -> int | None:
+        """How many different entries there are, apart from what is missing."""
+        return None if self.counts is None else len(self.counts)
+
+    @property
+    def constant(self) -> bool:
+        """Whether all records have one entry, or nothing."""
+        return self.type == NOTHING or (self.different == 1 and not self.missing)
+
+    @property
+    def names_records(self) -> bool:
+        """Whether each entry is of one record, as a name or a number of it is."""
+        there = self.records - self.missing
+        apart = self.different == there > 1 and self.type in (TEXT, CATEGORIES)
+        return self.numbered or (apart and self.words in (None, there))
+
+    @property
+    def may_be_codes(self) -> bool:
+        """Whether whole numbers are so few that they may be codes."""
+        return self.type == WHOLE and perhaps_codes(self.different or 0, self.records)
+
+    def rare(self, k: int) -> int:
+        """Return how many names fewer than k records have; 0 of what is no name."""
+        if self.counts is None or self.type not in NAMES:
+            return 0
+        return int((self.counts < k).sum())
+
+    def __str__(self) -> str:
+        known = f", {self.different} different" if self.different is not None else ""
+        return f"{self.type}{known if self.type != NOTHING else ''}" + (
+            f", {self.missing} missing" if self.missing else ""
+        )
+
+
+def looks(table: pa.Table, how: Input | None = None) -> Iterator[Look]:
+    """Yield what each column looks like; with `how`, that of text in a CSV file."""
+    for name in table.column_names:
+        column = table[name]
+        yield _look(name, column) if how is None else _of_text(name, column, how)
+
+
+def _of_text(name: str, text: pa.ChunkedArray, how: Input) -> Look:
+    column, words = parsed(text, how)
+    if words:
+        entries = stripped(text)
+        dates = pc.all(pc.match_substring_regex(entries, _ISO)).as_py()
+        kind, missing = SPELLED_DATES if dates else TEXT, entries.null_count
+        words = min(words, parsed(text, _other_point(how))[1])
+        return Look(name, kind, len(text), missing, _counts(entries), words)
+    thousands = how.decimal == "," and may_be_thousands(text)
+    return _look(name, column, thousands=thousands)
+
+
+def _other_point(how: Input) -> Input:
+    return Input(separator="\t", decimal="," if how.decimal == "." else ".")
+
+
+def _look(name: str, column: pa.ChunkedArray, *, thousands: bool = False) -> Look:
+    kind, n = column.type, len(column)
+    if pa.types.is_floating(kind):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+    missing = column.null_count
+    if missing == n:
+        return Look(name, NOTHING, n, n, np.zeros(0, np.int64))
+    counts = _counts(column)
+    numbered = not missing and _is_numbered(column, counts)
+    return Look(
+        name, _type(kind), n, missing, counts, numbered=numbered, thousands=thousands
+    )
+
+
+def _type(kind: Any) -> str:
+    is_a = pa.types
+    if is_a.is_dictionary(kind):
+        return RANKED if kind.ordered else CATEGORIES
+    found = (
+        (is_a.is_boolean, TRUTH),
+        (is_a.is_integer, WHOLE),
+        (is_a.is_floating, NUMBERS),
+        (is_a.is_decimal, NUMBERS),
+        (is_a.is_temporal, DATES),
+        (is_a.is_string, TEXT),
+        (is_a.is_large_string, TEXT),
+    )
+    return next((words for test, words in found if test(kind)), OTHER)
+
+
+def _counts(column: pa.ChunkedArray) -> I64 | None:
+    try:
+        found = pc.value_counts(column.drop_null())
+    except pa.ArrowException:  # nested entries; the message may quote one
+        return None
+    return np.asarray(found.field("counts").to_numpy(), np.int64)
+
+
+def _is_numbered(column: pa.ChunkedArray, counts: I64 | None) -> bool:
+    if not pa.types.is_integer(column.type) or counts is None:
+        return False
+    ends = pc.min_max(column).as_py()
+    span: int = ends["max"] - ends["min"] + 1
+    return len(counts) == len(column) == span and span > 1

@@ -1,0 +1,223 @@
+"""`aggopt check`: all that stands in the way of a table and a job, and nothing else."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from command.test_cli import JOB, aggopt, here  # noqa: F401
+from tables import people, put_partitioner
+from test_input_contract import CASES
+
+from aggopt import mask
+from aggopt.command.check import checked
+from aggopt.errors import AggoptError
+
+CHECK = ("check", "people.csv", "job.toml")
+BAD = """
+[roles]
+identifier = []
+quasi-identifier = ["age", "income", "illness", "code", "age"]
+confidential = ["name", "ilness"]
+[privacy]
+k = 50
+[partition]
+attributes = "one by one"
+[aggregation]
+method = "p3m"
+options = { nonsense = 1 }
+solver = "gams"
+"""
+
+
+def broken() -> pd.DataFrame:
+    """Persons with holes, a column in no role, and codes."""
+    frame = people().assign(extra=1, code=[1, 2, 3, 4] * 10)
+    frame.loc[3, "age"] = np.nan
+    return frame
+
+
+def test_nothing_stands_in_the_way(here, aggopt):  # noqa: F811
+    before = {path: path.read_bytes() for path in here.iterdir()}
+    code, out, err = aggopt(*CHECK)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "40 records, 5 columns"
+    assert re.fullmatch(r"  'name' +identifier +text, 40 different", lines[1])
+    assert re.fullmatch(
+        r"  'age' +quasi-identifier  whole numbers, 29 different", lines[2]
+    )
+    assert lines[-1] == "Nothing stands in the way: aggopt mask would begin."
+    assert {path: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_no_group_is_made(here, aggopt, monkeypatch):  # noqa: F811
+    def fails(*_, **__):
+        raise AssertionError
+
+    put_partitioner(monkeypatch, "mdav", fails)
+    (here / "job.toml").write_text(JOB + '[partition]\nmethod = "mdav"\n')
+    assert aggopt(*CHECK)[0] == 0
+
+
+def test_all_obstacles_are_said_at_once(here, aggopt):  # noqa: F811
+    broken().to_csv("people.csv", index=False)
+    (here / "job.toml").write_text(BAD)
+    code, out, err = aggopt(*CHECK)
+    assert (code, err) == (2, "")
+    found = dict(re.findall(r"^Obstacle (\d+): (.*)$", out, re.MULTILINE))
+    expected = (
+        "Named more than once in the roles: 'age'.",
+        "The roles name 'ilness', which the table does not have.",
+        "No role is declared for 'note', 'extra'.",
+        "Columns that must be complete have holes ('age': 1 missing).",
+        "Columns that must be numeric have entries that are not ('illness': 40).",
+        "k = 50, but there are only 40 records.",
+        "is to group 5 quasi-identifiers in 5 blocks",
+    )
+    for problem in expected:
+        assert any(problem in said for said in found.values()), problem
+    assert re.search(r"'age' .*1 missing  \(obstacle 4\)", out)
+    assert out.count("To fix:") == len(set(re.findall("To fix: (.*)", out)))
+    assert out.rstrip().endswith(f"aggopt mask would refuse: {len(found)} obstacles.")
+
+
+def test_it_answers_in_json(here, aggopt):  # noqa: F811
+    broken().to_csv("people.csv", index=False)
+    code, out, _ = aggopt(*CHECK, "--json")
+    found = json.loads(out)
+    assert code == 2
+    assert (found["ready"], found["records"]) == (False, 40)
+    age = {"name": "age", "role": "quasi-identifier", "type": "numbers"}
+    assert found["columns"][1] == {**age, "different": 29, "missing": 1}
+    assert {key: found["columns"][-2][key] for key in ("name", "role")} == {
+        "name": "extra",
+        "role": None,
+    }
+    assert [each["column"] for each in found["obstacles"]] == [None, "age"]
+    assert all(each["problem"] and each["fix"] for each in found["obstacles"])
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
+def test_it_refuses_what_mask_refuses(tmp_path, name):
+    """Of every table that the contract lists: check says so exactly if mask does."""
+    path, file, compared = tmp_path / name, tmp_path / "job.toml", 0
+    other = tmp_path / "other"
+    other.mkdir()
+    for case in CASES.values():
+        try:
+            data, job = case(other)
+            data.to_csv(path, index=False)
+            if path.suffix == ".parquet":
+                data.to_parquet(path)
+            file.write_text(job.to_toml())
+        except Exception:  # no job, or no table that a file holds
+            continue
+        found = checked(path, file).obstacles
+        try:
+            mask(path, file)
+            assert not found
+        except AggoptError:
+            assert found
+        compared += 1
+    assert compared > 40
+
+
+HOSTILE = {
+    "empty": b"",
+    "header alone": b"name,age,illness,income,note",
+    "binary": bytes(range(256)) * 40,
+    "a zip archive": b"PK\x03\x04" + bytes(range(128)) * 9,
+    "one column": b"secret\n1\n2\n3\n",
+    "no header": b"secret,34,flu,1000.5,secret\nsecret,35,flu,1,secret\n" * 3,
+    "no header, text alone": b"secret,x\nsecret2,y\nsecret3,x\n",
+    "half a quote": b'name,age,illness,income,note\n"secret,1,flu,2,x\n',
+    "ragged": b"name,age,illness,income,note\nsecret\nsecret,1,2,3,4,5,6\n",
+    "only ends of lines": b"\n\n\r\n\n",
+    "UTF-16": "name,age,illness,income,note\nsecret,1,flu,2,x\n".encode("utf-16"),
+    "zero bytes": b"name,age,illness,income,note\n\x00secret,\x00,flu,2,x\n",
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_hostile_files_are_refused_without_a_word_of_them(here, aggopt, what, ending):  # noqa: F811
+    (here / f"odd.{ending}").write_bytes(HOSTILE[what])
+    code, out, err = aggopt("check", f"odd.{ending}", "job.toml")
+    assert (code, err) == (2, "")
+    assert "To fix:" in out
+    assert "Internal" not in out
+    named = what == "one column" and ending == "csv"  # its name, and nothing else
+    assert out.count("secret") == named * out.count("'secret'")
+    code, out, _ = aggopt("check", f"odd.{ending}", "job.toml", "--json")
+    assert code == 2
+    assert json.loads(out)["ready"] is False
+
+
+def test_a_job_that_cannot_be_read_is_one_of_the_obstacles(here, aggopt):  # noqa: F811
+    (here / "job.toml").write_text("[roles]\n[priv]\n")
+    (here / "people.csv").write_text("a;b\n1,5;2\n")
+    code, out, _ = aggopt(*CHECK)
+    assert code == 2
+    assert "Obstacle 1" in out
+    assert "  'a'  no role           numbers, 1 different" in out
+    (here / "people.csv").unlink()
+    _, out, _ = aggopt(*CHECK)
+    assert out.count("Obstacle") == 2
+    assert "There is no file people.csv." in out
+
+
+def test_requirements_that_no_groups_satisfy_are_obstacles(here, aggopt):  # noqa: F811
+    broken().to_csv("people.csv", index=False)
+    text = JOB.replace('other = ["note"]', 'other = ["note", "code", "extra"]')
+    (here / "job.toml").write_text(
+        text.replace("k = 4", 'k = 4\nl = 9\nrepair = "merge"')
+    )
+    _, out, _ = aggopt(*CHECK)
+    assert "all 40 records together have 3" in out
+    assert "'age': 1 missing" in out  # in the same answer
+
+
+def test_notes_say_what_is_no_obstacle(here, aggopt):  # noqa: F811
+    frame = people().assign(code=[1, 2, 3, 4] * 10, flat=1, yes=[True, *[False] * 39])
+    frame.to_csv("people.csv", index=False)
+    quasi = '["age", "income", "code", "flat", "yes"]'
+    text = JOB.replace('["age", "income"]', quasi).replace(
+        '["note"]', '["note", "name"]'
+    )
+    (here / "job.toml").write_text(text.replace('identifier = ["name"]', ""))
+    code, out, _ = aggopt(*CHECK)
+    notes = re.findall(
+        r"^Note: (.*?)[:.;]? ?(?:whole|each|has|1 of)", out, re.MULTILINE
+    )
+    assert code == 0
+    assert notes == ["'name'", "'code'", "'flat'", "'yes'"]
+    assert "'yes': 1 of 2 values is shared by fewer than k = 4 records." in out
+
+
+def test_commas_that_may_separate_thousands_are_noted(here, aggopt):  # noqa: F811
+    rows = "".join(f"{i},{100 + i};{i},{i}\n" for i in range(1, 9))
+    (here / "people.csv").write_text("age;income\n" + rows)
+    (here / "job.toml").write_text(
+        '[roles]\nquasi-identifier = ["age", "income"]\n[privacy]\nk = 2\n'
+        '[input]\nseparator = ";"\ndecimal = ","\n'
+    )
+    code, out, _ = aggopt(*CHECK)
+    assert code == 0
+    assert out.count("thousands") == 1
+    assert "'age': each decimal comma stands before three digits" in out
+
+
+def test_a_wide_table_is_checked(here, aggopt):  # noqa: F811
+    wide = pd.DataFrame(np.ones((6, 2000)), columns=[f"c{j}" for j in range(2000)])
+    wide.assign(age=range(6), c7=[None, *range(5)]).to_parquet("wide.parquet")
+    other = [f"c{j}" for j in range(2000) if j != 7]
+    (here / "job.toml").write_text(
+        f'[roles]\nquasi-identifier = ["age", "c7"]\nother = {json.dumps(other)}\n'
+        "[privacy]\nk = 2\n"
+    )
+    code, out, _ = aggopt("check", "wide.parquet", "job.toml")
+    assert code == 2
+    assert out.count("Obstacle") == 1
+    assert "'c7': 1 missing" in out
