@@ -22,7 +22,9 @@ ROUNDING = 1e-9  # of a number of steps
 ASKED = (
     "Each group and attribute was asked to keep more than the distance asked, by a "
     "secret margin; the certificates are of the program with these margins, and what "
-    "is satisfied is counted by the distance asked."
+    "is satisfied is counted by the distance asked. Another release draws other "
+    "margins: its objectives cannot be compared with these; `aggopt compare-solvers` "
+    "draws them once for all solvers."
 )
 MOST = 0.5  # share of values nearer than asked, above which a note says so
 NOTE = (
