@@ -95,7 +95,8 @@ def sweep(
     if not (delta and all(0 <= d < float("inf") for d in delta)):
         raise JobError(f"delta = {list(delta)}.", fix="name some of 0 or more.")
     Z, k = Scale.of(given.X).standardise(given.X), given.job.privacy.k
-    require_reach(np.full((1, Z.shape[1]), max(delta)), Z, k)
+    names = given.job.roles.quasi_identifier
+    require_reach(np.full((1, Z.shape[1]), max(delta)), Z, k, names)
     rows = [[(a, d) for a in dict.fromkeys(alpha)] for d in dict.fromkeys(delta)]
     if chosen_solver(how).is_global or len(rows) == 1:
         rows = [[pair] for row in rows for pair in row]  # no warm start

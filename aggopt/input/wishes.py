@@ -76,7 +76,7 @@ def _read(wishes: Iterable[Wish]) -> Iterator[str]:
             yield wish.column
 
 
-def require_reach(delta: Floats, Z: Floats, k: int) -> None:
+def require_reach(delta: Floats, Z: Floats, k: int, names: Sequence[str]) -> None:
     """Refuse distances (n, d) that no release of z-scores Z (n, d) can keep.
 
     Centroids c_j of groups of n_j >= k records keep mean 0 and variance 1: from
@@ -90,13 +90,16 @@ def require_reach(delta: Floats, Z: Floats, k: int) -> None:
     """
     n = len(Z)
     reach = np.abs(Z).max(axis=0) + np.sqrt(max(n - k, 0) / k)
-    count = int((delta > reach).any(axis=1).sum())
+    far = delta > reach
+    count = int(far.any(axis=1).sum())
     if count:
+        j = int(np.where(far.any(axis=0), reach, np.inf).argmin())
         raise JobError(
             f"delta is out of reach in {count} of {len(delta)} wishes: with {n} "
-            f"records in groups of {k} no value is published {reach.max():.3g} or "
-            "more standard deviations away.",
-            fix="ask for less; 0.1 to 1 standard deviations are usual.",
+            f"records in groups of {k} no value of {names[j]!r} is published "
+            f"{reach[j]:.3g} or more standard deviations away.",
+            fix="ask for less: a secret margin is asked for beyond each distance, and "
+            "0.1 to 1 standard deviations are usual.",
         )
 
 

@@ -161,7 +161,7 @@ def wishes_of(table: Table, X: Floats, job: Job) -> dict[str, Floats]:
     require_read(columns, how.delta, how.importance)
     Z = Scale.of(X).standardise(X)
     delta = resolved(how.delta, table, Z, "delta")
-    require_reach(delta, Z, job.privacy.k)
+    require_reach(delta, Z, job.privacy.k, table.roles.quasi_identifier)
     return {
         "delta": delta,
         "importance": resolved(how.importance, table, Z, "importance"),

@@ -37,16 +37,23 @@ def test_no_release_moves_a_value_farther(seed):
         c = np.where(np.arange(len(c)) == 0, 1.0, 0.0)
     y = c[labels]
     y = (y - y.mean()) / y.std()
-    require_reach(np.abs(y - z[:, 0])[:, None] * (1 - 1e-9), z, k)
+    require_reach(np.abs(y - z[:, 0])[:, None] * (1 - 1e-9), z, k, ["a"])
 
 
 def test_the_farthest_value_is_just_within_reach():
     z = Scale.of(np.array([[0.0], [0.0], [0.0], [1.0]]))
     z = z.standardise(np.array([[0.0], [0.0], [0.0], [1.0]]))
     farthest = np.sqrt(3.0) + np.sqrt(1.0)  # |z| of the last, (n - k) / k at k = 2
-    require_reach(np.full((4, 1), farthest - 1e-9), z, 2)
+    require_reach(np.full((4, 1), farthest - 1e-9), z, 2, ["a"])
     with pytest.raises(JobError, match="delta is out of reach in 4 of 4 wishes"):
-        require_reach(np.full((4, 1), farthest + 1e-9), z, 2)
+        require_reach(np.full((4, 1), farthest + 1e-9), z, 2, ["a"])
+
+
+def test_the_attribute_that_reaches_least_is_named():
+    z = np.array([[0.0, 0.0, 9.0], [1.0, 2.0, -9.0]])  # k = n: none is shifted
+    with pytest.raises(JobError, match="no value of 'a' is published 1 or more") as no:
+        require_reach(np.full((2, 3), 8.0), z, 2, ["a", "b", "c"])
+    assert "a secret margin is asked for beyond each distance" in no.value.fix
 
 
 def test_what_is_out_of_reach_is_refused_before_any_work(no_work):
