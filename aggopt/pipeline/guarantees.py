@@ -36,6 +36,12 @@ from aggopt.solvers import choose
 
 Kind = TypeVar("Kind", bound=Requirement)
 
+_MADE_FOR = {
+    "l": 'values or entropy, method = "diverse_vmdav"',
+    "t": 'the ordered distance, method = "closeness_first" or another of its kind, or '
+    'repair = "sweep"',
+}
+
 
 def with_search(job: Job) -> tuple[Job, tuple[str, ...]]:
     """Return the job with a repair for what a search is to keep, and why it has one.
@@ -94,12 +100,16 @@ def require_guarantees(job: Job) -> None:
             f"{_stated(privacy)}, and {_together(job)} does not guarantee "
             f"{' and '.join(hoped)} {_of(job)}.",
             fix='set repair = "merge" under [privacy], which keeps every promise, or '
-            '"search", which loses less and takes longer; or, '
-            "of one confidential attribute: for l, of values or entropy, method = "
-            '"diverse_vmdav"; for t, of the ordered distance, method = '
-            '"closeness_first" or another of its kind, or repair = "sweep".'
-            + measured(privacy),
+            '"search", which loses less and takes longer'
+            f"{_made_for(privacy)}.{measured(privacy)}",
         )
+
+
+def _made_for(privacy: Privacy) -> str:
+    """Return which methods are made for what is promised, if it is l or t alone."""
+    first, *more = (model.name for model in privacy.models)
+    known = "" if more else _MADE_FOR.get(first, "")
+    return f"; or, of one confidential attribute and {known}" if known else ""
 
 
 def _require_use(privacy: Privacy) -> None:

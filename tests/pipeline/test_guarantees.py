@@ -365,6 +365,26 @@ def test_a_promise_is_never_hoped_for(no_work, asked, method, complaint):
     assert expected in refused.value.problem
 
 
+MADE_FOR = {"l": "diverse_vmdav", "t": "closeness_first"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "advised"),
+    [
+        ({"l": 2}, {"l"}),
+        ({"t": 0.1}, {"t"}),
+        ({"t": 0.1, "l": 2}, set()),
+        ({"proximity": {"epsilon": 1, "m": 2}}, set()),
+    ],
+)
+def test_advised_is_only_what_keeps_all_that_is_asked(no_work, asked, advised):
+    with pytest.raises(JobError, match="does not guarantee") as refused:
+        aggopt.mask(salaried(), promising(**asked, partition={"method": "mdav"}))
+    fix = refused.value.fix
+    assert 'repair = "merge"' in fix
+    assert {kind for kind, method in MADE_FOR.items() if method in fix} == advised
+
+
 def test_merging_by_the_integer_program_keeps_l(monkeypatch):
     from aggopt import repair
 
