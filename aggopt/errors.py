@@ -51,7 +51,7 @@ class UnknownNameError(JobError):
     """A name matches nothing that is known."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        names = sorted(known)
+        names = sorted(set(known))
         small = {known.lower(): known for known in names}
         near = get_close_matches(name.lower(), small, n=1)
         hint = f"did you mean {small[near[0]]!r}? " if near else ""

@@ -47,7 +47,7 @@ def _named(name: str, able: list[Solver]) -> Solver:
     for solver in (*able, *SOLVERS.values()):
         if name == _bare(solver):
             return solver
-    known = [s.name for s in able] + [_bare(s) for s in able]
+    known = [s.name if ":" in name else _bare(s) for s in able]
     raise UnknownNameError("solver", name, known or SOLVERS)
 
 

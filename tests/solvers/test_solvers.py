@@ -187,6 +187,18 @@ def test_a_misspelt_solver_suggests_the_right_one():
         choose("ipotp", "NLP")
 
 
+@pytest.mark.parametrize(
+    ("name", "form"), [("gurobi", "ipopt"), ("a:b", "pyomo:ipopt")]
+)
+def test_solvers_are_listed_once_and_in_the_form_that_was_tried(name, form):
+    with pytest.raises(UnknownNameError) as no:
+        choose(name, "p3m", "NLP")
+    known = no.value.fix.partition("The known names are ")[2].rstrip(".").split(", ")
+    assert form in known
+    assert known == sorted(set(known))
+    assert ":" in form or not any(":" in listed for listed in known)
+
+
 def test_an_unfit_solver_names_those_that_fit():
     with pytest.raises(JobError, match="choose one of cvxpy:ipopt, cvxpy:uno"):
         choose("highs", "NLP")
