@@ -11,6 +11,7 @@ from aggopt.core.validation import is_number, is_whole
 from aggopt.errors import JobError
 
 MOST = int(sys.float_info.max)  # whole numbers beyond have no float
+ENDLESS = "in place of no limit name as long a time as you would wait"
 LONGEST = 600.0  # seconds: default limit of searches that may never end
 
 
@@ -21,8 +22,14 @@ def require_time_limit(seconds: object) -> None:
     large = is_whole(seconds) and abs(seconds) > MOST
     if not large and is_number(seconds) and 0 <= seconds < np.inf:  # type: ignore[operator]
         return
-    seen = "a whole number that no float holds" if large else seconds
-    raise JobError(f"time_limit = {seen}.", fix="pass a number from 0 up, or None.")
+    seen = "a whole number that no float holds" if large else said(seconds)
+    fix = f"pass a number from 0 up, or None; {ENDLESS}."
+    raise JobError(f"time_limit = {seen}.", fix=fix)
+
+
+def said(seconds: object) -> str:
+    """Return a limit as it was given: text in quotes."""
+    return repr(seconds) if isinstance(seconds, str) else str(seconds)
 
 
 @dataclass

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
+from aggopt.core.deadline import ENDLESS, said
 from aggopt.core.validation import is_number
 from aggopt.errors import AggoptError, JobError, SolverError
 from aggopt.solvers._solver import Solver
@@ -79,7 +80,8 @@ def check_time_limit(seconds: object) -> None:
     if seconds is None or (is_number(seconds) and 0 < seconds < inf):  # type: ignore[operator]
         return
     raise JobError(
-        f"time_limit = {seconds}.", fix="allow a positive number of seconds."
+        f"time_limit = {said(seconds)}.",
+        fix=f"allow a positive number of seconds; {ENDLESS}.",
     )
 
 

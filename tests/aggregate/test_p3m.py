@@ -168,7 +168,11 @@ def test_progress_reaches_one():
         ({"delta": np.full((60, 3), np.nan)}, "180 entries that are missing"),
         ({"delta": 1e9}, "above 1e\\+06 standard deviations"),
         ({"alpha": "a"}, "alpha = 'a'"),
-        ({"time_limit": "3"}, "time_limit = 3"),
+        ({"time_limit": "3"}, "time_limit = '3'"),
+        (
+            {"time_limit": np.inf},
+            "time_limit = inf.\n.* name as long a time as you would",
+        ),
         ({"delta": {"relativ": 0.1}}, r"keys \['relativ'\]"),
         ({"start": "mean"}, "did you mean 'means'"),
         ({"starts": -1}, "starts = -1"),

@@ -265,8 +265,11 @@ def test_ctrl_c_at_any_moment_leaves_groups_or_is_raised():
         ({"jobs": -1}, "jobs = -1"),
         ({"seed": -1}, "seed = -1.\nTo fix: pass a whole number from 0 up"),
         ({"time_limit": -1}, "time_limit = -1.\nTo fix: pass a number from 0"),
-        ({"time_limit": np.inf}, "time_limit = inf"),
-        ({"time_limit": "1"}, "time_limit = 1"),
+        (
+            {"time_limit": np.inf},
+            "time_limit = inf.\n.* name as long a time as you would",
+        ),
+        ({"time_limit": "1"}, "time_limit = '1'"),
         (
             {"time_limit": 1, "effort": "fast"},
             "effort = 'fast' beside time_limit.*\n.*fix: ",
