@@ -13,6 +13,8 @@ from aggopt.errors import JobError, TableError
 class Roles(BaseModel):
     """Which attribute plays which role; every attribute plays exactly one.
 
+    Attributes go by name; those of a NumPy array are called "0", "1", ...
+
     Attributes
     ----------
     identifier

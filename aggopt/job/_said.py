@@ -17,6 +17,8 @@ def entries(wrong: Iterable[Any]) -> list[Any]:
     """Return what is wrong once for each entry, however many readings were tried."""
     found: dict[Any, Any] = {}
     for error in wrong:
+        if error["type"] == "too_short" and error["input"]:
+            continue  # what is wrong with its entries is said of them
         known = error["type"] != "extra_forbidden"  # what is not may have any name
         place = _named(error["loc"]) if known else error["loc"]
         found.setdefault(place, {**error, "loc": place})

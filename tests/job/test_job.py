@@ -184,6 +184,7 @@ WRONG = [
     ({"input": {"decimal": ";"}}, "decimal is ';'"),
     ({"output": {"shuffle": "yes"}}, "shuffle is 'yes'"),
     ({"roles": {"quasi-identifier": []}}, "quasi-identifier is empty"),
+    ({"roles": {"quasi-identifier": [0, 1]}}, "used: roles.quasi-identifier.0 is 0: "),
     ({"output": {"shuffle": False, "seed": 1}}, "seed is given, but shuffle is false"),
     ({"input": {"separator": ",", "decimal": ","}}, "are the same"),
     ({"input": {"separator": '"'}}, "separator is"),
