@@ -148,7 +148,8 @@ def group_size(k: object, n: int) -> int:
     if not is_whole(k):
         raise JobError(
             f"k must be a whole number, not {type(k).__name__}.",
-            fix="pass an int, the smallest group size allowed: k=3.",
+            fix="pass an int, the smallest group size allowed: k=3"
+            f"{_OUT_OF_ORDER if hasattr(k, '__len__') else ''}.",
         )
     size = int(k)
     if size < 1:
@@ -159,6 +160,9 @@ def group_size(k: object, n: int) -> int:
             fix=f"choose k from 1 to {n}, or bring more records.",
         )
     return size
+
+
+_OUT_OF_ORDER = "; where a function takes a confidential attribute, that comes before k"
 
 
 def groups(labels: npt.ArrayLike, n: int) -> Labels:

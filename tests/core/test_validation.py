@@ -40,6 +40,12 @@ def test_k_must_be_a_whole_number(k):
         validation.group_size(k, 9)
 
 
+def test_a_column_in_the_place_of_k_is_one_too_early():
+    with pytest.raises(JobError, match="k must be a whole number, not ndarray") as no:
+        validation.group_size(np.arange(9.0), 9)
+    assert "takes a confidential attribute, that comes before k" in no.value.fix
+
+
 @pytest.mark.parametrize("k", [0, -2])
 def test_k_below_one_is_refused(k):
     with pytest.raises(JobError, match="below 1"):

@@ -181,6 +181,7 @@ def test_ctrl_c_is_heard_within_the_search() -> None:
     ("options", "message"),
     [
         ({"initial": "mdva"}, "did you mean 'mdav'"),
+        ({"initial": mdav(NORMAL, 5)}, r"type Partition, .*\n.* as initial_labels"),
         ({"effort": "bets"}, "did you mean 'best'"),
         ({"scale": "zz"}, "No scale is called"),
         ({"time_limit": -1}, "To fix: pass a number from 0 up, or None"),

@@ -37,6 +37,7 @@ def first_groups(
         promise.
     """
     if initial is not None:
+        _require_name(initial)
         require_known("initial method", initial, initial_methods())
     if labels is not None:
         if initial is not None:
@@ -52,6 +53,14 @@ def first_groups(
     else:
         made = _by_method(records, k, initial)
     return numbered(promised.united(records, made))
+
+
+def _require_name(initial: object) -> None:
+    if not isinstance(initial, str):
+        raise JobError(
+            f"initial is of type {type(initial).__name__}, and no name of a method.",
+            fix='pass groups as initial_labels; initial takes a name: initial="mdav".',
+        )
 
 
 def _by_method(records: Floats, k: int, name: str) -> Labels:
