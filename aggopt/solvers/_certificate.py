@@ -1,7 +1,7 @@
 """What every solve returns: how it ended and how good the answer provably is."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
@@ -68,6 +68,13 @@ class Certificate:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
         return {**asdict(self), "status": self.status.value, "gap": self.gap}
+
+    def __repr__(self) -> str:
+        """Return what it says, the gap beside the bound."""
+        known = {f.name: getattr(self, f.name) for f in fields(self)}
+        status, objective, bound, *others = (f"{n}={v!r}" for n, v in known.items())
+        said = ", ".join((status, objective, bound, f"gap={self.gap!r}", *others))
+        return f"Certificate({said})"
 
     def _repr_html_(self) -> str:
         """Return a table for a notebook."""

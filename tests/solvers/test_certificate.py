@@ -27,6 +27,14 @@ def test_a_gap_is_a_share_of_the_objective_or_of_one(objective, bound, gap):
     assert certificate(objective, bound).gap == gap
 
 
+@pytest.mark.parametrize(("bound", "gap"), [(1.5, 0.5), (None, None)])
+def test_its_gap_is_shown_beside_its_bound(bound, gap):
+    shown = repr(certificate(3.0, bound))
+    assert f"objective=3.0, bound={bound}, gap={gap}, violation=0.0, " in shown
+    assert shown.startswith("Certificate(status=<Status.LOCAL")
+    assert shown.endswith("solver='own', seconds=0.1)")
+
+
 def test_together_they_prove_what_each_of_them_proves():
     proven = [certificate(3.0, 2.0), certificate(8.0, 1.0)]
     assert total_bound(proven) == 3.0

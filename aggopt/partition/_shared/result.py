@@ -27,7 +27,8 @@ class Partition:
 
     It is taken wherever labels are, and is one itself: `np.asarray(p)`, `p[i]`,
     `len(p)`, and `p == 3` compares entry by entry.  It cannot be changed;
-    `np.array(p)` is a copy that can.
+    `np.array(p)` is a copy that can.  pandas, which knows none but its own kinds and
+    arrays, takes the labels: `frame.groupby(p.labels)`.
 
     Parameters
     ----------
