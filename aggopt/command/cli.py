@@ -54,10 +54,10 @@ def mask(
     from aggopt.output.places import Files
     from aggopt.pipeline.mask import mask as masked
 
-    places = Files.beside(out, private)
+    asked, places = Job.read(job), Files.beside(out, private)
     places.check(overwrite=overwrite, inputs=(table, job))
     with console.progress(quiet=as_json) as report:
-        release = masked(table, Job.read(job), progress=report)
+        release = masked(table, asked, progress=report)
         files = console.release(
             release.staged(out, overwrite=overwrite, private=private)
         )

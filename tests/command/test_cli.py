@@ -319,6 +319,7 @@ REFUSED = {
     ("mask", "people.csv", "job.toml", "--out", "m.txt"): "neither .csv nor .parquet",
     ("mask", "people.csv", "job.toml", "--out", "no/m.csv"): "no folder no",
     ("mask", "people.csv", "job.toml", "--out", "people.csv"): "over the input itself",
+    ("mask", "people.csv", "none.toml", "--out", "people.csv"): "none.toml cannot be",
     (
         "mask", "people.csv", "job.toml", "--out", "people.csv", "--overwrite"
     ): "would be written over the input itself",
