@@ -46,7 +46,7 @@ wish = []                # how far a record asks to be moved; dropped from the r
 # missing = "own value"                   # what is missing is one more value
 
 [partition]
-# Left out, the method is the one that suits the table's size; or one of:
+# Left out, or "recommended", it is the one that suits the table's size; or one of:
 {of_partitions}
 attributes = "together"  # which quasi-identifiers are grouped together, or
 #         "one by one"            each by itself
