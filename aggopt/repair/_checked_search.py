@@ -42,10 +42,9 @@ class _SearchedGroups:
         self.labels = self.labels.copy()
         self.sizes = np.bincount(self.labels)
         self.sums = np.stack([np.bincount(self.labels, z) for z in self.Z.T], axis=1)
-        self.members = [
-            set(np.flatnonzero(self.labels == g).tolist())
-            for g in range(len(self.sizes))
-        ]
+        records = np.argsort(self.labels, kind="stable")
+        parts = np.split(records, np.cumsum(self.sizes)[:-1])
+        self.members = [set(part.tolist()) for part in parts]
 
     def changes(self, i: int, near: I64) -> Iterator[_Exchange]:
         """Yield the changes of record i with groups of those near it that gain."""
@@ -126,6 +125,8 @@ def checked_search(
     """
     if int(labels.max()) == 0:
         return labels, True
+    if clock.over:
+        return labels, False
     near = neighbours(Z, min(NEAR, len(Z) - 1))
     state = _SearchedGroups(Z, labels, k, requirements)
     least = LESS * float((Z**2).sum())

@@ -69,7 +69,10 @@ def closeness(
         Seconds after which the best so far is returned, with status LIMIT.  If omitted,
         600 for what an integer program does, which might never end: "merge-ilp", and
         the others with a solver; "swap" and "sweep" without one end by themselves.
-        Compilation, in the first call, is before; the bound takes about a second more.
+        Compilation, in the first call, is before.  Beside it, and not cut short: groups
+        that are not t-close are merged until they are, which is needed for an answer,
+        and grows as m^2 d; the neighbours of a search that has begun are looked up; and
+        the bound takes about a second more.
         The end of an integer program is enforced, at most three seconds late.
     seed : int
         Of the order of swaps, and of annealing: without a time limit the same seed

@@ -18,7 +18,7 @@ def searched(
     After so many random swaps and moves at falling temperatures, records swap and
     move, in random order, as long as that loses less.
     """
-    if not labels.any():
+    if not labels.any() or clock.over:
         return labels
     n = len(labels)
     search = Search(problem.Z, labels, problem.k, problem.near, seed, problem.promise)

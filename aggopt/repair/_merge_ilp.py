@@ -93,9 +93,11 @@ def _proven(prices: Priced, least: float) -> bool:
 def _completed(unions: Unions, owner: Labels, known: Labels) -> Labels:
     """Return labels (n,) of a choice; groups that it leaves out are merged.
 
-    Where the groups are single records, which would take long, the known labels.
+    Where the groups are single records, which would take long, or there was no time to
+    choose any, the known labels.
     """
-    if (owner < 0).any() and unions.m == len(unions.labels):
+    single = unions.m == len(unions.labels)
+    if (owner < 0).all() or (single and (owner < 0).any()):
         return known
     alone = np.arange(len(owner)) + len(unions.costs)
     whose = np.where(owner < 0, alone, owner)[unions.labels]

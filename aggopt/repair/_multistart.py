@@ -26,8 +26,10 @@ def multistarted(
     best, trial = labels, round(TRIAL * proposals)
     sizes = _sizes(problem)
     for step, size in enumerate((None, *sizes)):
+        if clock.over and best is not None:
+            break
         start = labels if size is None else _start(problem, size)
-        if start is None or (clock.over and best is not None):
+        if start is None:
             continue
         begin, end = (TRIED * s / (len(sizes) + 1) for s in (step, step + 1))
         found = searched(problem, start, trial, seed, stage(clock, begin, end))

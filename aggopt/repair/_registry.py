@@ -46,7 +46,8 @@ class Limited(Section):
     Attributes
     ----------
     time_limit
-        Seconds; where a solver is asked and none are named, 600.
+        Seconds; where a solver is asked and none are named, 600.  Merging, where groups
+        need it to satisfy what is required, and the bound are not cut short.
     """
 
     time_limit: float | None = Field(

@@ -16,6 +16,7 @@ from aggopt.repair._problem import Problem
 MOST = 2_000_000  # unions that are looked at
 MOST_NEAR = 500_000  # of groups near each other, by width
 NEAR_WIDTH = 3  # groups in a union of near ones, at most
+LOOKED_AT = 20_000_000  # bins of unions between two looks at the clock: 0.02 seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,14 +98,14 @@ def close_unions(
     When time is up, wider ones are left out.
     """
     m = int(labels.max()) + 1
-    found: list[Labels] = [_of_width(problem, labels, 1)]
+    found: list[Labels] = [_close(problem, labels, np.arange(m)[:, None])]
     all_of = widest(m)
     for count in range(2, min(m, max(NEAR_WIDTH, all_of)) + 1):
-        if clock.over:
+        of = _of_width if count <= all_of else _of_near
+        wider = of(problem, labels, count, clock)
+        if wider is None:
             break
-        whole = count <= all_of
-        of = _of_width if whole else _of_near
-        found.append(of(problem, labels, count))
+        found.append(wider)
     last = [np.unique(labels[known == u]) for u in range(known.max() + 1)]
     last.append(np.arange(m))
     group = np.concatenate([*(f.ravel() for f in found), *last])
@@ -115,20 +116,36 @@ def close_unions(
     return Unions(problem, labels, column, group, complete)
 
 
-def _of_width(problem: Problem, labels: Labels, count: int) -> Labels:
-    """Return all t-close unions (u, count)."""
-    m = int(labels.max()) + 1
-    if count == 1:
-        return _close(problem, labels, np.arange(m)[:, None])
+def _of_width(
+    problem: Problem, labels: Labels, count: int, clock: Deadline
+) -> Labels | None:
+    """Return all t-close unions (u, count); None when time is up."""
+    if clock.over:
+        return None
     from aggopt.repair import _unions_kernels as kernels
 
+    m = int(labels.max()) + 1
     off, sizes = model.deviations(problem.ordered, labels), np.bincount(labels)
-    found = np.empty((comb(m, count), count), np.intp)
-    return found[: kernels.close_unions(off, sizes, problem.limits, problem.k, found)]
+    union, more, found = np.arange(count), True, list[Labels]()
+    turns = max(1, min(comb(m, count), LOOKED_AT // off.shape[1]))
+    while more and not clock.over:
+        some = np.empty((turns, count), np.intp)
+        u, more = kernels.close_unions(
+            off, sizes, problem.limits, problem.k, union, turns, some
+        )
+        found.append(some[:u].copy())
+    return None if more else np.concatenate(found)
 
 
-def _of_near(problem: Problem, labels: Labels, count: int) -> Labels:
-    """Return t-close unions (u, count), each of a group and some that are near it."""
+def _of_near(
+    problem: Problem, labels: Labels, count: int, clock: Deadline
+) -> Labels | None:
+    """Return t-close unions (u, count), each of a group and some that are near it.
+
+    None when time is up.
+    """
+    if clock.over:
+        return None
     m = int(labels.max()) + 1
     wide = count - 1
     while wide < m - 1 and m * comb(wide + 1, count - 1) <= MOST_NEAR:
@@ -140,7 +157,7 @@ def _of_near(problem: Problem, labels: Labels, count: int) -> Labels:
     others = near[:, picks].reshape(-1, count - 1)
     first = np.repeat(np.arange(m), len(picks))[:, None]
     unions = np.unique(np.sort(np.hstack((first, others)), axis=1), axis=0)
-    return _close(problem, labels, unions)
+    return None if clock.over else _close(problem, labels, unions)
 
 
 def _near(problem: Problem, labels: Labels, count: int) -> Labels:

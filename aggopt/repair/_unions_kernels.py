@@ -8,17 +8,19 @@ from aggopt.core.validation import Labels
 
 
 @compiled
-def close_unions(off: I64, sizes: I64, limits: I64, k: int, found: Labels) -> int:
-    """Find all unions that are t-close and hold k; return how many there are.
+def close_unions(
+    off: I64, sizes: I64, limits: I64, k: int, union: Labels, turns: int, found: Labels
+) -> tuple[int, bool]:
+    """Find unions that are t-close and hold k; return how many, and whether more come.
 
-    They come into `found` (room, count), of `count` groups each.  off (m, bins) are
-    the groups' deviations, whose sums are those of a union.
+    Of the `turns` that begin with `union` (count,), which is then the next.  They come
+    into `found` (turns, count).  off (m, bins) are the groups' deviations, whose sums
+    are those of a union.
     """
     (m, bins), count, u = off.shape, found.shape[1], 0
-    union = np.arange(count)
     before = np.zeros(bins, np.int64)  # of all members but the last
     _add_up(off, union, before)
-    while True:
+    for _ in range(turns):
         size = 0
         for g in union:
             size += sizes[g]
@@ -29,12 +31,13 @@ def close_unions(off: I64, sizes: I64, limits: I64, k: int, found: Labels) -> in
         while i >= 0 and union[i] == m - count + i:
             i -= 1
         if i < 0:
-            return u
+            return u, False
         union[i] += 1
         for j in range(i + 1, count):
             union[j] = union[j - 1] + 1
         if i < count - 1:
             _add_up(off, union, before)
+    return u, True
 
 
 @inner

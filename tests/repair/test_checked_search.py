@@ -8,11 +8,13 @@ from tables import promising, salaried
 from test_privacy_models import ASKED, QIS, paid
 
 import aggopt
+import aggopt.repair._checked_search as checked_search_module
 from aggopt import partition
 from aggopt.core.deadline import Deadline
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.repair._checked_search import checked_search
 from aggopt.repair._merge_until_satisfied import merge_until_satisfied
+from aggopt.repair._methods.search import MERGED
 from aggopt.solvers import Status
 
 
@@ -53,6 +55,13 @@ def test_when_time_is_up_the_groups_given_come_back():
     found, ended = checked_search(X, labels, 2, [], Deadline(0.0))
     assert (found == labels).all()
     assert not ended
+
+
+def test_when_time_is_up_no_neighbours_are_looked_up(monkeypatch):
+    monkeypatch.delattr(checked_search_module, "neighbours")
+    labels = np.array([0, 1] * 4)
+    given = (np.arange(8.0)[:, None], labels, 2, [], Deadline(0.0))
+    assert checked_search(*given) == (labels, False)
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -97,6 +106,19 @@ def test_a_time_limit_is_said_to_have_ended_it():
     proof = release.manifest()["partition"][0]["certificate"]
     assert release.audit.holds
     assert proof["status"] == Status.LIMIT.value
+
+
+def test_progress_is_told_while_groups_are_merged_and_while_they_are_searched():
+    told = []
+    aggopt.mask(
+        paid(),
+        promising(p=3, repair="search"),
+        progress=lambda step, share: told.append(share) if step == "repair" else None,
+    )
+    assert told[0] == 0.0
+    assert MERGED in told
+    assert told == sorted(told)
+    assert told[-1] == 1.0
 
 
 def test_a_job_that_names_a_repair_has_no_other():

@@ -11,6 +11,7 @@ from conftest import require_solver
 
 import aggopt.repair._exchange as exchange_module
 import aggopt.repair._merge_ilp as ilp_module
+import aggopt.repair._multistart as multistart_module
 import aggopt.repair._problem as problem_module
 import aggopt.repair._unions as unions_module
 from aggopt.aggregate import mean
@@ -22,6 +23,7 @@ from aggopt.partition._merge_until_close import merge_until_close
 from aggopt.repair import _closeness as closeness_module
 from aggopt.repair import closeness
 from aggopt.repair._bound import close_loss, least_loss
+from aggopt.repair._close import How
 from aggopt.repair._exchange import exchanged
 from aggopt.repair._merge_until_close import made_close
 from aggopt.repair._problem import problem_of
@@ -176,13 +178,60 @@ def test_more_groups_than_can_be_looked_at_claim_no_bound(monkeypatch):
 def test_near_unions_are_close_unions_each_once(count):
     Z, values = oracle.instance(4, 36, ties=False)
     task, labels = problem_of(Z, values, 3, 0.3, "distinct"), mdav(Z, 3).labels
-    every = set(map(tuple, unions_module._of_width(task, labels, count)))
-    near = list(map(tuple, unions_module._of_near(task, labels, count)))
+    always = Deadline(None)
+    every = set(map(tuple, unions_module._of_width(task, labels, count, always)))
+    near = list(map(tuple, unions_module._of_near(task, labels, count, always)))
     assert set(near) == every  # m is small: all are near
     assert len(near) == len(every)
     for g, row in enumerate(unions_module._near(task, labels, 4)):
         assert g not in row
         assert len(set(row)) == 4
+
+
+class Looks:
+    """A clock that is over from the look at it after so many others."""
+
+    seconds = spent = left = 1.0
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    @property
+    def over(self):
+        self.looks -= 1
+        return self.looks < 0
+
+
+def test_the_clock_is_looked_at_between_portions_of_unions(monkeypatch):
+    Z, values = oracle.instance(4, 36, ties=False)
+    task, labels = problem_of(Z, values, 3, 0.3, "distinct"), mdav(Z, 3).labels
+    every = unions_module._of_width(task, labels, 2, Deadline(None))
+    monkeypatch.setattr(unions_module, "LOOKED_AT", 10 * task.ordered.m)
+    in_tens = unions_module._of_width(task, labels, 2, Looks(9))
+    assert (in_tens == every).all()
+    for of in (unions_module._of_width, unions_module._of_near):
+        assert of(task, labels, 2, Looks(1)) is None
+    known = np.zeros(36, int)
+    whole = unions_module.close_unions(task, labels, known, Deadline(None))
+    cut = unions_module.close_unions(task, labels, known, Looks(1))
+    assert (whole.complete, cut.complete) == (True, False)
+    assert len(cut.costs) < len(whole.costs)
+
+
+@searches
+def test_when_time_is_up_no_search_begins(method, monkeypatch):
+    Z, values = oracle.instance(4, 36, ties=False)
+    start, none = merge_until_close(Z, values, 3, 0.3), Deadline(0.0)
+    task = problem_of(Z, values, 3, 0.3, "distinct")
+    for module, name in (
+        (problem_module, "neighbours"),
+        (multistart_module, "stratified"),
+    ):
+        monkeypatch.delattr(module, name)
+    how = How(None, 10, 0)
+    found = closeness_module.methods()[method].solve(task, start.labels, how, none)
+    assert found.labels is start.labels
+    assert found.status is Status.LIMIT
 
 
 def test_compilation_is_not_in_the_time(monkeypatch):

@@ -7,7 +7,7 @@ from conftest import require_solver
 
 from aggopt.core.deadline import Deadline
 from aggopt.partition import mdav
-from aggopt.repair import _large_neighbourhood_search, closeness
+from aggopt.repair import _large_neighbourhood_search, _merge_ilp, closeness
 from aggopt.repair._large_neighbourhood_search import searched
 from aggopt.repair._merge_ilp import _completed
 from aggopt.repair._merge_until_close import made_close
@@ -53,11 +53,18 @@ def test_the_same_twice_where_no_time_is_set():
 
 
 def test_groups_that_are_left_out_are_merged():
-    task, _, unions, _ = prepared(2)
-    nobody = np.full(unions.m, -1)
-    found = _completed(unions, nobody, unions.labels)
+    task, start, unions, _ = prepared(2)
+    owner = np.full(unions.m, -1)
+    owner[unions.members(0)] = 0
+    found = _completed(unions, owner, start)
     assert task.holds(found)
     assert (found == made_close(task, unions.labels)).all()
+
+
+def test_where_no_union_was_chosen_nothing_is_merged_anew(monkeypatch):
+    _, start, unions, _ = prepared(2)
+    monkeypatch.delattr(_merge_ilp, "made_close")
+    assert _completed(unions, np.full(unions.m, -1), start) is start
 
 
 def test_rows_of_some_unions():

@@ -1,16 +1,20 @@
 """The repair that merges, then moves and swaps records, each change checked exactly."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from aggopt.core.deadline import Deadline
+from aggopt.core.progress import part
 from aggopt.core.types import Labels
 from aggopt.core.validation import groups
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
 from aggopt.repair._registry import Given, Limited, Repair
 from aggopt.solvers import Status
+
+MERGED = 0.2  # share of the progress that merging has, about
 
 
 def _searched(given: Given, labels: Labels, how: Any) -> Partition | None:
@@ -19,9 +23,12 @@ def _searched(given: Given, labels: Labels, how: Any) -> Partition | None:
 
     X, asked = given.X, given.requirements
     clock = Deadline(how.time_limit, given.progress)
-    merged = merging.merge_until_satisfied(X, labels, asked)
+    merged = merging.merge_until_satisfied(
+        X, labels, asked, progress=part(clock.report, 0.0, MERGED)
+    )
     Z = np.ascontiguousarray(scaled(X))
-    best, ended = checked_search(Z, merged, given.k, asked, clock)
+    searching = replace(clock, progress=part(clock.report, MERGED, 1.0))
+    best, ended = checked_search(Z, merged, given.k, asked, searching)
     found = groups(np.unique(best, return_inverse=True)[1], len(X))
     if np.array_equal(found, labels):
         return None
