@@ -108,13 +108,12 @@ READERS = """
 import json, sys
 from pathlib import Path
 import aggopt
-from aggopt.command.template import template
+from aggopt.command.draft import draft
 from aggopt.errors import JobError
-from aggopt.job import Input
 from aggopt.solvers import SOLVERS, choose
 
 people().to_csv("people.csv", index=False)
-text = template(Path("people.csv"), Path("job.toml"), Input())
+text = draft(Path("people.csv"), Path("job.toml")).text
 (line,) = [line for line in text.splitlines() if '"midrange"' in line]
 assert line.endswith("least largest error within each group")
 try:

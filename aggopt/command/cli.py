@@ -122,21 +122,29 @@ def init(
     out: Annotated[Path, typer.Option(help="Where to write the job.")] = Path(
         "job.toml"
     ),
-    separator: Annotated[str, typer.Option(help="Between the entries of a CSV.")] = ",",
-    decimal: Annotated[str, typer.Option(help="Decimal point of a CSV.")] = ".",
+    separator: Annotated[
+        str | None, typer.Option(help="Between entries of a CSV; else looked for.")
+    ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="Decimal point of a CSV; else looked for.")
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write a commented job for TABLE, to be edited."""
-    from aggopt.command.template import template
-    from aggopt.job import input_section
+    """Look at TABLE and write a commented job for it, to be edited.
+
+    Separator, decimal point and roles are proposed with their reasons; what the table
+    does not decide is said.
+    """
+    from aggopt.command.draft import draft
     from aggopt.output.staging import Staging, check_places
 
     check_places(out, overwrite=overwrite, inputs=(table,))
-    text = template(table, out, input_section(separator, decimal))
+    with console.progress():
+        made = draft(table, out, separator, decimal)
     with Staging() as staging:
-        staging.write(out, lambda to: to.write_text(text, encoding="utf-8"))
+        staging.write(out, lambda to: to.write_text(made.text, encoding="utf-8"))
         staging.commit(out, public=out, overwrite=overwrite)
-    show.written(table, out)
+    show.written(table, out, len(made.undecided))
 
 
 @app.command()

@@ -126,9 +126,13 @@ def paths(files: "Files") -> dict[str, str]:
     return {what: str(path) for what, path in asdict(files).items()}
 
 
-def written(table: Path, job: Path) -> None:
+def written(table: Path, job: Path, undecided: int) -> None:
     """Print what to do with a job that was written for a table."""
-    line(f"Wrote {job}. Give every column a role in it, then run")
+    if undecided:
+        line(f"Wrote {job}. Decide on {many(undecided, 'point')} said there, then run")
+        line(f"    aggopt check {table} {job}")
+    else:
+        line(f"Wrote {job}. Look at the roles that are proposed in it, then run")
     line(f"    aggopt mask {table} {job} --out masked.csv")
 
 

@@ -1,36 +1,30 @@
 """A commented job for a table, to be edited."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
 
 from aggopt.aggregate import AGGREGATORS, Aggregator
 from aggopt.command.partition_lines import each_by_itself, settings
-from aggopt.core.names import numbers_among
+from aggopt.command.proposal import COLUMN, WIDTH
 from aggopt.core.registry import Method
-from aggopt.errors import TableError
-from aggopt.input.files import as_written, widths
 from aggopt.job import Input
 from aggopt.partition._registry import PARTITIONERS
 from aggopt.privacy._model import REQUIREMENTS
 from aggopt.repair._registry import REPAIRS
 
-WIDTH, COLUMN = 88, 27  # of a line; where explanations begin
-
 _TEXT = """\
 # What aggopt does with {file}. Edit it, then run
+#     aggopt check {file} {job}
 #     aggopt mask {file} {job} --out masked.csv
+{state}
 
 [roles]
-# Move every column into exactly one list; a column left over is refused.
-# Columns, with the number of different entries among {records} records:
-{columns}
-identifier = []          # names a record by itself; dropped from the release
-quasi-identifier = []    # known to others, together telling; masked; must be numeric
-confidential = []        # what must not be given away; published as it is
-other = []               # neither; published as it is: what others know undoes k
-wish = []                # how far a record asks to be moved; dropped from the release
+# Every column stands in exactly one list; a column left over is refused. Behind each is
+# what was found among {records} records. What may tell who is who is masked: move
+# to confidential what must not be given away, and to other what none can know.
+{roles}
 
 [privacy]
 {of_k}
@@ -83,24 +77,19 @@ digits = 6               # of an attribute's standard deviation, in published va
 """
 
 
-def template(table: Path, job: Path, how: Input) -> str:
-    """Return a job file for `table` that lists its columns and explains each key.
+def template(
+    table: Path,
+    job: Path,
+    how: Input,
+    *,
+    records: int,
+    state: Iterable[str],
+    roles: Iterable[str],
+) -> str:
+    """Return a job file for `table` that explains each key.
 
-    The columns are listed with the number of different entries; no entry is shown.
+    `state` are lines on what is to be decided, `roles` those of its section.
     """
-    written = as_written(table, how)
-    count = numbers_among(written.column_names)
-    if count:
-        raise TableError(
-            f"{count} of the {written.num_columns} column names of {table.name} are "
-            "numbers: its first line may be a record.",
-            fix="put a line with names above it.",
-        )
-    listed = [
-        f"#   {json.dumps(name, ensure_ascii=False)}"
-        + ("" if different is None else f"  ({different} different)")
-        for name, different in widths(written).items()
-    ]
     of_k, *of_values = (model.template.strip() for model in REQUIREMENTS.values())
     return _TEXT.format(
         of_k=of_k,
@@ -114,8 +103,9 @@ def template(table: Path, job: Path, how: Input) -> str:
         ),
         file=table.name,
         job=job.name,
-        records=len(written),
-        columns="\n".join(listed),
+        records=records,
+        roles="\n".join(roles),
+        state="\n".join(state),
         separator=json.dumps(how.separator),
         decimal=json.dumps(how.decimal),
     )

@@ -16,6 +16,7 @@ from aggopt.input.files import as_written, check_ending, is_csv, parsed, strippe
 from aggopt.job import SEPARATORS, Input, input_section
 
 SAMPLE = 2**20  # bytes that are looked at for the separator
+LINES = 1000  # in which numbers are counted
 _THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+$"
 
 
@@ -52,28 +53,34 @@ def may_be_thousands(column: pa.ChunkedArray) -> bool:
 
 
 def _separator(path: Path) -> str:
-    """Return what cuts most lines as it cuts the header; of equals, in most entries."""
+    """Return what cuts most lines as it cuts the header; of equals, to most numbers."""
     with path.open("rb") as stream:
         read = stream.read(SAMPLE)
     text, cut = read.decode("utf-8-sig", errors="replace"), len(read) == SAMPLE
     return max(SEPARATORS, key=lambda separator: _fits(text, separator, cut))
 
 
-def _fits(text: str, separator: str, cut: bool) -> tuple[float, int]:
-    """Return the share of lines that have as many entries as the header, and these.
+def _fits(text: str, separator: str, cut: bool) -> tuple[float, int, int]:
+    """Return the share of lines with as many entries as the header, numbers, entries.
 
     If the text was `cut`, so was its last line.
     """
     lines = csv.reader(StringIO(text, newline=""), delimiter=separator)
     try:
-        rows = [len(row) for row in lines if row]
+        rows = [row for row in lines if row]
     except csv.Error:  # an entry without end
-        return 0.0, 0
+        return 0.0, 0, 0
     if cut:
         rows = rows[:-1] or rows
-    if not rows or rows[0] < 2:
-        return 0.0, 0
-    return rows.count(rows[0]) / len(rows), rows[0]
+    width = len(rows[0]) if rows else 0
+    if width < 2:
+        return 0.0, 0, 0
+    alike = sum(len(row) == width for row in rows) / len(rows)
+    return alike, sum(map(_numbers, rows[:LINES])), width
+
+
+def _numbers(row: list[str]) -> int:
+    return sum(entry.replace(",", "").replace(".", "").isdecimal() for entry in row)
 
 
 def _decimal(table: pa.Table, separator: str) -> str:

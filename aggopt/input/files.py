@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -166,14 +165,3 @@ def stripped(column: pa.ChunkedArray) -> pa.ChunkedArray:
     trimmed = pc.utf8_trim_whitespace(column)
     missing = pc.is_in(trimmed, pa.array(MISSING))
     return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
-
-
-def widths(table: pa.Table) -> dict[str, Any]:
-    """Return how many different entries each column has; None where none can say."""
-    counts = {}
-    for name in table.column_names:
-        try:
-            counts[name] = pc.count_distinct(table[name]).as_py()
-        except pa.ArrowNotImplementedError:
-            counts[name] = None
-    return counts

@@ -94,6 +94,13 @@ def looks(table: pa.Table, how: Input | None = None) -> Iterator[Look]:
         yield _look(name, column) if how is None else _of_text(name, column, how)
 
 
+def names_among_entries(table: pa.Table) -> int:
+    """Return how many columns of text have their own name among their entries."""
+    columns = zip(table.column_names, table.columns, strict=True)
+    text = ((name, c) for name, c in columns if pa.types.is_string(c.type))
+    return sum(pc.any(pc.equal(c, name)).as_py() is True for name, c in text)
+
+
 def _of_text(name: str, text: pa.ChunkedArray, how: Input) -> Look:
     column, words = parsed(text, how)
     if words:

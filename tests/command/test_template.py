@@ -8,8 +8,7 @@ import pytest
 
 from aggopt import Job
 from aggopt.aggregate import AGGREGATORS
-from aggopt.command.template import template
-from aggopt.job import Input
+from aggopt.command.draft import draft
 from aggopt.partition._registry import PARTITIONERS
 
 ROLES = {"quasi-identifier": ["age"]}
@@ -20,7 +19,7 @@ SETTING = re.compile(r"^(?:# )?(\w+ = .*?)(?: +#.*)?$", re.MULTILINE)
 def text(tmp_path) -> str:
     table = tmp_path / "people.csv"
     pd.DataFrame({"age": [1.0, 2.0, 3.0]}).to_csv(table, index=False)
-    return template(table, tmp_path / "job.toml", Input())
+    return draft(table, tmp_path / "job.toml").text
 
 
 def section(text: str, name: str = "aggregation", ends: str = "input") -> str:

@@ -1,0 +1,98 @@
+"""A job for a table that was looked at: filled in where nothing is to be decided."""
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+
+import pyarrow as pa
+
+from aggopt.command.proposal import WIDTH, proposals, role_lines
+from aggopt.command.readiness import Obstacle, obstacles
+from aggopt.command.template import template
+from aggopt.core.names import numbers_among
+from aggopt.core.plural import many
+from aggopt.errors import TableError
+from aggopt.input.dialect import as_found
+from aggopt.input.files import is_csv
+from aggopt.input.look import looks, names_among_entries
+from aggopt.job import Job
+
+NOTHING_TO_MASK = Obstacle(
+    "No column is proposed as quasi-identifier, and these are what is masked.",
+    "move there what others may know of a person.",
+)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The text of a job for a table, and what is to be decided before it masks."""
+
+    text: str
+    undecided: tuple[Obstacle, ...]
+
+
+def draft(
+    path: Path, job: Path, separator: str | None = None, decimal: str | None = None
+) -> Draft:
+    """Return a job file for the table at `path`, with roles where none is in doubt.
+
+    Columns are listed with counts; no entry is shown.  What mask refuses of the roles
+    that are proposed is left to be decided.
+
+    Raises
+    ------
+    TableError, JobError
+        As `aggopt.input.dialect.as_found`; or the first line may be a record.
+    """
+    table, how = as_found(path, separator, decimal)
+    _require_header(path, table)
+    proposed = proposals(looks(table, how if is_csv(path) else None))
+
+    def text(undecided: Sequence[Obstacle]) -> str:
+        return template(
+            path,
+            job,
+            how,
+            records=len(table),
+            state=_state(undecided),
+            roles=role_lines(proposed, undecided),
+        )
+
+    found: tuple[Obstacle, ...] = (NOTHING_TO_MASK,)
+    if any(each.role == "quasi-identifier" for each in proposed):
+        found = obstacles(path, table, Job(**tomllib.loads(text(()))))
+    return Draft(text(found), found)
+
+
+def _require_header(path: Path, table: pa.Table) -> None:
+    """Refuse a first line that looks like a record."""
+    names = table.column_names
+    count = numbers_among(names)
+    if count:
+        raise TableError(
+            f"{count} of the {len(names)} column names of {path.name} are numbers: its "
+            "first line may be a record.",
+            fix="put a line with names above it.",
+        )
+    count = names_among_entries(table)
+    if 2 * count >= len(names):
+        raise TableError(
+            f"{count} of the {len(names)} column names of {path.name} are entries of "
+            "their own columns, too: its first line may be a record.",
+            fix="put a line with names above it.",
+        )
+
+
+def _state(undecided: Sequence[Obstacle]) -> Iterator[str]:
+    """Yield lines that say whether the job masks as it is, or what is open."""
+    columns = sum(each.column is not None for each in undecided)
+    if not undecided:
+        yield "# Nothing must be decided before: the roles below are proposals."
+    if columns:
+        yield f"# To be decided before: {many(columns, 'column')}, marked DECIDE below."
+    for each in undecided:
+        if each.column is None:
+            said = f"To be decided before: {each.problem} To fix: {each.fix}"
+            yield from (f"# {line}" for line in wrap(said, WIDTH - 2))

@@ -1,0 +1,98 @@
+"""Roles that are proposed for the columns of a table, with the reasons.
+
+What may tell who a record is of is masked: that is the careful role.  Which column must
+not be given away, and is published as it is, no table says.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from aggopt.command.readiness import Obstacle
+from aggopt.core.plural import many
+from aggopt.input.look import NAMES, NOTHING, RANKED, Look
+
+WIDTH, COLUMN = 88, 27  # of a line; where explanations begin
+ROLES = {
+    "identifier": "names a record by itself; dropped from the release",
+    "quasi-identifier": "known to others, together telling; masked",
+    "confidential": "what must not be given away; published as it is",
+    "other": "neither; published as it is: what others know undoes k",
+    "wish": "how far a record asks to be moved; dropped from the release",
+}
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A role for a column, and why; or nothing, and what is to be decided."""
+
+    look: Look
+    role: str
+    reason: str
+
+
+def proposals(looks: Iterable[Look]) -> tuple[Proposal, ...]:
+    """Return a role for each column."""
+    return tuple(Proposal(look, *_role(look)) for look in looks)
+
+
+def _role(look: Look) -> tuple[str, str]:
+    if look.constant:
+        says = "" if look.type == NOTHING else "one value "
+        return "other", f"{says}tells nothing of a record"
+    if look.names_records:
+        return "identifier", "each entry is of one record"
+    kind = "numeric"
+    if look.type in NAMES:
+        kind = "ordinal" if look.type == RANKED else "nominal"
+    if look.may_be_codes:
+        kind += "; perhaps codes, whose means are none"
+    if look.thousands:
+        kind += "; each comma stands before three digits: thousands?"
+    return "quasi-identifier", kind
+
+
+def role_lines(
+    proposed: Sequence[Proposal], undecided: Sequence[Obstacle]
+) -> Iterator[str]:
+    """Yield the lists of [roles]; a column with an obstacle is in none of them."""
+    open_ = {each.column for each in undecided}
+    for role, says in ROLES.items():
+        own = [p for p in proposed if p.role == role and p.look.name not in open_]
+        begin = f"{role} = [" + ("" if own else "]")
+        yield from commented(begin, says)
+        for each in own:
+            name = f"    {toml_text(each.look.name)},"
+            yield from commented(name, f"{each.look}: {each.reason}")
+        if own:
+            yield "]"
+    looks = {each.look.name: each.look for each in proposed}
+    yield from _decisions([each for each in undecided if each.column in looks], looks)
+
+
+def _decisions(
+    undecided: Sequence[Obstacle], looks: Mapping[str, Look]
+) -> Iterator[str]:
+    """Yield what is to be decided: columns that share a remedy together."""
+    by_fix: dict[str, list[str]] = {}
+    for each in undecided:
+        name = str(each.column)
+        by_fix.setdefault(each.fix, []).append(f"{toml_text(name)}: {looks[name]}")
+    for fix, columns in by_fix.items():
+        yield f"# DECIDE on {many(len(columns), 'column')}, to put into a list:"
+        yield from (f"#     {column}" for column in columns)
+        yield from (f"# {line}" for line in wrap(f"To mask: {fix}", WIDTH - 2))
+
+
+def toml_text(name: str) -> str:
+    """Return a text as a TOML file has it."""
+    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def commented(begin: str, says: str) -> Iterator[str]:
+    """Yield a line with a comment behind it, which goes on below where it is long."""
+    longer = max(0, len(begin) - COLUMN + 3)
+    lines = wrap(says, WIDTH - COLUMN, initial_indent=" " * longer)
+    yield f"{begin:<{COLUMN - 3}} # {lines[0].strip()}"
+    yield from (f"{'#':>{COLUMN - 1}} {other}" for other in lines[1:])

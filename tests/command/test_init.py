@@ -1,0 +1,178 @@
+"""`aggopt init` looks at a table: it proposes roles, and says what is to be decided."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command.test_check import HOSTILE
+from command.test_cli import aggopt, here  # noqa: F401
+from tables import people, smallest
+
+from aggopt import Job
+from aggopt.command.draft import draft
+from aggopt.input.dialect import as_found
+from aggopt.input.look import looks
+
+INIT = ("init", "people.csv", "--out", "new.toml")
+
+
+def numbers(n: int = 40) -> pd.DataFrame:
+    """Persons of whom nothing must be decided."""
+    return people(n).drop(columns=["illness", "note"]).assign(country="X")
+
+
+def roles(path: str = "new.toml") -> dict[str, list[str]]:
+    found = tomllib.loads(Path(path).read_text())["roles"]
+    return {role: names for role, names in found.items() if names}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_job_is_ready_to_mask_where_nothing_must_be_decided(here, aggopt, ending):  # noqa: F811
+    numbers().to_csv("people.csv", index=False)
+    numbers().to_parquet("people.parquet")
+    code, out, err = aggopt("init", f"people.{ending}", "--out", "new.toml")
+    assert (code, err) == (0, "")
+    assert "Look at the roles" in out
+    assert roles() == {
+        "identifier": ["name"],
+        "quasi-identifier": ["age", "income"],
+        "other": ["country"],
+    }
+    text = Path("new.toml").read_text()
+    assert "# Nothing must be decided before" in text
+    assert "DECIDE" not in text
+    assert aggopt("check", f"people.{ending}", "new.toml")[0] == 0
+    masked = f"masked.{ending}"
+    assert aggopt("mask", f"people.{ending}", "new.toml", "--out", masked)[0] == 0
+    read = pd.read_csv if ending == "csv" else pd.read_parquet
+    assert smallest(read(masked)) >= 5
+
+
+def test_separator_and_decimal_point_are_found(here, aggopt):  # noqa: F811
+    numbers().to_csv("people.csv", index=False, sep=";", decimal=",")
+    aggopt(*INIT)
+    section = tomllib.loads(Path("new.toml").read_text())["input"]
+    assert (section["separator"], section["decimal"]) == (";", ",")
+    assert roles()["quasi-identifier"] == ["age", "income"]
+    assert aggopt("mask", "people.csv", "new.toml", "--out", "m.csv")[0] == 0
+    aggopt(*INIT, "--decimal", ".", "--overwrite")
+    assert tomllib.loads(Path("new.toml").read_text())["input"]["decimal"] == "."
+    assert "income" not in roles()["quasi-identifier"]
+    assert "income" not in roles()["identifier"]  # numbers, if otherwise spelled
+
+
+def test_what_must_be_decided_is_said(here, aggopt):  # noqa: F811
+    frame = numbers()
+    frame["height"] = [np.nan, *range(150, 189)]
+    frame.to_csv("people.csv", index=False)
+    _, out, _ = aggopt(*INIT)
+    text = Path("new.toml").read_text()
+    assert "Decide on 1 point" in out
+    assert "# To be decided before: 1 column, marked DECIDE below." in text
+    assert "height" not in roles()["quasi-identifier"]
+    assert '#     "height": numbers, 39 different, 1 missing' in text
+    assert "# To mask: fill them, or remove those records, before masking." in text
+    code, out, _ = aggopt("check", "people.csv", "new.toml")
+    assert code == 2
+    assert "Obstacle 1: No role is declared for 'height'." in out
+
+
+def test_what_no_column_is_to_blame_for_is_said(here, aggopt):  # noqa: F811
+    numbers(4).to_csv("people.csv", index=False)
+    aggopt(*INIT)
+    said = " ".join(Path("new.toml").read_text().split("\n# ")[:9])
+    assert "To be decided before: k = 5, but there are only 4 records." in said
+    numbers(0).to_csv("people.csv", index=False)
+    aggopt(*INIT, "--overwrite")
+    assert (
+        "To be decided before: No column is proposed as quasi"
+        in Path("new.toml").read_text()
+    )
+
+
+def test_no_entry_is_shown(here, aggopt):  # noqa: F811
+    people().assign(secret="Person 7").to_csv("people.csv", index=False)
+    code, out, _ = aggopt(*INIT)
+    text = Path("new.toml").read_text()
+    assert code == 0
+    assert "40 different" in text
+    for entry in ("Person", "007", "1.10", str(people()["income"].max())):
+        assert entry not in text + out
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_hostile_files(here, aggopt, what, ending):  # noqa: F811
+    Path(f"odd.{ending}").write_bytes(HOSTILE[what])
+    code, out, err = aggopt("init", f"odd.{ending}", "--out", "new.toml")
+    read = ending == "csv" and what in {
+        "one column",
+        "header alone",
+        "zero bytes",
+    }
+    assert code == (0 if read else 2)
+    assert ("To fix:" in err) is not read
+    assert "Internal" not in err
+    if not read:
+        assert "secret" not in out + err
+        assert not Path("new.toml").exists()
+
+
+def test_a_first_line_of_entries_is_no_header(here, aggopt):  # noqa: F811
+    Path("people.csv").write_text("flu,yes\nasthma,no\nflu,yes\n")
+    code, _, err = aggopt(*INIT)
+    assert code == 2
+    assert "2 of the 2 column names of people.csv are entries" in err
+
+
+def test_odd_names_are_written_so_that_they_are_read(tmp_path):
+    names = ['a"b', "c\\d", "e\x7ff", "g\th", "# i", "ü\u2028", "x" * 200]
+    path = tmp_path / "odd.parquet"
+    pd.DataFrame({name: np.arange(9.0) ** 2 for name in names}).to_parquet(path)
+    text = draft(path, tmp_path / "job.toml").text
+    job = Job(**tomllib.loads(text))
+    assert list(job.roles.quasi_identifier) == names
+
+
+def test_a_wide_table(tmp_path):
+    path = tmp_path / "wide.csv"
+    pd.DataFrame(np.eye(8, 1000)).add_prefix("c").to_csv(path, index=False)
+    made = draft(path, tmp_path / "job.toml")
+    found = Job(**tomllib.loads(made.text)).roles
+    assert made.undecided == ()
+    assert (len(found.quasi_identifier), len(found.other)) == (8, 992)
+
+
+LOOKS = {
+    "whole": ([3, 9, 3, None], "whole numbers, 2 different, 1 missing"),
+    "parts": ([0.5, 1.5, 2.5, 2.5], "numbers, 3 different"),
+    "words": (["a", "b", "a", None], "text, 2 different, 1 missing"),
+    "truth": ([True, False, True, True], "truth values, 2 different"),
+    "days": (["2020-01-01", "2020-01-02"] * 2, "dates, spelled as text, 2 different"),
+    "none": ([None] * 4, "nothing, 4 missing"),
+    "same": (["x"] * 4, "text, 1 different"),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_what_a_column_looks_like(tmp_path, name):
+    entries, says = LOOKS[name]
+    path = tmp_path / "people.csv"
+    kind = "Int64" if name == "whole" else None
+    frame = pd.DataFrame({name: pd.array(entries, kind), "id": range(4)})
+    frame.to_csv(path, index=False)
+    look, number = looks(*as_found(path))
+    assert str(look) == says
+    assert (look.constant, look.names_records) == (name in {"none", "same"}, False)
+    assert number.names_records
+
+
+def test_numbers_that_are_words_are_no_identifier(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("a,b\n1,A1\n2,A2\nthree,A3\n")
+    some, all_ = looks(*as_found(path))
+    assert (some.names_records, all_.names_records) == (False, True)
+    assert re.fullmatch("text, 3 different", str(some))
