@@ -184,7 +184,6 @@ WRONG = [
     ({"input": {"decimal": ";"}}, "decimal is ';'"),
     ({"output": {"shuffle": "yes"}}, "shuffle is 'yes'"),
     ({"roles": {"quasi-identifier": []}}, "quasi-identifier is empty"),
-    ({"roles": {"quasi-identifier": [0, 1]}}, "used: roles.quasi-identifier.0 is 0: "),
     ({"output": {"shuffle": False, "seed": 1}}, "seed is given, but shuffle is false"),
     ({"input": {"separator": ",", "decimal": ","}}, "are the same"),
     ({"input": {"separator": '"'}}, "separator is"),
@@ -317,3 +316,9 @@ def test_a_solver_that_is_not_installed_is_no_fault_of_the_job():
         roles={"quasi-identifier": ["age"]}, privacy={"k": 3}, aggregation=aggregation
     )
     assert job.aggregation.solver == "cvxpy:knitro"
+
+
+def test_numbers_in_the_place_of_names_do_not_make_a_list_empty():
+    with pytest.raises(JobError, match=r"identifier\.0 is 0: write text") as no:
+        Job(roles={"quasi-identifier": [0, 1]}, privacy={"k": 3})
+    assert "is empty" not in str(no.value)
