@@ -37,6 +37,7 @@ ROWS = {
         "from aggopt.partition import anonymity_first; "
         "anonymity_first(X[:, :4], X[:, 4], 5, 0.2)"
     ),
+    "warm-up": "from aggopt.command.warm_up import compiled; list(compiled())",
     "mask, defaults": """
 import aggopt, pandas as pd
 frame = pd.DataFrame(X, columns=list("abcde"))
