@@ -96,7 +96,8 @@ def optimal(
         certificate.  objective: the sum of squares within groups, on z-scores (in units
         of X with scale="none"), over all records and attributes.  bound: no partition
         into groups of k or more loses less.  Status OPTIMAL only where that is proven,
-        up to 1e-6 of the objective; LIMIT where time, gap_tol or size ended the search;
+        up to 1e-6 of the objective; LIMIT where time, gap_tol or size ended the search:
+        gap_tol, if objective - bound is no more than that share of the objective;
         INTERRUPTED after Ctrl-C, with the best so far.
 
     Raises
