@@ -2,31 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from aggopt.aggregate._aggregation import Aggregation
-from aggopt.aggregate._category_sections import CategoryAggregation
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import MethodSection
 from aggopt.models import Model
 
 
 class Aggregating(MethodSection):
-    """Settings of an aggregation, and what they make it keep.
-
-    Attributes
-    ----------
-    categories
-        How quasi-identifiers are published that are categories; None where there are
-        none, or they are published by the default.
-    """
-
-    categories: CategoryAggregation | None = None
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The arguments of the method's function."""
-        return {k: v for k, v in super().settings.items() if k != "categories"}
+    """Settings of an aggregation, and what they make it keep."""
 
     @property
     def keeps(self) -> frozenset[str]:

@@ -23,14 +23,13 @@ def resolved(wish: Wish, table: Table, Z: Floats, name: str) -> Floats:
     JobError
         A quasi-identifier is left out or unknown, or a column has not the role `wish`.
     """
-    names = table.numeric
+    names = table.roles.quasi_identifier
     if isinstance(wish, ByAttribute):
         by_name = wish.attributes
         if set(by_name) != set(names):
             raise JobError(
                 f"{name}.attributes names {sorted(by_name)}.",
-                fix="give one wish for each quasi-identifier that is a number: "
-                f"{', '.join(names)}.",
+                fix=f"give one wish for each quasi-identifier: {', '.join(names)}.",
             )
     else:
         by_name = dict.fromkeys(names, wish)

@@ -45,16 +45,12 @@ def manifest(
     source: Source,
     blocks: Sequence[Block],
     audit: Audit,
-    measures: Assessment | None,
-    measured: Sequence[str],
+    measures: Assessment,
     certificates: Mapping[str, Certificate],
     notes: Sequence[str],
     drift: Mapping[str, Drift],
 ) -> dict[str, Any]:
-    """Return versions, job, input, partition, audit, measures and certificates.
-
-    `measured` are the attributes that the measures are of.
-    """
+    """Return versions, job, input, partition, audit, measures and certificates."""
     solved = [*certificates.values(), *proven(blocks, job).values()]
     order = SHUFFLED if job.output.shuffle else "as in the input"
     return {
@@ -65,8 +61,7 @@ def manifest(
         "order": order,
         "partition": _partition(blocks, job),
         "audit": audit.to_dict(),
-        "measures": None if measures is None else measures.to_dict(),
-        "measured": list(measured),
+        "measures": measures.to_dict(),
         "rounding": {name: asdict(moved) for name, moved in drift.items()},
         "certificates": {name: c.to_dict() for name, c in certificates.items()},
         "notes": list(notes),

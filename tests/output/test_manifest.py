@@ -13,7 +13,7 @@ from aggopt.output.manifest import stated, versions_of
 
 SECTIONS = (
     *("made", "versions", "job", "input", "order", "partition", "audit"),
-    *("measures", "measured", "rounding", "certificates", "notes"),
+    *("measures", "rounding", "certificates", "notes"),
 )
 
 
