@@ -71,7 +71,8 @@ def _walked(
         raise TableError(
             f"{many(ragged, 'record')} of {path.name} {do} not have {wanted}; the "
             f"first is record {first}.",
-            fix="repair them, or set separator under [input] in the job.",
+            fix="repair them, or set separator under [input] in the job, or "
+            "--separator of `aggopt init`.",
         )
     if spanning and not how.multiline:
         span = "spans" if spanning == 1 else "span"
@@ -90,7 +91,8 @@ def _check_separator(path: Path, names: list[str], how: Input) -> None:
         raise TableError(
             f"{path.name} has one column by the separator {how.separator!r}, and its "
             f"header holds {others[0]!r}.",
-            fix=f"set separator = {others[0]!r} under [input] in the job.",
+            fix=f"set separator = {others[0]!r} under [input] in the job, or "
+            f"--separator {others[0]!r} of `aggopt init`.",
         )
 
 

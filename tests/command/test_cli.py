@@ -339,6 +339,13 @@ def test_bad_input_has_exit_code_2_and_a_way_out(here, aggopt, words):
     assert (here / "people.csv").read_bytes() == before
 
 
+def test_init_by_another_separator_is_told_the_option_that_it_has(here, aggopt):
+    (here / "de.csv").write_text("a;b\n1;2\n")
+    code, _, err = aggopt("init", "de.csv", "--out", "n.toml", "--separator", ",")
+    assert code == 2
+    assert "--separator ';' of `aggopt init`" in " ".join(err.split())
+
+
 def test_refusals_as_json(here, aggopt):
     code, out, _ = aggopt("assess", "none.csv", "x.csv", "job.toml", "--json")
     assert code == 2
