@@ -129,14 +129,14 @@ HOSTILE = {
     "header alone": b"name,age,illness,income,note",
     "binary": bytes(range(256)) * 40,
     "a zip archive": b"PK\x03\x04" + bytes(range(128)) * 9,
-    "one column": b"secret\n1\n2\n3\n",
-    "no header": b"secret,34,flu,1000.5,secret\nsecret,35,flu,1,secret\n" * 3,
-    "no header, text alone": b"secret,x\nsecret2,y\nsecret3,x\n",
-    "half a quote": b'name,age,illness,income,note\n"secret,1,flu,2,x\n',
-    "ragged": b"name,age,illness,income,note\nsecret\nsecret,1,2,3,4,5,6\n",
+    "one column": b"Zq7\n1\n2\n3\n",
+    "no header": b"Zq7,34,flu,1000.5,Zq7\nZq7,35,flu,1,Zq7\n" * 3,
+    "no header, text alone": b"Zq7,x\nZq72,y\nZq73,x\n",
+    "half a quote": b'name,age,illness,income,note\n"Zq7,1,flu,2,x\n',
+    "ragged": b"name,age,illness,income,note\nZq7\nZq7,1,2,3,4,5,6\n",
     "only ends of lines": b"\n\n\r\n\n",
-    "UTF-16": "name,age,illness,income,note\nsecret,1,flu,2,x\n".encode("utf-16"),
-    "zero bytes": b"name,age,illness,income,note\n\x00secret,\x00,flu,2,x\n",
+    "UTF-16": "name,age,illness,income,note\nZq7,1,flu,2,x\n".encode("utf-16"),
+    "zero bytes": b"name,age,illness,income,note\n\x00Zq7,\x00,flu,2,x\n",
 }
 
 
@@ -149,7 +149,7 @@ def test_hostile_files_are_refused_without_a_word_of_them(here, aggopt, what, en
     assert "To fix:" in out
     assert "Internal" not in out
     named = what == "one column" and ending == "csv"  # its name, and nothing else
-    assert out.count("secret") == named * out.count("'secret'")
+    assert out.count("Zq7") == named * out.count("'Zq7'")
     code, out, _ = aggopt("check", f"odd.{ending}", "job.toml", "--json")
     assert code == 2
     assert json.loads(out)["ready"] is False
