@@ -437,7 +437,10 @@ def test_a_gap_that_is_asked_for_is_one_of_what_is_lost():
 def test_units_whose_squares_are_no_floats_do_not_matter(unit):
     X = records(28, 30, 2)
     found = optimal(X * unit, 3, scale="none")
-    assert found.certificate.status is Status.OPTIMAL
+    proof = found.certificate
+    proven = (proof.status is Status.OPTIMAL, proof.bound is not None)
+    assert proven == (unit < 1, unit < 1)
+    assert np.isfinite(proof.objective) == (unit < 1)
     np.testing.assert_array_equal(found.labels, optimal(X, 3, scale="none").labels)
 
 

@@ -140,6 +140,15 @@ def test_groups_far_apart_are_not_optimal_for_that(f):
     assert found.status is not Status.OPTIMAL or found.gap < 1e-5
 
 
+@pytest.mark.parametrize("k", [3, 6])
+@pytest.mark.parametrize("f", [mdav, local_search, optimal])
+def test_nothing_is_proven_of_squares_that_no_float_holds(f, k):
+    far = np.array([1.0, 2.0, 3.0, 7.0, 8.0, 9.0])[:, None] * 1e160
+    found = f(far, k, scale="none").certificate
+    assert (found.objective, found.bound, found.gap) == (np.inf, None, None)
+    assert found.status is not Status.OPTIMAL
+
+
 def _members(x, labels):
     return [x[labels.labels == g] for g in range(len(labels.sizes))]
 

@@ -24,6 +24,7 @@ from aggopt.models.set_partition import MODEL
 from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
 from aggopt.partition._optimal.scaled_incumbent import ScaledIncumbent
 from aggopt.partition._registry import Bound, Partitioner
+from aggopt.partition._shared.evidence import of_squares
 from aggopt.partition._shared.power_of_two import (
     squared_back,
     within_one,
@@ -33,7 +34,7 @@ from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
 from aggopt.partition._shared.settings import Grouping, Seconds
 from aggopt.partition._shared.sse import loss
-from aggopt.solvers import Certificate, Solver, Status, choose
+from aggopt.solvers import Solver, Status, choose
 
 LARGE = 10_000  # records, above which there is no linear program
 NEIGHBOURS = 20
@@ -97,8 +98,9 @@ def optimal(
         of X with scale="none"), over all records and attributes.  bound: no partition
         into groups of k or more loses less.  Status OPTIMAL only where that is proven,
         up to 1e-6 of the objective; LIMIT where time, gap_tol or size ended the search:
-        gap_tol, if objective - bound is no more than that share of the objective;
-        INTERRUPTED after Ctrl-C, with the best so far.
+        gap_tol, if objective - bound is no more than that share of the objective; LIMIT
+        without a bound where no float holds the objective; INTERRUPTED after Ctrl-C,
+        with the best so far.
 
     Raises
     ------
@@ -179,9 +181,8 @@ def _only(records: Floats, k: int, clock: Deadline) -> Partition:
     labels = np.arange(n) if k == 1 else np.zeros(n, np.intp)
     small, exponent = within_one(records)
     lost = squared_back(loss(small, labels), exponent)
-    certificate = Certificate(
-        Status.OPTIMAL, lost, lost, 0.0, "nothing to choose", clock.spent
-    )
+    by, spent = "nothing to choose", clock.spent
+    certificate = of_squares(True, Status.LIMIT, lost, lost, by, spent)
     return Partition(labels, certificate)
 
 

@@ -9,7 +9,7 @@ from aggopt.core.validation import Floats, numbered
 from aggopt.partition._loss_bound import least_loss
 from aggopt.partition._mdav import mdav_labels
 from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
-from aggopt.partition._shared.evidence import alike
+from aggopt.partition._shared.evidence import alike, of_squares
 from aggopt.partition._shared.power_of_two import (
     exponent_of,
     squared_back,
@@ -18,7 +18,7 @@ from aggopt.partition._shared.power_of_two import (
 )
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.sse import loss
-from aggopt.solvers import Certificate, Status
+from aggopt.solvers import Status
 
 CENTRED = 1e-12  # of SST; beside less SSE, centring may round off a share of 1e-9
 
@@ -76,13 +76,12 @@ class ScaledIncumbent:
         bound = min(best.bound * self.unit**2, objective)
         by = solver if best.priced else best.by
         seen = objective > 0 or alike(self.given, best.labels)  # not rounded to 0
-        if best.proven and seen and objective - bound <= PROVEN * objective:
-            status = Status.OPTIMAL
-        certificate = Certificate(
+        met = best.proven and seen and objective - bound <= PROVEN * objective
+        certificate = of_squares(
+            met,
             status,
             squared_back(objective, self.exponent),
             squared_back(bound, self.exponent),
-            0.0,
             by,
             clock.spent,
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from math import isfinite
 
 import numpy as np
 
@@ -120,16 +121,28 @@ def squares(
         lost = lost_scaled()
         bound = min(least_loss(small, k, jobs=jobs), lost)
         met = lost - bound <= MET * lost and (lost > 0 or alike(records, labels))
-        return Certificate(
-            Status.OPTIMAL if met else status,
-            found,
-            squared_back(bound, power),
-            0.0,
-            by,
-            seconds,
-        )
+        least = squared_back(bound, power)
+        return of_squares(met, status, found, least, by, seconds)
 
     return Evidence(status, objective, proven)
+
+
+def of_squares(
+    met: bool,
+    status: Status,
+    objective: float,
+    bound: float,
+    by: str,
+    seconds: float,
+) -> Certificate:
+    """Return the certificate of squares: OPTIMAL where the bound is met, else `status`.
+
+    Where no float holds the objective, nothing is proven of it: there is no bound.
+    """
+    if not isfinite(objective):
+        return Certificate(status, objective, None, 0.0, by, seconds)
+    ended = Status.OPTIMAL if met else status
+    return Certificate(ended, objective, bound, 0.0, by, seconds)
 
 
 def alike(records: F64, labels: Labels) -> bool:
