@@ -8,6 +8,7 @@ import numpy.typing as npt
 from aggopt.aggregate._aggregation import Aggregation, column, scale_for
 from aggopt.aggregate._shifted import ShiftOptions, shifted
 from aggopt.aggregate._wishes import Wish, spread
+from aggopt.core.progress import require_progress
 from aggopt.core.validation import labellings, matrix
 from aggopt.models import Model
 from aggopt.solvers import choose
@@ -26,6 +27,7 @@ def by_model(
     `wishes` are distances, importances and the number that weighs them; `how` are
     solver, start, starts, seed, time_limit and options.
     """
+    require_progress(progress)
     records = matrix(X)
     label = labellings(labels, *records.shape)
     scale = scale_for(records, label)

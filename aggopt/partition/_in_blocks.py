@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
-from aggopt.core.progress import Progress
+from aggopt.core.progress import Progress, require_progress
 from aggopt.core.validation import Floats, group_size, groups, is_whole
 from aggopt.encoding._encoded import Encoded
 from aggopt.errors import JobError, PrivacyError, naming, require_known
@@ -95,6 +95,7 @@ def in_blocks(
            [0, 1],
            [1, 0]])
     """
+    require_progress(progress)
     records = own_units(X)
     columns = _positions(blocks, _width(records))
     k = group_size(k, len(records))

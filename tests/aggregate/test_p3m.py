@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from conftest import require_solver
 
-from aggopt.aggregate import mean, p3m
+from aggopt.aggregate import mean, p3m, p3m_onesided, satisfaction
 from aggopt.aggregate._shifted import ShiftOptions
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.measure import sl
@@ -149,6 +149,12 @@ def test_progress_reaches_one():
     told = []
     p3m(X, LABELS, progress=told.append)
     assert told == pytest.approx([1 / 3, 2 / 3, 1.0])
+
+
+@pytest.mark.parametrize("f", [p3m, p3m_onesided, satisfaction])
+def test_progress_that_cannot_be_told_is_refused(f):
+    with pytest.raises(JobError, match="progress is of type int"):
+        f(X, LABELS, delta=0.1, progress=3)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from aggopt.errors import JobError
-from aggopt.partition import blocked, cbfs, mdav, optimal, vmdav
+from aggopt.partition import blocked, cbfs, in_blocks, mdav, optimal, vmdav
 from aggopt.partition._unassigned import pool as unassigned
 
 ROOT = Path(__file__).parents[2]
@@ -69,7 +69,11 @@ def test_what_progress_raises_stops_the_work(f) -> None:
         f(np.zeros((100, 2)), 3, progress=stop)
 
 
-@pytest.mark.parametrize("f", [mdav, cbfs, vmdav, blocked, optimal])
+def one_block(X, k, **how):
+    return in_blocks(X, k, [[0]], **how)
+
+
+@pytest.mark.parametrize("f", [mdav, cbfs, vmdav, blocked, optimal, one_block])
 def test_progress_that_cannot_be_told_is_refused(f) -> None:
     with pytest.raises(JobError, match="progress is of type int"):
         f([[0.0], [1.0], [3.0], [4.0], [9.0], [7.0]], 2, progress=3)
