@@ -173,6 +173,9 @@ def test_it_is_an_array_of_labels():
     found = mdav(X, 3)
     assert (np.asarray(found) == found.labels).all()
     assert np.asarray(found, dtype=np.int32).dtype == np.int32
+    assert np.asarray(found, dtype=np.intp, copy=False) is found.labels
+    with pytest.raises(ValueError, match="none is allowed"):
+        np.asarray(found, dtype=float, copy=False)
     assert (len(found), found.shape, found.ndim) == (24, (24,), 1)
     assert (found[3], list(found[:2])) == (found.labels[3], list(found.labels[:2]))
     assert list(found) == found.tolist() == found.labels.tolist()
@@ -309,10 +312,23 @@ def test_what_is_no_certificate_makes_no_partition(proof):
     assert "aggopt.solvers.Certificate" in refused.value.fix
 
 
-def test_labels_of_a_partition_are_a_copy_that_nobody_can_change():
+def test_labels_of_a_partition_are_a_copy_that_cannot_be_written_to():
     labels = np.array([0, 0, 1, 1])
     made = partition.Partition(labels, mdav(X, 3).certificate)
     labels[:] = 0
     assert made.tolist() == [0, 0, 1, 1]
     assert not made.labels.flags.writeable
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        made.labels.flags.writeable = True
     assert partition.Partition(made, made.certificate).tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("blocks", [[[0, 1]], [[0], [1]]])
+def test_its_largest_and_smallest_groups_are_those_of_its_labels(blocks):
+    found = partition.in_blocks(X[:, :2], 3, blocks)
+    for of in (np.max, np.min):
+        assert of(found) == of(found.labels)
+        np.testing.assert_array_equal(of(found, axis=0), of(found.labels, axis=0))
+        kept = of(found, keepdims=True)
+        np.testing.assert_array_equal(kept, of(found.labels, keepdims=True))
+    assert type(found.max()) is type(found.min()) is int

@@ -26,9 +26,10 @@ class Partition:
     """Groups of records, and what is proven of them: labels with a certificate.
 
     It is taken wherever labels are, and is one itself: `np.asarray(p)`, `p[i]`,
-    `len(p)`, and `p == 3` compares entry by entry.  It cannot be changed;
-    `np.array(p)` is a copy that can.  pandas, which knows none but its own kinds and
-    arrays, takes the labels: `frame.groupby(p.labels)`.
+    `len(p)`, and `p == 3` compares entry by entry.  Nothing of it can be set, and its
+    labels are read-only; `np.array(p)` is a copy that can be written to.  pandas, which
+    knows none but its own kinds and arrays, takes the labels:
+    `frame.groupby(p.labels)`.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ class Partition:
     ) -> None:
         own = partition_labels(labels)
         own.flags.writeable = False
-        own = own.view()  # which nobody can make writable again
+        own = own.view()  # whose own flag cannot be set again
         known = tuple(
             Evidence.known(proof) if isinstance(proof, Certificate) else proof
             for proof in _proofs(certificate)
@@ -139,13 +140,16 @@ class Partition:
         """Dimensions of the labels: 2 where attributes have labels of their own."""
         return self.labels.ndim
 
-    def max(self) -> int:
-        """Return the largest group number; of labels (n,) there is one group more."""
-        return int(self.labels.max())
+    def max(self, axis: int | None = None, out: Any = None, **how: Any) -> Any:
+        """Return the largest group number; of labels (n,) there is one group more.
 
-    def min(self) -> int:
-        """Return the smallest group number, 0."""
-        return int(self.labels.min())
+        Arguments are those of an array's, which `np.max` passes on.
+        """
+        return _plain(self.labels.max(axis, out, **how))
+
+    def min(self, axis: int | None = None, out: Any = None, **how: Any) -> Any:
+        """Return the smallest group number, 0; arguments as those of `max`."""
+        return _plain(self.labels.min(axis, out, **how))
 
     def tolist(self) -> list[Any]:
         """Return the labels as plain numbers."""
@@ -165,10 +169,19 @@ class Partition:
     def __array__(
         self, dtype: Any = None, copy: bool | None = None
     ) -> npt.NDArray[Any]:
-        """Return the labels, which cannot be written to unless they are a copy."""
+        """Return the labels, which cannot be written to unless they are a copy.
+
+        Raises
+        ------
+        ValueError
+            There is to be no copy, and `dtype` is not that of the labels.
+        """
         if copy:
             return self.labels.astype(dtype or np.intp)
-        return self.labels if dtype is None else self.labels.astype(dtype, copy=False)
+        found = self.labels if dtype is None else self.labels.astype(dtype, copy=False)
+        if copy is False and found is not self.labels:
+            raise ValueError("labels of another type are a copy, and none is allowed.")
+        return found
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -249,6 +262,10 @@ def _proofs(given: object) -> tuple[Proof, ...]:
             )
         proofs.append(proof)
     return tuple(proofs)
+
+
+def _plain(found: Any) -> Any:
+    return found.item() if isinstance(found, np.generic) else found
 
 
 def _labels(other: object) -> Any:
