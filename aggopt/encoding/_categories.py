@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.memory import require_memory
 from aggopt.core.types import F64, I64, Bool
 from aggopt.core.validation import groups
 from aggopt.encoding._domain import Domain
@@ -41,6 +42,18 @@ class Categories:
     def observed(self) -> Bool:
         """Which levels a record has, (m,)."""
         return np.bincount(self.codes, minlength=self.domain.m) > 0
+
+    def points(self) -> F64:
+        """Return coordinates (n, q) in which some records differ.
+
+        Their squared distances are those of the nodes that the records have.
+        """
+        points = self.domain.points
+        there = points[np.unique(self.codes)]
+        kept = points[:, (there != there[0]).any(axis=0)]
+        n, p = len(self.codes), kept.shape[1]
+        require_memory(16 * n * p, f"{p} coordinates of {n} records")
+        return np.asarray(kept[self.codes])
 
     def counts(self, labels: npt.ArrayLike) -> I64:
         """Return how many records of each group have each level, (groups, m).

@@ -151,6 +151,11 @@ class Domain:
         return np.asarray(depth[:, None] + depth - 2.0 * shared, np.float64)
 
     @property
+    def widest(self) -> float:
+        """Largest distance of two levels, in units."""
+        return float(self.steps[: self.m, : self.m].max())
+
+    @property
     def distances(self) -> F64:
         """Distances (nodes, nodes)."""
         return self.steps / self.unit

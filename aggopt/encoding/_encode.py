@@ -8,9 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from aggopt.core.frame import framed, require_records
-from aggopt.core.memory import require_memory
 from aggopt.core.plural import many
-from aggopt.core.standardise import Scale
 from aggopt.core.types import F64
 from aggopt.encoding._attribute_type import AttributeType
 from aggopt.encoding._categories import Categories
@@ -136,7 +134,8 @@ def _encoded(
     categories = categories_of(column, kind, how)
     require_few(categories)
     weight = how.weight * _weight(categories, weights)
-    part = np.sqrt(weight) * _points(categories) if weight else _nothing(len(series))
+    nothing = np.empty((len(series), 0))
+    part = np.sqrt(weight) * categories.points() if weight else nothing
     note = ""
     return EncodedAttribute(series.name, kind, weight, slice(0), categories), part, note
 
@@ -146,14 +145,11 @@ def _numeric(
 ) -> tuple[EncodedAttribute, F64, str]:
     name = column.series.name
     _require_numbers(column, how)
-    x = column.numbers()
-    scale = Scale.of(x[:, None])
-    if scale.constant.all():
-        none = EncodedAttribute(name, "numeric", 0.0, slice(0))
-        return none, _nothing(len(x)), ""
-    part = _gaps(x) if weights == "range" else scale.standardise(x[:, None])
-    made = EncodedAttribute(name, "numeric", float(how.weight), slice(0))
-    return made, np.sqrt(how.weight) * part, _note(column, how)
+    numbers = column.numeric(by_range=weights == "range")
+    weight = 0.0 if numbers.constant else float(how.weight)
+    made = EncodedAttribute(name, "numeric", weight, slice(0), numbers=numbers)
+    note = "" if numbers.constant else _note(column, how)
+    return made, np.sqrt(weight) * numbers.points(numbers.values), note
 
 
 def _require_numbers(column: TypedColumn, how: AttributeType) -> None:
@@ -210,30 +206,3 @@ def _weight(categories: Categories, weights: str) -> float:
     shares = np.bincount(categories.codes, minlength=len(steps)) / len(categories.codes)
     spread = float(shares @ steps @ shares) / (2 * categories.domain.unit)
     return 1 / spread if spread else 0.0
-
-
-def _points(categories: Categories) -> F64:
-    """Return the coordinates of the records in which some of them differ."""
-    points = categories.domain.points[: categories.domain.m]
-    there = points[categories.observed]
-    kept = points[:, (there != there[0]).any(axis=0)]
-    n, p = len(categories.codes), kept.shape[1]
-    require_memory(16 * n * p, f"{p} coordinates of {n} records")
-    return np.asarray(kept[categories.codes])
-
-
-def _gaps(x: F64) -> F64:
-    """Return coordinates in which squared distances are |x - x'| / range.
-
-    The values are a path whose edges are the gaps between them.
-    """
-    values = np.unique(x)
-    n, p = len(x), len(values) - 1
-    require_memory(16 * n * p, f"{p} coordinates of {n} records")
-    unit = values[-1] / 2 - values[0] / 2
-    lengths = (values[1:] / 2 - values[:-1] / 2) / unit
-    return np.where(x[:, None] > values[:-1], np.sqrt(lengths), 0.0)
-
-
-def _nothing(n: int) -> F64:
-    return np.empty((n, 0))

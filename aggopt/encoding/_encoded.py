@@ -12,6 +12,7 @@ from aggopt.core.types import F64, I64
 from aggopt.encoding._attribute_type import KINDS
 from aggopt.encoding._categories import Categories
 from aggopt.encoding._domain import Domain
+from aggopt.encoding._numeric_column import NumericColumn
 from aggopt.errors import JobError, UnknownNameError
 
 
@@ -29,6 +30,8 @@ class EncodedAttribute:
         Its coordinates; none where no record differs.
     categories
         Which level each record has; None of a numeric attribute.
+    numbers
+        Which number each record has; None of other attributes.
     """
 
     name: str
@@ -36,6 +39,7 @@ class EncodedAttribute:
     weight: float
     columns: slice
     categories: Categories | None = field(default=None, repr=False)
+    numbers: NumericColumn | None = field(default=None, repr=False)
 
     @property
     def domain(self) -> Domain:

@@ -15,6 +15,7 @@ import pandas as pd
 from aggopt.core.plural import many
 from aggopt.core.types import F64, I64, Bool
 from aggopt.core.validation import is_number, vector
+from aggopt.encoding._numeric_column import NumericColumn
 from aggopt.errors import TableError
 from aggopt.privacy._columns import columns, plain
 
@@ -94,20 +95,42 @@ class TypedColumn:
         """Whether the values are whole numbers."""
         return bool(self.series.dtype.is_integer())
 
-    def numbers(self) -> F64:
-        """Return the values as floats (n,); dates count from the first, in their unit.
+    def numeric(self, *, by_range: bool = False) -> NumericColumn:
+        """Return the values as numbers; dates count from the first, in their unit.
 
         Raises
         ------
         TableError
             Some are missing or infinite, or have more digits than a float.
         """
-        entries = self.entries
-        if self.what == MOMENT and not self.absent.any():
-            entries = self._moments()
-        return vector(entries, name="The column")
+        if self.what != MOMENT or self.absent.any():
+            return NumericColumn(vector(self.entries, name="The column"), by_range)
+        counts, of_type = self._moments()
+        start = int(counts.min())
+        return NumericColumn(_since(counts, start), by_range, of_type, start)
 
-    def _moments(self) -> npt.NDArray[Any]:
+    def on(self, scale: NumericColumn) -> F64:
+        """Return the values (n,) as numbers that count from where others do.
+
+        Raises
+        ------
+        TableError
+            They are numbers and the others dates, or dates of another type; or as in
+            `numeric`.
+        """
+        own = self.numeric()
+        if own.of_type != scale.of_type:
+            raise TableError(
+                f"The values are {own.of_type or 'numbers'}, and in the original "
+                f"{scale.of_type or 'numbers'}.",
+                fix="make them of one type.",
+            )
+        if scale.start is None:
+            return own.values
+        return _since(self._moments()[0], scale.start)
+
+    def _moments(self) -> tuple[I64, str]:
+        """Return dates as whole numbers (n,) of their unit, and their type."""
         import pyarrow as pa
 
         try:
@@ -123,8 +146,15 @@ class TypedColumn:
                 "Dates or times are of several types, or beyond what can be counted.",
                 fix="make them of one type first, or numbers such as days since a day.",
             )
-        first = counts.min()  # the largest difference fits without a sign
-        return np.asarray(counts.astype(np.uint64) - first.astype(np.uint64))
+        return counts.astype(np.int64), str(found.type)
+
+
+def _since(counts: I64, start: int) -> F64:
+    """Return counts (n,) less the start; the largest difference fits without a sign."""
+    past, later = counts.astype(np.uint64), counts >= start
+    first = np.int64(start).astype(np.uint64)
+    found = vector(np.where(later, past - first, first - past), name="The column")
+    return np.where(later, found, -found)
 
 
 def _what(series: nw.Series[Any]) -> str:

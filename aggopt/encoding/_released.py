@@ -1,0 +1,81 @@
+"""A released table, read with the types of the original."""
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.frame import framed
+from aggopt.core.plural import many
+from aggopt.core.types import F64, I64
+from aggopt.encoding._domain import Domain
+from aggopt.encoding._encoded import Encoded, EncodedAttribute
+from aggopt.encoding._typed_column import NAME, RANKED, TypedColumn
+from aggopt.errors import TableError, naming
+
+
+def released_values(original: Encoded, released: Any) -> list[F64 | I64]:
+    """Return for each attribute the number or the node (n,) released for each record.
+
+    Nodes are numbered as in the attribute's domain, the inner ones of a tree among
+    them.  Where a name is that of several nodes it is a level, or else the lowest.
+
+    Raises
+    ------
+    TableError
+        It is no table, has other records or other columns than the original, or what
+        is released is not of the type of the original, or stands neither in its order
+        nor in its tree: how many, never which.
+    """
+    table = framed(released)
+    names = [each.name for each in original.attributes]
+    others = set(table.columns) ^ set(names)
+    if others:
+        raise TableError(
+            f"{many(len(others), 'column')} of one of the tables "
+            f"{'is' if len(others) == 1 else 'are'} not in the other: "
+            f"{', '.join(map(repr, sorted(others)))}.",
+            fix="pass the same attributes of both.",
+        )
+    if len(table) != len(original):
+        raise TableError(
+            f"The original has {many(len(original), 'record')}, and the release "
+            f"{len(table)}.",
+            fix="pass the same records in the same order.",
+        )
+    found = []
+    for each in original.attributes:
+        with naming(f"Column {each.name!r}"):
+            found.append(_values(each, table[each.name]))
+    return found
+
+
+def _values(attribute: EncodedAttribute, series: nw.Series[Any]) -> F64 | I64:
+    if attribute.numbers is None:
+        return _nodes(attribute.domain, TypedColumn(series, NAME))
+    column = TypedColumn.of(series)
+    if column.what in (NAME, RANKED) and column.series.dtype != nw.Boolean:
+        raise TableError(
+            "What is released are names, and in the original numbers.",
+            fix="pass the numbers that are released.",
+        )
+    return column.on(attribute.numbers)
+
+
+def _nodes(domain: Domain, column: TypedColumn) -> I64:
+    at: dict[Any, int] = {}
+    spelled: dict[str, int] = {}  # nodes above numbers are released as text
+    for j, node in enumerate(domain.nodes):
+        at.setdefault(node, j)
+        spelled.setdefault(str(node), j)
+    codes, distinct = column.coded
+    nodes = [at.get(value, spelled.get(str(value), -1)) for value in distinct]
+    found = np.array([*nodes, at.get(None, -1)])[codes]  # missing has the code -1
+    strange = int((found < 0).sum())
+    if strange:
+        raise TableError(
+            f"{strange} of {len(found)} records {'is' if strange == 1 else 'are'} "
+            "released with what no record of the original has, nor its order or tree.",
+            fix="pass the same attributes of both, spelled and typed alike.",
+        )
+    return found
