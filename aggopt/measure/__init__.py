@@ -23,6 +23,7 @@ from aggopt.measure._reidentification import (
 from aggopt.measure._score import dr, si
 from aggopt.measure._sdid import sdid, sdid_chance
 from aggopt.measure._sl import sl
+from aggopt.measure.types import TypedAssessment, assess_types
 
 __all__ = [
     "MEASURES",
@@ -31,7 +32,9 @@ __all__ = [
     "Linkage",
     "Measure",
     "PilParts",
+    "TypedAssessment",
     "assess",
+    "assess_types",
     "average_risk",
     "dld",
     "dr",

@@ -13,7 +13,7 @@ from aggopt.errors import TableError
 TOLERANCE = 1e-9
 """Numbers closer than this share of what they are held against count as equal."""
 
-_FARTHEST = 1e100  # standard deviations; squares of it still fit into a float
+FARTHEST = 1e100  # standard deviations; squares of it still fit into a float
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +93,11 @@ def varying_scale(X: Floats) -> tuple[Scale, Bool]:
 
 
 def _check_reach(difference: Floats, varying: Bool) -> None:
-    near = np.abs(difference) <= _FARTHEST
+    near = np.abs(difference) <= FARTHEST
     if not near.all():
         columns = np.flatnonzero(varying)[~near.all(axis=0)].tolist()
         raise TableError(
-            f"Column(s) {columns} of released lie more than {_FARTHEST:g} standard "
+            f"Column(s) {columns} of released lie more than {FARTHEST:g} standard "
             "deviations, or more than a float can hold, away from the original.",
             fix="release them in the units of the original.",
         )

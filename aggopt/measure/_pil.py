@@ -113,7 +113,7 @@ def _quantiles_moved(pair: Pair) -> Floats:
     at = (n - 1) * _PERCENTS // 100
     radius = (z[-1] - z[0]) / _BINS
     density = _counts(z, z[at], radius * (1 - TOLERANCE)) / (2 * radius * n)
-    return _probability(w[at] - z[at], np.sqrt(q * (1 - q) / n) / density)
+    return probability(w[at] - z[at], np.sqrt(q * (1 - q) / n) / density)
 
 
 def _counts(z: Floats, centres: Floats, radius: Floats) -> Floats:
@@ -150,10 +150,10 @@ def _moved(gap: Floats, influence: Floats) -> Floats:
     The sampling variance of a statistic is the variance of the influence of one
     record on it, over n: a mean of squares, so that nothing cancels.
     """
-    return _probability(gap, influence.std(axis=0) / np.sqrt(len(influence)))
+    return probability(gap, influence.std(axis=0) / np.sqrt(len(influence)))
 
 
-def _probability(gap: Floats, deviation: Floats) -> Floats:
+def probability(gap: Floats, deviation: Floats) -> Floats:
     """Return P(|N(0, deviation^2)| <= |gap|), elementwise."""
     from scipy.special import erf
 

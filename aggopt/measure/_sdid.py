@@ -82,13 +82,13 @@ def sdid_chance(
 
 def sdid_of(pair: Pair, safety: float) -> float:
     """Return `sdid` of tables already paired."""
-    width = _checked(safety) * pair.sample_deviation
+    width = checked_safety(safety) * pair.sample_deviation
     return float((np.abs(pair.difference) <= width * (1 + TOLERANCE)).mean())
 
 
 def sdid_chance_of(pair: Pair, safety: float) -> float:
     """Return `sdid_chance` of tables already paired."""
-    width = _checked(safety) * pair.sample_deviation * (1 + TOLERANCE)
+    width = checked_safety(safety) * pair.sample_deviation * (1 + TOLERANCE)
     inside = 0
     for x, y in zip(pair.original.T, np.sort(pair.released, axis=0).T, strict=True):
         upto = np.searchsorted(y, x + width, side="right")
@@ -96,7 +96,8 @@ def sdid_chance_of(pair: Pair, safety: float) -> float:
     return inside / (pair.n * pair.original.size)
 
 
-def _checked(safety: object) -> float:
+def checked_safety(safety: object) -> float:
+    """Return half the width of an interval as a float, or refuse it."""
     if isinstance(safety, bool) or not isinstance(safety, Real):
         raise JobError(
             f"safety must be a number, not {type(safety).__name__}.",

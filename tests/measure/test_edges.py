@@ -12,7 +12,7 @@ from aggopt.errors import AggoptError, InfeasibleInputError, JobError, TableErro
 from aggopt.measure import _linkage
 from aggopt.measure._linkage import _Groups
 from aggopt.measure._pair import TOLERANCE, Pair
-from aggopt.measure._pil import _counts, _probability, _unit_spread
+from aggopt.measure._pil import _counts, _unit_spread, probability
 
 every_measure = pytest.mark.parametrize("m", MEASURES.values(), ids=MEASURES)
 compared = {n: m for n, m in MEASURES.items() if m.needs == "both"}
@@ -240,7 +240,7 @@ def test_a_density_counts_strictly_within_its_border() -> None:
 
 def test_up_to_the_tolerance_no_change_is_lost_and_any_more_is() -> None:
     gap = TOLERANCE * np.array([0.0, 1.0, -1.0, 1.001, -2.0])
-    sure = _probability(gap, np.full(5, TOLERANCE))
+    sure = probability(gap, np.full(5, TOLERANCE))
     assert sure.tolist() == [0, 0, 0, 1, 1]
     flat = _unit_spread(np.array([[TOLERANCE, 3.0], [-TOLERANCE, -3.0]]))
     assert flat.tolist() == [[0, 1], [0, -1]]

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from aggopt import measure
+from aggopt import encode, measure
 from aggopt.errors import AggoptError
 from aggopt.measure._assessment import _plain
 from aggopt.measure._pair import Pair
@@ -38,6 +38,12 @@ REFUSED = {
         replace(measure.MEASURES["il"], of=None)
     ),
     "whole of nothing": lambda: measure.linkage(X, Y, whole=0),
+    "types of what is encoded": lambda: measure.assess_types(
+        encode(np.array(X)), np.array(Y), {}
+    ),
+    "released far away": lambda: measure.assess_types(
+        np.array(X), np.multiply(Y, 1e110)
+    ),
 }
 
 

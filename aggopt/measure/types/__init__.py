@@ -1,0 +1,20 @@
+"""Measures of tables whose attributes are numbers, names, orders and trees.
+
+Each is a pure function of the original and the released table; of attributes that are
+not numeric both have levels, and the release perhaps nodes above them.  Distances are
+those of `aggopt.encode`.  `assess_types` returns all of them.
+"""
+
+from typing import Any
+
+from aggopt.measure.types._assessment import TypedAssessment, assess_types
+from aggopt.measure.types._registry import TYPED, TypedMeasure
+
+__all__ = ["TYPED", "TypedAssessment", "TypedMeasure", "assess_types"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return the function of a measure, which its own file names."""
+    if not name.startswith("_") and name in TYPED:
+        return TYPED[name].function
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

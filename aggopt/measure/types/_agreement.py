@@ -1,0 +1,188 @@
+"""How many records are released as they were, or truthfully."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from aggopt.measure._pair import TOLERANCE
+from aggopt.measure.types._counts import frequencies
+from aggopt.measure.types._pair import AttributePair, TypedPair
+from aggopt.measure.types._registry import TypedMeasure
+
+Types = Mapping[str, Any] | None
+
+
+def unchanged(
+    original: Any, released: Any, attributes: Types = None
+) -> dict[str, float]:
+    """Return the share of records released as they were, by attribute, 0..1.
+
+    Lower is better for privacy; but a level that most records have is seldom changed
+    by anything, so see `kappa` beside it.
+
+    Source: this package.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> sex, released = pd.DataFrame({"sex": list("fmm")}), list("fff")
+    >>> unchanged(sex, pd.DataFrame({"sex": released}))
+    {'sex': 0.3333333333333333}
+    """
+    return TypedPair.of(original, released, attributes).each(_unchanged)
+
+
+def kappa(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
+    """Return how far `unchanged` exceeds chance, by attribute, -1..1.
+
+    (p - c) / (1 - c), with p the share of records released as they were and c what it
+    were with released levels permuted: the sum over levels of the products of their
+    original and released shares.  1 where all are unchanged, 0 at chance, and where one
+    level is all there is.  None of numbers, for which there is SDID.
+
+    Source: Cohen (1960).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> sex, released = pd.DataFrame({"sex": list("ffmm")}), list("fmmm")
+    >>> kappa(sex, pd.DataFrame({"sex": released}))
+    {'sex': 0.5}
+    """
+    return TypedPair.of(original, released, attributes).each(_kappa)
+
+
+def truth(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
+    """Return the share of true statements, by attribute, 0..1.
+
+    What is released is the record's own level, or a node above it in its tree.  Higher
+    is better for use, lower for privacy.  None of numbers.
+
+    Source: this package; local generalisation, as ARX has it, is true throughout.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> ill = pd.DataFrame({"ill": ["flu", "asthma", "attack"]})
+    >>> released = pd.DataFrame({"ill": ["lung", "asthma", "lung"]})
+    >>> tree = {"lung": ["flu", "asthma"], "heart": ["attack"]}
+    >>> truth(ill, released, {"ill": {"tree": tree}})
+    {'ill': 0.6666666666666666}
+    """
+    return TypedPair.of(original, released, attributes).each(_truth)
+
+
+def sdid(
+    original: Any,
+    released: Any,
+    attributes: Types = None,
+    *,
+    safety: float = 0.05,
+) -> dict[str, float]:
+    """Return the share of records that are disclosed, by attribute, 0..1.
+
+    Of numbers as `aggopt.measure.sdid`: |x - x'| <= safety S, S with divisor n - 1.  Of
+    other attributes the distance of x and x', at most 1, is no more than `safety`: of
+    an order so much of its range, of names that they are equal.  Lower is better.
+
+    Raises
+    ------
+    JobError
+        safety is not a number, not finite or negative.
+
+    Source: Domingo-Ferrer and Torra (2001), of numbers; of others this package.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> school = pd.DataFrame({"school": ["low", "middle", "high"]})
+    >>> released = pd.DataFrame({"school": ["middle", "middle", "low"]})
+    >>> types = {"school": {"order": ["low", "middle", "high"]}}
+    >>> sdid(school, released, types, safety=0.5)
+    {'school': 0.6666666666666666}
+    """
+    pair = TypedPair.of(original, released, attributes, safety=safety)
+    return pair.each(_sdid)
+
+
+def _unchanged(pair: AttributePair) -> float:
+    return float(pair.unchanged.mean())
+
+
+def _kappa(pair: AttributePair) -> float | None:
+    if pair.of.numbers is not None:
+        return None
+    before, after = frequencies(pair.original, pair.released)
+    n, equal, chance = pair.n, int(pair.unchanged.sum()), int(before @ after)
+    return (n * equal - chance) / (n * n - chance) if chance < n * n else 0.0
+
+
+def _truth(pair: AttributePair) -> float | None:
+    if pair.of.numbers is not None:
+        return None
+    true = pair.unchanged
+    if pair.of.kind == "hierarchical":
+        true = true | pair.of.domain.above[pair.original, pair.released]
+    return float(true.mean())
+
+
+def _sdid(pair: AttributePair) -> float:
+    if pair.of.numbers is None:
+        steps = pair.of.domain.steps
+        apart, most = steps[pair.original, pair.released], pair.of.domain.widest
+    else:
+        spread, n = float(pair.of.numbers.scale.spread[0]), pair.n
+        apart = np.abs(pair.released - pair.original)
+        most = spread * (n / (n - 1)) ** 0.5 if spread else 0.0
+    return float((apart <= pair.safety * most * (1 + TOLERANCE)).mean())
+
+
+UNCHANGED = TypedMeasure(
+    name="unchanged",
+    when="how many records are released as they were",
+    rank=30,
+    function=unchanged,
+    range="0..1",
+    better="lower",
+    source="this package",
+    label="unchanged",
+    each=_unchanged,
+)
+
+KAPPA = TypedMeasure(
+    name="kappa",
+    when="how far that exceeds chance",
+    rank=40,
+    function=kappa,
+    range="-1..1",
+    better="lower",
+    source="Cohen (1960)",
+    label="kappa",
+    each=_kappa,
+    percent=False,
+)
+
+TRUTH = TypedMeasure(
+    name="truth",
+    when="how many statements of the release are true",
+    rank=50,
+    function=truth,
+    range="0..1",
+    better="-",
+    source="this package",
+    label="true",
+    each=_truth,
+)
+
+SDID = TypedMeasure(
+    name="sdid",
+    when="how many values are released nearly as they are",
+    rank=60,
+    function=sdid,
+    range="0..1",
+    better="lower",
+    source="Domingo-Ferrer and Torra (2001)",
+    label="SDID",
+    each=_sdid,
+)

@@ -1,0 +1,182 @@
+"""Every measure of a release with attributes of any types, at once."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.html import as_text, lines
+from aggopt.core.json_text import json_text
+from aggopt.core.plural import many
+from aggopt.errors import require_known
+from aggopt.measure._linkage import WHOLE, checked_whole
+from aggopt.measure._reidentification import average_of, highest_of
+from aggopt.measure.types._pair import TypedPair
+from aggopt.measure.types._registry import TYPED, Figure
+
+Types = Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class TypedAssessment:
+    """Risk and loss of one release, attributes of any types; printed, it is a table.
+
+    `found["dld"]` is what the measure of that name in `aggopt.measure.types.TYPED`
+    found; `found["kappa"]` is a map by attribute.
+
+    Attributes
+    ----------
+    highest_risk, average_risk, reidentifications
+        As of `aggopt.measure.assess`: by the sizes of groups that are released alike.
+    linkage_limit, linkage_blocks
+        What no linkage exceeds, and in how many blocks it was sought.
+    n, d, varying
+        Numbers of records, of attributes, and of those that vary in the original.
+    safety
+        The argument of `assess_types`.
+    kinds
+        What each attribute is, by name.
+    of_attributes, of_table
+        What each measure found, by its name; None where it is not defined.
+    """
+
+    highest_risk: float
+    average_risk: float
+    reidentifications: int
+    linkage_limit: float
+    linkage_blocks: int
+    n: int
+    d: int
+    varying: int
+    safety: float
+    kinds: dict[str, str] = field(hash=False)
+    of_attributes: dict[str, dict[str, Figure]] = field(hash=False, repr=False)
+    of_table: dict[str, Figure] = field(hash=False)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return what the measure of this name found.
+
+        Raises
+        ------
+        UnknownNameError
+            There is none.
+        """
+        known = {**self.of_attributes, **self.of_table}
+        require_known("measure of an assessment", name, known)
+        return known[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON: a map for each attribute."""
+        plain = asdict(self)
+        kinds, each = plain.pop("kinds"), plain.pop("of_attributes")
+        figures = {
+            name: {"kind": kind, **{m: each[m][name] for m in each}}
+            for name, kind in kinds.items()
+        }
+        return {**plain.pop("of_table"), **plain, "attributes": figures}
+
+    def to_json(self) -> str:
+        """Return the same as JSON text; null stands for what is not defined."""
+        return json_text(self.to_dict())
+
+    def __str__(self) -> str:
+        """Return a table in plain text: a row for each attribute, then the whole."""
+        each = [TYPED[name] for name in self.of_attributes]
+        header = ["Attribute", "kind", *(measure.label for measure in each)]
+        rows = [
+            [name, kind, *(m.shown(self.of_attributes[m.name][name]) for m in each)]
+            for name, kind in self.kinds.items()
+        ]
+        found = [
+            f"  {label:<14}{value:>9}  {says}".rstrip()
+            for label, value, says in self._whole()
+        ]
+        head = f"Records: {self.n}. Attributes: {self.d}, {self.varying} of them vary."
+        return "\n".join([head, "", as_text(header, rows), "", *found])
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook."""
+        return lines(str(self))
+
+    def _whole(self) -> list[tuple[str, str, str]]:
+        groups = f"{many(self.reidentifications, 'group')} / records"
+        return [
+            ("highest risk", f"{100 * self.highest_risk:.2f} %", "1 / smallest group"),
+            ("average risk", f"{100 * self.average_risk:.2f} %", groups),
+            *(
+                (TYPED[name].label, TYPED[name].shown(figure), self._says(name))
+                for name, figure in self.of_table.items()
+                if figure is not None
+            ),
+        ]
+
+    def _says(self, name: str) -> str:
+        if name != "linkage":
+            return TYPED[name].when
+        by = f" in {self.linkage_blocks} blocks" if self.linkage_blocks > 1 else ""
+        return f"{TYPED[name].when}{by}; at most {100 * self.linkage_limit:.2f} %"
+
+
+def assess_types(
+    original: Any,
+    released: Any,
+    attributes: Types = None,
+    *,
+    safety: float = 0.05,
+    whole: int = WHOLE,
+) -> TypedAssessment:
+    """Return every measure of a release whose attributes are of any types.
+
+    Parameters
+    ----------
+    original
+        The quasi-identifiers: a table, or what `aggopt.encode` made of it.
+    released
+        The same records and columns as they are released, with levels, or nodes of
+        their trees, in place of levels.
+    attributes
+        As in `aggopt.encode`; None of what is encoded.
+    safety, whole
+        As in `aggopt.measure.types.sdid` and `linkage`.
+
+    Raises
+    ------
+    JobError
+        safety or whole cannot be used; attributes are given of what is encoded, or as
+        in `aggopt.encode`.
+    TableError
+        As in `aggopt.encode`; or the release has other records, columns or types than
+        the original, or what stands neither in an order nor in a tree: how many.
+    InfeasibleInputError
+        There is not enough memory.
+
+    Source: each at the function of its name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [20, 30, 60, 70], "sex": list("ffmm")})
+    >>> released = pd.DataFrame({"age": [25, 25, 65, 65], "sex": list("ffmm")})
+    >>> found = assess_types(people, released)
+    >>> found["dld"], found["unchanged"]
+    (0.5, {'age': 0.0, 'sex': 1.0})
+    """
+    most = checked_whole(whole)
+    pair = TypedPair.of(original, released, attributes, safety=safety, whole=most)
+    of_table = {name: m.whole(pair) for name, m in TYPED.items() if m.whole}
+    sizes = np.bincount(pair.alike)
+    return TypedAssessment(
+        highest_risk=highest_of(sizes),
+        average_risk=average_of(sizes),
+        reidentifications=len(sizes),
+        linkage_limit=pair.linked.limit,
+        linkage_blocks=pair.linked.blocks,
+        n=pair.n,
+        d=len(pair.attributes),
+        varying=sum(each.total > 0 for each in pair.attributes),
+        safety=float(safety),
+        kinds={each.of.name: each.of.kind for each in pair.attributes},
+        of_attributes={n: pair.each(m.each) for n, m in TYPED.items() if m.each},
+        of_table=of_table,
+    )

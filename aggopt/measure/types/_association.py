@@ -1,0 +1,133 @@
+"""What released attributes still say: of their originals, and of each other."""
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+from aggopt.measure.types._counts import Contingency, mean
+from aggopt.measure.types._pair import AttributePair, TypedPair
+from aggopt.measure.types._registry import TypedMeasure
+
+Types = Mapping[str, Any] | None
+
+
+def ebil(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
+    """Return the entropy-based information loss, by attribute, 0..1.
+
+    H(x | x') / H(x): the share of the entropy of the original level that is left where
+    the released one is known; 0 where one level is all there is.  Lower is better.
+    None of numbers.
+
+    Source: Domingo-Ferrer and Torra (2001), after Kooiman, Willenborg and Gouweleeuw
+    (1998).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> sex, released = pd.DataFrame({"sex": list("ffmm")}), list("mmmm")
+    >>> ebil(sex, pd.DataFrame({"sex": released}))
+    {'sex': 1.0}
+    """
+    return TypedPair.of(original, released, attributes).each(_ebil)
+
+
+def cramers_v(original: Any, released: Any, attributes: Types = None) -> float | None:
+    """Return the mean change |V' - V| of Cramer's V, 0..1.
+
+    Over all pairs of attributes that are not numeric; None if there is no such pair.
+    V is 0 where an attribute has one level.  Lower is better.
+
+    Source: Cramer (1946).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> one = pd.DataFrame({"sex": list("ffmm"), "wed": list("yynn")})
+    >>> cramers_v(one, one.assign(wed=list("ynyn")))
+    1.0
+    """
+    return _cramers_v(TypedPair.of(original, released, attributes))
+
+
+def mutual_information(
+    original: Any, released: Any, attributes: Types = None
+) -> float | None:
+    """Return the released mutual information over the original's, 0 or more.
+
+    Sums over all pairs of attributes that are not numeric; 1 is as before, groups
+    mostly make it more.  None where the original has none.
+
+    Source: Shannon (1948).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> one = pd.DataFrame({"sex": list("ffmm"), "wed": list("yynn")})
+    >>> mutual_information(one, one.assign(wed=list("ynyn")))
+    0.0
+    """
+    return _mutual_information(TypedPair.of(original, released, attributes))
+
+
+def _ebil(pair: AttributePair) -> float | None:
+    if pair.of.numbers is not None:
+        return None
+    table = pair.table
+    return min(table.left / table.entropy, 1.0) if table.rows > 1 else 0.0
+
+
+def _cramers_v(pair: TypedPair) -> float | None:
+    return mean([abs(y.cramers_v - x.cramers_v) for x, y in _tables(pair)])
+
+
+def _mutual_information(pair: TypedPair) -> float | None:
+    found = [(x.information, y.information) for x, y in _tables(pair)]
+    before = sum(one for one, _ in found)
+    return sum(other for _, other in found) / before if before else None
+
+
+def _tables(pair: TypedPair) -> Iterator[tuple[Contingency, Contingency]]:
+    for a, b in combinations(pair.categories, 2):
+        yield (
+            Contingency.of(a.original, b.original),
+            Contingency.of(a.released, b.released),
+        )
+
+
+EBIL = TypedMeasure(
+    name="ebil",
+    when="how little the released level says of the original one",
+    rank=70,
+    function=ebil,
+    range="0..1",
+    better="lower",
+    source="Domingo-Ferrer and Torra (2001)",
+    label="EBIL",
+    each=_ebil,
+)
+
+CRAMERS_V = TypedMeasure(
+    name="cramers_v",
+    when="change of Cramer's V of two attributes, mean over pairs",
+    rank=180,
+    function=cramers_v,
+    range="0..1",
+    better="lower",
+    source="Cramer (1946)",
+    label="change of V",
+    whole=_cramers_v,
+    percent=False,
+)
+
+MUTUAL_INFORMATION = TypedMeasure(
+    name="mutual_information",
+    when="mutual information of two attributes over the original's, all pairs",
+    rank=190,
+    function=mutual_information,
+    range="0..",
+    better="-",
+    source="Shannon (1948)",
+    label="MI ratio",
+    whole=_mutual_information,
+    percent=False,
+)

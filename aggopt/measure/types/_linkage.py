@@ -1,0 +1,81 @@
+"""Whom an intruder finds who knows the originals, attributes of any types."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aggopt.measure._dld import dld_of
+from aggopt.measure._linkage import WHOLE, Linkage, checked_whole, linkage_of
+from aggopt.measure.types._pair import TypedPair
+from aggopt.measure.types._registry import TypedMeasure
+
+Types = Mapping[str, Any] | None
+
+
+def dld(original: Any, released: Any, attributes: Types = None) -> float:
+    """Return the distance linkage disclosure in the coordinates of the types, 0..1.
+
+    As `aggopt.measure.dld`: each original record is linked to the nearest released one,
+    inner nodes of a tree having coordinates too, and of several nearest, which are the
+    rule among levels, each is as likely.  Lower is better.
+
+    Source: Domingo-Ferrer and Torra (2001); of mixed types Domingo-Ferrer and Torra
+    (2005).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> sex, released = pd.DataFrame({"sex": list("ffmm")}), list("fmmm")
+    >>> round(dld(sex, pd.DataFrame({"sex": released})), 6)
+    0.416667
+    """
+    return dld_of(TypedPair.of(original, released, attributes).embedded)
+
+
+def linkage(
+    original: Any, released: Any, attributes: Types = None, *, whole: int = WHOLE
+) -> Linkage:
+    """Return the linkage by optimal one-to-one assignment in these coordinates, 0..1.
+
+    As `aggopt.measure.linkage`, distances being those of the types.  Lower is better.
+
+    Raises
+    ------
+    JobError
+        whole is not a whole number of at least 1.
+
+    Source: Herranz, Nin, Rodriguez and Tassa (2015).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> sex, released = pd.DataFrame({"sex": list("ffmm")}), list("ffmm")
+    >>> linkage(sex, pd.DataFrame({"sex": released}))
+    Linkage(share=0.5, limit=0.5, blocks=1)
+    """
+    most = checked_whole(whole)
+    return linkage_of(TypedPair.of(original, released, attributes).embedded, most)
+
+
+DLD = TypedMeasure(
+    name="dld",
+    when="records linked to the nearest",
+    rank=120,
+    function=dld,
+    range="0..1",
+    better="lower",
+    source="Domingo-Ferrer and Torra (2005)",
+    label="DLD",
+    whole=lambda pair: dld_of(pair.embedded),
+)
+
+LINKAGE = TypedMeasure(
+    name="linkage",
+    when="records linked by a one-to-one assignment",
+    rank=110,
+    function=linkage,
+    range="0..1",
+    better="lower",
+    source="Herranz, Nin, Rodriguez and Tassa (2015)",
+    label="linkage",
+    whole=lambda pair: pair.linked.share,
+)

@@ -1,0 +1,206 @@
+"""The two tables of every measure of typed attributes, in common coordinates."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from aggopt.core.types import F64, Bool, Labels
+from aggopt.encoding import Categories, Encoded, EncodedAttribute, encode
+from aggopt.encoding._released import released_values
+from aggopt.errors import JobError, TableError
+from aggopt.measure._linkage import WHOLE, Linkage, linkage_of
+from aggopt.measure._pair import FARTHEST, Pair
+from aggopt.measure._sdid import checked_safety
+from aggopt.measure.types._counts import Contingency
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, eq=False)
+class AttributePair:
+    """An attribute of the original and of the released records.
+
+    Attributes
+    ----------
+    of
+        The attribute as it is encoded.
+    released : (n,)
+        Number or node released for each record.
+    alike : (n,)
+        Group of each record: records are in one that are released alike in all
+        attributes.
+    safety
+        See `sdid`.
+    """
+
+    of: EncodedAttribute
+    released: Any = field(repr=False)
+    alike: Labels = field(repr=False)
+    safety: float = 0.05
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.released)
+
+    @property
+    def original(self) -> Any:
+        """Number or level of each original record, (n,)."""
+        return self.of.codes if self.of.numbers is None else self.of.numbers.values
+
+    @property
+    def unchanged(self) -> Bool:
+        """Whether each record is released as it was, (n,)."""
+        return np.asarray(self.original == self.released)
+
+    @cached_property
+    def table(self) -> Contingency:
+        """How often each level is released as each node."""
+        return Contingency.of(self.original, self.released)
+
+    @cached_property
+    def points(self) -> tuple[F64, F64]:
+        """Coordinates (n, q) of the original and of the released records, weighted.
+
+        Those in which none of them differs are left out.
+        """
+        both = np.concatenate([self.original, self.released])
+        if self.of.weight == 0:
+            found = np.empty((2 * self.n, 0))
+        elif self.of.numbers is None:
+            found = Categories(self.of.domain, both).points()
+        else:
+            found = self.of.numbers.points(both)
+        found = np.sqrt(self.of.weight) * found
+        return found[: self.n], found[self.n :]
+
+    @cached_property
+    def loss(self) -> float:
+        """Sum of the squared distances of records from what is released for them."""
+        one, other = self.points
+        return float(((other - one) ** 2).sum())
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of squares of the original: the same were its mean released for all."""
+        return _within(self.points[0], np.zeros(self.n, np.intp))
+
+    @cached_property
+    def within(self) -> float:
+        """Sum of squares of the original within groups that are released alike."""
+        return _within(self.points[0], self.alike)
+
+
+@dataclass(frozen=True, eq=False)
+class TypedPair:
+    """Original and released records with attributes of any types.
+
+    Attributes
+    ----------
+    attributes
+        Each attribute of both.
+    alike : (n,)
+        Group of each record: records are in one that are released alike.
+    whole
+        See `linkage`.
+    """
+
+    attributes: tuple[AttributePair, ...]
+    alike: Labels = field(repr=False)
+    whole: int = WHOLE
+
+    @classmethod
+    def of(
+        cls,
+        original: Any,
+        released: Any,
+        attributes: Mapping[str, Any] | None = None,
+        *,
+        safety: float = 0.05,
+        whole: int = WHOLE,
+    ) -> "TypedPair":
+        """Return a table, or what `aggopt.encode` made of it, beside its release.
+
+        Raises
+        ------
+        JobError
+            `attributes` are given of what is encoded; or as in `aggopt.encode`.
+        TableError
+            As in `aggopt.encode`, or the release has other records, columns or types.
+        """
+        width = checked_safety(safety)
+        if isinstance(original, Encoded) and attributes is not None:
+            raise JobError(
+                "attributes are given of what is encoded already.",
+                fix="leave them out, or pass the table itself.",
+            )
+        if not isinstance(original, Encoded):
+            original = encode(original, attributes)
+        values = released_values(original, released)
+        rows = np.column_stack([column.astype(np.float64) for column in values])
+        alike = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+        pairs = [
+            AttributePair(of, column, alike, width)
+            for of, column in zip(original.attributes, values, strict=True)
+        ]
+        _require_reach(pairs)
+        return cls(tuple(pairs), alike, whole)
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.alike)
+
+    @property
+    def categories(self) -> list[AttributePair]:
+        """The attributes that are not numeric."""
+        return [pair for pair in self.attributes if pair.of.numbers is None]
+
+    @cached_property
+    def embedded(self) -> Pair:
+        """Both tables in coordinates, as measures of numbers take them."""
+        one = np.hstack([pair.points[0] for pair in self.attributes])
+        other = np.hstack([pair.points[1] for pair in self.attributes])
+        if not one.size:  # nothing differs
+            one = other = np.zeros((self.n, 1))
+        varying = np.ones(one.shape[1], dtype=bool)
+        return Pair(one, other, other - one, varying, other)
+
+    @cached_property
+    def linked(self) -> Linkage:
+        """What the best one-to-one assignment links."""
+        return linkage_of(self.embedded, self.whole)
+
+    def each(self, figure: Callable[[AttributePair], Found]) -> dict[str, Found]:
+        """Return a figure of each attribute, by name."""
+        return {pair.of.name: figure(pair) for pair in self.attributes}
+
+
+def _require_reach(pairs: list[AttributePair]) -> None:
+    """Refuse numbers whose squared distances no float holds."""
+    far = [p.of.name for p in pairs if not (np.abs(p.points[1]) <= FARTHEST).all()]
+    if far:
+        raise TableError(
+            f"{', '.join(map(repr, far))}: released more than {FARTHEST:g} standard "
+            "deviations, or more than a float can hold, away from the original.",
+            fix="release them in the units of the original.",
+        )
+
+
+def _within(points: F64, labels: Labels) -> float:
+    """Return the sum of squares of records (n, q) within groups.
+
+    Measured from a record of the group, so that groups of equal records have 0.
+    """
+    sizes = np.bincount(labels)
+    first = np.empty(len(sizes), np.intp)
+    first[labels[::-1]] = np.arange(len(labels))[::-1]
+    total = 0.0
+    for column in points.T:
+        away = column - column[first[labels]]
+        sums = np.bincount(labels, away)
+        total += float((away**2).sum() - (sums**2 / sizes).sum())
+    return max(total, 0.0)
