@@ -126,15 +126,15 @@ def _of_width(
 
     m = int(labels.max()) + 1
     off, sizes = model.deviations(problem.ordered, labels), np.bincount(labels)
-    union, more, found = np.arange(count), True, list[Labels]()
+    union, found = np.arange(count), list[Labels]()
     turns = max(1, min(comb(m, count), LOOKED_AT // off.shape[1]))
-    while more and not clock.over:
+    while union[0] >= 0 and not clock.over:
         some = np.empty((turns, count), np.intp)
-        u, more = kernels.close_unions(
+        u = kernels.close_unions(
             off, sizes, problem.limits, problem.k, union, turns, some
         )
         found.append(some[:u].copy())
-    return None if more else np.concatenate(found)
+    return None if union[0] >= 0 else np.concatenate(found)
 
 
 def _of_near(

@@ -10,12 +10,12 @@ from aggopt.core.validation import Labels
 @compiled
 def close_unions(
     off: I64, sizes: I64, limits: I64, k: int, union: Labels, turns: int, found: Labels
-) -> tuple[int, bool]:
-    """Find unions that are t-close and hold k; return how many, and whether more come.
+) -> int:
+    """Find unions that are t-close and hold k; return how many.
 
-    Of the `turns` that begin with `union` (count,), which is then the next.  They come
-    into `found` (turns, count).  off (m, bins) are the groups' deviations, whose sums
-    are those of a union.
+    Of the `turns` that begin with `union` (count,), which is then the next, or begins
+    with -1 if there is none.  They come into `found` (turns, count).  off (m, bins) are
+    the groups' deviations, whose sums are those of a union.
     """
     (m, bins), count, u = off.shape, found.shape[1], 0
     before = np.zeros(bins, np.int64)  # of all members but the last
@@ -31,13 +31,14 @@ def close_unions(
         while i >= 0 and union[i] == m - count + i:
             i -= 1
         if i < 0:
-            return u, False
+            union[0] = -1
+            return u
         union[i] += 1
         for j in range(i + 1, count):
             union[j] = union[j - 1] + 1
         if i < count - 1:
             _add_up(off, union, before)
-    return u, True
+    return u
 
 
 @inner
