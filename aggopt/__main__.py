@@ -1,6 +1,6 @@
 """`python -m aggopt` is the command `aggopt`."""
 
-from aggopt.command.cli import main
+from aggopt.command.start import main
 
 if __name__ == "__main__":
     main()
