@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from aggopt.aggregate._aggregation import Aggregation
-from aggopt.core.registry import Method, Registry
+from aggopt.core.registry import Method, Registry, require_arguments
 from aggopt.core.section import MethodSection
 from aggopt.models import Model
 
@@ -41,6 +41,11 @@ class Aggregator(Method):
     certificate: str
     model: Model | None = None
     template: str = ""
+
+    def __post_init__(self) -> None:
+        beside = {"method", "margin"}  # a margin is added to what is asked for
+        settings = set(self.settings.model_fields) - beside
+        require_arguments(self.name, settings, self.function)
 
 
 AGGREGATORS = Registry("aggopt.aggregate", Aggregator, "aggregation")

@@ -7,14 +7,15 @@ What is said of methods elsewhere (sections of a job, help, tables of the docume
 laws that every method obeys) is derived from these objects.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import Parameter, signature
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from aggopt.errors import JobError, require_known
 
@@ -38,6 +39,11 @@ class Method:
     when: str
     rank: int = 100
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """Names of its own, which no other of its kind may have."""
+        return frozenset({self.name})
+
 
 Kind = TypeVar("Kind", bound=Method)
 
@@ -45,7 +51,8 @@ Kind = TypeVar("Kind", bound=Method)
 class Registry(Mapping[str, Kind], Generic[Kind]):
     """The methods of one kind, by name, in the order of their ranks.
 
-    Nothing is imported before somebody looks.
+    Nothing is imported before somebody looks.  Names that are `taken` by something else
+    are refused.
 
     Examples
     --------
@@ -54,8 +61,11 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
     []
     """
 
-    def __init__(self, folder: str, kind: type[Kind], noun: str) -> None:
+    def __init__(
+        self, folder: str, kind: type[Kind], noun: str, taken: Iterable[str] = ()
+    ) -> None:
         self.folder, self.kind, self.noun = folder, kind, noun
+        self.taken = frozenset(taken)
 
     def __getitem__(self, name: str) -> Kind:
         return self._methods[name]
@@ -89,7 +99,21 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
                 f"More than one {self.noun} is called {', '.join(map(repr, twice))}.",
                 fix="give one of them another name.",
             )
+        self._require_free_keys(ordered)
         return by_name
+
+    def _require_free_keys(self, methods: Iterable[Kind]) -> None:
+        owner: dict[str, str] = {}
+        for method in methods:
+            for key in sorted(method.keys):
+                if key in self.taken or key in owner:
+                    whose = f", as {owner[key]!r} has" if key in owner else ""
+                    raise JobError(
+                        f"The {self.noun} {method.name!r} has the name {key!r}{whose}, "
+                        "which means something else already.",
+                        fix="give it another name.",
+                    )
+                owner[key] = method.name
 
     def _files(self) -> Iterator[ModuleType]:
         """Yield the module of each `_NAME.py`, `NAME.py` and `_NAME/NAME.py`."""
@@ -107,3 +131,31 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
             for method in value if isinstance(value, tuple) else (value,):
                 if isinstance(method, self.kind):
                     yield method
+
+
+def require_arguments(
+    name: str, settings: Iterable[str], function: Callable[..., Any]
+) -> None:
+    """Refuse settings of a method that its function does not take, and `seconds`.
+
+    Raises
+    ------
+    JobError
+        `seconds` is what was spent, and `time_limit` the setting; or no argument has
+        the name of a setting.
+    """
+    fields = set(settings)
+    if "seconds" in fields:
+        raise JobError(
+            f"{name!r} has a setting called 'seconds', which is what was spent.",
+            fix="call it time_limit.",
+        )
+    arguments = signature(function).parameters
+    any_name = any(p.kind is Parameter.VAR_KEYWORD for p in arguments.values())
+    idle = [] if any_name else sorted(fields - set(arguments))
+    if idle:
+        raise JobError(
+            f"{name!r} has settings that its function does not take: "
+            f"{', '.join(idle)}.",
+            fix="give the function arguments of these names, or remove the settings.",
+        )

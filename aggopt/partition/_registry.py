@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy.typing as npt
 from pydantic import AfterValidator
 
-from aggopt.core.registry import Method, Registry
+from aggopt.core.registry import Method, Registry, require_arguments
 from aggopt.core.section import MethodSection
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.settings import one_of_these
@@ -80,13 +80,21 @@ class Partitioner(Method):
     searches: bool = False
     model: str | None = None
 
+    def __post_init__(self) -> None:
+        settings = set(self.settings.model_fields) - {"method", "attributes"}
+        require_arguments(self.name, settings, self.function)
+
     @property
     def in_blocks(self) -> bool:
         """Whether blocks of attributes can be partitioned by it, given X and k."""
         return self.confides is Confides.NONE and self.takes is not Takes.EACH
 
 
-PARTITIONERS = Registry("aggopt.partition", Partitioner, "partition method")
+TAKEN = {  # by jobs, and by what else `aggopt.partition` has
+    *("recommended", "recommend", "Recommendation", "PARTITIONERS", "Partitioner"),
+    *("Partition", "correlated_blocks", "in_blocks", "loss_bound"),
+}
+PARTITIONERS = Registry("aggopt.partition", Partitioner, "partition method", TAKEN)
 
 
 def initial_methods() -> tuple[str, ...]:

@@ -99,6 +99,11 @@ class PrivacyModel(Method):
     simple: Callable[[Any, Sequence[Any]], bool] = _of_any_values
     template: str = ""
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of [privacy] that it owns."""
+        return frozenset({self.name, *self.settings.model_fields})
+
     def __post_init__(self) -> None:
         if self.requirement is None and self.name != OF_RECORDS:
             raise JobError(
@@ -108,4 +113,5 @@ class PrivacyModel(Method):
             )
 
 
-REQUIREMENTS = Registry("aggopt.privacy._models", PrivacyModel, "privacy model")
+TAKEN = ("confidential", "dominance", "repair")  # other keys of [privacy]
+REQUIREMENTS = Registry("aggopt.privacy._models", PrivacyModel, "privacy model", TAKEN)

@@ -1,13 +1,18 @@
 """A method is found because its file lies in the folder of its kind."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from aggopt.core.registry import Method, Registry
+from aggopt import partition
+from aggopt.aggregate._registry import AGGREGATORS
+from aggopt.core.registry import Method, Registry, require_arguments
 from aggopt.errors import JobError, UnknownNameError
+from aggopt.job import Privacy
+from aggopt.partition._registry import PARTITIONERS
+from aggopt.privacy._model import REQUIREMENTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +67,43 @@ def test_two_of_one_name_are_refused(folder) -> None:
     folder("a.py", "boil")
     with pytest.raises(JobError, match="More than one way of cooking is called 'boil'"):
         list(folder("b.py", "boil"))
+
+
+def test_a_name_that_is_taken_is_refused(folder) -> None:
+    package = folder("a.py", "boil").folder
+    with pytest.raises(JobError, match="'boil', which means something else"):
+        list(Registry(package, Cooking, "way of cooking", {"boil"}))
+
+
+def test_a_key_that_two_own_is_refused(folder, monkeypatch) -> None:
+    folder("a.py", "boil")
+    registry = folder("b.py", "fry")
+    monkeypatch.setattr(Cooking, "keys", frozenset({"heat"}))
+    with pytest.raises(JobError, match="'fry' has the name 'heat', as 'boil' has"):
+        list(registry)
+
+
+def test_what_else_a_folder_or_a_section_has_is_taken() -> None:
+    assert set(partition._HOMES) | {"recommended"} == PARTITIONERS.taken
+    own = set(Privacy.model_fields).difference(*(m.keys for m in REQUIREMENTS.values()))
+    assert own == REQUIREMENTS.taken
+
+
+@pytest.mark.parametrize(
+    ("settings", "refused"),
+    [({"seconds"}, "'seconds', which is what was spent"), ({"heat"}, "take: heat")],
+)
+def test_a_setting_that_does_not_act_is_refused(settings, refused) -> None:
+    with pytest.raises(JobError, match=refused):
+        require_arguments("boil", settings, lambda X, k, water=1: None)
+    require_arguments("boil", {"water"}, lambda X, k, water=1: None)
+    require_arguments("boil", {"heat"}, lambda X, **others: None)
+
+
+def test_partitioners_and_aggregations_are_held_to_it() -> None:
+    for method in (PARTITIONERS["optimal"], AGGREGATORS["p3m"]):
+        with pytest.raises(JobError, match="settings that its function does not take"):
+            replace(method, function=lambda X, k: None)
 
 
 def test_an_object_that_two_files_name_is_one_method(folder, tmp_path) -> None:
