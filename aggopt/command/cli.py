@@ -206,7 +206,7 @@ def warm_up(as_json: AsJson = False) -> None:
     Without it, each method compiles what it needs when it is first used.  What is
     compiled already is left as it is.
     """
-    from aggopt.command.warm_up import compiled
+    from aggopt.command.warm_up import compiled, kept_instead
 
     interrupts.outcome = "what was compiled is kept"
     kernels = 0
@@ -214,7 +214,7 @@ def warm_up(as_json: AsJson = False) -> None:
         for share, name, count in compiled():
             kernels += count
             told(name, share)
-    show.warmed_up(kernels, as_json=as_json)
+    show.warmed_up(kernels, kept_instead(), as_json=as_json)
 
 
 def main() -> None:

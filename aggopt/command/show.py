@@ -161,11 +161,18 @@ def _files(files: "Files") -> None:
     line(f"Private key   {files.private}  {kept}")
 
 
-def warmed_up(kernels: int, *, as_json: bool) -> None:
-    """Print how many kernels were compiled."""
+def warmed_up(kernels: int, instead: Path | None, *, as_json: bool) -> None:
+    """Print how many kernels were compiled, and where they are if not where named."""
     if as_json:
-        console.as_json({"compiled": kernels})
-    elif kernels:
+        kept = {} if instead is None else {"kept_in": str(instead)}
+        console.as_json({"compiled": kernels, **kept})
+        return
+    if instead is not None:
+        console.line(
+            "The folder that NUMBA_CACHE_DIR names cannot be written to, and is passed "
+            f"over: kernels are kept in {instead}, and in others beside it."
+        )
+    if kernels:
         console.line(f"Compiled {kernels} kernels; later runs read them from a cache.")
     else:
         console.line("All kernels are compiled already.")

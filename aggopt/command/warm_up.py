@@ -1,11 +1,13 @@
 """Compiles all kernels: each method is called once on a small table."""
 
 import inspect
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,6 +91,17 @@ def compiled() -> Iterator[tuple[float, str, int]]:
                 yield done / len(names), made[future], future.result()
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def kept_instead() -> Path | None:
+    """Return where kernels are kept if NUMBA_CACHE_DIR names a folder of no use."""
+    from aggopt.core.array_kernels import copy_into
+
+    kernel: Any = copy_into
+    named, kept = os.environ.get("NUMBA_CACHE_DIR"), Path(kernel._cache.cache_path)
+    if not named or kept.resolve().is_relative_to(Path(named).resolve()):
+        return None
+    return kept
 
 
 def _compiled_by(name: str) -> int:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -62,6 +63,28 @@ def test_the_command_says_what_it_did(monkeypatch, capsys, counts, said):
     assert capsys.readouterr().out.strip() == said
     command(as_json=True)
     assert json.loads(capsys.readouterr().out) == {"compiled": sum(counts)}
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_to_be_passed_over(
+    monkeypatch, capsys, tmp_path
+):
+    from aggopt.command import show
+    from aggopt.core.array_kernels import copy_into
+
+    kept = Path(copy_into._cache.cache_path)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    assert warm_up.kept_instead() is None
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(kept.parent))
+    assert warm_up.kept_instead() is None
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "nothere"))
+    assert warm_up.kept_instead() == kept
+    show.warmed_up(3, kept, as_json=False)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "NUMBA_CACHE_DIR names cannot be written to" in said
+    assert "Compiled 3 kernels" in said
+    show.warmed_up(3, kept, as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"compiled": 3, "kept_in": str(kept)}
 
 
 INTERRUPTED = """
