@@ -95,9 +95,9 @@ def compiled() -> Iterator[tuple[float, str, int]]:
 
 def kept_instead() -> Path | None:
     """Return where kernels are kept if NUMBA_CACHE_DIR names a folder of no use."""
-    from aggopt.core.array_kernels import copy_into
+    from aggopt.partition._merge.kernels import merge
 
-    kernel: Any = copy_into
+    kernel: Any = merge
     named, kept = os.environ.get("NUMBA_CACHE_DIR"), Path(kernel._cache.cache_path)
     if not named or kept.resolve().is_relative_to(Path(named).resolve()):
         return None

@@ -69,9 +69,9 @@ def test_a_folder_that_cannot_be_written_to_is_said_to_be_passed_over(
     monkeypatch, capsys, tmp_path
 ):
     from aggopt.command import show
-    from aggopt.core.array_kernels import copy_into
+    from aggopt.partition._merge.kernels import merge
 
-    kept = Path(copy_into._cache.cache_path)
+    kept = Path(merge._cache.cache_path)
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     assert warm_up.kept_instead() is None
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(kept.parent))
