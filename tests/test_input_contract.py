@@ -100,6 +100,29 @@ def kept(**privacy: Any) -> Case:
     return promised(**privacy, **about, repair="merge")
 
 
+LEVELS = ["low", "middle", "high", "low"] * 10
+HOLED = [None, None, *LEVELS[2:]]
+TREE = {"below": ["low", "middle"], "above": ["high"]}
+WISHES = {"age": 0.1, "income": 0.1}
+
+
+def typed(values: Any, **how: Any) -> Case:
+    return with_column("age", values, attributes={"age": how})
+
+
+def typed_so(**how: Any) -> Case:
+    return lambda _: (frame, job(attributes={"age": how}))
+
+
+def levels_alone(into: Any, out: pd.DataFrame) -> bool:
+    before = pd.read_csv(into, dtype=str) if isinstance(into, Path) else into
+    after = out.to_pandas() if isinstance(into, Path) else out
+    kept = set(after["age"].dropna()) <= set(before["age"].dropna())
+    return kept and (
+        isinstance(into, Path) or after["age"].dtype == before["age"].dtype
+    )
+
+
 CASES: dict[str, Case] = {
     "table without records": with_job(people(0)),
     "fewer records than k": with_job(k=50),
@@ -111,9 +134,47 @@ CASES: dict[str, Case] = {
     "NaN in a quasi-identifier": holed("income", np.nan, [3, 9]),
     "None in a quasi-identifier": holed("age", None, [3]),
     "infinity in a quasi-identifier": holed("income", np.inf, [3]),
-    "text in a quasi-identifier": with_column("age", "old"),
+    "text in a quasi-identifier": with_column("age", LEVELS),
     "text in a quasi-identifier of a CSV file": with_file(
-        "people.csv", frame.assign(age="old").to_csv(index=False).encode()
+        "people.csv", frame.assign(age=LEVELS).to_csv(index=False).encode()
+    ),
+    "words among numbers in a CSV file": with_file(
+        "people.csv",
+        frame.assign(age=["unknown"] * 3 + [1] * 37).to_csv(index=False).encode(),
+    ),
+    "numbers with a decimal comma among decimal points": with_file(
+        "people.csv", frame.assign(age=["0,5", "1,0"] * 20).to_csv(index=False).encode()
+    ),
+    "text that tells most records apart": with_column("age", frame["name"]),
+    "missing text in a quasi-identifier": with_column("age", HOLED),
+    "missing text, a value of its own": with_column(
+        "age", HOLED, attributes={"age": {"missing": "own value"}}
+    ),
+    "whole numbers that are codes": typed([1, 2, 4, 1] * 10, kind="nominal"),
+    "an order": typed(LEVELS, order=["low", "middle", "high"]),
+    "a value that is not in the order": typed(LEVELS, order=["low", "high"]),
+    "a tree, leaves published": typed(LEVELS, tree=TREE),
+    "a tree, ancestors published": typed(LEVELS, tree=TREE, publish="ancestor"),
+    "an order and a tree": typed_so(order=["low", "middle", "high"], tree=TREE),
+    "nodes published without a tree": typed_so(publish="node"),
+    "a type for what is no quasi-identifier": lambda _: (
+        frame,
+        job(attributes={"note": {"kind": "nominal"}}),
+    ),
+    "a category that P3M is to move": with_column(
+        "age",
+        LEVELS,
+        aggregation={"method": "p3m", "delta": {"attributes": WISHES}},
+    ),
+    "numbers published where all are categories": with_column(
+        "age", LEVELS, **age_alone, aggregation=P3M
+    ),
+    "categories published where all are numbers": lambda _: (
+        frame,
+        job(aggregation={"method": "mean", "categories": {}}),
+    ),
+    "a category in individual ranking": with_column(
+        "age", LEVELS, privacy={"k": 3, "scope": "blocks"}, **ranking
     ),
     "dates in a quasi-identifier": with_column(
         "age", pd.date_range("2020", periods=40)
@@ -129,7 +190,10 @@ CASES: dict[str, Case] = {
         "note", pd.Series(["a\ud800b"] * 40, dtype=object)
     ),
     "booleans in a quasi-identifier": with_column("age", flags),
-    "booleans, rounding asked": with_column("age", flags, **rounding),
+    "booleans as numbers": typed(flags, kind="numeric"),
+    "booleans as numbers, rounding asked": with_column(
+        "age", flags, attributes={"age": {"kind": "numeric"}}, **rounding
+    ),
     "whole numbers": with_job(),
     "whole numbers, rounding asked": with_column(
         "income", frame["income"].astype(int), **rounding
@@ -303,6 +367,7 @@ def test_masked(name: str, tmp_path: Path) -> None:
 HOLDS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], bool]] = {
     "masked, as shares": lambda _, out: out["age"].dtype == float,
     "masked, as booleans": lambda _, out: out["age"].dtype == bool,
+    "masked, as it is spelled": levels_alone,
     "masked, as floats": lambda _, out: out["age"].dtype == float,
     "masked, as whole numbers": lambda into, out: out["age"].dtype == into["age"].dtype,
     "masked, kept as it is": lambda into, out: (

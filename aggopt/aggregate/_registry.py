@@ -2,15 +2,31 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from aggopt.aggregate._aggregation import Aggregation
+from aggopt.aggregate._category_sections import CategoryAggregation
 from aggopt.core.registry import Method, Registry, require_arguments
 from aggopt.core.section import MethodSection
 from aggopt.models import Model
 
 
 class Aggregating(MethodSection):
-    """Settings of an aggregation, and what they make it keep."""
+    """Settings of an aggregation, and what they make it keep.
+
+    Attributes
+    ----------
+    categories
+        How quasi-identifiers are published that are categories; None where there are
+        none, or they are published by the default.
+    """
+
+    categories: CategoryAggregation | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of the method's function."""
+        return {k: v for k, v in super().settings.items() if k != "categories"}
 
     @property
     def keeps(self) -> frozenset[str]:
@@ -43,7 +59,8 @@ class Aggregator(Method):
     template: str = ""
 
     def __post_init__(self) -> None:
-        beside = {"method", "margin"}  # a margin is added to what is asked for
+        # a margin is added to what is asked for; categories have functions of their own
+        beside = {"method", "margin", "categories"}
         settings = set(self.settings.model_fields) - beside
         require_arguments(self.name, settings, self.function)
 

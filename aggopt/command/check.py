@@ -1,6 +1,6 @@
 """What a table and a job look like, and whether `mask` would begin."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,10 @@ def checked(path: Path, file: Path) -> Checked:
     columns = tuple((look, spelled.get(roles.get(look.name, ""))) for look in seen)
     if hides_names(job, table.column_names):
         columns = tuple(pair for pair in columns if pair[1])
-    notes = tuple(note for pair in columns for note in _notes(*pair, job.privacy.k))
+    k, said = job.privacy.k, {n for n, how in job.attributes.items() if how.type.kind}
+    notes = tuple(
+        note for look, role in columns for note in _notes(look, role, k, said)
+    )
     return Checked(len(table), columns, obstacles(path, table, job), notes)
 
 
@@ -86,15 +89,17 @@ def spellings() -> dict[str, str]:
     return {name: field.alias or name for name, field in Roles.model_fields.items()}
 
 
-def _notes(look: Look, role: str | None, k: int) -> Iterator[str]:
+def _notes(
+    look: Look, role: str | None, k: int, said: Collection[str]
+) -> Iterator[str]:
     """Yield what a data steward should look at, though it is no obstacle."""
     name, different, rare = repr(look.name), look.different, look.rare(k)
     if role == "quasi-identifier" and look.constant:
         yield f"{name} has one value only: it will be kept as it is."
-    if role == "quasi-identifier" and look.may_be_codes:
+    if role == "quasi-identifier" and look.may_be_codes and look.name not in said:
         yield (
             f"{name}: whole numbers with {different} values are masked as numbers; if "
-            "they are codes, their means are none: recode them as one 0/1 column each."
+            'they are codes, write kind = "nominal" under [attributes.NAME].'
         )
     if role == "quasi-identifier" and rare:
         yield (

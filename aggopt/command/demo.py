@@ -66,6 +66,7 @@ def run(
         "group means": means.measures,
         "P3M": release.measures,
     }
+    measured = {name: found for name, found in compared.items() if found is not None}
     with Staging() as staging:  # mode 0600: it shows the originals
         staging.write(
             picture, lambda to: draw(original, release.masked.matrix(), names, to)
@@ -73,7 +74,7 @@ def run(
         written = release.staged(folder / "patients.csv", overwrite=overwrite)
         files = console.release(written)
         staging.commit(picture, overwrite=True)
-    return Shown(release, compared, files, picture)
+    return Shown(release, measured, files, picture)
 
 
 def draw(original: Floats, masked: Floats, names: tuple[str, ...], to: Path) -> None:

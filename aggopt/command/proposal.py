@@ -47,7 +47,7 @@ def _role(look: Look) -> tuple[str, str]:
     if look.type in NAMES:
         kind = "ordinal" if look.type == RANKED else "nominal"
     if look.may_be_codes:
-        kind += "; perhaps codes, whose means are none"
+        kind += '; if they are codes, write kind = "nominal" below'
     if look.thousands:
         kind += "; each comma stands before three digits: thousands?"
     return "quasi-identifier", kind

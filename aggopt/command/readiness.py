@@ -19,6 +19,7 @@ from aggopt.input.table import Table
 from aggopt.job import Correlation, Job, Solved, settled
 from aggopt.job._roles import Roles
 from aggopt.pipeline.attribute_blocks import blocks_of, require_promise
+from aggopt.pipeline.category_job import require_numbers, widest, with_categories
 from aggopt.pipeline.guarantees import read as read_confidential
 from aggopt.pipeline.guarantees import require_guarantees, with_search
 from aggopt.pipeline.partition_step import chosen_solver, group, read_table, wishes_of
@@ -130,9 +131,10 @@ def _roles(known: RoleOf) -> Roles:
 def _read(path: Path, table: pa.Table, job: Job, known: RoleOf) -> Table:
     """Return columns as if they were the whole table, and all that the job names."""
     roles = _roles(known)
-    alone = job.model_copy(update={"roles": roles})
+    types = {n: how for n, how in job.attributes.items() if n in known}
+    alone = job.model_copy(update={"roles": roles, "attributes": types})
     part = table.select(list(known))
-    data = typed(part, roles, job.input) if is_csv(path) else part
+    data = typed(part, roles, job.input, types) if is_csv(path) else part
     found, _ = read_table(data, alone)
     read_confidential(found, alone, job.input.decimal)
     return found
@@ -148,7 +150,7 @@ def _of_sections(job: Job, n: int, whole: Table | None) -> Iterator[Obstacle]:
     for method in (job.partition, job.aggregation):
         if isinstance(method, Solved):
             yield from _caught(_require_solver, method)
-    if whole is not None:
+    if whole is not None and whole.numeric:
         yield from _caught(wishes_of, whole, whole.matrix(), job)
 
 
@@ -158,11 +160,15 @@ def _require_kept(job: Job, n: int, whole: Table | None) -> None:
         return
     d = len(job.roles.quasi_identifier)
     X = np.empty((n, d)) if whole is None else whole.matrix()
-    columns = blocks_of(job, X)
+    encoded = None if whole is None else whole.encoded(job.partition.weights)
+    records = X if encoded is None else encoded
+    columns = blocks_of(job, records)
     enough = max(n, job.privacy.k)  # that there are fewer is said by itself
-    made, _ = settled(job, enough, max(map(len, columns)))
+    made, _ = settled(job, enough, widest(records, columns))
     made, _ = with_search(made)
     require_promise(made, columns)
+    if whole is not None:
+        require_numbers(with_categories(made, whole), whole, columns)
     require_guarantees(made)
 
 

@@ -74,8 +74,10 @@ def audit(audit: "Audit") -> None:
         line(f"Must not be there: {', '.join(audit.identifiers)}.")
 
 
-def _measures(measures: "Assessment", audit: "Audit") -> None:
+def _measures(measures: "Assessment | None", audit: "Audit") -> None:
     """Print the measures, and among the risks what the audit counted."""
+    if measures is None:
+        return
     rows = [("unique", audit.unique, "records alone with their combination")]
     rows += [
         (each.short, each.count.unique, f"records alone, {each.what} known too")

@@ -26,6 +26,14 @@ _TEXT = """\
 # to confidential what must not be given away, and to other what none can know.
 {roles}
 
+# [attributes.NAME]        # what the type of a quasi-identifier does not say
+# kind = "nominal"         # whole numbers that are codes; or "numeric": true as 1
+# order = ["low", "middle", "high"]
+# tree = {{ care = ["nurse", "doctor"], craft = ["smith"] }}  # or an ARX file's path
+# publish = "leaf"         # of a tree also "node", or "ancestor": true of all
+# weight = 1.0             # by which its distances are multiplied
+# missing = "refuse"       # or "own value": one more level
+
 [privacy]
 {of_k}
 # dominance = 0.7        # a note counts groups in which one record has more of a sum
@@ -46,6 +54,7 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 #         "one by one"            each by itself
 #         [["a", "b"], ["c"]]     blocks of names
 #         {{ correlation = 0.5 }}   blocks whose every pair is correlated so much
+# weights = "variance"   # or "range": distances of categories and numbers as Gower's
 # More than one block loses less and protects less: a record may be alone with its
 # combination of quasi-identifiers, and k needs scope = "blocks".
 # Leave the line "attributes" out with {each_by_itself}, which has each by itself.
@@ -62,6 +71,8 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 
 [aggregation]
 {of_aggregations}
+# [aggregation.categories] # of quasi-identifiers that are categories
+# method = "plurality"     # the nearest category of each group
 
 [input]
 separator = {separator}          # of a CSV file; the release is written with it too

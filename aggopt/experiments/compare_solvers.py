@@ -16,10 +16,12 @@ from aggopt.partition import univariate
 from aggopt.partition._in_blocks import called, divided
 from aggopt.partition._registry import PARTITIONERS, initial_methods
 from aggopt.pipeline.audit_values import audit_of
+from aggopt.pipeline.category_job import require_all_numbers
+from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.margins import program
 from aggopt.pipeline.mask import AT_ONCE, measured
-from aggopt.pipeline.partition_step import Grouped, Progress, group, listener, model_of
+from aggopt.pipeline.partition_step import Progress, group, listener, model_of
 from aggopt.pipeline.rounding import released
 from aggopt.repair._registry import REPAIRS
 from aggopt.solvers import SOLVERS, Solver, choose
@@ -93,6 +95,7 @@ def compare(
         quick = first.settings.model_validate(asked)
         data_job = job.model_copy(update={"partition": quick})
     given = group(data, data_job, report, repair=step.row is not _repaired)
+    require_all_numbers(given.table, "A comparison of solvers")
     if data_job is not job:
         given = replace(given, job=job)
     kinds = step.model.kinds

@@ -14,10 +14,11 @@ from aggopt.input.wishes import require_reach
 from aggopt.job import Job, Squared
 from aggopt.measure import Assessment
 from aggopt.pipeline.audit_values import audit_of
+from aggopt.pipeline.category_job import require_all_numbers
+from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.margins import program
 from aggopt.pipeline.mask import AT_ONCE, measured
 from aggopt.pipeline.partition_step import (
-    Grouped,
     Progress,
     chosen_solver,
     group,
@@ -82,6 +83,7 @@ def sweep(
     from joblib import Parallel, delayed
 
     given = group(data, job, listener(progress))
+    require_all_numbers(given.table, "A sweep")
     how = given.job.aggregation
     if jobs == 0:
         raise JobError("jobs = 0.", fix="name a number of processes, or -1.")

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from aggopt.errors import JobError, TableError
 from aggopt.input.files import MISSING
-from aggopt.input.table import plain
+from aggopt.input.released import plain
 
 _WHOLE = re.compile(r"[+-]?\d{1,1000}")
 _NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"

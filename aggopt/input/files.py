@@ -1,6 +1,7 @@
 """Read tables from files."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from aggopt.core.regular import require_regular
 from aggopt.errors import TableError
 from aggopt.input.csv_check import checked
 from aggopt.input.refused import NOT_AS_THEY_ARE
-from aggopt.job import Input
+from aggopt.job import AttributeSection, Input
 from aggopt.job._roles import Roles
 
 ENDINGS = (".csv", ".parquet")
@@ -23,14 +24,21 @@ MISSING = (
 )
 _TRUTH = (("True", "False"), ("TRUE", "FALSE"), ("true", "false"))
 _WHOLE = r"^[+-]?\d{1,18}$"
+_ANY_NUMBER = r"^[+-]?[.,]?\d[\d.,' ]*$"  # as some country writes one
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?inf(inity)?$"
 
 
-def read(path: Path, roles: Roles, how: Input) -> pa.Table:
+def read(
+    path: Path,
+    roles: Roles,
+    how: Input,
+    attributes: Mapping[str, AttributeSection] | None = None,
+) -> pa.Table:
     """Return the table in a .csv or .parquet file.
 
-    Of a CSV file only quasi-identifiers and wishes are read as numbers: every other
-    entry stays the text that it is, so that a release repeats it letter by letter.
+    Of a CSV file only quasi-identifiers and wishes are read as numbers, if they are:
+    every other entry stays the text that it is, so that a release repeats it letter by
+    letter.  `attributes` says which quasi-identifiers are categories all the same.
 
     Raises
     ------
@@ -38,7 +46,7 @@ def read(path: Path, roles: Roles, how: Input) -> pa.Table:
         As `as_written`; or a column that must be numeric holds text.
     """
     table = as_written(path, how)
-    return typed(table, roles, how) if is_csv(path) else table
+    return typed(table, roles, how, attributes or {}) if is_csv(path) else table
 
 
 def as_written(path: Path, how: Input) -> pa.Table:
@@ -117,17 +125,29 @@ def _text(path: Path, how: Input) -> pa.Table:
     return table
 
 
-def typed(text: pa.Table, roles: Roles, how: Input) -> pa.Table:
-    """Return text with numbers where the roles need them; raises as `read`."""
-    worded = {}
+def typed(
+    text: pa.Table, roles: Roles, how: Input, attributes: Mapping[str, AttributeSection]
+) -> pa.Table:
+    """Return the table with numbers for numbers; with text for quasi-identifiers of it.
+
+    What is neither is left to the user: a few words among numbers are mistakes, or
+    these numbers are codes.
+    """
+    mixed = {}
     for j, name in enumerate(text.column_names):
-        if name in roles.numeric:
-            column, words = parsed(text.column(j), how)
-            text = text.set_column(j, name, column)
-            if words:
-                worded[name] = words
-    if worded:
-        counts = "; ".join(f"{name!r}: {count}" for name, count in worded.items())
+        if name not in (*roles.quasi_identifier, *roles.wish):
+            continue
+        kind = attributes[name].type.kind if name in attributes else None
+        column, words = parsed(text.column(j), how)
+        if kind not in (None, "numeric"):
+            column = named(text.column(j), column)
+        elif kind is None and name not in roles.wish and wordy(column, words):
+            column = present(column)
+        elif words:
+            mixed[name] = words
+        text = text.set_column(j, name, column)
+    if mixed:
+        counts = "; ".join(f"{name!r}: {count}" for name, count in mixed.items())
         raise TableError(
             f"Columns that must be numeric have entries that are not ({counts}).",
             fix=f"{NOT_AS_THEY_ARE} For numbers with "
@@ -135,6 +155,37 @@ def typed(text: pa.Table, roles: Roles, how: Input) -> pa.Table:
             "between thousands.",
         )
     return text
+
+
+def named(column: pa.ChunkedArray, parsed: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of names: truth values, whole numbers, or else the very text.
+
+    Numbers are numbers if each is spelled as numbers are: 01 and 1.0 are text.
+    """
+    entries = present(column)
+    if pa.types.is_boolean(parsed.type):
+        return parsed
+    if pa.types.is_int64(parsed.type):
+        again = parsed.cast(pa.string())
+        if pc.all(pc.equal(again, entries)).as_py():
+            return parsed
+    return entries
+
+
+def wordy(column: pa.ChunkedArray, words: int) -> bool:
+    """Whether there are words, and none that may be meant as a number or a truth."""
+    if not words:
+        return False
+    trimmed = stripped(column).drop_null()
+    numbers = pc.match_substring_regex(trimmed, _ANY_NUMBER)
+    truths = pc.is_in(trimmed, pa.array(sum(_TRUTH, ())))
+    return words == len(trimmed) and not pc.any(pc.or_(numbers, truths)).as_py()
+
+
+def present(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return entries as they are, null where they stand for what is missing."""
+    missing = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(MISSING))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), column)
 
 
 def parsed(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
@@ -162,6 +213,4 @@ def parsed(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
 
 def stripped(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return entries without blanks around them, null where they say "missing"."""
-    trimmed = pc.utf8_trim_whitespace(column)
-    missing = pc.is_in(trimmed, pa.array(MISSING))
-    return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
+    return pc.utf8_trim_whitespace(present(column))

@@ -4,7 +4,7 @@ UNDONE = (
     "Published as it is (confidential, other), what others know of a person undoes k."
 )
 NOT_AS_THEY_ARE = (
-    "recode them as numbers (an order such as low < middle < high as 0, 1, 2; "
-    "categories as one 0/1 column each; a date as days since a day), or drop them, as "
-    f"identifier. {UNDONE} Categorical quasi-identifiers are not supported yet."
+    "make them numbers (a date as days since a day); if they are categories, say so "
+    'under [attributes.NAME], with kind = "nominal", an order or a tree; or drop them, '
+    f"as identifier. {UNDONE}"
 )

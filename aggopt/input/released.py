@@ -5,7 +5,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.core.validation import Floats
+from aggopt.core.validation import Floats, Labels
 from aggopt.errors import TableError
 
 
@@ -25,11 +25,44 @@ def replaced(
     return column.cast(kind).scatter(rows, fresh)
 
 
+def plain(column: Any) -> Any:
+    """Return an Arrow column without a dictionary, or refuse one that is nested.
+
+    A dictionary, as a categorical column has, also lists entries that no record has.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    kind = column.type
+    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        raise TypeError("nested")
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise TypeError("bytes")
+    return column
+
+
+def at_rows(
+    column: nw.Series[Any], rows: Labels, *, like: nw.Series[Any] | None = None
+) -> nw.Series[Any]:
+    """Return the entries of a column at these rows, with the index that it has.
+
+    Or with the index of another column.
+    """
+    native = column.to_native()
+    taken = native.gather(rows) if hasattr(native, "gather") else native.take(rows)
+    if column.implementation.is_pandas():
+        taken.index = (column if like is None else like).to_native().index
+    found: nw.Series[Any] = nw.from_native(taken, series_only=True)
+    return found.alias(column.name)
+
+
 def used(column: nw.Series[Any]) -> nw.Series[Any]:
     """Drop the categories that no record has: they are of records left out before."""
     native = column.to_native()
     if column.implementation.is_pyarrow():
-        native = native.cast(native.type.value_type).dictionary_encode()
+        ordered = native.type.ordered
+        native = _in_order(native) if ordered else _encoded(native)
     elif hasattr(native.dtype, "pyarrow_dtype"):  # a dictionary within pandas
         entries = native.astype(object)
         native = entries.astype(
@@ -43,6 +76,25 @@ def used(column: nw.Series[Any]) -> nw.Series[Any]:
         return column.cast(nw.Enum(kept))
     series: nw.Series[Any] = nw.from_native(native, series_only=True)
     return series.alias(column.name)
+
+
+def _encoded(native: Any) -> Any:
+    return native.cast(native.type.value_type).dictionary_encode()
+
+
+def _in_order(native: Any) -> Any:
+    """Return an ordered column of Arrow with a dictionary of what is there."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole = native.unify_dictionaries().combine_chunks()
+    there = pc.is_in(whole.dictionary, pc.unique(whole.cast(whole.type.value_type)))
+    kept = whole.dictionary.filter(there)
+    codes = pc.index_in(whole.cast(whole.type.value_type), kept)
+    made = pa.DictionaryArray.from_arrays(
+        codes.cast(whole.type.index_type), kept, ordered=True
+    )
+    return pa.chunked_array([made])
 
 
 def bare(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:

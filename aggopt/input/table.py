@@ -1,5 +1,6 @@
 """A table whose attributes have roles; every check on an input table lives here."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import InvalidOperation
 from typing import Any
@@ -9,10 +10,13 @@ import numpy as np
 
 from aggopt.core.frame import framed, require_records
 from aggopt.core.validation import Floats, merges_values
+from aggopt.encoding import Domain, Encoded, encode
 from aggopt.errors import TableError
+from aggopt.input.categories import Types, codes_in, domains_of, published, types_of
 from aggopt.input.refused import NOT_AS_THEY_ARE, UNDONE
-from aggopt.input.released import bare, replaced, used
+from aggopt.input.released import bare, plain, replaced, used
 from aggopt.input.unicode import check_text
+from aggopt.job import AttributeSection
 from aggopt.job._roles import Roles
 
 FILES = ", or the path of a .csv or .parquet file"
@@ -23,11 +27,20 @@ class Table:
     """A checked table: pandas, Polars, PyArrow or NumPy inside.
 
     Make one with `Table.of`, which makes every check.
+
+    Attributes
+    ----------
+    types
+        What was said of quasi-identifiers, by name.
+    domains
+        The levels of those that are categories, by name.
     """
 
     frame: nw.DataFrame[Any] = field(repr=False)
     roles: Roles
     is_array: bool  # came as a NumPy array, and goes out as one
+    types: Types = field(default_factory=dict, repr=False)
+    domains: Mapping[str, Domain] = field(default_factory=dict, repr=False)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table):
@@ -40,17 +53,26 @@ class Table:
         return hash((self.roles, self.is_array, self.frame.shape))
 
     @classmethod
-    def of(cls, data: Any, roles: Roles) -> "Table":
+    def of(
+        cls,
+        data: Any,
+        roles: Roles,
+        attributes: Mapping[str, AttributeSection] | None = None,
+        *,
+        like: "Table | None" = None,
+    ) -> "Table":
         """Return the table of `data`, checked against `roles`.
 
-        The columns of a NumPy array are called "0", "1", ...
+        The columns of a NumPy array are called "0", "1", ...  `attributes` says of
+        quasi-identifiers what their types do not.  A release is `like` the table that
+        it was made from: it has the same levels.
 
         Raises
         ------
         TableError, JobError
             Not a table, empty, duplicate or undeclared columns, text that is no
-            Unicode, signalling NaNs, a quasi-identifier that is not numeric or has
-            missing or infinite entries.
+            Unicode, signalling NaNs, a quasi-identifier that is neither numeric nor a
+            category or has missing or infinite entries.
         """
         is_array = isinstance(data, np.ndarray)
         frame = framed(data, or_else=FILES)
@@ -58,16 +80,46 @@ class Table:
         require_records(frame)
         check_text(frame)
         _check_comparable(frame)
-        table = cls(frame, roles, is_array)
+        types = like.types if like else types_of(frame, attributes or {})
+        names = roles.quasi_identifier
+        domains = like.domains if like else domains_of(frame, names, types)
+        table = cls(frame, roles, is_array, types, domains)
         _check_numeric(table)
         _check_complete(table)
         _check_digits(table)
         return table
 
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The quasi-identifiers that are numbers."""
+        names = self.roles.quasi_identifier
+        return tuple(name for name in names if name not in self.domains)
+
+    @property
+    def places(self) -> list[int]:
+        """Where they stand among the quasi-identifiers, from 0."""
+        return [self.roles.quasi_identifier.index(name) for name in self.numeric]
+
     def matrix(self) -> Floats:
-        """Return the quasi-identifiers as floats (n, d), original units."""
-        columns = [self.numbers(name) for name in self.roles.quasi_identifier]
+        """Return the quasi-identifiers as floats (n, d): numbers in original units.
+
+        Of a category the number of its node: equal where the entries are, and no more.
+        """
+        columns = [
+            codes_in(self.frame[name], self.domains[name]).astype(np.float64)
+            if name in self.domains
+            else self.numbers(name)
+            for name in self.roles.quasi_identifier
+        ]
         return np.ascontiguousarray(np.stack(columns, axis=1))
+
+    def encoded(self, weights: str) -> Encoded | None:
+        """Return the quasi-identifiers as they are encoded; None where X will do."""
+        weighted = any(how.weight != 1 for how in self.types.values())
+        if not (self.domains or weighted or weights != "variance"):
+            return None
+        quasi = self.frame.select(*self.roles.quasi_identifier).to_native()
+        return encode(quasi, self.types, weights=weights)
 
     def numbers(self, name: str) -> Floats:
         """Return one numeric column as floats (n,)."""
@@ -77,19 +129,22 @@ class Table:
         """Return the release of this table, values (n, d) in place of the originals.
 
         Identifiers and wishes are dropped.  Every other column, the column order, the
-        number of records, a pandas index and the types stay; a whole-number or
-        boolean quasi-identifier becomes a float, or with `round_integers` the nearest
-        value its own type can hold.
+        number of records, a pandas index and the types stay; a whole-number
+        quasi-identifier becomes a float, or with `round_integers` the nearest value its
+        own type can hold.  Of a category the values are nodes of its domain.
         """
         masked = [
-            replaced(self.frame[name], values[:, j], round_integers)
+            published(self.frame[name], self.domains[name], values[:, j].astype(int))
+            if name in self.domains
+            else replaced(self.frame[name], values[:, j], round_integers)
             for j, name in enumerate(self.roles.quasi_identifier)
         ]
         frame = self.frame.with_columns(*masked).drop(*self.roles.dropped)
         kinds = frame.schema
         coded = [n for n in frame.columns if kinds[n] in (nw.Categorical, nw.Enum)]
         frame = frame.with_columns(*(used(frame[name]) for name in coded))
-        return Table(bare(frame), self.roles.released, self.is_array)
+        released = self.roles.released
+        return Table(bare(frame), released, self.is_array, self.types, self.domains)
 
     @property
     def keeps_index(self) -> bool:
@@ -144,23 +199,6 @@ def _same_frames(one: nw.DataFrame[Any], other: nw.DataFrame[Any]) -> bool:
     return bool(first.equals(second))
 
 
-def plain(column: Any) -> Any:
-    """Return an Arrow column without a dictionary, or refuse one that is nested.
-
-    A dictionary, as a categorical column has, also lists entries that no record has.
-    """
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(column.type):
-        return column.cast(column.type.value_type)
-    kind = column.type
-    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
-        raise TypeError("nested")
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise TypeError("bytes")
-    return column
-
-
 def _check_comparable(frame: nw.DataFrame[Any]) -> None:
     """Refuse decimals that are signalling NaNs: even to count what is missing fails."""
     wrong = []
@@ -180,7 +218,7 @@ def _check_numeric(table: Table) -> None:
     schema = table.frame.schema
     other = {
         name: str(schema[name])
-        for name in table.roles.numeric
+        for name in (*table.numeric, *table.roles.wish)
         if not (schema[name].is_numeric() or schema[name] == nw.Boolean)
     }
     if other:
@@ -193,7 +231,7 @@ def _check_numeric(table: Table) -> None:
 
 def _check_complete(table: Table) -> None:
     holes = []
-    for name in table.roles.numeric:
+    for name in (*table.numeric, *table.roles.wish):
         column = table.frame[name]
         missing = column.null_count()
         numbers = _floats(column.drop_nulls())
@@ -211,7 +249,7 @@ def _check_complete(table: Table) -> None:
 def _check_digits(table: Table) -> None:
     """Refuse numbers that floats would not distinguish: they would all look alike."""
     rounded = []
-    for name in table.roles.numeric:
+    for name in (*table.numeric, *table.roles.wish):
         entries = np.asarray(table.frame[name].to_numpy())
         if merges_values(entries, entries.astype(np.float64)):
             rounded.append(name)

@@ -23,13 +23,14 @@ def resolved(wish: Wish, table: Table, Z: Floats, name: str) -> Floats:
     JobError
         A quasi-identifier is left out or unknown, or a column has not the role `wish`.
     """
-    names = table.roles.quasi_identifier
+    names = table.numeric
     if isinstance(wish, ByAttribute):
         by_name = wish.attributes
         if set(by_name) != set(names):
             raise JobError(
                 f"{name}.attributes names {sorted(by_name)}.",
-                fix=f"give one wish for each quasi-identifier: {', '.join(names)}.",
+                fix="give one wish for each quasi-identifier that is a number: "
+                f"{', '.join(names)}.",
             )
     else:
         by_name = dict.fromkeys(names, wish)

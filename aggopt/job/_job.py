@@ -4,15 +4,22 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 from pydantic import ValidationError as Invalid
-from pydantic import field_validator, model_validator
 
 from aggopt.aggregate._mean import Mean
 from aggopt.core.html import lines, titled
 from aggopt.core.regular import require_regular
 from aggopt.core.section import Section
-from aggopt.errors import JobError
+from aggopt.errors import JobError, naming, require_known
 from aggopt.job._aggregation import Aggregation
+from aggopt.job._attributes import AttributeSection
 from aggopt.job._partition import Partition, Recommended
 from aggopt.job._privacy import Privacy
 from aggopt.job._refusal import refusal
@@ -36,6 +43,7 @@ class Job(Section):
     """
 
     roles: Roles
+    attributes: dict[str, AttributeSection] = Field(default_factory=dict)
     privacy: Privacy
     partition: Partition = Recommended()
     aggregation: Aggregation = Mean()
@@ -48,6 +56,14 @@ class Job(Section):
         """Read a section that names no method as asking for a recommended one."""
         if isinstance(section, dict) and "method" not in section:
             return {"method": "recommended", **section}
+        return section
+
+    @field_validator("aggregation", mode="before")
+    @classmethod
+    def _means(cls, section: Any) -> Any:
+        """Read a section that speaks of categories alone as one of means."""
+        if isinstance(section, dict) and set(section) == {"categories"}:
+            return {"method": "mean", **section}
         return section
 
     def __init__(self, **sections: Any) -> None:
@@ -67,8 +83,17 @@ class Job(Section):
                 'repair = "merge", which keeps every requirement; or diversity = '
                 '"distinct" or "entropy", without c.',
             )
+        for name, attribute in self.attributes.items():
+            require_known("quasi-identifier", name, self.roles.quasi_identifier)
+            with naming(f"[attributes.{name}]"):
+                attribute.require()
         self._require_search()
         return self
+
+    @model_serializer(mode="wrap")
+    def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out a section of attributes that names none."""
+        return {k: v for k, v in dump(self).items() if k != "attributes" or v}
 
     def _require_search(self) -> None:
         """Refuse settings of a search that do not go together, or not with k."""
@@ -122,7 +147,9 @@ class Job(Section):
                 f"{file} is not a TOML file: {error}.",
                 fix="correct it there; `aggopt init` writes a job to compare with.",
             ) from None
-        return cls(**sections)
+        job = cls(**sections)
+        seen = {name: a.beside(file.parent) for name, a in job.attributes.items()}
+        return job.model_copy(update={"attributes": seen})
 
 
 def input_section(separator: str, decimal: str) -> Input:
@@ -145,7 +172,8 @@ def settled(job: Job, n: int, d: int) -> tuple[Job, tuple[str, ...]]:
     from aggopt.partition import recommend
 
     found = recommend(n, d, job.privacy.k, how.time_limit)
-    named = {"method": found.method, "attributes": how.attributes, **found.settings}
+    kept = {"attributes": how.attributes, "weights": how.weights}
+    named = {"method": found.method, **kept, **found.settings}
     section = Job.model_validate(
         {"roles": job.roles, "privacy": job.privacy, "partition": named}
     ).partition

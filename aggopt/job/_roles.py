@@ -21,8 +21,8 @@ class Roles(BaseModel):
         Names a record by itself (name, passport number).  Dropped from every
         release.
     quasi_identifier
-        Known to others and together telling (age, income).  Masked: one value per
-        group is published.  Written `quasi-identifier` in a job file.
+        Known to others and together telling (age, income, region).  Masked: one value
+        per group is published.  Written `quasi-identifier` in a job file.
     confidential
         What a release must not give away about a person (diagnosis, salary).
         Published as it is.
@@ -52,11 +52,6 @@ class Roles(BaseModel):
         """Yield each role, as a job file spells it, with its attributes."""
         for name, field in type(self).model_fields.items():
             yield field.alias or name, getattr(self, name)
-
-    @property
-    def numeric(self) -> tuple[str, ...]:
-        """Attributes that are read as numbers."""
-        return (*self.quasi_identifier, *self.wish)
 
     @property
     def dropped(self) -> tuple[str, ...]:

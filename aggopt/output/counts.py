@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Labels
-from aggopt.input.table import plain
+from aggopt.input.released import plain
 
 
 @dataclass(frozen=True)

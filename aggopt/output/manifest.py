@@ -45,12 +45,16 @@ def manifest(
     source: Source,
     blocks: Sequence[Block],
     audit: Audit,
-    measures: Assessment,
+    measures: Assessment | None,
+    measured: Sequence[str],
     certificates: Mapping[str, Certificate],
     notes: Sequence[str],
     drift: Mapping[str, Drift],
 ) -> dict[str, Any]:
-    """Return versions, job, input, partition, audit, measures and certificates."""
+    """Return versions, job, input, partition, audit, measures and certificates.
+
+    `measured` are the attributes that the measures are of.
+    """
     solved = [*certificates.values(), *proven(blocks, job).values()]
     order = SHUFFLED if job.output.shuffle else "as in the input"
     return {
@@ -61,7 +65,8 @@ def manifest(
         "order": order,
         "partition": _partition(blocks, job),
         "audit": audit.to_dict(),
-        "measures": measures.to_dict(),
+        "measures": None if measures is None else measures.to_dict(),
+        "measured": list(measured),
         "rounding": {name: asdict(moved) for name, moved in drift.items()},
         "certificates": {name: c.to_dict() for name, c in certificates.items()},
         "notes": list(notes),

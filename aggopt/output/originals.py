@@ -21,35 +21,49 @@ class Originals:
     Attributes
     ----------
     before, after : (n, d)
-        Numbers in their own units.  Private: they are never shown.
+        Numbers in their own units, categories by the number of their node.  Private:
+        they are never shown.
     step : (d,)
         How far rounding may have moved a published value.
+    numeric
+        Positions of those that are numbers; all when left out.
     """
 
     before: Floats = field(repr=False)
     after: Floats = field(repr=False)
     step: Floats = field(repr=False)
+    numeric: tuple[int, ...] | None = None
+
+    @property
+    def _numbers(self) -> list[int]:
+        everything = range(self.before.shape[1])
+        return list(everything if self.numeric is None else self.numeric)
 
     def unchanged(self, names: Sequence[str], groups: Sequence[Grouped]) -> Unchanged:
         """Return what is published unchanged, see `unchanged`."""
-        return unchanged(names, self.before, self.after, self.step, groups)
+        found = unchanged(names, self.before, self.after, self.step, groups)
+        return found.of_members([names[j] for j in self._numbers])
 
     def notes(
         self, names: Sequence[str], groups: Sequence[Grouped], dominance: float
     ) -> Iterator[str]:
         """Yield what is to be known of single attributes: counts and names."""
-        spread = Scale.of(self.before).spread
+        numbers = self._numbers
+        if not numbers:
+            return
+        spreads = Scale.of(self.before[:, numbers]).spread.tolist()
+        spread = dict(zip(numbers, spreads, strict=True))
         for columns, labels in groups:
             counts: dict[str, int] = {}
             codes: list[str] = []
-            for j in columns:
+            for j in filter(spread.__contains__, columns):
                 x, name = self.before[:, j], repr(names[j])
                 values = np.sort(pd.unique(x))
                 if len(values) > 2:  # a share of ones has no size to give away
                     y, step = self.after[:, j], float(self.step[j])
                     counts[name] = dominated(x, y, labels, dominance, step)
                 if len(values) <= few(len(x)) and (x == np.rint(x)).all():
-                    step = GRID * float(spread[j])
+                    step = GRID * spread[j]
                     codes += _impossible(name, values, self.after[:, j], step)
             yield from _dominated(counts, labels.max() + 1, dominance)
             yield from codes

@@ -54,7 +54,8 @@ class Release(Fieldwise):
     certificates
         One per quasi-identifier, by name.
     audit, measures
-        What was found in, and measured on, the values of the release.
+        What was found in, and measured on, the values of the release.  Measures are
+        of the quasi-identifiers that are numbers; None where none of these varies.
     notes
         What a reader of the release should know.
     job, source
@@ -70,7 +71,7 @@ class Release(Fieldwise):
     blocks: tuple[Block, ...]
     certificates: dict[str, Certificate]
     audit: Audit
-    measures: Assessment
+    measures: Assessment | None
     notes: tuple[str, ...]
     job: Job
     source: Source
@@ -91,7 +92,7 @@ class Release(Fieldwise):
             lines(str(self.audit)),
             table(HEADER, rows(self._solved)),
             listed(self.notes),
-            folded("Measures", lines(str(self.measures))),
+            *([folded("Measures", lines(str(self.measures)))] if self.measures else []),
             folded("Job", lines(self.job.to_toml())),
         )
 
@@ -123,6 +124,7 @@ class Release(Fieldwise):
             self.blocks,
             self.audit,
             self.measures,
+            self.masked.numeric,
             self.certificates,
             self.notes,
             self.drift,

@@ -1,7 +1,7 @@
 """What is published unchanged, or nearly so: groups that are identical, own values."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -40,6 +40,17 @@ class Unchanged:
     identical_cells: Counts = field(hash=False, default_factory=dict)
     differing: Counts = field(hash=False, default_factory=dict)
     own: Counts = field(hash=False, default_factory=dict)
+
+    def of_members(self, names: Collection[str]) -> "Unchanged":
+        """Return it with the values that are members' own of these attributes alone.
+
+        A category that is published is nearly always one that a member has.
+        """
+        differing, own = (
+            {name: count for name, count in counts.items() if name in names}
+            for counts in (self.differing, self.own)
+        )
+        return replace(self, differing=differing, own=own)
 
     def said(self, records: int) -> str | None:
         """Say how many records are unchanged, or of identical groups, if any is."""

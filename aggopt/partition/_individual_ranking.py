@@ -99,6 +99,11 @@ class IndividualRanking(Costed):
         """Each attribute is a block, whatever the job."""
         return ONE_BY_ONE
 
+    @property
+    def weights(self) -> str:
+        """As it is left out: attributes are not weighed against each other."""
+        return "variance"
+
     def require(self, k: int) -> None:
         """Refuse nothing: all its settings go with any k."""
 

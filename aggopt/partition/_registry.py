@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 from aggopt.core.registry import Method, Registry, require_arguments
 from aggopt.core.section import MethodSection
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.settings import one_of_these
+from aggopt.partition._shared.settings import OF_TABLE, one_of_these
 
 Divide = Callable[..., Partition | npt.ArrayLike]
 
@@ -81,7 +81,7 @@ class Partitioner(Method):
     model: str | None = None
 
     def __post_init__(self) -> None:
-        settings = set(self.settings.model_fields) - {"method", "attributes"}
+        settings = set(self.settings.model_fields) - {"method", *OF_TABLE}
         require_arguments(self.name, settings, self.function)
 
     @property

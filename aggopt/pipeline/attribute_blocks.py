@@ -1,6 +1,7 @@
 """Which attributes a job microaggregates together, and what that lets it keep."""
 
 from aggopt.core.validation import Floats
+from aggopt.encoding import Encoded
 from aggopt.errors import JobError
 from aggopt.job import Correlation, Job
 from aggopt.partition import correlated_blocks
@@ -11,8 +12,8 @@ from aggopt.partition._shared.settings import ONE_BY_ONE, TOGETHER
 Columns = tuple[tuple[int, ...], ...]
 
 
-def blocks_of(job: Job, X: Floats) -> Columns:
-    """Return the positions of the attributes of X (n, d) that are grouped together.
+def blocks_of(job: Job, X: Floats | Encoded) -> Columns:
+    """Return the positions of the attributes of X that are grouped together.
 
     Raises
     ------

@@ -4,7 +4,7 @@ from aggopt.input.table import Table
 from aggopt.output.audit import Audit, audit
 from aggopt.output.block_names import names_of
 from aggopt.output.originals import Originals
-from aggopt.pipeline.partition_step import Grouped
+from aggopt.pipeline.grouped import Grouped
 
 
 def audit_of(given: Grouped, tried: Table, both: Originals | None = None) -> Audit:

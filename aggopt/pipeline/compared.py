@@ -1,5 +1,7 @@
 """Originals beside a release, and how far its rounding may move a value."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from aggopt.core.standardise import Scale
@@ -9,14 +11,20 @@ from aggopt.output.originals import GRID, Originals
 from aggopt.pipeline.rounding import place_of
 
 
-def compared(before: Floats, after: Floats, output: Output) -> Originals:
+def compared(
+    before: Floats, after: Floats, output: Output, numeric: Sequence[int] | None = None
+) -> Originals:
     """Return quasi-identifiers before and after masking, both (n, d), with the step.
 
-    That is half of the grid on which a job publishes values, or `GRID` if larger.
+    That is half of the grid on which a job publishes numbers, or `GRID` if larger.
+    `numeric` are the positions of these; all when omitted.
     """
-    spreads = map(float, Scale.of(before).spread)
-    steps = [max(GRID * spread, _half(spread, output)) for spread in spreads]
-    return Originals(before, after, np.array(steps))
+    steps = np.zeros(before.shape[1])
+    places = list(range(len(steps)) if numeric is None else numeric)
+    if places:
+        spreads = Scale.of(before[:, places]).spread.tolist()
+        steps[places] = [max(GRID * s, _half(s, output)) for s in spreads]
+    return Originals(before, after, steps, tuple(places))
 
 
 def _half(spread: float, output: Output) -> float:

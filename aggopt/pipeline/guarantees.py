@@ -8,6 +8,7 @@ import numpy as np
 
 from aggopt.core.section import Section, given
 from aggopt.core.validation import Floats
+from aggopt.encoding import Encoded
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.input.confidential import (
     Confidential,
@@ -152,7 +153,9 @@ def partitioner(
     if method.confides is Confides.NONE:
         return how.function
 
-    def divide(X: Floats, k: int, *, progress: Any, **settings: Any) -> Partition:
+    def divide(
+        X: Floats | Encoded, k: int, *, progress: Any, **settings: Any
+    ) -> Partition:
         told = _confided(method, job.privacy, held)
         with unwarned_of_constants():
             made: Partition = called(
@@ -178,7 +181,11 @@ def _confided(
 
 
 def repaired(
-    block: Block, X: Floats, job: Job, held: Sequence[Confidential], told: Any
+    block: Block,
+    X: Floats | Encoded,
+    job: Job,
+    held: Sequence[Confidential],
+    told: Any,
 ) -> Block:
     """Return the groups of a block, made to satisfy what the job requires.
 

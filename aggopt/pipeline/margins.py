@@ -15,7 +15,7 @@ from aggopt.job import Shifting, Squared
 from aggopt.measure import sl
 from aggopt.models import p3m
 from aggopt.models._shift import FARTHEST
-from aggopt.pipeline.partition_step import Grouped
+from aggopt.pipeline.grouped import Grouped
 
 ROUNDING = 1e-9  # of a number of steps
 
@@ -60,7 +60,7 @@ def program(
         given = replace(given, job=given.job.model_copy(update={"aggregation": how}))
     asked = given.asked["delta"] if delta is None else delta
     steps = _steps(given, how, asked)
-    added = margins(given.labels, asked, how.margin, given.secret, steps)
+    added = margins(given.labels_of_numbers, asked, how.margin, given.secret, steps)
     if not how.two_sided:
         added = np.where(asked > 0, added, 0.0)  # 0 asks for nothing there
     wider = np.minimum(asked + added, np.maximum(asked, FARTHEST))
@@ -111,10 +111,10 @@ def _steps(given: Grouped, how: Shifting, asked: Floats) -> Floats:
 def _few(given: Grouped, how: Shifting, asked: Floats, exact: Bool) -> Iterator[str]:
     """Warn of each attribute of which the margin spans too few possible values."""
     spread, steps = Scale.of(given.X).spread, _steps(given, how, asked)
-    for j, name in enumerate(given.job.roles.quasi_identifier):
+    for j, name in enumerate(given.names):
         if spread[j] == 0 or not exact[:, j].any():
             continue
-        label = column(given.labels, j)
+        label = column(given.labels_of_numbers, j)
         wide = widths(label, asked[:, j], how.margin, float(steps[j]))
         narrowest = float(wide[label[exact[:, j]]].min())
         step = in_spreads(given.X[:, j], float(spread[j]), narrowest)
@@ -137,11 +137,11 @@ def _warned(name: str, most: int) -> str:
 def _require_agreement(given: Grouped, asked: Floats, wider: Floats) -> None:
     scale, importance = Scale.of(given.X), given.asked["importance"]
     Z = scale.standardise(given.X)
-    for j, name in enumerate(given.job.roles.quasi_identifier):
+    for j, name in enumerate(given.names):
         insisted = importance[:, j]
         if scale.constant[j] or not (insisted == 1).any():
             continue
-        x, label = Z[:, j], column(given.labels, j)
+        x, label = Z[:, j], column(given.labels_of_numbers, j)
         with naming(repr(name)):
             try:
                 p3m.Data(x, label, wider[:, j], insisted, 0.5)

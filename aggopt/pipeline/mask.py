@@ -1,32 +1,23 @@
 """The way of a record: from a table to an audited release."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aggopt.aggregate import AGGREGATORS, Aggregation
 from aggopt.core.signals import heeded
-from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
-from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import WHOLE, Assessment, assess
 from aggopt.output.block_names import names_of, proven
 from aggopt.output.release import Release
 from aggopt.output.risk import as_counted
-from aggopt.partition._in_blocks import called
 from aggopt.pipeline import margins, rounding
+from aggopt.pipeline.aggregate_step import aggregated
 from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.compared import compared
+from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.infeasibility import forced
-from aggopt.pipeline.partition_step import (
-    Grouped,
-    Progress,
-    group,
-    listener,
-    require_solved,
-)
+from aggopt.pipeline.partition_step import Progress, group, listener, require_solved
 from aggopt.solvers import Certificate, Status
 
 AT_ONCE = 1000  # records that are linked at once where a release is only tried: .1 s
@@ -85,33 +76,34 @@ def mask(
     told = listener(progress)
     given = group(data, job, told, known=secret)
     job = given.job
-    masked = _aggregated(given, told)
-    names = job.roles.quasi_identifier
-    certificates = dict(zip(names, masked.certificates, strict=True))
+    masked = aggregated(given, told)
+    certificates = masked.certificates
     require_solved(certificates)
 
     told("audit", 0.0)
     released = rounding.released(given, masked.values)
-    both = compared(given.X, released.matrix(), job.output)
+    both = compared(given.whole, released.matrix(), job.output, given.table.places)
     found = audit_of(given, released, both)
     found.require()
     told("measure", 0.0)
-    drift = rounding.drifts(given, masked.values, both.after)
+    after = given.of_numbers(both.after)
+    drift = rounding.drifts(given, given.of_numbers(masked.values), after)
+    measures = measured_if_any(given.X, after, given.asked)
     notes = (
         *found.notes,
         *margins.notes(given),
-        *margins.nearer(given, both.after),
+        *margins.nearer(given, after),
         *given.reasons,
         *_notes(given, certificates),
-        *_beyond(given, released),
-        *rounding.notes(given, masked, both.after, drift),
+        *_beyond(given, after),
+        *rounding.notes(given, masked.values, both.after, drift),
     )
     return Release(
         masked=released,
         blocks=given.blocks,
         certificates=certificates,
         audit=found,
-        measures=as_counted(measured(given.X, both.after, given.asked), found),
+        measures=None if measures is None else as_counted(measures, found),
         notes=notes,
         job=job,
         source=given.source,
@@ -120,15 +112,13 @@ def mask(
     )
 
 
-def _aggregated(given: Grouped, told: Progress) -> Aggregation:
-    """Return the values that the job publishes of each group, before rounding."""
-    how = given.job.aggregation
-    told("aggregate", 0.0)
-    settings = {**how.settings, **margins.program(given)}
-    settings["progress"] = partial(told, "aggregate")
-    combine = AGGREGATORS[how.method].function
-    masked: Aggregation = called(combine, given.X, given.labels, **settings)
-    return masked
+def measured_if_any(
+    original: Floats, released: Floats, asked: dict[str, Floats]
+) -> Assessment | None:
+    """Return the measures of numbers (n, p), or None where none of them varies."""
+    if (original == original[:1]).all():
+        return None
+    return measured(original, released, asked)
 
 
 def measured(
@@ -150,7 +140,7 @@ def measured(
 
 
 def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
-    constant = Scale.of(given.X).constant
+    constant = given.constant
     notes = [
         f"{name!r} has one value only: kept as it is, weight zero."
         for name, same in zip(certificates, constant, strict=True)
@@ -168,12 +158,26 @@ def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
             "The index of the pandas table is kept in release.table, with all that it "
             "says of records; written files have none."
         )
-    return [*notes, *_one_group(given, constant)]
+    return [*notes, *_unmeasured(given), *_one_group(given, constant)]
+
+
+def _unmeasured(given: Grouped) -> list[str]:
+    """Say of which quasi-identifiers the measures are, if not of all."""
+    names = given.job.roles.quasi_identifier
+    if given.names == names:
+        return []
+    of = ", ".join(map(repr, given.names)) or "none"
+    return [
+        f"{len(names) - len(given.names)} of {len(names)} quasi-identifiers are "
+        "categories. Records that are alone or equal are counted by all of them; "
+        "linkage, disclosure, loss and satisfaction are measured by the numbers alone "
+        f"({of}). Who knows the categories as well may link more records than that."
+    ]
 
 
 def _one_group(given: Grouped, constant: Bool) -> list[str]:
     """Say where all records have one value although the originals differ."""
-    n = len(given.X)
+    n = len(given.whole)
     if n < 2 * given.job.privacy.k:
         return [f"All {n} records form one group: there are fewer than 2k."]
     alone = given.blocks[0].groups == 1
@@ -189,12 +193,12 @@ def _one_group(given: Grouped, constant: Bool) -> list[str]:
     ]
 
 
-def _beyond(given: Grouped, released: Table) -> list[str]:
-    """Say what a certificate does not: values beyond the range of the originals."""
-    X, Y = given.X, released.matrix()
+def _beyond(given: Grouped, Y: Floats) -> list[str]:
+    """Say what a certificate does not: values Y (n, p) beyond the originals' range."""
+    X = given.X
     beyond = ((X.min(axis=0) > Y) | (X.max(axis=0) < Y)).sum(axis=0)
     return [
         f"{name!r}: {beyond[j]} released values lie outside the range of the originals."
-        for j, name in enumerate(given.job.roles.quasi_identifier)
+        for j, name in enumerate(given.names)
         if beyond[j]
     ]

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from aggopt.core.progress import require_progress
 from aggopt.core.randomness import require_secret, secret
 from aggopt.core.signals import heeded
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels, group_size
+from aggopt.core.validation import Floats, group_size
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.input.confidential import Confidential
 from aggopt.input.files import read
@@ -25,13 +24,15 @@ from aggopt.output.block_names import proven
 from aggopt.output.manifest import Source
 from aggopt.output.staging import sha256
 from aggopt.partition._in_blocks import divided
-from aggopt.partition._shared.block import Block, labels_of
+from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import INTERRUPTED
 from aggopt.pipeline.attribute_blocks import (
     Columns,
     blocks_of,
     require_promise,
 )
+from aggopt.pipeline.category_job import require_numbers, widest, with_categories
+from aggopt.pipeline.grouped import Grouped, constant_in
 from aggopt.pipeline.guarantees import (
     partitioner,
     repaired,
@@ -44,32 +45,6 @@ from aggopt.solvers import Certificate, Solver, choose
 from aggopt.solvers._options import native_options
 
 Progress = Callable[[str, float], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Grouped:
-    """A checked table and its partition: what an aggregation starts from.
-
-    `X` (n, d) are the quasi-identifiers, `blocks` those that are partitioned together
-    with their groups, `asked` what the records wish, `held` what is confidential,
-    `reasons` why the partition's method was chosen where the job leaves that open,
-    `secret` what all of the release's secret randomness comes from.
-    """
-
-    job: Job
-    table: Table
-    source: Source
-    X: Floats = field(repr=False)
-    blocks: tuple[Block, ...]
-    asked: dict[str, Floats] = field(repr=False)
-    held: tuple[Confidential, ...] = ()
-    reasons: tuple[str, ...] = ()
-    secret: str = field(default_factory=secret, repr=False)
-
-    @property
-    def labels(self) -> Labels:
-        """Group of each record: (n,) with one block, (n, d) with several."""
-        return labels_of(self.blocks)
 
 
 def listener(progress: Progress | None) -> Progress:
@@ -96,18 +71,20 @@ def group(
     own = secret() if known is None else require_secret(known)
     told("read", 0.0)
     table, source = read_table(data, job)
-    X = table.matrix()
-    k = group_size(job.privacy.k, len(X))
-    columns = blocks_of(job, X)
-    job, chosen = settled(job, len(X), max(map(len, columns)))
-    job, added = with_search(job)
+    whole = table.matrix()
+    k = group_size(job.privacy.k, len(whole))
+    encoded = table.encoded(job.partition.weights)
+    records = whole if encoded is None else encoded
+    columns = blocks_of(job, records)
+    job, chosen = settled(job, len(whole), widest(records, columns))
+    job, added = with_search(with_categories(job, table))
     reasons = (*chosen, *added)
-    _require_sense(table, X, job, columns)
-    asked = wishes_of(table, X, job)
+    _require_sense(table, whole, job, columns)
+    asked = wishes_of(table, whole, job)
     held = read_confidential(table, job, job.input.decimal)
     with _interrupts_left_to_mask():
         blocks = divided(
-            X,
+            records,
             k,
             columns,
             partitioner(job, held),
@@ -116,13 +93,15 @@ def group(
             job.roles.quasi_identifier,
         )
     if job.privacy.repair and repair:
-        blocks = (repaired(blocks[0], X, job, held, partial(told, "repair")),)
+        blocks = (repaired(blocks[0], records, job, held, partial(told, "repair")),)
     if any(block.partition.interrupted for block in blocks):
         raise KeyboardInterrupt
     _require_variance(job, held, blocks)
     told("bound", 0.0)
     require_solved(proven(blocks, job))
-    return Grouped(job, table, source, X, blocks, asked, held, reasons, own)
+    return Grouped(
+        job, table, source, whole, records, blocks, asked, held, reasons, own
+    )
 
 
 @contextmanager
@@ -144,24 +123,29 @@ def _job(job: Job | str | Path) -> Job:
     return job
 
 
-def _require_sense(table: Table, X: Floats, job: Job, columns: Columns) -> None:
+def _require_sense(table: Table, whole: Floats, job: Job, columns: Columns) -> None:
     """Refuse, before any work, a job that this table cannot be masked by."""
-    _require_possible(X, job)
+    _require_possible(table, whole, job)
     _require_whole(table, job)
     require_promise(job, columns)
+    require_numbers(job, table, columns)
     require_guarantees(job)
 
 
-def wishes_of(table: Table, X: Floats, job: Job) -> dict[str, Floats]:
-    """Return what records X (n, d) ask for, (n, d) each; nothing if nothing shifts."""
+def wishes_of(table: Table, whole: Floats, job: Job) -> dict[str, Floats]:
+    """Return what records (n, d) ask for of each number, (n, p) each.
+
+    Nothing if nothing shifts.
+    """
     how, columns = job.aggregation, job.roles.wish
     if not isinstance(how, Shifting):
         require_read(columns)
         return {}
     require_read(columns, how.delta, how.importance)
+    X = whole[:, table.places]
     Z = Scale.of(X).standardise(X)
     delta = resolved(how.delta, table, Z, "delta")
-    require_reach(delta, Z, job.privacy.k, table.roles.quasi_identifier)
+    require_reach(delta, Z, job.privacy.k, table.numeric)
     return {
         "delta": delta,
         "importance": resolved(how.importance, table, Z, "importance"),
@@ -193,18 +177,16 @@ def require_solved(certificates: Mapping[str, Certificate]) -> None:
 def read_table(data: Any, job: Job) -> tuple[Table, Source]:
     """Return the checked table of data or of a file, and what it is."""
     path = Path(data) if isinstance(data, str | Path) else None
-    table = Table.of(
-        read(path, job.roles, job.input) if path else data,
-        job.roles,
-    )
+    found = read(path, job.roles, job.input, job.attributes) if path else data
+    table = Table.of(found, job.roles, job.attributes)
     file, digest = (path.name, sha256(path)) if path else (None, None)
     known = fingerprint(table.frame)
     return table, Source(file, digest, *table.frame.shape, known)
 
 
-def _require_possible(X: Floats, job: Job) -> None:
+def _require_possible(table: Table, whole: Floats, job: Job) -> None:
     """Fail fast: make checks of later steps before long work."""
-    if Scale.of(X).constant.all():
+    if constant_in(table, whole).all():
         raise TableError(
             "No quasi-identifier varies: there is nothing to mask.",
             fix="name those that vary; where none does, k-anonymity needs no masking.",
@@ -212,10 +194,10 @@ def _require_possible(X: Floats, job: Job) -> None:
     for method in (job.partition, job.aggregation):
         if isinstance(method, Solved):
             native_options(chosen_solver(method), method.time_limit, method.options)
-    if _keeps_variance(job) and len(X) < 2 * job.privacy.k:
+    if _keeps_variance(job) and len(whole) < 2 * job.privacy.k:
         raise InfeasibleInputError(
-            f"{len(X)} records with k = {job.privacy.k} make one group, and one value "
-            "cannot keep the variance.",
+            f"{len(whole)} records with k = {job.privacy.k} make one group, and one "
+            "value cannot keep the variance.",
             fix="choose k of at most half the records, or aggregate by the mean as it "
             "is.",
         )
@@ -252,8 +234,8 @@ def _require_whole(table: Table, job: Job) -> None:
             fix='set round_integers = true under [output] and method = "mean" under '
             "[aggregation], or leave centroids out.",
         )
-    kinds = table.frame.schema
-    other = [n for n in job.roles.quasi_identifier if not kinds[n].is_integer()]
+    kinds, names = table.frame.schema, job.roles.quasi_identifier
+    other = [n for n in names if n in table.domains or not kinds[n].is_integer()]
     if other:
         raise JobError(
             f'centroids = "integer" is for columns of whole numbers, which '

@@ -12,7 +12,7 @@ from aggopt.core.validation import Labels
 from aggopt.errors import TableError
 from aggopt.input.files import as_written, read
 from aggopt.input.table import Table
-from aggopt.job import Job
+from aggopt.job import AttributeSection, Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
 from aggopt.output.block_names import names_in
@@ -22,8 +22,10 @@ from aggopt.output.risk import as_counted
 from aggopt.output.staging import sha256
 from aggopt.pipeline.attribute_blocks import blocks_of
 from aggopt.pipeline.compared import compared
-from aggopt.pipeline.mask import measured
+from aggopt.pipeline.mask import measured_if_any
 from aggopt.pipeline.partition_step import wishes_of
+
+NAMES = AttributeSection(kind="nominal")  # a release is read as its originals are
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Review:
     """What a second look at a written release found."""
 
     audit: Audit
-    measures: Assessment
+    measures: Assessment | None
     same_order: bool = False  # taken for granted, with no key to show it
 
     @property
@@ -41,7 +43,7 @@ class Review:
         Records beside others than their own differ by more than the whole variance, on
         average: the measures would be of pairs that are none.
         """
-        if not self.same_order or self.measures.il <= 1:
+        if not self.same_order or self.measures is None or self.measures.il <= 1:
             return None
         return (
             f"The loss is {100 * self.measures.il:.0f} % of the variance, as of "
@@ -53,7 +55,7 @@ class Review:
         """Return plain values, ready for JSON."""
         return {
             "audit": self.audit.to_dict(),
-            "measures": self.measures.to_dict(),
+            "measures": None if self.measures is None else self.measures.to_dict(),
             "warning": self.warning,
         }
 
@@ -81,9 +83,11 @@ def review(
         key.
     """
     roles = job.roles
-    first = Table.of(read(original, roles, job.input), roles)
-    kept = roles.released
-    second = Table.of(_without(read(released, kept, job.input), roles.dropped), kept)
+    types = job.attributes
+    first = Table.of(read(original, roles, job.input, types), roles, types)
+    kept, levels = roles.released, {n: types.get(n, NAMES) for n in first.domains}
+    again = read(released, kept, job.input, {**types, **levels})
+    second = Table.of(_without(again, roles.dropped), kept, like=first)
     n = len(first.frame)
     if len(second.frame) != n:
         raise TableError(
@@ -95,7 +99,8 @@ def review(
         _require_order(original, files, n)
     place = np.arange(n) if same_order else _places(original, files, n)
     X = first.matrix()
-    blocks = names_in(blocks_of(job, X), job)
+    encoded = first.encoded(job.partition.weights)
+    blocks = names_in(blocks_of(job, X if encoded is None else encoded), job)
     written = as_written(released, job.input)
     point = job.input.decimal
     Y = second.matrix()
@@ -105,10 +110,13 @@ def review(
         job.privacy,
         blocks,
         decimal=point,
-        originals=compared(X[np.argsort(place)], Y, job.output),
+        originals=compared(X[np.argsort(place)], Y, job.output, first.places),
     )
-    measures = as_counted(measured(X, Y[place], wishes_of(first, X, job)), found)
-    return Review(found, measures, same_order)
+    numbers = first.places
+    asked = wishes_of(first, X, job)
+    measures = measured_if_any(X[:, numbers], Y[place][:, numbers], asked)
+    counted = None if measures is None else as_counted(measures, found)
+    return Review(found, counted, same_order)
 
 
 def _without(table: Any, dropped: tuple[str, ...]) -> Any:

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from aggopt.aggregate import Aggregation
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.input.table import Table
 from aggopt.job import Output
 from aggopt.output.drift import Drift
-from aggopt.pipeline.partition_step import Grouped
+from aggopt.pipeline.grouped import Grouped
 
 TYPED = 1e-6  # of an attribute's range; float32 stays below it
 CAN_BE_SEEN = 1e-15  # standard deviations: less is the float's own rounding
@@ -24,8 +23,10 @@ CAN_BE_SEEN = 1e-15  # standard deviations: less is the float's own rounding
 
 def released(given: Grouped, values: Floats) -> Table:
     """Return the table that publishes values (n, d), rounded as the job says."""
+    rounded = values.copy()
+    rounded[:, given.table.places] = _rounded(given, given.of_numbers(values))
     whole = given.job.output.round_integers
-    return given.table.masked(_rounded(given, values), round_integers=whole)
+    return given.table.masked(rounded, round_integers=whole)
 
 
 def on_grid(values: Floats, place: int) -> Floats:
@@ -56,10 +57,10 @@ def place_of(spread: float, output: Output) -> int | None:
 
 
 def drifts(given: Grouped, before: Floats, after: Floats) -> dict[str, Drift]:
-    """Return by how much each attribute that is rounded moved; values (n, d)."""
+    """Return by how much each number that is rounded moved; values (n, p)."""
     spread, places = Scale.of(given.X).spread, _places(given)
     found = {}
-    for j, name in enumerate(given.job.roles.quasi_identifier):
+    for j, name in enumerate(given.names):
         place = places[j]
         if spread[j] == 0 or (place is None and (before[:, j] == after[:, j]).all()):
             continue
@@ -72,9 +73,9 @@ def drifts(given: Grouped, before: Floats, after: Floats) -> dict[str, Drift]:
 
 
 def notes(
-    given: Grouped, masked: Aggregation, after: Floats, moved: Mapping[str, Drift]
+    given: Grouped, before: Floats, after: Floats, moved: Mapping[str, Drift]
 ) -> list[str]:
-    """Return what rounding did to means, variances and groups; `after` (n, d)."""
+    """Return what rounding did to means, variances and groups; values (n, d)."""
     said = []
     largest = [max(getattr(d, of) for d in moved.values()) for of in _OF if moved]
     if any(moves > CAN_BE_SEEN for moves in largest):
@@ -83,7 +84,9 @@ def notes(
             f"by at most {largest[0]:.1g} standard deviations, variances by at most "
             f"{largest[1]:.1g} of themselves; certificates are of the values before."
         )
-    return [*said, *_typed(given, masked, after), *_collapsed(given, masked, after)]
+    numbers = given.of_numbers(before), given.of_numbers(after)
+    said += [*_typed(given, *numbers), *_few(given, *numbers)]
+    return [*said, *_collapsed(given, before, after)]
 
 
 _OF = ("mean", "variance")
@@ -97,20 +100,20 @@ def _asked(output: Output) -> str:
     return f"{output.significant} digits of the attribute's standard deviation"
 
 
-def _typed(given: Grouped, masked: Aggregation, after: Floats) -> list[str]:
-    X, grid = given.X, _rounded(given, masked.values)
+def _typed(given: Grouped, before: Floats, after: Floats) -> list[str]:
+    X, grid = given.X, _rounded(given, before)
     typed = (np.abs(after - grid) > TYPED * np.ptp(X, axis=0)).any(axis=0)
     return [
         f"{name!r} was rounded to its type: the certificate is of the values before, "
         "the measures are of those released."
-        for name, so in zip(given.job.roles.quasi_identifier, typed, strict=True)
+        for name, so in zip(given.names, typed, strict=True)
         if so
     ]
 
 
-def _collapsed(given: Grouped, masked: Aggregation, after: Floats) -> list[str]:
-    said, before, names = [], masked.values, given.job.roles.quasi_identifier
-    for j, name in enumerate(names):
+def _few(given: Grouped, before: Floats, after: Floats) -> list[str]:
+    said = []
+    for j, name in enumerate(given.names):
         if np.ptp(after[:, j]) == 0 and np.ptp(before[:, j]) > 0:
             said.append(f"{name!r}: rounding leaves one value of all.")
         elif (same := _most(after[:, j])) > max(len(after) / 2, _most(before[:, j])):
@@ -119,6 +122,11 @@ def _collapsed(given: Grouped, masked: Aggregation, after: Floats) -> list[str]:
                 f"{len(after)} records: ask for more digits, or cap the values that "
                 "make its standard deviation so large."
             )
+    return said
+
+
+def _collapsed(given: Grouped, before: Floats, after: Floats) -> list[str]:
+    said, names = [], given.job.roles.quasi_identifier
     for block in given.blocks:
         first = np.unique(block.labels, return_index=True)[1]
         rows = np.ix_(first, np.array(block.columns))
@@ -140,20 +148,18 @@ def _most(values: Floats) -> int:
 
 
 def _rounded(given: Grouped, values: Floats) -> Floats:
-    columns = [
-        values[:, j] if place is None else on_grid(values[:, j], place)
-        for j, place in enumerate(_places(given))
-    ]
-    return np.stack(columns, axis=1)
+    rounded = values.copy()
+    for j, place in enumerate(_places(given)):
+        if place is not None:
+            rounded[:, j] = on_grid(values[:, j], place)
+    return rounded
 
 
 def _places(given: Grouped) -> list[int | None]:
     """Return the decimals of each attribute; None where its values stay as they are."""
     output, kinds = given.job.output, given.table.frame.schema
     found = []
-    for name, spread in zip(
-        given.job.roles.quasi_identifier, Scale.of(given.X).spread, strict=True
-    ):
+    for name, spread in zip(given.names, Scale.of(given.X).spread, strict=True):
         place = None if spread == 0 else place_of(float(spread), output)
         whole = kinds[name].is_integer() or not kinds[name].is_numeric()
         if whole and output.round_integers and place is not None and place > 0:

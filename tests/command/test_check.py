@@ -33,7 +33,7 @@ solver = "gams"
 
 def broken() -> pd.DataFrame:
     """Persons with holes, a column in no role, and codes."""
-    frame = people().assign(extra=1, code=[1, 2, 3, 4] * 10)
+    frame = people().assign(extra=1, code=["x", 2, 3, 4] * 10)
     frame.loc[3, "age"] = np.nan
     return frame
 
@@ -72,7 +72,7 @@ def test_all_obstacles_are_said_at_once(here, aggopt):  # noqa: F811
         "The roles name 'ilness', which the table does not have.",
         "No role is declared for 'note', 'extra'.",
         "Columns that must be complete have holes ('age': 1 missing).",
-        "Columns that must be numeric have entries that are not ('illness': 40).",
+        "Columns that must be numeric have entries that are not ('code': 10).",
         "k = 50, but there are only 40 records.",
         "is to group 5 quasi-identifiers in 5 blocks",
     )

@@ -104,7 +104,7 @@ REFUSED = [
     (HEADER.encode() + b"1,2,\xff\xfe\n", "is not UTF-8 text"),
     (b"age,pay,n\xf6te\n1,2,x\n", "is not UTF-8 text"),
     (f"{HEADER}1,2,{SECRET}".encode("utf-16"), "is not UTF-8 text"),
-    (f"{HEADER}1,{SECRET}\x00,x\n", "'pay': 1|rules of quotes"),
+    (f"{HEADER}1,{SECRET}\x00,x\n2,3,x\n", "'pay': 1|rules of quotes"),
     (f'{HEADER}1,2,"x\n1,2,{SECRET}\n', "breaks the rules of quotes"),
     (f'{HEADER}1,2,"x\n1,2,{SECRET}\n1,2,"y\n', "breaks the rules of quotes"),
     (f'{HEADER}1,2,"a"{SECRET}\n', "breaks the rules of quotes"),

@@ -22,13 +22,14 @@ def refusal(data):
     return str(refused.value)
 
 
-def test_text_is_to_be_recoded_or_dropped(tmp_path):
-    said = refusal(TEXT)
+def test_dates_and_words_among_numbers_are_to_be_recoded_or_dropped(tmp_path):
+    said = refusal(people().assign(age=pd.date_range("2020", periods=40)))
     assert "Columns that must be numeric and are not: 'age' (" in said
     assert said.endswith(f"{NOT_AS_THEY_ARE} Convert their type if they are numbers.")
-    TEXT.to_csv(tmp_path / "people.csv", index=False)
+    some = people()["age"].astype(str).where(people().index > 2, "unknown")
+    people().assign(age=some).to_csv(tmp_path / "people.csv", index=False)
     said = refusal(tmp_path / "people.csv")
-    assert "entries that are not ('age': 40)" in said
+    assert "entries that are not ('age': 3)" in said
     assert f"{NOT_AS_THEY_ARE} For numbers with a decimal comma" in said
 
 

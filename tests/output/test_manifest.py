@@ -13,7 +13,7 @@ from aggopt.output.manifest import stated, versions_of
 
 SECTIONS = (
     *("made", "versions", "job", "input", "order", "partition", "audit"),
-    *("measures", "rounding", "certificates", "notes"),
+    *("measures", "measured", "rounding", "certificates", "notes"),
 )
 
 

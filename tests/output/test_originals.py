@@ -402,8 +402,8 @@ def test_numbers_of_many_values_are_no_codes():
     assert not any("none of" in n for n in audited(column(*x), column(*x + 0.5)).notes)
 
 
-def test_truth_values_are_shares_and_rounded_ones_need_no_note():
-    frame = people(30)[["age"]].assign(married=[True] + [False] * 29)
+def test_two_numbers_are_shares_and_rounded_ones_need_no_note():
+    frame = people(30)[["age"]].assign(married=[1] + [0] * 29)
     notes = masked(frame).notes
     assert any("'married': " in n and "are neither of its two" in n for n in notes)
     notes = masked(frame, output={"round_integers": True}).notes

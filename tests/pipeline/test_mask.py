@@ -479,7 +479,7 @@ def test_columns_that_a_file_would_garble_are_refused(tmp_path):
 
 
 def test_rounding_and_values_beyond_the_range_are_noted():
-    whole = people().astype({"income": int}).assign(age=np.arange(40) % 2 == 0)
+    whole = people().astype({"income": int}).assign(age=np.arange(40) % 2)
     release = aggopt.mask(
         whole,
         job(
@@ -673,11 +673,11 @@ def test_one_group_is_explained_by_the_promise_that_asks_for_it(promise, notes):
 
 def test_only_values_beyond_the_range_of_their_own_attribute_are_noted():
     X = np.array([[0.0, 10.0], [4.0, 20.0], [2.0, 15.0]])
-    given = SimpleNamespace(X=X, job=job())
+    given = SimpleNamespace(X=X, names=job().roles.quasi_identifier)
 
     def noted(*last):
         released = np.vstack([X[:2], last])  # the ends themselves are within
-        return mask._beyond(given, SimpleNamespace(matrix=lambda: released))
+        return mask._beyond(given, released)
 
     said = "1 released values lie outside the range of the originals."
     assert noted(5.0, 9.5) == [f"'age': {said}", f"'income': {said}"]

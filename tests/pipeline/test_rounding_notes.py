@@ -24,6 +24,8 @@ def given(*columns, output=TENTH, whole=False, labels=(0, 0, 1, 1), blocks=None)
     parts = blocks or [(tuple(range(len(names))), labels)]
     return SimpleNamespace(
         X=X,
+        names=names,
+        of_numbers=lambda whole: whole,
         job=SimpleNamespace(
             output=output, roles=SimpleNamespace(quasi_identifier=names)
         ),
@@ -41,7 +43,7 @@ def matrix(*columns):
 
 def said(table, before, after):
     moved = rounding.drifts(table, before, after)
-    return rounding.notes(table, SimpleNamespace(values=before), after, moved)
+    return rounding.notes(table, before, after, moved)
 
 
 def test_the_note_has_the_largest_move_of_any_attribute() -> None:
@@ -57,7 +59,7 @@ def test_the_note_has_the_largest_move_of_any_attribute() -> None:
 
 def test_moves_that_floats_do_not_show_are_not_said() -> None:
     table = given(APART)
-    masked, after = SimpleNamespace(values=matrix(APART)), matrix(APART)
+    masked, after = matrix(APART), matrix(APART)
     for mean, variance, shown in (
         (1e-15, 1e-15, False),
         (1.1e-15, 0.0, True),
@@ -132,7 +134,7 @@ def test_what_its_type_rounds_further_than_floats_do_is_said(sign) -> None:
     plain, table = matrix(constant, APART, wide), given(constant, APART, wide)
     for share, count in ((0.9, 0), (1.1, 1)):
         moved = plain + sign * share * matrix([0] * 4, [2e-6, 0, 0, 0], [0] * 4)
-        found = rounding._typed(table, SimpleNamespace(values=plain), moved)
+        found = rounding._typed(table, plain, moved)
         assert len(found) == count
     assert found == [
         "'b' was rounded to its type: the certificate is of the values before, the "
@@ -143,8 +145,9 @@ def test_what_its_type_rounds_further_than_floats_do_is_said(sign) -> None:
 def collapsed(before, after, **how):
     columns = before.T.tolist()
     how = {"labels": range(len(before)), **how}
-    masked = SimpleNamespace(values=before)
-    return rounding._collapsed(given(*columns, **how), masked, after)
+    table = given(*columns, **how)
+    few = rounding._few(table, before, after)
+    return [*few, *rounding._collapsed(table, before, after)]
 
 
 def test_one_value_of_all_is_said_where_rounding_made_it() -> None:

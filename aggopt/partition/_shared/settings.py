@@ -12,6 +12,7 @@ from aggopt.errors import JobError
 TOGETHER: Final = "together"
 ONE_BY_ONE: Final = "one by one"
 WAYS = (TOGETHER, ONE_BY_ONE)
+OF_TABLE = ("attributes", "weights")  # what a job needs to know, and no method
 
 
 class Correlation(Section):
@@ -35,14 +36,17 @@ class Grouping(MethodSection):
     attributes
         Which quasi-identifiers are microaggregated together: all "together", each by
         itself ("one by one"), blocks of names, or those that are correlated.
+    weights
+        How much each attribute weighs, see `aggopt.encode`.
     """
 
     attributes: Attributes = TOGETHER
+    weights: Literal["variance", "range"] = "variance"
 
     @property
     def settings(self) -> dict[str, Any]:
         """The arguments of the method's function."""
-        return {k: v for k, v in super().settings.items() if k != "attributes"}
+        return {k: v for k, v in super().settings.items() if k not in OF_TABLE}
 
     def require(self, k: int) -> None:
         """Refuse settings that do not go with groups of k records."""

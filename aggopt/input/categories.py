@@ -1,0 +1,120 @@
+"""Categorical quasi-identifiers of a table: their types, their levels, and back.
+
+A table counts and compares them by the number of their level; a level is published as
+an entry of the very column, so that every type stays what it is.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.types import I64
+from aggopt.encoding import AttributeType, Domain
+from aggopt.encoding._levels import categories_of, require_few
+from aggopt.encoding._typed_column import DEFAULT, TypedColumn
+from aggopt.errors import JobError, naming
+from aggopt.input.entries import Entry, tree_of
+from aggopt.input.released import at_rows
+from aggopt.job import AttributeSection
+
+Types = Mapping[str, AttributeType]
+_WORDS = (nw.String, nw.Categorical, nw.Enum)
+
+
+def types_of(frame: nw.DataFrame[Any], given: Mapping[str, AttributeSection]) -> Types:
+    """Return what `aggopt.encode` is to be told of the columns of a table.
+
+    Names in an order or a tree are read as the column spells them: whole numbers as
+    text where it is text, and the other way round.
+    """
+    return {
+        name: _spelled(how.type, _spelling(frame[name])) for name, how in given.items()
+    }
+
+
+def _spelled(how: AttributeType, entry: Entry) -> AttributeType:
+    tree, order = how.tree, how.order
+    if order is not None:
+        order = [entry(level) for level in order]
+    if tree is not None and not isinstance(tree, str):
+        tree = tree_of(tree, entry)
+    return AttributeType(how.kind, order, tree, None, how.weight, how.missing)
+
+
+def _spelling(column: nw.Series[Any]) -> Entry:
+    if column.dtype.is_integer():
+        return _whole
+    return _text if column.dtype in _WORDS else lambda value: value
+
+
+def _whole(value: Any) -> Any:
+    spelled = isinstance(value, str) and value.removeprefix("-").isdecimal()
+    return int(value) if spelled and str(int(value)) == value else value
+
+
+def _text(value: Any) -> Any:
+    return str(value) if type(value) is int else value
+
+
+def domains_of(
+    frame: nw.DataFrame[Any], names: Iterable[str], types: Types
+) -> dict[str, Domain]:
+    """Return the levels of those columns that are categories, by name.
+
+    Raises
+    ------
+    TableError, JobError
+        As `aggopt.encode`: the message names the column, never a level.
+    """
+    found = {}
+    for name in names:
+        how = types.get(name, AttributeType())
+        if how.kind == "numeric" or (not how.kind and frame[name].dtype.is_numeric()):
+            continue
+        with naming(f"Column {name!r}"):
+            column = TypedColumn.of(frame[name])
+            kind = how.kind or DEFAULT[column.what]
+            if kind != "numeric":
+                categories = categories_of(column, kind, how)
+                require_few(categories)
+                found[name] = categories.domain
+    return found
+
+
+def codes_in(column: nw.Series[Any], domain: Domain) -> I64:
+    """Return the node of each entry (n,), as numbers of their own what is none.
+
+    Nodes of one name are the first of them: a reader of the column tells no more.
+    """
+    at: dict[Any, int] = {}
+    for j, node in enumerate(domain.nodes):
+        at.setdefault(node if node is None else str(node), j)
+    codes, distinct = TypedColumn.of(column).coded
+    names = [*map(str, distinct), None]  # what is missing has the code -1
+    new = len(domain.nodes)
+    return np.array([at.get(name, new + j) for j, name in enumerate(names)])[codes]
+
+
+def published(column: nw.Series[Any], domain: Domain, nodes: I64) -> nw.Series[Any]:
+    """Return a column with nodes (n,) in place of its entries, in its own type.
+
+    Where a node is published that no record has, the column becomes text.
+    """
+    n, own = len(nodes), codes_in(column, domain)
+    first = np.full(max(len(domain.nodes), own.max() + 1), -1)
+    first[own[::-1]] = np.arange(n)[::-1]
+    rows = first[nodes]
+    if (rows >= 0).all():
+        return at_rows(column, rows)
+    if column.dtype not in _WORDS:
+        raise JobError(
+            f"{column.name!r}: nodes of a tree are published as text, and the column "
+            "has none.",
+            fix='make it text first, or set publish = "leaf".',
+        )
+    names = [domain.nodes[node] for node in nodes.tolist()]
+    text = [name if name is None else str(name) for name in names]
+    made = nw.new_series(column.name, text, nw.String, backend=column.implementation)
+    return at_rows(made, np.arange(n), like=column)

@@ -1,0 +1,79 @@
+"""A table and its groups: what an aggregation starts from."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.randomness import secret
+from aggopt.core.standardise import Scale
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats, Labels
+from aggopt.encoding import Encoded
+from aggopt.input.confidential import Confidential
+from aggopt.input.table import Table
+from aggopt.job import Job
+from aggopt.output.manifest import Source
+from aggopt.partition._shared.block import Block, labels_of
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """A checked table and its partition: what an aggregation starts from.
+
+    `whole` (n, d) are the quasi-identifiers as numbers, `records` what distances are
+    measured of: the same, or as they are encoded; `blocks` those that are partitioned
+    together with their groups, `asked` what the records wish, `held` what is
+    confidential, `reasons` why the partition's method was chosen where the job leaves
+    that open, `secret` what all of the release's secret randomness comes from.
+    """
+
+    job: Job
+    table: Table
+    source: Source
+    whole: Floats = field(repr=False)
+    records: Floats | Encoded = field(repr=False)
+    blocks: tuple[Block, ...]
+    asked: dict[str, Floats] = field(repr=False)
+    held: tuple[Confidential, ...] = ()
+    reasons: tuple[str, ...] = ()
+    secret: str = field(default_factory=secret, repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The quasi-identifiers that are numbers: the columns of X."""
+        return self.table.numeric
+
+    @property
+    def X(self) -> Floats:
+        """The quasi-identifiers that are numbers, (n, p) in their own units."""
+        return self.of_numbers(self.whole)
+
+    def of_numbers(self, whole: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return those columns of (n, d) that are of numbers."""
+        return np.ascontiguousarray(whole[:, self.table.places])
+
+    @property
+    def labels(self) -> Labels:
+        """Group of each record: (n,) with one block, (n, d) with several."""
+        return labels_of(self.blocks)
+
+    @property
+    def labels_of_numbers(self) -> Labels:
+        """The same of the columns of X: (n,), or (n, p)."""
+        labels = self.labels
+        return labels if labels.ndim == 1 else self.of_numbers(labels)
+
+    @property
+    def constant(self) -> Bool:
+        """Which quasi-identifiers have one value only, (d,)."""
+        return constant_in(self.table, self.whole)
+
+
+def constant_in(table: Table, whole: Floats) -> Bool:
+    """Return which quasi-identifiers (n, d) have one value only, (d,)."""
+    same = (whole == whole[0]).all(axis=0)
+    if table.places:
+        same[table.places] = Scale.of(whole[:, table.places]).constant
+    return np.asarray(same)

@@ -1,0 +1,256 @@
+"""Quasi-identifiers of all types in one job, by tables and files of every kind."""
+
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from tables import job, people
+
+import aggopt
+from aggopt.errors import JobError
+from aggopt.experiments.sweep import sweep
+from aggopt.pipeline.reassess import review
+
+SECRET = "0" * 32
+LEVELS = {
+    "sex": ["f", "m"],
+    "school": ["low", "middle", "high"],
+    "region": [1, 2, 30],
+    "work": ["doctor", "nurse", "smith"],
+}
+NAMES = ("age", "member", *LEVELS)
+TREE = {"care": ["doctor", "nurse"], "craft": ["smith"]}
+TYPES: dict[str, Any] = {
+    "school": {"order": LEVELS["school"]},
+    "region": {"kind": "nominal", "weight": 2.0},
+    "work": {"tree": TREE},
+}
+
+
+def mixed(n: int = 60) -> pd.DataFrame:
+    """Return persons with a number, a truth value, and categories of each kind."""
+    rng = np.random.default_rng(3)
+    columns = {name: rng.choice(levels, n) for name, levels in LEVELS.items()}
+    drawn = {"age": rng.integers(20, 70, n), "member": rng.random(n) < 0.4}
+    illness = np.array(["none", "flu", "asthma"])[np.arange(n) % 3]
+    return pd.DataFrame({**drawn, **columns, "illness": illness})
+
+
+def asked(names: tuple[str, ...] = NAMES, **sections: Any) -> aggopt.Job:
+    rest = [name for name in NAMES if name not in names]
+    roles = {"quasi-identifier": names, "confidential": ["illness"], "other": rest}
+    types = {name: how for name, how in TYPES.items() if name in names}
+    plain = {"roles": roles, "privacy": {"k": 4}, "attributes": types}
+    return aggopt.Job(**{**plain, **sections})
+
+
+@pytest.fixture(scope="module")
+def release() -> aggopt.Release:
+    return aggopt.mask(mixed(), asked(), secret=SECRET)
+
+
+def rows(table: Any) -> list[tuple[str, ...]]:
+    frame = table if isinstance(table, pd.DataFrame) else table.to_pandas()
+    return list(frame[list(NAMES)].astype(str).itertuples(index=False, name=None))
+
+
+def given(kind: str, folder: Path) -> Any:
+    frame = mixed()
+    if kind == "polars":
+        return pl.from_pandas(frame)
+    if kind == "arrow":
+        return pa.Table.from_pandas(frame)
+    path = folder / f"people.{kind}"
+    (frame.to_csv if kind == "csv" else frame.to_parquet)(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["polars", "arrow", "csv", "parquet"])
+def test_every_kind_of_table_gives_the_same_release(kind, release, tmp_path) -> None:
+    again = aggopt.mask(given(kind, tmp_path), asked(), secret=SECRET)
+    assert rows(again.table) == rows(release.table)
+
+
+def test_every_published_category_is_a_level_in_the_columns_own_type(release) -> None:
+    for name, levels in LEVELS.items():
+        assert set(release.table[name]) <= set(levels)
+        assert release.table[name].dtype == mixed()[name].dtype
+    assert release.table["member"].dtype == bool
+    assert release.table["age"].dtype == float
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_written_file_has_k_equal_records_and_is_made_again(
+    ending, release, tmp_path
+) -> None:
+    files = release.write(tmp_path / f"m.{ending}")
+    read = pd.read_csv if ending == "csv" else pd.read_parquet
+    written = read(files.table)
+    counts = Counter(written[list(NAMES)].itertuples(index=False, name=None))
+    assert min(counts.values()) == release.audit.smallest >= 4
+    shares = [Fraction(count, 60) for count in counts.values()]
+    assert sum(shares) == 1
+    assert float(len(shares) * sum(shares) / 60) == release.measures.average_risk
+    aggopt.repeat(files.manifest, mixed(), tmp_path / f"again.{ending}")
+    assert (tmp_path / f"again.{ending}").read_bytes() == files.table.read_bytes()
+    original = tmp_path / "people.csv"
+    mixed().to_csv(original, index=False)
+    files.manifest.unlink()
+    found = review(original, files.table, asked())
+    assert found.audit.holds
+    assert found.audit.unchanged == release.audit.unchanged
+    assert found.measures == release.measures
+
+
+def test_published_categories_are_the_nearest_of_their_group(release) -> None:
+    frame, labels = mixed(), release.labels
+    total = 0
+    for group in range(labels.max() + 1):
+        counts = Counter(frame["sex"][labels == group])
+        (published,) = set(release.table["sex"][labels == group])
+        assert counts[published] == max(counts.values())
+        total += sum(counts.values()) - counts[published]
+    proof = release.certificates["sex"]
+    assert (proof.objective, proof.bound) == (total, total)
+    assert list(release.certificates) == list(NAMES)
+
+
+@pytest.mark.parametrize("publish", ["node", "ancestor"])
+def test_nodes_of_a_tree_are_published_by_name(publish) -> None:
+    how = {**TYPES, "work": {"tree": TREE, "publish": publish}}
+    made = aggopt.mask(mixed(), asked(attributes=how))
+    nodes = {*LEVELS["work"], *TREE, "*"}
+    assert set(made.table["work"]) <= nodes
+    assert set(made.table["work"]) - set(LEVELS["work"])
+    if publish == "ancestor":
+        for own, said in zip(mixed()["work"], made.table["work"], strict=True):
+            assert said in (own, "*") or own in TREE[said]
+
+
+def test_nodes_of_codes_are_refused_as_they_are_no_numbers() -> None:
+    tree = {"north": [1, 2], "south": [30]}
+    how = {**TYPES, "region": {"tree": tree, "publish": "ancestor"}}
+    with pytest.raises(JobError, match="'region': nodes of a tree are"):
+        aggopt.mask(mixed(), asked(attributes=how))
+
+
+def test_a_table_of_categories_alone_has_no_measures(tmp_path) -> None:
+    made = aggopt.mask(mixed(), asked(("sex", "school")))
+    assert made.measures is None
+    assert made.audit.smallest >= 4
+    files = made.write(tmp_path / "m.csv")
+    assert made.manifest()["measured"] == []
+    assert made.manifest()["measures"] is None
+    again = aggopt.repeat(files.manifest, mixed(), tmp_path / "again.csv")
+    assert again.table.read_bytes() == files.table.read_bytes()
+    assert "Measures" not in made._repr_html_()
+
+
+def test_notes_say_which_attributes_the_measures_are_of(release) -> None:
+    (said,) = [note for note in release.notes if "are measured by" in note]
+    assert said.startswith("5 of 6 quasi-identifiers are categories. ")
+    assert "by the numbers alone ('age')" in said
+    assert release.manifest()["measured"] == ["age"]
+    assert release.measures.d == 1
+
+
+def test_numbers_beside_categories_are_aggregated_as_the_job_says() -> None:
+    p3m = {"method": "p3m", "delta": 0.2}
+    made = aggopt.mask(mixed(), asked(aggregation=p3m))
+    ages = made.table["age"]
+    assert ages.mean() == pytest.approx(mixed()["age"].mean(), abs=1e-3)
+    assert ages.std() == pytest.approx(mixed()["age"].std(), rel=1e-3)
+    assert made.job.aggregation.categories.method == "plurality"
+
+
+def test_blocks_and_privacy_of_confidential_values_take_categories() -> None:
+    blocks = {"method": "mdav", "attributes": [["age", "sex"], list(NAMES[1:2])]}
+    names = ("age", "member", "sex")
+    made = aggopt.mask(
+        mixed(), asked(names, partition=blocks, privacy={"k": 4, "scope": "blocks"})
+    )
+    assert made.audit.smallest >= 4
+    for repair in ("merge", "search"):
+        privacy = {"k": 3, "l": 2, "t": 0.4, "distance": "equal", "repair": repair}
+        assert aggopt.mask(mixed(), asked(privacy=privacy)).audit.holds
+
+
+def test_weights_change_the_groups() -> None:
+    groups = [
+        aggopt.mask(mixed(), asked(partition={"method": "mdav", **how})).labels
+        for how in ({}, {"weights": "variance"}, {"weights": "range"})
+    ]
+    assert (groups[0] == groups[1]).all()
+    assert (groups[0] != groups[2]).any()
+
+
+def test_missing_text_may_be_a_level_and_stays_missing() -> None:
+    frame = mixed()
+    frame["sex"] = frame["sex"].where(frame.index % 3 > 0)
+    types = {**TYPES, "sex": {"missing": "own value"}}
+    made = aggopt.mask(frame, asked(attributes=types))
+    assert made.table["sex"].isna().any()
+    assert made.audit.smallest >= 4
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_categorical_columns_stay_so_without_levels_that_are_not_published(
+    ordered,
+) -> None:
+    dtype = pd.CategoricalDtype([*LEVELS["school"], "SECRET"], ordered=ordered)
+    frame = mixed().assign(school=mixed()["school"].astype(dtype))
+    types = {name: how for name, how in TYPES.items() if name != "school"}
+    made = aggopt.mask(frame, asked(attributes=types), secret=SECRET)
+    kind = made.table["school"].dtype
+    assert kind.ordered == ordered
+    assert list(kind.categories) == LEVELS["school"]
+    arrow = pa.table({c: pa.Array.from_pandas(frame[c]) for c in frame})
+    made_of_arrow = aggopt.mask(arrow, asked(attributes=types), secret=SECRET)
+    assert made_of_arrow.table["school"].type.ordered == ordered
+    assert rows(made_of_arrow.table) == rows(made.table)
+
+
+def test_permuted_records_get_the_same_groups_and_categories() -> None:
+    turn = np.random.default_rng(1).permutation(60)
+    how = {"partition": {"method": "mdav"}}
+    frame = mixed().assign(age=np.arange(60.0) ** 1.5)  # no two at equal distances
+    first = aggopt.mask(frame, asked(**how), secret=SECRET)
+    second = aggopt.mask(frame.iloc[turn], asked(**how), secret=SECRET)
+    sizes = [np.sort(np.bincount(each.labels)).tolist() for each in (first, second)]
+    assert sizes[0] == sizes[1]
+    losses = [each.certificates["sex"].objective for each in (first, second)]
+    assert losses[0] == losses[1]
+
+
+def test_numbers_alone_are_grouped_as_before() -> None:
+    frame = people()
+    made = aggopt.mask(frame, job())
+    X = frame[["age", "income"]].to_numpy(float)
+    assert (made.labels == aggopt.partition.mdav(X, k=3).labels).all()
+    assert made.job.aggregation.categories is None
+    assert "attributes" not in made.job.model_dump()
+    weighted = job(attributes={"age": {"weight": 9.0}})
+    assert (aggopt.mask(frame, weighted).labels != made.labels).any()
+
+
+def test_a_sweep_is_refused_before_it_begins() -> None:
+    p3m = asked(aggregation={"method": "p3m"})
+    with pytest.raises(JobError, match="A sweep is of numbers alone, and there are"):
+        list(sweep(mixed(), p3m, alpha=[0.5], delta=[0.1]))
+
+
+def test_a_job_file_names_a_tree_from_where_it_lies(tmp_path) -> None:
+    (tmp_path / "work.csv").write_text("doctor;care;*\nnurse;care;*\nsmith;craft;*\n")
+    types = {**TYPES, "work": {"tree": "work.csv"}}
+    (tmp_path / "job.toml").write_text(asked(attributes=types).to_toml())
+    made = aggopt.mask(mixed(), tmp_path / "job.toml", secret=SECRET)
+    assert rows(made.table) == rows(aggopt.mask(mixed(), asked(), secret=SECRET).table)
+    assert aggopt.Job.read(tmp_path / "job.toml").attributes["work"].tree == str(
+        tmp_path / "work.csv"
+    )
