@@ -30,7 +30,7 @@ RNG = np.random.default_rng(11)
 X = RNG.normal(size=(24, 3))
 WAGE = RNG.permutation(24).astype(float)
 ASKED = {"k": 3, "l": 2, "t": 0.3}
-COMMON = {"method", "attributes"}
+COMMON = {"method", "attributes", "weights"}  # of jobs, whatever the method
 
 
 def made(name):

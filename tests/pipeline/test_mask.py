@@ -227,8 +227,12 @@ def test_a_solve_stopped_at_a_limit_is_noted():
     assert note in release.notes
 
 
+def never(X, k, **_):
+    raise AssertionError("work began")
+
+
 def test_an_unknown_solver_is_refused_before_any_work(monkeypatch):
-    put_partitioner(monkeypatch, "mdav", None)
+    put_partitioner(monkeypatch, "mdav", never)
     with pytest.raises(UnknownNameError, match="solver"):
         aggopt.mask(people(), job(aggregation={"method": "p3m", "solver": "unno"}))
 
@@ -581,7 +585,7 @@ def test_wishes_that_cannot_be_read_are_refused(delta, message):
 
 
 def test_wishes_out_of_range_are_refused_before_any_work(monkeypatch):
-    put_partitioner(monkeypatch, "mdav", None)
+    put_partitioner(monkeypatch, "mdav", never)
     for wish, values, bounds in (
         ("delta", -0.5, "below 0"),
         ("importance", 1.5, "below 0 or above 1"),
