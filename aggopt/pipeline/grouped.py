@@ -52,6 +52,8 @@ class Grouped:
 
     def of_numbers(self, whole: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return those columns of (n, d) that are of numbers."""
+        if not self.table.domains:  # a copy of all of them would be large
+            return whole
         return np.ascontiguousarray(whole[:, self.table.places])
 
     @property
