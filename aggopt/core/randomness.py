@@ -42,6 +42,11 @@ def seeded(seed: int | None) -> str:
     return secret() if seed is None else shake_256(b"seed %d" % seed).hexdigest(16)
 
 
+def seed_of(secret: str, purpose: str) -> int:
+    """Return a seed of 128 bits that each secret and purpose has of its own."""
+    return int.from_bytes(_stream(secret, purpose, BITS // 8))
+
+
 def uniforms(secret: str, purpose: str, count: int) -> Floats:
     """Return `count` numbers, uniform in [0, 1), the same for one secret and purpose.
 
@@ -60,5 +65,9 @@ def permutation(secret: str, purpose: str, n: int) -> Labels:
 
 
 def _words(secret: str, purpose: str, count: int) -> U64:
-    stream = shake_256(f"{secret}\n{purpose}".encode()).digest(8 * count)
+    stream = _stream(secret, purpose, 8 * count)
     return np.frombuffer(stream, dtype="<u8").astype(np.uint64)
+
+
+def _stream(secret: str, purpose: str, size: int) -> bytes:
+    return shake_256(f"{secret}\n{purpose}".encode()).digest(size)

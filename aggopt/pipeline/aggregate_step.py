@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import shake_256
 from typing import cast
 
 import numpy as np
 
 from aggopt.aggregate import AGGREGATORS, Aggregation, PublishedCategories, plurality
 from aggopt.aggregate._aggregation import column
+from aggopt.core.randomness import seed_of
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
 from aggopt.errors import naming
@@ -69,11 +69,5 @@ def _categories(given: Grouped, j: int, name: str) -> PublishedCategories:
         cast(Encoded, given.records).attributes[j],  # as of any table with a category
         column(given.labels, j),
         publish=stated.publish if stated else "leaf",
-        seed=_seed(given.secret, name),
+        seed=seed_of(given.secret, f"categories of {name}"),
     )
-
-
-def _seed(secret: str, name: str) -> int:
-    """Return the seed of the choices among equals of an attribute: nobody knows it."""
-    drawn = shake_256(f"{secret}\ncategories of {name}".encode()).digest(16)
-    return int.from_bytes(drawn)
