@@ -73,16 +73,14 @@ def require_numbers(job: Job, table: Table, columns: Columns) -> None:
     JobError
         The message names the method and the attribute.
     """
-    names = job.roles.quasi_identifier
     if job.partition.function != "univariate":
         return
-    for block in columns:
-        for j in block:
-            if names[j] in table.domains:
-                kind = table.domains[names[j]].kind
-                raise JobError(
-                    f"{job.partition.method} orders numbers, and {names[j]!r} is "
-                    f"{kind}.",
-                    fix='choose method = "mdav", "local_search" or another that takes '
-                    "several attributes.",
-                )
+    names = job.roles.quasi_identifier
+    grouped = [names[j] for block in columns for j in block]
+    for name in filter(table.domains.__contains__, grouped):
+        raise JobError(
+            f"{job.partition.method} orders numbers, and {name!r} is "
+            f"{table.domains[name].kind}.",
+            fix='choose method = "mdav", "local_search" or another that takes several '
+            "attributes.",
+        )
