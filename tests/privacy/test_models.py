@@ -125,5 +125,24 @@ def test_a_tree_may_be_left_out():
 
 
 def test_a_model_that_nothing_would_audit_is_refused_as_it_is_declared():
-    with pytest.raises(JobError, match="'alpha' makes no requirement, so that no rel"):
+    said = "'alpha' makes no requirement, so that no release would be audited"
+    with pytest.raises(JobError, match=said) as refused:
         PrivacyModel(name="alpha", when="never", rank=35, settings=Section)
+    fix = "declare its `requirement`: what makes one of an attribute."
+    assert refused.value.fix == fix
+
+
+def test_a_model_owns_the_key_of_its_name_and_those_of_its_settings():
+    class Keys(Section):
+        beta: float = 1.0
+
+    made = PrivacyModel(
+        name="alpha",
+        when="never",
+        rank=35,
+        settings=Keys,
+        requirement=REQUIREMENTS["t"].requirement,
+    )
+    assert made.keys == {"alpha", "beta"}
+    of_records = PrivacyModel(name="k", when="always", rank=1, settings=Section)
+    assert of_records.requirement is None

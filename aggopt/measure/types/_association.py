@@ -73,7 +73,7 @@ def _ebil(pair: AttributePair) -> float | None:
     if pair.of.numbers is not None:
         return None
     table = pair.table
-    return min(table.left / table.entropy, 1.0) if table.rows > 1 else 0.0
+    return table.left / table.entropy if table.rows > 1 else 0.0
 
 
 def _cramers_v(pair: TypedPair) -> float | None:

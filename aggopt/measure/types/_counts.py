@@ -32,7 +32,7 @@ class Contingency:
     @classmethod
     def of(cls, x: I64, y: I64) -> "Contingency":
         """Return the table of codes x and y (n,)."""
-        (_, a, of_a), (_, b, of_b) = (_occurring(codes) for codes in (x, y))
+        (a, of_a), (b, of_b) = (_occurring(codes) for codes in (x, y))
         cells, count = np.unique(a * len(of_b) + b, return_counts=True)
         row, column = np.divmod(cells, len(of_b))
         return cls(len(x), count, of_a[row], of_b[column], len(of_a), len(of_b))
@@ -44,7 +44,7 @@ class Contingency:
         Of empty cells the expected numbers are what the others leave of n.
         """
         expected = self.row * self.column
-        apart = (self.n * self.count - expected).astype(np.float64) ** 2
+        apart = (self.n * self.count - expected).astype(float) ** 2
         empty = self.n**2 - int(expected.sum())
         return (fsum((apart / expected).tolist()) + empty) / self.n**2
 
@@ -52,7 +52,7 @@ class Contingency:
     def cramers_v(self) -> float:
         """Cramer's V, 0..1; 0 where a margin has one value."""
         fewer = min(self.rows, self.columns) - 1
-        return min((self.squared / fewer) ** 0.5, 1.0) if fewer else 0.0
+        return (self.squared / fewer) ** 0.5 if fewer else 0.0
 
     @property
     def information(self) -> float:
@@ -78,7 +78,7 @@ def frequencies(before: I64, after: I64) -> tuple[I64, I64]:
     (array([2, 1, 0]), array([1, 0, 2]))
     """
     n = len(before)
-    _, place, count = _occurring(np.concatenate([before, after]))
+    place, count = _occurring(np.concatenate([before, after]))
     first = np.bincount(place[:n], minlength=len(count))
     return first, count - first
 
@@ -88,10 +88,10 @@ def mean(figures: list[float]) -> float | None:
     return sum(figures) / len(figures) if figures else None
 
 
-def _occurring(codes: I64) -> tuple[I64, I64, I64]:
-    """Return the distinct codes, which of them each is, and how often it occurs."""
+def _occurring(codes: I64) -> tuple[I64, I64]:
+    """Return which of the distinct codes each is, (n,), and how often each occurs."""
     found = np.unique(codes, return_inverse=True, return_counts=True)
-    return found[0], found[1].ravel(), found[2]
+    return found[1].ravel(), found[2]
 
 
 def _per_record(values: F64, counts: I64, n: int) -> float:
