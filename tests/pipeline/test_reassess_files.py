@@ -1,0 +1,132 @@
+"""A second look at files: each that is missing, or of others, is refused in words."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables import WIDE, job, people, wide
+
+import aggopt
+from aggopt import Job
+from aggopt.errors import AggoptError, JobError, TableError
+from aggopt.pipeline.reassess import review
+from aggopt.pipeline.repeat import repeat
+
+ORDER = ["low", "middle", "high"]
+CODES = {"code": {"kind": "nominal"}, "school": {"order": ORDER}}
+
+
+@pytest.fixture(scope="module")
+def made() -> aggopt.Release:
+    return aggopt.mask(people(), job())
+
+
+@pytest.fixture
+def files(made, tmp_path):
+    """The files of a release, and people.csv beside them."""
+    people().to_csv(tmp_path / "people.csv", index=False)
+    return made.write(tmp_path / "masked.csv")
+
+
+def refused(files, kind: type[AggoptError] = TableError) -> AggoptError:
+    with pytest.raises(kind) as caught:
+        review(files.table.with_name("people.csv"), files.table, job())
+    return caught.value
+
+
+def test_a_table_of_another_length_is_refused(files) -> None:
+    people(39).to_csv(files.table.with_name("people.csv"), index=False)
+    why = refused(files)
+    assert why.problem == "people.csv has 39 records and masked.csv 40."
+    assert why.fix == "assess a release against the table it was made from."
+
+
+def test_without_its_key_nobody_can_tell_which_record_is_which(files) -> None:
+    files.private.unlink()
+    why = refused(files)
+    assert why.problem == (
+        f"{files.private} is not there, so nobody can tell which record of masked.csv "
+        "is which."
+    )
+    assert why.fix == (
+        "put it there, name its folder (--private), or pass --same-order if the two "
+        "tables have the same record order."
+    )
+
+
+@pytest.mark.parametrize("places", [[0] * 40, [*range(39), 40], [*range(1, 41)]])
+def test_a_key_that_is_no_order_of_the_records_is_refused(files, places) -> None:
+    files.manifest.unlink()
+    pd.DataFrame({"released_record": places}).to_csv(files.private, index=False)
+    why = refused(files)
+    assert why.problem == "masked.private.csv is not the key of these two tables."
+    assert why.fix == "put back the one that was written with the release."
+
+
+def test_a_release_is_not_made_again_over_what_it_is_made_from(files) -> None:
+    people_csv = files.table.with_name("people.csv")
+    before = people_csv.read_bytes()
+    with pytest.raises(AggoptError, match="people"):
+        repeat(files.manifest, people_csv, people_csv, overwrite=True)
+    assert people_csv.read_bytes() == before
+
+
+# tables whose columns are read as the job says they are
+
+
+def coded(decimal: str, folder: Path) -> tuple[Path, Job]:
+    """Return a file of categories, or of numbers with this mark, and its job."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "code": rng.choice(["01", "1", "2"], 40),
+            "school": rng.choice(ORDER, 40),
+            "height": rng.normal(170, 9, 40).round(1),
+        }
+    )
+    names = list(frame)[:2] if decimal == "." else list(frame)
+    path = folder / "people.csv"
+    frame[names].to_csv(path, index=False, sep=";", decimal=decimal)
+    roles = {"quasi-identifier": names}
+    read = {"separator": ";", "decimal": decimal}
+    return path, Job(roles=roles, privacy={"k": 4}, attributes=CODES, input=read)
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_what_is_read_again_is_read_as_the_job_says(decimal, tmp_path) -> None:
+    path, asked = coded(decimal, tmp_path)
+    release = aggopt.mask(path, asked)
+    files = release.write(tmp_path / "masked.csv")
+    found = review(path, files.table, asked)
+    assert found.audit.unchanged == release.audit.unchanged
+    assert found.audit.combination == release.audit.combination
+    assert found.measures == release.measures
+    assert found.to_dict()["audit"] == found.audit.to_dict()
+
+
+def test_what_cannot_be_measured_is_said_to_be_nothing(tmp_path) -> None:
+    frame = pd.DataFrame({"a": [1.0] * 6})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    one = Job(roles={"quasi-identifier": ["a"]}, privacy={"k": 2})
+    found = review(tmp_path / "t.csv", tmp_path / "t.csv", one, same_order=True)
+    assert found.measures is None
+    assert found.warning is None
+    assert found.to_dict() == {
+        "audit": found.audit.to_dict(),
+        "measures": None,
+        "warning": None,
+    }
+
+
+def test_names_have_no_correlation_to_make_blocks_of(tmp_path) -> None:
+    frame = wide()[list(WIDE)].assign(sex=["f", "m"] * 30)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    asked = Job(
+        roles={"quasi-identifier": list(frame)},
+        privacy={"k": 3, "scope": "blocks"},
+        partition={"method": "mdav", "attributes": {"correlation": 0.6}},
+    )
+    both = tmp_path / "people.csv", tmp_path / "people.csv"
+    with pytest.raises(JobError, match="1 attribute of 6 are no plain numbers"):
+        review(*both, asked, same_order=True)
