@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aggopt.errors import TableError
 from aggopt.measure import assess_types, types
 from aggopt.measure.types._counts import Contingency
-from aggopt.measure.types._pair import _within
+from aggopt.measure.types._pair import TypedPair, _within
 
 SCHOOL = {"school": {"order": ["low", "middle", "high"]}}
 COUNT = st.integers(1, 10**5)
@@ -38,7 +39,7 @@ def test_safety_and_blocks_of_a_measure_called_alone_are_its_own() -> None:
 def test_an_assessment_counts_records_and_says_in_how_many_blocks() -> None:
     school = pd.DataFrame({"school": ["low", "middle", "high"] * 2})
     found = assess_types(school, school, SCHOOL, whole=4)
-    assert (found.n, found.linkage_blocks) == (6, 2)
+    assert (found.n, found.linkage_blocks, found.safety) == (6, 2, 0.05)
     assert "in 2 blocks; at most" in str(found)
     assert "blocks" not in str(assess_types(school, school, SCHOOL))
 
@@ -72,3 +73,25 @@ def test_what_is_a_function_of_another_has_no_more_than_all_of_v(counts) -> None
 def test_equal_records_have_no_sum_of_squares(value: float) -> None:
     for n in range(2, 8):
         assert _within(np.full((n, 1), value), np.zeros(n, np.intp)) == 0.0
+
+
+def test_what_varies_little_varies() -> None:
+    light = {"x": {"weight": 0.01}}
+    frame = pd.DataFrame({"x": [1.0, 2.0], "y": [3.0, 3.0]})
+    found = assess_types(frame, frame, light)
+    assert (found.varying, found.d) == (1, 2)
+
+
+def test_what_does_not_vary_has_no_coordinate_and_a_flat_table_one() -> None:
+    flat = pd.DataFrame({"x": [7.0] * 4, "y": list("aaaa")})
+    pair = TypedPair.of(flat, flat)
+    assert [each.points[0].shape for each in pair.attributes] == [(4, 0), (4, 0)]
+    assert pair.embedded.original.shape == (4, 1)
+    assert {each.safety for each in pair.attributes} == {0.05}
+
+
+def test_values_out_of_reach_are_refused_and_the_farthest_is_not() -> None:
+    frame = pd.DataFrame({"x": [-1.0, 1.0], "y": [-1.0, 1.0]})
+    assert assess_types(frame, frame.assign(x=1e100))["unchanged"]["x"] == 0.0
+    with pytest.raises(TableError, match=r"^'x', 'y': released more than 1e\+100 st"):
+        assess_types(frame, frame.assign(x=1.1e100, y=-1.1e100))

@@ -285,6 +285,9 @@ def test_groups_in_which_one_record_dominates_are_counted():
     assert dominated(x, y, labels, 1.0) == 0
     zero = np.array([0, 0])
     assert dominated(np.array([5.0, 0.0]), np.array([2.5, 2.5]), zero, 1.0) == 0
+    two = np.array([4.0, 1.0])  # 2 * 4 is 100 % above 4, and that is still within it
+    assert dominated(two, np.array([4.0, 4.0]), zero, 0.5) == 1
+    assert dominated(two, np.array([4.5, 4.5]), zero, 0.5) == 0
 
 
 def test_a_value_that_is_published_tells_what_dominates_or_it_is_not_counted():

@@ -44,7 +44,7 @@ class Contingency:
         Of empty cells the expected numbers are what the others leave of n.
         """
         expected = self.row * self.column
-        apart = (self.n * self.count - expected).astype(float) ** 2
+        apart = np.square(self.n * self.count - expected, dtype=float)
         empty = self.n**2 - int(expected.sum())
         return (fsum((apart / expected).tolist()) + empty) / self.n**2
 
