@@ -1,5 +1,6 @@
 """The table in docs/input-contract.md, row by row."""
 
+import datetime as dt
 import os
 from collections.abc import Callable
 from decimal import Decimal
@@ -64,6 +65,10 @@ def holed(name: str, hole: Any, rows: list[int]) -> Case:
     return with_column(name, values)
 
 
+DATES = pd.date_range("2020", periods=40)
+SECONDS = pd.to_timedelta(np.arange(40), unit="s")
+BEYOND = pd.Timestamp(np.datetime64("12000-01-01", "s"))
+ISO = "%Y-%m-%d"
 HEADER = b"name,age,illness,income,note\n"
 roles_twice = {**ROLES, "other": ["note", "age"]}
 flags = np.arange(40) % 3 == 0
@@ -176,8 +181,29 @@ CASES: dict[str, Case] = {
     "a category in individual ranking": with_column(
         "age", LEVELS, privacy={"k": 3, "scope": "blocks"}, **ranking
     ),
-    "dates in a quasi-identifier": with_column(
-        "age", pd.date_range("2020", periods=40)
+    "dates in a quasi-identifier": with_column("age", DATES),
+    "times, to the second": with_column("age", DATES + SECONDS),
+    "instants of a time zone": with_column("age", DATES.tz_localize("Europe/Paris")),
+    "durations": with_column("age", DATES - pd.Timestamp("2019-12-31 23:00")),
+    "times of day": with_column("age", [dt.time(i % 24, i) for i in range(40)]),
+    'text that spells dates, kind = "date"': typed(DATES.strftime(ISO), kind="date"),
+    "text that spells dates, nothing said": with_column(
+        "age", DATES[:4].strftime(ISO).repeat(10)
+    ),
+    'text of kind = "date" that spells other things': typed(
+        [*DATES[1:].strftime(ISO), "2021-02-29"], kind="date"
+    ),
+    'numbers of kind = "date"': typed(range(40), kind="date"),
+    "dates among times in one column": with_column(
+        "age", pd.Series([dt.date(2020, 1, 1), dt.datetime(2020, 1, 2)] * 20, dtype="O")
+    ),
+    "a date that is missing": with_column("age", DATES.insert(40, pd.NaT)[1:]),
+    "dates after the year 9999": with_column(
+        "age", DATES.astype("datetime64[s]").insert(40, BEYOND)[1:]
+    ),
+    "more digits of a second than a float has": with_column(
+        "age",
+        pd.Timestamp(0) + pd.to_timedelta([0, 1, 2**58, 2**58 + 1] * 10, unit="ns"),
     ),
     "categories in a quasi-identifier": with_column(
         "age", pd.Categorical(["low", "high"] * 20)
@@ -369,6 +395,10 @@ HOLDS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], bool]] = {
     "masked, as booleans": lambda _, out: out["age"].dtype == bool,
     "masked, as it is spelled": levels_alone,
     "masked, as floats": lambda _, out: out["age"].dtype == float,
+    "masked, as dates": lambda into, out: (
+        out["age"].dtype == into["age"].dtype
+        and {*map(type, out["age"])} == {*map(type, into["age"])}
+    ),
     "masked, as whole numbers": lambda into, out: out["age"].dtype == into["age"].dtype,
     "masked, kept as it is": lambda into, out: (
         out["age"].tolist() == into["age"].tolist()

@@ -10,8 +10,9 @@ from aggopt.errors import JobError, UnknownNameError, require_known
 from aggopt.privacy._metric import order_of
 from aggopt.privacy._values import OWN, REFUSE, shown
 
-Kind = Literal["numeric", "nominal", "ordinal", "hierarchical", "distances"]
+Kind = Literal["numeric", "date", "nominal", "ordinal", "hierarchical", "distances"]
 KINDS = get_args(Kind)
+NUMERIC = ("numeric", "date")  # kinds of what is compared as numbers
 BY = {"order": "ordinal", "tree": "hierarchical", "distances": "distances"}
 
 
@@ -22,10 +23,11 @@ class AttributeType:
     Attributes
     ----------
     kind
-        "numeric", "nominal", "ordinal", "hierarchical" or "distances".  If omitted, it
-        is that of the order, the tree or the distances; without them, numbers and
-        dates are numeric, text and truth values nominal, and a categorical column
-        nominal or, where it is an ordered one, ordinal.
+        "numeric", "date", "nominal", "ordinal", "hierarchical" or "distances".  If
+        omitted, it is that of the order, the tree or the distances; without them,
+        numbers and dates are numeric, text and truth values nominal, and a categorical
+        column nominal or, where it is an ordered one, ordinal.  "date" reads text as
+        dates, times of day or durations, spelled as ISO 8601 does.
     order
         The levels of an ordinal attribute, lowest first.
     tree
@@ -114,7 +116,7 @@ class AttributeType:
                 f"missing is {shown(self.missing)}, none of the two ways known.",
                 fix=f'write missing = "{OWN}" for one level more, or "{REFUSE}".',
             )
-        if self.missing == OWN and self.kind in ("numeric", "ordinal", "distances"):
+        if self.missing == OWN and self.kind in (*NUMERIC, "ordinal", "distances"):
             raise JobError(
                 f'What is missing has no place among values of kind "{self.kind}".',
                 fix='fill it, or write kind = "nominal", or give a tree.',

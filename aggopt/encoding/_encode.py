@@ -10,7 +10,7 @@ import numpy as np
 from aggopt.core.frame import framed, require_records
 from aggopt.core.plural import many
 from aggopt.core.types import F64
-from aggopt.encoding._attribute_type import AttributeType
+from aggopt.encoding._attribute_type import NUMERIC, AttributeType
 from aggopt.encoding._categories import Categories
 from aggopt.encoding._encoded import Encoded, EncodedAttribute, joined
 from aggopt.encoding._levels import categories_of, require_few
@@ -127,9 +127,9 @@ def _types(given: Any, columns: list[str]) -> dict[str, AttributeType]:
 def _encoded(
     series: nw.Series[Any], how: AttributeType, weights: str
 ) -> tuple[EncodedAttribute, F64, str]:
-    column = TypedColumn.of(series)
+    column = TypedColumn.of(series, how.kind)
     kind = how.kind or DEFAULT[column.what]
-    if kind == "numeric":
+    if kind in NUMERIC:
         return _numeric(column, how, weights)
     categories = categories_of(column, kind, how)
     require_few(categories)

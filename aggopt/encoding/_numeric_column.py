@@ -8,6 +8,7 @@ import numpy as np
 from aggopt.core.memory import require_memory
 from aggopt.core.standardise import Scale
 from aggopt.core.types import F64
+from aggopt.encoding._clock import Clock
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,17 +18,16 @@ class NumericColumn:
     Attributes
     ----------
     values : (n,)
-        In their own units; dates in theirs, from the first of them on.
+        In their own units; dates in units of their clock, from the first of them on.
     by_range
         Whether distances are |x - x'| / range; otherwise they are those of z-scores.
-    of_type, start
-        Of dates their type, and which of its units is 0; of numbers "" and None.
+    clock
+        What is counted, of dates, times of day and durations; None of numbers.
     """
 
     values: F64 = field(repr=False)
     by_range: bool = False
-    of_type: str = ""
-    start: int | None = field(default=None, repr=False)
+    clock: Clock | None = None
 
     @cached_property
     def scale(self) -> Scale:

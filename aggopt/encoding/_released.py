@@ -10,6 +10,7 @@ from aggopt.core.plural import many
 from aggopt.core.types import F64, I64
 from aggopt.encoding._domain import Domain
 from aggopt.encoding._encoded import Encoded, EncodedAttribute
+from aggopt.encoding._iso import dated
 from aggopt.encoding._typed_column import NAME, RANKED, TypedColumn
 from aggopt.errors import TableError, naming
 
@@ -53,7 +54,8 @@ def released_values(original: Encoded, released: Any) -> list[F64 | I64]:
 def _values(attribute: EncodedAttribute, series: nw.Series[Any]) -> F64 | I64:
     if attribute.numbers is None:
         return _nodes(attribute.domain, TypedColumn(series, NAME))
-    column = TypedColumn.of(series)
+    clock = attribute.numbers.clock
+    column = TypedColumn.of(series if clock is None else dated(series))
     if column.what in (NAME, RANKED) and column.series.dtype != nw.Boolean:
         raise TableError(
             "What is released are names, and in the original numbers.",

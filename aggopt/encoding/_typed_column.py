@@ -15,6 +15,8 @@ import pandas as pd
 from aggopt.core.plural import many
 from aggopt.core.types import F64, I64, Bool
 from aggopt.core.validation import is_number, vector
+from aggopt.encoding._clock import ONE_TYPE, Clock, Moments
+from aggopt.encoding._iso import dated, require_dates
 from aggopt.encoding._numeric_column import NumericColumn
 from aggopt.errors import TableError
 from aggopt.privacy._columns import columns, plain
@@ -47,23 +49,26 @@ class TypedColumn:
     what: str
 
     @classmethod
-    def of(cls, series: nw.Series[Any]) -> "TypedColumn":
-        """Return a column with its type.
+    def of(cls, series: nw.Series[Any], kind: str | None = None) -> "TypedColumn":
+        """Return a column with its type; text of the `kind` "date" as dates.
 
         Raises
         ------
         TableError
             All of it is missing, or its values are of several types or of one that
-            cannot be compared.
+            cannot be compared; or text of the kind "date" spells no dates.
+        JobError
+            The kind is "date", and the values are none.
         """
+        series = dated(series) if kind == "date" else series
         made = cls(series, _what(series))
         if made.absent.all():
             raise TableError(
                 f"All {len(series)} values are missing.", fix="leave the column out."
             )
-        if made.what:
-            return made
-        return cls(series, _by_entries(made.entries[~made.absent]))
+        what = made.what or _by_entries(made.entries[~made.absent])
+        require_dates(what, kind)
+        return cls(series, what)
 
     @cached_property
     def entries(self) -> npt.NDArray[Any]:
@@ -96,18 +101,19 @@ class TypedColumn:
         return bool(self.series.dtype.is_integer())
 
     def numeric(self, *, by_range: bool = False) -> NumericColumn:
-        """Return the values as numbers; dates count from the first, in their unit.
+        """Return the values as numbers; dates count from the first, in whole units.
 
         Raises
         ------
         TableError
             Some are missing or infinite, or have more digits than a float.
         """
-        if self.what != MOMENT or self.absent.any():
+        if self.what != MOMENT:
             return NumericColumn(vector(self.entries, name="The column"), by_range)
-        counts, of_type = self._moments()
-        start = int(counts.min())
-        return NumericColumn(_since(counts, start), by_range, of_type, start)
+        found = Moments.of(self.series)
+        clock = Clock.of(found)
+        counted = vector(clock.numbers(found), name="The column")
+        return NumericColumn(counted, by_range, clock)
 
     def on(self, scale: NumericColumn) -> F64:
         """Return the values (n,) as numbers that count from where others do.
@@ -115,46 +121,21 @@ class TypedColumn:
         Raises
         ------
         TableError
-            They are numbers and the others dates, or dates of another type; or as in
-            `numeric`.
+            They are numbers and the others dates, or dates that cannot be counted as
+            these are; or as in `numeric`.
         """
-        own = self.numeric()
-        if own.of_type != scale.of_type:
+        clock = scale.clock
+        if (clock is None) == (self.what == MOMENT):
+            what = {True: "numbers", False: "dates or times"}
             raise TableError(
-                f"The values are {own.of_type or 'numbers'}, and in the original "
-                f"{scale.of_type or 'numbers'}.",
-                fix="make them of one type.",
+                f"The values are {what[clock is not None]}, and in the original "
+                f"{what[clock is None]}.",
+                fix=ONE_TYPE,
             )
-        if scale.start is None:
-            return own.values
-        return _since(self._moments()[0], scale.start)
-
-    def _moments(self) -> tuple[I64, str]:
-        """Return dates as whole numbers (n,) of their unit, and their type."""
-        import pyarrow as pa
-
-        try:
-            found = self.series.to_arrow()
-            if not pa.types.is_temporal(found.type):
-                found = pa.chunked_array([pa.array(self.series.to_list())])
-            narrow = pa.types.is_date32(found.type) or pa.types.is_time32(found.type)
-            counts = found.cast(pa.int32() if narrow else pa.int64()).to_numpy()
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            counts = None  # the original message quotes entries
-        if counts is None:
-            raise TableError(
-                "Dates or times are of several types, or beyond what can be counted.",
-                fix="make them of one type first, or numbers such as days since a day.",
-            )
-        return counts.astype(np.int64), str(found.type)
-
-
-def _since(counts: I64, start: int) -> F64:
-    """Return counts (n,) less the start; the largest difference fits without a sign."""
-    past, later = counts.astype(np.uint64), counts >= start
-    first = np.int64(start).astype(np.uint64)
-    found = vector(np.where(later, past - first, first - past), name="The column")
-    return np.where(later, found, -found)
+        if clock is None:
+            return self.numeric().values
+        found = Moments.of(self.series, clock.type)
+        return vector(clock.numbers(found), name="The column")
 
 
 def _what(series: nw.Series[Any]) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from aggopt.core.types import I64
 from aggopt.encoding import AttributeType, Domain
+from aggopt.encoding._attribute_type import NUMERIC
 from aggopt.encoding._levels import categories_of, require_few
 from aggopt.encoding._typed_column import DEFAULT, TypedColumn
 from aggopt.errors import JobError, naming
@@ -71,7 +72,8 @@ def domains_of(
     found = {}
     for name in names:
         how = types.get(name, AttributeType())
-        if how.kind == "numeric" or (not how.kind and frame[name].dtype.is_numeric()):
+        numeric = not how.kind and frame[name].dtype.is_numeric()
+        if how.kind in NUMERIC or numeric:
             continue
         with naming(f"Column {name!r}"):
             column = TypedColumn.of(frame[name])

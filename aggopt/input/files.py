@@ -138,6 +138,9 @@ def typed(
         if name not in (*roles.quasi_identifier, *roles.wish):
             continue
         kind = attributes[name].type.kind if name in attributes else None
+        if kind == "date":
+            text = text.set_column(j, name, present(text.column(j)))
+            continue
         column, words = parsed(text.column(j), how)
         if kind not in (None, "numeric"):
             column = named(text.column(j), column)

@@ -4,7 +4,7 @@ UNDONE = (
     "Published as it is (confidential, other), what others know of a person undoes k."
 )
 NOT_AS_THEY_ARE = (
-    "make them numbers (a date as days since a day); if they are categories, say so "
-    'under [attributes.NAME], with kind = "nominal", an order or a tree; or drop them, '
-    f"as identifier. {UNDONE}"
+    "make them numbers; if they are categories, or text that spells dates, say so under"
+    ' [attributes.NAME], with kind = "nominal", an order or a tree, or kind = "date"; '
+    f"or drop them, as identifier. {UNDONE}"
 )

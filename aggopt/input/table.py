@@ -11,8 +11,10 @@ import numpy as np
 from aggopt.core.frame import framed, require_records
 from aggopt.core.validation import Floats, merges_values
 from aggopt.encoding import Domain, Encoded, encode
-from aggopt.errors import TableError
+from aggopt.encoding._clock import Clock, Moments
+from aggopt.errors import TableError, naming
 from aggopt.input.categories import Types, codes_in, domains_of, published, types_of
+from aggopt.input.dates import clocks_of, with_dates
 from aggopt.input.refused import NOT_AS_THEY_ARE, UNDONE
 from aggopt.input.released import bare, plain, replaced, used
 from aggopt.input.unicode import check_text
@@ -34,6 +36,8 @@ class Table:
         What was said of quasi-identifiers, by name.
     domains
         The levels of those that are categories, by name.
+    clocks
+        What those count that are dates, times of day or durations, by name.
     """
 
     frame: nw.DataFrame[Any] = field(repr=False)
@@ -41,6 +45,7 @@ class Table:
     is_array: bool  # came as a NumPy array, and goes out as one
     types: Types = field(default_factory=dict, repr=False)
     domains: Mapping[str, Domain] = field(default_factory=dict, repr=False)
+    clocks: Mapping[str, Clock] = field(default_factory=dict, repr=False)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table):
@@ -65,14 +70,14 @@ class Table:
 
         The columns of a NumPy array are called "0", "1", ...  `attributes` says of
         quasi-identifiers what their types do not.  A release is `like` the table that
-        it was made from: it has the same levels.
+        it was made from: it has the same levels, and dates count from the same day.
 
         Raises
         ------
         TableError, JobError
             Not a table, empty, duplicate or undeclared columns, text that is no
-            Unicode, signalling NaNs, a quasi-identifier that is neither numeric nor a
-            category or has missing or infinite entries.
+            Unicode, signalling NaNs, a quasi-identifier that is neither numeric nor
+            dates nor a category, or has missing or infinite entries.
         """
         is_array = isinstance(data, np.ndarray)
         frame = framed(data, or_else=FILES)
@@ -82,8 +87,10 @@ class Table:
         _check_comparable(frame)
         types = like.types if like else types_of(frame, attributes or {})
         names = roles.quasi_identifier
+        frame = with_dates(frame, types, like.clocks if like else ())
         domains = like.domains if like else domains_of(frame, names, types)
-        table = cls(frame, roles, is_array, types, domains)
+        clocks = like.clocks if like else clocks_of(frame, names, types, domains)
+        table = cls(frame, roles, is_array, types, domains, clocks)
         _check_numeric(table)
         _check_complete(table)
         _check_digits(table)
@@ -91,7 +98,7 @@ class Table:
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """The quasi-identifiers that are numbers."""
+        """The quasi-identifiers that are numbers, or dates, which count as such."""
         names = self.roles.quasi_identifier
         return tuple(name for name in names if name not in self.domains)
 
@@ -122,8 +129,12 @@ class Table:
         return encode(quasi, self.types, weights=weights)
 
     def numbers(self, name: str) -> Floats:
-        """Return one numeric column as floats (n,)."""
-        return _floats(self.frame[name])
+        """Return one numeric column as floats (n,); dates from the first of them on."""
+        if name not in self.clocks:
+            return _floats(self.frame[name])
+        clock = self.clocks[name]
+        with naming(f"Column {name!r}"):
+            return clock.numbers(Moments.of(self.frame[name], clock.type))
 
     def masked(self, values: Floats, *, round_integers: bool = False) -> "Table":
         """Return the release of this table, values (n, d) in place of the originals.
@@ -131,12 +142,11 @@ class Table:
         Identifiers and wishes are dropped.  Every other column, the column order, the
         number of records, a pandas index and the types stay; a whole-number
         quasi-identifier becomes a float, or with `round_integers` the nearest value its
-        own type can hold.  Of a category the values are nodes of its domain.
+        own type can hold, as a date does always.  Of a category the values are nodes of
+        its domain.
         """
         masked = [
-            published(self.frame[name], self.domains[name], values[:, j].astype(int))
-            if name in self.domains
-            else replaced(self.frame[name], values[:, j], round_integers)
+            self._column(name, values[:, j], round_integers)
             for j, name in enumerate(self.roles.quasi_identifier)
         ]
         frame = self.frame.with_columns(*masked).drop(*self.roles.dropped)
@@ -144,7 +154,16 @@ class Table:
         coded = [n for n in frame.columns if kinds[n] in (nw.Categorical, nw.Enum)]
         frame = frame.with_columns(*(used(frame[name]) for name in coded))
         released = self.roles.released
-        return Table(bare(frame), released, self.is_array, self.types, self.domains)
+        known = self.types, self.domains, self.clocks
+        return Table(bare(frame), released, self.is_array, *known)
+
+    def _column(self, name: str, values: Floats, whole: bool) -> nw.Series[Any]:
+        column = self.frame[name]
+        if name in self.domains:
+            return published(column, self.domains[name], values.astype(int))
+        if name in self.clocks:
+            return self.clocks[name].filled(column, values)
+        return replaced(column, values, whole)
 
     @property
     def keeps_index(self) -> bool:
@@ -219,7 +238,8 @@ def _check_numeric(table: Table) -> None:
     other = {
         name: str(schema[name])
         for name in (*table.numeric, *table.roles.wish)
-        if not (schema[name].is_numeric() or schema[name] == nw.Boolean)
+        if name not in table.clocks
+        and not (schema[name].is_numeric() or schema[name] == nw.Boolean)
     }
     if other:
         seen = ", ".join(f"{name!r} ({kind})" for name, kind in other.items())
@@ -232,9 +252,11 @@ def _check_numeric(table: Table) -> None:
 def _check_complete(table: Table) -> None:
     holes = []
     for name in (*table.numeric, *table.roles.wish):
-        column = table.frame[name]
-        missing = column.null_count()
-        numbers = _floats(column.drop_nulls())
+        if name in table.clocks:
+            numbers, missing = table.numbers(name), 0
+        else:
+            column = table.frame[name]
+            numbers, missing = _floats(column.drop_nulls()), column.null_count()
         missing += int(np.isnan(numbers).sum())
         infinite = int(np.isinf(numbers).sum())
         counts = {"missing": missing, "infinite": infinite}
@@ -250,6 +272,8 @@ def _check_digits(table: Table) -> None:
     """Refuse numbers that floats would not distinguish: they would all look alike."""
     rounded = []
     for name in (*table.numeric, *table.roles.wish):
+        if name in table.clocks:  # refused as they are counted
+            continue
         entries = np.asarray(table.frame[name].to_numpy())
         if merges_values(entries, entries.astype(np.float64)):
             rounded.append(name)

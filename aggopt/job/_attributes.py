@@ -41,7 +41,7 @@ class AttributeSection(Section):
         "refuse", or "own value": what is missing counts as one more level.
     """
 
-    kind: Literal["numeric", "nominal", "ordinal", "hierarchical"] | None = None
+    kind: Literal["numeric", "date", "nominal", "ordinal", "hierarchical"] | None = None
     order: tuple[Value, ...] | None = Field(default=None, min_length=1)
     tree: Annotated[
         dict[str, Any] | str | None,

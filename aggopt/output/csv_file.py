@@ -8,6 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aggopt.encoding._clock import nanoseconds
+from aggopt.encoding._iso import iso_duration
 from aggopt.job import Input
 
 
@@ -16,9 +18,10 @@ def write_csv(
 ) -> None:
     """Write a table with the separator and the decimal point of a job.
 
-    The columns `masked` have no more digits than tell their own type's numbers apart.
+    The columns `masked` have no more digits than tell their own type's numbers apart,
+    and durations as ISO 8601 spells them.
     """
-    table = _pointed(_short(table, masked), how.decimal)
+    table = _pointed(_short(_lengths(table, masked), masked), how.decimal)
     text = [c for c in table.columns if _is_text(c.type)]
     # a bare carriage return needs quotes, which the minimal rule does not give it
     bare = any(pc.any(pc.match_substring(column, "\r")).as_py() for column in text)
@@ -29,6 +32,19 @@ def write_csv(
         decimal=how.decimal,
         quoting=csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL,
     )
+
+
+def _lengths(table: pa.Table, names: Iterable[str]) -> pa.Table:
+    """Spell durations as `aggopt` reads them again: P1DT2H0M0S."""
+    for name in names:
+        column = table[name]
+        if pa.types.is_duration(column.type):
+            unit = nanoseconds(column.type)
+            counts = column.cast(pa.int64()).to_pylist()
+            spelled = [None if c is None else iso_duration(c * unit) for c in counts]
+            at = table.column_names.index(name)
+            table = table.set_column(at, name, pa.array(spelled, pa.string()))
+    return table
 
 
 def _short(table: pa.Table, names: Iterable[str]) -> pa.Table:

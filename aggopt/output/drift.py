@@ -10,7 +10,8 @@ class Drift:
     Attributes
     ----------
     step
-        Published values are whole multiples of it; None where they are as computed.
+        Published values are whole multiples of it, dates and times of so many seconds;
+        None where they are as computed.
     mean
         Of the attribute, in standard deviations, without sign.
     variance

@@ -26,13 +26,19 @@ class Originals:
     step : (d,)
         How far rounding may have moved a published value.
     numeric
-        Positions of those that are numbers; all when left out.
+        Positions of those that are numbers, or dates and times; all when left out.
+    dates
+        Of dates and times of day: these have no size, and are no codes.
+    durations
+        Of durations, which are no codes.
     """
 
     before: Floats = field(repr=False)
     after: Floats = field(repr=False)
     step: Floats = field(repr=False)
     numeric: tuple[int, ...] | None = None
+    dates: tuple[int, ...] = ()
+    durations: tuple[int, ...] = ()
 
     @property
     def _numbers(self) -> list[int]:
@@ -59,10 +65,12 @@ class Originals:
             for j in filter(spread.__contains__, columns):
                 x, name = self.before[:, j], repr(names[j])
                 values = np.sort(pd.unique(x))
-                if len(values) > 2:  # a share of ones has no size to give away
+                if len(values) > 2 and j not in self.dates:  # ones have no size
                     y, step = self.after[:, j], float(self.step[j])
                     counts[name] = dominated(x, y, labels, dominance, step)
-                if len(values) <= few(len(x)) and (x == np.rint(x)).all():
+                timed = j in self.dates or j in self.durations
+                whole = not timed and (x == np.rint(x)).all()
+                if whole and len(values) <= few(len(x)):
                     step = GRID * spread[j]
                     codes += _impossible(name, values, self.after[:, j], step)
             yield from _dominated(counts, labels.max() + 1, dominance)

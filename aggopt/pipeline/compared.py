@@ -1,32 +1,46 @@
 """Originals beside a release, and how far its rounding may move a value."""
 
-from collections.abc import Sequence
-
 import numpy as np
+import pyarrow as pa
 
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
+from aggopt.encoding._clock import Clock
+from aggopt.input.table import Table
 from aggopt.job import Output
 from aggopt.output.originals import GRID, Originals
-from aggopt.pipeline.rounding import place_of
+from aggopt.pipeline.rounding import place_of, step_of
 
 
 def compared(
-    before: Floats, after: Floats, output: Output, numeric: Sequence[int] | None = None
+    before: Floats, after: Floats, output: Output, table: Table | None = None
 ) -> Originals:
     """Return quasi-identifiers before and after masking, both (n, d), with the step.
 
     That is half of the grid on which a job publishes numbers, or `GRID` if larger.
-    `numeric` are the positions of these; all when omitted.
+    Without the table that says which they are, all are plain numbers.
     """
     steps = np.zeros(before.shape[1])
-    places = list(range(len(steps)) if numeric is None else numeric)
+    places = list(range(len(steps))) if table is None else table.places
+    clocks = {} if table is None else _clocks(table)
     if places:
         spreads = Scale.of(before[:, places]).spread.tolist()
-        steps[places] = [max(GRID * s, _half(s, output)) for s in spreads]
-    return Originals(before, after, steps, tuple(places))
+        steps[places] = [
+            max(GRID * spread, _half(spread, output, clocks.get(j)))
+            for j, spread in zip(places, spreads, strict=True)
+        ]
+    lengths = {j for j, clock in clocks.items() if pa.types.is_duration(clock.type)}
+    dates = tuple(sorted({*clocks} - lengths))
+    return Originals(before, after, steps, tuple(places), dates, tuple(lengths))
 
 
-def _half(spread: float, output: Output) -> float:
+def _clocks(table: Table) -> dict[int, Clock]:
+    names = table.roles.quasi_identifier
+    return {names.index(name): clock for name, clock in table.clocks.items()}
+
+
+def _half(spread: float, output: Output, clock: Clock | None) -> float:
+    if clock is not None:
+        return 0.5 * step_of(clock, spread, output)
     place = place_of(spread, output) if spread else None
     return 0.0 if place is None else 0.5 * float(f"1e{-place}")

@@ -82,7 +82,7 @@ def mask(
 
     told("audit", 0.0)
     released = rounding.released(given, masked.values)
-    both = compared(given.whole, released.matrix(), job.output, given.table.places)
+    both = compared(given.whole, released.matrix(), job.output, given.table)
     found = audit_of(given, released, both)
     found.require()
     told("measure", 0.0)

@@ -26,6 +26,7 @@ from aggopt.pipeline.mask import measured_if_any
 from aggopt.pipeline.partition_step import wishes_of
 
 NAMES = AttributeSection(kind="nominal")  # a release is read as its originals are
+DATES = AttributeSection(kind="date")
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ def review(
     types = job.attributes
     first = Table.of(read(original, roles, job.input, types), roles, types)
     kept, levels = roles.released, {n: types.get(n, NAMES) for n in first.domains}
-    again = read(released, kept, job.input, {**types, **levels})
+    dates = dict.fromkeys(first.clocks, DATES)
+    again = read(released, kept, job.input, {**types, **levels, **dates})
     second = Table.of(_without(again, roles.dropped), kept, like=first)
     n = len(first.frame)
     if len(second.frame) != n:
@@ -110,7 +112,7 @@ def review(
         job.privacy,
         blocks,
         decimal=point,
-        originals=compared(X[np.argsort(place)], Y, job.output, first.places),
+        originals=compared(X[np.argsort(place)], Y, job.output, first),
     )
     numbers = first.places
     asked = wishes_of(first, X, job)

@@ -12,6 +12,7 @@ import numpy as np
 
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
+from aggopt.encoding._clock import Clock
 from aggopt.input.table import Table
 from aggopt.job import Output
 from aggopt.output.drift import Drift
@@ -56,18 +57,31 @@ def place_of(spread: float, output: Output) -> int | None:
     return None if digits is None else digits - 1 - math.floor(math.log10(spread))
 
 
+def step_of(clock: Clock, spread: float, output: Output) -> int:
+    """Return of how many of their units published dates and times are multiples.
+
+    That is one, the coarsest in which all originals are whole; parts of a second have
+    the decimals of a number whose standard deviation is as many seconds.
+    """
+    seconds = spread * clock.seconds
+    return clock.step(place_of(seconds, output) if seconds else None)
+
+
 def drifts(given: Grouped, before: Floats, after: Floats) -> dict[str, Drift]:
     """Return by how much each number that is rounded moved; values (n, p)."""
     spread, places = Scale.of(given.X).spread, _places(given)
-    found = {}
+    clocks, found = _steps(given), {}
     for j, name in enumerate(given.names):
         place = places[j]
-        if spread[j] == 0 or (place is None and (before[:, j] == after[:, j]).all()):
+        on_grid = place is not None or name in clocks
+        if spread[j] == 0 or (not on_grid and (before[:, j] == after[:, j]).all()):
             continue
         origin = before[0, j]
         x, y = ((v[:, j] - origin) / spread[j] for v in (before, after))
         variance = abs(y.var() / x.var() - 1) if x.var() else 0.0
         step = None if place is None else float(f"1e{-place}")
+        if name in clocks:
+            step = clocks[name] * given.table.clocks[name].seconds
         found[name] = Drift(step, float(abs((y - x).mean())), float(variance))
     return found
 
@@ -80,7 +94,7 @@ def notes(
     largest = [max(getattr(d, of) for d in moved.values()) for of in _OF if moved]
     if any(moves > CAN_BE_SEEN for moves in largest):
         said.append(
-            f"Published values are rounded ({_asked(given.job.output)}): means moved "
+            f"Published values are rounded ({_asked(given)}): means moved "
             f"by at most {largest[0]:.1g} standard deviations, variances by at most "
             f"{largest[1]:.1g} of themselves; certificates are of the values before."
         )
@@ -92,7 +106,18 @@ def notes(
 _OF = ("mean", "variance")
 
 
-def _asked(output: Output) -> str:
+def _asked(given: Grouped) -> str:
+    """Say how numbers are rounded, and to which units dates and times."""
+    names = [name for name in given.names if name not in given.table.clocks]
+    numbers = [_of_numbers(given.job.output)] if names else []
+    clocks = given.table.clocks
+    dates = [
+        f"{name!r} to {clocks[name].said(step)}" for name, step in _steps(given).items()
+    ]
+    return ", ".join([*numbers, *dates])
+
+
+def _of_numbers(output: Output) -> str:
     if output.decimals is not None:
         return f"decimals = {output.decimals}"
     if output.significant is None:
@@ -142,6 +167,17 @@ def _collapsed(given: Grouped, before: Floats, after: Floats) -> list[str]:
     return said
 
 
+def _steps(given: Grouped) -> dict[str, int]:
+    """Return the step of each attribute of dates or times, in units of its clock."""
+    spreads = zip(given.names, Scale.of(given.X).spread.tolist(), strict=True)
+    clocks, output = given.table.clocks, given.job.output
+    return {
+        name: step_of(clocks[name], spread, output)
+        for name, spread in spreads
+        if name in clocks
+    }
+
+
 def _most(values: Floats) -> int:
     """Return how many of values (n,) are the most frequent one."""
     return int(np.unique(values, return_counts=True)[1].max())
@@ -149,6 +185,9 @@ def _most(values: Floats) -> int:
 
 def _rounded(given: Grouped, values: Floats) -> Floats:
     rounded = values.copy()
+    for name, step in _steps(given).items():
+        j = given.names.index(name)
+        rounded[:, j] = given.table.clocks[name].on_grid(values[:, j], step)
     for j, place in enumerate(_places(given)):
         if place is not None:
             rounded[:, j] = on_grid(values[:, j], place)
@@ -160,7 +199,8 @@ def _places(given: Grouped) -> list[int | None]:
     output, kinds = given.job.output, given.table.frame.schema
     found = []
     for name, spread in zip(given.names, Scale.of(given.X).spread, strict=True):
-        place = None if spread == 0 else place_of(float(spread), output)
+        plain = spread > 0 and name not in given.table.clocks
+        place = place_of(float(spread), output) if plain else None
         whole = kinds[name].is_integer() or not kinds[name].is_numeric()
         if whole and output.round_integers and place is not None and place > 0:
             place = None  # rounded once, to its type

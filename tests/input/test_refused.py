@@ -1,6 +1,7 @@
 """A refused quasi-identifier is never advised to be published as it is."""
 
 import re
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,9 @@ def refusal(data):
     return str(refused.value)
 
 
-def test_dates_and_words_among_numbers_are_to_be_recoded_or_dropped(tmp_path):
-    said = refusal(people().assign(age=pd.date_range("2020", periods=40)))
+def test_objects_and_words_among_numbers_are_to_be_recoded_or_dropped(tmp_path):
+    exact = pd.Series([Decimal(i) for i in range(40)], dtype=object)
+    said = refusal(people().assign(age=exact))
     assert "Columns that must be numeric and are not: 'age' (" in said
     assert said.endswith(f"{NOT_AS_THEY_ARE} Convert their type if they are numbers.")
     some = people()["age"].astype(str).where(people().index > 2, "unknown")

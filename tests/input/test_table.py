@@ -1,5 +1,7 @@
 """Tables and roles: what comes in, what goes out, and the contract on bad input."""
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -172,9 +174,13 @@ BAD = {
         "'income': 2 infinite",
     ),
     "text": (people(3).assign(age=["a", "b", "c"]), "'age': There are 3 different"),
-    "dates": (
-        people(3).assign(age=pd.to_datetime(["2020-01-01"] * 3)),
-        r"'age' \(Datetime",
+    "dates among times": (
+        people(3).assign(age=[*[dt.date(2020, 1, 1)] * 2, dt.datetime(2020, 1, 1)]),
+        "'age': The values are of several",
+    ),
+    "a date that is missing": (
+        people(3).assign(age=pd.to_datetime(["2020-01-01", None, None])),
+        "'age': 2 missing",
     ),
     "holes in text": (people(3).assign(age=["a", None, "a"]), "1 value is missing"),
     "complex": (people(3).assign(age=[1j, 2j, 3j]), "'age': The values are of several"),

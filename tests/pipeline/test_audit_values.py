@@ -71,6 +71,21 @@ def test_the_step_of_rounding_is_half_of_the_grid(output, steps) -> None:
     assert found.before is before
 
 
+def test_the_step_of_dates_is_half_of_their_unit() -> None:
+    days = pd.Series(pd.date_range("2020", periods=4))
+    frame = pd.DataFrame({"age": [1, 2, 3, 4], "born": days, "stay": days - days[0]})
+    roles = {"quasi-identifier": ["stay", "age", "born"]}
+    job = Job(roles=roles, privacy={"k": 2}, output={"decimals": 1})
+    table = Table.of(frame.assign(age=["a", "a", "b", "b"]), job.roles)
+    found = compared(table.matrix(), table.matrix(), job.output, table)
+    assert found.step.tolist() == [0.5, 0.0, 0.5]
+    assert (found.numeric, found.dates, found.durations) == ((0, 2), (2,), (0,))
+    numbers = Table.of(frame, job.roles)
+    found = compared(numbers.matrix(), numbers.matrix(), job.output, numbers)
+    assert found.step.tolist() == [0.5, 0.05, 0.5]
+    assert found.numeric == (0, 1, 2)
+
+
 def test_with_the_originals_it_is_said_what_is_unchanged() -> None:
     job = Job(roles={"quasi-identifier": ["age"]}, privacy={"k": 2})
     given = SimpleNamespace(

@@ -5,8 +5,10 @@ from types import SimpleNamespace
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+from aggopt.encoding._clock import Clock
 from aggopt.job import Output
 from aggopt.output.drift import Drift
 from aggopt.pipeline import rounding
@@ -15,7 +17,9 @@ TENTH = Output(decimals=1)
 APART = [0.0, 0.0, 2.0, 2.0]  # standard deviation 1
 
 
-def given(*columns, output=TENTH, whole=False, labels=(0, 0, 1, 1), blocks=None):
+def given(
+    *columns, output=TENTH, whole=False, labels=(0, 0, 1, 1), blocks=None, clocks=None
+):
     """Stand for a table of these columns, called a, b, ..., that was partitioned."""
     names = tuple("abcdef"[: len(columns)])
     frame = pd.DataFrame(dict(zip(names, columns, strict=True)))
@@ -29,7 +33,7 @@ def given(*columns, output=TENTH, whole=False, labels=(0, 0, 1, 1), blocks=None)
         job=SimpleNamespace(
             output=output, roles=SimpleNamespace(quasi_identifier=names)
         ),
-        table=SimpleNamespace(frame=nw.from_native(frame)),
+        table=SimpleNamespace(frame=nw.from_native(frame), clocks=clocks or {}),
         blocks=[
             SimpleNamespace(columns=columns, labels=np.array(of))
             for columns, of in parts
@@ -68,6 +72,29 @@ def test_moves_that_floats_do_not_show_are_not_said() -> None:
         notes = rounding.notes(table, masked, after, {"a": Drift(0.1, mean, variance)})
         assert bool(notes) is shown
     assert rounding.notes(table, masked, after, {}) == []
+
+
+def test_dates_are_rounded_to_the_units_of_their_clocks() -> None:
+    minutes = Clock(pa.timestamp("s"), 60, 60)
+    parts = Clock(pa.timestamp("ms"), 0, 1)
+    table = given(APART, APART, APART, clocks={"a": minutes, "b": parts})
+    before = matrix(*[[0.4, 0.4, 1.7, 1.7]] * 3)
+    after = rounding._rounded(table, before)
+    assert after.tolist() == matrix([0, 0, 2, 2], [0, 0, 2, 2], before[:, 2]).tolist()
+    assert {
+        n: each.step for n, each in rounding.drifts(table, before, after).items()
+    } == {
+        "a": 60.0,
+        "b": 1e-3,
+        "c": 0.1,
+    }
+    (note,) = said(table, before, after)
+    assert note.startswith(
+        "Published values are rounded (decimals = 1, 'a' to minutes, 'b' to "
+        "milliseconds): means"
+    )
+    still = rounding.drifts(table, after, after)
+    assert {name: each.mean for name, each in still.items()} == dict.fromkeys("abc", 0)
 
 
 def test_drift_is_of_each_attribute_that_varies() -> None:

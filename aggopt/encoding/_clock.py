@@ -1,0 +1,272 @@
+"""Dates, times of day and durations as whole numbers of their unit, and back."""
+
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cache
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from aggopt.core.types import F64, I64, Bool
+from aggopt.core.validation import merges_values
+from aggopt.errors import TableError
+
+SECOND = 10**9  # in nanoseconds, as all that follows
+DAY = 86_400 * SECOND
+PARTS = {"s": SECOND, "ms": 10**6, "us": 10**3, "ns": 1}
+UNITS = {"days": DAY, "hours": 3600 * SECOND, "minutes": 60 * SECOND} | dict(
+    zip(
+        ("seconds", "milliseconds", "microseconds", "nanoseconds"),
+        PARTS.values(),
+        strict=True,
+    )
+)
+YEARS = date.min, date.max  # what ISO 8601 spells in four digits, and Python knows
+EPOCH = date(1970, 1, 1)
+ONE_TYPE = "make them of one type."
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """A column of dates, times of day or durations as it counts them.
+
+    Attributes
+    ----------
+    counts : (n,)
+        In the unit of the type; 0 where they are missing.
+    absent : (n,)
+        Which are missing.
+    type
+        That of Arrow.
+    """
+
+    counts: I64 = field(repr=False)
+    absent: Bool = field(repr=False)
+    type: pa.DataType
+
+    @classmethod
+    def of(cls, series: nw.Series[Any], wanted: pa.DataType | None = None) -> "Moments":
+        """Return those of a column, in a type that is wanted if it is given.
+
+        Raises
+        ------
+        TableError
+            They are of several types, or cannot be counted in what is wanted.
+        """
+        try:
+            found = series.to_arrow()
+            if not pa.types.is_temporal(found.type):
+                found = pa.chunked_array([pa.array(series.to_list())])
+            counts = np.asarray(found.cast(_storage(found.type)).fill_null(0))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            counts = None  # the original message quotes entries
+        if counts is None:
+            raise TableError(
+                "Dates or times are of several types, or beyond what can be counted.",
+                fix="make them of one type first, or numbers such as days since a day.",
+            )
+        _require_temporal(found.type)
+        absent = np.asarray(found.is_null())
+        made = cls(counts.astype(np.int64), absent, found.type)
+        return made if wanted is None else made.cast(wanted)
+
+    def cast(self, wanted: pa.DataType) -> "Moments":
+        """Return them counted in the unit of another type: whole, or refused.
+
+        Raises
+        ------
+        TableError
+            Dates are no durations, wall times no instants, and hours no days.
+        """
+        own, other = nanoseconds(self.type), nanoseconds(wanted)
+        fits = _family(self.type) == _family(wanted)
+        if fits and own == other:
+            return replace(self, type=wanted)
+        times, parts = max(own // other, 1), max(other // own, 1)
+        most = np.iinfo(np.int64).max // times
+        if not fits or (self.counts % parts).any() or (abs(self.counts) > most).any():
+            raise TableError(
+                f"The values are {self.type}, and in the original {wanted}.",
+                fix=ONE_TYPE,
+            )
+        return replace(self, counts=self.counts * times // parts, type=wanted)
+
+    @property
+    def there(self) -> I64:
+        """The counts that are not missing."""
+        return self.counts[~self.absent]
+
+    @property
+    def beyond(self) -> int:
+        """How many dates are of no year from 1 to 9999."""
+        low, high = limits(self.type)
+        return int(((self.there < low) | (self.there > high)).sum())
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What numbers count that stand for dates, times of day or durations.
+
+    Attributes
+    ----------
+    type
+        That of Arrow.
+    start
+        Which count of its units is 0: the first date; of times of day and durations
+        none.
+    whole
+        How many units are 1: the coarsest of day, hour, minute, second and its parts in
+        which all originals are whole.
+    """
+
+    type: pa.DataType
+    start: int = field(repr=False)
+    whole: int
+
+    @classmethod
+    def of(cls, found: Moments) -> "Clock":
+        """Return what counts from the first of these dates, or from nothing."""
+        unit, there = nanoseconds(found.type), found.there
+        dated = pa.types.is_date(found.type) or pa.types.is_timestamp(found.type)
+        start = int(there.min()) if dated else 0
+        sizes = [size // unit for size in UNITS.values() if size > unit]
+        whole = next((size for size in sizes if not (there % size).any()), 1)
+        return cls(found.type, start, whole)
+
+    @property
+    def seconds(self) -> float:
+        """How long 1 is."""
+        return self.whole * nanoseconds(self.type) / SECOND
+
+    def numbers(self, found: Moments) -> F64:
+        """Return moments of this type as numbers (n,); NaN where they are missing.
+
+        Raises
+        ------
+        TableError
+            Some that differ are one float.
+        """
+        start, later = np.int64(self.start), found.counts >= self.start
+        past, first = found.counts.view(np.uint64), start.view(np.uint64)
+        apart = np.where(later, past - first, first - past)  # fits without a sign
+        times, rest = np.divmod(apart, np.uint64(self.whole))
+        floats = times.astype(np.float64)
+        if merges_values(times, floats):
+            raise TableError(
+                "Dates or times have more digits than a float can tell apart.",
+                fix="round them to microseconds, or to seconds.",
+            )
+        floats += rest.astype(np.float64) / self.whole
+        signed = np.where(later, floats, -floats)
+        return np.where(found.absent, np.nan, signed)
+
+    def step(self, decimals: int | None) -> int:
+        """Return of which whole number published values are multiples.
+
+        That is 1, and more only where parts of a second would be finer than so many
+        `decimals` of it.
+
+        >>> Clock(pa.timestamp("us"), 0, 1).step(2)
+        1000
+        """
+        if decimals is None:
+            return 1
+        fine = min(max(-(-decimals // 3), 0), 3)
+        unit = [*PARTS.values()][fine] // nanoseconds(self.type)
+        return max(unit // self.whole, 1)
+
+    def said(self, step: int) -> str:
+        """Return a step in words.
+
+        >>> Clock(pa.date32(), 0, 1).said(1)
+        'days'
+        """
+        size = step * self.whole * nanoseconds(self.type)
+        return next(unit for unit, length in UNITS.items() if size % length == 0)
+
+    def on_grid(self, numbers: F64, step: int) -> F64:
+        """Return numbers (n,) as the nearest that are whole, by the calendar's steps.
+
+        >>> Clock(pa.date32(), 18000, 1).on_grid(np.array([0.25, 3.5, np.nan]), 7)
+        array([-3.,  4., nan])
+        """
+        within = self.start // self.whole % step
+        return np.asarray(np.rint((numbers + within) / step) * step - within)
+
+    def filled(self, column: nw.Series[Any], numbers: F64) -> nw.Series[Any]:
+        """Return a column of this type with other values (n,) in place of its own.
+
+        They are the nearest whole ones that the type can have.
+        """
+        different, where = np.unique(numbers, return_inverse=True)
+        counts = [self._count(each) for each in different.tolist()]
+        made = pa.array(counts, pa.int64()).cast(_storage(self.type)).cast(self.type)
+        return like(column, made.take(pa.array(where)))
+
+    def _count(self, number: float) -> int | None:
+        if np.isnan(number):
+            return None
+        least, most = limits(self.type)
+        count = self.start + round(number) * self.whole
+        if count < least:
+            return -(-least // self.whole) * self.whole
+        return min(count, most // self.whole * self.whole)
+
+
+def nanoseconds(kind: pa.DataType) -> int:
+    """Return how long the unit of a type is; dates of 64 bits count milliseconds."""
+    if pa.types.is_date32(kind):
+        return DAY
+    return PARTS["ms" if pa.types.is_date64(kind) else kind.unit]
+
+
+@cache
+def limits(kind: pa.DataType) -> tuple[int, int]:
+    """Return the least and the largest count of a type that a release may have."""
+    unit, most = nanoseconds(kind), 2**63 - 1
+    if pa.types.is_time(kind):
+        return 0, DAY // unit - 1
+    if pa.types.is_duration(kind):
+        return -most, most
+    first, last = ((day - EPOCH).days * DAY for day in YEARS)
+    return max(first // unit, -most), min((last + DAY) // unit - 1, most)
+
+
+def like(column: nw.Series[Any], made: pa.Array) -> nw.Series[Any]:
+    """Return what Arrow has as a column of the library and the type of another."""
+    native = column.to_native()
+    if column.implementation.is_pandas():
+        fresh: Any = _of_pandas(native, made)
+    elif column.implementation.is_pyarrow():
+        fresh = pa.chunked_array([made])
+    else:
+        table = nw.from_arrow(pa.table({"x": made}), backend=column.implementation)
+        fresh = table["x"].cast(column.dtype).to_native()
+    found: nw.Series[Any] = nw.from_native(fresh, series_only=True)
+    return found.alias(column.name)
+
+
+def _of_pandas(native: Any, made: pa.Array) -> Any:
+    if native.dtype == object:
+        return pd.Series(made.to_pylist(), dtype=object, index=native.index)
+    of_arrow = pd.arrays.ArrowExtensionArray(pa.chunked_array([made]))
+    return pd.Series(of_arrow, index=native.index).astype(native.dtype)
+
+
+def _storage(kind: pa.DataType) -> pa.DataType:
+    narrow = pa.types.is_date32(kind) or pa.types.is_time32(kind)
+    return pa.int32() if narrow else pa.int64()
+
+
+def _require_temporal(kind: pa.DataType) -> None:
+    if not pa.types.is_temporal(kind):
+        raise TableError(f"The values are {kind}, and no dates or times.", fix=ONE_TYPE)
+
+
+def _family(kind: pa.DataType) -> str:
+    if pa.types.is_timestamp(kind):
+        return "instants" if kind.tz else "dates"
+    return "dates" if pa.types.is_date(kind) else str(kind.id)

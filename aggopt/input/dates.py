@@ -1,0 +1,67 @@
+"""Quasi-identifiers that are dates, times of day or durations, and how they count."""
+
+from collections.abc import Container, Iterable
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from aggopt.core.plural import many
+from aggopt.encoding._clock import Clock, Moments
+from aggopt.encoding._iso import dated
+from aggopt.encoding._typed_column import MOMENT, TypedColumn
+from aggopt.errors import TableError, naming
+from aggopt.input.categories import Types
+
+
+def with_dates(
+    frame: nw.DataFrame[Any], types: Types, known: Iterable[str] = ()
+) -> nw.DataFrame[Any]:
+    """Return a table with dates for the text that is said, or `known`, to be dates.
+
+    Raises
+    ------
+    TableError
+        Some of it spells none: the message has the column and how many.
+    """
+    said = [name for name, how in types.items() if how.kind == "date"]
+    made = []
+    for name in dict.fromkeys((*said, *known)):
+        with naming(f"Column {name!r}"):
+            made.append(dated(frame[name]))
+    return frame.with_columns(*made) if made else frame
+
+
+def clocks_of(
+    frame: nw.DataFrame[Any], names: Iterable[str], types: Types, but: Container[str]
+) -> dict[str, Clock]:
+    """Return what those columns count that are dates, by name; `but` some.
+
+    Raises
+    ------
+    TableError, JobError
+        They are of several types or of years that ISO 8601 has no four digits for;
+        columns that are said to be dates are none.
+    """
+    found = {}
+    for name in names:
+        kind = types[name].kind if name in types else None
+        column = frame[name]
+        number = column.dtype.is_numeric() or column.dtype == nw.Boolean
+        if name in but or (number and kind != "date"):
+            continue
+        with naming(f"Column {name!r}"):
+            typed = TypedColumn.of(column, kind)
+            if typed.what == MOMENT:
+                moments = Moments.of(typed.series)
+                _require_years(moments)
+                found[name] = Clock.of(moments)
+    return found
+
+
+def _require_years(found: Moments) -> None:
+    if found.beyond:
+        raise TableError(
+            f"{many(found.beyond, 'date')} {'is' if found.beyond == 1 else 'are'} of "
+            "no year from 1 to 9999.",
+            fix="correct them, or remove those records: no file spells such a date.",
+        )
