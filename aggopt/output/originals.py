@@ -125,7 +125,7 @@ def _impossible(name: str, values: Floats, y: Floats, step: float) -> Iterator[s
         return
     yield (
         f"{said} are none of its {len(values)} different whole numbers. If these are "
-        "codes, their means say nothing: recode them so that their order means "
-        "something, make a 0/1 column of each, or drop the attribute, as identifier. "
+        'codes, their means say nothing: write kind = "nominal" under '
+        "[attributes.NAME], and codes are published; or an order or a tree of them. "
         f"If they count something, {whole} whole numbers."
     )

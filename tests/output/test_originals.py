@@ -358,10 +358,10 @@ def test_published_values_that_are_no_original_are_counted():
     notes = audited(before, after).notes
     assert notes[-1] == (
         "'a': 5 of 7 published values (71%) are none of its 3 different whole numbers. "
-        "If these are codes, their means say nothing: recode them so that their order "
-        "means something, make a 0/1 column of each, or drop the attribute, as "
-        "identifier. If they count something, round_integers = true under [output] "
-        "publishes whole numbers."
+        'If these are codes, their means say nothing: write kind = "nominal" under '
+        "[attributes.NAME], and codes are published; or an order or a tree of them. If "
+        "they count something, round_integers = true under [output] publishes whole "
+        "numbers."
     )
 
 
