@@ -150,7 +150,7 @@ def _of_sections(job: Job, n: int, whole: Table | None) -> Iterator[Obstacle]:
     for method in (job.partition, job.aggregation):
         if isinstance(method, Solved):
             yield from _caught(_require_solver, method)
-    if whole is not None and whole.numeric:
+    if whole is not None and whole.numeric and job.privacy.k <= n:
         yield from _caught(wishes_of, whole, whole.matrix(), job)
 
 

@@ -83,6 +83,17 @@ def test_all_obstacles_are_said_at_once(here, aggopt):  # noqa: F811
     assert out.rstrip().endswith(f"aggopt mask would refuse: {len(found)} obstacles.")
 
 
+def test_more_than_all_records_is_one_obstacle(here, aggopt):  # noqa: F811
+    wish = '[privacy]\nk = 50\n[aggregation]\nmethod = "p3m"\ndelta = 9.0\n'
+    (here / "job.toml").write_text(JOB.split("[privacy]")[0] + wish)
+    code, out, _ = aggopt(*CHECK)
+    assert code == 2
+    assert "Obstacle 1: k = 50, but there are only 40 records." in out
+    assert "Obstacle 2" not in out
+    (here / "job.toml").write_text((here / "job.toml").read_text().replace("50", "40"))
+    assert "delta is out of reach in 40 of 40 wishes" in aggopt(*CHECK)[1]
+
+
 def test_it_answers_in_json(here, aggopt):  # noqa: F811
     broken().to_csv("people.csv", index=False)
     code, out, _ = aggopt(*CHECK, "--json")
