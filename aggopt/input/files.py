@@ -133,9 +133,9 @@ def typed(
     What is neither is left to the user: a few words among numbers are mistakes, or
     these numbers are codes.
     """
-    mixed = {}
+    mixed, wanted = {}, {*roles.quasi_identifier, *roles.wish}
     for j, name in enumerate(text.column_names):
-        if name not in (*roles.quasi_identifier, *roles.wish):
+        if name not in wanted:
             continue
         kind = attributes[name].type.kind if name in attributes else None
         if kind == "date":

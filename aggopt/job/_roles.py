@@ -80,7 +80,8 @@ class Roles(BaseModel):
                 f"Named more than once in the roles: {_listed(twice)}.",
                 fix="give each attribute exactly one role.",
             )
-        absent = [column for column in named if column not in columns]
+        there = set(columns)
+        absent = [column for column in named if column not in there]
         if absent:
             raise JobError(
                 f"The roles name {_listed(absent)}, which the table does not have.",

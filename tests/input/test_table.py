@@ -246,3 +246,14 @@ def test_columns_of_mixed_types_cannot_be_filed():
     with pytest.raises(TableError, match="no file can hold: 'note'") as refusal:
         Table.of(frame, roles).arrow()
     assert "SECRET" not in str(refusal.value)
+
+
+class Named(list):
+    """Names of a table that must not be searched one by one."""
+
+    def __contains__(self, name: object) -> bool:
+        raise AssertionError(name)
+
+
+def test_the_roles_of_a_wide_table_are_looked_up_not_searched() -> None:
+    roles.check(Named(people(1).columns))
