@@ -8,11 +8,12 @@ nothing; when all are, there is no unit to measure in and every function refuses
 
 from typing import Any
 
-from aggopt.measure._assessment import Assessment, assess
+from aggopt.measure._assess import assess
+from aggopt.measure._assessment import Assessment
 from aggopt.measure._dld import dld
 from aggopt.measure._linkage import WHOLE, Linkage, linkage
 from aggopt.measure._loss import il, il1s, sse, sst
-from aggopt.measure._pil import PilParts, pil, pil_parts
+from aggopt.measure._pil import PilParts, TypedPilParts, pil, pil_parts
 from aggopt.measure._registry import MEASURES, Measure
 from aggopt.measure._reidentification import (
     average_risk,
@@ -33,6 +34,7 @@ __all__ = [
     "Measure",
     "PilParts",
     "TypedAssessment",
+    "TypedPilParts",
     "assess",
     "assess_types",
     "average_risk",

@@ -1,26 +1,24 @@
-"""Every measure of one release at once."""
+"""What all measures found of one release, and how it is shown."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from aggopt.core.html import lines
 from aggopt.core.json_text import json_text
 from aggopt.errors import require_known
-from aggopt.measure._linkage import WHOLE, checked_whole, linked
-from aggopt.measure._pair import Pair
 from aggopt.measure._pil import PilParts
-from aggopt.measure._registry import MEASURES, Comparison, Heading, Measure
-from aggopt.measure._sdid import SDID
-from aggopt.measure._sl import SL
+from aggopt.measure._registry import MEASURES, Heading, Measure
+from aggopt.measure.types import TypedAssessment
 
 
 @dataclass(frozen=True)
 class Assessment:
     """Risk, loss and satisfaction of one release; printed, it is a table.
+
+    Where attributes are of any types, all of them count in each figure, with the
+    distances of `aggopt.encode`; only `il1s` and `sl` are of the numbers alone, and
+    None where no number varies.
 
     Attributes
     ----------
@@ -33,11 +31,13 @@ class Assessment:
     dld
         Records linked to the nearest; lower is better.
     sdid, sdid_chance
-        Disclosed values, and how many there would be by chance; lower is better.
+        Disclosed values, and how many there would be by chance; lower is better.  Of
+        any types the mean over attributes that vary.
     sse, sst, il, il1s
         Distances from the original to the released values; lower is better.
     pil, pil_parts
-        Probabilistic information loss and its five parts; lower is better.
+        Probabilistic information loss and its five parts, of any types seven; lower is
+        better.
     dr
         Mean of `dld` and `sdid`; lower is better.
     si
@@ -49,6 +49,9 @@ class Assessment:
         the others count for the groups of equal records, and in no other measure.
     safety, delta
         The arguments of `assess`; delta is None when it was not one number.
+    types
+        What is lost and disclosed by attribute, and what happened to tables of two
+        attributes; None where all of them are numbers.
     further
         Name and value of each measure of `MEASURES` that has no attribute here.
 
@@ -69,21 +72,24 @@ class Assessment:
     sse: float
     sst: float
     il: float
-    il1s: float
+    il1s: float | None
     pil: float
     pil_parts: PilParts
     dr: float
     si: float
-    sl: float
+    sl: float | None
     n: int
     d: int
     varying: int
     safety: float
     delta: float | None
     further: tuple[tuple[str, Any], ...] = ()
+    types: TypedAssessment | None = None
 
     def __getitem__(self, name: str) -> Any:
         """Return what the measure of this name found.
+
+        `found.types["il"]` is `il` by attribute.
 
         Raises
         ------
@@ -96,9 +102,11 @@ class Assessment:
         return known[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
-        values = asdict(self)
-        return values | dict(values.pop("further"))
+        """Return plain values, ready for JSON; with `types` a map by attribute."""
+        values = asdict(replace(self, types=None))
+        del values["types"]
+        plain = values | dict(values.pop("further"))
+        return plain if self.types is None else plain | self.types.to_dict()
 
     def to_json(self) -> str:
         """Return the same as JSON text; null stands for what is not finite."""
@@ -126,8 +134,12 @@ class Assessment:
         lines = [
             f"Records: {self.n}. Attributes: {self.d}, {self.varying} of them vary."
         ]
+        if self.types is not None:
+            lines += ["", self.types.by_attribute()]
+            for heading, label, shown, says in self.types.rest():
+                sections[heading].append((label, shown, says))
         for heading, rows in sections.items():
-            lines += ["", heading.value]
+            lines += ["", heading.value] if rows else []
             lines += [f"  {name:<14}{v:>9}  {says}".rstrip() for name, v, says in rows]
         return "\n".join(lines)
 
@@ -138,75 +150,6 @@ class Assessment:
         yield measure.label or measure.name, shown, says(self)
         for name, part in measure.parts(self) if measure.parts else ():
             yield f"  {name}", _percent(part), ""
-
-
-def assess(
-    original: npt.ArrayLike,
-    released: npt.ArrayLike,
-    *,
-    safety: float = 0.05,
-    delta: npt.ArrayLike = 0.1,
-    weights: npt.ArrayLike = 1.0,
-    whole: int = WHOLE,
-) -> Assessment:
-    """Return every measure of a release, each computed once.
-
-    `linkage` takes nearly all the time: seconds for 5000 records, which are assigned
-    at once; more than `whole` are assigned in blocks, which is faster and mostly gives
-    a little more, and the result says how many blocks there are.
-
-    Parameters
-    ----------
-    original, released : (n, d)
-        Same records, same attributes, in the original units.  All is measured in the
-        original's standard deviations.
-    safety
-        As in `sdid`.
-    delta, weights
-        As in `sl`.
-    whole
-        As in `linkage`.
-
-    Raises
-    ------
-    TableError
-        Not matrices of finite numbers, unequal shapes, or no attribute varies.
-    JobError
-        safety, delta, weights or whole cannot be used; see `sdid`, `sl`, `linkage`.
-    InfeasibleInputError
-        There is not enough memory; see `linkage`.
-
-    Source: each at the function of its name.
-
-    Examples
-    --------
-    >>> result = assess([[0.0], [2.0], [4.0], [6.0]], [[1.0], [1.0], [5.0], [5.0]])
-    >>> round(result.il, 6), result.average_risk, result.linkage, result.sl
-    (0.2, 0.5, 0.5, 1.0)
-    """
-    pair, whole = Pair.of(original, released), checked_whole(whole)
-    tables = Comparison(pair, safety, delta, weights, whole)
-    for refusing in (SL, SDID):  # their arguments: before linkage takes its time
-        tables.figure(refusing)
-    found = {name: tables.figure(m) for name, m in MEASURES.items() if m.of}
-    own = {f.name for f in fields(Assessment)}
-    linkage = tables.once(linked)
-    return Assessment(
-        **{name: found[name] for name in found if name in own},
-        linkage_limit=linkage.limit,
-        linkage_blocks=linkage.blocks,
-        n=pair.n,
-        d=len(pair.varying),
-        varying=int(pair.varying.sum()),
-        safety=float(safety),
-        delta=_number(delta),
-        further=tuple((name, found[name]) for name in found if name not in own),
-    )
-
-
-def _number(delta: npt.ArrayLike) -> float | None:
-    array = np.asarray(delta)
-    return float(array) if array.ndim == 0 else None
 
 
 def _plain(found: float) -> str:

@@ -11,13 +11,9 @@ from aggopt.core.memory import require_memory
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE, Pair
-from aggopt.measure._parts import parted
+from aggopt.measure._parts import BLOCK, parted
+from aggopt.measure._parts import WHOLE as WHOLE
 from aggopt.measure._registry import Comparison, Heading, Measure
-
-WHOLE = 5000
-"""Records that are assigned at once, unless asked otherwise: 5 to 10 s, 400 MB."""
-
-BLOCK = 1000  # records of a block where there are more: .1 s each
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from aggopt.core.validation import matrix
 from aggopt.measure._pair import Pair, varying_scale
-from aggopt.measure._registry import Heading, Measure
+from aggopt.measure._registry import Heading, Measure, of_numbers
 
 
 def sse(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
@@ -106,12 +106,13 @@ def sse_of(pair: Pair) -> float:
 
 def sst_of(pair: Pair) -> float:
     """Return `sst` of tables already paired."""
-    return float(pair.original.size)
+    return pair.total
 
 
 def il_of(pair: Pair) -> float:
     """Return `il` of tables already paired."""
-    return sse_of(pair) / sst_of(pair)
+    total = sst_of(pair)
+    return sse_of(pair) / total if total else 0.0
 
 
 def il1s_of(pair: Pair) -> float:
@@ -167,8 +168,8 @@ IL1S = Measure(
     range="0..",
     better="lower",
     source="Yancey, Winkler and Creecy (2002)",
-    of=lambda tables: il1s_of(tables.pair),
+    of=lambda tables: tables.of_numbers(il1s_of),
     heading=Heading.LOSS,
     label="IL1s",
-    says=lambda found: "mean |difference| / (sqrt(2) S)",
+    says=lambda found: f"mean |difference| / (sqrt(2) S){of_numbers(found)}",
 )

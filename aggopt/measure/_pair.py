@@ -30,6 +30,8 @@ class Pair:
         Which attributes take more than one value in the original.
     published : (n, d)
         Released records in the original's units, all attributes.
+    total
+        Sum of squares of the original about its mean.
     """
 
     original: Floats = field(repr=False)
@@ -37,6 +39,7 @@ class Pair:
     difference: Floats = field(repr=False)
     varying: Bool
     published: Floats = field(repr=False)
+    total: float
 
     @classmethod
     def of(cls, original: npt.ArrayLike, released: npt.ArrayLike) -> "Pair":
@@ -60,7 +63,7 @@ class Pair:
             difference = (Y - X)[:, varying] / scale.spread[varying]
             z, w = (scale.standardise(table)[:, varying] for table in (X, Y))
         _check_reach(difference, varying)
-        return cls(z, w, difference, varying, Y)
+        return cls(z, w, difference, varying, Y, float(z.size))
 
     @property
     def n(self) -> int:

@@ -8,7 +8,10 @@ import numpy.typing as npt
 
 from aggopt.core.validation import Floats
 from aggopt.measure._pair import TOLERANCE, Pair
-from aggopt.measure._registry import Comparison, Heading, Measure
+from aggopt.measure._probability import probability
+from aggopt.measure._registry import Comparison, Heading, Measure, TypedComparison
+from aggopt.measure.types._counts import mean
+from aggopt.measure.types._frequencies import cells_moved, levels_moved
 
 _PERCENTS = np.arange(5, 100, 5)
 _BINS = 1000  # a density is counted within range / _BINS on either side
@@ -18,20 +21,33 @@ _BINS = 1000  # a density is counted within range / _BINS on either side
 class PilParts:
     """The five parts of the probabilistic information loss, fractions in [0, 1].
 
-    Each is a mean over attributes, or over pairs of attributes; lower is better.
-    Covariances and correlations are None when fewer than two attributes vary.
+    Each is a mean over numeric attributes, or over pairs of them; lower is better.
+    Covariances and correlations are None when fewer than two vary, and all of them when
+    none does.
     """
 
-    quantiles: float
-    means: float
-    variances: float
-    covariances: float | None
-    correlations: float | None
+    quantiles: float | None = None
+    means: float | None = None
+    variances: float | None = None
+    covariances: float | None = None
+    correlations: float | None = None
 
     @property
     def pil(self) -> float:
         """Mean of the parts that there are."""
         return float(np.mean([part for part in astuple(self) if part is not None]))
+
+
+@dataclass(frozen=True)
+class TypedPilParts(PilParts):
+    """The same where attributes are of any types, and what the others' parts are.
+
+    `levels` is the mean of `aggopt.measure.types.pil` over those that vary and are not
+    numeric, `pairs` that of the pairs of them; None where there are none.
+    """
+
+    levels: float | None = None
+    pairs: float | None = None
 
 
 def pil(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
@@ -153,16 +169,6 @@ def _moved(gap: Floats, influence: Floats) -> Floats:
     return probability(gap, influence.std(axis=0) / np.sqrt(len(influence)))
 
 
-def probability(gap: Floats, deviation: Floats) -> Floats:
-    """Return P(|N(0, deviation^2)| <= |gap|), elementwise."""
-    from scipy.special import erf
-
-    sure = deviation <= TOLERANCE
-    likely = erf(np.abs(gap) / (np.sqrt(2) * np.where(sure, 1.0, deviation)))
-    chances: Floats = np.where(sure, np.abs(gap) > TOLERANCE, likely)
-    return chances
-
-
 def _centred(z: Floats) -> Floats:
     return np.asarray(z - z.mean(axis=0))
 
@@ -181,7 +187,14 @@ def _mean(parts: Iterator[Floats]) -> float | None:
 
 def parts_of(tables: Comparison) -> PilParts:
     """Return `pil_parts` of tables in comparison."""
-    return pil_of(tables.pair)
+    if not isinstance(tables, TypedComparison):
+        return pil_of(tables.pair)
+    categories = tables.typed.categories
+    return TypedPilParts(
+        **(asdict(pil_of(tables.numbers)) if tables.numbers else {}),
+        levels=mean([levels_moved(pair) for pair in categories]),
+        pairs=cells_moved(tables),
+    )
 
 
 _MOMENTS = "Mateo-Sanz, Domingo-Ferrer and Sebe (2005)"

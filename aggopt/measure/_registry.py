@@ -11,11 +11,13 @@ import numpy.typing as npt
 from aggopt.core.registry import Method, Registry
 from aggopt.errors import JobError
 from aggopt.measure._pair import Pair
+from aggopt.measure._parts import WHOLE
+from aggopt.measure._typed_pair import TypedPair, Types
 
 Found = TypeVar("Found")
 TAKEN = {  # by an `Assessment` and the arguments of `assess`
-    *("n", "d", "varying", "linkage_limit", "linkage_blocks", "further"),
-    *("original", "released", "safety", "delta", "weights", "whole"),
+    *("n", "d", "varying", "linkage_limit", "linkage_blocks", "further", "types"),
+    *("original", "released", "attributes", "safety", "delta", "weights", "whole"),
 }
 
 
@@ -24,6 +26,7 @@ class Heading(Enum):
 
     RISK = "Risk (lower is better)"
     LOSS = "Loss (lower is better)"
+    PAIRS = "Tables of two attributes that are no numbers"
     LITERATURE = "Figures of the literature (lower is better)"
     SATISFACTION = "Satisfaction (higher is better)"
 
@@ -33,13 +36,22 @@ class Comparison:
     """Two tables and the arguments of `assess`; what is found of them, found once."""
 
     pair: Pair
-    safety: float
-    delta: npt.ArrayLike
-    weights: npt.ArrayLike
-    whole: int
+    safety: float = 0.05
+    delta: npt.ArrayLike = 0.1
+    weights: npt.ArrayLike = 1.0
+    whole: int = WHOLE
     _found: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
 
-    def once(self, of: Callable[["Comparison"], Found]) -> Found:
+    @property
+    def numbers(self) -> Pair | None:
+        """The numeric attributes; None where none of them varies."""
+        return self.pair
+
+    def of_numbers(self, figure: Callable[[Pair], Found]) -> Found | None:
+        """Return a figure of the numeric attributes; None where none varies."""
+        return None if self.numbers is None else figure(self.numbers)
+
+    def once(self, of: Callable[[Any], Found]) -> Found:
         """Return what `of` finds; it is called the first time only."""
         if of not in self._found:
             self._found[of] = of(self)
@@ -62,44 +74,88 @@ class Comparison:
         return self.once(measure.of)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TypedComparison(Comparison):
+    """The same of tables with attributes of any types: `pair` has their coordinates."""
+
+    typed: TypedPair
+
+    @classmethod
+    def of(
+        cls,
+        original: Any,
+        released: Any,
+        attributes: Types = None,
+        *,
+        safety: float = 0.05,
+        **others: Any,
+    ) -> "TypedComparison":
+        """Return a table beside its release; raises as `TypedPair.of`."""
+        typed = TypedPair.of(original, released, attributes, safety)
+        return cls(pair=typed.embedded, typed=typed, safety=safety, **others)
+
+    @property
+    def numbers(self) -> Pair | None:
+        """The numeric attributes; None where none of them varies."""
+        return self.typed.numbers
+
+
 @dataclass(frozen=True, kw_only=True)
-class Measure(Method):
-    """A pure function of the original and the released table.
+class Declared(Method):
+    """What every measure says of itself: a pure function of two tables.
 
     Attributes
     ----------
     function
-        Takes the tables that it `needs`, in the original units, and its own arguments.
+        Takes the original and the released table, and its own arguments.
     range
         From least to largest value, such as "0..1"; "0.." has no largest.
     better
         "lower" or "higher"; "-" where neither is.
     source
         Where it is defined.
-    needs
-        "both" tables, or one of "original" and "released".
-    of
-        Finds it in a comparison; None where `assess` leaves it out.
     heading
         Under which `assess` prints it; None where it does not.
-    label, says
-        How it is called there, and what it means, of an `Assessment`.
+    label
+        How it is called there.
     percent
         Whether it is printed as a percentage.
-    parts
-        Its parts by name, of an `Assessment`, printed below it.
     """
 
     function: Callable[..., Any]
     range: str
     better: str
     source: str
-    needs: str = "both"
-    of: Callable[[Comparison], Any] | None = None
     heading: Heading | None = None
     label: str = ""
-    says: Callable[[Any], str] | None = None
     percent: bool = True
+
+    @property
+    def highest(self) -> float:
+        """The largest value it can have."""
+        most = self.range.partition("..")[2]
+        return float(most) if most.isdigit() else inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure(Declared):
+    """A measure of numbers, in the original units, and in `assess` of any attributes.
+
+    Attributes
+    ----------
+    needs
+        "both" tables, or one of "original" and "released".
+    of
+        Finds it in a comparison; None where `assess` leaves it out.
+    says
+        What it means, of an `Assessment`.
+    parts
+        Its parts by name, of an `Assessment`, printed below it.
+    """
+
+    needs: str = "both"
+    of: Callable[[Comparison], Any] | None = None
+    says: Callable[[Any], str] | None = None
     parts: Callable[[Any], Iterable[tuple[str, float | None]]] | None = None
 
     def __post_init__(self) -> None:
@@ -109,11 +165,10 @@ class Measure(Method):
                 fix="give it another name.",
             )
 
-    @property
-    def highest(self) -> float:
-        """The largest value it can have."""
-        most = self.range.partition("..")[2]
-        return float(most) if most.isdigit() else inf
+
+def of_numbers(found: Any) -> str:
+    """Return what an `Assessment` says of a figure that is of its numbers alone."""
+    return "" if found.types is None else ", of the numbers"
 
 
 MEASURES = Registry("aggopt.measure", Measure, "measure")

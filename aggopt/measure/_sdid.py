@@ -1,14 +1,14 @@
 """How many values are disclosed to within an interval."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.errors import JobError
-from aggopt.measure._pair import TOLERANCE, Pair
-from aggopt.measure._registry import Heading, Measure
+from aggopt.measure._interval import checked_safety, pairs_within, within
+from aggopt.measure._pair import Pair
+from aggopt.measure._registry import Comparison, Heading, Measure, TypedComparison
+from aggopt.measure.types._disclosure import disclosed, disclosed_by_chance
 
 
 def sdid(
@@ -83,38 +83,33 @@ def sdid_chance(
 def sdid_of(pair: Pair, safety: float) -> float:
     """Return `sdid` of tables already paired."""
     width = checked_safety(safety) * pair.sample_deviation
-    return float((np.abs(pair.difference) <= width * (1 + TOLERANCE)).mean())
+    return float(within(np.abs(pair.difference), width).mean())
 
 
 def sdid_chance_of(pair: Pair, safety: float) -> float:
     """Return `sdid_chance` of tables already paired."""
-    width = checked_safety(safety) * pair.sample_deviation * (1 + TOLERANCE)
-    inside = 0
-    for x, y in zip(pair.original.T, np.sort(pair.released, axis=0).T, strict=True):
-        upto = np.searchsorted(y, x + width, side="right")
-        inside += int((upto - np.searchsorted(y, x - width, side="left")).sum())
+    width = checked_safety(safety) * pair.sample_deviation
+    columns = zip(pair.original.T, pair.released.T, strict=True)
+    inside = sum(pairs_within(x, y, width) for x, y in columns)
     return inside / (pair.n * pair.original.size)
 
 
-def checked_safety(safety: object) -> float:
-    """Return half the width of an interval as a float, or refuse it."""
-    if isinstance(safety, bool) or not isinstance(safety, Real):
-        raise JobError(
-            f"safety must be a number, not {type(safety).__name__}.",
-            fix="pass a share of the standard deviation, such as safety=0.05.",
-        )
-    share = float(safety)
-    if not 0 <= share < np.inf:
-        raise JobError(
-            f"safety = {share:g} is not a finite number of at least 0.",
-            fix="pass a share of the standard deviation, such as safety=0.05.",
-        )
-    return share
+def _found(tables: Comparison) -> float:
+    if isinstance(tables, TypedComparison):
+        return tables.typed.mean(disclosed)
+    return sdid_of(tables.pair, tables.safety)
+
+
+def _found_by_chance(tables: Comparison) -> float:
+    if isinstance(tables, TypedComparison):
+        return tables.typed.mean(disclosed_by_chance)
+    return sdid_chance_of(tables.pair, tables.safety)
 
 
 def _near(found: Any) -> str:
+    near = "" if found.types is None else ", or levels as near"
     chance = f"{100 * found.sdid_chance:.2f} % by chance"
-    return f"values within {found.safety:g} standard deviations; {chance}"
+    return f"values within {found.safety:g} standard deviations{near}; {chance}"
 
 
 SDID = Measure(
@@ -125,7 +120,7 @@ SDID = Measure(
     range="0..1",
     better="lower",
     source="Domingo-Ferrer and Torra (2001)",
-    of=lambda tables: sdid_of(tables.pair, tables.safety),
+    of=_found,
     heading=Heading.RISK,
     label="SDID",
     says=_near,
@@ -139,5 +134,5 @@ CHANCE = Measure(
     range="0..1",
     better="-",
     source="this package, for SDID",
-    of=lambda tables: sdid_chance_of(tables.pair, tables.safety),
+    of=_found_by_chance,
 )

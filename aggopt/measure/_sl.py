@@ -8,7 +8,7 @@ import numpy.typing as npt
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.measure._pair import TOLERANCE, Pair
-from aggopt.measure._registry import Heading, Measure
+from aggopt.measure._registry import Comparison, Heading, Measure, of_numbers
 
 
 def sl(
@@ -92,10 +92,15 @@ def _per_value(argument: npt.ArrayLike, name: str, pair: Pair) -> Floats:
     return np.asarray(numbers[:, pair.varying])
 
 
+def _found(tables: Comparison) -> float | None:
+    return tables.of_numbers(lambda pair: sl_of(pair, tables.delta, tables.weights))
+
+
 def _far(found: Any) -> str:
     if found.delta is None:
-        return "values at the distance asked for"
-    return f"values at least {found.delta:g} standard deviations away"
+        return f"values at the distance asked for{of_numbers(found)}"
+    far = f"values at least {found.delta:g} standard deviations away"
+    return f"{far}{of_numbers(found)}"
 
 
 SL = Measure(
@@ -106,7 +111,7 @@ SL = Measure(
     range="0..1",
     better="higher",
     source="Mortazavi and Jalili (2017)",
-    of=lambda tables: sl_of(tables.pair, tables.delta, tables.weights),
+    of=_found,
     heading=Heading.SATISFACTION,
     label="SL",
     says=_far,

@@ -80,6 +80,16 @@ class Slow:
         near = [self.apart(name, u, v) / widest for u, v in zip(x, y, strict=True)]
         return sum(d <= safety + 1e-12 for d in near) / self.n
 
+    def sdid_chance(self, name: str, safety: float) -> float:
+        """Return the mean of `sdid` over all shifts of what is released."""
+        shifts = []
+        for shift in range(self.n):
+            other = Slow.__new__(Slow)
+            other.n, other.x = self.n, self.x
+            other.y = {name: self.y[name][shift:] + self.y[name][:shift]}
+            shifts.append(other.sdid(name, safety))
+        return sum(shifts) / self.n
+
     def ebil(self, name: str) -> float:
         left = 0.0
         for v in set(self.y[name]):

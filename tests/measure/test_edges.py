@@ -12,7 +12,8 @@ from aggopt.errors import AggoptError, InfeasibleInputError, JobError, TableErro
 from aggopt.measure import _linkage
 from aggopt.measure._linkage import _Groups
 from aggopt.measure._pair import TOLERANCE, Pair
-from aggopt.measure._pil import _counts, _unit_spread, probability
+from aggopt.measure._pil import _counts, _unit_spread
+from aggopt.measure._probability import probability
 
 every_measure = pytest.mark.parametrize("m", MEASURES.values(), ids=MEASURES)
 compared = {n: m for n, m in MEASURES.items() if m.needs == "both"}

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from aggopt import encode, measure
@@ -16,6 +17,7 @@ from aggopt.measure._pair import Pair
 from aggopt.measure._registry import Comparison
 
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+TYPED = pd.DataFrame({"s": ["a", "b", "b"], "t": ["x", "x", "y"]})
 X, Y = [[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]], [[1.0, 1.0], [1.0, 1.0], [4.0, 1.0]]
 
 
@@ -41,6 +43,11 @@ REFUSED = {
     "types of what is encoded": lambda: measure.assess_types(
         encode(np.array(X)), np.array(Y), {}
     ),
+    "distances asked of names": lambda: measure.assess(
+        TYPED, TYPED, {"s": {"kind": "nominal"}}, delta=[0.1, 0.2]
+    ),
+    "weights of names": lambda: measure.assess(TYPED, TYPED, weights=[1, 2]),
+    "no name varies": lambda: measure.assess(TYPED[:1], TYPED[:1]),
     "released far away": lambda: measure.assess_types(
         np.array(X), np.multiply(Y, 1e110)
     ),
@@ -69,9 +76,14 @@ def test_the_highest_value_is_the_end_of_the_range() -> None:
 
 
 def test_figures_are_said_with_their_meaning() -> None:
-    found = SimpleNamespace(sdid_chance=0.5, safety=0.25)
+    found = SimpleNamespace(sdid_chance=0.5, safety=0.25, types=None)
     said = measure.MEASURES["sdid"].says(found)
     assert said == "values within 0.25 standard deviations; 50.00 % by chance"
+    found.types = "some"
+    said = measure.MEASURES["sdid"].says(found)
+    assert said == (
+        "values within 0.25 standard deviations, or levels as near; 50.00 % by chance"
+    )
     assert [_plain(2_000_001), _plain(2_000_001.0)] == ["2000001", "2e+06"]
 
 

@@ -1,16 +1,10 @@
 """How many records are released as they were, or truthfully."""
 
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from aggopt.measure._pair import TOLERANCE
+from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
 from aggopt.measure.types._counts import frequencies
-from aggopt.measure.types._pair import AttributePair, TypedPair
 from aggopt.measure.types._registry import TypedMeasure
-
-Types = Mapping[str, Any] | None
 
 
 def unchanged(
@@ -73,39 +67,6 @@ def truth(original: Any, released: Any, attributes: Types = None) -> dict[str, A
     return TypedPair.of(original, released, attributes).each(_truth)
 
 
-def sdid(
-    original: Any,
-    released: Any,
-    attributes: Types = None,
-    *,
-    safety: float = 0.05,
-) -> dict[str, float]:
-    """Return the share of records that are disclosed, by attribute, 0..1.
-
-    Of numbers as `aggopt.measure.sdid`: |x - x'| <= safety S, S with divisor n - 1.  Of
-    other attributes the distance of x and x', at most 1, is no more than `safety`: of
-    an order so much of its range, of names that they are equal.  Lower is better.
-
-    Raises
-    ------
-    JobError
-        safety is not a number, not finite or negative.
-
-    Source: Domingo-Ferrer and Torra (2001), of numbers; of others this package.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> school = pd.DataFrame({"school": ["low", "middle", "high"]})
-    >>> released = pd.DataFrame({"school": ["middle", "middle", "low"]})
-    >>> types = {"school": {"order": ["low", "middle", "high"]}}
-    >>> sdid(school, released, types, safety=0.5)
-    {'school': 0.6666666666666666}
-    """
-    pair = TypedPair.of(original, released, attributes, safety=safety)
-    return pair.each(_sdid)
-
-
 def _unchanged(pair: AttributePair) -> float:
     return float(pair.unchanged.mean())
 
@@ -125,17 +86,6 @@ def _truth(pair: AttributePair) -> float | None:
     if pair.of.kind == "hierarchical":
         true = true | pair.of.domain.above[pair.original, pair.released]
     return float(true.mean())
-
-
-def _sdid(pair: AttributePair) -> float:
-    if pair.of.numbers is None:
-        steps = pair.of.domain.steps
-        apart, most = steps[pair.original, pair.released], pair.of.domain.widest
-    else:
-        spread, n = float(pair.of.numbers.scale.spread[0]), pair.n
-        apart = np.abs(pair.released - pair.original)
-        most = spread * (n / (n - 1)) ** 0.5 if spread else 0.0
-    return float((apart <= pair.safety * most * (1 + TOLERANCE)).mean())
 
 
 UNCHANGED = TypedMeasure(
@@ -173,16 +123,4 @@ TRUTH = TypedMeasure(
     source="this package",
     label="true",
     each=_truth,
-)
-
-SDID = TypedMeasure(
-    name="sdid",
-    when="how many values are released nearly as they are",
-    rank=60,
-    function=sdid,
-    range="0..1",
-    better="lower",
-    source="Domingo-Ferrer and Torra (2001)",
-    label="SDID",
-    each=_sdid,
 )

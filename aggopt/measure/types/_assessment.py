@@ -1,6 +1,5 @@
-"""Every measure of a release with attributes of any types, at once."""
+"""What a release loses and discloses by attribute, and as a whole."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -10,12 +9,12 @@ from aggopt.core.html import as_text, lines
 from aggopt.core.json_text import json_text
 from aggopt.core.plural import many
 from aggopt.errors import require_known
-from aggopt.measure._linkage import WHOLE, checked_whole
+from aggopt.measure._interval import checked_safety
+from aggopt.measure._linkage import WHOLE, checked_whole, linked
+from aggopt.measure._registry import Heading, TypedComparison
 from aggopt.measure._reidentification import average_of, highest_of
-from aggopt.measure.types._pair import TypedPair
-from aggopt.measure.types._registry import TYPED, Figure
-
-Types = Mapping[str, Any] | None
+from aggopt.measure._typed_pair import Types
+from aggopt.measure.types._registry import TYPED, Figure, TypedMeasure
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,26 @@ class TypedAssessment:
     of_attributes: dict[str, dict[str, Figure]] = field(hash=False, repr=False)
     of_table: dict[str, Figure] = field(hash=False)
 
+    @classmethod
+    def of(cls, tables: TypedComparison) -> "TypedAssessment":
+        """Return what the measures of typed attributes find of a comparison."""
+        pair, linkage = tables.typed, tables.once(linked)
+        sizes = np.bincount(pair.alike)
+        return cls(
+            highest_risk=highest_of(sizes),
+            average_risk=average_of(sizes),
+            reidentifications=len(sizes),
+            linkage_limit=linkage.limit,
+            linkage_blocks=linkage.blocks,
+            n=pair.n,
+            d=len(pair.attributes),
+            varying=len(pair.varying),
+            safety=float(tables.safety),
+            kinds={each.of.name: each.of.kind for each in pair.attributes},
+            of_attributes={n: pair.each(m.each) for n, m in TYPED.items() if m.each},
+            of_table={n: m.whole(tables) for n, m in TYPED.items() if m.whole},
+        )
+
     def __getitem__(self, name: str) -> Any:
         """Return what the measure of this name found.
 
@@ -80,20 +99,32 @@ class TypedAssessment:
         """Return the same as JSON text; null stands for what is not defined."""
         return json_text(self.to_dict())
 
-    def __str__(self) -> str:
-        """Return a table in plain text: a row for each attribute, then the whole."""
+    def by_attribute(self) -> str:
+        """Return a table in plain text, with a row for each attribute."""
         each = [TYPED[name] for name in self.of_attributes]
         header = ["Attribute", "kind", *(measure.label for measure in each)]
         rows = [
             [name, kind, *(m.shown(self.of_attributes[m.name][name]) for m in each)]
             for name, kind in self.kinds.items()
         ]
+        return as_text(header, rows)
+
+    def rest(self) -> list[tuple[Heading, str, str, str]]:
+        """Return what an `Assessment` has not: heading, label, figure and meaning."""
+        return [
+            (measure.heading, measure.label, measure.shown(figure), measure.when)
+            for measure, figure in self._figures()
+            if measure.heading is not None
+        ]
+
+    def __str__(self) -> str:
+        """Return a table in plain text: a row for each attribute, then the whole."""
         found = [
             f"  {label:<14}{value:>9}  {says}".rstrip()
             for label, value, says in self._whole()
         ]
         head = f"Records: {self.n}. Attributes: {self.d}, {self.varying} of them vary."
-        return "\n".join([head, "", as_text(header, rows), "", *found])
+        return "\n".join([head, "", self.by_attribute(), "", *found])
 
     def _repr_html_(self) -> str:
         """Return the same for a notebook."""
@@ -104,18 +135,19 @@ class TypedAssessment:
         return [
             ("highest risk", f"{100 * self.highest_risk:.2f} %", "1 / smallest group"),
             ("average risk", f"{100 * self.average_risk:.2f} %", groups),
-            *(
-                (TYPED[name].label, TYPED[name].shown(figure), self._says(name))
-                for name, figure in self.of_table.items()
-                if figure is not None
-            ),
+            *((m.label, m.shown(f), self._says(m)) for m, f in self._figures()),
         ]
 
-    def _says(self, name: str) -> str:
-        if name != "linkage":
-            return TYPED[name].when
+    def _figures(self) -> list[tuple[TypedMeasure, float]]:
+        """Return the measures of the table that are defined, with what they found."""
+        found = [(TYPED[name], figure) for name, figure in self.of_table.items()]
+        return [(measure, figure) for measure, figure in found if figure is not None]
+
+    def _says(self, measure: TypedMeasure) -> str:
+        if measure.name != "linkage":
+            return measure.when
         by = f" in {self.linkage_blocks} blocks" if self.linkage_blocks > 1 else ""
-        return f"{TYPED[name].when}{by}; at most {100 * self.linkage_limit:.2f} %"
+        return f"{measure.when}{by}; at most {100 * self.linkage_limit:.2f} %"
 
 
 def assess_types(
@@ -126,7 +158,9 @@ def assess_types(
     safety: float = 0.05,
     whole: int = WHOLE,
 ) -> TypedAssessment:
-    """Return every measure of a release whose attributes are of any types.
+    """Return what a release loses and discloses, by attribute, of any types.
+
+    `aggopt.measure.assess` has it as `types`, beside the figures of the literature.
 
     Parameters
     ----------
@@ -162,21 +196,8 @@ def assess_types(
     >>> found["dld"], found["unchanged"]
     (0.5, {'age': 0.0, 'sex': 1.0})
     """
-    most = checked_whole(whole)
-    pair = TypedPair.of(original, released, attributes, safety=safety, whole=most)
-    of_table = {name: m.whole(pair) for name, m in TYPED.items() if m.whole}
-    sizes = np.bincount(pair.alike)
-    return TypedAssessment(
-        highest_risk=highest_of(sizes),
-        average_risk=average_of(sizes),
-        reidentifications=len(sizes),
-        linkage_limit=pair.linked.limit,
-        linkage_blocks=pair.linked.blocks,
-        n=pair.n,
-        d=len(pair.attributes),
-        varying=sum(each.total > 0 for each in pair.attributes),
-        safety=float(safety),
-        kinds={each.of.name: each.of.kind for each in pair.attributes},
-        of_attributes={n: pair.each(m.each) for n, m in TYPED.items() if m.each},
-        of_table=of_table,
+    width, most = checked_safety(safety), checked_whole(whole)
+    tables = TypedComparison.of(
+        original, released, attributes, safety=width, whole=most
     )
+    return TypedAssessment.of(tables)

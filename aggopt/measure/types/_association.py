@@ -1,14 +1,12 @@
 """What released attributes still say: of their originals, and of each other."""
 
-from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
+from aggopt.measure._registry import Heading, TypedComparison
+from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
 from aggopt.measure.types._counts import Contingency, mean
-from aggopt.measure.types._pair import AttributePair, TypedPair
 from aggopt.measure.types._registry import TypedMeasure
-
-Types = Mapping[str, Any] | None
 
 
 def ebil(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
@@ -34,8 +32,8 @@ def ebil(original: Any, released: Any, attributes: Types = None) -> dict[str, An
 def cramers_v(original: Any, released: Any, attributes: Types = None) -> float | None:
     """Return the mean change |V' - V| of Cramer's V, 0..1.
 
-    Over all pairs of attributes that are not numeric; None if there is no such pair.
-    V is 0 where an attribute has one level.  Lower is better.
+    Over all pairs of attributes that vary and are not numeric; None if there is no such
+    pair.  V is 0 where an attribute is released as one level.  Lower is better.
 
     Source: Cramer (1946).
 
@@ -46,7 +44,7 @@ def cramers_v(original: Any, released: Any, attributes: Types = None) -> float |
     >>> cramers_v(one, one.assign(wed=list("ynyn")))
     1.0
     """
-    return _cramers_v(TypedPair.of(original, released, attributes))
+    return _cramers_v(TypedComparison.of(original, released, attributes))
 
 
 def mutual_information(
@@ -54,8 +52,8 @@ def mutual_information(
 ) -> float | None:
     """Return the released mutual information over the original's, 0 or more.
 
-    Sums over all pairs of attributes that are not numeric; 1 is as before, groups
-    mostly make it more.  None where the original has none.
+    Sums over all pairs of attributes that vary and are not numeric; 1 is as before,
+    groups mostly make it more.  None where the original has none.
 
     Source: Shannon (1948).
 
@@ -66,32 +64,32 @@ def mutual_information(
     >>> mutual_information(one, one.assign(wed=list("ynyn")))
     0.0
     """
-    return _mutual_information(TypedPair.of(original, released, attributes))
+    return _mutual_information(TypedComparison.of(original, released, attributes))
 
 
 def _ebil(pair: AttributePair) -> float | None:
     if pair.of.numbers is not None:
         return None
-    table = pair.table
+    table = Contingency.of(pair.original, pair.released)
     return table.left / table.entropy if table.rows > 1 else 0.0
 
 
-def _cramers_v(pair: TypedPair) -> float | None:
-    return mean([abs(y.cramers_v - x.cramers_v) for x, y in _tables(pair)])
+def _cramers_v(tables: TypedComparison) -> float | None:
+    return mean([abs(y.cramers_v - x.cramers_v) for x, y in tables.once(_two_way)])
 
 
-def _mutual_information(pair: TypedPair) -> float | None:
-    found = [(x.information, y.information) for x, y in _tables(pair)]
+def _mutual_information(tables: TypedComparison) -> float | None:
+    found = [(x.information, y.information) for x, y in tables.once(_two_way)]
     before = sum(one for one, _ in found)
     return sum(other for _, other in found) / before if before else None
 
 
-def _tables(pair: TypedPair) -> Iterator[tuple[Contingency, Contingency]]:
-    for a, b in combinations(pair.categories, 2):
-        yield (
-            Contingency.of(a.original, b.original),
-            Contingency.of(a.released, b.released),
-        )
+def _two_way(tables: TypedComparison) -> list[tuple[Contingency, Contingency]]:
+    """Return the table of each two attributes, before and after."""
+    return [
+        (Contingency.of(a.original, b.original), Contingency.of(a.released, b.released))
+        for a, b in combinations(tables.typed.categories, 2)
+    ]
 
 
 EBIL = TypedMeasure(
@@ -114,6 +112,7 @@ CRAMERS_V = TypedMeasure(
     range="0..1",
     better="lower",
     source="Cramer (1946)",
+    heading=Heading.PAIRS,
     label="change of V",
     whole=_cramers_v,
     percent=False,
@@ -127,6 +126,7 @@ MUTUAL_INFORMATION = TypedMeasure(
     range="0..",
     better="-",
     source="Shannon (1948)",
+    heading=Heading.PAIRS,
     label="MI ratio",
     whole=_mutual_information,
     percent=False,

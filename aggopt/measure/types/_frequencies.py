@@ -1,18 +1,16 @@
 """How far the counts of levels, and of pairs of them, differ from the original's."""
 
-from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from aggopt.core.types import I64
-from aggopt.measure._pil import probability
+from aggopt.measure._probability import probability
+from aggopt.measure._registry import Heading, TypedComparison
+from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
 from aggopt.measure.types._counts import frequencies, mean
-from aggopt.measure.types._pair import AttributePair, TypedPair
 from aggopt.measure.types._registry import TypedMeasure
-
-Types = Mapping[str, Any] | None
 
 
 def tv(original: Any, released: Any, attributes: Types = None) -> dict[str, Any]:
@@ -55,8 +53,8 @@ def pil(original: Any, released: Any, attributes: Types = None) -> dict[str, Any
 def two_way(original: Any, released: Any, attributes: Types = None) -> float | None:
     """Return the mean total variation of two-way tables, 0..1.
 
-    Over all pairs of attributes that are not numeric, `tv` of the pairs of levels;
-    None if there is no such pair.  Lower is better.
+    Over all pairs of attributes that vary and are not numeric, `tv` of the pairs of
+    levels; None if there is no such pair.  Lower is better.
 
     Source: Domingo-Ferrer and Torra (2001).
 
@@ -67,7 +65,7 @@ def two_way(original: Any, released: Any, attributes: Types = None) -> float | N
     >>> two_way(one, one.assign(wed=list("yyyn")))
     0.25
     """
-    return _two_way(TypedPair.of(original, released, attributes))
+    return _two_way(TypedComparison.of(original, released, attributes))
 
 
 def two_way_pil(original: Any, released: Any, attributes: Types = None) -> float | None:
@@ -82,7 +80,7 @@ def two_way_pil(original: Any, released: Any, attributes: Types = None) -> float
     >>> two_way_pil(one, one)
     0.0
     """
-    return _two_way_pil(TypedPair.of(original, released, attributes))
+    return cells_moved(TypedComparison.of(original, released, attributes))
 
 
 def _tv(pair: AttributePair) -> float | None:
@@ -92,24 +90,31 @@ def _tv(pair: AttributePair) -> float | None:
 
 
 def _pil(pair: AttributePair) -> float | None:
-    if pair.of.numbers is not None:
-        return None
+    return levels_moved(pair) if pair.of.numbers is None else None
+
+
+def levels_moved(pair: AttributePair) -> float:
+    """Return `pil` of an attribute that is not numeric."""
     return _surely(*frequencies(pair.original, pair.released))
 
 
-def _two_way(pair: TypedPair) -> float | None:
-    return mean([_variation(*frequencies(x, y)) for x, y in _cells(pair)])
+def _two_way(tables: TypedComparison) -> float | None:
+    return mean([_variation(*counts) for counts in tables.once(_cells)])
 
 
-def _two_way_pil(pair: TypedPair) -> float | None:
-    return mean([_surely(*frequencies(x, y)) for x, y in _cells(pair)])
+def cells_moved(tables: TypedComparison) -> float | None:
+    """Return `two_way_pil` of tables in comparison."""
+    return mean([_surely(*counts) for counts in tables.once(_cells)])
 
 
-def _cells(pair: TypedPair) -> Iterator[tuple[I64, I64]]:
-    """Yield the cell of each record (n,), original and released, for each pair."""
-    for a, b in combinations(pair.categories, 2):
+def _cells(tables: TypedComparison) -> list[tuple[I64, I64]]:
+    """Return how often each cell occurs before and after, of each two-way table."""
+    found = []
+    for a, b in combinations(tables.typed.categories, 2):
         width = len(b.of.nodes)
-        yield a.original * width + b.original, a.released * width + b.released
+        before, after = a.original * width + b.original, a.released * width + b.released
+        found.append(frequencies(before, after))
+    return found
 
 
 def _variation(before: I64, after: I64) -> float:
@@ -160,6 +165,7 @@ TWO_WAY = TypedMeasure(
     range="0..1",
     better="lower",
     source=_TABLES,
+    heading=Heading.PAIRS,
     label="TV of pairs",
     whole=_two_way,
 )
@@ -172,6 +178,7 @@ TWO_WAY_PIL = TypedMeasure(
     range="0..1",
     better="lower",
     source=_SHARES,
+    heading=Heading.PAIRS,
     label="PIL of pairs",
-    whole=_two_way_pil,
+    whole=cells_moved,
 )

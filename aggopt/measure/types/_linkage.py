@@ -1,14 +1,12 @@
 """Whom an intruder finds who knows the originals, attributes of any types."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from aggopt.measure._dld import DLD as OF_NUMBERS
 from aggopt.measure._dld import dld_of
-from aggopt.measure._linkage import WHOLE, Linkage, checked_whole, linkage_of
-from aggopt.measure.types._pair import TypedPair
+from aggopt.measure._linkage import WHOLE, Linkage, checked_whole, linkage_of, linked
+from aggopt.measure._typed_pair import TypedPair, Types
 from aggopt.measure.types._registry import TypedMeasure
-
-Types = Mapping[str, Any] | None
 
 
 def dld(original: Any, released: Any, attributes: Types = None) -> float:
@@ -65,7 +63,7 @@ DLD = TypedMeasure(
     better="lower",
     source="Domingo-Ferrer and Torra (2005)",
     label="DLD",
-    whole=lambda pair: dld_of(pair.embedded),
+    whole=lambda tables: tables.figure(OF_NUMBERS),
 )
 
 LINKAGE = TypedMeasure(
@@ -77,5 +75,5 @@ LINKAGE = TypedMeasure(
     better="lower",
     source="Herranz, Nin, Rodriguez and Tassa (2015)",
     label="linkage",
-    whole=lambda pair: pair.linked.share,
+    whole=lambda tables: tables.once(linked).share,
 )

@@ -1,12 +1,12 @@
 """How far what is released is from the records, in the coordinates of their types."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from aggopt.measure.types._pair import AttributePair, TypedPair
+from aggopt.measure._loss import IL as OF_NUMBERS
+from aggopt.measure._loss import il_of, sse_of
+from aggopt.measure._registry import Heading, TypedComparison
+from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
 from aggopt.measure.types._registry import TypedMeasure
-
-Types = Mapping[str, Any] | None
 
 
 def il(original: Any, released: Any, attributes: Types = None) -> dict[str, float]:
@@ -68,7 +68,7 @@ def embedded_il(original: Any, released: Any, attributes: Types = None) -> float
     >>> round(embedded_il(X, np.array(Y)), 9)
     0.2
     """
-    return _embedded_il(TypedPair.of(original, released, attributes))
+    return il_of(TypedPair.of(original, released, attributes).embedded)
 
 
 def embedded_within(original: Any, released: Any, attributes: Types = None) -> float:
@@ -85,7 +85,7 @@ def embedded_within(original: Any, released: Any, attributes: Types = None) -> f
     >>> round(embedded_within(X, np.array(Y)), 9)
     0.2
     """
-    return _embedded_within(TypedPair.of(original, released, attributes))
+    return _embedded_within(TypedComparison.of(original, released, attributes))
 
 
 def distance(original: Any, released: Any, attributes: Types = None) -> float:
@@ -105,7 +105,7 @@ def distance(original: Any, released: Any, attributes: Types = None) -> float:
     >>> round(distance(E, pd.DataFrame({"sex": released})), 9)
     0.25
     """
-    return _distance(TypedPair.of(original, released, attributes))
+    return _distance(TypedComparison.of(original, released, attributes))
 
 
 def _il(pair: AttributePair) -> float:
@@ -116,18 +116,13 @@ def _within(pair: AttributePair) -> float:
     return _share(pair.within, pair.total)
 
 
-def _embedded_il(pair: TypedPair) -> float:
-    each = pair.attributes
-    return _share(sum(p.loss for p in each), sum(p.total for p in each))
+def _embedded_within(tables: TypedComparison) -> float:
+    parts = [pair.within for pair in tables.typed.attributes]
+    return _share(sum(parts), tables.pair.total)
 
 
-def _embedded_within(pair: TypedPair) -> float:
-    each = pair.attributes
-    return _share(sum(p.within for p in each), sum(p.total for p in each))
-
-
-def _distance(pair: TypedPair) -> float:
-    return sum(p.loss for p in pair.attributes) / pair.n
+def _distance(tables: TypedComparison) -> float:
+    return sse_of(tables.pair) / tables.pair.n
 
 
 def _share(part: float, total: float) -> float:
@@ -169,7 +164,7 @@ EMBEDDED_IL = TypedMeasure(
     better="lower",
     source=_LOSS,
     label="IL",
-    whole=_embedded_il,
+    whole=lambda tables: tables.figure(OF_NUMBERS),
 )
 
 EMBEDDED_WITHIN = TypedMeasure(
@@ -180,6 +175,7 @@ EMBEDDED_WITHIN = TypedMeasure(
     range="0..1",
     better="lower",
     source="Light and Margolin (1971)",
+    heading=Heading.LOSS,
     label="within",
     whole=_embedded_within,
 )
@@ -192,6 +188,7 @@ DISTANCE = TypedMeasure(
     range="0..",
     better="lower",
     source=_LOSS,
+    heading=Heading.LOSS,
     label="distance",
     whole=_distance,
     percent=False,

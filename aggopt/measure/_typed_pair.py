@@ -11,12 +11,10 @@ from aggopt.core.types import F64, Bool, Labels
 from aggopt.encoding import Categories, Encoded, EncodedAttribute, encode
 from aggopt.encoding._released import released_values
 from aggopt.errors import JobError, TableError
-from aggopt.measure._linkage import WHOLE, Linkage, linkage_of
 from aggopt.measure._pair import FARTHEST, Pair
-from aggopt.measure._sdid import checked_safety
-from aggopt.measure.types._counts import Contingency
 
 Found = TypeVar("Found")
+Types = Mapping[str, Any] | None  # as `aggopt.encode` takes them
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +37,7 @@ class AttributePair:
     of: EncodedAttribute
     released: Any = field(repr=False)
     alike: Labels = field(repr=False)
-    safety: float = 0.05
+    safety: float
 
     @property
     def n(self) -> int:
@@ -55,11 +53,6 @@ class AttributePair:
     def unchanged(self) -> Bool:
         """Whether each record is released as it was, (n,)."""
         return np.asarray(self.original == self.released)
-
-    @cached_property
-    def table(self) -> Contingency:
-        """How often each level is released as each node."""
-        return Contingency.of(self.original, self.released)
 
     @cached_property
     def points(self) -> tuple[F64, F64]:
@@ -93,6 +86,11 @@ class AttributePair:
         """Sum of squares of the original within groups that are released alike."""
         return _within(self.points[0], self.alike)
 
+    @property
+    def varies(self) -> bool:
+        """Whether original records differ in it."""
+        return self.total > 0
+
 
 @dataclass(frozen=True, eq=False)
 class TypedPair:
@@ -102,25 +100,23 @@ class TypedPair:
     ----------
     attributes
         Each attribute of both.
+    published : (n, d)
+        Number or node released for each record.
     alike : (n,)
         Group of each record: records are in one that are released alike.
-    whole
-        See `linkage`.
     """
 
     attributes: tuple[AttributePair, ...]
+    published: F64 = field(repr=False)
     alike: Labels = field(repr=False)
-    whole: int = WHOLE
 
     @classmethod
     def of(
         cls,
         original: Any,
         released: Any,
-        attributes: Mapping[str, Any] | None = None,
-        *,
+        attributes: Types = None,
         safety: float = 0.05,
-        whole: int = WHOLE,
     ) -> "TypedPair":
         """Return a table, or what `aggopt.encode` made of it, beside its release.
 
@@ -131,7 +127,6 @@ class TypedPair:
         TableError
             As in `aggopt.encode`, or the release has other records, columns or types.
         """
-        width = checked_safety(safety)
         if isinstance(original, Encoded) and attributes is not None:
             raise JobError(
                 "attributes are given of what is encoded already.",
@@ -143,11 +138,11 @@ class TypedPair:
         rows = np.column_stack([column.astype(np.float64) for column in values])
         alike = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
         pairs = [
-            AttributePair(of, column, alike, width)
+            AttributePair(of, column, alike, safety)
             for of, column in zip(original.attributes, values, strict=True)
         ]
         _require_reach(pairs)
-        return cls(tuple(pairs), alike, whole)
+        return cls(tuple(pairs), rows, alike)
 
     @property
     def n(self) -> int:
@@ -155,9 +150,14 @@ class TypedPair:
         return len(self.alike)
 
     @property
+    def varying(self) -> list[AttributePair]:
+        """The attributes in which original records differ."""
+        return [pair for pair in self.attributes if pair.varies]
+
+    @property
     def categories(self) -> list[AttributePair]:
-        """The attributes that are not numeric."""
-        return [pair for pair in self.attributes if pair.of.numbers is None]
+        """Those of them that are not numeric."""
+        return [pair for pair in self.varying if pair.of.numbers is None]
 
     @cached_property
     def embedded(self) -> Pair:
@@ -166,17 +166,29 @@ class TypedPair:
         other = np.hstack([pair.points[1] for pair in self.attributes])
         if not one.size:  # nothing differs
             one = other = np.zeros((self.n, 1))
-        varying = np.ones(one.shape[1], dtype=bool)
-        return Pair(one, other, other - one, varying, other)
+        varying = np.array([pair.varies for pair in self.attributes])
+        total = sum(pair.total for pair in self.attributes)
+        return Pair(one, other, other - one, varying, self.published, total)
 
     @cached_property
-    def linked(self) -> Linkage:
-        """What the best one-to-one assignment links."""
-        return linkage_of(self.embedded, self.whole)
+    def numbers(self) -> Pair | None:
+        """The numeric attributes, in standard deviations; None if none of them varies.
+
+        Whatever they weigh: their figures are those of a table of them alone.
+        """
+        pairs = [pair for pair in self.attributes if pair.of.numbers is not None]
+        if not any(pair.varies for pair in pairs):
+            return None
+        before = np.column_stack([pair.original for pair in pairs])
+        return Pair.of(before, np.column_stack([pair.released for pair in pairs]))
 
     def each(self, figure: Callable[[AttributePair], Found]) -> dict[str, Found]:
         """Return a figure of each attribute, by name."""
         return {pair.of.name: figure(pair) for pair in self.attributes}
+
+    def mean(self, figure: Callable[[AttributePair], float]) -> float:
+        """Return the mean of a figure over the attributes that vary, one at least."""
+        return float(np.mean([figure(pair) for pair in self.varying]))
 
 
 def _require_reach(pairs: list[AttributePair]) -> None:

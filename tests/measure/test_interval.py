@@ -1,0 +1,27 @@
+"""Intervals about values: their ends belong to them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aggopt.measure._interval import pairs_within, within
+
+VALUES = st.lists(st.integers(-5, 5), min_size=1, max_size=12)
+
+
+@settings(deadline=None)
+@given(VALUES, VALUES, st.integers(0, 6))
+def test_pairs_are_counted_with_both_ends(x, y, width) -> None:
+    expected = sum(abs(a - b) <= width for a in x for b in y)
+    assert pairs_within(np.array(x, float), np.array(y, float), width) == expected
+
+
+@pytest.mark.parametrize(
+    ("apart", "inside"),
+    [(0.0, True), (2.0, True), (2.0 + 1e-9, True), (2.0 + 4e-9, False), (2.1, False)],
+)
+def test_the_end_is_inside_up_to_rounding(apart: float, inside: bool) -> None:
+    assert within(np.array([apart]), 2.0).tolist() == [inside]
+    for x, y in (([0.0], [apart]), ([apart], [0.0])):
+        assert pairs_within(np.array(x), np.array(y), 2.0) == inside
