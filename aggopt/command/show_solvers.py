@@ -90,7 +90,7 @@ def swept(points: Sequence["SweepPoint"], files: Iterable[Path]) -> None:
     table.add_column("status")
     for p in sorted(points, key=lambda p: (p.delta, p.alpha)):
         found = (p.linkage, p.pil, p.si, p.dr, p.sl, p.il)
-        shares = (f"{100 * share:.2f}" for share in found)
+        shares = (figure(None if s is None else 100 * s, ".2f") for s in found)
         gap, mark = figure(p.gap, ".1e"), "*" if p in best else ""
         figures = (f"{p.alpha:g}", f"{p.delta:g}", *shares, gap)
         add_row(table, *figures, _says(p.holds), mark, p.status)

@@ -20,7 +20,7 @@ from aggopt.pipeline.category_job import require_all_numbers
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.margins import program
-from aggopt.pipeline.mask import AT_ONCE, measured
+from aggopt.pipeline.measured import AT_ONCE, measured
 from aggopt.pipeline.partition_step import Progress, group, listener, model_of
 from aggopt.pipeline.rounding import released
 from aggopt.repair._registry import REPAIRS
@@ -161,7 +161,7 @@ def _aggregated(given: Grouped, solver: Solver, limit: float) -> Row:
     masked = combine(given.X, given.labels, **settings)
     seconds = compile_time.now() - started
     tried = released(given, masked.values)
-    found = measured(given.X, tried.matrix(), given.asked, whole=AT_ONCE)
+    found = measured(given.table, tried, given.asked, whole=AT_ONCE)
     row = _summed(solver.name, masked.certificates, seconds)
     usable = all(c.status.usable for c in masked.certificates)
     holds = audit_of(given, tried).holds if usable else None
@@ -226,7 +226,7 @@ def _valued(given: Grouped, solver: Solver) -> Row:
     except InfeasibleInputError as refusal:
         return replace(row, note=refusal.problem)
     tried = released(given, masked.values)
-    found = measured(given.X, tried.matrix(), given.asked, whole=AT_ONCE)
+    found = measured(given.table, tried, given.asked, whole=AT_ONCE)
     return replace(row, sl=found.sl, si=found.si, holds=audit_of(given, tried).holds)
 
 

@@ -17,7 +17,7 @@ from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.category_job import require_all_numbers
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.margins import program
-from aggopt.pipeline.mask import AT_ONCE, measured
+from aggopt.pipeline.measured import AT_ONCE, measured
 from aggopt.pipeline.partition_step import (
     Progress,
     chosen_solver,
@@ -45,7 +45,7 @@ class SweepPoint:
     si: float
     dr: float
     pil: float
-    sl: float
+    sl: float | None
     il: float
     gap: float | None
     status: str
@@ -118,7 +118,7 @@ def _row(
         combine = AGGREGATORS[how.method].function
         masked = combine(given.X, given.labels, **settings)
         tried = released(given, masked.values)
-        found = measured(given.X, tried.matrix(), asked, whole=AT_ONCE)
+        found = measured(given.table, tried, asked, whole=AT_ONCE)
         point = _point(alpha, delta, masked, found)
         if point.usable:
             point = replace(point, holds=audit_of(given, tried).holds)

@@ -46,15 +46,11 @@ def manifest(
     blocks: Sequence[Block],
     audit: Audit,
     measures: Assessment | None,
-    measured: Sequence[str],
     certificates: Mapping[str, Certificate],
     notes: Sequence[str],
     drift: Mapping[str, Drift],
 ) -> dict[str, Any]:
-    """Return versions, job, input, partition, audit, measures and certificates.
-
-    `measured` are the attributes that the measures are of.
-    """
+    """Return versions, job, input, partition, audit, measures and certificates."""
     solved = [*certificates.values(), *proven(blocks, job).values()]
     order = SHUFFLED if job.output.shuffle else "as in the input"
     return {
@@ -66,7 +62,7 @@ def manifest(
         "partition": _partition(blocks, job),
         "audit": audit.to_dict(),
         "measures": None if measures is None else measures.to_dict(),
-        "measured": list(measured),
+        "measured": list(job.roles.quasi_identifier),
         "rounding": {name: asdict(moved) for name, moved in drift.items()},
         "certificates": {name: c.to_dict() for name, c in certificates.items()},
         "notes": list(notes),

@@ -55,7 +55,7 @@ class Release(Fieldwise):
         One per quasi-identifier, by name.
     audit, measures
         What was found in, and measured on, the values of the release.  Measures are
-        of the quasi-identifiers that are numbers; None where none of these varies.
+        of all quasi-identifiers; None where none of them varies.
     notes
         What a reader of the release should know.
     job, source
@@ -124,7 +124,6 @@ class Release(Fieldwise):
             self.blocks,
             self.audit,
             self.measures,
-            self.masked.numeric,
             self.certificates,
             self.notes,
             self.drift,

@@ -19,12 +19,13 @@ def as_counted(measures: Assessment, audit: Audit) -> Assessment:
     Groups of floats are the same, but for what is distinguished as it is written: 0 and
     -0, or 5 and 5.0, which another program wrote.
     """
-    return replace(
-        measures,
-        highest_risk=1 / audit.combination,
-        average_risk=audit.groups / audit.records,
-        reidentifications=audit.groups,
-    )
+    counted: dict[str, Any] = {
+        "highest_risk": 1 / audit.combination,
+        "average_risk": audit.groups / audit.records,
+        "reidentifications": audit.groups,
+    }
+    types = None if measures.types is None else replace(measures.types, **counted)
+    return replace(measures, **counted, types=types)
 
 
 def risk_of(released: nw.DataFrame[Any], names: Sequence[str]) -> Floats:

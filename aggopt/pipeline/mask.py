@@ -7,7 +7,6 @@ from aggopt.core.signals import heeded
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.job import Job
-from aggopt.measure import WHOLE, Assessment, assess
 from aggopt.output.block_names import names_of, proven
 from aggopt.output.release import Release
 from aggopt.output.risk import as_counted
@@ -17,10 +16,9 @@ from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.compared import compared
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.infeasibility import forced
+from aggopt.pipeline.measured import measured_if_any
 from aggopt.pipeline.partition_step import Progress, group, listener, require_solved
 from aggopt.solvers import Certificate, Status
-
-AT_ONCE = 1000  # records that are linked at once where a release is only tried: .1 s
 
 
 @heeded()
@@ -88,7 +86,7 @@ def mask(
     told("measure", 0.0)
     after = given.of_numbers(both.after)
     drift = rounding.drifts(given, given.of_numbers(masked.values), after)
-    measures = measured_if_any(given.X, after, given.asked)
+    measures = measured_if_any(given.table, released, given.asked)
     notes = (
         *found.notes,
         *margins.notes(given),
@@ -112,33 +110,6 @@ def mask(
     )
 
 
-def measured_if_any(
-    original: Floats, released: Floats, asked: dict[str, Floats]
-) -> Assessment | None:
-    """Return the measures of numbers (n, p), or None where none of them varies."""
-    if (original == original[:1]).all():
-        return None
-    return measured(original, released, asked)
-
-
-def measured(
-    original: Floats,
-    released: Floats,
-    asked: dict[str, Floats],
-    *,
-    whole: int = WHOLE,
-) -> Assessment:
-    """Return the measures of a release; SL by what the records ask for, if they do.
-
-    More than `whole` records are linked in blocks: see `aggopt.measure.linkage`.
-    """
-    if not asked:
-        return assess(original, released, whole=whole)
-    weights = asked["importance"] if asked["importance"].any() else 1.0
-    delta = asked["delta"]
-    return assess(original, released, delta=delta, weights=weights, whole=whole)
-
-
 def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
     constant = given.constant
     notes = [
@@ -158,21 +129,7 @@ def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
             "The index of the pandas table is kept in release.table, with all that it "
             "says of records; written files have none."
         )
-    return [*notes, *_unmeasured(given), *_one_group(given, constant)]
-
-
-def _unmeasured(given: Grouped) -> list[str]:
-    """Say of which quasi-identifiers the measures are, if not of all."""
-    names = given.job.roles.quasi_identifier
-    if given.names == names:
-        return []
-    of = ", ".join(map(repr, given.names)) or "none"
-    return [
-        f"{len(names) - len(given.names)} of {len(names)} quasi-identifiers are "
-        "categories. Records that are alone or equal are counted by all of them; "
-        "linkage, disclosure, loss and satisfaction are measured by the numbers alone "
-        f"({of}). Who knows the categories as well may link more records than that."
-    ]
+    return [*notes, *_one_group(given, constant)]
 
 
 def _one_group(given: Grouped, constant: Bool) -> list[str]:

@@ -1,6 +1,6 @@
 """Read a written release again: recount it and measure it against the original."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,11 @@ from aggopt.output.risk import as_counted
 from aggopt.output.staging import sha256
 from aggopt.pipeline.attribute_blocks import blocks_of
 from aggopt.pipeline.compared import compared
-from aggopt.pipeline.mask import measured_if_any
+from aggopt.pipeline.measured import measured_if_any
 from aggopt.pipeline.partition_step import wishes_of
 
+CHANCE = 0.05  # kappa of categories in another order, but for luck
+NUMERIC = "numeric"
 NAMES = AttributeSection(kind="nominal")  # a release is read as its originals are
 DATES = AttributeSection(kind="date")
 
@@ -36,20 +38,23 @@ class Review:
     audit: Audit
     measures: Assessment | None
     same_order: bool = False  # taken for granted, with no key to show it
+    unmeasured: str | None = None  # why there are no measures, where something forbids
 
     @property
     def warning(self) -> str | None:
-        """Say that the two tables can hardly be in the same order, if that is so.
+        """Say what nobody should overlook, if there is something.
 
-        Records beside others than their own differ by more than the whole variance, on
-        average: the measures would be of pairs that are none.
+        That is why nothing was measured; or that the two tables can hardly be in the
+        same order: the measures would be of pairs that are none.
         """
-        if not self.same_order or self.measures is None or self.measures.il <= 1:
+        if self.unmeasured is not None:
+            return self.unmeasured
+        sign = _sign(self.measures) if self.same_order and self.measures else None
+        if sign is None:
             return None
         return (
-            f"The loss is {100 * self.measures.il:.0f} % of the variance, as of "
-            "records in different orders: if these are, no measure here but the "
-            "counts of equal records means anything."
+            f"{sign}, as of records in different orders: if these are, no measure here "
+            "but the counts of equal records means anything."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -114,11 +119,34 @@ def review(
         decimal=point,
         originals=compared(X[np.argsort(place)], Y, job.output, first),
     )
-    numbers = first.places
+    beside = replace(second, frame=second.frame[place.tolist()])
     asked = wishes_of(first, X, job)
-    measures = measured_if_any(X[:, numbers], Y[place][:, numbers], asked)
+    try:
+        measures = measured_if_any(first, beside, asked)
+    except TableError as error:  # that of its audit is known all the same
+        said = f"Nothing but equal records was measured. {error.problem}"
+        return Review(found, None, same_order, said)
     counted = None if measures is None else as_counted(measures, found)
     return Review(found, counted, same_order)
+
+
+def _sign(measures: Assessment) -> str | None:
+    """Say what is as if records stood beside others than their own; None if nothing.
+
+    Numbers then differ by more than the whole variance, on average; where there are
+    none, categories are the record's own no more often than by chance.
+    """
+    types = measures.types
+    numbers, kappas = [measures.il], []
+    if types is not None:
+        numbers = [types["il"][n] for n, kind in types.kinds.items() if kind == NUMERIC]
+        kappas = [kappa for kappa in types["kappa"].values() if kappa is not None]
+    if sum(numbers) > len(numbers):
+        loss = 100 * sum(numbers) / len(numbers)
+        return f"The loss is {loss:.0f} % of the variance"
+    if not numbers and max(kappas) < CHANCE:
+        return "Categories are the records' own no more often than by chance"
+    return None
 
 
 def _without(table: Any, dropped: tuple[str, ...]) -> Any:

@@ -140,24 +140,13 @@ def test_nodes_of_codes_are_refused_as_they_are_no_numbers() -> None:
         aggopt.mask(mixed(), asked(attributes=how))
 
 
-def test_a_table_of_categories_alone_has_no_measures(tmp_path) -> None:
+def test_a_table_of_categories_alone_is_made_again(tmp_path) -> None:
     made = aggopt.mask(mixed(), asked(("sex", "school")))
-    assert made.measures is None
     assert made.audit.smallest >= 4
     files = made.write(tmp_path / "m.csv")
-    assert made.manifest()["measured"] == []
-    assert made.manifest()["measures"] is None
+    assert made.manifest()["measured"] == ["sex", "school"]
     again = aggopt.repeat(files.manifest, mixed(), tmp_path / "again.csv")
     assert again.table.read_bytes() == files.table.read_bytes()
-    assert "Measures" not in made._repr_html_()
-
-
-def test_notes_say_which_attributes_the_measures_are_of(release) -> None:
-    (said,) = [note for note in release.notes if "are measured by" in note]
-    assert said.startswith("5 of 6 quasi-identifiers are categories. ")
-    assert "by the numbers alone ('age')" in said
-    assert release.manifest()["measured"] == ["age"]
-    assert release.measures.d == 1
 
 
 def test_numbers_beside_categories_are_aggregated_as_the_job_says() -> None:

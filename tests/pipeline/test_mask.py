@@ -5,7 +5,6 @@ import os
 import pickle
 import stat
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -612,20 +611,6 @@ def test_relative_wishes_follow_the_z_scores():
 
 def test_roles_are_complete():
     assert {*ROLES, "wish"} == {name for name, _ in job().roles}
-
-
-def test_the_measures_of_a_release_take_what_the_records_ask_for():
-    X = np.random.default_rng(0).normal(size=(30, 2))
-    Y = X + np.linspace(0, 0.2, 60).reshape(30, 2)
-    delta, ranks = np.full((30, 2), 0.12), np.arange(60.0).reshape(30, 2)
-    asked = {"delta": delta, "importance": ranks}
-    sl = partial(aggopt.measure.sl, X, Y, delta=delta)
-    assert mask.measured(X, Y, asked).sl == sl(weights=ranks) != sl()
-    assert mask.measured(X, Y, asked | {"importance": 0 * ranks}).sl == sl()
-    assert sl() != sl(delta=0.1)  # which is the measure's own
-    assert mask.measured(X, Y, asked, whole=20).linkage_blocks == 2
-    assert mask.measured(X, Y, {}, whole=20).linkage_blocks == 2
-    assert mask.measured(X, Y, {}) == aggopt.measure.assess(X, Y)
 
 
 def test_a_pandas_index_is_noted_as_kept():
