@@ -107,6 +107,8 @@ def kept(**privacy: Any) -> Case:
 
 LEVELS = ["low", "middle", "high", "low"] * 10
 HOLED = [None, None, *LEVELS[2:]]
+EXACT = {"method": "frequencies", "slack": "exact"}
+KEPT = {"categories": {"method": "frequencies", "slack": 6}}
 TREE = {"below": ["low", "middle"], "above": ["high"]}
 WISHES = {"age": 0.1, "income": 0.1}
 
@@ -178,6 +180,19 @@ CASES: dict[str, Case] = {
         frame,
         job(aggregation={"method": "mean", "categories": {}}),
     ),
+    "a method of numbers named for categories": lambda _: (
+        frame,
+        job(aggregation={"categories": {"method": "mean"}}),
+    ),
+    "a method of categories named for numbers": lambda _: (
+        frame,
+        job(aggregation={"method": "frequencies"}),
+    ),
+    "frequencies of categories kept": with_column("age", LEVELS, aggregation=KEPT),
+    "exact counts, a level of fewer than k records": with_column(
+        "age", ["rare", *LEVELS[1:]], aggregation={"categories": EXACT}
+    ),
+    "a category with one level": with_column("age", "same"),
     "a category in individual ranking": with_column(
         "age", LEVELS, privacy={"k": 3, "scope": "blocks"}, **ranking
     ),

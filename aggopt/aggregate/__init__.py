@@ -3,23 +3,30 @@
 from typing import Any
 
 from aggopt.aggregate._aggregation import Aggregation as Aggregation
-from aggopt.aggregate._frequencies import frequencies as frequencies
 from aggopt.aggregate._margin import with_margins as with_margins
 from aggopt.aggregate._mean import mean as mean
 from aggopt.aggregate._median import median as median
 from aggopt.aggregate._p3m import p3m as p3m
 from aggopt.aggregate._p3m_onesided import p3m_onesided as p3m_onesided
-from aggopt.aggregate._plurality import plurality as plurality
-from aggopt.aggregate._published_categories import (
-    PublishedCategories as PublishedCategories,
-)
 from aggopt.aggregate._registry import AGGREGATORS as AGGREGATORS
 from aggopt.aggregate._registry import Aggregator as Aggregator
 from aggopt.aggregate._satisfaction import satisfaction as satisfaction
+from aggopt.aggregate.categories._frequencies import frequencies as frequencies
+from aggopt.aggregate.categories._plurality import plurality as plurality
+from aggopt.aggregate.categories._published import (
+    PublishedCategories as PublishedCategories,
+)
+from aggopt.aggregate.categories._registry import (
+    CATEGORY_AGGREGATORS as CATEGORY_AGGREGATORS,
+)
+from aggopt.aggregate.categories._registry import (
+    CategoryAggregator as CategoryAggregator,
+)
 
 
 def __getattr__(name: str) -> Any:
     """Return the function of an aggregation that only its own file names."""
-    if not name.startswith("_") and name in AGGREGATORS:
-        return AGGREGATORS[name].function
+    for methods in (AGGREGATORS, CATEGORY_AGGREGATORS):
+        if not name.startswith("_") and name in methods:
+            return methods[name].function
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

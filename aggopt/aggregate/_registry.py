@@ -2,13 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pydantic import field_validator
 
 from aggopt.aggregate._aggregation import Aggregation
-from aggopt.aggregate._category_sections import CategoryAggregation
+from aggopt.aggregate.categories._registry import CATEGORY_AGGREGATORS, CategorySection
 from aggopt.core.registry import Method, Registry, require_arguments
-from aggopt.core.section import MethodSection
+from aggopt.core.section import MethodSection, one_of
 from aggopt.models import Model
+
+if TYPE_CHECKING:
+    Categories: TypeAlias = CategorySection
+else:
+    Categories = one_of(method.settings for method in CATEGORY_AGGREGATORS.values())
 
 
 class Aggregating(MethodSection):
@@ -21,7 +28,15 @@ class Aggregating(MethodSection):
         none, or they are published by the default.
     """
 
-    categories: CategoryAggregation | None = None
+    categories: Categories | None = None
+
+    @field_validator("categories", mode="before")
+    @classmethod
+    def _nearest(cls, section: Any) -> Any:
+        """Read a section without a key as one that asks for the default."""
+        return (
+            {"method": next(iter(CATEGORY_AGGREGATORS))} if section == {} else section
+        )
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -4,8 +4,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
-from aggopt.aggregate import AGGREGATORS, Aggregator
+from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
 from aggopt.command.partition_lines import each_by_itself, settings
 from aggopt.command.proposal import COLUMN, WIDTH
 from aggopt.core.registry import Method
@@ -72,7 +73,7 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 [aggregation]
 {of_aggregations}
 # [aggregation.categories] # of quasi-identifiers that are categories
-# method = "plurality"     # the nearest category of each group
+{of_categories}
 
 [input]
 separator = {separator}          # of a CSV file; the release is written with it too
@@ -112,6 +113,12 @@ def template(
         of_aggregations="\n".join(
             [*_listed("method", AGGREGATORS), *_settings(AGGREGATORS)]
         ),
+        of_categories="\n".join(
+            [
+                *_listed("# method", CATEGORY_AGGREGATORS),
+                *_settings(CATEGORY_AGGREGATORS),
+            ]
+        ),
         file=table.name,
         job=job.name,
         records=records,
@@ -146,6 +153,6 @@ def _of_partitions() -> Iterator[str]:
         )
 
 
-def _settings(methods: Mapping[str, Aggregator]) -> Iterator[str]:
+def _settings(methods: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines on what aggregations take."""
     yield from (m.template.strip() for m in methods.values() if m.template)

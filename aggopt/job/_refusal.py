@@ -1,14 +1,15 @@
 """What is wrong with a job, said so that it can be corrected."""
 
 from difflib import get_close_matches
-from typing import Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic import ValidationError as Invalid
 
+from aggopt.aggregate import CATEGORY_AGGREGATORS
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.job._privacy import Privacy, Treatment
-from aggopt.job._said import CHOOSING, clipped, entries, keys, seen, shown
+from aggopt.job._said import CATEGORIES, CHOOSING, clipped, entries, keys, seen, shown
 from aggopt.partition._shared.settings import WAYS
 from aggopt.repair._registry import REPAIRS
 
@@ -33,11 +34,7 @@ def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
         case "extra_forbidden":
             return _unknown_key(place, job)
         case "union_tag_invalid":
-            return UnknownNameError(
-                f"{place[0]} method",
-                clipped(first["ctx"]["tag"]),
-                _methods(place[0], job),
-            )
+            return _no_method(place[0], first["ctx"]["tag"], job)
         case "union_tag_not_found":
             return JobError(
                 f"[{place[0]}] names no method.",
@@ -74,6 +71,10 @@ def _telling(wrong: Any) -> Any:
     return unknown[near[0]] if near else wrong[0]
 
 
+_BESIDE = {  # what is published by the methods of another section
+    "aggregation": (CATEGORIES, "categories"),
+    CATEGORIES: ("aggregation", "numbers"),
+}
 _ENTRIES = "correct those entries; `aggopt init` writes a commented job."
 _OUTPUT = {
     "output.digits": "write a whole number of significant digits, from 2 to 15, or "
@@ -96,7 +97,21 @@ def _described(section: Any, before: str = "") -> dict[str, str]:
 
 
 _WANTED = {**_OUTPUT, **_described(Privacy, "privacy.")}
+for _category in CATEGORY_AGGREGATORS.values():
+    _WANTED |= _described(_category.settings, f"{CATEGORIES}.{_category.name}.")
 _WRITTEN = _described(Treatment)
+
+
+def _no_method(section: str, name: str, job: Any) -> JobError:
+    """Say that a section has no such method, or that another section has it."""
+    known = _methods(section, job)
+    other, of = _BESIDE.get(section, ("", ""))
+    if other and name in _methods(other, job):
+        return JobError(
+            f"[{section}] method = {name!r} is of {of}.",
+            fix=f"write it under [{other}]; here choose one of {', '.join(known)}.",
+        )
+    return UnknownNameError(f"{section} method", clipped(name), known)
 
 
 def _no_wish(wish: str, error: Any) -> JobError:
@@ -205,15 +220,27 @@ def _of_repair(key: str, new: str | None, able: list[str]) -> JobError:
 
 
 def _inner(section: Any, part: str) -> Any:
+    if part == CATEGORIES:  # alike under each method of its section
+        return _inner(_inner(section, "aggregation")[0], "categories")
     if isinstance(section, tuple):  # the methods that a section may name
         return next(choice for choice in section if _method(choice) == part)
     if isinstance(section, dict):  # of sections that the user names
         return section["any"]
     kind = section.model_fields[part].annotation
-    choices = tuple(c for c in get_args(kind) if c is not type(None))
     if get_origin(kind) is dict:
-        return {"any": choices[1]}
+        return {"any": get_args(kind)[1]}
+    choices = _choices(kind)
     return choices[0] if len(choices) == 1 else choices or kind
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    """Return the types that a field may have, None left out; () of a plain one."""
+    if get_origin(kind) is Annotated:
+        return _choices(get_args(kind)[0])
+    choices = tuple(c for c in get_args(kind) if c is not type(None))
+    if len(choices) == 1:  # it may be left out
+        return _choices(choices[0]) or choices
+    return choices
 
 
 def _method(section: Any) -> str:

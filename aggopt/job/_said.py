@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-CHOOSING = ("partition", "aggregation")  # their methods are no tables
+CATEGORIES = "aggregation.categories"
+CHOOSING = ("partition", "aggregation", CATEGORIES)  # their methods are no tables
 _LONG = 60  # characters of an entry that are shown
 _TRIED = re.compile(
     r"^(function-(before|after|wrap|plain)|literal|constrained-\w+|nullable|union|list|"
@@ -20,9 +21,15 @@ def entries(wrong: Iterable[Any]) -> list[Any]:
         if error["type"] == "too_short" and error["input"]:
             continue  # what is wrong with its entries is said of them
         known = error["type"] != "extra_forbidden"  # what is not may have any name
-        place = _named(error["loc"]) if known else error["loc"]
+        place = _of_section(_named(error["loc"]) if known else error["loc"])
         found.setdefault(place, {**error, "loc": place})
     return list(found.values())
+
+
+def _of_section(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return where an entry stands, a section within one of a method being its own."""
+    inner = place[:1] == ("aggregation",) and place[2:3] == ("categories",)
+    return (CATEGORIES, *place[3:]) if inner else place
 
 
 def _named(place: tuple[int | str, ...]) -> tuple[int | str, ...]:

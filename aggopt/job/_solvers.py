@@ -41,5 +41,9 @@ def _named(
     solver, method = getattr(partition, "solver", None), partition.method
     if solver is not None and (own := PARTITIONERS[method].model):
         yield "partition", solver, own
-    if isinstance(aggregation, Solved) and aggregation.solver is not None:
-        yield "aggregation", aggregation.solver, aggregation.function
+    for section, how in (
+        ("aggregation", aggregation),
+        ("aggregation.categories", getattr(aggregation, "categories", None)),
+    ):
+        if isinstance(how, Solved) and how.solver is not None:
+            yield section, how.solver, how.function

@@ -6,17 +6,25 @@ from typing import cast
 
 import numpy as np
 
-from aggopt.aggregate import AGGREGATORS, Aggregation, PublishedCategories, plurality
+from aggopt.aggregate import (
+    AGGREGATORS,
+    CATEGORY_AGGREGATORS,
+    Aggregation,
+    PublishedCategories,
+)
 from aggopt.aggregate._aggregation import column
+from aggopt.aggregate.categories._registry import CategorySection
+from aggopt.core.plural import many
 from aggopt.core.randomness import seed_of
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
-from aggopt.errors import naming
+from aggopt.errors import InfeasibleInputError, naming
 from aggopt.partition._in_blocks import called
 from aggopt.pipeline import margins
+from aggopt.pipeline.category_job import published_as
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.partition_step import Progress
-from aggopt.solvers import Certificate
+from aggopt.solvers import Certificate, Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +37,13 @@ class Masked:
         Numbers in original units, nodes of the domain of a category.
     certificates
         One for each quasi-identifier, by name and in order.
+    notes
+        What is to be said of categories.
     """
 
     values: Floats = field(repr=False)
     certificates: dict[str, Certificate]
+    notes: tuple[str, ...] = ()
 
 
 def aggregated(given: Grouped, told: Progress) -> Masked:
@@ -44,14 +55,12 @@ def aggregated(given: Grouped, told: Progress) -> Masked:
         numbers = _numbers(given, told)
         values[:, given.table.places] = numbers.values
         found |= zip(given.names, numbers.certificates, strict=True)
+    chosen = categories(given)
     names = given.job.roles.quasi_identifier
-    for j, name in enumerate(names):
-        if name in given.table.domains:
-            with naming(repr(name)):
-                chosen = _categories(given, j, name)
-            values[:, j] = chosen.choice[chosen.labels]
-            found[name] = chosen.certificate
-    return Masked(values, {name: found[name] for name in names})
+    for name, made in chosen.items():
+        values[:, names.index(name)] = made.choice[made.labels]
+        found[name] = made.certificate
+    return Masked(values, {name: found[name] for name in names}, _notes(chosen))
 
 
 def _numbers(given: Grouped, told: Progress) -> Aggregation:
@@ -63,11 +72,47 @@ def _numbers(given: Grouped, told: Progress) -> Aggregation:
     return made
 
 
-def _categories(given: Grouped, j: int, name: str) -> PublishedCategories:
-    stated = given.job.attributes.get(name)
-    return plurality(
-        cast(Encoded, given.records).attributes[j],  # as of any table with a category
-        column(given.labels, j),
-        publish=stated.publish if stated else "leaf",
-        seed=seed_of(given.secret, f"categories of {name}"),
+def categories(given: Grouped) -> dict[str, PublishedCategories]:
+    """Return what the job publishes of each category, by name."""
+    return {name: _category(given, name) for name in given.table.domains}
+
+
+def _category(given: Grouped, name: str) -> PublishedCategories:
+    how = cast(CategorySection, given.job.aggregation.categories)
+    place = given.job.roles.quasi_identifier.index(name)
+    encoded = cast(Encoded, given.records)  # as of any table with a category
+    method = CATEGORY_AGGREGATORS[how.method]
+    seed = seed_of(given.secret, f"categories of {name}")
+    settings = {**how.settings, "seed": seed}
+    if method.nodes:
+        settings["publish"] = published_as(given.job, name)
+    with naming(repr(name)):
+        made = method.function(
+            encoded.attributes[place], column(given.labels, place), **settings
+        )
+        _require_choice(made)
+    return made
+
+
+def _require_choice(made: PublishedCategories) -> None:
+    """Refuse a release where no choice of categories is what the job asks for."""
+    if made.certificate.status is not Status.INFEASIBLE:
+        return
+    largest = int(np.bincount(made.labels).max())
+    raise InfeasibleInputError(
+        f"No choice of categories for {len(made.choice)} groups keeps the number of "
+        f"records of each as near to the original as [aggregation.categories] asks.",
+        fix=f"allow a slack of the largest group, slack = {largest}, which always "
+        "leaves a choice, or name a price in its place.",
+    )
+
+
+def _notes(chosen: dict[str, PublishedCategories]) -> tuple[str, ...]:
+    """Say how ties were broken."""
+    return tuple(
+        f"{name!r}: in {made.tied} of {many(len(made.choice), 'group')} several "
+        "categories are equally near; of these such were published that the counts of "
+        f"categories differ by {made.ties.objective:g} records in all."
+        for name, made in chosen.items()
+        if made.ties is not None
     )

@@ -1,9 +1,16 @@
 """What a job says of categories, beside the table that has some or none."""
 
-from aggopt.aggregate._category_sections import CategoryAggregation
+import numpy as np
+
+from aggopt.aggregate import CATEGORY_AGGREGATORS
+from aggopt.aggregate.categories._frequencies import EXACT
+from aggopt.aggregate.categories._plurality import Plurality
+from aggopt.aggregate.categories._registry import CategorySection
+from aggopt.core.plural import many
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
-from aggopt.errors import JobError
+from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.input.categories import codes_in
 from aggopt.input.table import Table
 from aggopt.job import Job, Mean
 from aggopt.pipeline.attribute_blocks import Columns
@@ -31,7 +38,9 @@ def with_categories(job: Job, table: Table) -> Job:
     ------
     JobError
         It has none and the job publishes them, or nothing else and the job publishes
-        numbers; or nodes of the tree of a number.
+        numbers; or nodes of a tree are to be published by a method of levels.
+    InfeasibleInputError
+        A level is to be published as often as it is had, by fewer than k records.
     """
     how, names = job.aggregation, job.roles.quasi_identifier
     if not table.domains:
@@ -43,7 +52,7 @@ def with_categories(job: Job, table: Table) -> Job:
                 f'kind = "nominal" under [attributes.{names[0]}].',
             )
         return job
-    said = how.categories or CategoryAggregation()
+    said = how.categories or Plurality()
     how = how.model_copy(update={"categories": said})
     if not table.numeric and how != Mean(categories=said):
         raise JobError(
@@ -52,7 +61,50 @@ def with_categories(job: Job, table: Table) -> Job:
             fix="leave the method and its settings out; how categories are published "
             "is said under [aggregation.categories].",
         )
+    _require_published(job, said, table)
+    if getattr(said, "slack", None) in (0, EXACT):
+        _require_counts(job.privacy.k, table)
     return job.model_copy(update={"aggregation": how})
+
+
+def _require_published(job: Job, said: CategorySection, table: Table) -> None:
+    """Refuse nodes of a tree where the method publishes levels alone."""
+    if CATEGORY_AGGREGATORS[said.method].nodes:
+        return
+    for name in table.domains:
+        publish = published_as(job, name)
+        if publish != "leaf":
+            raise JobError(
+                f"[aggregation.categories] method = {said.method!r} publishes levels, "
+                f"and [attributes.{name}] asks for publish = {publish!r}.",
+                fix='leave publish out, or choose method = "plurality".',
+            )
+
+
+def _require_counts(k: int, table: Table) -> None:
+    """Refuse exact counts of levels that fewer than k records have.
+
+    Raises
+    ------
+    InfeasibleInputError
+        A group has k records at least, and its category is published as often.
+    """
+    for name, domain in table.domains.items():
+        count = np.bincount(codes_in(table.frame[name], domain))
+        few = int(((count > 0) & (count < k)).sum())
+        if few:
+            raise InfeasibleInputError(
+                f"{name!r}: {many(few, 'level')} of {int((count > 0).sum())} have "
+                f"fewer than k = {k} records, and cannot be published just as often.",
+                fix="allow a slack of a few records, or name a price, under "
+                "[aggregation.categories].",
+            )
+
+
+def published_as(job: Job, name: str) -> str:
+    """Return which nodes of a category may be published."""
+    stated = job.attributes.get(name)
+    return stated.publish if stated else "leaf"
 
 
 def require_all_numbers(table: Table, what: str) -> None:

@@ -89,6 +89,7 @@ def mask(
     measures = measured_if_any(given.table, released, given.asked)
     notes = (
         *found.notes,
+        *masked.notes,
         *margins.notes(given),
         *margins.nearer(given, after),
         *given.reasons,

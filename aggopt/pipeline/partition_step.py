@@ -191,7 +191,7 @@ def _require_possible(table: Table, whole: Floats, job: Job) -> None:
             "No quasi-identifier varies: there is nothing to mask.",
             fix="name those that vary; where none does, k-anonymity needs no masking.",
         )
-    for method in (job.partition, job.aggregation):
+    for method in (job.partition, job.aggregation, job.aggregation.categories):
         if isinstance(method, Solved):
             native_options(chosen_solver(method), method.time_limit, method.options)
     if _keeps_variance(job) and len(whole) < 2 * job.privacy.k:

@@ -13,9 +13,11 @@ import pytest
 from tables import job, people
 
 import aggopt
-from aggopt.errors import JobError
+from aggopt.aggregate import plurality
+from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.experiments.sweep import sweep
 from aggopt.pipeline.reassess import review
+from aggopt.solvers import Status
 
 SECRET = "0" * 32
 LEVELS = {
@@ -26,6 +28,7 @@ LEVELS = {
 }
 NAMES = ("age", "member", *LEVELS)
 TREE = {"care": ["doctor", "nurse"], "craft": ["smith"]}
+ORDERS: dict[str, Any] = {"school": {"order": LEVELS["school"]}, "work": {"tree": TREE}}
 TYPES: dict[str, Any] = {
     "school": {"order": LEVELS["school"]},
     "region": {"kind": "nominal", "weight": 2.0},
@@ -121,16 +124,142 @@ def test_published_categories_are_the_nearest_of_their_group(release) -> None:
     assert list(release.certificates) == list(NAMES)
 
 
-@pytest.mark.parametrize("publish", ["node", "ancestor"])
-def test_nodes_of_a_tree_are_published_by_name(publish) -> None:
-    how = {**TYPES, "work": {"tree": TREE, "publish": publish}}
+def in_threes(n: int, **columns: Any) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return a table whose groups are n records with ages of a century, and a job."""
+    frame = pd.DataFrame({"age": np.arange(3 * n) // n * 100.0, **columns})
+    job = {
+        "roles": {"quasi-identifier": list(frame)},
+        "privacy": {"k": n},
+        "partition": {"method": "mdav"},
+        "attributes": {"age": {"weight": 1e4}},
+    }
+    return frame, job
+
+
+def test_nodes_of_a_tree_are_published_by_name() -> None:
+    frame, job = in_threes(3, work=LEVELS["work"] * 3)
+    tree = {"staff": LEVELS["work"]}  # nearer to three that differ than any of them
+    job["attributes"]["work"] = {"tree": tree, "publish": "node"}
+    assert set(aggopt.mask(frame, aggopt.Job(**job)).table["work"]) == {"staff"}
+
+
+def test_ancestors_are_true_of_their_groups() -> None:
+    how = {**TYPES, "work": {"tree": TREE, "publish": "ancestor"}}
     made = aggopt.mask(mixed(), asked(attributes=how))
-    nodes = {*LEVELS["work"], *TREE, "*"}
-    assert set(made.table["work"]) <= nodes
     assert set(made.table["work"]) - set(LEVELS["work"])
-    if publish == "ancestor":
-        for own, said in zip(mixed()["work"], made.table["work"], strict=True):
-            assert said in (own, "*") or own in TREE[said]
+    for own, said in zip(mixed()["work"], made.table["work"], strict=True):
+        assert said in (own, "*") or own in TREE[said]
+
+
+def categories(**how: Any) -> dict[str, Any]:
+    return {"aggregation": {"categories": how}}
+
+
+def off(name: str, made: aggopt.Release) -> int:
+    """Return by how many records the counts of levels differ in all."""
+    before, after = Counter(mixed()[name]), Counter(made.table[name])
+    return sum(abs(after[level] - before[level]) for level in LEVELS[name])
+
+
+def test_of_equally_near_categories_those_are_published_that_keep_counts(
+    release,
+) -> None:
+    said = {
+        name: note
+        for name in LEVELS
+        for note in release.notes
+        if note.startswith(f"{name!r}: in ")
+    }
+    assert said
+    for name, note in said.items():
+        groups = release.labels.max() + 1
+        tied = plurality(mixed()[name], release.labels, **ORDERS.get(name, {}))
+        assert note == (
+            f"{name!r}: in {tied.tied} of {groups} groups several categories are "
+            "equally near; of these such were published that the counts of categories "
+            f"differ by {off(name, release)} records in all."
+        )
+        assert off(name, release) == tied.ties.objective
+
+
+def test_frequencies_are_kept_as_the_job_says(release) -> None:
+    made = aggopt.mask(
+        mixed(), asked(**categories(method="frequencies", slack=3)), secret=SECRET
+    )
+    assert made.job.aggregation.categories.solver is None
+    for name, levels in LEVELS.items():
+        before, after = Counter(mixed()[name]), Counter(made.table[name])
+        assert max(abs(before[c] - after[c]) for c in levels) <= 3
+        proof = made.certificates[name]
+        assert proof.solver == "slots"
+        assert proof.status is Status.OPTIMAL
+        assert proof.objective >= release.certificates[name].bound
+    named = categories(method="frequencies", slack=3, solver="cvxpy:highs")
+    other = aggopt.mask(mixed(), asked(**named), secret=SECRET)
+    assert other.certificates["sex"].solver == "cvxpy:highs"
+    assert other.certificates["sex"].objective == made.certificates["sex"].objective
+
+
+def test_counts_that_no_choice_keeps_are_refused_with_a_slack_that_one_does() -> None:
+    frame, job = in_threes(5, sex=["f", "m"] * 7 + ["m"])  # 7 and 8, of 5, 10 or 15
+    how = {"method": "frequencies", "slack": 1}
+    with pytest.raises(InfeasibleInputError) as no:
+        aggopt.mask(frame, aggopt.Job(**job, **categories(**how)))
+    assert no.value.problem == (
+        "'sex': No choice of categories for 3 groups keeps the number of records of "
+        "each as near to the original as [aggregation.categories] asks."
+    )
+    assert no.value.fix.startswith("allow a slack of the largest group, slack = 5, ")
+    made = aggopt.mask(
+        frame, aggopt.Job(**job, **categories(method="frequencies", slack=5))
+    )
+    assert made.certificates["sex"].status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        (
+            {"solver": "lagrangian"},
+            "categories. solver: lagrangian does not take",
+        ),
+        ({"options": {"verbose": True}}, "'verbose' is not allowed"),
+    ],
+)
+def test_a_solver_that_cannot_be_meant_is_refused_before_work(how, words) -> None:
+    begun = []
+    with pytest.raises(JobError, match=words):
+        aggopt.mask(
+            mixed(),
+            asked(**categories(method="frequencies", **how)),
+            progress=lambda step, share: begun.append(step),
+        )
+    assert set(begun) <= {"read"}
+
+
+@pytest.mark.parametrize("slack", [0, "exact"])
+def test_levels_of_few_records_are_refused_where_counts_are_exact(slack) -> None:
+    frame = mixed()
+    frame.loc[:2, "sex"] = "x"
+    exact = categories(method="frequencies", slack=slack)
+    words = "^'sex': 1 level of 3 have fewer than k = 4 records, and cannot"
+    with pytest.raises(InfeasibleInputError, match=words):
+        aggopt.mask(frame, asked(("sex", "age"), **exact))
+    begun = []
+    with pytest.raises(InfeasibleInputError):
+        aggopt.mask(
+            frame, asked(("sex", "age"), **exact), progress=lambda *at: begun.append(at)
+        )
+    assert {step for step, _ in begun} == {"read"}
+    frame.loc[3, "sex"] = "x"
+    near = categories(method="frequencies", slack=4)
+    assert aggopt.mask(frame, asked(("sex", "age"), **near)).audit.holds
+
+
+def test_frequencies_publish_levels_and_no_nodes() -> None:
+    how = {**TYPES, "work": {"tree": TREE, "publish": "ancestor"}}
+    with pytest.raises(JobError, match=r"work\] asks for publish = 'ancestor'"):
+        aggopt.mask(mixed(), asked(attributes=how, **categories(method="frequencies")))
 
 
 def test_nodes_of_codes_are_refused_as_they_are_no_numbers() -> None:

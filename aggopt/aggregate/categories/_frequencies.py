@@ -1,30 +1,32 @@
 """The category of each group at least loss, categories as often as before."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BeforeValidator, Field, StrictInt, model_validator
 
-from aggopt.aggregate._plurality import at_random, categories_in
-from aggopt.aggregate._published_categories import PublishedCategories
+from aggopt.aggregate.categories._candidates import Candidates, categories_in
+from aggopt.aggregate.categories._published import PublishedCategories
+from aggopt.aggregate.categories._registry import CategoryAggregator, CategorySection
+from aggopt.aggregate.categories._solved import certified
+from aggopt.aggregate.categories._ties import at_random
 from aggopt.core.deadline import Deadline
 from aggopt.core.plural import many
 from aggopt.core.randomness import permutation, seeded
-from aggopt.core.types import F64, I64
+from aggopt.core.section import Solved, whole
 from aggopt.core.validation import groups as numbered_groups
 from aggopt.core.validation import is_number, require_seed
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import frequencies as model
-from aggopt.solvers import Certificate, Status, choose
-from aggopt.solvers._answer import Answer
+from aggopt.solvers import choose
 from aggopt.solvers._ask import answer
-from aggopt.solvers._certificate import closed
 from aggopt.solvers._options import check_time_limit
 
 EXACT = "exact"
+Slack = Annotated[StrictInt, Field(ge=0), BeforeValidator(whole)]
 USUAL = 4.0  # records: less than a group of five
-FEASIBLE = 1e-6  # records: what adding up may miss
 
 
 def frequencies(
@@ -35,7 +37,7 @@ def frequencies(
     tree: Any = None,
     slack: float | str | None = None,
     price: float | None = None,
-    solver: str = "slots",
+    solver: str | None = None,
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -58,8 +60,8 @@ def frequencies(
         Instead of a slack, what each record of difference costs; two levels are at most
         1 apart.
     solver
-        A name of `aggopt.solvers.SOLVERS` that takes the model: "slots", or
-        "cvxpy:highs", "pyomo:highs" and others that take integer programs.
+        A name of `aggopt.solvers.SOLVERS` that takes the model: "slots", the default,
+        or "cvxpy:highs", "pyomo:highs" and others that take integer programs.
     time_limit
         Seconds; 600 when omitted.
     options
@@ -105,19 +107,16 @@ def frequencies(
     categories = categories_in(column, order, tree)
     label = numbered_groups(groups, len(categories.codes))
     turn = permutation(seeded(seed), "symmetric groups", int(label.max()) + 1)
-    levels = np.flatnonzero(categories.observed)
-    costs = categories.costs(label)[turn][:, levels] * categories.domain.unit
-    count = categories.counts(label)[turn][:, levels]
-    price = None if price is None else price * categories.domain.unit
-    data = _stated(costs, count, allowed, price)
+    candidates = Candidates.observed([categories], turn[label])
+    data = _stated(candidates, allowed, price)
     found = answer(model.MODEL, data, how, None, time_limit=time_limit, options=options)
     picked = found.reading
     if picked is None:
-        picked = at_random(costs == costs.min(axis=1, keepdims=True), seed)
-    choice = np.empty(len(turn), np.int64)
-    choice[turn] = levels[picked]
-    proof = _certificate(data, picked, found, categories.domain.unit, clock.spent)
-    return PublishedCategories(categories.domain.nodes, choice, label, proof, 0)
+        losses = candidates.losses
+        picked = at_random(losses == losses.min(axis=1, keepdims=True), seed)
+    proof = certified(model.MODEL, data, picked, found, candidates.unit, clock.spent)
+    choice = candidates.nodes[picked[turn], 0]
+    return PublishedCategories(categories.domain.nodes, choice, label, proof)
 
 
 def _allowed(slack: object, price: object) -> float | None:
@@ -136,37 +135,57 @@ def _allowed(slack: object, price: object) -> float | None:
 
 
 def _stated(
-    costs: F64, count: I64, allowed: float | None, price: float | None
+    candidates: Candidates, allowed: float | None, price: float | None
 ) -> model.Data:
     """Return the data of the model, distances in units that make them whole."""
-    sizes = count.sum(axis=1).astype(np.float64)
-    table = count.sum(axis=0).astype(np.float64)[None]
-    if allowed is None:
-        return model.Data(costs, sizes[None], table, price=price)
-    short = int((table + allowed < sizes.min()).sum() * (allowed == 0))
+    weights, counts = candidates.table(np.zeros_like(candidates.own))
+    losses = candidates.losses
+    if price is not None:
+        return model.Data(losses, weights, counts, price=price * candidates.unit)
+    short = int((counts < weights.min()).sum() * (allowed == 0))
     if short:
         raise InfeasibleInputError(
-            f"{many(short, 'level')} of {table.size} have fewer records than the "
+            f"{many(short, 'level')} of {counts.size} have fewer records than the "
             "smallest group, and cannot be published as often as that.",
             fix="allow a slack of a few records, or name a price.",
         )
-    return model.Data(costs, sizes[None], table, np.full(table.shape, allowed))
+    return model.Data(losses, weights, counts, np.full(counts.shape, allowed))
 
 
-def _certificate(
-    data: model.Data, picked: I64, found: Answer, unit: float, seconds: float
-) -> Certificate:
-    """Return what holds of a choice (groups,), judged by the model."""
-    at = model.point(data, picked)
-    objective, missed = model.objective(data, at), model.violation(data, at)
-    status, bound = found.status, found.bound
-    if status.usable and (found.reading is None or missed > FEASIBLE):
-        status = Status.FAILED
-    near = bound is not None and closed(objective, bound)
-    if not status.usable or (bound is not None and bound > objective and not near):
-        bound = None
-    if status is Status.OPTIMAL and not near:
-        status = Status.LIMIT
-    proven = None if bound is None else min(bound, objective) / unit
-    by = found.solver
-    return Certificate(status, objective / unit, proven, missed, by, seconds)
+class Frequencies(Solved, CategorySection):
+    """Settings of `aggopt.aggregate.frequencies`."""
+
+    method: Literal["frequencies"]
+    slack: Slack | Literal["exact"] | None = Field(
+        default=None,
+        description='write by how many records counts may differ, or "exact".',
+    )
+    price: float | None = Field(default=None, gt=0, allow_inf_nan=False, strict=True)
+
+    @model_validator(mode="after")
+    def _check(self) -> "Frequencies":
+        if self.slack is not None and self.price is not None:
+            raise JobError(
+                "[aggregation.categories] has both slack and price.",
+                fix="leave one of them out: by how many records counts may differ, or "
+                "what each record of difference costs.",
+            )
+        return self
+
+
+AGGREGATOR = CategoryAggregator(
+    name="frequencies",
+    when="each category as often as before, at least loss",
+    rank=20,
+    function=frequencies,
+    settings=Frequencies,
+    certificate="total distance, with a price what differences cost besides, and what "
+    "the solver proves of it",
+    model=model.MODEL,
+    template="""\
+# slack = 4              # frequencies: records by which a count may differ; "exact";
+#                          or price = 1.0, what each record of difference costs
+# solver = "slots"       # or "cvxpy:highs", ...
+# time_limit = 60        # seconds per attribute; left out, 600
+""",
+)

@@ -31,14 +31,19 @@ class PublishedCategories(Fieldwise):
         published for them; with a price of `frequencies`, what is paid besides.
         bound: no choice that was allowed for these groups has less.
     tied
-        In how many groups several had the least distance, so that chance decided.
+        In how many groups several had the least distance.
+    ties
+        What is proven of the choice among these, by how many records the number of
+        each category then differs in the release; None where it is not made, or
+        nothing is tied.
     """
 
     nodes: tuple[Hashable, ...] = field(repr=False)
     choice: I64 = field(repr=False)
     labels: Labels = field(repr=False)
     certificate: Certificate
-    tied: int
+    tied: int = 0
+    ties: Certificate | None = None
 
     @property
     def centroids(self) -> npt.NDArray[Any]:

@@ -1,23 +1,25 @@
 """The category of each group that is nearest to its records' own."""
 
 from math import fsum
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
-from aggopt.aggregate._published_categories import PublishedCategories
+from aggopt.aggregate.categories._candidates import Candidates, categories_in
+from aggopt.aggregate.categories._published import PublishedCategories
+from aggopt.aggregate.categories._registry import CategoryAggregator, CategorySection
+from aggopt.aggregate.categories._ties import broken
 from aggopt.core.deadline import Deadline
-from aggopt.core.frame import one_column
-from aggopt.core.randomness import seeded, uniforms
+from aggopt.core.randomness import permutation, seeded
 from aggopt.core.types import Bool
+from aggopt.core.validation import Labels, require_seed
 from aggopt.core.validation import groups as numbered_groups
-from aggopt.core.validation import require_seed
-from aggopt.encoding import AttributeType, Categories, EncodedAttribute
-from aggopt.encoding._levels import categories_of
-from aggopt.encoding._typed_column import RANKED, TypedColumn
+from aggopt.encoding import Categories
 from aggopt.errors import JobError, require_known
 from aggopt.solvers import Certificate, Status
+from aggopt.solvers._options import check_time_limit
 
 PUBLISH = ("leaf", "node", "ancestor")
 ROUNDING = 1e-12  # by which sums of distances that a user gave may differ and be equal
@@ -30,12 +32,15 @@ def plurality(
     order: Any = None,
     tree: Any = None,
     publish: str = "leaf",
+    time_limit: float | None = None,
     seed: int = 0,
 ) -> PublishedCategories:
     """Return the category of each group with the least total distance from its records.
 
     Of names without an order it is the most frequent one; of an order the median, which
-    is a level; of a tree a leaf, or a node where groups may publish less detail.
+    is a level; of a tree a leaf, or a node where groups may publish less detail.  Where
+    several are equally near, those are published that leave the number of records of
+    each category as it was, as nearly as can be.
 
     Parameters
     ----------
@@ -50,21 +55,24 @@ def plurality(
     publish : "leaf", "node" or "ancestor"
         "leaf" publishes a level that some record has; of a tree "node" any node, and
         "ancestor" the lowest node that is true of all records of the group.
+    time_limit
+        Seconds for the choice among categories that are equally near; 60 when omitted.
     seed : int
-        Of the choice among categories whose distances are equally small: one of them at
-        random, not the first, which would be published too often.
+        Of the choice among groups that are alike.
 
     Returns
     -------
     PublishedCategories
         `.values` (n,), and a certificate: objective = bound = total distance, in which
-        two levels are at most 1 apart.
+        two levels are at most 1 apart.  `.ties` is the certificate of the choice among
+        categories that are equally near: by how many records the counts of categories
+        differ in all, and what is proven of it.
 
     Raises
     ------
     JobError
         Groups that are none; an order or a tree that cannot be used, or both; "node" or
-        "ancestor" without a tree; a seed below 0.
+        "ancestor" without a tree; a seed below 0, a time limit not above 0.
     TableError
         Values are missing, of several types, or not in the order or tree.
 
@@ -90,36 +98,23 @@ def plurality(
     clock = Deadline(None)
     require_known("way to publish a category", publish, PUBLISH)
     require_seed(seed)
+    check_time_limit(time_limit)
     categories = categories_in(column, order, tree)
     _require_tree(categories, publish)
     label = numbered_groups(groups, len(categories.codes))
-    costs = np.where(
-        _allowed(categories, label, publish),
-        categories.costs(label, nodes=publish != "leaf"),
-        np.inf,
-    )
-    least = costs.min(axis=1)
-    tied = costs <= least[:, None] * (1 + ROUNDING)
-    choice = at_random(tied, seed)
-    total = fsum(costs[np.arange(len(costs)), choice])
+    turn = permutation(seeded(seed), "symmetric groups", int(label.max()) + 1)
+    candidates = _candidates(categories, turn[label], publish)
+    losses = np.where(_allowed(candidates, publish), candidates.losses, np.inf)
+    least = losses.min(axis=1)
+    total = fsum(least) / candidates.unit
     proof = Certificate(Status.OPTIMAL, total, total, 0.0, "closed form", clock.spent)
+    tied = losses <= least[:, None] * (1 + ROUNDING)
+    picked, ties = broken(candidates, tied, seed, time_limit)
+    choice = candidates.nodes[picked[turn], 0]
     several = int((tied.sum(axis=1) > 1).sum())
-    return PublishedCategories(categories.domain.nodes, choice, label, proof, several)
-
-
-def categories_in(column: Any, order: Any, tree: Any) -> Categories:
-    """Return the level of each record, inferred where nothing is said of it."""
-    if isinstance(column, EncodedAttribute):
-        if order is not None or tree is not None:
-            raise JobError(
-                "An encoded attribute has its order or tree already.",
-                fix="leave order and tree out.",
-            )
-        return Categories(column.domain, column.codes)
-    how = AttributeType(order=order, tree=tree)
-    found = TypedColumn.of(one_column(column))
-    inferred = "ordinal" if found.what == RANKED else "nominal"
-    return categories_of(found, how.kind or inferred, how)
+    return PublishedCategories(
+        categories.domain.nodes, choice, label, proof, several, ties
+    )
 
 
 def _require_tree(categories: Categories, publish: str) -> None:
@@ -131,20 +126,36 @@ def _require_tree(categories: Categories, publish: str) -> None:
         )
 
 
-def _allowed(categories: Categories, label: Any, publish: str) -> Bool:
-    """Return what may be published: (levels,), (nodes,) or (groups, nodes)."""
-    domain = categories.domain
+def _candidates(categories: Categories, label: Labels, publish: str) -> Candidates:
     if publish == "leaf":
-        return categories.observed
-    if publish == "node":
-        return np.ones(len(domain.nodes), bool)
-    counts = categories.counts(label)
-    covered = counts @ domain.above.astype(np.int64)
+        return Candidates.observed([categories], label)
+    return Candidates.all_nodes(categories, label)
+
+
+def _allowed(candidates: Candidates, publish: str) -> Bool:
+    """Return which candidates each group may publish, (groups, q) or of all (1, q)."""
+    if publish != "ancestor":
+        return np.ones((1, len(candidates.nodes)), bool)
+    (categories,) = candidates.of
+    counts = categories.counts(candidates.labels)
+    covered = counts @ categories.domain.above.astype(np.int64)
     return np.asarray(covered == counts.sum(axis=1)[:, None])
 
 
-def at_random(tied: Bool, seed: int) -> Any:
-    """Return one of the tied categories of each group, (groups,)."""
-    drawn = np.full(tied.shape, -1.0)
-    drawn[tied] = uniforms(seeded(seed), "tied categories", int(tied.sum()))
-    return drawn.argmax(axis=1)
+class Plurality(CategorySection):
+    """Settings of `aggopt.aggregate.plurality`."""
+
+    method: Literal["plurality"] = "plurality"
+    time_limit: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, strict=True
+    )
+
+
+AGGREGATOR = CategoryAggregator(
+    name="plurality",
+    when="the nearest category of each group; the default",
+    rank=10,
+    function=plurality,
+    settings=Plurality,
+    certificate="total distance of records from what is published, the least there is",
+)

@@ -1,0 +1,1 @@
+"""From groups to published categories: of names, orders and trees."""

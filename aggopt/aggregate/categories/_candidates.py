@@ -1,0 +1,105 @@
+"""What groups may publish of categorical attributes, and what each of it loses."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import lcm
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.frame import one_column
+from aggopt.core.types import F64, I64
+from aggopt.core.validation import Labels
+from aggopt.encoding import AttributeType, Categories, EncodedAttribute
+from aggopt.encoding._levels import categories_of
+from aggopt.encoding._typed_column import RANKED, TypedColumn
+from aggopt.errors import JobError
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Categories of one attribute, or combinations of several, that can be published.
+
+    Attributes
+    ----------
+    of
+        The attributes.
+    nodes : (q, attributes)
+        Which node of each attribute's domain a candidate is.
+    own : (n,)
+        Which candidate each record has itself.
+    labels : (n,)
+        Group of each record.
+    """
+
+    of: tuple[Categories, ...]
+    nodes: I64 = field(repr=False)
+    own: I64 = field(repr=False)
+    labels: Labels = field(repr=False)
+
+    @classmethod
+    def observed(cls, of: Sequence[Categories], labels: Labels) -> "Candidates":
+        """Return the levels, or the combinations of levels, that some record has."""
+        codes = np.stack([each.codes for each in of], axis=1)
+        nodes, own = np.unique(codes, axis=0, return_inverse=True)
+        return cls(tuple(of), nodes, own.ravel(), labels)
+
+    @classmethod
+    def all_nodes(cls, of: Categories, labels: Labels) -> "Candidates":
+        """Return the nodes of an attribute, those that no record has among them."""
+        nodes = np.arange(len(of.domain.nodes))[:, None]
+        return cls((of,), nodes, of.codes, labels)
+
+    @cached_property
+    def unit(self) -> float:
+        """By how many units of loss levels of distance 1 are apart."""
+        units = [each.domain.unit for each in self.of]
+        if all(unit.is_integer() for unit in units):
+            return float(lcm(*map(int, units)))
+        return 1.0
+
+    @cached_property
+    def losses(self) -> F64:
+        """Total distance of each group's records from each candidate, in units.
+
+        (groups, q): whole numbers, so that equal losses are equal, unless a user gave
+        the distances.
+        """
+        found = np.zeros((1, 1))
+        for each, nodes in zip(self.of, self.nodes.T, strict=True):
+            steps = each.domain.steps[: each.domain.m, nodes]
+            each_is = self.unit / each.domain.unit
+            found = found + each.counts(self.labels) @ (steps * each_is)
+        return np.asarray(found)
+
+    def table(self, codes: I64) -> tuple[F64, F64]:
+        """Return how many records of code r (n,) each group and each candidate has.
+
+        (R, groups) and (R, q).
+        """
+        rows = int(codes.max()) + 1
+        return (
+            _crossed(codes, self.labels, (rows, int(self.labels.max()) + 1)),
+            _crossed(codes, self.own, (rows, len(self.nodes))),
+        )
+
+
+def _crossed(row: I64, column: I64, shape: tuple[int, int]) -> F64:
+    found = np.bincount(row * shape[1] + column, minlength=shape[0] * shape[1])
+    return found.reshape(shape).astype(np.float64)
+
+
+def categories_in(column: Any, order: Any, tree: Any) -> Categories:
+    """Return the level of each record, inferred where nothing is said of it."""
+    if isinstance(column, EncodedAttribute):
+        if order is not None or tree is not None:
+            raise JobError(
+                "An encoded attribute has its order or tree already.",
+                fix="leave order and tree out.",
+            )
+        return Categories(column.domain, column.codes)
+    how = AttributeType(order=order, tree=tree)
+    found = TypedColumn.of(one_column(column))
+    inferred = "ordinal" if found.what == RANKED else "nominal"
+    return categories_of(found, how.kind or inferred, how)

@@ -1,0 +1,30 @@
+"""What holds of categories that a solver chose, judged by their model."""
+
+from typing import Any
+
+from aggopt.core.types import I64
+from aggopt.models import Model
+from aggopt.solvers import Certificate, Status
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._certificate import closed
+
+FEASIBLE = 1e-6  # records: what adding up may miss
+
+
+def certified(
+    model: Model, data: Any, picked: I64, found: Answer, unit: float, seconds: float
+) -> Certificate:
+    """Return what holds of a choice (groups,); `unit` of the objective are 1."""
+    at = model.point(data, picked)
+    objective, missed = model.objective(data, at), model.violation(data, at)
+    status, bound = found.status, found.bound
+    if status.usable and (found.reading is None or missed > FEASIBLE):
+        status = Status.FAILED
+    near = bound is not None and closed(objective, bound)
+    if not status.usable or (bound is not None and bound > objective and not near):
+        bound = None
+    if status is Status.OPTIMAL and not near:
+        status = Status.LIMIT
+    proven = None if bound is None else min(bound, objective) / unit
+    by = found.solver
+    return Certificate(status, objective / unit, proven, missed, by, seconds)
