@@ -34,13 +34,13 @@ CONFIDENTIAL = "salary-class"
 console = Console(width=100)
 
 
-def adult() -> pd.DataFrame:
-    """Return the quasi-identifiers."""
+def adult(*beside: str) -> pd.DataFrame:
+    """Return the quasi-identifiers, and other columns that are named."""
     folder = os.environ.get("AGGOPT_DATA")
     if folder is None:
         raise SystemExit("set AGGOPT_DATA to the folder that has adult/adult.csv.")
     table = pd.read_csv(Path(folder) / "adult" / "adult.csv", sep=";")
-    return table.drop(columns=["ID", CONFIDENTIAL])
+    return table.drop(columns=sorted({"ID", CONFIDENTIAL} - set(beside)))
 
 
 def types(frame: pd.DataFrame) -> dict[str, dict[str, list[str]]]:

@@ -107,6 +107,7 @@ def kept(**privacy: Any) -> Case:
 
 LEVELS = ["low", "middle", "high", "low"] * 10
 HOLED = [None, None, *LEVELS[2:]]
+PRICED = {"method": "frequencies", "price": 1.0}
 EXACT = {"method": "frequencies", "slack": "exact"}
 KEPT = {"categories": {"method": "frequencies", "slack": 6}}
 TREE = {"below": ["low", "middle"], "above": ["high"]}
@@ -191,6 +192,17 @@ CASES: dict[str, Case] = {
     "frequencies of categories kept": with_column("age", LEVELS, aggregation=KEPT),
     "exact counts, a level of fewer than k records": with_column(
         "age", ["rare", *LEVELS[1:]], aggregation={"categories": EXACT}
+    ),
+    "tables of categories kept with what is published": with_column(
+        "age", LEVELS, aggregation={"categories": {**PRICED, "with": ["illness"]}}
+    ),
+    "a table kept with what is masked": with_column(
+        "age", LEVELS, aggregation={"categories": {**PRICED, "with": ["income"]}}
+    ),
+    "a category crossed with a number": with_column(
+        "age",
+        LEVELS,
+        aggregation={"categories": {**PRICED, "cross": [["age", "income"]]}},
     ),
     "a category with one level": with_column("age", "same"),
     "a category in individual ranking": with_column(

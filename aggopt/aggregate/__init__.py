@@ -11,10 +11,16 @@ from aggopt.aggregate._p3m_onesided import p3m_onesided as p3m_onesided
 from aggopt.aggregate._registry import AGGREGATORS as AGGREGATORS
 from aggopt.aggregate._registry import Aggregator as Aggregator
 from aggopt.aggregate._satisfaction import satisfaction as satisfaction
+from aggopt.aggregate.categories._frequencies import (
+    crossed_frequencies as crossed_frequencies,
+)
 from aggopt.aggregate.categories._frequencies import frequencies as frequencies
 from aggopt.aggregate.categories._plurality import plurality as plurality
 from aggopt.aggregate.categories._published import (
     PublishedCategories as PublishedCategories,
+)
+from aggopt.aggregate.categories._published import (
+    PublishedTogether as PublishedTogether,
 )
 from aggopt.aggregate.categories._registry import (
     CATEGORY_AGGREGATORS as CATEGORY_AGGREGATORS,

@@ -49,12 +49,17 @@ def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
         case "value_error" if place[:1] == ["privacy"]:
             complaint = first["msg"].removeprefix("Value error, ")
             return JobError(f"[{'.'.join(place)}]: {complaint}.", fix=_ENTRIES)
-        case _ if wanted := _WANTED.get(".".join(place)):
+        case _ if wanted := _WANTED.get(".".join(_key(place))):
             return JobError(f"{seen(first)}.", fix=wanted)
     return JobError(
         f"The job cannot be used: {'; '.join(seen(e) for e in wrong)}.",
         fix=_ENTRIES,
     )
+
+
+def _key(place: list[str]) -> list[str]:
+    """Return where the key stands that an entry is of, or is one entry of."""
+    return place[:3] if place[0] == CATEGORIES else place
 
 
 def _telling(wrong: Any) -> Any:
@@ -89,7 +94,7 @@ def _described(section: Any, before: str = "") -> dict[str, str]:
     found = {}
     for name, key in section.model_fields.items():
         if key.description:
-            found[before + name] = key.description
+            found[before + (key.alias or name)] = key.description
         for inner in get_args(key.annotation) or (key.annotation,):
             if isinstance(inner, type) and issubclass(inner, BaseModel):
                 found |= _described(inner, f"{before}{name}.")
@@ -155,7 +160,7 @@ def _unknown_key(place: list[str], job: Any) -> JobError:
     section: Any = job
     for part in place[:-1]:
         section = _inner(section, part)
-    known = [f.alias or name for name, f in section.model_fields.items()]
+    known = _keys(section)
     tables = place[:1] if place[0] in CHOOSING else place[:-1]
     where = f"[{'.'.join(tables)}]" if place[1:] else "the job"
     new = RENAMED.get(place[-1])
@@ -187,7 +192,11 @@ def _able(place: list[str], job: Any) -> list[str]:
     if len(place) != 3:  # not a key of the method itself
         return []
     choices = _inner(job, place[0])
-    return [_method(c) for c in choices if place[2] in c.model_fields]
+    return [_method(c) for c in choices if place[2] in _keys(c)]
+
+
+def _keys(section: Any) -> list[str]:
+    return [field.alias or name for name, field in section.model_fields.items()]
 
 
 def _not_of_method(place: list[str], able: list[str]) -> JobError:

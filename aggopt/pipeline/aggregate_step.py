@@ -1,5 +1,6 @@
 """From groups to published values: numbers by one method, categories by another."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import cast
@@ -21,7 +22,7 @@ from aggopt.encoding import Encoded
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.partition._in_blocks import called
 from aggopt.pipeline import margins
-from aggopt.pipeline.category_job import published_as
+from aggopt.pipeline.category_job import by_block, published_as
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.partition_step import Progress
 from aggopt.solvers import Certificate, Status
@@ -74,24 +75,37 @@ def _numbers(given: Grouped, told: Progress) -> Aggregation:
 
 def categories(given: Grouped) -> dict[str, PublishedCategories]:
     """Return what the job publishes of each category, by name."""
-    return {name: _category(given, name) for name in given.table.domains}
+    how = given.job.aggregation.categories
+    if how is None:
+        return {}
+    columns = tuple(block.columns for block in given.blocks)
+    found: dict[str, PublishedCategories] = {}
+    for names in how.together(by_block(given.job, given.table, columns)):
+        with naming(", ".join(map(repr, names))):
+            found |= zip(names, _chosen(given, how, names), strict=True)
+    return {name: found[name] for name in given.table.domains}
 
 
-def _category(given: Grouped, name: str) -> PublishedCategories:
-    how = cast(CategorySection, given.job.aggregation.categories)
-    place = given.job.roles.quasi_identifier.index(name)
+def _chosen(
+    given: Grouped, how: CategorySection, names: Sequence[str]
+) -> Sequence[PublishedCategories]:
+    """Return what is published of one category, or of several that go together."""
+    method, told = CATEGORY_AGGREGATORS[how.method], ", ".join(names)
+    places = [given.job.roles.quasi_identifier.index(name) for name in names]
     encoded = cast(Encoded, given.records)  # as of any table with a category
-    method = CATEGORY_AGGREGATORS[how.method]
-    seed = seed_of(given.secret, f"categories of {name}")
-    settings = {**how.settings, "seed": seed}
-    if method.nodes:
-        settings["publish"] = published_as(given.job, name)
-    with naming(repr(name)):
-        made = method.function(
-            encoded.attributes[place], column(given.labels, place), **settings
-        )
-        _require_choice(made)
-    return made
+    attributes = [encoded.attributes[place] for place in places]
+    label = column(given.labels, places[0])
+    settings = {**how.settings, "seed": seed_of(given.secret, f"categories of {told}")}
+    if beside := settings.pop("with_", ()):
+        settings["with_"] = given.table.frame.select(*beside).to_native()
+    if len(names) > 1 and method.together:
+        made = method.together(attributes, label, **settings).attributes
+    else:
+        if method.nodes:
+            settings["publish"] = published_as(given.job, *names)
+        made = (method.function(attributes[0], label, **settings),)
+    _require_choice(made[0])
+    return tuple(made)
 
 
 def _require_choice(made: PublishedCategories) -> None:
@@ -108,11 +122,21 @@ def _require_choice(made: PublishedCategories) -> None:
 
 
 def _notes(chosen: dict[str, PublishedCategories]) -> tuple[str, ...]:
-    """Say how ties were broken."""
-    return tuple(
+    """Say what was chosen together, and how ties were broken."""
+    by_proof: dict[int, list[str]] = {}
+    for name, made in chosen.items():
+        by_proof.setdefault(id(made.certificate), []).append(name)
+    together = (
+        f"{', '.join(map(repr, names))}: chosen together; the certificate of each is "
+        "that of all of them."
+        for names in by_proof.values()
+        if len(names) > 1
+    )
+    ties = (
         f"{name!r}: in {made.tied} of {many(len(made.choice), 'group')} several "
         "categories are equally near; of these such were published that the counts of "
         f"categories differ by {made.ties.objective:g} records in all."
         for name, made in chosen.items()
         if made.ties is not None
     )
+    return (*together, *ties)

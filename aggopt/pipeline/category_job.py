@@ -1,15 +1,17 @@
 """What a job says of categories, beside the table that has some or none."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from aggopt.aggregate import CATEGORY_AGGREGATORS
-from aggopt.aggregate.categories._frequencies import EXACT
+from aggopt.aggregate.categories._kept import EXACT
 from aggopt.aggregate.categories._plurality import Plurality
 from aggopt.aggregate.categories._registry import CategorySection
 from aggopt.core.plural import many
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
-from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.input.categories import codes_in
 from aggopt.input.table import Table
 from aggopt.job import Job, Mean
@@ -62,6 +64,7 @@ def with_categories(job: Job, table: Table) -> Job:
             "is said under [aggregation.categories].",
         )
     _require_published(job, said, table)
+    _require_beside(getattr(said, "with_", ()), table)
     if getattr(said, "slack", None) in (0, EXACT):
         _require_counts(job.privacy.k, table)
     return job.model_copy(update={"aggregation": how})
@@ -79,6 +82,21 @@ def _require_published(job: Job, said: CategorySection, table: Table) -> None:
                 f"and [attributes.{name}] asks for publish = {publish!r}.",
                 fix='leave publish out, or choose method = "plurality".',
             )
+
+
+def _require_beside(names: Sequence[str], table: Table) -> None:
+    """Refuse, as kept with categories, columns that are not published as they are."""
+    roles = table.roles
+    plain = (*roles.confidential, *roles.other)
+    for name in names:
+        if name in roles.quasi_identifier:
+            raise JobError(
+                f"[aggregation.categories] with names {name!r}, which is masked.",
+                fix='keep its table with another category by cross = [["A", "B"]]; '
+                "with is for columns that are published as they are.",
+            )
+        if name not in plain:
+            raise UnknownNameError("column that is published as it is", name, plain)
 
 
 def _require_counts(k: int, table: Table) -> None:
@@ -105,6 +123,25 @@ def published_as(job: Job, name: str) -> str:
     """Return which nodes of a category may be published."""
     stated = job.attributes.get(name)
     return stated.publish if stated else "leaf"
+
+
+def by_block(job: Job, table: Table, columns: Columns) -> list[list[str]]:
+    """Return the categories among the attributes of each block."""
+    names = job.roles.quasi_identifier
+    blocks = [[names[j] for j in block] for block in columns]
+    return [[name for name in block if name in table.domains] for block in blocks]
+
+
+def require_together(job: Job, table: Table, columns: Columns) -> None:
+    """Refuse categories that are to be chosen together and cannot be.
+
+    Raises
+    ------
+    JobError
+        As `CategorySection.together`.
+    """
+    if job.aggregation.categories is not None:
+        job.aggregation.categories.together(by_block(job, table, columns))
 
 
 def require_all_numbers(table: Table, what: str) -> None:

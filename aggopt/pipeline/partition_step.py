@@ -31,7 +31,12 @@ from aggopt.pipeline.attribute_blocks import (
     blocks_of,
     require_promise,
 )
-from aggopt.pipeline.category_job import require_numbers, widest, with_categories
+from aggopt.pipeline.category_job import (
+    require_numbers,
+    require_together,
+    widest,
+    with_categories,
+)
 from aggopt.pipeline.grouped import Grouped, constant_in
 from aggopt.pipeline.guarantees import (
     partitioner,
@@ -129,6 +134,7 @@ def _require_sense(table: Table, whole: Floats, job: Job, columns: Columns) -> N
     _require_whole(table, job)
     require_promise(job, columns)
     require_numbers(job, table, columns)
+    require_together(job, table, columns)
     require_guarantees(job)
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from aggopt import Job
-from aggopt.aggregate import AGGREGATORS
+from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
 from aggopt.command.draft import draft
 from aggopt.partition._registry import PARTITIONERS
 
@@ -22,8 +22,16 @@ def text(tmp_path) -> str:
     return draft(table, tmp_path / "job.toml").text
 
 
+OF_CATEGORIES = "\n# [aggregation.categories]"
+
+
 def section(text: str, name: str = "aggregation", ends: str = "input") -> str:
-    return text.split(f"[{name}]\n")[1].split(f"\n[{ends}]")[0]
+    found = text.split(f"[{name}]\n")[1].split(f"\n[{ends}]")[0]
+    return found.split(OF_CATEGORIES)[0]
+
+
+def of_categories(text: str) -> str:
+    return text.split(OF_CATEGORIES)[1].split("\n[input]")[0]
 
 
 def of_partitions(text: str) -> str:
@@ -52,6 +60,22 @@ def test_each_setting_of_an_aggregation_stands_ready(text, name) -> None:
     asked.pop("options", None)
     made = Job(roles=ROLES, privacy={"k": 3}, aggregation=asked).aggregation
     assert made.model_dump(exclude={"options", "categories"}) == asked
+
+
+@pytest.mark.parametrize("name", CATEGORY_AGGREGATORS)
+def test_each_aggregation_of_categories_stands_ready(text, name) -> None:
+    said, method = of_categories(text), CATEGORY_AGGREGATORS[name]
+    (line,) = re.findall(rf'^.*"{name}" +(?:# )?(.*)$', said, re.MULTILINE)
+    assert line == method.when
+    ready = [tomllib.loads(line) for line in SETTING.findall(said)]
+    settings = {key: value for line in ready for key, value in line.items()}
+    fields = method.settings.model_fields
+    own = {field.alias or key for key, field in fields.items()} - {"options", "price"}
+    assert own <= set(settings)
+    asked = {key: settings[key] for key in own} | {"method": name}
+    how = Job(roles=ROLES, privacy={"k": 3}, aggregation={"categories": asked})
+    made = how.aggregation.categories.model_dump(mode="json", by_alias=True)
+    assert {key: made[key] for key in own} == asked
 
 
 @pytest.mark.parametrize("name", PARTITIONERS)

@@ -22,6 +22,7 @@ def asked(how: Any, **beside: Any) -> aggopt.Job:
         {"method": "frequencies", "slack": 3},
         {"method": "frequencies", "slack": "exact", "solver": "highs"},
         {"method": "frequencies", "price": 0.5},
+        {"method": "frequencies", "cross": (("a", "b"),)},
     ],
 )
 def test_a_section_survives_being_written(how: dict[str, Any], tmp_path: Any) -> None:
@@ -31,7 +32,17 @@ def test_a_section_survives_being_written(how: dict[str, Any], tmp_path: Any) ->
     assert again == job
     found = again.aggregation.categories
     assert {key: getattr(found, key) for key in how} == how
-    assert set(how) - {"method"} <= set(found.settings)
+    assert set(how) - {"method", "cross"} <= set(found.settings)
+    assert "cross" not in found.settings
+
+
+def test_with_is_the_key_of_a_file(tmp_path: Any) -> None:
+    job = asked({"method": "frequencies", "with": ["pay"]})
+    assert 'with = ["pay"]' in job.to_toml()
+    (tmp_path / "job.toml").write_text(job.to_toml())
+    assert aggopt.Job.read(tmp_path / "job.toml").aggregation.categories.with_ == (
+        "pay",
+    )
 
 
 def test_a_section_without_a_key_asks_for_the_default() -> None:
@@ -62,6 +73,16 @@ def test_a_section_without_a_key_asks_for_the_default() -> None:
          "[aggregation.categories] has both slack and price."),
         ({"method": "frequencies", "solver": "slot"}, UnknownNameError,
          "did you mean 'slots'?"),
+        ({"method": "frequencies", "cross": [["a"]]}, JobError,
+         "[aggregation.categories] cross has a list of less than two names."),
+        ({"method": "frequencies", "cross": [["a", "b"], ["c", "a"]]}, JobError,
+         "[aggregation.categories] cross has a name twice."),
+        ({"method": "frequencies", "cross": ["a"]}, JobError,
+         'write lists of two names or more: [["NAME", "NAME"], ...].'),
+        ({"method": "frequencies", "with": "pay"}, JobError,
+         'name columns that are published as they are: ["NAME", ...].'),
+        ({"method": "plurality", "with": ["pay"]}, JobError,
+         "method = 'plurality' takes no with."),
         ("plurality", JobError, "aggregation.categories is 'plurality': write a table"),
     ],
 )  # fmt: skip

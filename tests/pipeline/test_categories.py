@@ -14,7 +14,7 @@ from tables import job, people
 
 import aggopt
 from aggopt.aggregate import plurality
-from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.experiments.sweep import sweep
 from aggopt.pipeline.reassess import review
 from aggopt.solvers import Status
@@ -372,3 +372,69 @@ def test_a_job_file_names_a_tree_from_where_it_lies(tmp_path) -> None:
     assert aggopt.Job.read(tmp_path / "job.toml").attributes["work"].tree == str(
         tmp_path / "work.csv"
     )
+
+
+def table_of(frame: pd.DataFrame, *names: str) -> Counter[Any]:
+    return Counter(frame[list(names)].itertuples(index=False, name=None))
+
+
+def test_tables_of_crossed_categories_and_with_what_is_published_are_kept() -> None:
+    frame = mixed()
+    how = {"cross": [["sex", "school"]], "with": ["illness"], "time_limit": 5.0}
+    names = ("age", "sex", "school", "region")
+    types = {**TYPES, "age": {"weight": 1e4}}  # so that ages alone make the groups
+    types.pop("work")
+    by_age = {"attributes": types, "partition": {"method": "mdav"}}
+    kept, plain = (
+        aggopt.mask(mixed(), asked(names, **by_age, **told), secret=SECRET)
+        for told in (categories(method="frequencies", **how), {})
+    )
+    for pair in (("sex", "school", "illness"), ("region", "illness")):
+        before = table_of(frame, *pair)
+        missed = [
+            sum(abs(before[c] - n) for c, n in table_of(made.table, *pair).items())
+            for made in (kept, plain)
+        ]
+        assert missed[0] < missed[1]
+    assert set(table_of(kept.table, "sex", "school")) <= set(
+        table_of(frame, "sex", "school")
+    )
+    assert kept.certificates["sex"] is kept.certificates["school"]
+    assert kept.certificates["sex"] is not kept.certificates["region"]
+    said = (
+        "'sex', 'school': chosen together; the certificate of each is that of all of "
+        "them."
+    )
+    assert said in kept.notes
+    assert not [note for note in plain.notes if "chosen together" in note]
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "words"),
+    [
+        ({"cross": [["sex", "age"]]}, JobError, "cross names sex, age, which are not"),
+        ({"cross": [["sex", "illness"]]}, JobError, "which are not all categories"),
+        ({"with": ["school"]}, JobError, "with names 'school', which is masked."),
+        ({"with": ["ilness"]}, UnknownNameError, "did you mean 'illness'"),
+    ],
+)
+def test_tables_that_cannot_be_kept_are_refused_before_work(how, error, words) -> None:
+    begun = []
+    with pytest.raises(error, match=words):
+        aggopt.mask(
+            mixed(),
+            asked(**categories(method="frequencies", **how)),
+            progress=lambda step, share: begun.append(step),
+        )
+    assert set(begun) <= {"read"}
+
+
+def test_categories_of_two_blocks_are_not_crossed() -> None:
+    blocks = {"method": "mdav", "attributes": [["age", "sex"], ["school", "region"]]}
+    how = categories(method="frequencies", cross=[["sex", "school"]])
+    names = ("age", "sex", "school", "region")
+    with pytest.raises(JobError, match="or not of one block"):
+        aggopt.mask(
+            mixed(),
+            asked(names, partition=blocks, privacy={"k": 4, "scope": "blocks"}, **how),
+        )

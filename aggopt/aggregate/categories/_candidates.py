@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from aggopt.aggregate.categories._published import PublishedCategories
 from aggopt.core.frame import one_column
+from aggopt.core.memory import require_memory
 from aggopt.core.types import F64, I64
 from aggopt.core.validation import Labels
 from aggopt.encoding import AttributeType, Categories, EncodedAttribute
 from aggopt.encoding._levels import categories_of
 from aggopt.encoding._typed_column import RANKED, TypedColumn
 from aggopt.errors import JobError
+from aggopt.solvers import Certificate
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +69,26 @@ class Candidates:
         (groups, q): whole numbers, so that equal losses are equal, unless a user gave
         the distances.
         """
-        found = np.zeros((1, 1))
+        groups, width = int(self.labels.max()) + 1, len(self.nodes)
+        require_memory(32 * groups * width, f"{width} candidates of {groups} groups")
+        found = np.zeros((groups, width))
         for each, nodes in zip(self.of, self.nodes.T, strict=True):
             steps = each.domain.steps[: each.domain.m, nodes]
             each_is = self.unit / each.domain.unit
-            found = found + each.counts(self.labels) @ (steps * each_is)
-        return np.asarray(found)
+            found += each.counts(self.labels) @ (steps * each_is)
+        return found
+
+    def published(
+        self, picked: I64, labels: Labels, proof: Certificate, **ties: Any
+    ) -> tuple[PublishedCategories, ...]:
+        """Return what is published of each attribute.
+
+        `picked` (m,) is the candidate of each group, of `labels` (n,).
+        """
+        return tuple(
+            PublishedCategories(each.domain.nodes, nodes[picked], labels, proof, **ties)
+            for each, nodes in zip(self.of, self.nodes.T, strict=True)
+        )
 
     def table(self, codes: I64) -> tuple[F64, F64]:
         """Return how many records of code r (n,) each group and each candidate has.
@@ -88,6 +105,25 @@ class Candidates:
 def _crossed(row: I64, column: I64, shape: tuple[int, int]) -> F64:
     found = np.bincount(row * shape[1] + column, minlength=shape[0] * shape[1])
     return found.reshape(shape).astype(np.float64)
+
+
+def attributes_in(columns: Any) -> tuple[Categories, ...]:
+    """Return the levels of attributes that `aggopt.encode` has encoded.
+
+    Raises
+    ------
+    JobError
+        They are fewer than two, or one is numeric, or something else.
+    """
+    attributes = getattr(columns, "attributes", columns)
+    several = isinstance(attributes, list | tuple) and len(attributes) > 1
+    if not (several and all(isinstance(a, EncodedAttribute) for a in attributes)):
+        raise JobError(
+            f"A {type(columns).__name__} is not two encoded attributes or more.",
+            fix='pass aggopt.encode(people[["sex", "occupation"]]), or attributes of '
+            "what it returns.",
+        )
+    return tuple(Categories(a.domain, a.codes) for a in attributes)
 
 
 def categories_in(column: Any, order: Any, tree: Any) -> Categories:

@@ -1,30 +1,22 @@
 """The category of each group at least loss, categories as often as before."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
-import numpy as np
 import numpy.typing as npt
 from pydantic import BeforeValidator, Field, StrictInt, model_validator
 
-from aggopt.aggregate.categories._candidates import Candidates, categories_in
-from aggopt.aggregate.categories._published import PublishedCategories
+from aggopt.aggregate.categories._candidates import attributes_in, categories_in
+from aggopt.aggregate.categories._kept import KeepingOptions, kept
+from aggopt.aggregate.categories._published import (
+    PublishedCategories,
+    PublishedTogether,
+)
 from aggopt.aggregate.categories._registry import CategoryAggregator, CategorySection
-from aggopt.aggregate.categories._solved import certified
-from aggopt.aggregate.categories._ties import at_random
-from aggopt.core.deadline import Deadline
-from aggopt.core.plural import many
-from aggopt.core.randomness import permutation, seeded
 from aggopt.core.section import Solved, whole
-from aggopt.core.validation import groups as numbered_groups
-from aggopt.core.validation import is_number, require_seed
-from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.errors import JobError
 from aggopt.models import frequencies as model
-from aggopt.solvers import choose
-from aggopt.solvers._ask import answer
-from aggopt.solvers._options import check_time_limit
 
-EXACT = "exact"
 Slack = Annotated[StrictInt, Field(ge=0), BeforeValidator(whole)]
 USUAL = 4.0  # records: less than a group of five
 
@@ -35,6 +27,7 @@ def frequencies(
     *,
     order: Any = None,
     tree: Any = None,
+    with_: Any = None,
     slack: float | str | None = None,
     price: float | None = None,
     solver: str | None = None,
@@ -53,12 +46,18 @@ def frequencies(
     ----------
     column, groups, order, tree
         As `plurality` takes them.
+    with_ : (n,) or a table
+        Attributes that are published as they are: for each of them the table of its
+        values with the categories is kept, in place of the categories' counts.  Numbers
+        and dates count by fifths.
     slack : float or "exact"
-        By how many records the release may differ in each category; 4 without a price.
-        That of the largest group always leaves a choice, less may not.
+        By how many records the release may differ in each category, or in each cell
+        of a table.  4 where neither is given, and nothing `with_`.  That of the largest
+        group always leaves a choice of categories, less may not.
     price : float
         Instead of a slack, what each record of difference costs; two levels are at most
-        1 apart.
+        1 apart.  1 where neither is given, and something `with_`: many cells have few
+        records.
     solver
         A name of `aggopt.solvers.SOLVERS` that takes the model: "slots", the default,
         or "cvxpy:highs", "pyomo:highs" and others that take integer programs.
@@ -82,14 +81,15 @@ def frequencies(
     InfeasibleInputError
         Of "exact" counts: some level has fewer records than the smallest group.
     JobError, TableError
-        As `plurality`; slack and price together; an option that the solver lacks.
+        As `plurality`; slack and price together; an option that the solver lacks; what
+        is `with_` has other records, or hardly two that are equal.
     SolverError
         The solver is not installed.
 
     Notes
     -----
     Each attribute keeps its own frequencies: associations between attributes are not
-    kept by that, and may suffer.
+    kept by that, and may suffer.  `crossed_frequencies` keeps those of some.
 
     Examples
     --------
@@ -99,63 +99,78 @@ def frequencies(
     >>> found.values.tolist().count("low"), found.certificate.status.value
     (6, 'optimal')
     """
-    clock = Deadline(None)
-    require_seed(seed)
-    check_time_limit(time_limit)
-    how = choose(solver, *model.MODEL.kinds)
-    allowed = _allowed(slack, price)
     categories = categories_in(column, order, tree)
-    label = numbered_groups(groups, len(categories.codes))
-    turn = permutation(seeded(seed), "symmetric groups", int(label.max()) + 1)
-    candidates = Candidates.observed([categories], turn[label])
-    data = _stated(candidates, allowed, price)
-    found = answer(model.MODEL, data, how, None, time_limit=time_limit, options=options)
-    picked = found.reading
-    if picked is None:
-        losses = candidates.losses
-        picked = at_random(losses == losses.min(axis=1, keepdims=True), seed)
-    proof = certified(model.MODEL, data, picked, found, candidates.unit, clock.spent)
-    choice = candidates.nodes[picked[turn], 0]
-    return PublishedCategories(categories.domain.nodes, choice, label, proof)
+    how = KeepingOptions(with_, slack, price, solver, time_limit, options, seed)
+    (made,) = kept((categories,), groups, how)
+    return made
 
 
-def _allowed(slack: object, price: object) -> float | None:
-    """Return the slack in records; None with a price."""
-    if price is not None or slack is None:
-        model.require_slack_or_price(USUAL if price is None else slack, price)
-        return USUAL if price is None else None
-    if slack == EXACT:
-        return 0.0
-    if not is_number(slack) or not 0 <= slack < np.inf:  # type: ignore[operator]
-        raise JobError(
-            f"slack = {slack!r}.",
-            fix=f'pass a number of records from 0 up, or "{EXACT}".',
-        )
-    return float(slack)  # type: ignore[arg-type]
+def crossed_frequencies(
+    attributes: Any,
+    groups: npt.ArrayLike,
+    *,
+    with_: Any = None,
+    slack: float | str | None = None,
+    price: float | None = None,
+    solver: str | None = None,
+    time_limit: float | None = None,
+    options: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> PublishedTogether:
+    """Return combinations of categories for each group, each as often as before.
 
+    Two attributes or more are chosen together, among the combinations that some record
+    has, at least loss: so their table, and with it their association, is kept.
 
-def _stated(
-    candidates: Candidates, allowed: float | None, price: float | None
-) -> model.Data:
-    """Return the data of the model, distances in units that make them whole."""
-    weights, counts = candidates.table(np.zeros_like(candidates.own))
-    losses = candidates.losses
-    if price is not None:
-        return model.Data(losses, weights, counts, price=price * candidates.unit)
-    short = int((counts < weights.min()).sum() * (allowed == 0))
-    if short:
-        raise InfeasibleInputError(
-            f"{many(short, 'level')} of {counts.size} have fewer records than the "
-            "smallest group, and cannot be published as often as that.",
-            fix="allow a slack of a few records, or name a price.",
-        )
-    return model.Data(losses, weights, counts, np.full(counts.shape, allowed))
+    Parameters
+    ----------
+    attributes
+        What `aggopt.encode` returns of them, or a list of such attributes.
+    groups, with_, slack, price, solver, time_limit, options, seed
+        As `frequencies` takes them; the price is 1 where neither it nor a slack is
+        given.
+
+    Returns
+    -------
+    PublishedTogether
+        `.values` (n, attributes), `.attributes` and one `.certificate`: the sum of the
+        attributes' total distances, and what differences cost.
+
+    Raises
+    ------
+    JobError, TableError, InfeasibleInputError, SolverError
+        As `frequencies`; or `attributes` are not two or more that are encoded.
+
+    Examples
+    --------
+    >>> import aggopt, pandas as pd
+    >>> people = pd.DataFrame({"sex": list("mmfffm") * 2, "work": list("xyyxyx") * 2})
+    >>> E = aggopt.encode(people)
+    >>> crossed_frequencies(E, [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]).values.shape
+    (12, 2)
+    """
+    how = KeepingOptions(with_, slack, price, solver, time_limit, options, seed)
+    return PublishedTogether(kept(attributes_in(attributes), groups, how))
 
 
 class Frequencies(Solved, CategorySection):
-    """Settings of `aggopt.aggregate.frequencies`."""
+    """Settings of `aggopt.aggregate.frequencies`.
 
+    `with_`, in a file `with`, are names of columns that are published as they are, and
+    `cross` sets of categories that `aggopt.aggregate.crossed_frequencies` publishes.
+    """
+
+    of_job: ClassVar[frozenset[str]] = frozenset({"cross"})
     method: Literal["frequencies"]
+    with_: tuple[str, ...] = Field(
+        default=(),
+        alias="with",
+        description='name columns that are published as they are: ["NAME", ...].',
+    )
+    cross: tuple[tuple[str, ...], ...] = Field(
+        default=(),
+        description='write lists of two names or more: [["NAME", "NAME"], ...].',
+    )
     slack: Slack | Literal["exact"] | None = Field(
         default=None,
         description='write by how many records counts may differ, or "exact".',
@@ -170,7 +185,37 @@ class Frequencies(Solved, CategorySection):
                 fix="leave one of them out: by how many records counts may differ, or "
                 "what each record of difference costs.",
             )
+        named = [name for names in self.cross for name in names]
+        few = any(len(names) < 2 for names in self.cross)
+        if few or len(set(named)) < len(named):
+            raise JobError(
+                "[aggregation.categories] cross has a list of less than two names."
+                if few
+                else "[aggregation.categories] cross has a name twice.",
+                fix='write lists of two names or more, each name once: [["sex", '
+                '"occupation"]].',
+            )
         return self
+
+    def together(self, blocks: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+        """Return the crossed attributes as they are crossed, others by themselves.
+
+        Raises
+        ------
+        JobError
+            Some are no categories, or grouped in several blocks.
+        """
+        for names in self.cross:
+            if not any(set(names) <= set(block) for block in blocks):
+                raise JobError(
+                    f"[aggregation.categories] cross names {', '.join(names)}, which "
+                    "are not all categories, or not of one block of attributes.",
+                    fix="name quasi-identifiers that are categories and grouped "
+                    "together.",
+                )
+        crossed = {name for names in self.cross for name in names}
+        alone = [(n,) for block in blocks for n in block if n not in crossed]
+        return [*self.cross, *alone]
 
 
 AGGREGATOR = CategoryAggregator(
@@ -178,6 +223,7 @@ AGGREGATOR = CategoryAggregator(
     when="each category as often as before, at least loss",
     rank=20,
     function=frequencies,
+    together=crossed_frequencies,
     settings=Frequencies,
     certificate="total distance, with a price what differences cost besides, and what "
     "the solver proves of it",
@@ -185,6 +231,8 @@ AGGREGATOR = CategoryAggregator(
     template="""\
 # slack = 4              # frequencies: records by which a count may differ; "exact";
 #                          or price = 1.0, what each record of difference costs
+# with = ["salary"]      # columns that are published as they are: their tables are kept
+# cross = [["a", "b"]]   # categories whose table with each other is kept
 # solver = "slots"       # or "cvxpy:highs", ...
 # time_limit = 60        # seconds per attribute; left out, 600
 """,

@@ -110,11 +110,9 @@ def plurality(
     proof = Certificate(Status.OPTIMAL, total, total, 0.0, "closed form", clock.spent)
     tied = losses <= least[:, None] * (1 + ROUNDING)
     picked, ties = broken(candidates, tied, seed, time_limit)
-    choice = candidates.nodes[picked[turn], 0]
     several = int((tied.sum(axis=1) > 1).sum())
-    return PublishedCategories(
-        categories.domain.nodes, choice, label, proof, several, ties
-    )
+    (made,) = candidates.published(picked[turn], label, proof, tied=several, ties=ties)
+    return made
 
 
 def _require_tree(categories: Categories, publish: str) -> None:

@@ -66,3 +66,32 @@ class PublishedCategories(Fieldwise):
         """Return the certificate for a notebook; no category."""
         size = f"Categories: {len(self.labels)} records, {len(self.choice)} groups"
         return titled(size, table(HEADER, rows({"attribute": self.certificate})))
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedTogether(Fieldwise):
+    """Categories of several attributes that were chosen together.
+
+    Attributes
+    ----------
+    attributes
+        What is published of each, in the order that they were given.  They have one
+        certificate, of all of them together.
+    """
+
+    attributes: tuple[PublishedCategories, ...]
+
+    @property
+    def certificate(self) -> Certificate:
+        """What is proven of the choice for all attributes together."""
+        return self.attributes[0].certificate
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """What is published for each record, (n, attributes)."""
+        return np.stack([each.values for each in self.attributes], axis=1)
+
+    def _repr_html_(self) -> str:
+        """Return the certificate for a notebook; no category."""
+        size = f"Categories: {len(self.attributes)} attributes together"
+        return titled(size, table(HEADER, rows({"together": self.certificate})))
