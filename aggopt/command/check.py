@@ -1,6 +1,6 @@
 """What a table and a job look like, and whether `mask` would begin."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from aggopt.core.plural import many
 from aggopt.errors import AggoptError
 from aggopt.input.dialect import as_found
 from aggopt.input.files import as_written, is_csv
-from aggopt.input.look import Look, looks
+from aggopt.input.look import SPELLED_DATES, Look, looks
 from aggopt.job import Job
 from aggopt.job._roles import Roles
 
@@ -77,9 +77,11 @@ def checked(path: Path, file: Path) -> Checked:
     columns = tuple((look, spelled.get(roles.get(look.name, ""))) for look in seen)
     if hides_names(job, table.column_names):
         columns = tuple(pair for pair in columns if pair[1])
-    k, said = job.privacy.k, {n for n, how in job.attributes.items() if how.type.kind}
+    k, said = job.privacy.k, {n: how.type.kind for n, how in job.attributes.items()}
     notes = tuple(
-        note for look, role in columns for note in _notes(look, role, k, said)
+        note
+        for look, role in columns
+        for note in _notes(look, role, k, said.get(look.name))
     )
     return Checked(len(table), columns, obstacles(path, table, job), notes)
 
@@ -89,19 +91,22 @@ def spellings() -> dict[str, str]:
     return {name: field.alias or name for name, field in Roles.model_fields.items()}
 
 
-def _notes(
-    look: Look, role: str | None, k: int, said: Collection[str]
-) -> Iterator[str]:
+def _notes(look: Look, role: str | None, k: int, kind: str | None) -> Iterator[str]:
     """Yield what a data steward should look at, though it is no obstacle."""
     name, different, rare = repr(look.name), look.different, look.rare(k)
     if role == "quasi-identifier" and look.constant:
         yield f"{name} has one value only: it will be kept as it is."
-    if role == "quasi-identifier" and look.may_be_codes and look.name not in said:
+    if role == "quasi-identifier" and look.may_be_codes and kind is None:
         yield (
             f"{name}: whole numbers with {different} values are masked as numbers; if "
             'they are codes, write kind = "nominal" under [attributes.NAME].'
         )
-    if role == "quasi-identifier" and rare:
+    if role == "quasi-identifier" and look.type == SPELLED_DATES and kind is None:
+        yield (
+            f"{name}: text that spells dates is masked as names; write kind = "
+            '"date" under [attributes.NAME], and it is masked as dates.'
+        )
+    if role == "quasi-identifier" and rare and kind != "date":
         yield (
             f"{name}: {rare} of {many(different or 0, 'value')} "
             f"{'is' if rare == 1 else 'are'} shared by fewer than k = {k} records."

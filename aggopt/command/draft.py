@@ -8,7 +8,7 @@ from textwrap import wrap
 
 import pyarrow as pa
 
-from aggopt.command.proposal import WIDTH, proposals, role_lines
+from aggopt.command.proposal import WIDTH, proposals, role_lines, type_lines
 from aggopt.command.readiness import Obstacle, obstacles
 from aggopt.command.template import template
 from aggopt.core.names import numbers_among
@@ -58,6 +58,7 @@ def draft(
             records=len(table),
             state=_state(undecided),
             roles=role_lines(proposed, undecided),
+            types=type_lines(proposed, undecided),
         )
 
     found: tuple[Obstacle, ...] = (NOTHING_TO_MASK,)

@@ -11,7 +11,7 @@ from textwrap import wrap
 
 from aggopt.command.readiness import Obstacle
 from aggopt.core.plural import many
-from aggopt.input.look import NAMES, NOTHING, RANKED, Look
+from aggopt.input.look import DATES, NAMES, NOTHING, RANKED, SPELLED_DATES, Look
 
 WIDTH, COLUMN = 88, 27  # of a line; where explanations begin
 ROLES = {
@@ -43,8 +43,8 @@ def _role(look: Look) -> tuple[str, str]:
         return "other", f"{says}tells nothing of a record"
     if look.names_records:
         return "identifier", "each entry is of one record"
-    kind = "numeric"
-    if look.type in NAMES:
+    kind = "date" if look.type in (DATES, SPELLED_DATES) else "numeric"
+    if look.type in NAMES and look.type != SPELLED_DATES:
         kind = "ordinal" if look.type == RANKED else "nominal"
     if look.may_be_codes:
         kind += '; if they are codes, write kind = "nominal" below'
@@ -69,6 +69,18 @@ def role_lines(
             yield "]"
     looks = {each.look.name: each.look for each in proposed}
     yield from _decisions([each for each in undecided if each.column in looks], looks)
+
+
+def type_lines(
+    proposed: Sequence[Proposal], undecided: Sequence[Obstacle]
+) -> Iterator[str]:
+    """Yield the sections of quasi-identifiers whose text spells dates."""
+    open_ = {each.column for each in undecided}
+    for each in proposed:
+        masked = each.role == "quasi-identifier" and each.look.name not in open_
+        if masked and each.look.type == SPELLED_DATES:
+            yield f"\n[attributes.{toml_text(each.look.name)}]"
+            yield 'kind = "date"             # text that spells dates or times'
 
 
 def _decisions(

@@ -26,9 +26,10 @@ _TEXT = """\
 # what was found among {records} records. What may tell who is who is masked: move
 # to confidential what must not be given away, and to other what none can know.
 {roles}
-
+{types}
 # [attributes.NAME]        # what the type of a quasi-identifier does not say
-# kind = "nominal"         # whole numbers that are codes; or "numeric": true as 1
+# kind = "nominal"         # whole numbers that are codes; or "numeric": true as 1; or
+#                          "date": text such as 2020-12-31 or 2020-12-31 23:59
 # order = ["low", "middle", "high"]
 # tree = {{ care = ["nurse", "doctor"], craft = ["smith"] }}  # or an ARX file's path
 # publish = "leaf"         # of a tree also "node", or "ancestor": true of all
@@ -97,10 +98,12 @@ def template(
     records: int,
     state: Iterable[str],
     roles: Iterable[str],
+    types: Iterable[str],
 ) -> str:
     """Return a job file for `table` that explains each key.
 
-    `state` are lines on what is to be decided, `roles` those of its section.
+    `state` are lines on what is to be decided, `roles` those of its section, `types`
+    those of attributes whose types must be said.
     """
     of_k, *of_values = (model.template.strip() for model in REQUIREMENTS.values())
     return _TEXT.format(
@@ -123,6 +126,7 @@ def template(
         job=job.name,
         records=records,
         roles="\n".join(roles),
+        types="\n".join(types),
         state="\n".join(state),
         separator=json.dumps(how.separator),
         decimal=json.dumps(how.decimal),

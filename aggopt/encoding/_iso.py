@@ -88,6 +88,18 @@ def dated(series: nw.Series[Any]) -> nw.Series[Any]:
     return _column(series, taken)
 
 
+def spells_dates(entries: pa.Array) -> bool:
+    """Whether all that is not missing among entries of text spells dates or times."""
+    there = entries.drop_null()
+    if not len(there) or not _read(there[0].as_py().strip())[0]:
+        return False
+    try:
+        dated(nw.from_native(pa.chunked_array([there]), series_only=True))
+    except TableError:
+        return False
+    return True
+
+
 def require_dates(what: str, kind: str | None) -> None:
     """Refuse values that are to be dates by their kind and are none by their type."""
     if kind == "date" and what != "date":

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from aggopt.core.types import I64
 from aggopt.encoding._encode import perhaps_codes
+from aggopt.encoding._iso import spells_dates
 from aggopt.input.dialect import may_be_thousands
 from aggopt.input.files import parsed, stripped
 from aggopt.job import Input
@@ -19,8 +20,6 @@ WHOLE, NUMBERS, TRUTH = "whole numbers", "numbers", "truth values"
 TEXT, DATES, SPELLED_DATES = "text", "dates or times", "dates, spelled as text"
 CATEGORIES, RANKED = "categories", "categories in an order"
 NAMES = (TRUTH, TEXT, SPELLED_DATES, CATEGORIES, RANKED)
-
-_ISO = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +104,8 @@ def _of_text(name: str, text: pa.ChunkedArray, how: Input) -> Look:
     column, words = parsed(text, how)
     if words:
         entries = stripped(text)
-        dates = pc.all(pc.match_substring_regex(entries, _ISO)).as_py()
-        kind, missing = SPELLED_DATES if dates else TEXT, entries.null_count
+        kind = SPELLED_DATES if spells_dates(pc.unique(entries)) else TEXT
+        missing = entries.null_count
         words = min(words, parsed(text, _other_point(how))[1])
         return Look(name, kind, len(text), missing, _counts(entries), words)
     thousands = how.decimal == "," and may_be_thousands(text)

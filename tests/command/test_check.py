@@ -207,6 +207,28 @@ def test_notes_say_what_is_no_obstacle(here, aggopt):  # noqa: F811
     assert "'yes': 1 of 2 values is shared by fewer than k = 4 records." in out
 
 
+def test_text_that_spells_dates_is_noted(here, aggopt):  # noqa: F811
+    days = pd.Series(["1950-01-01", "1960-12-31"] * 20)
+    people().assign(age=days).to_csv("people.csv", index=False)
+    means = JOB.split("[aggregation]")[0]
+    (here / "job.toml").write_text(means)
+    code, out, _ = aggopt(*CHECK)
+    said = (
+        "Note: 'age': text that spells dates is masked as names; write kind = "
+        '"date" under [attributes.NAME], and it is masked as dates.'
+    )
+    assert code == 0
+    assert said in out
+    for kind in ("date", "nominal"):
+        (here / "job.toml").write_text(f'{means}[attributes.age]\nkind = "{kind}"\n')
+        assert "spells dates" not in aggopt(*CHECK)[1]
+    days.iloc[0] = "1970-01-01"
+    people().assign(age=days).to_csv("people.csv", index=False)
+    assert "1 of 3 values is shared by fewer than k = 4 records" in aggopt(*CHECK)[1]
+    (here / "job.toml").write_text(f'{means}[attributes.age]\nkind = "date"\n')
+    assert "is shared by fewer" not in aggopt(*CHECK)[1]
+
+
 def test_commas_that_may_separate_thousands_are_noted(here, aggopt):  # noqa: F811
     rows = "".join(f"{i},{100 + i};{i},{i}\n" for i in range(1, 9))
     (here / "people.csv").write_text("age;income\n" + rows)

@@ -64,6 +64,31 @@ def test_separator_and_decimal_point_are_found(here, aggopt):  # noqa: F811
     assert "income" not in roles()["identifier"]  # numbers, if otherwise spelled
 
 
+def test_dates_are_masked_as_dates(here, aggopt):  # noqa: F811
+    days = pd.date_range("1950-01-01", periods=40)
+    dated = {"born": days.astype(str), 'at "noon"': days.strftime("%Y-%m-%dT%H:%MZ")}
+    numbers().assign(**dated).to_csv("people.csv", index=False)
+    aggopt(*INIT)
+    text = Path("new.toml").read_text()
+    assert "# dates, spelled as text, 40 different: date" in text
+    sections = tomllib.loads(text)["attributes"]
+    assert sections == {name: {"kind": "date"} for name in dated}
+    _, out, _ = aggopt("check", "people.csv", "new.toml")
+    assert "Nothing stands in the way" in out
+    assert not re.search("Note: 'born'", out)
+    assert aggopt("mask", "people.csv", "new.toml", "--out", "m.csv")[0] == 0
+    assert pd.read_csv("m.csv")["born"].str.fullmatch(r"19\d\d-\d\d-\d\d").all()
+
+
+def test_typed_dates_need_no_section(tmp_path):
+    days = pd.date_range("1950-01-01", periods=40)
+    path = tmp_path / "people.parquet"
+    numbers().assign(born=days).to_parquet(path)
+    text = draft(path, tmp_path / "job.toml").text
+    assert "# dates or times, 40 different: date" in text
+    assert "attributes" not in tomllib.loads(text)
+
+
 def test_what_must_be_decided_is_said(here, aggopt):  # noqa: F811
     frame = numbers()
     frame["height"] = [np.nan, *range(150, 189)]
@@ -152,6 +177,12 @@ LOOKS = {
     "words": (["a", "b", "a", None], "text, 2 different, 1 missing"),
     "truth": ([True, False, True, True], "truth values, 2 different"),
     "days": (["2020-01-01", "2020-01-02"] * 2, "dates, spelled as text, 2 different"),
+    "no days": (["2020-02-29", "2020-02-30"] * 2, "text, 2 different"),
+    "first no day": (
+        ["2020-02-30", "", "2020-02-28"] * 2,
+        "text, 2 different, 2 missing",
+    ),
+    "hours": (["23:59", "12:00"] * 2, "dates, spelled as text, 2 different"),
     "none": ([None] * 4, "nothing, 4 missing"),
     "same": (["x"] * 4, "text, 1 different"),
 }
@@ -162,7 +193,7 @@ def test_what_a_column_looks_like(tmp_path, name):
     entries, says = LOOKS[name]
     path = tmp_path / "people.csv"
     kind = "Int64" if name == "whole" else None
-    frame = pd.DataFrame({name: pd.array(entries, kind), "id": range(4)})
+    frame = pd.DataFrame({name: pd.array(entries, kind), "id": range(len(entries))})
     frame.to_csv(path, index=False)
     look, number = looks(*as_found(path))
     assert str(look) == says
