@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 from aggopt.core.deadline import Deadline
 from aggopt.core.threads import ThreadPool
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
-from aggopt.partition import blocked, mdav
+from aggopt.partition import blocked, local_search, mdav
 from aggopt.partition._blocked import improve
 from aggopt.partition._blocked.regions import Map, firsts, pass_over
 from aggopt.partition._local_search.search import annealed
@@ -332,6 +332,37 @@ def test_lists_of_copies_lead_elsewhere():
     with ThreadPool(1) as threads:
         near = near_ones(rows, 6, threads)
     assert all(set(rows[row, 0]) == {0.0, 1.0, 3.0} for row in near)
+
+
+def piles(n: int) -> np.ndarray:
+    """Return records at 36 places, few of them with most of the records."""
+    draw = np.random.default_rng(0).choice
+    sizes = ([0.7, 0.2, 0.1], [0.6, 0.25, 0.1, 0.05], [0.8, 0.15, 0.05])
+    return np.column_stack([draw(len(p), n, p=p) for p in sizes]).astype(float)
+
+
+def test_piles_of_equal_records_are_searched_by_place():
+    rows = piles(4000)
+    found = blocked(rows, 5)
+    whole = local_search(rows, 5, effort="fast")
+    assert found.loss <= 1.05 * whole.loss
+    assert mdav(rows, 5).loss > 4 * whole.loss  # who cuts through piles
+
+
+@pytest.mark.parametrize("times", [1.5, 1.9, 2.0, 6.0])
+def test_places_are_searched_from_two_records_a_place_on(times, monkeypatch):
+    asked = []
+
+    def near(rows, *given, **named):
+        asked.append(len(rows))
+        return near_ones(rows, *given, **named)
+
+    monkeypatch.setattr(improve, "near_ones", near)
+    places = RNG.normal(size=(60, 2))
+    rows = places[np.arange(int(60 * times)) % 60]
+    found = blocked(rows, 3)
+    assert asked == [60 if times >= 2 else len(rows)]
+    assert found.sizes.min() >= 3
 
 
 def test_each_record_has_one_turn_in_a_sweep():

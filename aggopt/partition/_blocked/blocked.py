@@ -136,7 +136,9 @@ def blocked(
     Notes
     -----
     Neighbours are those found by six trees of random splits, within parts of 512
-    records; a search needs no exact ones.  Time grows nearly as n, memory as n d.
+    records; a search needs no exact ones.  Where two records or more are equal on
+    average, neighbours are those of the places that records share.  Time grows nearly
+    as n, memory as n d.
 
     The search is done in regions of 32768 records or more, cut anew for each pass;
     records near a border have their turn in a second cut.  Threads share the regions.

@@ -13,6 +13,7 @@ from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._blocked.regions import Map, Region, Search, pass_over
 from aggopt.partition._local_search.cooling import Cooling
+from aggopt.partition._neighbours.places import RecordPlaces
 from aggopt.partition._neighbours.rp_forest import near_ones
 from aggopt.solvers import Status
 
@@ -52,6 +53,7 @@ EFFORTS = tuple(SMALL)
 SPARE = 0.25  # records beyond k, on average, of groups that annealing begins with
 COOLING = Cooling(1.0, 0.1)  # of annealing
 SHARE = 0.4  # of the time, that annealing may take
+COPIED = 2  # records at a place, on average, from which on places are searched
 REGION = 32768  # records of a region, at least
 REGIONS = 16  # about: a core each, and few borders
 
@@ -100,13 +102,22 @@ def improve(
         )
         seeds = np.random.default_rng(seed)
         try:
-            near = near_ones(
-                rows, how.near, threads, seed=_drawn(seeds), progress=steps.step(0)
-            )
+            near = _near(rows, how.near, threads, _drawn(seeds), steps.step(0))
             _passes(Map(rows, near, first), k, how, seeds, threads, steps)
         except KeyboardInterrupt:
             return Status.INTERRUPTED
     return Status.LIMIT if threads.clock.over else Status.LOCAL
+
+
+def _near(
+    rows: Floats, count: int, threads: ThreadPool, seed: int, progress: Progress
+) -> Labels:
+    """Return neighbours of rows in spatial order (n, count); of copies, by place."""
+    places = RecordPlaces.of(rows)
+    if COPIED * len(places.rows) > len(rows):
+        return near_ones(rows, count, threads, seed=seed, progress=progress)
+    near = near_ones(places.rows, count, threads, seed=seed, progress=progress)
+    return places.of_records(near, count)
 
 
 def _passes(

@@ -6,9 +6,9 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
+from aggopt.partition._neighbours.places import RecordPlaces
 from aggopt.partition._shared.power_of_two import within_one
 
-COPIES = 2  # records at one place that a list may hold
 EXACT = 5000  # places up to which the nearest are found for certain
 TREE = 14  # attributes up to which a tree is faster than looking at all
 PART = 500  # records looked up between two looks at the clock, and at Ctrl-C
@@ -22,23 +22,19 @@ Look = Callable[[Floats, Floats, int], tuple[Floats, Labels]]
 def neighbours(Z: Floats, count: int, clock: Deadline | None = None) -> Labels:
     """Return the `count` nearest others of each record of Z (n, d), n of 2 or more.
 
-    (n, c) ints, nearest first, c = min(count, n - 1).  Of the records at one place a
-    list holds COPIES at most, different ones in different lists, so that it leads
-    elsewhere however many there are; a list that ends early repeats its first record.
+    (n, c) ints, nearest first, c = min(count, n - 1).  Of records that are equal a list
+    holds a few, so that it leads elsewhere however many there are: see `RecordPlaces`.
 
     With more than EXACT places, most of the nearest are found, and near ones for the
     others.  Records that the clock leaves no time for stand in their own lists.
     """
     n, clock = len(Z), clock or Deadline(None)
     count = min(count, n - 1)
-    places, place = np.unique(Z, axis=0, return_inverse=True)
-    m = len(places)
+    places = RecordPlaces.of(Z)
+    m = len(places.rows)
     if m == n:
         return _others(Z, count, clock)
-    near = _others(places, min(count, m - 1), clock)
-    return _first_few(
-        _copies(np.hstack([np.arange(m)[:, None], near]), place.ravel()), count
-    )
+    return places.of_records(_others(places.rows, min(count, m - 1), clock), count)
 
 
 def nearest(Z: Floats, count: int) -> tuple[Floats, Labels]:
@@ -107,35 +103,3 @@ def _without_itself(found: Labels, count: int) -> Labels:
     own = found == np.arange(len(found))[:, None]
     own[~own.any(axis=1), -1] = True
     return np.ascontiguousarray(found[~own].reshape(len(found), count), np.intp)
-
-
-def _copies(near: Labels, place: Labels) -> Labels:
-    """Return records (n, c) at the places near[place], -1 where there is none."""
-    sizes = np.bincount(place)
-    start = np.cumsum(sizes) - sizes
-    order = np.argsort(place, kind="stable")
-    rank = np.empty(len(place), np.intp)
-    rank[order] = np.arange(len(place)) - np.repeat(start, sizes)
-    there = near[place]
-    size = sizes[there]
-    out = np.empty((*there.shape, COPIES), np.intp)
-    for c in range(COPIES):
-        turn = (rank[:, None] + 1 + c) % size
-        out[..., c] = np.where(c < size, order[start[there] + turn], -1)
-    out = out.reshape(len(place), -1)
-    return np.where(out == np.arange(len(place))[:, None], -1, out)
-
-
-def _first_few(found: Labels, count: int) -> Labels:
-    """Return the first `count` of each row that are not -1, the first for others.
-
-    A row of nothing else gets its own number.
-    """
-    order = (found < 0).argsort(axis=1, kind="stable")[:, :count]
-    kept = np.take_along_axis(found, order, axis=1)
-    kept = np.where(kept < 0, kept[:, :1], kept)
-    kept = np.where(kept < 0, np.arange(len(kept))[:, None], kept)
-    short = count - kept.shape[1]
-    return np.ascontiguousarray(
-        np.hstack([kept, np.repeat(kept[:, :1], short, axis=1)])
-    )
