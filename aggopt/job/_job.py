@@ -1,6 +1,7 @@
 """The whole job, made in Python or read from a TOML file."""
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -160,18 +161,21 @@ def input_section(separator: str, decimal: str) -> Input:
         raise refusal(invalid, Job) from None
 
 
-def settled(job: Job, n: int, d: int) -> tuple[Job, tuple[str, ...]]:
+def settled(
+    job: Job, n: int, d: int, distinct: Callable[[], int | None] = lambda: None
+) -> tuple[Job, tuple[str, ...]]:
     """Return the job with a partition method that suits n records, and the reason.
 
-    `d` attributes are grouped together, at most.  A job that names its method is
-    returned as it is.
+    `d` attributes are grouped together, at most; `distinct` returns how many records
+    differ, if that is known.  A job that names its method is returned as it is.
     """
     how = job.partition
     if not isinstance(how, Recommended):
         return job, ()
     from aggopt.partition import recommend
 
-    found = recommend(n, d, job.privacy.k, how.time_limit)
+    k, limit = job.privacy.k, how.time_limit
+    found = recommend(n, d, k, limit, distinct=distinct())
     kept = {"attributes": how.attributes, "weights": how.weights}
     named = {"method": found.method, **kept, **found.settings}
     section = Job.model_validate(

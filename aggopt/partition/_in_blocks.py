@@ -125,7 +125,7 @@ def divided(
         part(0.0)
         with naming(f"Attributes {_listed(called_so[j] for j in block)}"):
             found = _of_block(
-                divide, _part(X, block), k, {**settings, "progress": part}
+                divide, part_of(X, block), k, {**settings, "progress": part}
             )
         made.append(Block(block, found))
     told(1.0)
@@ -193,7 +193,8 @@ def _width(X: Floats | Encoded) -> int:
     return len(X.attributes) if isinstance(X, Encoded) else X.shape[1]
 
 
-def _part(X: Floats | Encoded, block: tuple[int, ...]) -> Floats | Encoded:
+def part_of(X: Floats | Encoded, block: tuple[int, ...]) -> Floats | Encoded:
+    """Return one block of attributes."""
     return X.only(block) if isinstance(X, Encoded) else X[:, block]
 
 

@@ -1,4 +1,4 @@
-"""Choice of a partition method by the size of the table."""
+"""Choice of a partition method by the size of the table and the copies in it."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,7 +35,12 @@ class Recommendation:
 
 @renamed(seconds="time_limit")
 def recommend(
-    n: int, d: int, k: int, time_limit: float | None = None
+    n: int,
+    d: int,
+    k: int,
+    time_limit: float | None = None,
+    *,
+    distinct: int | None = None,
 ) -> Recommendation:
     """Return the method with the least expected SSE for a table of this size and time.
 
@@ -48,19 +53,24 @@ def recommend(
     time_limit : float, optional
         Seconds, from 0.  Without it the method terminates by itself, with the same
         groups on every machine.
+    distinct : int, optional
+        How many of the records differ, 1..n: all when omitted.  Where k records or more
+        are equal on average, the reason says what that means.
 
     Returns
     -------
     Recommendation
         "univariate" for one attribute; "optimal" for up to 5000 records, k <= 5 and a
-        minute or more; "local_search" for up to 20 000; "blocked" for more.
+        minute or more; "local_search" for up to 20 000; "blocked" for more.  Never
+        "mdav", which cuts through piles of equal records.
 
     Raises
     ------
     InfeasibleInputError
         k exceeds n.
     JobError
-        n, d or k is not a whole number from 1 up; time_limit is negative.
+        n, d, k or distinct is not a whole number from 1 up, or distinct exceeds n;
+        time_limit is negative.
 
     Examples
     --------
@@ -77,12 +87,32 @@ def recommend(
             )
     k = group_size(k, n)
     require_time_limit(time_limit)
+    _require_distinct(distinct, n)
     if d == 1:
         return Recommendation(
             "univariate", "the minimum-SSE groups of one attribute are found exactly."
         )
     settings = {} if time_limit is None else {"time_limit": float(time_limit)}
-    return Recommendation(*_chosen(n, k, time_limit), settings)
+    method, reason = _chosen(n, k, time_limit)
+    return Recommendation(method, reason + _of_copies(n, k, distinct), settings)
+
+
+def _require_distinct(distinct: int | None, n: int) -> None:
+    if distinct is not None and not (is_whole(distinct) and 1 <= distinct <= n):
+        raise JobError(
+            f"distinct = {distinct!r}, of {n} records.",
+            fix="pass how many of the records differ, from 1 to n, or leave it out.",
+        )
+
+
+def _of_copies(n: int, k: int, distinct: int | None) -> str:
+    """Say of many equal records what MDAV would do with them."""
+    if distinct is None or distinct * k > n:
+        return ""
+    return (
+        f" Of {n} records only {distinct} differ: mdav cuts through records that are "
+        "equal, and would lose several times as much."
+    )
 
 
 def _chosen(n: int, k: int, seconds: float | None) -> tuple[str, str]:

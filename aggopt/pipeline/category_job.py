@@ -15,6 +15,8 @@ from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.input.categories import codes_in
 from aggopt.input.table import Table
 from aggopt.job import Job, Mean
+from aggopt.partition._in_blocks import part_of
+from aggopt.partition._neighbours.places import RecordPlaces
 from aggopt.pipeline.attribute_blocks import Columns
 
 
@@ -26,6 +28,12 @@ def widest(records: Floats | Encoded, columns: Columns) -> int:
     if not isinstance(records, Encoded):
         return max(map(len, columns))
     return max(_coordinates(records.only(block)) for block in columns)
+
+
+def most_distinct(records: Floats | Encoded, columns: Columns) -> int:
+    """Return how many records differ in the block of attributes in which most do."""
+    parts = (part_of(records, block) for block in columns)
+    return max(len(RecordPlaces.of(np.asarray(part)).rows) for part in parts)
 
 
 def _coordinates(block: Encoded) -> int:

@@ -32,6 +32,7 @@ from aggopt.pipeline.attribute_blocks import (
     require_promise,
 )
 from aggopt.pipeline.category_job import (
+    most_distinct,
     require_numbers,
     require_together,
     widest,
@@ -81,7 +82,8 @@ def group(
     encoded = table.encoded(job.partition.weights)
     records = whole if encoded is None else encoded
     columns = blocks_of(job, records)
-    job, chosen = settled(job, len(whole), widest(records, columns))
+    differing = partial(most_distinct, records, columns)
+    job, chosen = settled(job, len(whole), widest(records, columns), differing)
     job, added = with_search(with_categories(job, table))
     reasons = (*chosen, *added)
     _require_sense(table, whole, job, columns)

@@ -1,6 +1,7 @@
 """A job that names no partition method gets the one that suits its table."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from tables import ROLES, people, smallest, wide, wide_job
 
@@ -47,6 +48,61 @@ def test_what_is_recommended(n, d, k, seconds, method):
 def test_what_cannot_be_recommended_for(asked, error, said):
     with pytest.raises(error, match=said):
         recommend(*asked)
+
+
+@pytest.mark.parametrize("distinct", [0, 10, -1, 2.5, True])
+def test_no_more_records_differ_than_there_are(distinct):
+    with pytest.raises(JobError, match=f"distinct = {distinct}, of 9 records"):
+        recommend(9, 2, 3, distinct=distinct)
+    assert recommend(9, 2, 3, distinct=9) == recommend(9, 2, 3)
+
+
+@pytest.mark.parametrize("n", [600, 60_000])
+def test_of_many_copies_the_reason_says_what_mdav_would_do(n):
+    plain = recommend(n, 4, 5)
+    few, many = (recommend(n, 4, 5, distinct=n // 5 + more) for more in (1, 0))
+    assert few == plain
+    assert (many.method, many.settings) == (plain.method, plain.settings)
+    assert f"Of {n} records only {n // 5} differ: mdav cuts" in many.reason
+
+
+def copied(n):
+    draw = np.random.default_rng(0).choice
+    return pd.DataFrame(
+        {
+            "place": draw(list("abc"), n, p=[0.7, 0.2, 0.1]),
+            "work": draw(list("abcd"), n, p=[0.6, 0.25, 0.1, 0.05]),
+            "school": draw(list("abc"), n, p=[0.8, 0.15, 0.05]),
+        }
+    )
+
+
+def test_a_table_with_many_copies_is_not_cut_by_mdav():
+    job = Job(roles={"quasi-identifier": list(copied(1))}, privacy={"k": 5})
+    frame = copied(400)
+    release = aggopt.mask(frame, job)
+    (note,) = [n for n in release.notes if "'local_search' was chosen" in n]
+    different = len(frame.drop_duplicates())
+    assert f"Of 400 records only {different} differ: mdav cuts" in note
+    proof = release.blocks[0].certificate
+    cut = aggopt.partition.mdav(aggopt.encode(frame), 5)
+    assert proof.objective < cut.loss / 2
+    assert proof.objective < 2 * proof.bound
+
+
+def test_copies_are_counted_in_the_block_in_which_most_records_differ():
+    frame = copied(200).assign(age=np.arange(200) // 2)
+    job = Job(
+        roles={"quasi-identifier": list(frame)},
+        privacy={"k": 5, "scope": "blocks"},
+        partition={"attributes": [["place", "work", "school"], ["age"]]},
+    )
+    notes = aggopt.mask(frame, job).notes
+    assert not any("mdav cuts" in note for note in notes)
+    frame["age"] //= 10
+    notes = aggopt.mask(frame, job).notes
+    different = len(frame[["place", "work", "school"]].drop_duplicates())
+    assert any(f"Of 200 records only {different} differ" in note for note in notes)
 
 
 @pytest.mark.parametrize("section", [{}, {"partition": {}}])
