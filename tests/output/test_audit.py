@@ -9,7 +9,7 @@ import pytest
 from tables import ROLES, job, people
 
 import aggopt
-from aggopt.errors import PrivacyError
+from aggopt.errors import JobError, PrivacyError
 from aggopt.job import Privacy
 from aggopt.job._roles import Roles
 from aggopt.output.audit import audit
@@ -374,6 +374,7 @@ def test_columns_that_differ_in_every_record_are_asked_about():
     frame["name"] = ["a", "a", *"bcde"]
     assert said not in audit(frame, roles, Privacy(k=2)).notes
     assert audit(frame[:1], roles, Privacy(k=2)).notes == ()
+    assert said in audit(frame[1:3], roles, Privacy(k=2)).notes
     frame["name"] = np.arange(6) + 0.5  # numbers differ: they name nobody by that
     assert said not in audit(frame, roles, Privacy(k=2)).notes
 
@@ -396,3 +397,23 @@ def test_one_combination_of_one_record_is_no_plural():
     )
     broken = audit(ages(1, 3), Roles(**{"quasi-identifier": ["age"]}), Privacy(k=3))
     assert broken.verdict.endswith("2 published combinations, the rarest in 1 record.")
+
+
+def test_of_one_and_of_many_a_warning_speaks_rightly():
+    pay = {"privacy": Privacy(k=2, scope="blocks"), "blocks": [["age"], ["pay"]]}
+    one = pd.DataFrame({"age": [1, 1, 1, 2], "pay": [3, 3, 3, 3]})
+    said = audit(one, PAIR, **pay).warning
+    assert "1 of 4 records shares its own" in said
+    assert "of them 1 is alone" in said
+    more = pd.DataFrame({"age": [1, 1, 4, 2], "pay": [3, 3, 3, 3]})
+    said = audit(more, PAIR, **pay).warning
+    assert "2 of 4 records share theirs" in said
+    assert "of them 2 are alone" in said
+
+
+def test_what_is_no_table_in_memory_or_no_block_is_refused_by_its_name():
+    lazy = pl.LazyFrame({"age": [1, 1]})
+    with pytest.raises(TypeError, match="eager_only"):
+        audit(lazy, AGE, Privacy(k=2))
+    with pytest.raises(JobError, match="name what is no quasi-identifier 'pay'"):
+        audit(ages(2), AGE, Privacy(k=2), [["age"], ["pay"]])
