@@ -3,11 +3,10 @@
 from dataclasses import fields
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
-from narwhals.exceptions import DuplicateError
 
+from aggopt.core.frame import framed
 from aggopt.encoding import Encoded
 from aggopt.errors import JobError, TableError
 from aggopt.measure._assessment import Assessment
@@ -99,11 +98,11 @@ def assess(
 
 def _all_numbers(original: Any) -> bool:
     """Whether it is no table, or one whose columns are all numbers."""
-    if isinstance(original, Encoded):
-        return False
+    if isinstance(original, Encoded | np.ndarray):
+        return not isinstance(original, Encoded)
     try:
-        columns = nw.from_native(original, eager_only=True).schema
-    except (TypeError, DuplicateError):
+        columns = framed(original).schema
+    except TableError:  # numbers all the same, or refused as such
         return True
     return all(kind.is_numeric() for kind in columns.values())
 

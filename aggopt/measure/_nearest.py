@@ -38,7 +38,7 @@ def own_among_nearest(z: F64, rows: F64, own: I64, sizes: I64) -> F64:
     if z.shape[1] <= FEW:
         return _by_tree(z, rows, apart, sizes[own], sizes)
     people, place = np.unique(z, axis=0, return_inverse=True)
-    reach, there = np.empty(len(people)), np.empty(len(people), np.int64)
+    reach, there = np.empty((2, len(people)))
     step = max(_AT_ONCE // len(rows), 1)
     for start in range(0, len(people), step):
         part = slice(start, start + step)

@@ -16,7 +16,15 @@ from measure.test_types import CATEGORIES, released
 from aggopt import encode, measure
 from aggopt.core.html import lines
 from aggopt.errors import JobError, UnknownNameError
-from aggopt.measure import TypedPilParts, _linkage, _nearest, assess, assess_types
+from aggopt.measure import (
+    WHOLE,
+    TypedPilParts,
+    _linkage,
+    _nearest,
+    assess,
+    assess_types,
+)
+from aggopt.measure._registry import TypedComparison
 from aggopt.measure.types import TYPED, _frequencies
 
 BEFORE = table(24, seed=7)
@@ -101,6 +109,9 @@ def test_numbers_have_types_only_where_these_are_asked_for() -> None:
     assert plain.types is None
     assert assess(X.to_numpy(), Y.to_numpy()) == plain
     assert assess(pl.from_pandas(X), pl.from_pandas(Y)) == plain
+    flags = np.array([[True], [False], [True]])
+    assert assess(flags, flags).types is None
+    assert assess(X.to_numpy().tolist(), Y.to_numpy().tolist()) == plain
     twice = pd.concat([X, X], axis=1)  # whose names no table of names has
     assert assess(twice, twice).types is None
     asked = assess(X, Y, {})
@@ -143,6 +154,18 @@ def test_distances_are_asked_of_each_number() -> None:
     found = assess(before, after, delta=[0.1, 0.0], weights=[1.0, 3.0])
     assert (found.sl, found.delta) == (1.0, None)
     assert assess(before, after, delta=0.1, weights=[1.0, 3.0]).sl == 0.25
+
+
+def test_a_comparison_has_the_defaults_of_assess() -> None:
+    made = TypedComparison.of(*BY_HAND)
+    assert (made.safety, made.delta, made.weights, made.whole) == (
+        0.05,
+        0.1,
+        1.0,
+        WHOLE,
+    )
+    assert {pair.safety for pair in made.typed.attributes} == {0.05}
+    assert (FOUND.safety, FOUND.delta) == (0.05, 0.1)
 
 
 def test_weights_that_are_given_count() -> None:

@@ -276,6 +276,11 @@ def test_categories_by_chance_are_as_of_another_order() -> None:
     assert reviewed({"s": s}, {"s": list("aaab")}).warning is None  # kappa = 1/2
     assert reviewed({"s": s, "t": t}, {"s": t, "t": t}).warning is None
     assert reviewed({"s": s}, {"s": t}, same=False).warning is None
+    half = ["a"] * 20 + ["b"] * 20  # 21 of 40 as they were, 20 by chance: kappa = .05
+    luck = ["a"] * 10 + ["b"] * 10 + ["a"] * 9 + ["b"] * 11
+    assert reviewed({"s": half}, {"s": luck}).warning is None
+    luck[39] = "a"
+    assert reviewed({"s": half}, {"s": luck}).warning == own
 
 
 def test_a_review_without_measures_has_no_such_warning() -> None:
