@@ -333,14 +333,17 @@ TEXT = str(FOUND)
 def test_prints_a_row_for_each_attribute_and_the_whole_below() -> None:
     head, _, header, *rows = TEXT.splitlines()
     assert head == "Records: 24. Attributes: 5, 5 of them vary."
-    labels = "kind IL within unchanged kappa true SDID by chance EBIL TV PIL"
-    assert header.split() == ["Attribute", *labels.split()]
-    assert [row.split()[:2] for row in rows[:5]] == [
-        [name, kind] for name, kind in zip(FRAME, KINDS, strict=True)
-    ]
+    assert header.split() == ["Attribute", "kind", "IL", "within", "EBIL", "TV", "PIL"]
+    labels = "Attribute kind unchanged kappa true SDID by chance"
+    assert (rows[5], rows[6].split()) == ("", labels.split())
+    for part in (rows[:5], rows[7:12]):
+        assert [row.split()[:2] for row in part] == [
+            [name, kind] for name, kind in zip(FRAME, KINDS, strict=True)
+        ]
     share = f"{100 * FOUND['dld']:.2f} %"
     assert f"  DLD           {share:>9}  records linked to the nearest" in rows
-    assert f"{FOUND['kappa']['sex']:.4g}" in rows[1]
+    assert f"{FOUND['kappa']['sex']:.4g}" in rows[8]
+    assert f"{100 * FOUND['tv']['sex']:.2f} %" in rows[1]
     assert FOUND._repr_html_() == lines(TEXT)
     alone = str(assess_types(FRAME[["age"]], AFTER[["age"]]))
     assert "TV of pairs" not in alone

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from aggopt.measure._registry import Heading
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
 from aggopt.measure.types._counts import frequencies
 from aggopt.measure.types._registry import TypedMeasure
@@ -96,6 +97,7 @@ UNCHANGED = TypedMeasure(
     range="0..1",
     better="lower",
     source="this package",
+    heading=Heading.RISK,
     label="unchanged",
     each=_unchanged,
 )
@@ -108,6 +110,7 @@ KAPPA = TypedMeasure(
     range="-1..1",
     better="lower",
     source="Cohen (1960)",
+    heading=Heading.RISK,
     label="kappa",
     each=_kappa,
     percent=False,
@@ -121,6 +124,7 @@ TRUTH = TypedMeasure(
     range="0..1",
     better="-",
     source="this package",
+    heading=Heading.RISK,
     label="true",
     each=_truth,
 )

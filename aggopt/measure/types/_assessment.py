@@ -100,14 +100,20 @@ class TypedAssessment:
         return json_text(self.to_dict())
 
     def by_attribute(self) -> str:
-        """Return a table in plain text, with a row for each attribute."""
-        each = [TYPED[name] for name in self.of_attributes]
-        header = ["Attribute", "kind", *(measure.label for measure in each)]
+        """Return tables in plain text, with a row for each attribute: loss, then risk.
+
+        Two, for a terminal is not wide.
+        """
+        return "\n\n".join(map(self._table, (Heading.LOSS, Heading.RISK)))
+
+    def _table(self, heading: Heading) -> str:
+        found = {TYPED[name]: each for name, each in self.of_attributes.items()}
+        shown = {m: each for m, each in found.items() if m.heading is heading}
         rows = [
-            [name, kind, *(m.shown(self.of_attributes[m.name][name]) for m in each)]
+            [name, kind, *(m.shown(each[name]) for m, each in shown.items())]
             for name, kind in self.kinds.items()
         ]
-        return as_text(header, rows)
+        return as_text(["Attribute", "kind", *(m.label for m in shown)], rows)
 
     def rest(self) -> list[tuple[Heading, str, str, str]]:
         """Return what an `Assessment` has not: heading, label, figure and meaning."""

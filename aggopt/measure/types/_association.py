@@ -100,6 +100,7 @@ EBIL = TypedMeasure(
     range="0..1",
     better="lower",
     source="Domingo-Ferrer and Torra (2001)",
+    heading=Heading.LOSS,
     label="EBIL",
     each=_ebil,
 )

@@ -7,6 +7,7 @@ import numpy as np
 from aggopt.core.types import Bool
 from aggopt.measure._interval import checked_safety, pairs_within, within
 from aggopt.measure._pair import Pair
+from aggopt.measure._registry import Heading
 from aggopt.measure._typed_pair import AttributePair, TypedPair, Types
 from aggopt.measure.types._registry import TypedMeasure
 
@@ -116,6 +117,7 @@ SDID = TypedMeasure(
     range="0..1",
     better="lower",
     source="Domingo-Ferrer and Torra (2001)",
+    heading=Heading.RISK,
     label="SDID",
     each=disclosed,
 )
@@ -128,6 +130,7 @@ CHANCE = TypedMeasure(
     range="0..1",
     better="-",
     source="this package, for SDID",
+    heading=Heading.RISK,
     label="by chance",
     each=disclosed_by_chance,
 )

@@ -141,6 +141,7 @@ TV = TypedMeasure(
     range="0..1",
     better="lower",
     source=_TABLES,
+    heading=Heading.LOSS,
     label="TV",
     each=_tv,
 )
@@ -153,6 +154,7 @@ PIL = TypedMeasure(
     range="0..1",
     better="lower",
     source=_SHARES,
+    heading=Heading.LOSS,
     label="PIL",
     each=_pil,
 )

@@ -139,6 +139,7 @@ IL = TypedMeasure(
     range="0..",
     better="lower",
     source=_LOSS,
+    heading=Heading.LOSS,
     label="IL",
     each=_il,
 )
@@ -151,6 +152,7 @@ WITHIN = TypedMeasure(
     range="0..1",
     better="lower",
     source="Light and Margolin (1971)",
+    heading=Heading.LOSS,
     label="within",
     each=_within,
 )
