@@ -25,7 +25,8 @@ def as_found(
 ) -> tuple[pa.Table, Input]:
     """Return the table in a file, as it is written, and how that is.
 
-    What is not given is looked for.
+    What is not given is looked for.  Entries may span lines: who masks refuses that
+    unless the job allows it.
 
     Raises
     ------
@@ -39,7 +40,7 @@ def as_found(
         return as_written(path, how), how
     cut = separator or _separator(path)
     how = input_section(cut, decimal or ".")
-    table = as_written(path, how)
+    table = as_written(path, how.model_copy(update={"multiline": True}))
     return table, how if decimal else input_section(cut, _decimal(table, cut))
 
 

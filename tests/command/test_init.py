@@ -80,6 +80,19 @@ def test_dates_are_masked_as_dates(here, aggopt):  # noqa: F811
     assert pd.read_csv("m.csv")["born"].str.fullmatch(r"19\d\d-\d\d-\d\d").all()
 
 
+def test_entries_that_span_lines_are_to_be_decided(here, aggopt):  # noqa: F811
+    remark = ["two\nlines", *["one"] * 39]
+    numbers().assign(remark=remark).to_csv("people.csv", index=False)
+    assert aggopt(*INIT)[0] == 0
+    text = Path("new.toml").read_text()
+    said = " ".join(text.split("\n# "))
+    assert "To be decided before: 1 entry of people.csv spans several lines" in said
+    assert aggopt("check", "people.csv", "new.toml")[0] == 2
+    decided = text.replace("multiline = false", "multiline = true")
+    Path("new.toml").write_text(decided)
+    assert aggopt("check", "people.csv", "new.toml")[0] == 0
+
+
 def test_typed_dates_need_no_section(tmp_path):
     days = pd.date_range("1950-01-01", periods=40)
     path = tmp_path / "people.parquet"

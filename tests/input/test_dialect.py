@@ -19,7 +19,7 @@ FOUND = {
     "\ufeffa;b\n1,5;x\n": (";", ","),
     "a\n1.5\n2\n": (",", "."),
     "a;b": (";", "."),
-    'a;b\n"one\ntwo";1,5\n': None,
+    'a;b\n"one\ntwo";1,5\n': (";", ","),
 }
 
 
@@ -33,6 +33,7 @@ def test_what_is_looked_for_is_found(tmp_path, text):
         return
     table, how = as_found(path)
     assert (how.separator, how.decimal) == FOUND[text]
+    assert not how.multiline
     assert table.num_columns == len(table.column_names) >= 1
 
 
