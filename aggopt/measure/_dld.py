@@ -3,9 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.measure._nearest import own_among_nearest
 from aggopt.measure._pair import Pair
 from aggopt.measure._registry import Heading, Measure
+
+_ROUNDING = 1e-13  # of the lengths that enter a distance
 
 
 def dld(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
@@ -43,10 +44,18 @@ def dld(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
 
 def dld_of(pair: Pair) -> float:
     """Return `dld` of tables already paired."""
+    from scipy.spatial import cKDTree
+
     found = np.unique(pair.released, axis=0, return_inverse=True, return_counts=True)
     rows, group, sizes = found[0], found[1].ravel(), found[2]
-    chances = own_among_nearest(pair.original, rows, group, sizes)
-    return float(chances.sum() / pair.n)
+    tree, z = cKDTree(rows), pair.original
+    nearest, second = tree.query(z, k=2)[0].T  # infinite where there is no second
+    reach = nearest + _ROUNDING * (np.linalg.norm(z, axis=1) + nearest)
+    own = np.linalg.norm(z - rows[group], axis=1) <= reach
+    there = sizes[group]
+    for i in np.flatnonzero(own & (second <= reach)):
+        there[i] = sizes[tree.query_ball_point(z[i], reach[i])].sum()
+    return float((own / there).sum() / pair.n)
 
 
 DLD = Measure(

@@ -19,8 +19,8 @@ from aggopt.errors import JobError, UnknownNameError
 from aggopt.measure import (
     WHOLE,
     TypedPilParts,
+    _dld,
     _linkage,
-    _nearest,
     assess,
     assess_types,
 )
@@ -177,7 +177,7 @@ def test_weights_that_are_given_count() -> None:
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(_linkage, "linkage_of"), (_nearest, "_by_product"), (_frequencies, "_cells")],
+    [(_linkage, "linkage_of"), (_dld, "dld_of"), (_frequencies, "_cells")],
 )
 def test_each_is_computed_once(module: Any, name: str, monkeypatch: Any) -> None:
     calls, real = [], getattr(module, name)
