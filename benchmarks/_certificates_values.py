@@ -120,7 +120,7 @@ def _of_medians(x: Any, z: Any, labels: Any, rng: Any) -> Found:
 
 
 def _of_stretched(x: Any, z: Any, labels: Any, rng: Any) -> Found:
-    found = aggregate.mean(x, labels, renormalise=True)
+    found = aggregate.mean(x, labels, keep="variance")
     c = Scale.of(x).standardise(found.centroids)[:, 0]
 
     def cost(point: Floats) -> float:

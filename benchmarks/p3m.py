@@ -93,7 +93,7 @@ def levels() -> Table:
         W = matlab_random(X)
         for place, k in enumerate(SIZES):
             group = labels(name, k)
-            stretched = mean(X, group, renormalise=True).values
+            stretched = mean(X, group, keep="variance").values
             shares = (
                 sl(X, p3m(X, group).values),
                 sl(X, stretched, weights=W),

@@ -46,7 +46,7 @@ def measured(
     for place, k in enumerate(SIZES):
         labels = mdav(X, k)
         yield "IL", k, 100 * il(X, mean(X, labels).values), IL[name][place]
-        stretched = mean(X, labels, renormalise=True).values
+        stretched = mean(X, labels, keep="variance").values
         yield "SL, means", k, 100 * sl(X, stretched), SL_MEANS[name][place]
         assessed = assess(X, stretched, whole=AT_ONCE)
         yield "SI, means", k, 100 * assessed.si, SI_MEANS[name][place]

@@ -29,7 +29,7 @@ def main() -> None:
             "confidential": ["progression"],  # published as it is
         },
         privacy={"k": 5},
-        aggregation={"method": "mean", "renormalise": True},
+        aggregation={"method": "mean", "keep": "variance"},
     )
     release = aggopt.mask(patients(), job)
 

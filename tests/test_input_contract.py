@@ -21,6 +21,7 @@ Case = Callable[[Path], tuple[Any, Any]]
 
 frame = people()
 P3M = {"method": "p3m", "solver": "uno"}
+KEPT = {"method": "mean", "keep": "covariance"}
 
 
 def with_column(name: str, values: Any, **sections: Any) -> Case:
@@ -307,7 +308,27 @@ CASES: dict[str, Case] = {
     "an unknown solver": with_job(aggregation={"method": "p3m", "solver": "unno"}),
     "P3M with one group": with_job(k=21, aggregation=P3M),
     "renormalised means with one group": with_job(
-        k=21, aggregation={"method": "mean", "renormalise": True}
+        k=21, aggregation={"method": "mean", "keep": "variance"}
+    ),
+    "means that keep the covariance": with_job(aggregation=KEPT),
+    "the covariance, fewer groups than it needs": with_job(k=14, aggregation=KEPT),
+    "the covariance of attributes in blocks": with_job(
+        **ranking, **blockwise, aggregation=KEPT
+    ),
+    "the covariance of one attribute": lambda _: (
+        frame,
+        job(**age_alone, aggregation=KEPT),
+    ),
+    "the covariance of attributes that determine each other": with_column(
+        "income", 2.0 * frame["age"], aggregation=KEPT
+    ),
+    "the covariance with medians": lambda _: (
+        frame,
+        job(aggregation={**KEPT, "method": "median"}),
+    ),
+    "the old word for a kept variance": lambda _: (
+        frame,
+        job(aggregation={"method": "mean", "renormalise": True}),
     ),
     "a constant attribute, in blocks": with_column("age", 44, **ranking, **blockwise),
     "k to 2k - 1 records, in blocks": with_job(

@@ -29,12 +29,16 @@ class Aggregation(Fieldwise):
     labels : (n,) or (n, d)
         Group of each record, for all attributes or for each: as they were given.
     certificates
-        One per attribute, in order.
+        One per attribute, in order; one of all that were solved together, where a
+        covariance is kept.
+    together
+        The attributes (columns) of each certificate; each alone where it is empty.
     """
 
     centroids: Floats = field(repr=False)
     labels: Labels = field(repr=False)
     certificates: tuple[Certificate, ...]
+    together: tuple[tuple[int, ...], ...] = ()
 
     @property
     def values(self) -> Floats:
@@ -46,9 +50,16 @@ class Aggregation(Fieldwise):
     def _repr_html_(self) -> str:
         """Return a table of certificates for a notebook; no value of a group."""
         m, d = self.centroids.shape
-        named = {f"attribute {j}": c for j, c in enumerate(self.certificates)}
+        found = self.named([f"attribute {j}" for j in range(d)])
+        named = {", ".join(own): c for own, c in found.items()}
         size = f"Aggregation: {len(self.labels)} records, {m} groups, {d} attributes"
         return titled(size, table(HEADER, rows(named)))
+
+    def named(self, names: Sequence[str]) -> dict[tuple[str, ...], Certificate]:
+        """Return each certificate by its attributes, of all their names (d,)."""
+        own = self.together or tuple((j,) for j in range(len(names)))
+        of = (tuple(names[j] for j in columns) for columns in own)
+        return dict(zip(of, self.certificates, strict=True))
 
     @property
     def gap(self) -> float | None:

@@ -1,25 +1,27 @@
-"""Group means, as they are or stretched back to the original variance."""
+"""Group means: as they are, or moved so that variance or covariance is kept."""
 
 from functools import partial
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import StrictBool
 
 from aggopt.aggregate._aggregation import Aggregation, by_attribute, group_means
 from aggopt.aggregate._registry import Aggregating, Aggregator
+from aggopt.aggregate._together import covariance_kept
 from aggopt.core.compile_time import compile_time
+from aggopt.core.renamed import renamed
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, labellings, matrix
-from aggopt.errors import InfeasibleInputError
+from aggopt.errors import InfeasibleInputError, require_known
 from aggopt.solvers import Certificate, Status
 
+KEPT = ("mean", "variance", "covariance")
 
-def mean(
-    X: npt.ArrayLike, labels: npt.ArrayLike, *, renormalise: bool = False
-) -> Aggregation:
-    """Return the group means: the values with the least squared error.
+
+@renamed(renormalise="keep")
+def mean(X: npt.ArrayLike, labels: npt.ArrayLike, *, keep: str = "mean") -> Aggregation:
+    """Return the group means, or the nearest values that keep more than the mean.
 
     Parameters
     ----------
@@ -27,42 +29,51 @@ def mean(
         Records, original units.
     labels : (n,) or (n, d)
         Group of each record, 0..m-1, for all attributes or for each of them.
-    renormalise
-        Stretch the means of each attribute about their centre, so that the published
-        attribute has the mean and the variance of the original:
-        x' = x_C / sigma_C on z-scores.  Of all centroids that keep both, these
-        have the least squared error.
+    keep
+        "mean": the group means, the values with the least squared error.
+        "variance": the means of each attribute, stretched about their centre, so that
+        the published attribute has the mean and the variance of the original:
+        x' = x_C / sigma_C on z-scores.  "covariance": all attributes have the means,
+        variances, covariances and correlations of the originals; the model is stated
+        in `aggopt.models.covariance_mean`.  Of all centroids that keep as much, those
+        that are returned have the least squared error.
 
     Returns
     -------
     Aggregation
         Certificates in standardised units: objective = bound = sum of squared errors.
+        Where the covariance is kept, one of all attributes that vary.
 
     Raises
     ------
     TableError, JobError
-        X or labels cannot be used.
+        X, labels or keep cannot be used; the covariance of attributes that have
+        groups of their own.
     InfeasibleInputError
-        `renormalise`, and an attribute's group means coincide although its values
-        differ (one group does that): no stretch restores the variance.
+        "variance", and an attribute's group means coincide although its values
+        differ (one group does that): no stretch restores the variance.  "covariance",
+        and there are no more groups than linearly independent attributes.
 
     Examples
     --------
     >>> X = [[1.0], [3.0], [10.0], [14.0]]
     >>> mean(X, [0, 0, 1, 1]).values.ravel().tolist()
     [2.0, 2.0, 12.0, 12.0]
-    >>> stretched = mean(X, [0, 0, 1, 1], renormalise=True).values
+    >>> stretched = mean(X, [0, 0, 1, 1], keep="variance").values
     >>> round(float(stretched.std()), 6) == round(float(np.std(X)), 6)
     True
     """
     started = compile_time.now()
+    require_known("statistic that means keep", keep, KEPT)
     records = matrix(X)
     label = labellings(labels, *records.shape)
+    if keep == "covariance":
+        return covariance_kept(records, label)
     if label.ndim == 2:
-        return by_attribute(partial(mean, renormalise=renormalise), records, label)
+        return by_attribute(partial(mean, keep=keep), records, label)
     centroids = group_means(records, label)
     scale = Scale.of(records)
-    if renormalise:
+    if keep == "variance":
         centroids = _stretched(centroids, label, scale)
     lost = scale.standardise(centroids)[label] - scale.standardise(records)
     seconds = (compile_time.now() - started) / records.shape[1]
@@ -92,12 +103,12 @@ class Mean(Aggregating):
     """Settings of `aggopt.aggregate.mean`."""
 
     method: Literal["mean"] = "mean"
-    renormalise: StrictBool = False
+    keep: Literal["mean", "variance", "covariance"] = "mean"
 
     @property
     def keeps(self) -> frozenset[str]:
-        """The mean; the variance, too, where values are stretched."""
-        return frozenset({"mean", "variance"} if self.renormalise else {"mean"})
+        """What `keep` names, and all that is less."""
+        return frozenset(KEPT[: KEPT.index(self.keep) + 1])
 
 
 AGGREGATOR = Aggregator(
@@ -106,6 +117,6 @@ AGGREGATOR = Aggregator(
     rank=10,
     function=mean,
     settings=Mean,
-    template="# renormalise = true     # mean: keeps each attribute's variance",
+    template='# keep = "variance"      # mean: or "covariance", of all at once',
     certificate="sum of squared errors, least of all values that keep as much",
 )

@@ -45,7 +45,7 @@ class Aggregating(MethodSection):
 
     @property
     def keeps(self) -> frozenset[str]:
-        """Which of "mean" and "variance" an attribute has after it as before it."""
+        """Which of mean, variance and covariance are after it as before it."""
         return frozenset()
 
 

@@ -86,7 +86,13 @@ _OUTPUT = {
     'digits = "full".',
     "output.decimals": "write a whole number of decimals, from -15 to 15.",
 }
-RENAMED = {"seconds": "time_limit", "start": "initial", "gap": "gap_tol"}
+RENAMED = {
+    "seconds": "time_limit",
+    "start": "initial",
+    "gap": "gap_tol",
+    "renormalise": "keep",
+}
+WRITTEN = {"renormalise": 'keep = "variance"'}  # with its value, where that is new
 
 
 def _described(section: Any, before: str = "") -> dict[str, str]:
@@ -167,7 +173,7 @@ def _unknown_key(place: list[str], job: Any) -> JobError:
     if new in known or (new and place[:2] == ["partition", "recommended"]):
         return JobError(
             f"{where} {place[-1]} is called {new} now.",
-            fix=f"write {new} in its place.",
+            fix=f"write {WRITTEN.get(place[-1], new)} in its place.",
         )
     if tables == ["privacy"] and (able := _repairs(new or place[-1])):
         return _of_repair(place[-1], new, able)

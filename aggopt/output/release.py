@@ -52,7 +52,8 @@ class Release(Fieldwise):
         Attributes that were partitioned together, with their groups and what is
         proven of those.  Private: do not publish.
     certificates
-        One per quasi-identifier, by name.
+        One per quasi-identifier, by name; one of all that were solved together, by
+        their names.
     audit, measures
         What was found in, and measured on, the values of the release.  Measures are
         of all quasi-identifiers; None where none of them varies.

@@ -37,7 +37,8 @@ class Masked:
     values : (n, d)
         Numbers in original units, nodes of the domain of a category.
     certificates
-        One for each quasi-identifier, by name and in order.
+        One for each quasi-identifier, by name and in order; one of all that are
+        solved together, by their names.
     notes
         What is to be said of categories.
     """
@@ -51,17 +52,19 @@ def aggregated(given: Grouped, told: Progress) -> Masked:
     """Return what the job publishes of each group."""
     told("aggregate", 0.0)
     values = np.empty(given.whole.shape)
-    found: dict[str, Certificate] = {}
+    found: dict[tuple[str, ...], Certificate] = {}
     if given.names:
         numbers = _numbers(given, told)
         values[:, given.table.places] = numbers.values
-        found |= zip(given.names, numbers.certificates, strict=True)
+        found |= numbers.named(given.names)
     chosen = categories(given)
     names = given.job.roles.quasi_identifier
     for name, made in chosen.items():
         values[:, names.index(name)] = made.choice[made.labels]
-        found[name] = made.certificate
-    return Masked(values, {name: found[name] for name in names}, _notes(chosen))
+        found[name,] = made.certificate
+    ordered = sorted(found, key=lambda own: names.index(own[0]))
+    certificates = {", ".join(own): found[own] for own in ordered}
+    return Masked(values, certificates, _notes(chosen))
 
 
 def _numbers(given: Grouped, told: Progress) -> Aggregation:

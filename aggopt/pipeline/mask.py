@@ -115,7 +115,7 @@ def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
     constant = given.constant
     notes = [
         f"{name!r} has one value only: kept as it is, weight zero."
-        for name, same in zip(certificates, constant, strict=True)
+        for name, same in zip(given.job.roles.quasi_identifier, constant, strict=True)
         if same
     ]
     grouped = proven(given.blocks, given.job)

@@ -38,6 +38,7 @@ from aggopt.pipeline.category_job import (
     widest,
     with_categories,
 )
+from aggopt.pipeline.covariance import require_covariance
 from aggopt.pipeline.grouped import Grouped, constant_in
 from aggopt.pipeline.guarantees import (
     partitioner,
@@ -138,6 +139,8 @@ def _require_sense(table: Table, whole: Floats, job: Job, columns: Columns) -> N
     require_numbers(job, table, columns)
     require_together(job, table, columns)
     require_guarantees(job)
+    own = (tuple(j for j in block if j in table.places) for block in columns)
+    require_covariance(whole[:, table.places], tuple(filter(None, own)), job)
 
 
 def wishes_of(table: Table, whole: Floats, job: Job) -> dict[str, Floats]:
@@ -234,7 +237,7 @@ def _require_whole(table: Table, job: Job) -> None:
     if getattr(job.partition, "centroids", "any") != "integer":
         return
     how = job.aggregation
-    plain = isinstance(how, Mean) and not how.renormalise
+    plain = isinstance(how, Mean) and how.keep == "mean"
     if not (plain and job.output.round_integers):
         raise JobError(
             'centroids = "integer" asks for groups whose means are to be rounded, and '

@@ -21,7 +21,7 @@ LABELS[:, 3] = np.arange(36) % 2
 DELTA = rng.uniform(0, 0.5, X.shape)
 AGGREGATIONS = {
     "mean": mean,
-    "renormalised": partial(mean, renormalise=True),
+    "renormalised": partial(mean, keep="variance"),
     "median": median,
     "p3m": partial(p3m, delta=0.3),
     "p3m_onesided": partial(p3m_onesided, delta=0.3),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from aggopt import aggregate
-from aggopt.aggregate import AGGREGATORS, Aggregation
+from aggopt.aggregate import AGGREGATORS, Aggregation, mean
 from aggopt.core.standardise import Scale
 from aggopt.errors import JobError, TableError
 
@@ -16,9 +16,10 @@ rng = np.random.default_rng(13)
 X = rng.gamma(2.0, size=(24, 3)) * [1.0, 500.0, 0.01]
 X[:, 2] = 7.1
 LABELS = rng.permutation(np.arange(24) // 4)
-FURTHER = {"mean": [{"renormalise": True}]}  # settings that change what is returned
+KEEP = [{"keep": "variance"}, {"keep": "covariance"}]
+FURTHER = {"mean": KEEP}  # settings that change what is returned
 CASES = [
-    pytest.param(name, further, id="-".join([name, *further]))
+    pytest.param(name, further, id="-".join([name, *further.values()]))
     for name in AGGREGATORS
     for further in ({}, *FURTHER.get(name, []))
 ]
@@ -33,6 +34,8 @@ def absolute(z: np.ndarray, published: np.ndarray) -> float:
     return sum(abs(a - b) for a, b in zip(z, published, strict=True))
 
 
+APART = [case for case in CASES if case.values[1].get("keep") != "covariance"]
+by_itself = pytest.mark.parametrize(("name", "further"), APART)
 OBJECTIVES = {"mean": squared, "median": absolute}  # of those without a model
 
 
@@ -92,7 +95,7 @@ def test_the_order_of_records_and_the_numbers_of_groups_do_not_matter(name, furt
     assert of(X, renamed).values == pytest.approx(values, 1e-6)
 
 
-@cases
+@by_itself
 def test_each_attribute_is_aggregated_by_itself(name, further):
     of = aggregated(name, further)
     values = of(X, LABELS).values
@@ -103,27 +106,47 @@ def test_each_attribute_is_aggregated_by_itself(name, further):
 @cases
 def test_it_keeps_what_its_settings_say(name, further):
     values, keeps = aggregated(name, further)(X, LABELS).values, section(name, further)
-    assert keeps.keeps <= {"mean", "variance"}
+    assert keeps.keeps <= {"mean", "variance", "covariance"}
     if "mean" in keeps.keeps:
         assert values.mean(axis=0) == pytest.approx(X.mean(axis=0))
     if "variance" in keeps.keeps:
         assert values.std(axis=0) == pytest.approx(X.std(axis=0))
+    if "covariance" in keeps.keeps:
+        assert np.cov(values.T) == pytest.approx(np.cov(X.T), rel=1e-9)
 
 
 def test_what_is_kept_is_said():
     said = {c.id: section(*c.values).keeps for c in CASES if c.values[0] in OBJECTIVES}
     both = {"mean", "variance"}
-    assert said == {"mean": {"mean"}, "mean-renormalise": both, "median": set()}
+    assert said == {
+        "mean": {"mean"},
+        "mean-variance": both,
+        "mean-covariance": {*both, "covariance"},
+        "median": set(),
+    }
 
 
 @cases
 def test_a_constant_attribute_is_kept_to_the_last_bit(name, further):
     masked = aggregated(name, further)(X, LABELS)
     assert (masked.values[:, 2] == 7.1).all()
-    assert masked.certificates[2].objective == 0
+    assert proof_of(masked, 2).objective == 0
 
 
-@cases
+def proof_of(masked: Aggregation, j: int) -> Any:
+    """Return the certificate that attribute j has a part in."""
+    return next(c for own, c in masked.named("012").items() if str(j) in own)
+
+
+def test_the_objective_of_all_is_the_sum_of_what_each_loses():
+    masked = mean(X, LABELS, keep="covariance")
+    scale = Scale.of(X)
+    Z, published = scale.standardise(X), scale.standardise(masked.values)
+    assert proof_of(masked, 0) is proof_of(masked, 1)
+    assert proof_of(masked, 0).objective == pytest.approx(((Z - published) ** 2).sum())
+
+
+@by_itself
 def test_the_objective_is_that_of_the_values_and_the_bound_is_below(name, further):
     masked = aggregated(name, further)(X, LABELS)
     scale, method = Scale.of(X), AGGREGATORS[name]

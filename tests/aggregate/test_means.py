@@ -61,7 +61,7 @@ def test_the_mean_loses_least_squared_error_and_the_median_least_absolute(case):
 def test_renormalising_keeps_mean_and_variance(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(20, 3)) * [1e-12, 1, 1e12] + [0, 1e9, 0]
-    values = mean(X, np.arange(20) // 4, renormalise=True).values
+    values = mean(X, np.arange(20) // 4, keep="variance").values
     assert values.mean(axis=0) == pytest.approx(X.mean(axis=0), rel=1e-9, abs=1e-20)
     assert values.std(axis=0) == pytest.approx(X.std(axis=0), rel=1e-6)
 
@@ -71,7 +71,7 @@ def test_renormalising_loses_least_among_what_keeps_mean_and_variance():
     x = rng.normal(size=12)
     x = (x - x.mean()) / x.std()
     labels = np.arange(12) // 3
-    best = mean(x[:, None], labels, renormalise=True).certificates[0].objective
+    best = mean(x[:, None], labels, keep="variance").certificates[0].objective
     for _ in range(300):
         c = rng.normal(size=4)
         c = (c - c.mean()) / c.std()
@@ -98,15 +98,15 @@ def test_a_constant_attribute_is_kept(combine):
 
 def test_a_constant_attribute_is_kept_when_renormalised():
     X = np.array([[7.1, 1.0], [7.1, 2.0], [7.1, 5.0]])
-    assert (mean(X, [0, 0, 1], renormalise=True).values[:, 0] == 7.1).all()
+    assert (mean(X, [0, 0, 1], keep="variance").values[:, 0] == 7.1).all()
 
 
 def test_one_group_cannot_keep_the_variance():
     with pytest.raises(InfeasibleInputError, match="means coincide, so no stretch"):
-        mean([[1.0], [2.0]], [0, 0], renormalise=True)
+        mean([[1.0], [2.0]], [0, 0], keep="variance")
     two = [[1.0, 1.0], [2.0, 5.0], [2.0, 3.0], [1.0, 6.0]]
     with pytest.raises(InfeasibleInputError, match=r"coincide in column\(s\) \[0\]"):
-        mean(two, [0, 0, 1, 1], renormalise=True)
+        mean(two, [0, 0, 1, 1], keep="variance")
 
 
 @pytest.mark.parametrize("combine", [mean, median])

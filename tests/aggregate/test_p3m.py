@@ -89,7 +89,7 @@ def test_a_relative_wish_is_a_share_of_the_z_score():
 def test_the_objective_is_no_worse_than_the_renormalised_means(solver):
     require_solver(solver)
     z = (X[:, 0] - X[:, 0].mean()) / X[:, 0].std()
-    c = mean(z[:, None], LABELS, renormalise=True).values.ravel()
+    c = mean(z[:, None], LABELS, keep="variance").values.ravel()
     gamma = (0.1**2 - (c - z) ** 2) / (1 - 0.001)
     means = mean(z[:, None], LABELS).values.ravel()
     cost = 0.5 * (gamma**2).sum() + 0.5 * ((c - means) ** 2).sum()
@@ -99,7 +99,7 @@ def test_the_objective_is_no_worse_than_the_renormalised_means(solver):
 
 def test_at_alpha_0_the_result_is_the_renormalised_mean():
     masked = p3m(X, LABELS, alpha=0)
-    stretched = mean(X, LABELS, renormalise=True)
+    stretched = mean(X, LABELS, keep="variance")
     assert masked.values == pytest.approx(stretched.values, rel=1e-6)
 
 
@@ -134,7 +134,7 @@ def test_a_constant_attribute_is_returned_as_it_is():
 def test_stopped_at_once_the_renormalised_means_come_back_and_it_says_so():
     masked = p3m(X, LABELS, solver="uno", options={"max_iterations": 1})
     assert {c.status for c in masked.certificates} == {Status.FALLBACK}
-    stretched = mean(X, LABELS, renormalise=True).values
+    stretched = mean(X, LABELS, keep="variance").values
     assert masked.values == pytest.approx(stretched, rel=1e-9)
     assert max(c.violation for c in masked.certificates) < 1e-12
 

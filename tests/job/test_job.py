@@ -121,7 +121,7 @@ WRONG = [
     ({"aggregation": {"method": "p3m", "delta": {"relativ": 1}}}, "relative = r"),
     ({"aggregation": {"method": "p3m", "alpha": 1.1}}, "alpha is 1.1"),
     ({"aggregation": {"method": "p3m", "time_limit": 0}}, "time_limit is 0"),
-    ({"aggregation": {"method": "median", "renormalise": True}}, "renormalise"),
+    ({"aggregation": {"method": "median", "keep": "variance"}}, "keep"),
     ({"partition": {"method": "cbfs", "ending": "3k"}}, "ending"),
     ({"partition": {"method": "mdav", "ending": "2k"}}, "ending is '2k'"),
     ({"partition": {"method": "mhm", "order": "xyz"}}, "order is 'xyz'"),

@@ -39,7 +39,7 @@ WISHES = [
     {"attributes": {"age": 0.1, 'in"come\n': {"relative": 0.2}, "": {"column": "a.b"}}},
 ]
 AGGREGATIONS = [
-    {"method": "mean", "renormalise": True},
+    {"method": "mean", "keep": "variance"},
     {"method": "median"},
     *({"method": "p3m", "delta": wish, "importance": 0.5} for wish in WISHES),
     {

@@ -216,7 +216,7 @@ def test_one_record_of_an_identical_group_is_said_as_one():
 @pytest.mark.parametrize(
     "aggregation",
     [
-        {"method": "mean", "renormalise": True},
+        {"method": "mean", "keep": "variance"},
         {"method": "p3m"},
         {"method": "p3m_onesided"},
         {"method": "satisfaction", "delta": 0.3},

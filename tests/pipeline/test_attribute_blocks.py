@@ -35,7 +35,7 @@ from aggopt.solvers import Certificate, Status
 
 AGGREGATIONS = [
     {"method": "mean"},
-    {"method": "mean", "renormalise": True},
+    {"method": "mean", "keep": "variance"},
     {"method": "median"},
     {"method": "p3m"},
 ]

@@ -91,7 +91,7 @@ WHOLE = {"method": "individual_ranking", "centroids": "integer"}
         {"output": {"round_integers": True}, "aggregation": {"method": "median"}},
         {
             "output": {"round_integers": True},
-            "aggregation": {"method": "mean", "renormalise": True},
+            "aggregation": {"method": "mean", "keep": "variance"},
         },
     ],
 )

@@ -488,7 +488,7 @@ def test_a_t_that_leaves_one_group_is_named_with_the_smallest_that_does_not():
     assert f"two groups of 3 records or more are at t = {least:g} for 'salary'" in said
     assert f"promise a larger t under [privacy], above {least:g}" in said
     assert not any("limit" in note for note in release.notes)
-    keeping = {"aggregation": {"method": "mean", "renormalise": True}}
+    keeping = {"aggregation": {"method": "mean", "keep": "variance"}}
     partitioned = {"t": 1e-6, "partition": {"method": "closeness_first"}}
     for how in (asked, partitioned):
         with pytest.raises(InfeasibleInputError, match="To keep t = 1e-06") as refused:

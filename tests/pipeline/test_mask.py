@@ -34,7 +34,7 @@ from aggopt.solvers import Certificate, Status
 
 METHODS = [
     {"method": "mean"},
-    {"method": "mean", "renormalise": True},
+    {"method": "mean", "keep": "variance"},
     {"method": "median"},
     {"method": "p3m", "solver": "uno"},
 ]

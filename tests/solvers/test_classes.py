@@ -239,7 +239,7 @@ def test_a_limit_stops_clarabel_after_an_iteration():
 def test_each_solver_has_a_name_of_its_time_limit_or_takes_no_option():
     names = {name: solver.time_limit for name, solver in SOLVERS.items()}
     without = {name for name, limit in names.items() if limit is None}
-    assert without == {"dynamic", "shortest_path"}
+    assert without == {"dynamic", "shortest_path", "procrustes"}
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -25,6 +25,7 @@ ORDER = {  # who takes a class or a model; the first that is installed is the de
     "MIQP": ["pyomo:scip"],
     "NLP": [*IN_CVXPY, *IN_PYOMO, "pyomo:scip"],
     "MINLP": ["pyomo:scip"],
+    "covariance_mean": ["procrustes"],
     "p3m": ["lagrangian", "ipopt", "pounce"],
     "p3m_onesided": ["lagrangian"],
     "satisfaction": ["lagrangian"],

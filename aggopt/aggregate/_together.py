@@ -1,0 +1,92 @@
+"""Aggregation of all attributes at once, which keeps their covariance."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from aggopt.aggregate._aggregation import Aggregation
+from aggopt.core.compile_time import compile_time
+from aggopt.core.standardise import Scale
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats, Labels
+from aggopt.errors import JobError
+from aggopt.models import covariance_mean as model
+from aggopt.solvers import Certificate, Status, choose
+from aggopt.solvers._ask import answer
+from aggopt.solvers._certificate import closed
+
+Solve = Callable[[Floats, Labels, I64], tuple[Floats, Certificate]]
+CONSTANT = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "constant attribute", 0.0)
+
+
+def together(X: Floats, labels: Labels, solve: Solve) -> Aggregation:
+    """Return what `solve` makes of the attributes of X (n, d) that vary, all at once.
+
+    It gets them standardised, the groups, and the columns they stand in; it returns
+    centroids (m, varying), standardised, and one certificate.
+
+    Raises
+    ------
+    JobError
+        Attributes have groups of their own.
+    """
+    label = in_common(labels)
+    scale = Scale.of(X)
+    varying = np.flatnonzero(~scale.constant)
+    z = np.zeros((int(label.max()) + 1, X.shape[1]))
+    solved: dict[tuple[int, ...], Certificate]
+    solved = {(int(j),): CONSTANT for j in np.flatnonzero(scale.constant)}
+    if varying.size:
+        Z = scale.standardise(X)
+        few = Z if varying.size == X.shape[1] else Z[:, varying]
+        z[:, varying], proof = solve(few, label, varying)
+        solved = {tuple(varying.tolist()): proof, **solved}
+    return Aggregation(scale.undo(z), labels, tuple(solved.values()), tuple(solved))
+
+
+def in_common(labels: Labels) -> Labels:
+    """Return the groups (n,) that all attributes have in common."""
+    if labels.ndim == 1:
+        return labels
+    if (labels != labels[:, :1]).any():
+        raise JobError(
+            "The covariance is to be kept of attributes that have groups of their own.",
+            fix='group them together, or keep = "variance".',
+        )
+    return np.ascontiguousarray(labels[:, 0])
+
+
+def covariance_kept(X: Floats, labels: Labels) -> Aggregation:
+    """Return the centroids nearest to the means of X (n, d) that keep its covariance.
+
+    Raises
+    ------
+    JobError
+        Attributes have groups of their own.
+    InfeasibleInputError
+        There are no more groups than linearly independent attributes.
+    """
+    return together(X, labels, _nearest_to_means)
+
+
+def _nearest_to_means(
+    Z: Floats, labels: Labels, columns: I64
+) -> tuple[Floats, Certificate]:
+    started = compile_time.now()
+    data = model.Data(Z, labels)
+    solver = choose(None, *model.MODEL.kinds)
+    found = answer(model.MODEL, data, solver, None)
+    at = model.point(data, found.reading)
+    pairs = zip(at.c.T, Z.T, strict=True)
+    sse = sum(float(np.sum((c[labels] - z) ** 2)) for c, z in pairs)
+    within = sse - model.objective(data, at)
+    bound = min(within + (found.bound or 0.0), sse)
+    proof = Certificate(
+        status=Status.OPTIMAL if closed(sse, bound) else Status.LIMIT,
+        objective=sse,
+        bound=bound,
+        violation=model.violation(data, at),
+        solver=found.solver,
+        seconds=compile_time.now() - started,
+    )
+    return at.c, proof

@@ -1,0 +1,25 @@
+"""Solver `procrustes`: the nearest centroids that keep the covariance, in closed form.
+
+They are found by one singular value decomposition.  The multipliers that they have
+prove them optimal: see `aggopt.models.covariance_mean`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aggopt.core.compile_time import compile_time
+from aggopt.models import covariance_mean as model
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._certificate import Status
+from aggopt.solvers._solver import Solver
+
+
+def run(
+    data: model.Data, solver: Solver, native: Mapping[str, Any], start: object
+) -> Answer:
+    """Return the centroids (m, d), and the bound that their multipliers prove."""
+    started = compile_time.now()
+    found = data.renormalised
+    bound = max(model.proven(data, model.multipliers_at(data, found)), 0.0)
+    seconds = compile_time.now() - started
+    return Answer(found, Status.OPTIMAL, bound, solver.name, seconds)
