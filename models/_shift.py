@@ -72,6 +72,11 @@ class Wishes:
         return np.asarray(np.bincount(self.labels, self.x) / self.sizes)
 
     @cached_property
+    def renormalised(self) -> Floats:
+        """Centroids (m,) that keep mean and variance: see the function of this name."""
+        return renormalised(self)
+
+    @cached_property
     def hard(self) -> Bool:
         """Which records insist wholly, importance 1 (n,)."""
         return np.asarray(self.importance == 1)

@@ -21,7 +21,7 @@ Case = Callable[[Path], tuple[Any, Any]]
 
 frame = people()
 P3M = {"method": "p3m", "solver": "uno"}
-KEPT = {"method": "mean", "keep": "covariance"}
+CORRELATED = {"method": "mean", "keep": "covariance"}
 
 
 def with_column(name: str, values: Any, **sections: Any) -> Case:
@@ -310,21 +310,30 @@ CASES: dict[str, Case] = {
     "renormalised means with one group": with_job(
         k=21, aggregation={"method": "mean", "keep": "variance"}
     ),
-    "means that keep the covariance": with_job(aggregation=KEPT),
-    "the covariance, fewer groups than it needs": with_job(k=14, aggregation=KEPT),
+    "means that keep the covariance": with_job(aggregation=CORRELATED),
+    "P3M that keeps the covariance": with_job(
+        aggregation={**CORRELATED, "method": "p3m"}
+    ),
+    "the covariance, fewer groups than it needs": with_job(
+        k=14, aggregation=CORRELATED
+    ),
     "the covariance of attributes in blocks": with_job(
-        **ranking, **blockwise, aggregation=KEPT
+        **ranking, **blockwise, aggregation=CORRELATED
     ),
     "the covariance of one attribute": lambda _: (
         frame,
-        job(**age_alone, aggregation=KEPT),
+        job(**age_alone, aggregation=CORRELATED),
     ),
     "the covariance of attributes that determine each other": with_column(
-        "income", 2.0 * frame["age"], aggregation=KEPT
+        "income", 2.0 * frame["age"], aggregation=CORRELATED
     ),
     "the covariance with medians": lambda _: (
         frame,
-        job(aggregation={**KEPT, "method": "median"}),
+        job(aggregation={**CORRELATED, "method": "median"}),
+    ),
+    "an unknown statistic to keep": lambda _: (
+        frame,
+        job(aggregation={"method": "p3m", "keep": "correlation"}),
     ),
     "the old word for a kept variance": lambda _: (
         frame,

@@ -1,17 +1,23 @@
 """From arguments of a user to an aggregation by a model that shifts centroids."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation, column, scale_for
-from aggopt.aggregate._shifted import ShiftOptions, shifted
+from aggopt.aggregate._shifted import ShiftOptions, shifted, solution
+from aggopt.aggregate._together import together
 from aggopt.aggregate._wishes import Wish, spread
 from aggopt.core.progress import require_progress
-from aggopt.core.validation import labellings, matrix
+from aggopt.core.standardise import Scale
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats, Labels, labellings, matrix
+from aggopt.errors import JobError
 from aggopt.models import Model
-from aggopt.solvers import choose
+from aggopt.solvers import Certificate, choose
 
 
 def by_model(
@@ -44,3 +50,50 @@ def by_model(
     chosen = choose(solver, *model.kinds)
     settings = ShiftOptions(chosen, start, starts, seed, time_limit, options or {})
     return shifted(model, stated, scale, label, settings, progress)
+
+
+def by_joint_model(
+    model: Model,
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    wishes: tuple[Wish, Wish, float],
+    how: tuple[Any, ...],
+    progress: Callable[[float], None] | None,
+) -> Aggregation:
+    """Return what `by_model` does, by a model of all attributes at once."""
+    require_progress(progress)
+    records = matrix(X)
+    label = labellings(labels, *records.shape)
+    scale = Scale.of(records)
+    delta, importance, weight = wishes
+    Z = scale.standardise(records)
+    asked, insisted = spread(delta, Z, "delta"), spread(importance, Z, "importance")
+    solver, start, starts, seed, time_limit, options = how
+    chosen = choose(solver, *model.kinds)
+    settings = ShiftOptions(chosen, start, starts, seed, time_limit, options or {})
+
+    def solve(Z: Floats, own: Labels, columns: I64) -> tuple[Floats, Certificate]:
+        data = model.data(Z, own, asked[:, columns], insisted[:, columns], weight)
+        here = _begun(settings.start, scale, (len(data.sizes), len(scale.spread)))
+        if not (here is None or isinstance(here, str)):
+            here = here[:, columns]
+        return solution(model, data, replace(settings, start=here))
+
+    made = together(records, label, solve)
+    if progress:
+        progress(1.0)
+    return made
+
+
+def _begun(
+    start: str | Floats | None, scale: Scale, shape: tuple[int, int]
+) -> str | Floats | None:
+    """Return where to set out, standardised if it is centroids (m, d)."""
+    if start is None or isinstance(start, str):
+        return start
+    if np.shape(start) != shape or not np.isfinite(start).all():
+        raise JobError(
+            f"start has shape {np.shape(start)}, or entries that are not finite.",
+            fix=f"pass centroids of shape {shape} in the original units.",
+        )
+    return scale.standardise(np.asarray(start, dtype=np.float64))

@@ -6,14 +6,18 @@ from typing import Any, ClassVar, Literal
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation
-from aggopt.aggregate._by_model import by_model
+from aggopt.aggregate._by_model import by_joint_model, by_model
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import TEMPLATE, Squared
 from aggopt.aggregate._wishes import Wish
 from aggopt.core.renamed import renamed
 from aggopt.core.validation import Floats
+from aggopt.errors import require_known
+from aggopt.models import p3m_joint
 from aggopt.models.p3m import MODEL
+
+KEPT = ("variance", "covariance")
 
 
 @renamed(seconds="time_limit")
@@ -24,6 +28,7 @@ def p3m(
     delta: Wish = 0.1,
     importance: Wish = 0.001,
     alpha: float = 0.5,
+    keep: str = "variance",
     solver: str | None = None,
     start: str | Floats | None = None,
     starts: int = 0,
@@ -57,11 +62,17 @@ def p3m(
     alpha
         Weight of the distances against the shifts, in [0, 1].  At 0 the result is
         the renormalised mean.
+    keep
+        "variance": the mean and variance of each attribute, which is solved by itself.
+        "covariance": those, and every covariance and correlation; all attributes are
+        one program, `aggopt.models.p3m_joint`.  Its own solver, "stiefel", is local,
+        with a bound; the certificate is of all attributes that vary.
     solver
         A name of `aggopt.solvers.SOLVERS` that takes the model: "lagrangian"
         (global, the default), or "ipopt", "cvxpy:uno", "pyomo:ripopt" and others.
     start, starts, seed
-        Of a local solver: where it sets out, "means" (group means), "renormalised",
+        Of a local solver: where it sets out, "means" (group means), "renormalised"
+        (those of `mean` with the same `keep`),
         "lagrangian" or centroids (m, d) in the original units (as an `Aggregation` has
         them); how many random starts it tries besides; and their seed.
     time_limit
@@ -87,7 +98,8 @@ def p3m(
     TableError, JobError
         An argument cannot be used.
     InfeasibleInputError
-        One group only, or demands within a group that contradict each other.
+        One group only, or demands within a group that contradict each other; for the
+        covariance no more groups than linearly independent attributes.
     SolverError
         The solver is not installed.
 
@@ -101,8 +113,11 @@ def p3m(
     'optimal'
     """
     require_number(alpha, "alpha")
+    require_known("statistic that P3M keeps", keep, KEPT)
     how = (solver, start, starts, seed, time_limit, options)
     wishes = delta, importance, alpha
+    if keep == "covariance":
+        return by_joint_model(p3m_joint.MODEL, X, labels, wishes, how, progress)
     return by_model(MODEL, X, labels, wishes, how, progress)
 
 
@@ -111,6 +126,17 @@ class P3m(Squared):
 
     two_sided: ClassVar[bool] = True
     method: Literal["p3m"]
+    keep: Literal["variance", "covariance"] = "variance"
+
+    @property
+    def function(self) -> str:
+        """The name of the model that it is solved by."""
+        return "p3m_joint" if self.keep == "covariance" else "p3m"
+
+    @property
+    def keeps(self) -> frozenset[str]:
+        """The mean, the variance, and what `keep` names."""
+        return super().keeps | {self.keep}
 
 
 AGGREGATOR = Aggregator(

@@ -12,13 +12,13 @@ from aggopt.core.deadline import LONGEST
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError, UnknownNameError, naming
-from aggopt.models import Model
-from aggopt.models._shift import renormalised
+from aggopt.models import Model, p3m_joint
 from aggopt.solvers import Certificate, Solver, Status, choose
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
 from aggopt.solvers._certificate import closed
 from aggopt.solvers._options import check_time_limit
+from aggopt.solvers._stiefel.run import optima_apart, put_together
 
 FEASIBLE = 1e-6  # largest violation, per record, that may be published
 STARTS = ("means", "renormalised", "lagrangian")
@@ -102,7 +102,7 @@ def shifted(
     solved = []
     for j, data in enumerate(programs):
         own = replace(how, start=starts[j])
-        solved.append(_kept(counts[j]) if data is None else _solved(model, data, own))
+        solved.append(_kept(counts[j]) if data is None else solution(model, data, own))
         if progress:
             progress((j + 1) / len(programs))
     centroids = stacked([c for c, _ in solved])
@@ -139,7 +139,11 @@ def _kept(count: int) -> tuple[Floats, Certificate]:
     return np.zeros(count), nothing
 
 
-def _solved(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certificate]:
+def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certificate]:
+    """Return the centroids that one program's solver found, and its certificate.
+
+    Where it found none that may be published, those of `data.renormalised`.
+    """
     started = compile_time.now()
     answers = list(_answers(model, data, how, started))
     fit = [(a, cost) for a in answers if (cost := _cost(model, data, a)) is not None]
@@ -149,7 +153,7 @@ def _solved(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certifi
     else:
         centroids, status = None, _failure({a.status for a in answers})
     if centroids is None:
-        centroids = renormalised(data)
+        centroids = data.renormalised
     at = model.point(data, centroids)
     if status.usable and model.violation(data, at) > FEASIBLE:
         status = Status.FAILED  # hard wishes: the renormalised means miss them
@@ -212,7 +216,7 @@ def _cost(model: Model, data: Any, found: Answer) -> float | None:
     if model.violation(data, at) > FEASIBLE:
         return None
     cost = model.objective(data, at)
-    fallback = model.objective(data, model.point(data, renormalised(data)))
+    fallback = model.objective(data, model.point(data, data.renormalised))
     return None if found.status is Status.LIMIT and cost > fallback else cost
 
 
@@ -221,12 +225,19 @@ def _starts(model: Model, data: Any, how: ShiftOptions) -> Iterator[Floats]:
     if isinstance(how.start, np.ndarray):
         yield how.start
     elif how.start == "lagrangian":
-        best = answer(model, data, choose("lagrangian", *model.kinds), data.means)
-        yield data.means if best.reading is None else best.reading
+        yield _optimum(model, data)
     elif how.start == "renormalised" or np.ptp(data.means) == 0:
-        yield renormalised(data)
+        yield data.renormalised
     else:
         yield data.means
     rng = np.random.default_rng(how.seed)
     for _ in range(how.starts):
-        yield data.means + rng.normal(size=len(data.means))
+        yield data.means + rng.normal(size=data.means.shape)
+
+
+def _optimum(model: Model, data: Any) -> Floats:
+    """Return the centroids of the Lagrangian method: of all attributes, by each."""
+    if isinstance(data, p3m_joint.Data):
+        return put_together(data, optima_apart(data))
+    best = answer(model, data, choose("lagrangian", *model.kinds), data.means)
+    return np.asarray(data.means if best.reading is None else best.reading)

@@ -1,4 +1,4 @@
-"""The reduced P3M program, m centroids instead of m + n variables, by interior point.
+"""Reduced P3M, centroids alone instead of those and a variable a record's wish.
 
 Takes cyipopt, or pounce, which has the same interface: exact gradient, Jacobian and
 diagonal Hessian.
@@ -13,10 +13,12 @@ import numpy as np
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
 from aggopt.models import p3m as model
+from aggopt.models import p3m_joint
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._lagrangian.piecewise_quartics import quartics
 from aggopt.solvers._options import refused
+from aggopt.solvers._reduced_joint import JointReduced
 from aggopt.solvers._solver import Solver
 
 _MEANING = {0: Status.LOCAL, 1: Status.LIMIT, -1: Status.LIMIT, -4: Status.LIMIT}
@@ -30,6 +32,8 @@ class Reduced:
         self._df = _derivative(self._f)
         self._ddf = _derivative(self._df)
         self._n, self._sizes, self._means = len(data.x), data.sizes, data.means
+        self._data = data
+        self.target = np.array([0.0, 1.0])
 
     def objective(self, t: Floats) -> float:
         """Return sum_j f_j(t_j)."""
@@ -59,46 +63,56 @@ class Reduced:
         bend = 2 * multipliers[1] * self._sizes / self._n
         return np.asarray(factor * _value(self._ddf, t) + bend)
 
+    def bounds(self, start: Floats) -> tuple[Floats, Floats]:
+        """Return bounds of t (m,): a hard wish leaves the nearer of two values."""
+        low, high = np.full(len(start), -np.inf), np.full(len(start), np.inf)
+        hard, values = model.demanded(self._data)
+        away = np.abs(values - start[hard, None])
+        nearer = np.nanargmin(away, axis=1) if hard.size else hard
+        chosen = values[np.arange(len(hard)), nearer]
+        low[hard] = high[hard] = chosen - self._means[hard]
+        return low, high
+
 
 def run(
-    data: model.Data, solver: Solver, native: Mapping[str, Any], start: Floats | None
+    data: model.Data | p3m_joint.Data,
+    solver: Solver,
+    native: Mapping[str, Any],
+    start: Floats | None,
 ) -> Answer:
-    """Return what the solver finds from centroids `start` (m,): means, if None."""
+    """Return what the solver finds from centroids `start`: means, if None."""
     started = compile_time.now()
     start = data.means if start is None else start
     options = dict(native)
     ipopt = import_module(solver.needs[0])
-    m = len(data.sizes)
-    target = np.array([0.0, 1.0])
-    low, high = _bounds(data, start)
+    reduced = _reduced(data)
+    low, high = reduced.bounds(start)
     try:
         program = ipopt.Problem(
-            n=m,
-            m=2,
-            problem_obj=Reduced(data),
+            n=start.size,
+            m=len(reduced.target),
+            problem_obj=reduced,
             lb=low,
             ub=high,
-            cl=target,
-            cu=target,
+            cl=reduced.target,
+            cu=reduced.target,
         )
         for option, value in options.items():
             program.add_option(option, value)
-        t, info = program.solve(np.clip(start - data.means, low, high))
+        t, info = program.solve(np.clip((start - data.means).ravel(), low, high))
     except (TypeError, ValueError, RuntimeError) as refusal:
         raise refused(solver, native, refusal) from None
     status = _MEANING.get(int(info["status"]), Status.FAILED)
     seconds = compile_time.now() - started
-    return Answer(data.means + np.asarray(t), status, None, solver.name, seconds)
+    c = data.means + np.reshape(t, start.shape)
+    return Answer(c, status, None, solver.name, seconds)
 
 
-def _bounds(data: model.Data, start: Floats) -> tuple[Floats, Floats]:
-    """Return bounds of t (m,): a hard wish leaves the nearer of two values."""
-    low, high = np.full(len(start), -np.inf), np.full(len(start), np.inf)
-    hard, values = model.demanded(data)
-    away = np.abs(values - start[hard, None])
-    nearer = np.nanargmin(away, axis=1) if hard.size else hard
-    low[hard] = high[hard] = values[np.arange(len(hard)), nearer] - data.means[hard]
-    return low, high
+def _reduced(data: model.Data | p3m_joint.Data) -> Reduced | JointReduced:
+    """Return the program of one attribute, or of all."""
+    if isinstance(data, p3m_joint.Data):
+        return JointReduced(data)
+    return Reduced(data)
 
 
 def _value(coefficients: Floats, t: Floats) -> Floats:

@@ -27,6 +27,7 @@ ORDER = {  # who takes a class or a model; the first that is installed is the de
     "MINLP": ["pyomo:scip"],
     "covariance_mean": ["procrustes"],
     "p3m": ["lagrangian", "ipopt", "pounce"],
+    "p3m_joint": ["stiefel", "ipopt", "pounce"],
     "p3m_onesided": ["lagrangian"],
     "satisfaction": ["lagrangian"],
     "univariate": ["dynamic", "shortest_path"],

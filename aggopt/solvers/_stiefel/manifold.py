@@ -1,0 +1,68 @@
+"""The centroids that keep mean and covariance: a Stiefel manifold, its tangents.
+
+With A = sqrt(n_j) c_j they are A'A = S and u'A = 0, u_j = sqrt(n_j / n).  S = R'R, and
+A = Q R with Q'Q = I.  In the coordinates A V of the singular directions of R, S is
+diagonal.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from aggopt.core.validation import Floats
+from aggopt.models._joint import Records, nearest
+
+PLAIN = 1e-7  # least eigenvalue, of the largest, of a Gram matrix that is trusted
+
+
+@dataclass(frozen=True, eq=False)
+class Manifold:
+    """All A (m, d) with A'A = S and u'A = 0."""
+
+    data: Records = field(repr=False)
+
+    @cached_property
+    def weight(self) -> Floats:
+        """sqrt(n_j), as a column (m, 1)."""
+        return np.asarray(np.sqrt(self.data.sizes)[:, None])
+
+    @cached_property
+    def u(self) -> Floats:
+        """sqrt(n_j / n), (m,)."""
+        return np.asarray(self.weight[:, 0] / np.sqrt(self.data.sizes.sum()))
+
+    @cached_property
+    def squares(self) -> Floats:
+        """The eigenvalues of S that are not 0 (r,)."""
+        return np.asarray(np.sum(self.data.root**2, axis=1))
+
+    @cached_property
+    def directions(self) -> Floats:
+        """Their eigenvectors V (d, r)."""
+        return np.asarray((self.data.root / np.sqrt(self.squares)[:, None]).T)
+
+    def nearest(self, A: Floats) -> Floats:
+        """Return the point nearest to A (m, d): by Gram matrices, where these do."""
+        image = A @ self.data.root.T
+        image -= np.outer(self.u, self.u @ image)
+        values, vectors = np.linalg.eigh(image.T @ image)
+        if not values[0] > PLAIN * values[-1]:
+            return nearest(self.data, A)
+        Q = image @ (vectors / np.sqrt(values)) @ vectors.T
+        Q = Q @ (1.5 * np.eye(len(values)) - 0.5 * (Q.T @ Q))
+        return np.asarray(Q @ self.data.root)
+
+    def tangent(self, A: Floats, G: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the part of a gradient G (m, d) that is tangent to A, and multipliers.
+
+        Of A'A (d, d), symmetric, and of u'A (d,): G is the tangent part plus
+        A @ theirs plus u times theirs.
+        """
+        V = self.directions
+        slope, own = G @ V, A @ V
+        inner = own.T @ slope
+        L = (inner + inner.T) / (self.squares[:, None] + self.squares)
+        mu = self.u @ slope
+        free = slope - own @ L - np.outer(self.u, mu)
+        return free @ V.T, V @ L @ V.T, V @ mu

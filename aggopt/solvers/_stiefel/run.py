@@ -1,0 +1,141 @@
+"""Solver `stiefel`: P3M of all attributes at once, a local optimum and a bound."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.deadline import Deadline, require_time_limit
+from aggopt.core.validation import Floats, is_whole
+from aggopt.errors import JobError
+from aggopt.models import covariance_mean, p3m, p3m_joint
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._ask import answer
+from aggopt.solvers._certificate import Status, closed
+from aggopt.solvers._choose import choose
+from aggopt.solvers._solver import Solver
+from aggopt.solvers._stiefel.bound import raised
+from aggopt.solvers._stiefel.cost import Cost
+from aggopt.solvers._stiefel.demands import Demands
+from aggopt.solvers._stiefel.descent import Local, descend
+from aggopt.solvers._stiefel.manifold import Manifold
+from aggopt.solvers._stiefel.moves import improved, multipliers
+
+CENTROIDS = 200_000  # default of `rounds`: this over their number, within
+FEWEST, MOST = 2, 60  # local minima tried after the first two
+NODES = 20  # of each attribute's branch and bound
+APART, SEARCH = 0.25, 0.75  # of a time limit, up to which attributes, the search go on
+
+
+def run(
+    data: p3m_joint.Data,
+    solver: Solver,
+    native: Mapping[str, Any],
+    start: Floats | None,
+) -> Answer:
+    """Return the best local optimum found; options: time_limit, rounds and seed.
+
+    It sets out from `start` and from the optima of all attributes by themselves, made
+    feasible.  Those also prove the first bound.
+
+    Raises
+    ------
+    JobError
+        An unknown option, or a value out of range.
+    """
+    limit, rounds, seed = _options(solver, native)
+    clock = Deadline(limit)
+    if data.alpha == 0 and not (data.importance == 1).any():
+        return _without_wishes(data, solver, clock)
+    apart = optima_apart(data, limit and APART * limit)
+    if any(found.status is Status.INFEASIBLE for found in apart):
+        return Answer(None, Status.INFEASIBLE, None, solver.name, clock.spent)
+    cost = Cost.of(data)
+    space = _space(data, cost)
+    until = Deadline(limit and SEARCH * limit)
+    starts = [put_together(data, apart), data.means if start is None else start]
+    best = _first(cost, space, starts, until)
+    if best is None:
+        return Answer(None, Status.FAILED, None, solver.name, clock.spent)
+    tries = min(MOST, max(FEWEST, CENTROIDS // data.means.size))
+    best = improved(cost, space, best, tries if rounds is None else rounds, seed, until)
+    c = best.A / space.weight
+    of_apart = sum(-np.inf if a.bound is None else a.bound for a in apart)
+    tangent = raised(data, cost, c, multipliers(cost, space, best.A), clock)
+    bound = max(of_apart, tangent, 0.0)
+    status = Status.LIMIT if clock.over else Status.LOCAL
+    status = Status.OPTIMAL if closed(best.value, bound) else status
+    return Answer(c, status, bound, solver.name, clock.spent)
+
+
+def optima_apart(data: p3m_joint.Data, limit: float | None = None) -> list[Answer]:
+    """Return the optimum of each attribute by itself, covariances left aside."""
+    way = choose("lagrangian", *p3m.MODEL.kinds)
+    each = limit and limit / len(data.apart)
+    return [
+        answer(
+            p3m.MODEL,
+            alone,
+            way,
+            alone.means,
+            time_limit=each,
+            options={"nodes": NODES},
+        )
+        for alone in data.apart
+    ]
+
+
+def put_together(data: p3m_joint.Data, apart: Sequence[Answer]) -> Floats:
+    """Return the centroids (m, d) of all attributes; means where one has none."""
+    return np.stack(
+        [
+            one.means if found.reading is None else found.reading
+            for one, found in zip(data.apart, apart, strict=True)
+        ],
+        axis=1,
+    )
+
+
+def _space(data: p3m_joint.Data, cost: Cost) -> Manifold:
+    held = cost.demanded
+    return Demands(data, held) if held.any() else Manifold(data)
+
+
+def _first(
+    cost: Cost, space: Manifold, starts: Sequence[Floats], clock: Deadline
+) -> Local | None:
+    """Return the best local minimum near the starts; None where none is feasible."""
+    found = []
+    for c in starts:
+        low, high = cost.allowed
+        nearer = np.where(np.abs(low - c) <= np.abs(high - c), low, high)
+        A = space.nearest(space.weight * np.where(cost.demanded, nearer, c))
+        if np.isfinite(A).all():
+            found.append(descend(cost, space, A, clock))
+    return min(found, key=lambda local: local.value, default=None)
+
+
+def _without_wishes(data: p3m_joint.Data, solver: Solver, clock: Deadline) -> Answer:
+    """Return the means that keep the covariance: the optimum where alpha is 0."""
+    alone = covariance_mean.Data(data.Z, data.labels)
+    found = alone.renormalised
+    of = covariance_mean.multipliers_at(alone, found)
+    bound = max(covariance_mean.proven(alone, of), 0.0)
+    return Answer(found, Status.OPTIMAL, bound, solver.name, clock.spent)
+
+
+def _options(
+    solver: Solver, native: Mapping[str, Any]
+) -> tuple[float | None, int | None, int]:
+    known = {"time_limit": None, "rounds": None, "seed": 0}
+    given = {**known, **native}
+    require_time_limit(given["time_limit"])
+    counts = [given[name] for name in ("rounds", "seed") if given[name] is not None]
+    whole = all(is_whole(count) and count >= 0 for count in counts)
+    if set(given) != set(known) or not whole or given["seed"] is None:
+        raise JobError(
+            f"{solver.name} refused its options {sorted(native)}.",
+            fix="it takes time_limit, a number above 0, and rounds and seed, whole "
+            "numbers from 0 up.",
+        )
+    return given["time_limit"], given["rounds"], int(given["seed"])

@@ -1,0 +1,201 @@
+r"""Joint P3M: shift centroids away from the originals, keeping every correlation.
+
+All attributes at once, standardised.  The wishes are those of P3M, of each record and
+attribute; in place of each attribute's variance the whole covariance matrix is kept.
+
+Data
+    Z           (n, d)  original values, standardised: mean 0, variance 1, no unit
+    labels      (n,)    group j of each record i, 0..m-1; more groups than Z has rank
+    delta       (n, d)  distance asked between z_ia and its published value, >= 0
+    importance  (n, d)  w_ia, how much record i insists, in [0, 1]; 1 is a hard wish:
+                        the distance is then exact, and c_ja one of two values
+    alpha               weight of the distances against the shifts, in [0, 1]
+    n_j, C_j    (m, d)  size and mean of each group, derived from Z and labels
+    S           (d, d)  Z'Z, n times the covariance matrix
+Variables
+    shift_j     (m, d)  published centroid less group mean: c_j = C_j + shift_j
+    gamma_ia    (n, d)  what record i is missed by, in squared distance
+Minimise
+    alpha * sum_ia gamma_ia^2 + (1 - alpha) * sum_j n_j |shift_j|^2
+Subject to
+    distance:    (c_ja - z_ia)^2 = delta_ia^2 - (1 - w_ia) gamma_ia,    j = labels_i
+    mean:        sum_j n_j c_j = 0
+    covariance:  sum_j n_j c_j c_j' = S
+
+Class: NLP.  Not convex: a local solver gives a local minimum.  Without the covariances
+of different attributes it is P3M of each attribute, whose bounds add up to one.
+
+Source: Mortazavi and Jalili, Transactions on Data Privacy 10 (2017), for the wishes;
+the program is ours.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.core.validation import Floats
+from aggopt.errors import UnknownNameError, naming
+from aggopt.models import p3m
+from aggopt.models._joint import (
+    Records,
+    keep_in_pyomo,
+    kept_in_cvxpy,
+    mean_and_covariance,
+    read,
+)
+from aggopt.models._model import Model
+
+LANGUAGES = ("cvxpy", "pyomo")
+
+
+@dataclass(frozen=True, eq=False)
+class Data(Records):
+    """Data of the model; see the module's docstring."""
+
+    delta: Floats = field(repr=False)
+    importance: Floats = field(repr=False)
+    alpha: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.apart  # each refuses what makes no sense
+
+    @cached_property
+    def apart(self) -> tuple[p3m.Data, ...]:
+        """The program of each attribute by itself, which keeps its variance alone."""
+        return tuple(map(self._alone, range(self.Z.shape[1])))
+
+    def _alone(self, a: int) -> p3m.Data:
+        tables = (self.Z, self.delta, self.importance)
+        x, delta, importance = (np.ascontiguousarray(table[:, a]) for table in tables)
+        with naming(f"Attribute {a} of those that vary"):
+            return p3m.Data(x, self.labels, delta, importance, self.alpha)
+
+
+class Point(NamedTuple):
+    """A value of every variable: shift (m, d), gamma (n, d)."""
+
+    shift: Floats
+    gamma: Floats
+
+
+def build(data: Data, language: str, *, start: Floats | None = None) -> Any:
+    """Return the nonlinear program in cvxpy or in Pyomo; nothing is solved here.
+
+    `start` (m, d) are the centroids a local solver sets out from: the group means
+    when omitted.
+    """
+    first = point(data, data.means if start is None else start)
+    if language == "cvxpy":
+        return _in_cvxpy(data, first)
+    if language == "pyomo":
+        return _in_pyomo(data, first)
+    raise UnknownNameError("modelling language", language, LANGUAGES)
+
+
+def _in_cvxpy(data: Data, first: Point) -> Any:
+    import cvxpy as cp
+
+    shift = cp.Variable(first.shift.shape, name="shift", value=first.shift)
+    gamma = cp.Variable(first.gamma.shape, name="gamma", value=first.gamma)
+
+    c = data.means + shift
+    size = np.repeat(data.sizes[:, None], first.shift.shape[1], axis=1)
+    missed = cp.sum_squares(gamma)
+    moved = cp.sum(cp.multiply(size, cp.square(shift)))
+    distance = cp.square(c[data.labels] - data.Z) == (
+        data.delta**2 - cp.multiply(1 - data.importance, gamma)
+    )
+    cost = data.alpha * missed + (1 - data.alpha) * moved
+    return cp.Problem(cp.Minimize(cost), [distance, *kept_in_cvxpy(data, c)])
+
+
+def _in_pyomo(data: Data, first: Point) -> Any:
+    import pyomo.environ as pyo
+
+    records, attributes = map(range, data.Z.shape)
+    groups = range(len(data.sizes))
+    problem = pyo.ConcreteModel()
+    shift = problem.shift = pyo.Var(
+        groups, attributes, initialize=lambda _, j, a: float(first.shift[j, a])
+    )
+    gamma = problem.gamma = pyo.Var(
+        records, attributes, initialize=lambda _, i, a: float(first.gamma[i, a])
+    )
+
+    size, C, z = data.sizes.tolist(), data.means.tolist(), data.Z.tolist()
+    c = [[C[j][a] + shift[j, a] for a in attributes] for j in groups]
+    missed = pyo.quicksum(gamma[i, a] ** 2 for i in records for a in attributes)
+    moved = pyo.quicksum(size[j] * shift[j, a] ** 2 for j in groups for a in attributes)
+
+    def distance(_: Any, i: int, a: int) -> Any:
+        slack = float(1 - data.importance[i, a]) * gamma[i, a]
+        away = (c[data.labels[i]][a] - z[i][a]) ** 2
+        return away == float(data.delta[i, a]) ** 2 - slack
+
+    problem.distance = pyo.Constraint(records, attributes, rule=distance)
+    keep_in_pyomo(data, problem, c)
+    problem.cost = pyo.Objective(expr=data.alpha * missed + (1 - data.alpha) * moved)
+    return problem
+
+
+def objective(data: Data, at: Point) -> float:
+    """Return what the model minimises, whichever solver found the point."""
+    missed = np.sum(at.gamma**2)
+    moved = np.sum(data.sizes[:, None] * at.shift**2)
+    return float(data.alpha * missed + (1 - data.alpha) * moved)
+
+
+def violation(data: Data, at: Point) -> float:
+    """Return the largest violation: of any distance, of the mean, of the covariance.
+
+    The last two are per record, so that the figure does not grow with n.
+    """
+    c = data.means + at.shift
+    asked = data.delta**2 - (1 - data.importance) * at.gamma
+    away = np.abs(c[data.labels] - data.Z)
+    soft = np.abs(away**2 - asked)
+    hard = data.importance == 1  # missed by a distance: its square would hide it
+    distance = np.where(hard, np.abs(away - data.delta), soft).max()
+    return float(max(distance, *mean_and_covariance(data, c)))
+
+
+def point(data: Data, centroids: Floats) -> Point:
+    """Return the point with these centroids (m, d): the distances then give gamma."""
+    hard = data.importance == 1
+    missed = data.delta**2 - (centroids[data.labels] - data.Z) ** 2
+    forgiven = np.where(hard, 1.0, 1 - data.importance)
+    return Point(centroids - data.means, np.where(hard, 0.0, missed / forgiven))
+
+
+def centroids(problem: Any, data: Data) -> Floats | None:
+    """Read the centroids (m, d) off a solved problem; None where it holds none."""
+    shift = read(problem, "shift", data.means.shape)
+    return None if shift is None else data.means + shift
+
+
+def example() -> Data:
+    """Return twelve records of two attributes in four groups."""
+    x = np.array([-3.0, -1.0, -2.0, 0.0, 1.0, -1.0, 2.0, 0.0, 1.0, 2.0, 3.0, 1.0])
+    Z = np.column_stack([x, x[::-1] ** 2])
+    Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    same = np.full(Z.shape, 0.5)
+    return Data(Z, np.arange(12) // 3, 0.4 * same, same, alpha=0.5)
+
+
+MODEL = Model(
+    name="p3m_joint",
+    when="values moved away from their originals as asked, every correlation kept",
+    rank=15,
+    kind="NLP",
+    languages=LANGUAGES,
+    data=Data,
+    build=build,
+    objective=objective,
+    violation=violation,
+    reader=centroids,
+    example=example,
+    point=point,
+)

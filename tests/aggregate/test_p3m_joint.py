@@ -1,0 +1,125 @@
+"""P3M that keeps the covariance, as a user calls it and as a job asks for it."""
+
+import numpy as np
+import pytest
+from conftest import require_solver
+from tables import job, people
+
+import aggopt
+from aggopt.aggregate import mean, p3m
+from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
+from aggopt.experiments import compare_solvers, sweep
+from aggopt.solvers import SOLVERS
+
+rng = np.random.default_rng(2)
+X = rng.gamma(2.0, size=(40, 3)) @ rng.normal(size=(3, 3)) * [1.0, 500.0, 1e-3] + 9.0
+LABELS = rng.permutation(np.arange(40) // 4)
+ASKED = {"method": "p3m", "keep": "covariance", "delta": 0.4}
+
+
+def correlated(values: np.ndarray) -> bool:
+    before, after = np.corrcoef(X.T), np.corrcoef(values.T)
+    spread = values.std(axis=0) == pytest.approx(X.std(axis=0), rel=1e-6)
+    return spread and np.allclose(before, after, atol=1e-6)
+
+
+def test_correlations_are_kept_and_one_certificate_is_of_all():
+    masked = p3m(X, LABELS, delta=0.4, keep="covariance")
+    assert correlated(masked.values)
+    assert not correlated(p3m(X, LABELS, delta=0.4).values)
+    assert masked.together == ((0, 1, 2),)
+    (proof,) = masked.certificates
+    assert proof.solver == "stiefel"
+    assert proof.violation < 1e-9
+    assert proof.bound <= proof.objective
+    apart = sum(c.bound for c in p3m(X, LABELS, delta=0.4).certificates)
+    assert proof.bound >= apart * (1 - 1e-6)
+
+
+JOINT = [n for n, s in SOLVERS.items() if s.fits("p3m_joint", "NLP")]
+
+
+@pytest.mark.parametrize("solver", [n for n in JOINT if not SOLVERS[n].is_global])
+def test_every_local_solver_takes_it(solver):
+    require_solver(solver)
+    masked = p3m(X, LABELS, delta=0.2, keep="covariance", solver=solver)
+    assert masked.certificates[0].status.usable
+    assert correlated(masked.values)
+    best = p3m(X, LABELS, delta=0.2, keep="covariance").certificates[0]
+    assert best.objective <= masked.certificates[0].objective * 1.001
+    assert best.bound <= masked.certificates[0].objective
+
+
+def test_it_sets_out_from_where_it_is_told():
+    begun = mean(X, LABELS, keep="covariance").centroids
+    how = {"delta": 0.4, "keep": "covariance", "solver": "uno"}
+    for start in ("renormalised", "lagrangian", begun):
+        assert correlated(p3m(X, LABELS, start=start, **how).values)
+    with pytest.raises(JobError, match=r"start has shape \(9, 3\)"):
+        p3m(X, LABELS, start=begun[1:], **how)
+    begun[0, 0] = np.nan
+    with pytest.raises(JobError, match="not finite"):
+        p3m(X, LABELS, start=begun, **how)
+
+
+def test_without_alpha_it_is_the_mean_that_keeps_as_much():
+    masked = p3m(X, LABELS, alpha=0, keep="covariance")
+    assert masked.values == pytest.approx(mean(X, LABELS, keep="covariance").values)
+    assert masked.certificates[0].status.value == "optimal"
+
+
+def test_constants_stay_and_wishes_go_with_their_attributes():
+    wide = np.insert(X, 1, 7.0, axis=1)
+    delta = np.array([0.1, 0.7, 0.3, 0.5])
+    masked = p3m(wide, LABELS, delta=delta, keep="covariance")
+    assert (masked.values[:, 1] == 7.0).all()
+    alone = p3m(X, LABELS, delta=delta[[0, 2, 3]], keep="covariance")
+    assert masked.values[:, [0, 2, 3]] == pytest.approx(alone.values)
+    heard = []
+    begun = wide[:10].copy()
+    p3m(wide, LABELS, keep="covariance", start=begun, progress=heard.append)
+    assert heard == [1.0]
+
+
+def test_what_cannot_be_kept_is_refused():
+    with pytest.raises(UnknownNameError, match="did you mean 'covariance'"):
+        p3m(X, LABELS, keep="covariances")
+    with pytest.raises(InfeasibleInputError, match=r"2 group.*rank 3"):
+        p3m(X, np.arange(40) // 20, keep="covariance")
+    with pytest.raises(JobError, match="lagrangian does not take problems of class"):
+        p3m(X, LABELS, keep="covariance", solver="lagrangian")
+    with pytest.raises(JobError, match="does not take problems"):
+        p3m(X, LABELS, solver="stiefel")
+    with pytest.raises(JobError, match="delta has shape"):
+        p3m(X, LABELS, keep="covariance", delta=[0.1, 0.2])
+
+
+def test_a_job_keeps_it_with_secret_margins():
+    frame = people()
+    release = aggopt.mask(frame, job(aggregation=ASKED, output={"digits": "full"}))
+    names = ["age", "income"]
+    after = release.table[names].corr().to_numpy()
+    assert after == pytest.approx(frame[names].corr().to_numpy(), abs=1e-6)
+    assert list(release.certificates) == ["age, income"]
+    assert release.certificates["age, income"].solver == "stiefel"
+    assert any("secret margin" in note for note in release.notes)
+    assert release.job.aggregation.keeps == {"mean", "variance", "covariance"}
+
+
+def test_solvers_are_compared_on_the_joint_program():
+    asked = job(aggregation=ASKED)
+    rows = list(compare_solvers.compare(people(), asked, ["stiefel", "uno"]))
+    assert [row.solver for row in rows] == ["stiefel", "cvxpy:uno"]
+    assert rows[0].objective <= rows[1].objective * 1.001
+    assert rows[0].bound <= rows[1].objective
+    assert rows[1].bound is None
+    assert all(row.holds for row in rows)
+
+
+def test_a_sweep_keeps_it_at_every_point():
+    points = list(
+        sweep.sweep(people(), job(aggregation=ASKED), alpha=[0.5], delta=[0.2], jobs=1)
+    )
+    assert len(points) == 1
+    assert points[0].usable
+    assert points[0].holds

@@ -1,0 +1,38 @@
+"""Small random instances of joint P3M, and all their feasible points."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from aggopt.models import p3m_joint as model
+
+
+def standardised(X: np.ndarray) -> np.ndarray:
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    return (Z - Z.mean(axis=0)) / Z.std(axis=0)
+
+
+def instance(
+    seed: int, n: int = 14, d: int = 2, m: int = 4, alpha: float = 0.3
+) -> model.Data:
+    """Return n records at random in m groups, each with wishes of its own."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.r_[np.arange(m), rng.integers(m, size=n - m)])
+    wishes = rng.uniform(0, 1, (n, d)), rng.uniform(0, 0.9, (n, d))
+    return model.Data(
+        standardised(rng.normal(size=(n, d)) ** 3), labels, *wishes, alpha
+    )
+
+
+def circle(data: model.Data, angles: int) -> Iterator[np.ndarray]:
+    """Yield the centroids of all points of three groups and two attributes.
+
+    They are turned and mirrored by one angle, up to its step.
+    """
+    u = np.sqrt(data.sizes / data.sizes.sum())
+    apart = np.linalg.svd(u[None])[2][1:].T  # two columns orthogonal to u
+    for angle in np.linspace(0, 2 * np.pi, angles, endpoint=False):
+        cos, sin = np.cos(angle), np.sin(angle)
+        for side in (1, -1):
+            Q = apart @ np.array([[cos, -side * sin], [sin, side * cos]])
+            yield Q @ data.root / np.sqrt(data.sizes)[:, None]

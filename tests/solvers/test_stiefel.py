@@ -1,0 +1,215 @@
+"""Solver `stiefel`: against all feasible points, IPOPT, and by its own parts."""
+
+import numpy as np
+import pytest
+from conftest import require_solver
+from joint_instances import circle, instance
+
+from aggopt.core.deadline import Deadline
+from aggopt.errors import JobError
+from aggopt.models import covariance_mean
+from aggopt.models import p3m_joint as model
+from aggopt.models._joint import nearest
+from aggopt.solvers import SOLVERS, Status
+from aggopt.solvers._answer import Answer, answer_here
+from aggopt.solvers._stiefel.bound import Dual, Tangents, proven
+from aggopt.solvers._stiefel.cost import Cost, at, minima
+from aggopt.solvers._stiefel.demands import Demands
+from aggopt.solvers._stiefel.descent import descend
+from aggopt.solvers._stiefel.manifold import Manifold
+from aggopt.solvers._stiefel.moves import multipliers
+
+seeds = pytest.mark.parametrize("seed", range(5))
+
+
+def solved(data: model.Data, name: str = "stiefel", **options) -> Answer:
+    return answer_here(model.MODEL, data, SOLVERS[name], data.means, None, options)
+
+
+def cost_of(data: model.Data, c: np.ndarray) -> float:
+    return model.objective(data, model.point(data, c))
+
+
+@seeds
+@pytest.mark.parametrize("alpha", [0.2, 0.9])
+def test_three_groups_get_the_best_of_all_points_and_no_bound_is_above(seed, alpha):
+    data = instance(seed, n=12, m=3, alpha=alpha)
+    best = min(cost_of(data, c) for c in circle(data, 400))
+    found = solved(data)
+    assert cost_of(data, found.reading) <= best
+    assert found.bound <= best
+    assert model.violation(data, model.point(data, found.reading)) < 1e-12
+
+
+@seeds
+def test_any_tangents_prove_a_bound(seed):
+    data = instance(seed, n=12, m=3, alpha=0.6)
+    best = min(cost_of(data, c) for c in circle(data, 400))
+    rng = np.random.default_rng(seed)
+    for size in (0.0, 0.1, 1.0, 10.0):
+        T, v = rng.normal(size=(2, 2)) * size, rng.normal(size=(3, 2))
+        y = Tangents(*rng.normal(size=(2, 2)), T, v)
+        assert proven(data, y) <= best
+        everywhere, _ = Dual(data, Cost.of(data), v).at(y)  # not in a box
+        assert everywhere <= proven(data, y) + 1e-6 * abs(everywhere)
+
+
+@seeds
+def test_the_bound_rises_along_its_gradient(seed):
+    data = instance(seed, d=3, m=6)
+    rng = np.random.default_rng(seed)
+    dual = Dual(data, Cost.of(data), rng.normal(size=(6, 3)))
+    flat = 0.1 * rng.normal(size=15)
+    _, slope = dual(flat)
+    for i in range(15):
+        step = np.zeros(15)
+        step[i] = 1e-5
+        change = (dual(flat + step)[0] - dual(flat - step)[0]) / 2e-5
+        assert change == pytest.approx(slope[i], rel=1e-3, abs=1e-2)
+
+
+@seeds
+def test_roots_are_those_of_the_slope(seed):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=(5, 40)) * [[1], [5], [5], [1], [1]]
+    a[4] = abs(a[4]) + 0.1
+    low, high = minima(a)
+    for j in range(40):
+        t = np.roots([4 * a[4, j], 3 * a[3, j], 2 * a[2, j], a[1, j]])
+        real = t[abs(t.imag) < 1e-9].real
+        least = min(at(a[:, j], t) for t in real)
+        here = min(at(a[:, j], low[j]), at(a[:, j], high[j]))
+        assert here == pytest.approx(least, rel=1e-9)
+
+
+def test_a_quartic_without_its_highest_power_has_the_minimum_of_the_square():
+    low, high = minima(np.array([[1.0], [-4.0], [2.0], [0.0], [0.0]]))
+    assert low == high == 1.0
+
+
+@seeds
+def test_the_quick_projection_is_the_careful_one(seed):
+    data = instance(seed, d=3, m=6)
+    A = np.random.default_rng(seed).normal(size=(6, 3))
+    assert Manifold(data).nearest(A) == pytest.approx(nearest(data, A), abs=1e-12)
+
+
+@seeds
+def test_tangents_stay_on_the_manifold_and_the_rest_is_across(seed):
+    data = instance(seed, d=3, m=6)
+    space, rng = Manifold(data), np.random.default_rng(seed)
+    A, G = space.nearest(rng.normal(size=(6, 3))), rng.normal(size=(6, 3))
+    free, L, mu = space.tangent(A, G)
+    assert A.T @ free + free.T @ A == pytest.approx(np.zeros((3, 3)), abs=1e-12)
+    assert space.u @ free == pytest.approx(np.zeros(3), abs=1e-12)
+    assert abs(L - L.T).max() < 1e-12
+    assert free + A @ L + np.outer(space.u, mu) == pytest.approx(G)
+
+
+@seeds
+def test_demands_hold_where_others_move(seed):
+    data = instance(seed, n=40, d=3, m=10)
+    rng = np.random.default_rng(seed)
+    held = rng.random((10, 3)) < 0.2
+    space = Demands(data, held)
+    begun = Manifold(data).nearest(rng.normal(size=(10, 3)))
+    moved = begun + 0.05 * rng.normal(size=(10, 3)) * ~held
+    A = space.nearest(moved)
+    assert (A[held] == begun[held]).all()
+    assert pytest.approx(data.covariance, abs=1e-8) == A.T @ A
+    free, *_ = space.tangent(A, rng.normal(size=(10, 3)))
+    assert (free[held] == 0).all()
+    assert A.T @ free + free.T @ A == pytest.approx(np.zeros((3, 3)), abs=1e-9)
+
+
+def test_hard_wishes_are_met():
+    plain = instance(3, n=40, d=2, m=10)
+    importance = plain.importance.copy()
+    importance[[1, 9], [0, 1]] = 1.0
+    data = model.Data(plain.Z, plain.labels, 0.3 * plain.delta, importance, plain.alpha)
+    found = solved(data)
+    point = model.point(data, found.reading)
+    assert model.violation(data, point) < 1e-6
+    assert found.bound <= model.objective(data, point)
+
+
+def test_demands_that_one_attribute_cannot_keep_are_infeasible():
+    plain = instance(3, n=40, d=2, m=10)
+    one = np.unique(plain.labels, return_index=True)[1]
+    importance, delta = np.zeros((40, 2)), np.full((40, 2), 0.1)
+    importance[one, 1], delta[one, 1] = 1.0, 9.0
+    data = model.Data(plain.Z, plain.labels, delta, importance, 0.5)
+    found = solved(data)
+    assert found.status is Status.INFEASIBLE
+    assert found.reading is None
+
+
+@seeds
+def test_a_local_optimum_is_stationary(seed):
+    data = instance(seed, n=60, d=3, m=12)
+    cost, space = Cost.of(data), Manifold(data)
+    A = space.nearest(space.weight * data.means)
+    best = descend(cost, space, A, Deadline(None))
+    assert best.value <= cost.value(A / space.weight)
+    c = best.A / space.weight
+    L, mu = multipliers(cost, space, best.A)
+    slope = cost.slope(c) + data.sizes[:, None] * (2 * c @ L + mu)
+    assert abs(slope).max() < 1e-2 * abs(cost.slope(c)).max()
+
+
+def test_without_alpha_it_is_the_nearest_to_the_means():
+    data = instance(1, alpha=0.0)
+    found = solved(data)
+    assert found.status is Status.OPTIMAL
+    alone = covariance_mean.Data(data.Z, data.labels)
+    assert found.reading == pytest.approx(alone.renormalised)
+    assert found.bound == pytest.approx(cost_of(data, found.reading))
+
+
+@pytest.mark.parametrize("name", ["ipopt", "pounce"])
+def test_interior_points_find_no_less(name):
+    require_solver(name)
+    data = instance(2, n=60, d=3, m=12)
+    own, other = solved(data), solved(data, name)
+    assert other.status is Status.LOCAL
+    assert model.violation(data, model.point(data, other.reading)) < 1e-6
+    assert cost_of(data, own.reading) <= cost_of(data, other.reading) * 1.001
+    assert own.bound <= cost_of(data, other.reading)
+
+
+def test_interior_points_keep_hard_wishes():
+    require_solver("ipopt")
+    plain = instance(3, n=40, d=2, m=10)
+    importance = plain.importance.copy()
+    importance[1, 0] = 1.0
+    data = model.Data(plain.Z, plain.labels, 0.3 * plain.delta, importance, 0.4)
+    found = solved(data, "ipopt")
+    assert model.violation(data, model.point(data, found.reading)) < 1e-6
+
+
+def test_the_same_seed_finds_the_same_and_rounds_find_no_worse():
+    data = instance(4, n=60, d=3, m=12, alpha=0.9)
+    one, again = solved(data, seed=3), solved(data, seed=3)
+    assert (one.reading == again.reading).all()
+    none = solved(data, rounds=0)
+    assert cost_of(data, one.reading) <= cost_of(data, none.reading)
+
+
+def test_a_limit_of_time_is_kept():
+    data = instance(4, n=300, d=3, m=60, alpha=0.9)
+    begun = Deadline(None)
+    found = answer_here(
+        model.MODEL, data, SOLVERS["stiefel"], data.means, 0.2, {"rounds": 10**6}
+    )
+    assert begun.spent < 10
+    assert found.status is Status.LIMIT
+    assert found.bound <= cost_of(data, found.reading)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"round": 3}, {"rounds": -1}, {"rounds": 2.5}, {"seed": True}, {"seed": None}],
+)
+def test_options_that_it_does_not_take_are_refused(options):
+    with pytest.raises(JobError, match=r"stiefel refused its options \['"):
+        solved(instance(0), **options)
