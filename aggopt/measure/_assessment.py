@@ -152,7 +152,9 @@ class Assessment:
             yield f"  {name}", _percent(part), ""
 
 
-def _plain(found: float) -> str:
+def _plain(found: float | None) -> str:
+    if found is None:
+        return "none"
     return str(found) if isinstance(found, int) else f"{found:.6g}"
 
 

@@ -273,8 +273,8 @@ SHOWN = [
     "  PIL of pairs    50.12 %  PIL of the tables of two attributes, mean over pairs",
     "  change of V      0.5774  change of Cramer's V of two attributes, mean ove"
     "r pairs",
-    "  MI ratio              0  mutual information of two attributes over the or"
-    "iginal's, all pairs",
+    "  MI ratio              0  mutual information, released over original, sums"
+    " over pairs",
     "",
     "Figures of the literature (lower is better)",
     "  DR              54.17 %  (DLD + SDID) / 2",

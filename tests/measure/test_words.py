@@ -84,7 +84,8 @@ def test_figures_are_said_with_their_meaning() -> None:
     assert said == (
         "values within 0.25 standard deviations, or levels as near; 50.00 % by chance"
     )
-    assert [_plain(2_000_001), _plain(2_000_001.0)] == ["2000001", "2e+06"]
+    shown = [_plain(2_000_001), _plain(2_000_001.0), _plain(None)]
+    assert shown == ["2000001", "2e+06", "none"]
 
 
 def test_a_measure_that_is_none_is_an_attribute_that_is_not_there() -> None:

@@ -121,7 +121,7 @@ CRAMERS_V = TypedMeasure(
 
 MUTUAL_INFORMATION = TypedMeasure(
     name="mutual_information",
-    when="mutual information of two attributes over the original's, all pairs",
+    when="mutual information, released over original, sums over pairs",
     rank=190,
     function=mutual_information,
     range="0..",
