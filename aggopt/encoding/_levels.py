@@ -61,7 +61,8 @@ def require_few(categories: Categories) -> None:
     if categories.domain.kind == "nominal" and m > max(2, n / 2):
         raise TableError(
             f"There are {m} different values among {n} records, as of an identifier.",
-            fix="leave the column out, or give a tree or an order of its values.",
+            fix="leave the column out, or give a tree or an order of its values; of "
+            'text that spells dates, as 2020-12-31, write kind = "date".',
         )
 
 

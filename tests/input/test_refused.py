@@ -62,3 +62,13 @@ def test_what_is_advised_works():
 def test_no_advice_of_the_package_is_another_role():
     for path in Path(aggopt.__file__).parent.rglob("*.py"):
         assert not re.search(r"another\W+role", path.read_text("utf-8")), path.name
+
+
+def test_of_text_that_tells_most_apart_it_is_said_how_dates_are_read():
+    days = people().assign(age=pd.date_range("2020", periods=40).astype(str))
+    assert refusal(days).endswith(
+        "To fix: leave the column out, or give a tree or an order of its values; of "
+        'text that spells dates, as 2020-12-31, write kind = "date".'
+    )
+    asked = job(attributes={"age": {"kind": "date"}})
+    assert aggopt.mask(days, asked).audit.holds

@@ -1,5 +1,6 @@
 """A CSV file is written letter by letter as a job says."""
 
+from datetime import timedelta
 from decimal import Decimal
 
 import pyarrow as pa
@@ -52,3 +53,16 @@ def test_columns_of_other_types_are_written_as_they_are(tmp_path) -> None:
     write_csv(tmp_path / "t.csv", table, Input(), masked=["n", "x"])
     text = "n,x,b\n1,0.30000000000000004,True\n,1e+300,\n"
     assert (tmp_path / "t.csv").read_text() == text
+
+
+def test_masked_durations_are_spelled_as_iso_does(tmp_path) -> None:
+    spans = [timedelta(-1, 0, 500000), timedelta(3, 3661), None]
+    columns = {"x": pa.array(spans, pa.duration("us")), "y": pa.array(spans)}
+    columns["z"] = pa.array(spans, pa.duration("ms"))
+    write_csv(tmp_path / "t.csv", pa.table(columns), Input(), masked=["x", "z"])
+    assert (tmp_path / "t.csv").read_text().splitlines() == [
+        "x,y,z",
+        "-P0DT23H59M59.5S,-1 days +00:00:00.500000,-P0DT23H59M59.5S",
+        "P3DT1H1M1S,3 days 01:01:01,P3DT1H1M1S",
+        ",,",
+    ]
