@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from aggopt import datasets as datasets
     from aggopt import encoding as encoding
     from aggopt import measure as measure
+    from aggopt import missing as missing
     from aggopt import models as models
     from aggopt import partition as partition
     from aggopt import privacy as privacy
@@ -31,6 +32,7 @@ _FOLDERS = (
     "datasets",
     "encoding",
     "measure",
+    "missing",
     "models",
     "partition",
     "privacy",
@@ -56,6 +58,7 @@ __all__ = [
     "encoding",
     "mask",
     "measure",
+    "missing",
     "models",
     "partition",
     "privacy",

@@ -19,6 +19,7 @@ FLOORS = (  # from the top down; each may import those after it, late imports to
     "aggregate",
     "repair",
     "partition",
+    "missing",
     "models",
     "measure",
     "encoding",

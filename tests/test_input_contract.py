@@ -14,6 +14,7 @@ from tables import ROLES, job, people, smallest
 
 import aggopt
 from aggopt.errors import AggoptError, PrivacyError
+from aggopt.job import Missing
 from aggopt.privacy import t_closeness
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "input-contract.md"
@@ -106,7 +107,16 @@ def kept(**privacy: Any) -> Case:
     return promised(**privacy, **about, repair="merge")
 
 
+PATTERNS = {"policy": "patterns"}
+
+
+def patterned(name: str, count: int) -> Case:
+    values = frame[name].mask(frame.index < count)
+    return with_column(name, values, missing=PATTERNS)
+
+
 LEVELS = ["low", "middle", "high", "low"] * 10
+GAPS = [None] * 3 + ["low"] * 37
 HOLED = [None, None, *LEVELS[2:]]
 PRICED = {"method": "frequencies", "price": 1.0}
 EXACT = {"method": "frequencies", "slack": "exact"}
@@ -141,6 +151,12 @@ CASES: dict[str, Case] = {
     "l not a whole number": kept(l=2.0),
     "k = 1": lambda _: (frame, job(1)),
     "NaN in a quasi-identifier": holed("income", np.nan, [3, 9]),
+    "NaN in a quasi-identifier, patterns asked": patterned("income", 2),
+    "a quasi-identifier with one value, patterns asked": patterned("income", 39),
+    "compatible records reported without patterns": lambda _: (
+        frame,
+        job(missing={"report_compatible": True}),
+    ),
     "None in a quasi-identifier": holed("age", None, [3]),
     "infinity in a quasi-identifier": holed("income", np.inf, [3]),
     "text in a quasi-identifier": with_column("age", LEVELS),
@@ -159,6 +175,7 @@ CASES: dict[str, Case] = {
     "missing text, a value of its own": with_column(
         "age", HOLED, attributes={"age": {"missing": "own value"}}
     ),
+    "missing text, patterns asked": with_column("age", GAPS, missing=PATTERNS),
     "whole numbers that are codes": typed([1, 2, 4, 1] * 10, kind="nominal"),
     "an order": typed(LEVELS, order=["low", "middle", "high"]),
     "a value that is not in the order": typed(LEVELS, order=["low", "high"]),
@@ -442,13 +459,18 @@ def test_masked(name: str, tmp_path: Path) -> None:
     names = asked.roles.quasi_identifier
     by_block = TABLE[name][0] == "masked, k in each block"
     for block in [(name,) for name in names] if by_block else [names]:
-        assert smallest(release.table, block) >= asked.privacy.k
+        there = release.table
+        spelled = there if asked.missing == Missing() else there.astype(str)
+        assert smallest(spelled, block) >= asked.privacy.k
     assert TABLE[name][1] in "\n".join([*release.notes, str(release.audit)])
     assert HOLDS.get(TABLE[name][0], lambda *_: True)(data, release.table)
 
 
 HOLDS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], bool]] = {
     "masked, as shares": lambda _, out: out["age"].dtype == float,
+    "masked, holes kept": lambda into, out: (
+        out["income"].isna()[into["income"].isna()].all()
+    ),
     "masked, as booleans": lambda _, out: out["age"].dtype == bool,
     "masked, as it is spelled": levels_alone,
     "masked, as floats": lambda _, out: out["age"].dtype == float,

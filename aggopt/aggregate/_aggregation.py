@@ -107,13 +107,7 @@ def scale_for(X: Floats, labels: Labels) -> Scale:
     """
     if labels.ndim == 1:
         return Scale.of(X)
-    alone = [Scale.of(X[:, [j]]) for j in range(X.shape[1])]
-    return Scale(
-        *(
-            np.concatenate([getattr(scale, part) for scale in alone])
-            for part in ("origin", "centre", "spread")
-        )
-    )
+    return Scale.beside(Scale.of(X[:, [j]]) for j in range(X.shape[1]))
 
 
 def group_means(X: Floats, labels: Labels) -> Floats:

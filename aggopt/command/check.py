@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from aggopt.command.policies import policies
 from aggopt.command.readiness import Obstacle, hides_names, obstacles, role_of
 from aggopt.core.names import numbers_among
 from aggopt.core.plural import many
@@ -83,6 +84,7 @@ def checked(path: Path, file: Path) -> Checked:
         for look, role in columns
         for note in _notes(look, role, k, said.get(look.name))
     )
+    notes += tuple(policies(path, job, seen))
     return Checked(len(table), columns, obstacles(path, table, job), notes)
 
 

@@ -34,7 +34,12 @@ _TEXT = """\
 # tree = {{ care = ["nurse", "doctor"], craft = ["smith"] }}  # or an ARX file's path
 # publish = "leaf"         # of a tree also "node", or "ancestor": true of all
 # weight = 1.0             # by which its distances are multiplied
-# missing = "refuse"       # or "own value": one more level
+# missing = "own value"    # one more level; left out, [missing] decides
+
+[missing]
+policy = "refuse"        # quasi-identifiers that are missing; or "patterns": published
+#                          as missing, groups of records that miss the same
+# report_compatible = true # of patterns: count as if a hole were anything, too
 
 [privacy]
 {of_k}

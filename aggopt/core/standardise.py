@@ -1,5 +1,6 @@
 """Standardise attributes, and undo it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,7 +33,7 @@ class Scale:
 
     @classmethod
     def of(cls, X: Floats) -> "Scale":
-        """Return the scale of records X (n, d).
+        """Return the scale of records X (n, d); that of its values, if some are nan.
 
         Raises
         ------
@@ -44,6 +45,10 @@ class Scale:
         >>> Scale.of(np.array([[1e9 - 1, 5.0], [1e9 + 1, 5.0]])).spread
         array([1., 0.])
         """
+        holes = np.isnan(X)
+        if holes.any():
+            there = zip(X.T, ~holes.T, strict=True)
+            return cls.beside(cls.of(x[rows, None]) for x, rows in there)
         unit = _widths(X)
         constant = unit == 0
         unit[constant] = 1.0
@@ -53,6 +58,12 @@ class Scale:
         spread = np.sqrt(((shifted - centre) ** 2).mean(axis=0))
         spread[constant] = 0.0
         return cls(X[0].copy(), centre * unit, spread * unit)
+
+    @classmethod
+    def beside(cls, scales: Iterable["Scale"]) -> "Scale":
+        """Return the scale of attributes side by side, each of which has its own."""
+        parts = zip(*((s.origin, s.centre, s.spread) for s in scales), strict=True)
+        return cls(*map(np.concatenate, parts))
 
     @property
     def mean(self) -> Floats:

@@ -24,22 +24,37 @@ def matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
         by less than a float can tell; the message gives the column positions and the
         counts, never a value.
     """
-    array = _array(X, name)
-    if array.ndim != 2:
-        raise TableError(
-            f"{name} has {array.ndim} dimension(s).",
-            fix="pass records in rows and attributes in columns, shape (n, d).",
-        )
-    if 0 in array.shape:
-        raise TableError(
-            f"{name} is empty: shape {array.shape}.",
-            fix="pass at least one record and one attribute.",
-        )
-    numbers = _as_float(array, name)
+    numbers = _rectangle(X, name)
     bad = {j: int(c) for j, c in enumerate((~np.isfinite(numbers)).sum(axis=0)) if c}
     if bad:
         counts = ", ".join(f"column {j}: {c}" for j, c in bad.items())
         raise _holed(name, counts)
+    return np.ascontiguousarray(numbers)
+
+
+def incomplete_matrix(X: npt.ArrayLike, *, name: str = "X") -> Floats:
+    """Return records as a float matrix (n, d), C-ordered; nan where one is missing.
+
+    Raises
+    ------
+    TableError
+        As `matrix`, but for what is missing; or a column has no value at all.
+    """
+    masked = np.ma.isMaskedArray(X) and np.ma.is_masked(X)
+    whole = np.ma.filled(np.ma.asarray(X, np.float64), np.nan) if masked else X
+    numbers = _rectangle(whole, name)
+    endless = int(np.isinf(numbers).sum())
+    if endless:
+        raise TableError(
+            f"{name} has infinite entries ({endless}).",
+            fix="remove those records, or make the entries nan.",
+        )
+    empty = np.flatnonzero(np.isnan(numbers).all(axis=0)).tolist()
+    if empty:
+        raise TableError(
+            f"All values of column(s) {empty} of {name} are missing.",
+            fix="leave them out.",
+        )
     return np.ascontiguousarray(numbers)
 
 
@@ -69,6 +84,21 @@ def merges_values(array: npt.NDArray[Any], numbers: Floats) -> bool:
     elif not (np.abs(numbers) >= EXACT).any():
         return False
     return len(set(array.tolist())) > len(np.unique(numbers))
+
+
+def _rectangle(X: npt.ArrayLike, name: str) -> Floats:
+    array = _array(X, name)
+    if array.ndim != 2:
+        raise TableError(
+            f"{name} has {array.ndim} dimension(s).",
+            fix="pass records in rows and attributes in columns, shape (n, d).",
+        )
+    if 0 in array.shape:
+        raise TableError(
+            f"{name} is empty: shape {array.shape}.",
+            fix="pass at least one record and one attribute.",
+        )
+    return _as_float(array, name)
 
 
 def _array(X: npt.ArrayLike, name: str) -> npt.NDArray[Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from aggopt.core.plural import many
 from aggopt.core.types import F64, I64
@@ -60,6 +61,12 @@ class EncodedAttribute:
     def codes(self) -> I64:
         """Level of each record (n,)."""
         return self._categories.codes
+
+    def rows(self, records: npt.NDArray[Any]) -> "EncodedAttribute":
+        """Return the levels of these records alone, by number."""
+        categories = self._categories
+        own = Categories(categories.domain, categories.codes[records])
+        return replace(self, categories=own)
 
     @property
     def _categories(self) -> Categories:
@@ -134,6 +141,13 @@ class Encoded:
         chosen = [self.attributes[j] for j in positions]
         parts = [self.coordinates[:, each.columns] for each in chosen]
         return joined(chosen, parts)
+
+    @property
+    def owner(self) -> I64:
+        """Position of the attribute that each coordinate is of, (p,)."""
+        widths = [each.columns.stop - each.columns.start for each in self.attributes]
+        of = np.repeat(np.arange(len(widths)), widths)
+        return of if len(of) else np.zeros(self.coordinates.shape[1], np.int64)
 
     def one_each(self) -> F64:
         """Return one coordinate for each attribute, (n, attributes).

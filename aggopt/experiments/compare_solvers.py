@@ -21,6 +21,7 @@ from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.margins import program
 from aggopt.pipeline.measured import AT_ONCE, measured
+from aggopt.pipeline.observed import combined
 from aggopt.pipeline.partition_step import Progress, group, listener, model_of
 from aggopt.pipeline.rounding import released
 from aggopt.repair._registry import REPAIRS
@@ -96,6 +97,13 @@ def compare(
         data_job = job.model_copy(update={"partition": quick})
     given = group(data, data_job, report, repair=step.row is not _repaired)
     require_all_numbers(given.table, "A comparison of solvers")
+    if given.kept is not None and step.row is not _aggregated:
+        raise JobError(
+            "Solvers are compared on partitions and repairs of complete tables, and "
+            "values are missing.",
+            fix='compare them on an aggregation, method = "p3m"; or remove the records '
+            "that miss a value.",
+        )
     if data_job is not job:
         given = replace(given, job=job)
     kinds = step.model.kinds
@@ -159,7 +167,7 @@ def _aggregated(given: Grouped, solver: Solver, limit: float) -> Row:
     quick = {name: settings[name] for name in ("keep",) if name in settings}
     combine(few, np.arange(9) // 3, solver=solver.name, **quick)  # compiles: not timed
     started = compile_time.now()
-    masked = combine(given.X, given.labels, **settings)
+    masked = combined(given, settings)
     seconds = compile_time.now() - started
     tried = released(given, masked.values)
     found = measured(given.table, tried, given.asked, whole=AT_ONCE)

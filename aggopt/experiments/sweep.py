@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.aggregate import AGGREGATORS, Aggregation
+from aggopt.aggregate import Aggregation
 from aggopt.core.standardise import Scale
 from aggopt.errors import JobError
 from aggopt.input.wishes import require_reach
@@ -18,6 +18,7 @@ from aggopt.pipeline.category_job import require_all_numbers
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.margins import program
 from aggopt.pipeline.measured import AT_ONCE, measured
+from aggopt.pipeline.observed import combined
 from aggopt.pipeline.partition_step import (
     Progress,
     chosen_solver,
@@ -115,8 +116,7 @@ def _row(
         asked = {**given.asked, "delta": np.full(given.X.shape, delta)}
         settings = {**how.settings, **program(given, asked["delta"], alpha=alpha)}
         settings |= {"alpha": alpha, "start": start}
-        combine = AGGREGATORS[how.method].function
-        masked = combine(given.X, given.labels, **settings)
+        masked = combined(given, settings)
         tried = released(given, masked.values)
         found = measured(given.table, tried, asked, whole=AT_ONCE)
         point = _point(alpha, delta, masked, found)

@@ -4,20 +4,21 @@ A table counts and compares them by the number of their level; a level is publis
 an entry of the very column, so that every type stays what it is.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.core.types import I64
+from aggopt.core.types import I64, Bool
+from aggopt.core.validation import Floats
 from aggopt.encoding import AttributeType, Domain
 from aggopt.encoding._attribute_type import NUMERIC
 from aggopt.encoding._levels import categories_of, require_few
-from aggopt.encoding._typed_column import DEFAULT, TypedColumn
+from aggopt.encoding._typed_column import DEFAULT, NAME, TypedColumn
 from aggopt.errors import JobError, naming
 from aggopt.input.entries import Entry, tree_of
-from aggopt.input.released import at_rows
+from aggopt.input.released import at_rows, blanked
 from aggopt.job import AttributeSection
 
 Types = Mapping[str, AttributeType]
@@ -60,9 +61,14 @@ def _text(value: Any) -> Any:
 
 
 def domains_of(
-    frame: nw.DataFrame[Any], names: Iterable[str], types: Types
+    frame: nw.DataFrame[Any],
+    names: Iterable[str],
+    types: Types,
+    kept: Collection[str] = (),
 ) -> dict[str, Domain]:
     """Return the levels of those columns that are categories, by name.
+
+    What is missing in columns that are `kept` is no level, and not refused.
 
     Raises
     ------
@@ -77,6 +83,8 @@ def domains_of(
             continue
         with naming(f"Column {name!r}"):
             column = TypedColumn.of(frame[name])
+            if name in kept and column.absent.any():
+                column = TypedColumn.of(frame[name][np.flatnonzero(~column.absent)])
             kind = how.kind or DEFAULT[column.what]
             if kind != "numeric":
                 categories = categories_of(column, kind, how)
@@ -99,24 +107,32 @@ def codes_in(column: nw.Series[Any], domain: Domain) -> I64:
     return np.array([at.get(name, new + j) for j, name in enumerate(names)])[codes]
 
 
-def published(column: nw.Series[Any], domain: Domain, nodes: I64) -> nw.Series[Any]:
+def absent_in(column: nw.Series[Any]) -> Bool:
+    """Return which entries are missing, (n,)."""
+    return TypedColumn(column, NAME).absent
+
+
+def published(column: nw.Series[Any], domain: Domain, nodes: Floats) -> nw.Series[Any]:
     """Return a column with nodes (n,) in place of its entries, in its own type.
 
-    Where a node is published that no record has, the column becomes text.
+    Where a node is published that no record has, the column becomes text.  Where a
+    node is nan, nothing is published.
     """
-    n, own = len(nodes), codes_in(column, domain)
+    blank = np.isnan(nodes)
+    n, own, node = len(nodes), codes_in(column, domain), np.where(blank, 0, nodes)
+    node = node.astype(np.int64)
     first = np.full(max(len(domain.nodes), own.max() + 1), -1)
     first[own[::-1]] = np.arange(n)[::-1]
-    rows = first[nodes]
+    rows = np.where(blank, 0, first[node])
     if (rows >= 0).all():
-        return at_rows(column, rows)
+        return blanked(at_rows(column, rows), blank)
     if column.dtype not in _WORDS:
         raise JobError(
             f"{column.name!r}: nodes of a tree are published as text, and the column "
             "has none.",
             fix='make it text first, or set publish = "leaf".',
         )
-    names = [domain.nodes[node] for node in nodes.tolist()]
+    names = [domain.nodes[j] for j in node.tolist()]
     text = [name if name is None else str(name) for name in names]
     made = nw.new_series(column.name, text, nw.String, backend=column.implementation)
-    return at_rows(made, np.arange(n), like=column)
+    return blanked(at_rows(made, np.arange(n), like=column), blank)

@@ -5,6 +5,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import TableError
 
@@ -12,7 +13,40 @@ from aggopt.errors import TableError
 def replaced(
     column: nw.Series[Any], values: Floats, round_integers: bool
 ) -> nw.Series[Any]:
-    """Return a column with other values (n,), whole ones if asked, else floats."""
+    """Return a column with other values (n,), whole ones if asked, else floats.
+
+    What is nan is missing: null, or nan in a column that has no other way to say so.
+    """
+    blank = np.isnan(values)
+    made = _replaced(column, np.where(blank, 0.0, values), round_integers)
+    return blanked(made, blank)
+
+
+def blanked(column: nw.Series[Any], blank: Bool) -> nw.Series[Any]:
+    """Return a column with some entries (n,) missing, all else as it is."""
+    if not blank.any():
+        return column
+    native = column.to_native()
+    if column.implementation.is_pandas():
+        native = native.mask(blank)
+    elif column.implementation.is_polars():
+        native = native.set(type(native)(blank), None)
+    else:
+        native = native.take(_rows_but(blank))
+    found: nw.Series[Any] = nw.from_native(native, series_only=True)
+    return found.alias(column.name)
+
+
+def _rows_but(blank: Bool) -> Any:
+    """Return the numbers of all rows (n,), null for those that are blank."""
+    import pyarrow as pa
+
+    return pa.array(np.arange(len(blank)), mask=blank)
+
+
+def _replaced(
+    column: nw.Series[Any], values: Floats, round_integers: bool
+) -> nw.Series[Any]:
     whole = column.dtype.is_integer() or column.dtype == nw.Boolean
     rows = np.arange(len(values))
     if whole and round_integers:

@@ -1,8 +1,7 @@
 """A table whose attributes have roles; every check on an input table lives here."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from decimal import InvalidOperation
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -12,14 +11,24 @@ from aggopt.core.frame import framed, require_records
 from aggopt.core.validation import Floats, merges_values
 from aggopt.encoding import Domain, Encoded, encode
 from aggopt.encoding._clock import Clock, Moments
+from aggopt.encoding._incomplete import encode_observed
 from aggopt.errors import TableError, naming
-from aggopt.input.categories import Types, codes_in, domains_of, published, types_of
+from aggopt.input.categories import (
+    Types,
+    absent_in,
+    codes_in,
+    domains_of,
+    published,
+    types_of,
+)
+from aggopt.input.columns import check_comparable, floats_of, same_frames
 from aggopt.input.dates import clocks_of, with_dates
-from aggopt.input.refused import NOT_AS_THEY_ARE, UNDONE
+from aggopt.input.refused import CHECK, NOT_AS_THEY_ARE, UNDONE
 from aggopt.input.released import bare, plain, replaced, used
 from aggopt.input.unicode import check_text
-from aggopt.job import AttributeSection
+from aggopt.job import AttributeSection, Missing
 from aggopt.job._roles import Roles
+from aggopt.privacy._values import REFUSE
 
 FILES = ", or the path of a .csv or .parquet file"
 
@@ -38,6 +47,8 @@ class Table:
         The levels of those that are categories, by name.
     clocks
         What those count that are dates, times of day or durations, by name.
+    kept
+        Quasi-identifiers of which some values may be missing, and stay so.
     """
 
     frame: nw.DataFrame[Any] = field(repr=False)
@@ -46,12 +57,13 @@ class Table:
     types: Types = field(default_factory=dict, repr=False)
     domains: Mapping[str, Domain] = field(default_factory=dict, repr=False)
     clocks: Mapping[str, Clock] = field(default_factory=dict, repr=False)
+    kept: frozenset[str] = frozenset()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table):
             return NotImplemented
         kinds = (self.roles, self.is_array), (other.roles, other.is_array)
-        return kinds[0] == kinds[1] and _same_frames(self.frame, other.frame)
+        return kinds[0] == kinds[1] and same_frames(self.frame, other.frame)
 
     def __hash__(self) -> int:
         """Return a number from the roles and the size."""
@@ -64,13 +76,15 @@ class Table:
         roles: Roles,
         attributes: Mapping[str, AttributeSection] | None = None,
         *,
+        missing: Missing | None = None,
         like: "Table | None" = None,
     ) -> "Table":
         """Return the table of `data`, checked against `roles`.
 
         The columns of a NumPy array are called "0", "1", ...  `attributes` says of
-        quasi-identifiers what their types do not.  A release is `like` the table that
-        it was made from: it has the same levels, and dates count from the same day.
+        quasi-identifiers what their types do not, `missing` what happens to holes.  A
+        release is `like` the table that it was made from: it has the same levels, dates
+        count from the same day, and holes may be where they may be there.
 
         Raises
         ------
@@ -84,13 +98,15 @@ class Table:
         roles.check(frame.columns)
         require_records(frame)
         check_text(frame)
-        _check_comparable(frame)
+        check_comparable(frame)
         types = like.types if like else types_of(frame, attributes or {})
         names = roles.quasi_identifier
         frame = with_dates(frame, types, like.clocks if like else ())
-        domains = like.domains if like else domains_of(frame, names, types)
+        policy = missing.policy if missing else REFUSE
+        kept = like.kept if like else _kept(names, attributes or {}, policy)
+        domains = like.domains if like else domains_of(frame, names, types, kept)
         clocks = like.clocks if like else clocks_of(frame, names, types, domains)
-        table = cls(frame, roles, is_array, types, domains, clocks)
+        table = cls(frame, roles, is_array, types, domains, clocks, kept)
         _check_numeric(table)
         _check_complete(table)
         _check_digits(table)
@@ -111,27 +127,38 @@ class Table:
         """Return the quasi-identifiers as floats (n, d): numbers in original units.
 
         Of a category the number of its node: equal where the entries are, and no more.
+        nan stands where a value is missing.
         """
         columns = [
-            codes_in(self.frame[name], self.domains[name]).astype(np.float64)
-            if name in self.domains
-            else self.numbers(name)
+            self._nodes(name) if name in self.domains else self.numbers(name)
             for name in self.roles.quasi_identifier
         ]
         return np.ascontiguousarray(np.stack(columns, axis=1))
 
+    def _nodes(self, name: str) -> Floats:
+        column = self.frame[name]
+        nodes = codes_in(column, self.domains[name]).astype(np.float64)
+        if name in self.kept:
+            nodes[absent_in(column)] = np.nan
+        return nodes
+
     def encoded(self, weights: str) -> Encoded | None:
-        """Return the quasi-identifiers as they are encoded; None where X will do."""
+        """Return the quasi-identifiers as they are encoded; None where X will do.
+
+        Where values are missing, so are coordinates: they are nan.
+        """
+        quasi = self.frame.select(*self.roles.quasi_identifier)
+        if self.kept and (absent := np.isnan(self.matrix())).any():
+            return encode_observed(quasi, absent, self.types, weights)
         weighted = any(how.weight != 1 for how in self.types.values())
         if not (self.domains or weighted or weights != "variance"):
             return None
-        quasi = self.frame.select(*self.roles.quasi_identifier).to_native()
-        return encode(quasi, self.types, weights=weights)
+        return encode(quasi.to_native(), self.types, weights=weights)
 
     def numbers(self, name: str) -> Floats:
         """Return one numeric column as floats (n,); dates from the first of them on."""
         if name not in self.clocks:
-            return _floats(self.frame[name])
+            return floats_of(self.frame[name])
         clock = self.clocks[name]
         with naming(f"Column {name!r}"):
             return clock.numbers(Moments.of(self.frame[name], clock.type))
@@ -143,7 +170,7 @@ class Table:
         number of records, a pandas index and the types stay; a whole-number
         quasi-identifier becomes a float, or with `round_integers` the nearest value its
         own type can hold, as a date does always.  Of a category the values are nodes of
-        its domain.
+        its domain.  What is nan is published as missing.
         """
         masked = [
             self._column(name, values[:, j], round_integers)
@@ -153,14 +180,12 @@ class Table:
         kinds = frame.schema
         coded = [n for n in frame.columns if kinds[n] in (nw.Categorical, nw.Enum)]
         frame = frame.with_columns(*(used(frame[name]) for name in coded))
-        released = self.roles.released
-        known = self.types, self.domains, self.clocks
-        return Table(bare(frame), released, self.is_array, *known)
+        return replace(self, frame=bare(frame), roles=self.roles.released)
 
     def _column(self, name: str, values: Floats, whole: bool) -> nw.Series[Any]:
         column = self.frame[name]
         if name in self.domains:
-            return published(column, self.domains[name], values.astype(int))
+            return published(column, self.domains[name], values)
         if name in self.clocks:
             return self.clocks[name].filled(column, values)
         return replaced(column, values, whole)
@@ -207,32 +232,6 @@ class Table:
         return pa.table(columns)
 
 
-def _same_frames(one: nw.DataFrame[Any], other: nw.DataFrame[Any]) -> bool:
-    """Return whether two frames of one kind hold the same; what is missing is equal."""
-    first, second = one.to_native(), other.to_native()
-    if type(first) is not type(second):
-        return False
-    if one.implementation.is_pyarrow():  # to which nan is never equal
-        plain_types = bool(first.schema.equals(second.schema))
-        return plain_types and first.to_pandas().equals(second.to_pandas())
-    return bool(first.equals(second))
-
-
-def _check_comparable(frame: nw.DataFrame[Any]) -> None:
-    """Refuse decimals that are signalling NaNs: even to count what is missing fails."""
-    wrong = []
-    for name in frame.columns:
-        try:
-            frame[name].null_count()
-        except InvalidOperation:
-            wrong.append(name)
-    if wrong:
-        raise TableError(
-            f"Columns with signalling NaNs: {', '.join(map(repr, wrong))}.",
-            fix="make them None, as what is missing is, or remove those records.",
-        )
-
-
 def _check_numeric(table: Table) -> None:
     schema = table.frame.schema
     other = {
@@ -249,6 +248,16 @@ def _check_numeric(table: Table) -> None:
         )
 
 
+def _kept(
+    names: Sequence[str], attributes: Mapping[str, AttributeSection], policy: str
+) -> frozenset[str]:
+    """Return the quasi-identifiers whose holes the policy is about."""
+    if policy == REFUSE:
+        return frozenset()
+    own = {name for name, section in attributes.items() if section.missing}
+    return frozenset(names) - own
+
+
 def _check_complete(table: Table) -> None:
     holes = []
     for name in (*table.numeric, *table.roles.wish):
@@ -256,15 +265,18 @@ def _check_complete(table: Table) -> None:
             numbers, missing = table.numbers(name), 0
         else:
             column = table.frame[name]
-            numbers, missing = _floats(column.drop_nulls()), column.null_count()
+            numbers, missing = floats_of(column.drop_nulls()), column.null_count()
         missing += int(np.isnan(numbers).sum())
+        if name in table.kept and missing < len(table.frame):
+            missing = 0
         infinite = int(np.isinf(numbers).sum())
         counts = {"missing": missing, "infinite": infinite}
         holes += [f"{name!r}: {c} {what}" for what, c in counts.items() if c]
     if holes:
         raise TableError(
             f"Columns that must be complete have holes ({'; '.join(holes)}).",
-            fix="fill them, or remove those records, before masking.",
+            fix="fill them, or remove those records, before masking; or keep what is "
+            f'missing, with policy = "patterns" under [missing]: {CHECK}',
         )
 
 
@@ -274,7 +286,7 @@ def _check_digits(table: Table) -> None:
     for name in (*table.numeric, *table.roles.wish):
         if name in table.clocks:  # refused as they are counted
             continue
-        entries = np.asarray(table.frame[name].to_numpy())
+        entries = np.asarray(table.frame[name].drop_nulls().to_numpy())
         if merges_values(entries, entries.astype(np.float64)):
             rounded.append(name)
     if rounded:
@@ -284,8 +296,3 @@ def _check_digits(table: Table) -> None:
             fix="subtract a base from them, or divide them (nanoseconds to seconds); "
             f"or drop them, as identifier. {UNDONE}",
         )
-
-
-def _floats(column: nw.Series[Any]) -> Floats:
-    # not by a cast of its own: Arrow's refuses large whole numbers, and quotes them
-    return np.asarray(column.to_numpy()).astype(np.float64)

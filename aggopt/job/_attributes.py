@@ -9,6 +9,7 @@ from aggopt.core.section import Section, plain
 from aggopt.encoding import AttributeType
 from aggopt.errors import JobError
 from aggopt.privacy._models.t_closeness import Value
+from aggopt.privacy._values import REFUSE
 
 
 def _tree(tree: Any) -> Any:
@@ -38,7 +39,8 @@ class AttributeSection(Section):
     weight
         By which its distances are multiplied when records are grouped.
     missing
-        "refuse", or "own value": what is missing counts as one more level.
+        "refuse", or "own value": what is missing counts as one more level.  When left
+        out, [missing] says what happens.
     """
 
     kind: Literal["numeric", "date", "nominal", "ordinal", "hierarchical"] | None = None
@@ -50,15 +52,14 @@ class AttributeSection(Section):
     ] = Field(default=None, min_length=1)
     publish: Literal["leaf", "node", "ancestor"] = "leaf"
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False, strict=True)
-    missing: Literal["refuse", "own value"] = "refuse"
+    missing: Literal["refuse", "own value"] | None = None
 
     @property
     def type(self) -> AttributeType:
         """What `aggopt.encode` is told of it; raises where that makes no sense."""
         order = None if self.order is None else list(self.order)
-        return AttributeType(
-            self.kind, order, self.tree, None, self.weight, self.missing
-        )
+        missing = self.missing or REFUSE
+        return AttributeType(self.kind, order, self.tree, None, self.weight, missing)
 
     def require(self) -> None:
         """Refuse what makes no sense together.

@@ -21,6 +21,7 @@ from aggopt.core.section import Section
 from aggopt.errors import JobError, naming, require_known
 from aggopt.job._aggregation import Aggregation
 from aggopt.job._attributes import AttributeSection
+from aggopt.job._missing import Missing
 from aggopt.job._partition import Partition, Recommended
 from aggopt.job._privacy import Privacy
 from aggopt.job._refusal import refusal
@@ -45,6 +46,7 @@ class Job(Section):
 
     roles: Roles
     attributes: dict[str, AttributeSection] = Field(default_factory=dict)
+    missing: Missing = Missing()
     privacy: Privacy
     partition: Partition = Recommended()
     aggregation: Aggregation = Mean()

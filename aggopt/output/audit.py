@@ -20,8 +20,9 @@ from aggopt.job import Privacy
 from aggopt.job._roles import Roles
 from aggopt.output.beside import Beside, beside
 from aggopt.output.counts import Count, codes_of, together
+from aggopt.output.missing import Holes, compared, found_missing
 from aggopt.output.originals import Originals
-from aggopt.output.refusal import not_kept, still_there, too_rare
+from aggopt.output.refusal import not_kept, still_there, too_few, too_rare
 from aggopt.output.unchanged import Grouped, Unchanged
 from aggopt.partition._in_blocks import require_cover
 from aggopt.privacy import groups_of
@@ -53,6 +54,8 @@ class Audit:
     unchanged
         What is published unchanged, and what is of groups whose originals are
         identical; None where the originals are not at hand.
+    missing
+        Values of quasi-identifiers that are missing; None where none is.
     notes
         What a data steward should look at; counts and names, no values.
     """
@@ -66,6 +69,7 @@ class Audit:
     promises: tuple[Check, ...] = ()
     beside: tuple[Beside, ...] = ()
     unchanged: Unchanged | None = None
+    missing: Holes | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -99,7 +103,13 @@ class Audit:
     def holds(self) -> bool:
         """Whether all that was promised holds."""
         kept = all(promise.holds for promise in self.promises)
-        return self.smallest >= self.k and kept and not self.identifiers
+        return self._shared and kept and not self.identifiers
+
+    @property
+    def _shared(self) -> bool:
+        """Whether k records share each combination, and stand behind each value."""
+        least = self.missing.least if self.missing else None
+        return self.smallest >= self.k and (least is None or least >= self.k)
 
     @property
     def verdict(self) -> str:
@@ -109,7 +119,7 @@ class Audit:
         if self.scope == "blocks" and len(self.blocks) > 1:
             covers += [f" in each of {len(self.blocks)} blocks of attributes"]
             what = "the rarest combination of a block"
-        holds = self.smallest >= self.k and not self.identifiers
+        holds = self._shared and not self.identifiers
         of_k = (
             f"k = {self.k} {'holds' if holds else 'DOES NOT HOLD'}{','.join(covers)}: "
             f"{many(self.records, 'record')}, {what} in "
@@ -147,6 +157,12 @@ class Audit:
             f"{many(self.k - 1, 'other')}, {alone} alone with it.{within}"
         )
 
+    @property
+    def _with_missing(self) -> "Audit":
+        """It with what is to be said of values that are missing."""
+        said = self.missing.notes if self.missing else []
+        return replace(self, notes=(*self.notes, *said))
+
     def require(self) -> None:
         """Refuse the release unless the promise holds.
 
@@ -166,6 +182,8 @@ class Audit:
             return still_there(self.identifiers)
         if self.smallest < self.k:
             return too_rare(self.weakest, self.k, self.scope)
+        if self.missing and not self._shared:
+            return too_few(self.missing, self.k)
         broken = [promise for promise in self.promises if not promise.holds]
         return not_kept(broken[0]) if broken else None
 
@@ -183,6 +201,7 @@ def audit(
     *,
     decimal: str = ".",
     originals: Originals | None = None,
+    compatible: bool = False,
 ) -> Audit:
     """Return what is found in `released`, a pandas, Polars or PyArrow table.
 
@@ -192,7 +211,9 @@ def audit(
     are records equal in all quasi-identifiers, whatever made them; numbers among
     confidential text have this `decimal` point.  With the `originals`, in the order of
     these records, it is also counted what is published unchanged, which records
-    dominate their group, and which values are no originals.
+    dominate their group, and which values are no originals.  What is missing is a value
+    of its own; how many records would share the rarest combination if it equalled
+    anything is counted if `compatible`.
 
     Raises
     ------
@@ -219,13 +240,14 @@ def audit(
         identifiers=tuple(n for n in roles.dropped if n in frame.columns),
         promises=_checks(frame, roles, confidential),
         beside=beside(everything, whole, others, k),
+        missing=found_missing(frame, coded, compatible=compatible),
     )
     notes = [found.warning] if found.warning else []
     notes += [note for each in confidential for note in each.notes]
     notes += _telling(frame, {name: others[name] for name in roles.other})
     found = replace(found, notes=tuple(notes))
     if originals is None:
-        return found
+        return found._with_missing
     places = [[everything.index(name) for name in part] for part in parts]
     grouped = [(place, groups[block]) for block, place in enumerate(places)]
     return _compared(found, originals, grouped, privacy.dominance)
@@ -238,6 +260,8 @@ def _compared(
     names = found.whole.attributes
     same = originals.unchanged(names, groups)
     single = originals.notes(names, groups, dominance)
+    missing = compared(found.missing, originals.before, originals.after, groups)
+    found = replace(found, missing=missing)._with_missing
     notes = (*found.notes, *same.notes(found.records), *single)
     return replace(found, unchanged=same, notes=notes)
 

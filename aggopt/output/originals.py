@@ -63,16 +63,16 @@ class Originals:
             counts: dict[str, int] = {}
             codes: list[str] = []
             for j in filter(spread.__contains__, columns):
-                x, name = self.before[:, j], repr(names[j])
+                both = ~(np.isnan(self.before[:, j]) | np.isnan(self.after[:, j]))
+                x, y, name = self.before[both, j], self.after[both, j], repr(names[j])
                 values = np.sort(pd.unique(x))
                 if len(values) > 2 and j not in self.dates:  # ones have no size
-                    y, step = self.after[:, j], float(self.step[j])
-                    counts[name] = dominated(x, y, labels, dominance, step)
+                    step = float(self.step[j])
+                    counts[name] = dominated(x, y, labels[both], dominance, step)
                 timed = j in self.dates or j in self.durations
                 whole = not timed and (x == np.rint(x)).all()
                 if whole and len(values) <= few(len(x)):
-                    step = GRID * spread[j]
-                    codes += _impossible(name, values, self.after[:, j], step)
+                    codes += _impossible(name, values, y, GRID * spread[j])
             yield from _dominated(counts, labels.max() + 1, dominance)
             yield from codes
 
@@ -87,6 +87,7 @@ def dominated(
     size of the group is within p % of it, as a mean is: a median can be far from it.
     Rounding moved y by at most `step`.
     """
+    labels = np.unique(labels, return_inverse=True)[1]  # some may have no value
     last = np.lexsort((np.abs(x), labels))
     last = last[np.append(np.diff(labels[last]) > 0, True)]  # the largest of each
     largest, sizes = np.abs(x[last]), np.bincount(labels)

@@ -29,4 +29,11 @@ def recounted(
             f"What was written does not read as {records} records.",
             fix="write a .parquet file; nothing was left behind.",
         )
-    return audit(written, job.roles, job.privacy, blocks, decimal=job.input.decimal)
+    return audit(
+        written,
+        job.roles,
+        job.privacy,
+        blocks,
+        decimal=job.input.decimal,
+        compatible=job.missing.report_compatible,
+    )

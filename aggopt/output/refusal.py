@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from aggopt.core.plural import many
 from aggopt.errors import PrivacyError
 from aggopt.output.counts import Count
+from aggopt.output.missing import Holes
 from aggopt.privacy._requirement import Check
 
 
@@ -24,6 +25,16 @@ def too_rare(weakest: Count, k: int, scope: str) -> PrivacyError:
     return PrivacyError(
         f"The rarest combination of {which} stands in "
         f"{many(weakest.rarest, 'record')}, and k = {k} was promised.",
+        fix="nothing was written; mask again, and report this if aggopt made "
+        "the values.",
+    )
+
+
+def too_few(missing: Holes, k: int) -> PrivacyError:
+    """Return the error of a value that stands for fewer than k records."""
+    return PrivacyError(
+        f"A published value is that of {many(missing.least or 0, 'record')} alone: the "
+        f"others of its group have none, and k = {k} was promised.",
         fix="nothing was written; mask again, and report this if aggopt made "
         "the values.",
     )

@@ -20,7 +20,7 @@ class Unchanged:
     Attributes
     ----------
     records
-        How many have all their quasi-identifiers unchanged.
+        How many have all their quasi-identifiers unchanged that are not missing.
     cells
         How many values of each quasi-identifier are unchanged.
     identical
@@ -114,9 +114,10 @@ def unchanged(
     """Return what of X (n, d) is published unchanged, or nearly so, in Y (n, d).
 
     A value is unchanged when its group has one original there, and that is published,
-    up to what rounding may do: `step` (d,).  `groups` are those of each block.
+    up to what rounding may do: `step` (d,).  `groups` are those of each block.  What is
+    missing, nan, is no value: a group has one original if those there are equal.
     """
-    near = np.abs(Y - X) <= step
+    near: Bool = np.abs(Y - X) <= step
     same = np.empty_like(near)
     differing, own = {}, {}
     for columns, labels in groups:
@@ -124,13 +125,15 @@ def unchanged(
             same[:, j] = _identical(X[:, j], labels)
             if not _more_than_two(X[:, j]):
                 continue
-            differing[names[j]] = _groups(labels, ~same[:, j])
-            own[names[j]] = _groups(labels, near[:, j] & ~same[:, j])
-    both = same & near
+            differs = ~same[:, j] & ~np.isnan(X[:, j])
+            differing[names[j]] = _groups(labels, differs)
+            own[names[j]] = _groups(labels, near[:, j] & differs)
+    missing, both = np.isnan(X), same & near
+    some = ~missing.all(axis=1)
     return Unchanged(
-        records=int(both.all(axis=1).sum()),
+        records=int((some & (both | missing).all(axis=1)).sum()),
         cells=_counts(names, both),
-        identical=int(same.all(axis=1).sum()),
+        identical=int((some & (same | missing).all(axis=1)).sum()),
         identical_cells=_counts(names, same),
         differing=differing,
         own=own,
@@ -148,12 +151,13 @@ def _groups(labels: Labels, which: Bool) -> int:
 
 def _more_than_two(x: Floats) -> bool:
     """Whether a value is neither the least nor the largest."""
-    return bool(((x > x.min()) & (x < x.max())).any())
+    return bool(((x > np.fmin.reduce(x)) & (x < np.fmax.reduce(x))).any())
 
 
 def _identical(x: Floats, labels: Labels) -> Bool:
-    """Whether the group of each record has one value only."""
+    """Whether a record has a value, and its group no other."""
+    there = ~np.isnan(x)
     some = np.empty_like(x)  # there are no more groups than records
-    some[labels] = x  # one member's
-    differing = np.bincount(labels, x != some[labels])
-    return np.asarray(differing[labels] == 0)
+    some[labels[there]] = x[there]  # one member's
+    differing = np.bincount(labels, there & (x != some[labels]))
+    return np.asarray((differing[labels] == 0) & there)

@@ -8,7 +8,6 @@ from typing import cast
 import numpy as np
 
 from aggopt.aggregate import (
-    AGGREGATORS,
     CATEGORY_AGGREGATORS,
     Aggregation,
     PublishedCategories,
@@ -20,10 +19,10 @@ from aggopt.core.randomness import seed_of
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
 from aggopt.errors import InfeasibleInputError, naming
-from aggopt.partition._in_blocks import called
 from aggopt.pipeline import margins
 from aggopt.pipeline.category_job import by_block, published_as
 from aggopt.pipeline.grouped import Grouped
+from aggopt.pipeline.observed import Having, combined, nodes_of
 from aggopt.pipeline.partition_step import Progress
 from aggopt.solvers import Certificate, Status
 
@@ -60,7 +59,7 @@ def aggregated(given: Grouped, told: Progress) -> Masked:
     chosen = categories(given)
     names = given.job.roles.quasi_identifier
     for name, made in chosen.items():
-        values[:, names.index(name)] = made.choice[made.labels]
+        values[:, names.index(name)] = nodes_of(given, name, made)
         found[name,] = made.certificate
     ordered = sorted(found, key=lambda own: names.index(own[0]))
     certificates = {", ".join(own): found[own] for own in ordered}
@@ -70,10 +69,7 @@ def aggregated(given: Grouped, told: Progress) -> Masked:
 def _numbers(given: Grouped, told: Progress) -> Aggregation:
     how = given.job.aggregation
     settings = {**how.settings, **margins.program(given)}
-    settings["progress"] = partial(told, "aggregate")
-    combine = AGGREGATORS[how.method].function
-    made: Aggregation = called(combine, given.X, given.labels_of_numbers, **settings)
-    return made
+    return combined(given, {**settings, "progress": partial(told, "aggregate")})
 
 
 def categories(given: Grouped) -> dict[str, PublishedCategories]:
@@ -96,11 +92,15 @@ def _chosen(
     method, told = CATEGORY_AGGREGATORS[how.method], ", ".join(names)
     places = [given.job.roles.quasi_identifier.index(name) for name in names]
     encoded = cast(Encoded, given.records)  # as of any table with a category
-    attributes = [encoded.attributes[place] for place in places]
-    label = column(given.labels, places[0])
+    own = Having.of(
+        None if given.kept is None else given.kept[:, places[0]],
+        column(given.labels, places[0]),
+    )
+    attributes = [encoded.attributes[place].rows(own.rows) for place in places]
+    label = own.labels
     settings = {**how.settings, "seed": seed_of(given.secret, f"categories of {told}")}
     if beside := settings.pop("with_", ()):
-        settings["with_"] = given.table.frame.select(*beside).to_native()
+        settings["with_"] = given.table.frame.select(*beside)[own.rows].to_native()
     if len(names) > 1 and method.together:
         made = method.together(attributes, label, **settings).attributes
     else:

@@ -20,4 +20,5 @@ def audit_of(given: Grouped, tried: Table, both: Originals | None = None) -> Aud
         names_of(given.blocks, job),
         decimal=job.input.decimal,
         originals=both,
+        compatible=job.missing.report_compatible,
     )

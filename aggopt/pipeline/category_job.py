@@ -12,7 +12,7 @@ from aggopt.core.plural import many
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
-from aggopt.input.categories import codes_in
+from aggopt.input.categories import absent_in, codes_in
 from aggopt.input.table import Table
 from aggopt.job import Job, Mean
 from aggopt.partition._in_blocks import part_of
@@ -116,7 +116,10 @@ def _require_counts(k: int, table: Table) -> None:
         A group has k records at least, and its category is published as often.
     """
     for name, domain in table.domains.items():
-        count = np.bincount(codes_in(table.frame[name], domain))
+        codes = codes_in(table.frame[name], domain)
+        if name in table.kept:
+            codes = codes[~absent_in(table.frame[name])]
+        count = np.bincount(codes)
         few = int(((count > 0) & (count < k)).sum())
         if few:
             raise InfeasibleInputError(

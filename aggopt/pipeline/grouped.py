@@ -26,7 +26,9 @@ class Grouped:
     measured of: the same, or as they are encoded; `blocks` those that are partitioned
     together with their groups, `asked` what the records wish, `held` what is
     confidential, `reasons` why the partition's method was chosen where the job leaves
-    that open, `secret` what all of the release's secret randomness comes from.
+    that open, `secret` what all of the release's secret randomness comes from.  Where
+    values are missing, `whole` is nan, and `kept` (n, d) says which values decide what
+    their group publishes; it is None where all of them do.
     """
 
     job: Job
@@ -39,6 +41,7 @@ class Grouped:
     held: tuple[Confidential, ...] = ()
     reasons: tuple[str, ...] = ()
     secret: str = field(default_factory=secret, repr=False)
+    kept: Bool | None = field(default=None, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -47,8 +50,14 @@ class Grouped:
 
     @property
     def X(self) -> Floats:
-        """The quasi-identifiers that are numbers, (n, p) in their own units."""
-        return self.of_numbers(self.whole)
+        """The quasi-identifiers that are numbers, (n, p) in their own units.
+
+        nan where a value is missing, or is not kept.
+        """
+        found = self.of_numbers(self.whole)
+        if self.kept is None:
+            return found
+        return np.where(self.of_numbers(self.kept), found, np.nan)
 
     def of_numbers(self, whole: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return those columns of (n, d) that are of numbers."""
@@ -75,7 +84,13 @@ class Grouped:
 
 def constant_in(table: Table, whole: Floats) -> Bool:
     """Return which quasi-identifiers (n, d) have one value only, (d,)."""
-    same = (whole == whole[0]).all(axis=0)
+    same = np.fmin.reduce(whole) == np.fmax.reduce(whole)  # of what is not missing
     if table.places:
         same[table.places] = Scale.of(whole[:, table.places]).constant
     return np.asarray(same)
+
+
+def there(x: Floats) -> Floats:
+    """Return the values of x (n,) that are not missing."""
+    holes = np.isnan(x)
+    return x[~holes] if holes.any() else x

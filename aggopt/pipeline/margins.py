@@ -15,7 +15,7 @@ from aggopt.job import Shifting, Squared
 from aggopt.measure import sl
 from aggopt.models import p3m
 from aggopt.models._shift import FARTHEST
-from aggopt.pipeline.grouped import Grouped
+from aggopt.pipeline.grouped import Grouped, there
 
 ROUNDING = 1e-9  # of a number of steps
 
@@ -73,13 +73,27 @@ def nearer(given: Grouped, after: Floats) -> list[str]:
     """Return a note if most published values (n, d) lie nearer than was asked."""
     if not isinstance(given.job.aggregation, Squared):
         return []
-    share = 1 - sl(given.X, after, delta=given.asked["delta"])
+    share = 1 - _kept_distances(given, after)
     if share <= MOST:
         return []
     return [
         f"{share:.0%} of the values lie nearer to their originals than asked: raise "
         'alpha or importance, or take method = "satisfaction".'
     ]
+
+
+def _kept_distances(given: Grouped, after: Floats) -> float:
+    """Return the satisfaction level of all values that are not missing."""
+    X, delta = given.X, given.asked["delta"]
+    if given.kept is None:
+        return sl(X, after, delta=delta)
+    there = ~np.isnan(X)
+    parts = [
+        sl(x[rows, None], y[rows, None], delta=d[rows, None]) * rows.sum()
+        for x, y, d, rows in zip(X.T, after.T, delta.T, there.T, strict=True)
+        if np.ptp(x[rows]) > 0
+    ]
+    return float(sum(parts)) / int(there[:, np.nanmin(X, 0) < np.nanmax(X, 0)].sum())
 
 
 def notes(given: Grouped) -> list[str]:
@@ -92,19 +106,20 @@ def notes(given: Grouped) -> list[str]:
         return []
     if how.margin == 0:
         return [WARNING]
-    exact = how.exact(asked, given.asked["importance"])
+    exact = how.exact(asked, given.asked["importance"]) & ~np.isnan(given.X)
     few = list(_few(given, how, asked, exact))
     return [NOTE if exact.any() and not few else ASKED, *few]
 
 
 def _steps(given: Grouped, how: Shifting, asked: Floats) -> Floats:
     """Return the step of each attribute (d,) in which a wish can be exact, or 0."""
-    exact = how.exact(asked, given.asked["importance"])
+    X = given.X
+    exact = how.exact(asked, given.asked["importance"]) & ~np.isnan(X)
     steps = np.zeros(asked.shape[1])
     if how.margin is None:
-        spread = Scale.of(given.X).spread
+        spread = Scale.of(X).spread
         for j in np.flatnonzero(exact.any(axis=0)):
-            steps[j] = in_spreads(given.X[:, j], float(spread[j]))
+            steps[j] = in_spreads(there(X[:, j]), float(spread[j]))
     return steps
 
 
@@ -117,7 +132,7 @@ def _few(given: Grouped, how: Shifting, asked: Floats, exact: Bool) -> Iterator[
         label = column(given.labels_of_numbers, j)
         wide = widths(label, asked[:, j], how.margin, float(steps[j]))
         narrowest = float(wide[label[exact[:, j]]].min())
-        step = in_spreads(given.X[:, j], float(spread[j]), narrowest)
+        step = in_spreads(there(given.X[:, j]), float(spread[j]), narrowest)
         spans = narrowest / step + ROUNDING
         if spans < ENOUGH:
             yield _warned(name, int(spans) + 1)
@@ -141,13 +156,16 @@ def _require_agreement(given: Grouped, asked: Floats, wider: Floats) -> None:
         insisted = importance[:, j]
         if scale.constant[j] or not (insisted == 1).any():
             continue
-        x, label = Z[:, j], column(given.labels_of_numbers, j)
+        rows = np.flatnonzero(~np.isnan(Z[:, j]))
+        own = column(given.labels_of_numbers, j)[rows]
+        label = np.unique(own, return_inverse=True)[1]
+        x, insisted = Z[rows, j], insisted[rows]
         with naming(repr(name)):
             try:
-                p3m.Data(x, label, wider[:, j], insisted, 0.5)
+                p3m.Data(x, label, wider[rows, j], insisted, 0.5)
                 continue
             except InfeasibleInputError:
-                p3m.Data(x, label, asked[:, j], insisted, 0.5)
+                p3m.Data(x, label, asked[rows, j], insisted, 0.5)
             raise InfeasibleInputError(
                 "Demands (importance 1) within a group agree on one published value, "
                 "below some of them and above others: with a margin beyond each "

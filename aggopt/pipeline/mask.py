@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from aggopt.core.signals import heeded
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
@@ -16,7 +18,7 @@ from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.compared import compared
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.infeasibility import forced
-from aggopt.pipeline.measured import measured_if_any
+from aggopt.pipeline.measured import complete, measured_if_any
 from aggopt.pipeline.partition_step import Progress, group, listener, require_solved
 from aggopt.solvers import Certificate, Status
 
@@ -95,6 +97,7 @@ def mask(
         *given.reasons,
         *_notes(given, certificates),
         *_beyond(given, after),
+        *_incomplete(given, both.after),
         *rounding.notes(given, masked.values, both.after, drift),
     )
     return Release(
@@ -151,10 +154,22 @@ def _one_group(given: Grouped, constant: Bool) -> list[str]:
     ]
 
 
+def _incomplete(given: Grouped, after: Floats) -> list[str]:
+    """Say how many records the measures are of, if not of all."""
+    rows = complete(given.whole, after)
+    if rows.all():
+        return []
+    return [
+        f"Linkage, disclosure, loss and satisfaction are measured on the {rows.sum()} "
+        f"of {len(rows)} records of which nothing is missing, before and after; "
+        "certificates are of all values that are there."
+    ]
+
+
 def _beyond(given: Grouped, Y: Floats) -> list[str]:
     """Say what a certificate does not: values Y (n, p) beyond the originals' range."""
     X = given.X
-    beyond = ((X.min(axis=0) > Y) | (X.max(axis=0) < Y)).sum(axis=0)
+    beyond = ((np.fmin.reduce(X) > Y) | (np.fmax.reduce(X) < Y)).sum(axis=0)
     return [
         f"{name!r}: {beyond[j]} released values lie outside the range of the originals."
         for j, name in enumerate(given.names)

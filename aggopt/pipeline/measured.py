@@ -3,7 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
+from aggopt.errors import TableError
 from aggopt.input.table import Table
 from aggopt.measure import WHOLE, Assessment, assess
 
@@ -13,9 +17,39 @@ AT_ONCE = 1000  # records that are linked at once where a release is only tried:
 def measured_if_any(
     original: Table, released: Table, asked: dict[str, Floats]
 ) -> Assessment | None:
-    """Return the measures of a release; None where no quasi-identifier varies."""
+    """Return the measures of a release; None where no quasi-identifier varies.
+
+    Or where so few records are complete that a category would tell most of them apart.
+    """
     X = original.matrix()
-    return None if (X[0] == X).all() else measured(original, released, asked)
+    rows = complete(X, released.matrix())
+    if (X[rows][:1] == X[rows]).all():
+        return None
+    try:
+        return measured(original, released, asked)
+    except TableError:
+        if rows.all():
+            raise
+        return None
+
+
+def complete(before: Floats, after: Floats) -> Bool:
+    """Return which records (n,) miss nothing, before and after."""
+    return np.asarray(~(np.isnan(before) | np.isnan(after)).any(axis=1))
+
+
+def _without_holes(
+    original: Table, released: Table, asked: dict[str, Floats]
+) -> tuple[Table, Table, dict[str, Floats]]:
+    """Return the records that miss nothing, before and after, and what they ask for."""
+    rows = complete(original.matrix(), released.matrix())
+    if rows.all():
+        return original, released, asked
+    one, other = (
+        replace(table, frame=table.frame[np.flatnonzero(rows)])
+        for table in (original, released)
+    )
+    return one, other, {name: wish[rows] for name, wish in asked.items()}
 
 
 def measured(
@@ -29,7 +63,7 @@ def measured(
 
     Each attribute weighs as much as another, whatever the job says, so that releases of
     one table can be compared.  More than `whole` records are linked in blocks: see
-    `aggopt.measure.linkage`.
+    `aggopt.measure.linkage`.  Records that miss a quasi-identifier are left out.
 
     Raises
     ------
@@ -37,6 +71,7 @@ def measured(
         No attribute varies; or a category is released as what neither the original nor
         its order or tree has.
     """
+    original, released, asked = _without_holes(original, released, asked)
     given: dict[str, Any] = {"whole": whole}
     if asked:
         importance = asked["importance"]

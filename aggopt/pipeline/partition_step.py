@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from aggopt.core.progress import require_progress
 from aggopt.core.randomness import require_secret, secret
 from aggopt.core.signals import heeded
@@ -47,7 +49,15 @@ from aggopt.pipeline.guarantees import (
     with_search,
 )
 from aggopt.pipeline.guarantees import read as read_confidential
+from aggopt.pipeline.holes import (
+    by_patterns,
+    repaired_across,
+    require_observed,
+    require_published,
+    with_means,
+)
 from aggopt.pipeline.infeasibility import forced
+from aggopt.pipeline.observed import require_alone
 from aggopt.solvers import Certificate, Solver, choose
 from aggopt.solvers._options import native_options
 
@@ -81,7 +91,11 @@ def group(
     whole = table.matrix()
     k = group_size(job.privacy.k, len(whole))
     encoded = table.encoded(job.partition.weights)
+    absent = np.isnan(whole)
+    holes = encoded if encoded is not None and absent.any() else None
     records = whole if encoded is None else encoded
+    if holes is not None:
+        records = with_means(holes)
     columns = blocks_of(job, records)
     differing = partial(most_distinct, records, columns)
     job, chosen = settled(job, len(whole), widest(records, columns), differing)
@@ -90,25 +104,28 @@ def group(
     _require_sense(table, whole, job, columns)
     asked = wishes_of(table, whole, job)
     held = read_confidential(table, job, job.input.decimal)
+    how = partitioner(job, held), job.partition.settings, partial(told, "group")
+    names, kept = job.roles.quasi_identifier, None
     with _interrupts_left_to_mask():
-        blocks = divided(
-            records,
-            k,
-            columns,
-            partitioner(job, held),
-            job.partition.settings,
-            partial(told, "group"),
-            job.roles.quasi_identifier,
-        )
+        if holes is None:
+            blocks = divided(records, k, columns, *how, names)
+        else:
+            blocks, kept = by_patterns(holes, absent, k, columns, how, names)
     if job.privacy.repair and repair:
-        blocks = (repaired(blocks[0], records, job, held, partial(told, "repair")),)
+        part = partial(told, "repair")
+        if holes is None or kept is None:
+            blocks = (repaired(blocks[0], records, job, held, part),)
+        else:
+            blocks, kept = repaired_across(blocks[0], kept, holes, job, held, part)
+    if kept is not None:
+        require_published(kept, names)
     if any(block.partition.interrupted for block in blocks):
         raise KeyboardInterrupt
     _require_variance(job, held, blocks)
     told("bound", 0.0)
     require_solved(proven(blocks, job))
     return Grouped(
-        job, table, source, whole, records, blocks, asked, held, reasons, own
+        job, table, source, whole, records, blocks, asked, held, reasons, own, kept
     )
 
 
@@ -133,6 +150,8 @@ def _job(job: Job | str | Path) -> Job:
 
 def _require_sense(table: Table, whole: Floats, job: Job, columns: Columns) -> None:
     """Refuse, before any work, a job that this table cannot be masked by."""
+    require_observed(table, whole, job)
+    require_alone(job, table, whole, columns)
     _require_possible(table, whole, job)
     _require_whole(table, job)
     require_promise(job, columns)
@@ -146,7 +165,7 @@ def _require_sense(table: Table, whole: Floats, job: Job, columns: Columns) -> N
 def wishes_of(table: Table, whole: Floats, job: Job) -> dict[str, Floats]:
     """Return what records (n, d) ask for of each number, (n, p) each.
 
-    Nothing if nothing shifts.
+    Nothing if nothing shifts; 0 of what is missing.
     """
     how, columns = job.aggregation, job.roles.wish
     if not isinstance(how, Shifting):
@@ -154,13 +173,12 @@ def wishes_of(table: Table, whole: Floats, job: Job) -> dict[str, Floats]:
         return {}
     require_read(columns, how.delta, how.importance)
     X = whole[:, table.places]
-    Z = Scale.of(X).standardise(X)
-    delta = resolved(how.delta, table, Z, "delta")
+    there = ~np.isnan(X)
+    Z = np.where(there, Scale.of(X).standardise(X), 0.0)
+    delta = np.where(there, resolved(how.delta, table, Z, "delta"), 0.0)
     require_reach(delta, Z, job.privacy.k, table.numeric)
-    return {
-        "delta": delta,
-        "importance": resolved(how.importance, table, Z, "importance"),
-    }
+    importance = resolved(how.importance, table, Z, "importance")
+    return {"delta": delta, "importance": np.where(there, importance, 0.0)}
 
 
 def model_of(how: Solved) -> Model:
@@ -189,7 +207,7 @@ def read_table(data: Any, job: Job) -> tuple[Table, Source]:
     """Return the checked table of data or of a file, and what it is."""
     path = Path(data) if isinstance(data, str | Path) else None
     found = read(path, job.roles, job.input, job.attributes) if path else data
-    table = Table.of(found, job.roles, job.attributes)
+    table = Table.of(found, job.roles, job.attributes, missing=job.missing)
     file, digest = (path.name, sha256(path)) if path else (None, None)
     known = fingerprint(table.frame)
     return table, Source(file, digest, *table.frame.shape, known)

@@ -90,7 +90,8 @@ def review(
     """
     roles = job.roles
     types = job.attributes
-    first = Table.of(read(original, roles, job.input, types), roles, types)
+    data = read(original, roles, job.input, types)
+    first = Table.of(data, roles, types, missing=job.missing)
     kept, levels = roles.released, {n: types.get(n, NAMES) for n in first.domains}
     dates = dict.fromkeys(first.clocks, DATES)
     again = read(released, kept, job.input, {**types, **levels, **dates})
@@ -118,6 +119,7 @@ def review(
         blocks,
         decimal=point,
         originals=compared(X[np.argsort(place)], Y, job.output, first),
+        compatible=job.missing.report_compatible,
     )
     beside = replace(second, frame=second.frame[place.tolist()])
     asked = wishes_of(first, X, job)

@@ -16,7 +16,7 @@ from aggopt.encoding._clock import Clock
 from aggopt.input.table import Table
 from aggopt.job import Output
 from aggopt.output.drift import Drift
-from aggopt.pipeline.grouped import Grouped
+from aggopt.pipeline.grouped import Grouped, there
 
 TYPED = 1e-6  # of an attribute's range; float32 stays below it
 CAN_BE_SEEN = 1e-15  # standard deviations: less is the float's own rounding
@@ -73,11 +73,11 @@ def drifts(given: Grouped, before: Floats, after: Floats) -> dict[str, Drift]:
     clocks, found = _steps(given), {}
     for j, name in enumerate(given.names):
         place = places[j]
+        old, new = there(before[:, j]), there(after[:, j])
         on_grid = place is not None or name in clocks
-        if spread[j] == 0 or (not on_grid and (before[:, j] == after[:, j]).all()):
+        if spread[j] == 0 or (not on_grid and (old == new).all()):
             continue
-        origin = before[0, j]
-        x, y = ((v[:, j] - origin) / spread[j] for v in (before, after))
+        x, y = ((v - old[0]) / spread[j] for v in (old, new))
         variance = abs(y.var() / x.var() - 1) if x.var() else 0.0
         step = None if place is None else float(f"1e{-place}")
         if name in clocks:
@@ -127,7 +127,8 @@ def _of_numbers(output: Output) -> str:
 
 def _typed(given: Grouped, before: Floats, after: Floats) -> list[str]:
     X, grid = given.X, _rounded(given, before)
-    typed = (np.abs(after - grid) > TYPED * np.ptp(X, axis=0)).any(axis=0)
+    widths = np.fmax.reduce(X) - np.fmin.reduce(X)
+    typed = (np.abs(after - grid) > TYPED * widths).any(axis=0)
     return [
         f"{name!r} was rounded to its type: the certificate is of the values before, "
         "the measures are of those released."
@@ -139,12 +140,13 @@ def _typed(given: Grouped, before: Floats, after: Floats) -> list[str]:
 def _few(given: Grouped, before: Floats, after: Floats) -> list[str]:
     said = []
     for j, name in enumerate(given.names):
-        if np.ptp(after[:, j]) == 0 and np.ptp(before[:, j]) > 0:
+        old, new = there(before[:, j]), there(after[:, j])
+        if np.ptp(new) == 0 and np.ptp(old) > 0:
             said.append(f"{name!r}: rounding leaves one value of all.")
-        elif (same := _most(after[:, j])) > max(len(after) / 2, _most(before[:, j])):
+        elif (same := _most(new)) > max(len(new) / 2, _most(old)):
             said.append(
                 f"{name!r}: rounding publishes one and the same value for {same} of "
-                f"{len(after)} records: ask for more digits, or cap the values that "
+                f"{len(new)} records: ask for more digits, or cap the values that "
                 "make its standard deviation so large."
             )
     return said
@@ -152,6 +154,7 @@ def _few(given: Grouped, before: Floats, after: Floats) -> list[str]:
 
 def _collapsed(given: Grouped, before: Floats, after: Floats) -> list[str]:
     said, names = [], given.job.roles.quasi_identifier
+    before, after = (np.nan_to_num(v, nan=np.inf) for v in (before, after))
     for block in given.blocks:
         first = np.unique(block.labels, return_index=True)[1]
         rows = np.ix_(first, np.array(block.columns))

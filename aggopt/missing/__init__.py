@@ -1,0 +1,5 @@
+"""Missing values: patterns of them, and values imputed to group records by."""
+
+from aggopt.missing._patterns import Patterns, patterns
+
+__all__ = ["Patterns", "patterns"]

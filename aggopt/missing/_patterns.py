@@ -1,0 +1,163 @@
+"""Records by their pattern of missing values, rare patterns joined."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.standardise import Scale
+from aggopt.core.types import F64, I64, Bool, Labels
+from aggopt.core.validation import group_size, incomplete_matrix, numbered
+
+
+class Patterns(NamedTuple):
+    """Records by the values that they publish.
+
+    Attributes
+    ----------
+    labels : (n,)
+        Pattern of each record, 0..m-1.
+    suppressed : (n, d)
+        Which values are there, and are not to be published.
+    """
+
+    labels: Labels
+    suppressed: Bool
+
+    def __repr__(self) -> str:
+        """Show counts, and no record."""
+        m, cells = int(self.labels.max()) + 1, int(self.suppressed.sum())
+        return f"Patterns: {len(self.labels)} records in {m}, {cells} values suppressed"
+
+
+def patterns(X: npt.ArrayLike, k: int) -> Patterns:
+    """Return the records by which values they have, at least k in each pattern.
+
+    Who is missing a value is seen in a release that shows it.  So groups are made of
+    records whose values are missing in the same attributes, and a pattern that fewer
+    than k records have is joined with another: both publish what both have, and the
+    rest is suppressed.  Greedily, the rare pattern with the fewest holes first, with
+    the pattern with which fewest values are suppressed; of a pattern that has more
+    only as many records change as are needed, those nearest to the rare ones.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Numbers in their own units, nan where they are missing.
+    k : int
+        Records per pattern, at least; 1 <= k <= n.
+
+    Returns
+    -------
+    Patterns
+        labels (n,) and suppressed (n, d).  The records of a pattern are complete in
+        the attributes that it has, so that every partitioner takes them.
+
+    Raises
+    ------
+    InfeasibleInputError
+        k exceeds n.
+    JobError
+        k is below 1 or not a whole number.
+    TableError
+        X is no matrix of numbers, has infinite ones, or a column without a value.
+
+    Examples
+    --------
+    >>> nan = float("nan")
+    >>> X = [[1.0, 5.0], [2.0, 6.0], [3.0, nan], [4.0, nan], [nan, 7.0]]
+    >>> labels, suppressed = patterns(X, k=2)
+    >>> labels
+    array([0, 0, 1, 1, 0])
+    >>> suppressed.sum(axis=0)
+    array([2, 0])
+    """
+    records = incomplete_matrix(X)
+    Z = Scale.of(records).standardise(records)
+    n, d = records.shape
+    return joined(np.isnan(records), group_size(k, n), Z, np.arange(d))
+
+
+def joined(absent: Bool, k: int, Z: F64, attribute: I64) -> Patterns:
+    """Return what `patterns` does of records whose values are `absent` (n, d).
+
+    `Z` (n, p) are coordinates, each of one `attribute` (p,).
+    """
+    held, which = np.unique(~absent, axis=0, return_inverse=True)
+    state = _Joining(held, np.split(*_sorted(which.ravel())), Z, attribute)
+    while (rare := state.rare(k)) >= 0:
+        state.join(rare, k)
+    labels = np.empty(len(absent), np.intp)
+    for pattern, rows in enumerate(state.rows):
+        labels[rows] = pattern
+    return Patterns(numbered(labels), ~absent & ~state.held[labels])
+
+
+def _sorted(which: I64) -> tuple[I64, I64]:
+    """Return the records pattern by pattern, and where each but the first begins."""
+    return np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1]
+
+
+class _Joining:
+    """Patterns while they are joined: `held` (m, d), and the rows of each.
+
+    A pattern without a row is not there any more.
+    """
+
+    def __init__(self, held: Bool, rows: list[I64], Z: F64, attribute: I64) -> None:
+        self.held, self.rows, self.Z, self.attribute = held, rows, Z, attribute
+        self.sizes = np.array(list(map(len, rows)))
+
+    def rare(self, k: int) -> int:
+        """Return the pattern of fewer than k records with fewest holes; -1 if none."""
+        few = np.flatnonzero((self.sizes > 0) & (self.sizes < k))
+        if not few.size:
+            return -1
+        return int(few[self.held[few].sum(axis=1).argmax()])
+
+    def join(self, p: int, k: int) -> None:
+        """Join a rare pattern with the one with which fewest values are suppressed."""
+        q = int(self._costs(p, k).argmin())
+        both = self.held[p] & self.held[q]
+        rows, self.rows[p] = self.rows[p], self.rows[p][:0]
+        r = self._place(both)
+        if r != q:
+            asked = k - len(rows) - len(self.rows[r])
+            rows = np.append(rows, self._taken(q, rows, both, asked, k))
+        self.rows[r] = np.append(self.rows[r], rows)
+        for changed in (p, q, r):
+            self.sizes[changed] = len(self.rows[changed])
+
+    def _costs(self, p: int, k: int) -> F64:
+        """Return how many values are suppressed if p is joined with each, (m,)."""
+        size, shared = self.sizes[p], (self.held & self.held[p]).sum(axis=1)
+        own = size * (self.held[p].sum() - shared)
+        more = self.held.sum(axis=1) - shared
+        moved = np.where(self.sizes - (k - size) >= k, k - size, self.sizes)
+        costs: F64 = (own + moved * more).astype(np.float64)
+        costs[self.sizes == 0] = np.inf
+        costs[p] = np.inf
+        return costs
+
+    def _place(self, held: Bool) -> int:
+        """Return the number of a pattern, a new one if it is not there."""
+        known = np.flatnonzero((self.held == held).all(axis=1))
+        if known.size:
+            return int(known[0])
+        self.held = np.vstack([self.held, held])
+        self.sizes = np.append(self.sizes, 0)
+        self.rows.append(np.empty(0, np.intp))
+        return len(self.rows) - 1
+
+    def _taken(self, q: int, rows: I64, both: Bool, asked: int, k: int) -> I64:
+        """Take records out of q, those nearest to `rows`: as few as will do."""
+        own = self.rows[q]
+        if asked <= 0:
+            return own[:0]
+        if len(own) - asked < k:
+            asked = len(own)
+        seen = self.Z[:, both[self.attribute]]
+        away = ((seen[own] - seen[rows].mean(axis=0)) ** 2).sum(axis=1)
+        order = np.argsort(away, kind="stable")
+        self.rows[q] = np.sort(own[order[asked:]])
+        return own[order[:asked]]

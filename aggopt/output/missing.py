@@ -1,0 +1,137 @@
+"""What an audit finds of values that are missing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.plural import many
+from aggopt.core.types import AnyInt, Bool, Labels
+from aggopt.core.validation import Floats
+from aggopt.output.counts import together
+from aggopt.output.unchanged import Grouped
+
+
+@dataclass(frozen=True)
+class Holes:
+    """Values of quasi-identifiers that are missing, and what stands behind the others.
+
+    Attributes
+    ----------
+    cells
+        How many values of the release are missing.
+    patterns
+        How many different sets of attributes are missing in some record.
+    suppressed, imputed
+        How many values only the original has, and only the release; None where the
+        originals are not at hand.
+    least
+        How many records, at least, have a value of their own where their group
+        publishes one; None without the originals.
+    compatible
+        How many records share the rarest combination if what is missing equals
+        anything: no promise, and never less than the promise counts.  None unless it is
+        asked for.
+    """
+
+    cells: int
+    patterns: int
+    suppressed: int | None = None
+    imputed: int | None = None
+    least: int | None = None
+    compatible: int | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to say of them, in counts."""
+        said = []
+        if self.cells:
+            say = "is" if self.cells == 1 else "are"
+            said.append(
+                f"{many(self.cells, 'value')} of quasi-identifiers {say} missing, in "
+                f"{many(self.patterns, 'pattern')}: k counts what is missing as a "
+                "value of its own."
+            )
+        if self.suppressed:
+            said.append(
+                f"{many(self.suppressed, 'value')} of the original "
+                f"{'is' if self.suppressed == 1 else 'are'} suppressed, because fewer "
+                "than k records would have shared what is missing."
+            )
+        if self.compatible is not None:
+            said.append(
+                "If what is missing equalled anything, "
+                f"{many(self.compatible, 'record')} would share the rarest "
+                "combination: a figure, not k."
+            )
+        return said
+
+
+def holes_in(column: nw.Series[Any]) -> Bool:
+    """Return which entries (n,) a reader finds missing: null, nan, or empty text."""
+    absent = column.is_null()
+    if column.dtype.is_float():
+        absent = absent | column.is_nan().fill_null(True)
+    if column.dtype == nw.String:
+        absent = absent | (column == "").fill_null(True)
+    return np.asarray(absent.to_numpy(), dtype=bool)
+
+
+def found_missing(
+    frame: nw.DataFrame[Any], coded: Mapping[str, AnyInt], *, compatible: bool
+) -> Holes | None:
+    """Return what is missing in the columns of these codes (n,), None if nothing is."""
+    holes = np.stack([holes_in(frame[name]) for name in coded], axis=1)
+    if not holes.any():
+        return None
+    patterns = np.unique(holes, axis=0)
+    least = None
+    if compatible:
+        least = least_compatible(np.stack(list(coded.values()), axis=1), holes)
+    return Holes(int(holes.sum()), int(patterns.any(axis=1).sum()), compatible=least)
+
+
+def least_compatible(codes: AnyInt, holes: Bool) -> int:
+    """Return how many records agree with the rarest where both have a value, 1..n."""
+    patterns, which = np.unique(holes, axis=0, return_inverse=True)
+    which = which.ravel()
+    agree = np.zeros(len(codes), np.int64)
+    for a, mine in enumerate(patterns):
+        for b, other in enumerate(patterns):
+            agree[which == a] += _agreeing(codes, which, a, b, ~(mine | other))
+    return int(agree.min())
+
+
+def _agreeing(codes: AnyInt, which: Labels, a: int, b: int, both: Bool) -> AnyInt:
+    """Return with how many records of pattern b each one of a agrees, (of a,)."""
+    rows = np.flatnonzero(which == a), np.flatnonzero(which == b)
+    if not both.any():
+        return np.full(len(rows[0]), len(rows[1]))
+    found = together(codes[np.concatenate(rows)][:, both].T)
+    own, theirs = np.split(found, [len(rows[0])])
+    return np.bincount(theirs, minlength=int(found.max()) + 1)[own]
+
+
+def compared(
+    found: Holes | None, before: Floats, after: Floats, groups: Sequence[Grouped]
+) -> Holes | None:
+    """Return it with what the originals say; None where nothing is missing."""
+    lost, made = np.isnan(after), np.isnan(before)
+    if not (lost.any() or made.any()):
+        return found
+    behind = [
+        int(counts[shown].min())
+        for columns, labels in groups
+        for j in columns
+        for counts in [np.bincount(labels, ~made[:, j])]
+        for shown in [np.bincount(labels, ~lost[:, j]) > 0]
+        if shown.any()
+    ]
+    return replace(
+        found or Holes(0, 0),
+        suppressed=int((lost & ~made).sum()),
+        imputed=int((made & ~lost).sum()),
+        least=min(behind, default=None),
+    )

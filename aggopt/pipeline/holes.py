@@ -1,0 +1,249 @@
+"""Groups of records of which some values are missing: how, and what is said of it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.core.group_sums import group_sse
+from aggopt.core.types import F64, Bool, Labels
+from aggopt.core.validation import Floats, numbered
+from aggopt.encoding import Encoded
+from aggopt.encoding._incomplete import filled, in_rows
+from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.input.confidential import Confidential
+from aggopt.input.table import Table
+from aggopt.job import Job
+from aggopt.missing._patterns import Patterns, joined
+from aggopt.partition._in_blocks import divided
+from aggopt.partition._registry import PARTITIONERS, Confides
+from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.result import Partition, Proof
+from aggopt.pipeline.attribute_blocks import Columns
+from aggopt.pipeline.guarantees import repaired
+from aggopt.solvers import Certificate, Status
+
+Told = Callable[[float], None]
+How = tuple[str | Callable[..., Partition], Mapping[str, Any], Told]
+
+
+class Holed(NamedTuple):
+    """The partition of records of which some values are missing.
+
+    Attributes
+    ----------
+    blocks
+        Attributes that are partitioned together, with their groups.
+    kept : (n, d)
+        Which values are there, and decide what their group publishes.
+    """
+
+    blocks: tuple[Block, ...]
+    kept: Bool
+
+
+def require_observed(table: Table, whole: Floats, job: Job) -> None:
+    """Refuse attributes of which too few values are there, and some partitions.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Fewer than k values of an attribute, or than 2k where its variance is to be
+        kept.
+    JobError
+        The partition looks at confidential attributes of all records together, or the
+        aggregation at all attributes.
+    """
+    there, k = (~np.isnan(whole)).sum(axis=0), job.privacy.k
+    twice = "variance" in job.aggregation.keeps
+    for name, count in zip(job.roles.quasi_identifier, there.tolist(), strict=True):
+        least = 2 * k if twice and name not in table.domains else k
+        if count == len(whole) or count >= least:
+            continue
+        why = " and its variance is to be kept" if least > k else ""
+        raise InfeasibleInputError(
+            f"{name!r} has {count} values that are not missing, with k = {k}{why}: "
+            f"{least} are needed.",
+            fix="drop it, as identifier, or choose a smaller k.",
+        )
+    holes = bool(np.isnan(whole[:, table.places]).any())
+    if holes and "covariance" in job.aggregation.keeps:
+        raise JobError(
+            'keep = "covariance" is of records that have every number, and values are '
+            "missing.",
+            fix='set keep = "variance", of each attribute, or remove those records.',
+        )
+    method = PARTITIONERS[job.partition.method]
+    if method.confides is not Confides.NONE and np.isnan(whole).any():
+        raise JobError(
+            f"{method.name} looks at confidential values of all records together, and "
+            "groups are made within each pattern of missing values.",
+            fix='choose method = "mdav" or another, with repair = "merge" under '
+            "[privacy].",
+        )
+
+
+def require_published(kept: Bool, names: Sequence[str]) -> None:
+    """Refuse a release that has nothing of an attribute."""
+    for name in (names[j] for j in np.flatnonzero(~kept.any(axis=0)).tolist()):
+        raise InfeasibleInputError(
+            f"Every value of {name!r} would be suppressed: fewer than k records of any "
+            "pattern of missing values have one.",
+            fix="drop the attribute, as identifier, or choose a smaller k.",
+        )
+
+
+def with_means(incomplete: Encoded) -> Encoded:
+    """Return coordinates with the attribute's mean in place of what is missing."""
+    return filled(incomplete, np.nanmean(incomplete.coordinates, axis=0))
+
+
+def joined_in(
+    incomplete: Encoded, absent: Bool, k: int, block: Sequence[int]
+) -> Patterns:
+    """Return the patterns of a block of attributes, each of k records or more."""
+    own = incomplete.only(block)
+    return joined(absent[:, list(block)], k, own.coordinates, own.owner)
+
+
+def by_patterns(
+    incomplete: Encoded,
+    absent: Bool,
+    k: int,
+    columns: Columns,
+    how: How,
+    names: Sequence[str],
+) -> Holed:
+    """Return groups, each of records whose values are missing in the same attributes.
+
+    Each pattern is a complete table, with distances as they are between all records;
+    its partition is proven for itself, and the bounds add up to one on all groups
+    within these patterns.  A limit of time is shared out by records.
+    """
+    kept, blocks = ~absent, []
+    divide, settings, told = how
+    for done, block in enumerate(columns):
+        own, places = incomplete.only(block), list(block)
+        found = joined_in(incomplete, absent, k, block)
+        kept[:, places] &= ~found.suppressed
+        part = partial(_told, told, done, len(columns))
+        of = _Patterns(own, found.labels, kept[:, places], [names[j] for j in block])
+        blocks.append(Block(block, of.divided(k, (divide, settings, part))))
+    told(1.0)
+    return Holed(tuple(blocks), kept)
+
+
+@dataclass(frozen=True, eq=False)
+class _Patterns:
+    """A block of attributes: records, their patterns (n,), what is held (n, d)."""
+
+    records: Encoded = field(repr=False)
+    labels: Labels = field(repr=False)
+    held: Bool = field(repr=False)
+    names: Sequence[str]
+
+    def divided(self, k: int, how: How) -> Partition:
+        """Return the groups of all patterns, and the proof of each."""
+        divide, settings, told = how
+        n, done, first = len(self.labels), 0, 0
+        groups = np.empty(n, np.intp)
+        proofs: list[Proof] = []
+        for pattern in range(int(self.labels.max()) + 1):
+            rows = np.flatnonzero(self.labels == pattern)
+            part = partial(_told, told, done / len(rows), n / len(rows))
+            own = self._of(rows, k, (divide, _share(settings, len(rows) / n), part))
+            groups[rows] = first + own.labels
+            proofs += own.evidence
+            done, first = done + len(rows), first + len(own.sizes)
+        return Partition(numbered(groups), proofs)
+
+    def _of(self, rows: Labels, k: int, how: How) -> Partition:
+        held = self.held[rows[0]]
+        if not held.any():
+            proof = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "nothing published", 0.0)
+            return Partition(np.zeros(len(rows), np.intp), proof)
+        whole = (tuple(range(int(held.sum()))),)
+        names = [name for name, so in zip(self.names, held, strict=True) if so]
+        part = in_rows(self.records, rows, held)
+        (block,) = divided(part, k, whole, *how, names)
+        return block.partition
+
+
+def _share(settings: Mapping[str, Any], share: float) -> dict[str, Any]:
+    limit = settings.get("time_limit")
+    return {**settings, **({} if limit is None else {"time_limit": share * limit})}
+
+
+def _told(told: Told, done: float, of: float, share: float) -> None:
+    told((done + share) / of)
+
+
+def repaired_across(
+    block: Block,
+    kept: Bool,
+    incomplete: Encoded,
+    job: Job,
+    held: Sequence[Confidential],
+    told: Told,
+) -> Holed:
+    """Return groups that satisfy what the job requires, across patterns if need be.
+
+    A group publishes what all of its records have.  Records are far from those of other
+    patterns, so that few values are suppressed.
+    """
+    records = with_means(incomplete)
+    made = repaired(block, apart(records, kept), job, held, told)
+    if made is block:
+        return Holed((block,), kept)
+    shared = held_by_all(made.labels, ~kept)
+    return Holed((certified(made, records, shared),), shared)
+
+
+def apart(records: Encoded, kept: Bool) -> Encoded:
+    """Return records that are farther from other patterns than from all of their own.
+
+    Groups that are then merged have few values to suppress.
+    """
+    found = records.coordinates
+    far = 1.0 + np.sqrt((np.ptp(found, axis=0) ** 2).sum())
+    return replace(records, coordinates=np.hstack([found, far * ~kept]))
+
+
+def held_by_all(labels: Labels, absent: Bool) -> Bool:
+    """Return which values (n, d) none of the record's group is without."""
+    lacking = np.stack([np.bincount(labels, holes) for holes in absent.T], axis=1)
+    return np.asarray(lacking[labels] == 0)
+
+
+def certified(block: Block, records: Encoded, kept: Bool) -> Block:
+    """Return a block with the certificate of what its values that are kept (n, d) lose.
+
+    Without a bound: what was proven of the groups is not about these values.
+    """
+    found = block.certificate
+    own, held = records.only(block.columns), kept[:, list(block.columns)]
+    proof = Certificate(
+        found.status if found.status is not Status.OPTIMAL else Status.HEURISTIC,
+        observed_sse(own, block.labels, held),
+        None,
+        found.violation,
+        found.solver,
+        found.seconds,
+    )
+    return replace(block, partition=Partition(block.labels, proof))
+
+
+def observed_sse(records: Encoded, labels: Labels, kept: Bool) -> float:
+    """Return the sum of squares within groups of the values that are kept (n, d)."""
+    return sum(_sse(records, labels, kept))
+
+
+def _sse(records: Encoded, labels: Labels, kept: Bool) -> Iterator[float]:
+    owner = records.owner
+    for j in np.unique(owner):
+        rows = np.flatnonzero(kept[:, j])
+        values: F64 = records.coordinates[np.ix_(rows, owner == j)]
+        if len(rows):
+            yield group_sse(values, np.unique(labels[rows], return_inverse=True)[1])

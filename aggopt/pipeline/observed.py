@@ -1,0 +1,98 @@
+"""Aggregation where values are missing: each attribute by the records that have it."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aggopt.aggregate import AGGREGATORS, Aggregation, PublishedCategories
+from aggopt.aggregate._aggregation import column
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats, Labels
+from aggopt.errors import JobError, naming
+from aggopt.input.table import Table
+from aggopt.job import Job
+from aggopt.partition._in_blocks import called
+from aggopt.pipeline.attribute_blocks import Columns
+from aggopt.pipeline.category_job import by_block
+from aggopt.pipeline.grouped import Grouped
+
+
+class Having(NamedTuple):
+    """Which `rows` have a value, the groups `there`, and the `labels` among those."""
+
+    rows: Labels
+    there: Labels
+    labels: Labels
+
+    @classmethod
+    def of(cls, kept: Bool | None, labels: Labels) -> "Having":
+        """Return those of records (n,) whose value is kept; None if all are."""
+        rows = np.arange(len(labels)) if kept is None else np.flatnonzero(kept)
+        there, own = np.unique(labels[rows], return_inverse=True)
+        return cls(rows, there, own)
+
+
+def combined(given: Grouped, settings: Mapping[str, Any]) -> Aggregation:
+    """Return what the aggregation of the job makes of the numbers, with `settings`.
+
+    Where values are missing, each attribute is that of the records that have it, by
+    itself: its centroids are nan where no record of the group has one.
+    """
+    combine = AGGREGATORS[given.job.aggregation.method].function
+    X, labels = given.X, given.labels_of_numbers
+    if given.kept is None:
+        made: Aggregation = called(combine, X, labels, **settings)
+        return made
+    kept = given.of_numbers(given.kept)
+    centroids = np.full((int(labels.max()) + 1, X.shape[1]), np.nan)
+    certificates = []
+    for j, name in enumerate(given.names):
+        own = Having.of(kept[:, j], column(labels, j))
+        only = {key: _only(value, len(X), own, j) for key, value in settings.items()}
+        with naming(repr(name)):
+            part = called(combine, X[own.rows][:, [j]], own.labels, **only)
+        centroids[own.there, j] = part.centroids[:, 0]
+        certificates.append(part.certificates[0])
+    return Aggregation(centroids, labels, tuple(certificates))
+
+
+def _only(setting: Any, n: int, own: Having, j: int) -> Any:
+    """Return what a setting says of one attribute, of n records or of their groups."""
+    if not isinstance(setting, np.ndarray):
+        return setting
+    return setting[own.rows if len(setting) == n else own.there][:, [j]]
+
+
+def nodes_of(given: Grouped, name: str, made: PublishedCategories) -> Floats:
+    """Return the node that is published of each record (n,); nan where none is."""
+    j = given.job.roles.quasi_identifier.index(name)
+    labels = column(given.labels, j)
+    if given.kept is None:
+        return np.asarray(made.choice[labels], np.float64)
+    nodes: Floats = np.full(int(labels.max()) + 1, np.nan)
+    nodes[Having.of(given.kept[:, j], labels).there] = made.choice
+    return np.asarray(nodes[labels])
+
+
+def require_alone(job: Job, table: Table, whole: Floats, columns: Columns) -> None:
+    """Refuse to choose categories together where some of them are missing.
+
+    Raises
+    ------
+    JobError
+        A group need have no record that has all of them.
+    """
+    how, names = job.aggregation.categories, job.roles.quasi_identifier
+    holes = {n for n, x in zip(names, whole.T, strict=True) if np.isnan(x).any()}
+    if how is None or not holes:
+        return
+    for chosen in how.together(by_block(job, table, columns)):
+        lacking = [repr(name) for name in chosen if name in holes]
+        if len(chosen) > 1 and lacking:
+            raise JobError(
+                f"{', '.join(map(repr, chosen))} are chosen together, and values of "
+                f"{', '.join(lacking)} are missing.",
+                fix='choose each by itself, or write missing = "own value" under '
+                "[attributes.NAME].",
+            )

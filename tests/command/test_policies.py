@@ -1,0 +1,38 @@
+"""What `aggopt check` says of policies on missing values."""
+
+import json
+
+from holed import asked, persons
+from typer.testing import CliRunner
+
+from aggopt.command.cli import app
+
+
+def notes(folder, frame, **sections):
+    frame.to_csv(folder / "in.csv", index=False)
+    job = asked(quasi=["age", "income"], **sections)
+    (folder / "job.toml").write_text(job.to_toml())
+    where = [str(folder / name) for name in ("in.csv", "job.toml")]
+    found = CliRunner().invoke(app, ["check", *where, "--json"])
+    stated = json.loads(found.stdout)
+    return stated["ready"], [note for note in stated["notes"] if "policy" in note]
+
+
+def test_the_policy_that_takes_the_table_is_named_with_what_it_costs(tmp_path):
+    frame = persons(share=0.05)
+    ready, said = notes(tmp_path, frame, missing={})
+    holes = frame[["age", "income"]].isna()
+    lost = 4 - int(holes.all(axis=1).sum()) if holes.all(axis=1).any() else 0
+    assert not ready
+    (one,) = said
+    assert one.startswith('policy = "patterns" under [missing] would take the table')
+    assert f"{int(holes.to_numpy().sum())} missing values would stay so" in one
+    assert lost >= 0
+
+
+def test_nothing_is_said_where_a_policy_is_named_or_would_not_do(tmp_path):
+    assert notes(tmp_path, persons()) == (True, [])
+    assert notes(tmp_path, persons(share=0.0), missing={}) == (True, [])
+    frame = persons()
+    frame.loc[1:, "income"] = None
+    assert notes(tmp_path, frame, missing={}) == (False, [])

@@ -1,0 +1,96 @@
+"""Holes go out as tables and files have them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from holed import KEEP, asked, of_numbers, persons, rarest, rows
+
+import aggopt
+from aggopt.pipeline.reassess import review
+
+NUMBERS = ["age", "income"]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "nullable", "polars", "arrow", "numpy"])
+def test_holes_go_out_as_the_table_has_them(kind):
+    frame = persons()[NUMBERS].round(0)
+    whole = frame.astype("Int64")
+    made = {
+        "pandas": frame,
+        "nullable": whole,
+        "polars": pl.from_pandas(whole),
+        "arrow": pa.Table.from_pandas(whole, preserve_index=False),
+        "numpy": frame.to_numpy(),
+    }[kind]
+    names = ["0", "1"] if kind == "numpy" else NUMBERS
+    job = of_numbers(names, 4, output={"round_integers": kind != "numpy"})
+    release = aggopt.mask(made, job)
+    table = release.table
+    assert type(table) is type(made)
+    if kind == "numpy":
+        assert table.dtype == np.float64
+        table = pd.DataFrame(table, columns=NUMBERS)
+    if kind == "polars":
+        assert table.schema == made.schema
+    if kind == "arrow":
+        assert table.schema.types == made.schema.types
+    if kind == "nullable":
+        assert (table.dtypes == made.dtypes).all()
+    missing = sum(v is None for row in rows(table, NUMBERS) for v in row)
+    assert missing == release.audit.missing.cells >= frame.isna().to_numpy().sum()
+    assert rarest(table, NUMBERS) >= 4
+
+
+def test_a_column_that_misses_nothing_loses_nothing():
+    frame = persons(share=0.3).assign(age=np.arange(120), sex=np.arange(120) % 2 == 0)
+    job = asked(output={"round_integers": True})
+    table = aggopt.mask(frame, job).table
+    assert (table.dtypes[["age", "sex"]] == frame.dtypes[["age", "sex"]]).all()
+    assert rarest(table) >= 4
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_have_holes_empty_or_null(tmp_path, ending):
+    frame = persons().assign(age=persons()["age"].astype("Int64"))
+    start = tmp_path / f"in.{ending}"
+    if ending == "csv":
+        frame.to_csv(start, index=False)
+    else:
+        pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), start)
+    release = aggopt.mask(start, asked())
+    files = release.write(tmp_path / f"out.{ending}")
+    stated = json.loads(files.manifest.read_text())["output"]["recounted"]
+    assert stated["smallest"] >= 4
+    assert stated["missing"]["cells"] == release.audit.missing.cells
+    assert stated["missing"]["suppressed"] is None
+    again = aggopt.repeat(files.manifest, start, tmp_path / f"again.{ending}")
+    assert again.table.read_bytes() == files.table.read_bytes()
+    found = review(start, files.table, asked())
+    assert found.audit.missing == release.audit.missing
+    assert found.measures.il == pytest.approx(release.measures.il)
+    if ending == "csv":
+        text = files.table.read_text()
+        assert "nan" not in text.lower()
+        assert "-1" not in text
+    else:
+        assert pq.read_table(files.table)["age"].null_count > 0
+
+
+def test_without_holes_a_policy_changes_nothing(tmp_path):
+    frame = persons(share=0.0)
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    secret = "0" * 32
+    for name, missing in (("one", {}), ("two", KEEP)):
+        release = aggopt.mask(
+            tmp_path / "in.csv",
+            asked(missing=missing, output={"seed": 1}),
+            secret=secret,
+        )
+        release.write(tmp_path / f"{name}.csv")
+        assert release.audit.missing is None
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()

@@ -1,0 +1,92 @@
+"""What is refused of tables with holes, and what is none."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from holed import asked, of_numbers, persons
+
+import aggopt
+from aggopt.errors import InfeasibleInputError, JobError, PrivacyError, TableError
+from aggopt.job import Privacy
+from aggopt.job._roles import Roles
+from aggopt.output.audit import audit
+from aggopt.output.originals import Originals
+
+
+def test_a_single_value_is_refused_never_published():
+    frame = persons()
+    frame.loc[1:, "income"] = np.nan
+    with pytest.raises(
+        InfeasibleInputError, match="'income' has 1 values that are not"
+    ):
+        aggopt.mask(frame, asked())
+
+
+@pytest.mark.parametrize("hole", [-999.0, -9.0, 99.0])
+def test_codes_for_what_is_missing_are_values(hole):
+    frame = persons(share=0.0)
+    frame.loc[:40, "age"] = hole
+    assert aggopt.mask(frame, asked()).audit.missing is None
+
+
+def test_what_would_be_suppressed_altogether_is_refused():
+    lone = [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0], [np.nan, 3.0, np.nan]]
+    rest = [[float(i), np.nan, float(i)] for i in range(5)]
+    frame = pd.DataFrame(lone + rest, columns=["a", "b", "c"])
+    with pytest.raises(InfeasibleInputError, match="Every value of 'b' would be suppr"):
+        aggopt.mask(frame, of_numbers(["a", "b", "c"], 3))
+
+
+def test_refusals_name_what_to_do():
+    for name, seen in (("age", "'age': 9 missing"), ("sex", "12 values are missing")):
+        with pytest.raises(TableError, match=seen) as refused:
+            aggopt.mask(persons(), asked(quasi=[name], missing={}))
+        assert 'policy = "patterns" under [missing]' in refused.value.fix
+    with pytest.raises(TableError, match="'income': 120 missing"):
+        aggopt.mask(persons().assign(income=np.nan), asked())
+    with pytest.raises(TableError, match=r"'town'.*All 120 values are missing"):
+        aggopt.mask(persons().assign(town=None), asked())
+    with pytest.raises(JobError, match="looks at confidential values of all records"):
+        aggopt.mask(
+            persons(),
+            asked(privacy={"k": 4, "l": 2}, partition={"method": "diverse_vmdav"}),
+        )
+    with pytest.raises(JobError, match="report_compatible"):
+        asked(missing={"report_compatible": True})
+    frame = persons()[["age", "income"]]
+    frame.loc[7:, "age"] = np.nan
+    stretched = {"method": "mean", "keep": "variance"}
+    job = of_numbers(["age", "income"], 4, aggregation=stretched)
+    with pytest.raises(InfeasibleInputError, match="its variance is to be kept: 8 are"):
+        aggopt.mask(frame, job)
+    joint = {"method": "mean", "keep": "covariance"}
+    job = of_numbers(["age", "income"], 4, aggregation=joint)
+    with pytest.raises(JobError, match="records that have every number, and values"):
+        aggopt.mask(persons()[["age", "income"]], job)
+
+
+def test_a_release_with_fewer_values_behind_one_than_k_is_refused():
+    released = pd.DataFrame({"a": [2.0] * 4, "b": [7.0] * 4})
+    before = np.array([[1.0, 7.0], [2.0, np.nan], [2.0, np.nan], [3.0, np.nan]])
+
+    both = Originals(before, released.to_numpy(), np.zeros(2))
+    roles = Roles(quasi_identifier=("a", "b"))
+    found = audit(released, roles, Privacy(k=4), originals=both)
+    assert (found.missing.least, found.missing.imputed, found.holds) == (1, 3, False)
+    assert "DOES NOT HOLD" in found.verdict
+    with pytest.raises(PrivacyError, match="that of 1 record alone: the others"):
+        found.require()
+    assert audit(released, roles, Privacy(k=4)).holds  # nothing says so without them
+
+
+def test_a_column_that_refuses_what_is_missing_does_so_beside_the_policy():
+    with pytest.raises(TableError, match=r"'town'.*values are missing"):
+        aggopt.mask(persons(), asked(attributes={"town": {"missing": "refuse"}}))
+
+
+def test_no_warning_comes_of_holes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aggopt.mask(persons(40, 0.3), asked(3, aggregation={"method": "median"}))
