@@ -9,6 +9,7 @@ import aggopt
 
 QUASI = ["age", "income", "sex", "town"]
 KEEP = {"policy": "patterns"}
+FILL = {"missing": {"policy": "fill"}}
 
 
 def persons(n=120, share=0.1, seed=0):

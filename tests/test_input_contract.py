@@ -107,12 +107,12 @@ def kept(**privacy: Any) -> Case:
     return promised(**privacy, **about, repair="merge")
 
 
-PATTERNS = {"policy": "patterns"}
+PATTERNS, FILLING = {"policy": "patterns"}, {"policy": "fill"}
 
 
-def patterned(name: str, count: int) -> Case:
+def patterned(name: str, count: int, missing: dict[str, str] = PATTERNS) -> Case:
     values = frame[name].mask(frame.index < count)
-    return with_column(name, values, missing=PATTERNS)
+    return with_column(name, values, missing=missing)
 
 
 LEVELS = ["low", "middle", "high", "low"] * 10
@@ -152,6 +152,7 @@ CASES: dict[str, Case] = {
     "k = 1": lambda _: (frame, job(1)),
     "NaN in a quasi-identifier": holed("income", np.nan, [3, 9]),
     "NaN in a quasi-identifier, patterns asked": patterned("income", 2),
+    "NaN in a quasi-identifier, filling asked": patterned("income", 2, FILLING),
     "a quasi-identifier with one value, patterns asked": patterned("income", 39),
     "compatible records reported without patterns": lambda _: (
         frame,
@@ -175,6 +176,7 @@ CASES: dict[str, Case] = {
     "missing text, a value of its own": with_column(
         "age", HOLED, attributes={"age": {"missing": "own value"}}
     ),
+    "missing text, filling asked": with_column("age", GAPS, missing=FILLING),
     "missing text, patterns asked": with_column("age", GAPS, missing=PATTERNS),
     "whole numbers that are codes": typed([1, 2, 4, 1] * 10, kind="nominal"),
     "an order": typed(LEVELS, order=["low", "middle", "high"]),
@@ -468,6 +470,7 @@ def test_masked(name: str, tmp_path: Path) -> None:
 
 HOLDS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], bool]] = {
     "masked, as shares": lambda _, out: out["age"].dtype == float,
+    "masked, holes filled": lambda _, out: out["income"].notna().all(),
     "masked, holes kept": lambda into, out: (
         out["income"].isna()[into["income"].isna()].all()
     ),

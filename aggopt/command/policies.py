@@ -26,7 +26,13 @@ def policies(path: Path, job: Job, seen: Sequence[Look]) -> Iterator[str]:
         yield (
             'policy = "patterns" under [missing] would take the table: '
             f"{many(holes, 'missing value')} would stay so, and "
-            f"{many(lost, 'other')} be suppressed."
+            f"{many(lost, 'other')} would be suppressed."
+        )
+    asked = job.model_copy(update={"missing": Missing(policy="fill")})
+    if refused(path, asked) is None:
+        yield (
+            'policy = "fill" under [missing] would take the table: in place of '
+            f"{many(holes, 'missing value')} would stand what their groups publish."
         )
 
 

@@ -38,7 +38,8 @@ _TEXT = """\
 
 [missing]
 policy = "refuse"        # quasi-identifiers that are missing; or "patterns": published
-#                          as missing, groups of records that miss the same
+#                          as missing, groups of records that miss the same; or
+#                          "fill": what the group publishes stands in their place
 # report_compatible = true # of patterns: count as if a hole were anything, too
 
 [privacy]

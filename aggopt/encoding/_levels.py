@@ -80,8 +80,8 @@ def _require_complete(column: TypedColumn, kind: str, how: AttributeType) -> Non
     raise TableError(
         f"{many(missing, 'value')} {'is' if missing == 1 else 'are'} missing.",
         fix="remove those records or fill the values; what is missing among names can "
-        f'be one level more: missing = "{OWN}"; and a job may publish it as missing: '
-        'policy = "patterns" under [missing].',
+        f'be one level more: missing = "{OWN}"; and a job may say what is to '
+        'happen: policy = "patterns" or "fill" under [missing].',
     )
 
 

@@ -8,4 +8,4 @@ NOT_AS_THEY_ARE = (
     ' [attributes.NAME], with kind = "nominal", an order or a tree, or kind = "date"; '
     f"or drop them, as identifier. {UNDONE}"
 )
-CHECK = "`aggopt check` says what that would suppress."
+CHECK = "`aggopt check` says what that would do."

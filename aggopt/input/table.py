@@ -275,8 +275,8 @@ def _check_complete(table: Table) -> None:
     if holes:
         raise TableError(
             f"Columns that must be complete have holes ({'; '.join(holes)}).",
-            fix="fill them, or remove those records, before masking; or keep what is "
-            f'missing, with policy = "patterns" under [missing]: {CHECK}',
+            fix="fill them, or remove those records, before masking; or say what is to "
+            f'happen: policy = "patterns" or "fill" under [missing]. {CHECK}',
         )
 
 

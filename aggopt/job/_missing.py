@@ -15,15 +15,16 @@ class Missing(Section):
     Attributes
     ----------
     policy
-        "refuse"; or "patterns": they are published as missing, and groups made of
-        records whose values are missing in the same attributes, see
-        `aggopt.missing.patterns`.
+        "refuse"; "patterns": they are published as missing, and groups made of records
+        whose values are missing in the same attributes, see `aggopt.missing.patterns`;
+        or "fill": what their group publishes stands in their place, and groups are made
+        by imputed values, see `aggopt.missing.imputed`.
     report_compatible
         Whether the audit also counts how many records would share the rarest
         combination if what is missing equalled anything: a figure, not k.
     """
 
-    policy: Literal["refuse", "patterns"] = "refuse"
+    policy: Literal["refuse", "patterns", "fill"] = "refuse"
     report_compatible: StrictBool = False
 
     @model_validator(mode="after")

@@ -60,6 +60,15 @@ class Holes:
                 f"{'is' if self.suppressed == 1 else 'are'} suppressed, because fewer "
                 "than k records would have shared what is missing."
             )
+        if self.imputed:
+            say = "is" if self.imputed == 1 else "are"
+            said.append(
+                f"{many(self.imputed, 'value')} that {say} missing in the original "
+                f"{say} filled with what the group publishes; each is that of "
+                f"{self.least} records or more that have one. Means and variances are "
+                "kept, where they are, of the values that are there: over all records "
+                "they differ."
+            )
         if self.compatible is not None:
             said.append(
                 "If what is missing equalled anything, "

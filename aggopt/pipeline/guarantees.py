@@ -186,8 +186,9 @@ def repaired(
     job: Job,
     held: Sequence[Confidential],
     told: Any,
+    more: Sequence[Requirement] = (),
 ) -> Block:
-    """Return the groups of a block, made to satisfy what the job requires.
+    """Return the groups of a block, made to satisfy what the job requires, and `more`.
 
     What the partition has proven of all groups of k holds of the repaired ones too,
     and is kept where it is the highest bound.
@@ -195,7 +196,7 @@ def repaired(
     how = job.privacy.repair
     if how is None or block.partition.interrupted:
         return block
-    bound, asked = _bound_of_start(block, job), requirements_of(held)
+    bound, asked = _bound_of_start(block, job), (*requirements_of(held), *more)
     given = Given(X, job.privacy.k, asked, bound, told)
     made = REPAIRS[how.method].function(given, block.labels, how)
     return block if made is None else replace(block, partition=made)

@@ -10,7 +10,7 @@ import numpy as np
 from aggopt.core.group_sums import group_sse
 from aggopt.core.types import F64, Bool, Labels
 from aggopt.core.validation import Floats, numbered
-from aggopt.encoding import Encoded
+from aggopt.encoding import Encoded, EncodedAttribute
 from aggopt.encoding._incomplete import filled, in_rows
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.input.confidential import Confidential
@@ -76,12 +76,13 @@ def require_observed(table: Table, whole: Floats, job: Job) -> None:
             fix='set keep = "variance", of each attribute, or remove those records.',
         )
     method = PARTITIONERS[job.partition.method]
-    if method.confides is not Confides.NONE and np.isnan(whole).any():
+    apart = job.missing.policy == "patterns" and np.isnan(whole).any()
+    if method.confides is not Confides.NONE and apart:
         raise JobError(
             f"{method.name} looks at confidential values of all records together, and "
             "groups are made within each pattern of missing values.",
             fix='choose method = "mdav" or another, with repair = "merge" under '
-            "[privacy].",
+            '[privacy]; or policy = "fill" under [missing].',
         )
 
 
@@ -108,9 +109,22 @@ def joined_in(
     return joined(absent[:, list(block)], k, own.coordinates, own.owner)
 
 
+def absent_of(incomplete: Encoded) -> Bool:
+    """Return which values (n, d) are missing.
+
+    Those of an attribute without coordinates, being constant, are looked up in it.
+    """
+    return np.stack([_absent(each) for each in incomplete.attributes], axis=1)
+
+
+def _absent(attribute: EncodedAttribute) -> Bool:
+    if attribute.numbers is not None:
+        return np.isnan(attribute.numbers.values)
+    return attribute.codes < 0
+
+
 def by_patterns(
     incomplete: Encoded,
-    absent: Bool,
     k: int,
     columns: Columns,
     how: How,
@@ -122,13 +136,14 @@ def by_patterns(
     its partition is proven for itself, and the bounds add up to one on all groups
     within these patterns.  A limit of time is shared out by records.
     """
-    kept, blocks = ~absent, []
+    absent, blocks = absent_of(incomplete), []
+    kept = ~absent
     divide, settings, told = how
     for done, block in enumerate(columns):
         own, places = incomplete.only(block), list(block)
         found = joined_in(incomplete, absent, k, block)
         kept[:, places] &= ~found.suppressed
-        part = partial(_told, told, done, len(columns))
+        part = partial(share_of, told, done, len(columns))
         of = _Patterns(own, found.labels, kept[:, places], [names[j] for j in block])
         blocks.append(Block(block, of.divided(k, (divide, settings, part))))
     told(1.0)
@@ -152,7 +167,7 @@ class _Patterns:
         proofs: list[Proof] = []
         for pattern in range(int(self.labels.max()) + 1):
             rows = np.flatnonzero(self.labels == pattern)
-            part = partial(_told, told, done / len(rows), n / len(rows))
+            part = partial(share_of, told, done / len(rows), n / len(rows))
             own = self._of(rows, k, (divide, _share(settings, len(rows) / n), part))
             groups[rows] = first + own.labels
             proofs += own.evidence
@@ -176,7 +191,8 @@ def _share(settings: Mapping[str, Any], share: float) -> dict[str, Any]:
     return {**settings, **({} if limit is None else {"time_limit": share * limit})}
 
 
-def _told(told: Told, done: float, of: float, share: float) -> None:
+def share_of(told: Told, done: float, of: float, share: float) -> None:
+    """Call a progress callback with the share of the whole that a part has done."""
     told((done + share) / of)
 
 

@@ -41,6 +41,7 @@ from aggopt.pipeline.category_job import (
     with_categories,
 )
 from aggopt.pipeline.covariance import require_covariance
+from aggopt.pipeline.fill import by_policy
 from aggopt.pipeline.grouped import Grouped, constant_in
 from aggopt.pipeline.guarantees import (
     partitioner,
@@ -49,13 +50,7 @@ from aggopt.pipeline.guarantees import (
     with_search,
 )
 from aggopt.pipeline.guarantees import read as read_confidential
-from aggopt.pipeline.holes import (
-    by_patterns,
-    repaired_across,
-    require_observed,
-    require_published,
-    with_means,
-)
+from aggopt.pipeline.holes import require_observed, with_means
 from aggopt.pipeline.infeasibility import forced
 from aggopt.pipeline.observed import require_alone
 from aggopt.solvers import Certificate, Solver, choose
@@ -91,8 +86,7 @@ def group(
     whole = table.matrix()
     k = group_size(job.privacy.k, len(whole))
     encoded = table.encoded(job.partition.weights)
-    absent = np.isnan(whole)
-    holes = encoded if encoded is not None and absent.any() else None
+    holes = encoded if np.isnan(whole).any() else None
     records = whole if encoded is None else encoded
     if holes is not None:
         records = with_means(holes)
@@ -106,19 +100,14 @@ def group(
     held = read_confidential(table, job, job.input.decimal)
     how = partitioner(job, held), job.partition.settings, partial(told, "group")
     names, kept = job.roles.quasi_identifier, None
+    mended = partial(told, "repair") if job.privacy.repair and repair else None
     with _interrupts_left_to_mask():
         if holes is None:
             blocks = divided(records, k, columns, *how, names)
         else:
-            blocks, kept = by_patterns(holes, absent, k, columns, how, names)
-    if job.privacy.repair and repair:
-        part = partial(told, "repair")
-        if holes is None or kept is None:
-            blocks = (repaired(blocks[0], records, job, held, part),)
-        else:
-            blocks, kept = repaired_across(blocks[0], kept, holes, job, held, part)
-    if kept is not None:
-        require_published(kept, names)
+            blocks, kept = by_policy(holes, columns, how, job, held, mended)
+    if mended and kept is None:
+        blocks = (repaired(blocks[0], records, job, held, mended),)
     if any(block.partition.interrupted for block in blocks):
         raise KeyboardInterrupt
     _require_variance(job, held, blocks)

@@ -43,7 +43,7 @@ def test_refusals_name_what_to_do():
     for name, seen in (("age", "'age': 9 missing"), ("sex", "12 values are missing")):
         with pytest.raises(TableError, match=seen) as refused:
             aggopt.mask(persons(), asked(quasi=[name], missing={}))
-        assert 'policy = "patterns" under [missing]' in refused.value.fix
+        assert 'policy = "patterns" or "fill" under [missing]' in refused.value.fix
     with pytest.raises(TableError, match="'income': 120 missing"):
         aggopt.mask(persons().assign(income=np.nan), asked())
     with pytest.raises(TableError, match=r"'town'.*All 120 values are missing"):

@@ -1,0 +1,186 @@
+"""Tables of which some quasi-identifiers are missing: filled with the group's value."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from holed import FILL, QUASI, asked, of_numbers, persons, rarest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import aggopt
+from aggopt.core.standardise import Scale
+from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.experiments.compare_solvers import compare
+from aggopt.experiments.sweep import sweep
+from aggopt.pipeline.reassess import review
+
+NUMBERS = ["age", "income"]
+
+
+@pytest.fixture(scope="module")
+def release():
+    return aggopt.mask(persons(), asked(**FILL))
+
+
+def least_behind(frame, release, names=QUASI):
+    """The fewest records that have a value of their own in a group, by attribute."""
+    counts = frame[list(names)].notna().groupby(release.labels).sum()
+    return int(counts.to_numpy().min())
+
+
+def test_no_hole_is_left_and_each_value_is_that_of_k_records(release):
+    assert release.table[QUASI].notna().all(axis=None)
+    assert rarest(release.table) >= 4
+    assert least_behind(persons(), release) >= 4
+    missing = release.audit.missing
+    assert missing.least >= 4
+    assert missing.imputed == persons()[QUASI].isna().to_numpy().sum()
+    assert (missing.cells, missing.patterns, missing.suppressed) == (0, 0, 0)
+    assert f"{missing.imputed} values that are missing in the original" in str(
+        release.notes
+    )
+    json.dumps(release.manifest(), allow_nan=False)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([2, 3, 5]), st.sampled_from([0.05, 0.3]))
+@settings(max_examples=8, deadline=None)
+def test_k_values_stand_behind_each_whatever_is_missing(seed, k, share):
+    frame = persons(40, share, seed)
+    release = aggopt.mask(frame, asked(k, **FILL))
+    assert rarest(release.table) >= k
+    assert least_behind(frame, release) >= k
+
+
+def test_values_are_those_of_the_members_that_have_one(release):
+    frame, labels = persons(), release.labels
+    for name in NUMBERS:
+        means = frame[name].groupby(labels).transform("mean")
+        np.testing.assert_allclose(release.table[name], means, rtol=1e-4)
+        x = frame[name].dropna()
+        lost = ((x - means[x.index]) ** 2).sum() / x.var(ddof=0)
+        assert release.certificates[name].objective == pytest.approx(lost, rel=1e-6)
+    for name in ("sex", "town"):
+        counts = pd.crosstab(labels, frame[name])
+        published = release.table[name].groupby(labels).first()
+        for group, row in counts.iterrows():
+            assert row[published[group]] == row.max()
+
+
+def test_the_partition_is_certified_by_what_is_there_without_a_bound():
+    frame = persons()[NUMBERS]
+    release = aggopt.mask(frame, of_numbers(NUMBERS, 4, **FILL))
+    (block,) = release.blocks
+    Z = pd.DataFrame(Scale.of(frame.to_numpy()).standardise(frame.to_numpy()))
+    lost = (Z - Z.groupby(release.labels).transform("mean")) ** 2
+    assert block.certificate.objective == pytest.approx(lost.sum().sum())
+    assert block.certificate.bound is None
+    assert block.certificate.status.value == "heuristic, nothing else tried"
+    assert block.certificate.solver == "mdav on imputed values, then merging"
+
+
+def test_groups_that_have_enough_are_not_merged():
+    frame = persons(7, share=0.0)[NUMBERS]
+    frame.loc[3, "age"] = np.nan
+    release = aggopt.mask(frame, of_numbers(NUMBERS, 4, **FILL))
+    assert release.blocks[0].certificate.solver == "mdav on imputed values"
+
+
+def test_p3m_keeps_mean_and_variance_of_the_records_that_have_a_value():
+    frame = persons()[NUMBERS]
+    job = of_numbers(
+        NUMBERS, 4, aggregation={"method": "p3m"}, output={"digits": "full"}, **FILL
+    )
+    release = aggopt.mask(frame, job)
+    for name in NUMBERS:
+        there = frame[name].notna()
+        own = release.table[name][there]
+        assert own.mean() == pytest.approx(frame[name].mean())
+        assert own.std() == pytest.approx(frame[name].std())
+        assert release.certificates[name].status.value == "optimal"
+
+
+@pytest.mark.parametrize("kind", ["nullable", "polars", "arrow", "numpy", "csv"])
+def test_every_kind_of_table_is_filled(kind, tmp_path):
+    whole = persons()[NUMBERS].round(0).astype("Int64")
+    whole.to_csv(tmp_path / "in.csv", index=False)
+    made = {
+        "nullable": whole,
+        "polars": pl.from_pandas(whole),
+        "arrow": pa.Table.from_pandas(whole, preserve_index=False),
+        "numpy": whole.to_numpy(float, na_value=np.nan),
+        "csv": tmp_path / "in.csv",
+    }[kind]
+    names = ["0", "1"] if kind == "numpy" else NUMBERS
+    job = of_numbers(names, 4, output={"round_integers": True}, **FILL)
+    release = aggopt.mask(made, job)
+    table = release.masked.arrow()
+    assert sum(column.null_count for column in table.columns) == 0
+    if kind != "numpy":
+        assert {str(column.type) for column in table.columns} == {"int64"}
+    if kind == "csv":
+        files = release.write(tmp_path / "out.csv")
+        again = aggopt.repeat(files.manifest, made, tmp_path / "again.csv")
+        assert again.table.read_bytes() == files.table.read_bytes()
+        found = review(made, files.table, job)
+        assert found.audit.missing == release.audit.missing
+
+
+@pytest.mark.parametrize("method", ["merge", "search"])
+def test_l_is_kept_and_k_values_beside_it(method):
+    frame = persons().assign(illness=np.repeat(["flu", "none", "asthma"], 40))
+    release = aggopt.mask(
+        frame, asked(privacy={"k": 4, "l": 2, "repair": method}, **FILL)
+    )
+    assert release.audit.holds
+    assert least_behind(frame, release) >= 4
+    assert release.blocks[0].certificate.bound is None
+
+
+def test_methods_that_look_at_confidential_values_take_it():
+    partition = {"method": "diverse_vmdav"}
+    job = asked(privacy={"k": 4, "l": 2}, partition=partition, **FILL)
+    release = aggopt.mask(persons(), job)
+    assert release.audit.holds
+    assert least_behind(persons(), release) >= 4
+
+
+def test_blocks_are_merged_each_by_itself():
+    partition = {"method": "mdav", "attributes": [["age", "sex"], ["income", "town"]]}
+    job = asked(privacy={"k": 4, "scope": "blocks"}, partition=partition, **FILL)
+    release = aggopt.mask(persons(), job)
+    assert release.audit.missing.least >= 4
+    for names, block in zip(partition["attributes"], release.blocks, strict=True):
+        assert rarest(release.table, names) >= 4
+        counts = persons()[names].notna().groupby(block.labels).sum()
+        assert counts.to_numpy().min() >= 4
+
+
+def test_without_holes_the_policy_changes_nothing():
+    frame, secret = persons(share=0.0), "0" * 32
+    one = aggopt.mask(frame, asked(missing={}), secret=secret)
+    two = aggopt.mask(frame, asked(**FILL), secret=secret)
+    pd.testing.assert_frame_equal(one.table, two.table)
+    assert two.audit.missing is None
+    assert two.blocks[0].certificate.bound > 0
+
+
+def test_a_sweep_and_a_comparison_take_it():
+    frame = persons(60)[NUMBERS]
+    job = of_numbers(NUMBERS, 4, aggregation={"method": "p3m"}, **FILL)
+    (point,) = sweep(frame, job, alpha=[0.5], delta=[0.1], jobs=1)
+    assert point.holds
+    (row,) = compare(frame, job, ["lagrangian"])
+    assert row.holds
+
+
+def test_too_few_values_and_what_makes_no_sense_are_refused():
+    frame = persons()
+    frame.loc[1:, "income"] = np.nan
+    with pytest.raises(InfeasibleInputError, match="'income' has 1 values that"):
+        aggopt.mask(frame, asked(**FILL))
+    with pytest.raises(JobError, match="report_compatible counts holes"):
+        asked(missing={"policy": "fill", "report_compatible": True})
