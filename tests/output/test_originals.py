@@ -14,7 +14,7 @@ from aggopt.errors import JobError
 from aggopt.job import Output, Privacy
 from aggopt.job._roles import Roles
 from aggopt.output.audit import audit
-from aggopt.output.originals import GRID, dominated
+from aggopt.output.originals import GRID, Originals, dominated
 from aggopt.pipeline.compared import compared
 from aggopt.pipeline.reassess import review
 
@@ -363,6 +363,20 @@ def test_published_values_that_are_no_original_are_counted():
         "they count something, round_integers = true under [output] publishes whole "
         "numbers."
     )
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [({}, (1, 1)), ({"durations": (0,)}, (1, 0)), ({"dates": (0,)}, (0, 0))],
+)
+def test_durations_are_no_codes_and_dates_have_no_size_either(what, said):
+    before = column(1, 100, 2, 100, 1, 1, 1, 1)
+    after = column(50.5, 50.5, 51, 51, 1, 1, 1, 1)
+    labels = np.array([0, 0, 1, 1, 2, 2, 2, 2])
+    both = Originals(before, after, np.zeros(1), (0,), **what)
+    notes = list(both.notes(["a"], [([0], labels)], 0.7))
+    words = "more than 70 % of the sum", "different whole numbers"
+    assert tuple(sum(word in note for note in notes) for word in words) == said
 
 
 def test_two_values_are_read_as_shares():

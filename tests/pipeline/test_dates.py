@@ -251,3 +251,25 @@ def test_a_number_in_place_of_a_date_is_refused_of_a_release(tmp_path: Path) -> 
     numbers.to_parquet(files.table)
     with pytest.raises(TableError, match="Column 'born'"):
         review(source, files.table, asked())
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_dates_that_are_missing_stay_so_by_patterns(
+    ending: str, tmp_path: Path
+) -> None:
+    holed = dated().drop(columns=["sex", "zoned"])
+    holed.loc[:19, list(DATES[:4])] = None
+    spans = [None if pd.isna(s) else iso_duration(s.value) for s in holed["stay"]]
+    source = tmp_path / f"people.{ending}"
+    if ending == "csv":
+        holed.assign(stay=spans).to_csv(source, index=False)
+    else:
+        holed.to_parquet(source)
+    names = (*DATES[:4], "age")
+    types = {name: SAID[name] for name in DATES[:4]} if ending == "csv" else {}
+    job = asked(names, attributes=types, missing={"policy": "patterns"})
+    release = aggopt.mask(source, job)
+    files = release.write(tmp_path / f"m.{ending}")
+    read = pd.read_csv if ending == "csv" else pd.read_parquet
+    assert (read(files.table).isna().sum()[list(DATES[:4])] == 20).all()
+    assert review(source, files.table, job).measures == release.measures
