@@ -365,6 +365,9 @@ CASES: dict[str, Case] = {
     "individual ranking, k on the combination promised": with_job(**ranking),
     "individual ranking, k in each block promised": with_job(**ranking, **blockwise),
     "individual ranking of one quasi-identifier": with_job(**ranking, **age_alone),
+    "a weight of an attribute that is grouped by itself": with_job(
+        **age_alone, attributes={"age": {"weight": 2.0}}
+    ),
     "blocks, k on the combination promised": grouped([["age"], ["income"]]),
     "blocks, k in each block promised": grouped([["age"], ["income"]], **blockwise),
     "correlated attributes, all in one block": grouped({"correlation": 0.0}),

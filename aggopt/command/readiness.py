@@ -23,6 +23,7 @@ from aggopt.pipeline.category_job import require_numbers, widest, with_categorie
 from aggopt.pipeline.guarantees import read as read_confidential
 from aggopt.pipeline.guarantees import require_guarantees, with_search
 from aggopt.pipeline.partition_step import chosen_solver, group, read_table, wishes_of
+from aggopt.pipeline.weights import require_weights
 from aggopt.solvers._options import native_options
 
 RoleOf = Mapping[str, str]  # field of the roles that names each column, the first
@@ -169,6 +170,7 @@ def _require_kept(job: Job, n: int, whole: Table | None) -> None:
     require_promise(made, columns)
     if whole is not None:
         require_numbers(with_categories(made, whole), whole, columns)
+        require_weights(made, whole, columns)
     require_guarantees(made)
 
 

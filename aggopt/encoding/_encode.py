@@ -1,6 +1,6 @@
 """Tables with attributes of any type as coordinates."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -105,7 +105,26 @@ def encode(
         made.append(attribute)
         parts.append(part)
         notes += [f"{name!r}: {note}"] if note else []
+    notes += _idle_weights(made, types)
     return replace(joined(made, parts), notes=tuple(notes))
+
+
+def _idle_weights(
+    made: Sequence[EncodedAttribute], types: Mapping[str, AttributeType]
+) -> list[str]:
+    """Say of weights that were given and weigh nothing against nothing."""
+    varying = sum(each.weight > 0 for each in made)
+    notes = []
+    for each in made:
+        if each.name not in types or types[each.name].weight == 1:
+            continue
+        if not each.weight:
+            notes.append(f"{each.name!r}: no record differs: its weight does nothing.")
+        elif varying == 1:
+            notes.append(
+                f"{each.name!r}: no other attribute varies: its weight does nothing."
+            )
+    return notes
 
 
 def _types(given: Any, columns: list[str]) -> dict[str, AttributeType]:

@@ -53,6 +53,7 @@ from aggopt.pipeline.guarantees import read as read_confidential
 from aggopt.pipeline.holes import require_observed, with_means
 from aggopt.pipeline.infeasibility import forced
 from aggopt.pipeline.observed import require_alone
+from aggopt.pipeline.weights import require_weights
 from aggopt.solvers import Certificate, Solver, choose
 from aggopt.solvers._options import native_options
 
@@ -146,6 +147,7 @@ def _require_sense(table: Table, whole: Floats, job: Job, columns: Columns) -> N
     require_promise(job, columns)
     require_numbers(job, table, columns)
     require_together(job, table, columns)
+    require_weights(job, table, columns)
     require_guarantees(job)
     own = (tuple(j for j in block if j in table.places) for block in columns)
     require_covariance(whole[:, table.places], tuple(filter(None, own)), job)

@@ -359,3 +359,20 @@ def test_adult_with_the_hierarchies_of_arx() -> None:
     np.testing.assert_allclose(squared(encoded), found, rtol=0, atol=1e-10)
     bound = aggopt.partition.loss_bound(encoded, 3)
     assert 0 < bound < aggopt.partition.mdav(encoded, 3).loss
+
+
+def test_a_weight_that_does_nothing_is_noted() -> None:
+    frame = pd.DataFrame({"x": list("abab"), "y": [1.5, 2.5, 4.0, 9.0], "z": "c"})
+    twice = {"weight": 2.0}
+
+    def notes(*names: str, **types: object) -> tuple[str, ...]:
+        return aggopt.encode(frame[list(names)], types).notes
+
+    assert notes("x", "y", "z", x=twice, y=twice) == ()
+    alone = "'x': no other attribute varies: its weight does nothing."
+    same = "'z': no record differs: its weight does nothing."
+    assert notes("x", x={"weight": 1.0}) == ()
+    assert notes("x", x=twice) == (alone,)
+    assert notes("x", "z", x=twice, z=twice) == (alone, same)
+    assert notes("x", "y", "z", z=twice) == (same,)
+    assert notes("z", z=twice) == (same,)
