@@ -31,16 +31,32 @@ def read_rows(path: Path) -> list[list[str]]:
     except (OSError, UnicodeDecodeError, csv.Error):
         rows = []  # the original message may quote a line
     if not rows:
-        raise _unreadable(path, "cannot be read as lines of UTF-8 text, or has none")
-    lengths = sorted(set(map(len, rows)))
+        raise _unreadable(
+            f" {path}", "cannot be read as lines of UTF-8 text, or has none"
+        )
+    return checked_rows(rows, f" {path}")
+
+
+def checked_rows(rows: Sequence[Any], name: str = "") -> list[list[str]]:
+    """Return the lines of a hierarchy, each a list of its entries.
+
+    Raises
+    ------
+    TableError
+        They are no lists of text, differ in length, or have empty entries.
+    """
+    found = [[*row] if isinstance(row, list | tuple) else [] for row in rows]
+    if not all(row and all(isinstance(each, str) for each in row) for row in found):
+        raise _unreadable(name, "has lines that are no lists of text")
+    lengths = sorted(set(map(len, found)))
     if len(lengths) > 1:
         raise _unreadable(
-            path, f"has lines of {lengths[0]} to {lengths[-1]} entries: fill each up"
+            name, f"has lines of {lengths[0]} to {lengths[-1]} entries: fill each up"
         )
-    empty = sum(not all(row) for row in rows)
+    empty = sum(not all(row) for row in found)
     if empty:
-        raise _unreadable(path, f"has empty entries in {many(empty, 'line')}")
-    return rows
+        raise _unreadable(name, f"has empty entries in {many(empty, 'line')}")
+    return found
 
 
 def ways(rows: Sequence[Sequence[str]]) -> list[Way]:
@@ -98,9 +114,9 @@ def _is_whole(label: str) -> bool:
     return label.removeprefix("-").isdecimal() and str(int(label)) == label
 
 
-def _unreadable(path: Path, seen: str) -> TableError:
+def _unreadable(name: str, seen: str) -> TableError:
     return TableError(
-        f"The hierarchy {path} {seen}.",
+        f"The hierarchy{name} {seen}.",
         fix="write a line for each value: the value, then what it belongs to, up to *, "
         "separated by semicolons.",
     )

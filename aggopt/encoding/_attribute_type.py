@@ -33,7 +33,7 @@ class AttributeType:
     tree
         Of a hierarchical attribute: lists in maps, {"lung": ["asthma", "flu"], "heart":
         ["attack"]}; the parent of each value; or the path of a hierarchy as ARX writes
-        it, lines of `leaf;level 1;...;*`.
+        it, lines of `leaf;level 1;...;*`, or these lines, each a list of its entries.
     distances
         Distances of the levels, {"a": {"b": 1.0, "c": 2.0}, "b": {"c": 1.0}}: one for
         each pair; or a table with the levels as columns and as index.

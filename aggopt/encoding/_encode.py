@@ -14,6 +14,7 @@ from aggopt.encoding._attribute_type import NUMERIC, AttributeType
 from aggopt.encoding._categories import Categories
 from aggopt.encoding._encoded import Encoded, EncodedAttribute, joined
 from aggopt.encoding._levels import categories_of, require_few
+from aggopt.encoding._tree_notes import odd_branches
 from aggopt.encoding._typed_column import DEFAULT, NAME, NUMBER, RANKED, TypedColumn
 from aggopt.errors import JobError, TableError, UnknownNameError, naming, require_known
 from aggopt.privacy._values import OWN, REFUSE, shown
@@ -155,7 +156,7 @@ def _encoded(
     weight = how.weight * _weight(categories, weights)
     nothing = np.empty((len(series), 0))
     part = np.sqrt(weight) * categories.points() if weight else nothing
-    note = ""
+    note = odd_branches(categories.domain)
     return EncodedAttribute(series.name, kind, weight, slice(0), categories), part, note
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from aggopt.core.plural import many
 from aggopt.core.types import I64
-from aggopt.encoding._arx import read_rows, tree_of_ways, ways
+from aggopt.encoding._arx import checked_rows, read_rows, tree_of_ways, ways
 from aggopt.encoding._attribute_type import AttributeType
 from aggopt.encoding._categories import Categories
 from aggopt.encoding._distances import TableOfDistances
@@ -100,8 +100,9 @@ def _hierarchical(tree: Any, column: TypedColumn, own: bool) -> Domain:
     parent: dict[Any, Any]
     name: dict[Any, Any] = {}
     if isinstance(tree, str | Path):
-        leaves = ways(read_rows(Path(tree)))
-        parent, name = tree_of_ways(leaves, whole=column.whole)
+        tree = read_rows(Path(tree))
+    if isinstance(tree, list | tuple):
+        parent, name = tree_of_ways(ways(checked_rows(tree)), whole=column.whole)
     else:
         parent = parents(tree)
     if own:

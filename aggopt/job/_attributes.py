@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from aggopt.core.section import Section, plain
 from aggopt.encoding import AttributeType
+from aggopt.encoding._arx import read_rows
 from aggopt.errors import JobError
 from aggopt.privacy._models.t_closeness import Value
 from aggopt.privacy._values import REFUSE
@@ -32,7 +33,8 @@ class AttributeSection(Section):
         The levels from lowest to highest.
     tree
         Nested, the parent of each value, or the path of a hierarchy as ARX writes it,
-        which a job file names from where it lies itself.
+        which a job file names from where it lies itself; or the lines of that file,
+        each a list of its entries.
     publish
         "leaf": a level that some record has; of a tree "node", the nearest node, or
         "ancestor", the lowest one that is true of the whole group.
@@ -46,7 +48,7 @@ class AttributeSection(Section):
     kind: Literal["numeric", "date", "nominal", "ordinal", "hierarchical"] | None = None
     order: tuple[Value, ...] | None = Field(default=None, min_length=1)
     tree: Annotated[
-        dict[str, Any] | str | None,
+        dict[str, Any] | str | list[list[str]] | None,
         BeforeValidator(_tree),
         AfterValidator(_plain_tree),
     ] = Field(default=None, min_length=1)
@@ -75,6 +77,18 @@ class AttributeSection(Section):
                 fix='give one, { lung = ["asthma", "flu"], heart = ["attack"] }, or '
                 "leave publish out.",
             )
+
+    def contained(self) -> "AttributeSection":
+        """Return it with the lines of its tree in place of the path of a file.
+
+        Raises
+        ------
+        TableError
+            The file cannot be read as a hierarchy.
+        """
+        if not isinstance(self.tree, str):
+            return self
+        return self.model_copy(update={"tree": read_rows(Path(self.tree))})
 
     def beside(self, folder: Path) -> "AttributeSection":
         """Return it with the path of a tree seen from a folder."""

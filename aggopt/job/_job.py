@@ -154,6 +154,22 @@ class Job(Section):
         seen = {name: a.beside(file.parent) for name, a in job.attributes.items()}
         return job.model_copy(update={"attributes": seen})
 
+    def contained(self) -> "Job":
+        """Return it with the contents of the files that it names, and no path of them.
+
+        So it says the same on another machine.
+
+        Raises
+        ------
+        TableError
+            The tree of an attribute cannot be read.
+        """
+        found = {}
+        for name, attribute in self.attributes.items():
+            with naming(f"Column {name!r}"):
+                found[name] = attribute.contained()
+        return self.model_copy(update={"attributes": found})
+
 
 def input_section(separator: str, decimal: str) -> Input:
     """Return how a CSV file is written, or say what is wrong with it."""

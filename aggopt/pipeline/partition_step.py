@@ -80,7 +80,7 @@ def group(
     `known` is the secret of a release that is made again; a new one when omitted.
     Without `repair` the groups are those that a repair would be given.
     """
-    job, told = _job(job), listener(told)
+    job, told = _job(job).contained(), listener(told)
     own = secret() if known is None else require_secret(known)
     told("read", 0.0)
     table, source = read_table(data, job)
@@ -95,7 +95,7 @@ def group(
     differing = partial(most_distinct, records, columns)
     job, chosen = settled(job, len(whole), widest(records, columns), differing)
     job, added = with_search(with_categories(job, table))
-    reasons = (*chosen, *added)
+    reasons = (*chosen, *added, *(() if encoded is None else encoded.notes))
     _require_sense(table, whole, job, columns)
     asked = wishes_of(table, whole, job)
     held = read_confidential(table, job, job.input.decimal)

@@ -105,3 +105,30 @@ def test_what_is_no_hierarchy_is_refused(
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="no file"):
         domain(tmp_path / "none.csv", ["a", "a"])
+
+
+ROWS = [["a", "other", "p", "*"], ["b", "other", "q", "*"], ["c", "r", "p", "*"]]
+
+
+def test_lines_are_taken_in_place_of_their_file(tmp_path: Path) -> None:
+    path = written(tmp_path, "\n".join(";".join(row) for row in ROWS))
+    frame = pd.DataFrame({"x": ["a", "b", "c"] * 2})
+    for rows in (ROWS, tuple(map(tuple, ROWS))):
+        found = aggopt.encode(frame, {"x": {"tree": rows}}).attributes[0].domain
+        assert found.nodes == domain(path, ["a", "b", "c"] * 2).nodes
+        assert (found.distances == domain(path, ["a", "b", "c"] * 2).distances).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([["a", "p"], ["b"]], "has lines of 1 to 2 entries"),
+        ([["a", "p"], ["b", ""]], "has empty entries in 1 line"),
+        ([["a", "p"], "b"], "has lines that are no lists of text"),
+        ([["a", "p"], ["b", 3]], "has lines that are no lists of text"),
+        ([["a", "p"], []], "has lines that are no lists of text"),
+    ],
+)
+def test_lines_that_are_no_hierarchy_are_refused(rows: object, words: str) -> None:
+    with pytest.raises(TableError, match=f"The hierarchy {words}"):
+        aggopt.encode(pd.DataFrame({"x": ["a", "b"]}), {"x": {"tree": rows}})

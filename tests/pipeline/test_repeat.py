@@ -51,6 +51,42 @@ def test_a_release_is_repeated_byte_for_byte(tmp_path, way, ending) -> None:
     assert last.table.read_bytes() == files.table.read_bytes()
 
 
+def test_a_tree_of_a_file_is_repeated_without_the_file(tmp_path) -> None:
+    """The manifest has the tree itself, and no path of the machine it was made on."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    (here / "ill.csv").write_text("flu;lung;*\nasthma;lung;*\nnone;well;*\n")
+    (here / "job.toml").write_text(
+        '[roles]\nidentifier = ["name", "note"]\nother = ["income"]\n'
+        'quasi-identifier = ["age", "illness"]\n[privacy]\nk = 3\n'
+        '[attributes.illness]\ntree = "ill.csv"\npublish = "ancestor"\n'
+    )
+    release = aggopt.mask(people(), here / "job.toml")
+    (note,) = [note for note in release.notes if "branch" in note]
+    assert note == (
+        "'illness': 1 branch of the tree has one value only: look whether a name is "
+        "spelled in two ways."
+    )
+    files = release.write(there / "masked.csv")
+    assert str(here) not in files.manifest.read_text()
+    tree = json.loads(files.manifest.read_text())["job"]["attributes"]["illness"]
+    assert tree["tree"][0] == ["flu", "lung", "*"]
+    (here / "ill.csv").unlink()
+    again = aggopt.repeat(files.manifest, people(), there / "again.csv")
+    assert sha256(again.table) == sha256(files.table)
+
+
+def test_a_tree_that_is_not_there_names_its_column(tmp_path) -> None:
+    (tmp_path / "job.toml").write_text(
+        '[roles]\nidentifier = ["name", "note"]\nother = ["income"]\n'
+        'quasi-identifier = ["age", "illness"]\n[privacy]\nk = 3\n'
+        '[attributes.illness]\ntree = "ill.csv"\n'
+    )
+    with pytest.raises(TableError, match=r"Column 'illness': .*ill\.csv"):
+        aggopt.mask(people(), tmp_path / "job.toml")
+
+
 def test_blocks_are_repeated(tmp_path) -> None:
     release = aggopt.mask(wide(), wide_job(partition={"method": "individual_ranking"}))
     files = release.write(tmp_path / "masked.csv")
