@@ -376,3 +376,29 @@ def test_a_weight_that_does_nothing_is_noted() -> None:
     assert notes("x", "z", x=twice, z=twice) == (alone, same)
     assert notes("x", "y", "z", z=twice) == (same,)
     assert notes("z", z=twice) == (same,)
+
+
+ENUM = pl.Enum(["low", "middle", "high"])
+CHUNKS = pa.chunked_array(
+    [
+        pa.DictionaryArray.from_arrays([0, 1, 0], ["b", "a"]),
+        pa.DictionaryArray.from_arrays([1, 0, 2], ["a", "c", "b"]),
+    ]
+)
+
+
+def test_an_enum_of_polars_is_ordinal() -> None:
+    values = ["low", "high", "middle", "low"] * 2
+    typed = aggopt.encode(pl.DataFrame({"x": pl.Series(values, dtype=ENUM)}))
+    order = {"x": {"order": ["low", "middle", "high"]}}
+    ranked = aggopt.encode(pl.DataFrame({"x": values}), order)
+    assert typed.attributes[0].levels == ("low", "middle", "high")
+    np.testing.assert_array_equal(squared(typed), squared(ranked))
+
+
+def test_chunks_with_unequal_dictionaries_are_one_column() -> None:
+    typed = aggopt.encode(pa.table({"x": CHUNKS}))
+    text = aggopt.encode(pa.table({"x": CHUNKS.cast(pa.string())}))
+    assert typed.attributes[0].levels == text.attributes[0].levels == ("a", "b", "c")
+    assert (typed.attributes[0].codes == text.attributes[0].codes).all()
+    np.testing.assert_array_equal(typed.coordinates, text.coordinates)
