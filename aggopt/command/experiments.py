@@ -7,6 +7,7 @@ import typer
 
 from aggopt.command import console, show_solvers
 from aggopt.command.arguments import AsJson, JobFile, Overwrite, TableFile
+from aggopt.command.interrupt import interrupts
 from aggopt.errors import JobError
 
 
@@ -74,6 +75,7 @@ def sweep(
             table, job, alpha=grid[0], delta=grid[1], jobs=jobs, progress=report
         ):
             kept.add(point)
+            interrupts.outcome = f"points that are done are kept in {kept.table.name}"
             report("sweep", len(kept.points) / total)
     show_solvers.swept(kept.points, kept.files)
 

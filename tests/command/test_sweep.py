@@ -225,6 +225,22 @@ def aggopt(monkeypatch, capsys, tmp_path):
     return run
 
 
+def test_interrupted_a_sweep_says_that_points_are_kept(aggopt, monkeypatch, tmp_path):
+    def points(*_, **__):
+        yield point(0.3, 0.3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sweep, "sweep", points)
+    code, _, err = aggopt(
+        *("sweep", "job.toml", "people.csv", "--alpha", "0.5", "--delta", "0.1")
+    )
+    assert code == 130
+    said = " ".join(err.split())
+    assert "Interrupted. To fix: run it again; points that are done are kept" in said
+    assert "kept in sweep.csv" in said
+    assert pd.read_csv(tmp_path / "sweep.csv")["linkage"].tolist() == [0.3]
+
+
 def test_compare_solvers_as_a_command(aggopt):
     words = ("compare-solvers", "job.toml", "people.csv", "--solvers", "uno")
     code, out, _ = aggopt(*words)
