@@ -126,7 +126,7 @@ def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
     notes += [
         f"{name!r}: {certificate.solver} {certificate.status}."
         for name, certificate in (of_groups | certificates).items()
-        if certificate.status in (Status.LIMIT, Status.FALLBACK)
+        if certificate.status in (Status.GAP, Status.LIMIT, Status.FALLBACK)
     ]
     if given.table.keeps_index:
         notes.append(

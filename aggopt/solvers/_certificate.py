@@ -14,6 +14,7 @@ class Status(StrEnum):
     """How a solve ended, in this package's words."""
 
     OPTIMAL = "optimal"
+    GAP = "stopped at the gap asked for, best point kept"
     LOCAL = "locally optimal"
     HEURISTIC = "heuristic, nothing else tried"
     LIMIT = "stopped at a limit, best point kept"

@@ -284,6 +284,8 @@ def test_a_gap_that_is_wide_enough_ends_it():
     X = records(21, 60, 3)
     wide, narrow = optimal(X, 3, gap_tol=0.1), optimal(X, 3)
     assert wide.certificate.gap <= 0.1
+    assert wide.certificate.status is Status.GAP
+    assert wide.certificate.bound < wide.certificate.objective
     assert wide.certificate.bound <= narrow.certificate.objective
     assert narrow.certificate.status is Status.OPTIMAL
 

@@ -226,6 +226,13 @@ def test_a_solve_stopped_at_a_limit_is_noted():
     assert note in release.notes
 
 
+def test_a_gap_that_was_asked_for_and_reached_is_noted():
+    how = {"method": "optimal", "gap_tol": 0.9}
+    release = aggopt.mask(people(), job(partition=how))
+    (note,) = [n for n in release.notes if "the gap asked for" in n]
+    assert note.endswith("stopped at the gap asked for, best point kept.")
+
+
 def never(X, k, **_):
     raise AssertionError("work began")
 

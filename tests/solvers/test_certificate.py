@@ -72,6 +72,14 @@ def test_endings_are_named_once_each_in_words():
     )
 
 
+def test_a_gap_that_was_asked_for_is_no_limit():
+    assert Status.GAP.value == "stopped at the gap asked for, best point kept"
+    assert Status.GAP.usable
+    some = [certificate(status=status) for status in (Status.OPTIMAL, Status.GAP)]
+    assert summed(some).status is Status.GAP
+    assert summed([*some, certificate(status=Status.LOCAL)]).status is Status.LOCAL
+
+
 def test_what_failed_may_not_be_released():
     assert [status for status in Status if not status.usable] == [
         Status.INFEASIBLE,

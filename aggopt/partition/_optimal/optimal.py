@@ -97,9 +97,9 @@ def optimal(
         certificate.  objective: the sum of squares within groups, on z-scores (in units
         of X with scale="none"), over all records and attributes.  bound: no partition
         into groups of k or more loses less.  Status OPTIMAL only where that is proven,
-        up to 1e-6 of the objective; LIMIT where time, gap_tol or size ended the search:
-        gap_tol, if objective - bound is no more than that share of the objective; LIMIT
-        without a bound where no float holds the objective; INTERRUPTED after Ctrl-C,
+        up to 1e-6 of the objective; GAP where gap_tol ended the search: objective -
+        bound is no more than that share of the objective; LIMIT where time or size did,
+        or without a bound where no float holds the objective; INTERRUPTED after Ctrl-C,
         with the best so far.
 
     Raises
@@ -194,7 +194,8 @@ def _solved(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> Sta
         how.report(1.0)
     except KeyboardInterrupt:
         return Status.INTERRUPTED
-    return Status.LIMIT
+    content = work.best.closed and not work.best.proven
+    return Status.GAP if content else Status.LIMIT
 
 
 def _improve(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> None:
