@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from aggopt.core.section import Section, given
-from aggopt.privacy._model import REQUIREMENTS, PrivacyModel
+from aggopt.privacy._model import REQUIREMENTS, PrivacyModel, require_apart
 from aggopt.repair._registry import REPAIRS
 
 
@@ -39,6 +39,7 @@ def _with_keys(name: str, owned: Iterable[type[Section]], base: type[Section]) -
     return create_model(name, __base__=(*reversed(kinds), base))
 
 
+require_apart(REQUIREMENTS.values(), _Treatment.model_fields)
 _TreatmentKeys = _with_keys(
     "Treatments", (model.treatment for model in REQUIREMENTS.values()), _Treatment
 )

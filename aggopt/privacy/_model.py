@@ -113,5 +113,28 @@ class PrivacyModel(Method):
             )
 
 
+def require_apart(models: Iterable[PrivacyModel], taken: Iterable[str]) -> None:
+    """Refuse treatment keys that two models, or a model and all of them, own.
+
+    A section that two of them share is one.
+
+    Raises
+    ------
+    JobError
+        The later one's key would take the place of the other's.
+    """
+    owner: dict[str, PrivacyModel] = {}
+    for model in models:
+        for key in sorted(model.treatment.model_fields):
+            first = owner.setdefault(key, model)
+            if key in taken or first.treatment is not model.treatment:
+                whose = "" if key in taken else f", as {first.name!r} does"
+                raise JobError(
+                    f"The privacy model {model.name!r} reads {key!r} of an attribute"
+                    f"{whose}, which means something else already.",
+                    fix="give the key another name, or let both have one section.",
+                )
+
+
 TAKEN = ("confidential", "dominance", "repair")  # other keys of [privacy]
 REQUIREMENTS = Registry("aggopt.privacy._models", PrivacyModel, "privacy model", TAKEN)

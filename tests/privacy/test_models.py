@@ -9,7 +9,7 @@ import pytest
 from aggopt.core.section import Section
 from aggopt.errors import JobError
 from aggopt.privacy._exact import Numbers
-from aggopt.privacy._model import REQUIREMENTS, PrivacyModel
+from aggopt.privacy._model import REQUIREMENTS, PrivacyModel, require_apart
 from aggopt.privacy._nested import Nested
 
 CODES = np.array([0, 1, 2, 3, 0])
@@ -146,3 +146,42 @@ def test_a_model_owns_the_key_of_its_name_and_those_of_its_settings():
     assert made.keys == {"alpha", "beta"}
     of_records = PrivacyModel(name="k", when="always", rank=1, settings=Section)
     assert of_records.requirement is None
+
+
+class _Shared(Section):
+    range: int = 1
+
+
+class _Alone(Section):
+    range: int = 2
+
+
+def _reading(name: str, section: type[Section]) -> PrivacyModel:
+    return PrivacyModel(
+        name=name,
+        when="",
+        settings=Section,
+        treatment=section,
+        requirement=lambda of, asked: None,
+    )
+
+
+def test_two_models_do_not_read_one_key_of_an_attribute_differently():
+    first, other = _reading("first", _Shared), _reading("other", _Alone)
+    require_apart([first, _reading("same", _Shared)], {"missing"})
+    require_apart(REQUIREMENTS.values(), {"missing"})
+    with pytest.raises(JobError) as refusal:
+        require_apart([first, other], {"missing"})
+    assert refusal.value.problem == (
+        "The privacy model 'other' reads 'range' of an attribute, as 'first' does, "
+        "which means something else already."
+    )
+    assert (
+        refusal.value.fix == "give the key another name, or let both have one section."
+    )
+    with pytest.raises(JobError) as refusal:
+        require_apart([first], {"range"})
+    assert refusal.value.problem == (
+        "The privacy model 'first' reads 'range' of an attribute, which means "
+        "something else already."
+    )
