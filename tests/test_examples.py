@@ -19,12 +19,14 @@ import aggopt
 EXAMPLES = Path(__file__).parent.parent / "examples"
 BENCHMARKS = sorted(EXAMPLES.with_name("benchmarks").glob("*.py"))
 SWAP = "02_swap_the_solver.py"
+MIXED = "06_mixed_table.py"
 SAYS = {
     "01_mask_a_table.py": "k = 5 holds on the masked attributes: 442 records",
     SWAP: "bound   violation  status",
     "03_blocks_of_attributes.py": "NOT 5-anonymous on the combination of all 4",
     "04_one_attribute.py": "shortest_path optimal: lost",
     "05_near_optimal.py": "no partition loses less than",
+    MIXED: "k = 5 holds on the masked attributes: 400 records",
 }
 
 
@@ -44,6 +46,8 @@ def test_script(script: str) -> None:
     assert SAYS[script] in run.stdout
     if script == SWAP:
         _require_one_program(run.stdout)
+    if script == MIXED:
+        _require_nodes(run.stdout)
 
 
 def _require_one_program(printed: str) -> None:
@@ -52,6 +56,14 @@ def _require_one_program(printed: str) -> None:
     proven, *others = (float(objective) for _, objective, *_ in rows)
     assert rows[0][0] == "lagrangian"
     assert min(others) > proven - 1e-6
+
+
+def _require_nodes(printed: str) -> None:
+    """A tree publishes illnesses and what they have in common, and nothing else."""
+    said = printed.split("illness: ")[1].splitlines()[0].split(", ")
+    leaves = {"asthma", "flu", "attack", "weakness", "well"}
+    assert set(said) <= leaves | {"lung", "heart", "none", "*"}
+    assert not set(said) <= leaves
 
 
 @pytest.mark.parametrize("job", sorted(EXAMPLES.glob("*.toml")), ids=lambda p: p.name)
