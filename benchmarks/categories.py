@@ -1,20 +1,29 @@
-"""Categories of groups, on Adult with 30 162 records.
+"""Categories of groups: how fast, how near to the best, at what loss in counts.
 
-Run:  python benchmarks/categories.py [frequencies [ATTRIBUTE ...]]
-Adult and its hierarchies are read from the folder adult in AGGOPT_DATA.
+Run:  python benchmarks/categories.py                        all of it, half an hour
+      python benchmarks/categories.py speed [METHOD ...]
+      python benchmarks/categories.py partitions
+      python benchmarks/categories.py frequencies [ATTRIBUTE ...]
+Adult, its hierarchies and testdata are read from the folder in AGGOPT_DATA.
 
+speed
+    All of Adult, 30 162 records in 92 coordinates, beside 92 columns of numbers.
+partitions
+    Distance of records from what groups of 5 publish, beside MDAV with modes and
+    k-modes, with the least that is possible; and a proof of 300 voters of Chile.
 frequencies
     Each attribute's categories as often as before, within 4 records, for groups of 5
     and more: `slots`, and HiGHS on the declared program.  Loss is the number of records
     whose category is another, or of steps among the levels of education.
 """
 
-import os
 import sys
-from pathlib import Path
 
+import _category_partitions
+import _category_speed
 import numpy as np
 import pandas as pd
+from _category_tables import EDUCATION, adult
 from rich.console import Console
 from rich.table import Table
 
@@ -22,30 +31,9 @@ import aggopt
 from aggopt.aggregate import frequencies, plurality
 
 K, SLACK, SECONDS = 5, 4, 30
-EDUCATION = [
-    "Preschool",
-    *("1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th"),
-    *("HS-grad", "Some-college", "Assoc-voc", "Assoc-acdm"),
-    *("Bachelors", "Masters", "Prof-school", "Doctorate"),
-]
 ATTRIBUTES = ("education", "workclass", "occupation", "marital-status")
 SOLVERS = ("slots", "cvxpy:highs")
-CONFIDENTIAL = "salary-class"
 console = Console(width=100)
-
-
-def adult(*beside: str) -> pd.DataFrame:
-    """Return the quasi-identifiers, and other columns that are named."""
-    folder = os.environ.get("AGGOPT_DATA")
-    if folder is None:
-        raise SystemExit("set AGGOPT_DATA to the folder that has adult/adult.csv.")
-    table = pd.read_csv(Path(folder) / "adult" / "adult.csv", sep=";")
-    return table.drop(columns=sorted({"ID", CONFIDENTIAL} - set(beside)))
-
-
-def types(frame: pd.DataFrame) -> dict[str, dict[str, list[str]]]:
-    """Return what is not to be inferred."""
-    return {"education": {"order": EDUCATION}} if "education" in frame else {}
 
 
 def distance(column: pd.Series, values: np.ndarray) -> float:
@@ -56,14 +44,13 @@ def distance(column: pd.Series, values: np.ndarray) -> float:
 
 def kept(names: tuple[str, ...]) -> None:
     """Print the loss at which frequencies are kept, and its bound, by solver."""
-    frame = adult()
-    encoded = aggopt.encode(frame, types(frame))
-    groups = np.asarray(aggopt.partition.blocked(encoded, K))
+    frame, types, _ = adult()
+    groups = np.asarray(aggopt.partition.blocked(aggopt.encode(frame, types), K))
     title = f"Adult, {len(frame)} records, {groups.max() + 1} groups, slack {SLACK}"
     head = ("attribute", "by", "loss", "bound", "gap", "TV", "status", "seconds")
     table = Table(*head, title=title)
     for name in names:
-        column, order = frame[name], types(frame[[name]]).get(name, {})
+        column, order = frame[name], types.get(name, {})
         steps = len(EDUCATION) - 1 if order else 1
         found = {"plurality": plurality(column, groups, **order)}
         for solver in SOLVERS:
@@ -87,8 +74,55 @@ def kept(names: tuple[str, ...]) -> None:
     console.print(table)
 
 
-PARTS = {"frequencies": kept}
+def speed(names: tuple[str, ...]) -> None:
+    """Print time and memory, and their ratios to those of as many numbers."""
+    head = ("method", "of", "CPU s", "wall s", "MB", "IL", "times", "MB times")
+    table = Table(
+        *head, title=f"Groups of {_category_speed.K} and more, 30 162 records"
+    )
+    for row in _category_speed.rows(names):
+        table.add_row(
+            row.method,
+            row.data,
+            f"{row.cpu:.1f}",
+            f"{row.wall:.1f}",
+            f"{row.peak:.0f}",
+            "" if row.il is None else f"{row.il:.2f} %",
+            f"{row.times:.2f}",
+            f"{row.memory:.2f}",
+        )
+    console.print(table)
+
+
+def partitions(names: tuple[str, ...]) -> None:
+    """Print what groups lose, over what MDAV with modes loses, and one proof."""
+    head = ("table", "groups of", "loss", "of MDAV's", "IL", "above", "groups", "s")
+    table = Table(*head, title=f"k = {K}: distance from what is published, a record")
+    for row in _category_partitions.rows(K):
+        table.add_row(
+            row.table,
+            row.method,
+            f"{row.loss:.4f}",
+            f"{row.rival:.3f}",
+            f"{row.il:.4f}",
+            "" if row.above is None else f"{row.above:+.1f} %",
+            "" if row.groups is None else str(row.groups),
+            f"{row.seconds:.1f}",
+        )
+    console.print(table)
+    found = _category_partitions.proof()
+    console.print(
+        f"300 voters of Chile, k = 3, optimal: {found.status}, {found.objective:.3f}, "
+        f"bound {found.bound:.3f} in {found.seconds:.1f} s; local search "
+        f"{found.local_search:.3f}, MDAV {found.mdav:.3f}, neighbour bound "
+        f"{found.neighbours:.3f}"
+    )
+
+
+PARTS = {"speed": speed, "partitions": partitions, "frequencies": kept}
+DEFAULTS = {"frequencies": ATTRIBUTES}
 
 if __name__ == "__main__":
-    part, *chosen = sys.argv[1:] or PARTS
-    PARTS[part](tuple(chosen) or ATTRIBUTES)
+    asked, *chosen = sys.argv[1:] or [None]
+    for part in [asked] if asked else PARTS:
+        PARTS[part](tuple(chosen) or DEFAULTS.get(part, ()))
