@@ -102,7 +102,7 @@ def nearest(data: Records, A: Floats) -> Floats:
     U[:, :known] = _polar(U[:, :known] - np.outer(u, u @ U[:, :known]))
     if known < len(size):
         U[:, known:] = _completion(np.column_stack([u, U[:, :known]]), len(size))
-    return np.asarray(_polar(U @ Vt) @ data.root)
+    return np.asarray(U @ Vt @ data.root)
 
 
 def _polar(Q: Floats) -> Floats:

@@ -79,3 +79,44 @@ def test_the_old_key_is_refused_with_the_new_one():
     assert no.value.fix == 'write keep = "variance" in its place.'
     with pytest.raises(JobError, match="keep"):
         job(aggregation={"method": "mean", "keep": "everything"})
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        (["town", "age", "income"], ["town", "age, income"]),
+        (["age", "town", "income"], ["age, income", "town"]),
+    ],
+)
+@pytest.mark.parametrize("apart", [False, True])
+def test_categories_beside_numbers_have_certificates_in_the_order_of_the_roles(
+    asked, named, apart
+):
+    frame = people().assign(town=["north", "south"] * 20)
+    sections = {"roles": {**ROLES, "quasi-identifier": asked}}
+    if apart:  # the numbers together, the category by itself
+        blocks = [["income", "age"], ["town"]]
+        sections["partition"] = {"method": "mdav", "attributes": blocks}
+        sections["privacy"] = {"k": 3, "scope": "blocks"}
+    release = aggopt.mask(frame, job(aggregation=KEEP, **sections))
+    assert list(release.certificates) == named
+    after = release.table[["age", "income"]].corr().to_numpy()
+    before = frame[["age", "income"]].corr().to_numpy()
+    assert after == pytest.approx(before, abs=1e-5)
+
+
+def test_numbers_in_two_blocks_are_refused_beside_a_category():
+    frame = people().assign(town=["north", "south"] * 20)
+    roles = {**ROLES, "quasi-identifier": ["age", "town", "income"]}
+    blocks = [["age", "town"], ["income"]]
+    how = {"method": "mdav", "attributes": blocks}
+    with pytest.raises(JobError, match="puts the numbers into 2 blocks"):
+        aggopt.mask(
+            frame,
+            job(
+                roles=roles,
+                partition=how,
+                privacy={"k": 3, "scope": "blocks"},
+                aggregation=KEEP,
+            ),
+        )
