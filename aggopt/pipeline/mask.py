@@ -9,6 +9,7 @@ from aggopt.core.signals import heeded
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.job import Job
+from aggopt.measure import Assessment
 from aggopt.output.block_names import names_of, proven
 from aggopt.output.release import Release
 from aggopt.output.risk import as_counted
@@ -97,7 +98,7 @@ def mask(
         *given.reasons,
         *_notes(given, certificates),
         *_beyond(given, after),
-        *_incomplete(given, both.after),
+        *_incomplete(complete(given.whole, both.after), measures),
         *rounding.notes(given, masked.values, both.after, drift),
     )
     return Release(
@@ -154,16 +155,16 @@ def _one_group(given: Grouped, constant: Bool) -> list[str]:
     ]
 
 
-def _incomplete(given: Grouped, after: Floats) -> list[str]:
-    """Say how many records the measures are of, if not of all."""
-    rows = complete(given.whole, after)
+def _incomplete(rows: Bool, measures: Assessment | None) -> list[str]:
+    """Say how many records (n,) the measures are of, if not of all."""
     if rows.all():
         return []
-    return [
-        f"Linkage, disclosure, loss and satisfaction are measured on the {rows.sum()} "
-        f"of {len(rows)} records of which nothing is missing, before and after; "
-        "certificates are of all values that are there."
-    ]
+    what = "Linkage, disclosure, loss and satisfaction are "
+    of = f"of {len(rows)} records of which nothing is missing, before and after"
+    proofs = "certificates are of all values that are there."
+    if measures is None:
+        return [f"{what}not measured: there are {rows.sum()} {of}; {proofs}"]
+    return [f"{what}measured on the {rows.sum()} {of}; {proofs}"]
 
 
 def _beyond(given: Grouped, Y: Floats) -> list[str]:

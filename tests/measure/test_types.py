@@ -345,6 +345,12 @@ def test_prints_a_row_for_each_attribute_and_the_whole_below() -> None:
     assert f"{FOUND['kappa']['sex']:.4g}" in rows[8]
     assert f"{100 * FOUND['tv']['sex']:.2f} %" in rows[1]
     assert FOUND._repr_html_() == lines(TEXT)
+    assert rows[13:15] == [
+        f"  highest risk  {100 * FOUND.highest_risk:>7.2f} %  1 / smallest group",
+        f"  average risk  {100 * FOUND.average_risk:>7.2f} %  "
+        f"{FOUND.reidentifications} groups / records",
+    ]
+    assert f"; at most {100 * FOUND.linkage_limit:.2f} %" in rows[15]
     alone = str(assess_types(FRAME[["age"]], AFTER[["age"]]))
     assert "TV of pairs" not in alone
     assert "in 3 blocks; at most" in str(assess_types(FRAME, AFTER, TYPES, whole=10))

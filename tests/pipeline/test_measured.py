@@ -203,6 +203,39 @@ def test_numbers_alone_have_the_manifest_that_they_had() -> None:
     )
 
 
+def incomplete(ages: int, sexes: int) -> Release:
+    """Return a release of 40 records: so many have an age, from the first, or a sex."""
+    frame = mixed(40)[["age", "sex", "illness"]]
+    frame["age"] = frame["age"].where(frame.index < ages)
+    frame["sex"] = frame["sex"].where(frame.index >= 40 - sexes)
+    roles = {"quasi-identifier": ["age", "sex"], "confidential": ["illness"]}
+    asked = {"roles": roles, "privacy": {"k": 4}, "missing": {"policy": "patterns"}}
+    return aggopt.mask(frame, aggopt.Job(**asked))
+
+
+def test_what_misses_nothing_is_measured_and_a_note_says_how_much() -> None:
+    made = incomplete(28, 32)
+    rest = "certificates are of all values that are there."
+    what = "Linkage, disclosure, loss and satisfaction are"
+    assert made.measures.n == 20
+    assert (
+        f"{what} measured on the 20 of 40 records of which nothing is missing, before "
+        f"and after; {rest}"
+    ) in made.notes
+    names = ["age", "sex"]
+    both = (table[names][8:28] for table in (mixed(40), made.table))
+    alone = assess(*both)
+    assert made.measures.linkage == alone.linkage
+    assert made.measures.types["il"] == alone.types["il"]
+    none = incomplete(20, 20)
+    assert none.measures is None
+    assert (
+        f"{what} not measured: there are 0 of 40 records of which nothing is missing, "
+        f"before and after; {rest}"
+    ) in none.notes
+    assert not any(what in note for note in incomplete(40, 40).notes)
+
+
 # a second look
 
 
