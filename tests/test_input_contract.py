@@ -118,6 +118,7 @@ def patterned(name: str, count: int, missing: dict[str, str] = PATTERNS) -> Case
 LEVELS = ["low", "middle", "high", "low"] * 10
 GAPS = [None] * 3 + ["low"] * 37
 HOLED = [None, None, *LEVELS[2:]]
+OCCURRING = {"method": "plurality", "occurring": True}
 PRICED = {"method": "frequencies", "price": 1.0}
 EXACT = {"method": "frequencies", "slack": "exact"}
 KEPT = {"categories": {"method": "frequencies", "slack": 6}}
@@ -223,6 +224,21 @@ CASES: dict[str, Case] = {
         "age",
         LEVELS,
         aggregation={"categories": {**PRICED, "cross": [["age", "income"]]}},
+    ),
+    "combinations of categories that occur": with_column(
+        "age", LEVELS, aggregation={"categories": OCCURRING}
+    ),
+    "nodes of a tree, combinations that occur": with_column(
+        "age",
+        LEVELS,
+        attributes={"age": {"tree": TREE, "publish": "node"}},
+        aggregation={"categories": OCCURRING},
+    ),
+    "a category that records ask to be far from": with_column(
+        "age", LEVELS, aggregation={"categories": {"method": "wish", "budget": 1.5}}
+    ),
+    "a distance that no two levels have": with_column(
+        "age", LEVELS, aggregation={"categories": {"method": "wish", "delta": 2.0}}
     ),
     "a category with one level": with_column("age", "same"),
     "a category in individual ranking": with_column(

@@ -15,6 +15,7 @@ from aggopt.aggregate.categories._frequencies import (
     crossed_frequencies as crossed_frequencies,
 )
 from aggopt.aggregate.categories._frequencies import frequencies as frequencies
+from aggopt.aggregate.categories._medoids import medoids as medoids
 from aggopt.aggregate.categories._plurality import plurality as plurality
 from aggopt.aggregate.categories._published import (
     PublishedCategories as PublishedCategories,
@@ -28,6 +29,7 @@ from aggopt.aggregate.categories._registry import (
 from aggopt.aggregate.categories._registry import (
     CategoryAggregator as CategoryAggregator,
 )
+from aggopt.aggregate.categories._wish import wish as wish
 
 
 def __getattr__(name: str) -> Any:

@@ -9,14 +9,15 @@ import numpy as np
 
 from aggopt.aggregate import AGGREGATORS
 from aggopt.core.compile_time import compile_time
+from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.job import Job, Recommended, Shifting, Solved
 from aggopt.models import MODELS, Model
 from aggopt.partition import univariate
-from aggopt.partition._in_blocks import called, divided
+from aggopt.partition._in_blocks import divided
 from aggopt.partition._registry import PARTITIONERS, initial_methods
+from aggopt.pipeline.aggregate_step import aggregated, categories, placed
 from aggopt.pipeline.audit_values import audit_of
-from aggopt.pipeline.category_job import require_all_numbers
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.margins import program
@@ -96,8 +97,7 @@ def compare(
         quick = first.settings.model_validate(asked)
         data_job = job.model_copy(update={"partition": quick})
     given = group(data, data_job, report, repair=step.row is not _repaired)
-    require_all_numbers(given.table, "A comparison of solvers")
-    if given.kept is not None and step.row is not _aggregated:
+    if given.kept is not None and step.row not in (_aggregated, _categorised):
         raise JobError(
             "Solvers are compared on partitions and repairs of complete tables, and "
             "values are missing.",
@@ -133,6 +133,10 @@ class _Step(NamedTuple):
 
 def _solved_by(job: Job) -> _Step:
     """Return the last step of a job that a solver carries out."""
+    of_categories = job.aggregation.categories
+    if isinstance(of_categories, Solved):
+        limit = of_categories.time_limit
+        return _Step(model_of(of_categories), limit, _categorised)
     if isinstance(job.aggregation, Shifting):
         how = job.aggregation
         return _Step(model_of(how), how.time_limit, _aggregated)
@@ -149,7 +153,8 @@ def _solved_by(job: Job) -> _Step:
     raise JobError(
         f"No solver is asked in {job.partition.method!r} and "
         f"{job.aggregation.method!r}, nor in a repair: they have methods of their own.",
-        fix='set method = "p3m" under [aggregation]; or "optimal", "univariate" or '
+        fix='set method = "p3m" under [aggregation], or "frequencies" under '
+        '[aggregation.categories]; or "optimal", "univariate" or '
         '"individual_ranking" under [partition]; or repair = "merge-ilp" under '
         "[privacy].",
     )
@@ -169,12 +174,31 @@ def _aggregated(given: Grouped, solver: Solver, limit: float) -> Row:
     started = compile_time.now()
     masked = combined(given, settings)
     seconds = compile_time.now() - started
-    tried = released(given, masked.values)
+    tried = released(given, placed(given, masked, categories(given)).values)
     found = measured(given.table, tried, given.asked, whole=AT_ONCE)
     row = _summed(solver.name, masked.certificates, seconds)
     usable = all(c.status.usable for c in masked.certificates)
     holds = audit_of(given, tried).holds if usable else None
     return replace(row, sl=found.sl, si=found.si, holds=holds)
+
+
+def _categorised(given: Grouped, solver: Solver, limit: float) -> Row:
+    """Return a solver's row for the categories of the same groups."""
+    how = given.job.aggregation
+    asked = {"solver": solver.name, "time_limit": limit, "options": {}}
+    own = how.categories.model_copy(update=asked)  # type: ignore[union-attr]
+    update = {"aggregation": how.model_copy(update={"categories": own})}
+    given = replace(given, job=given.job.model_copy(update=update))
+    try:
+        masked = aggregated(given, _ignored)
+    except InfeasibleInputError as refusal:
+        return Row(solver.name, note=refusal.problem)
+    named = [masked.certificates[name] for name in given.table.domains]
+    proofs = list({id(c): c for c in named}.values())  # one of what goes together
+    row = _summed(solver.name, proofs, sum(c.seconds for c in proofs))
+    if not all(c.status.usable for c in proofs):
+        return row
+    return _measured(given, row, masked.values)
 
 
 def _partitioned(given: Grouped, solver: Solver, limit: float) -> Row:
@@ -199,7 +223,9 @@ def _divided(given: Grouped, solver: Solver, limit: float) -> Row:
     settings = {**job.partition.settings, "solver": solver.name, "time_limit": limit}
     columns = [block.columns for block in given.blocks]
     try:
-        found = divided(given.X, job.privacy.k, columns, divide, settings, names=names)
+        found = divided(
+            given.records, job.privacy.k, columns, divide, settings, names=names
+        )
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
     return _valued(replace(given, blocks=found), solver)
@@ -213,13 +239,13 @@ def _repaired(given: Grouped, solver: Solver, limit: float) -> Row:
     update = {"privacy": privacy.model_copy(update={"repair": how})}
     job = given.job.model_copy(update=update)
     try:
-        block = repaired(given.blocks[0], given.X, job, given.held, _ignored)
+        block = repaired(given.blocks[0], given.records, job, given.held, _ignored)
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
     return _valued(replace(given, blocks=(block,)), solver)
 
 
-def _ignored(share: float) -> None:
+def _ignored(*_: object) -> None:
     """Do nothing: progress of a single solver is not shown."""
 
 
@@ -227,14 +253,15 @@ def _valued(given: Grouped, solver: Solver) -> Row:
     """Return the row of a partition, with the measures and the audit of its values."""
     proofs = [block.certificate for block in given.blocks]
     row = _summed(solver.name, proofs, sum(c.seconds for c in proofs))
-    how = given.job.aggregation
-    combine = AGGREGATORS[how.method].function
-    settings = {**how.settings, **program(given), "progress": _ignored}
     try:
-        masked = called(combine, given.X, given.labels, **settings)
+        return _measured(given, row, aggregated(given, _ignored).values)
     except InfeasibleInputError as refusal:
         return replace(row, note=refusal.problem)
-    tried = released(given, masked.values)
+
+
+def _measured(given: Grouped, row: Row, values: Floats) -> Row:
+    """Return a row with the measures and the audit of values (n, d)."""
+    tried = released(given, values)
     found = measured(given.table, tried, given.asked, whole=AT_ONCE)
     return replace(row, sl=found.sl, si=found.si, holds=audit_of(given, tried).holds)
 

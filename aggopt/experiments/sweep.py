@@ -1,20 +1,20 @@
 """P3M over a parameter grid: risk and information loss at each point."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from aggopt.aggregate import Aggregation
+from aggopt.aggregate import Aggregation, PublishedCategories
 from aggopt.core.standardise import Scale
 from aggopt.errors import JobError
 from aggopt.input.wishes import require_reach
 from aggopt.job import Job, Squared
 from aggopt.measure import Assessment
+from aggopt.pipeline.aggregate_step import categories, placed
 from aggopt.pipeline.audit_values import audit_of
-from aggopt.pipeline.category_job import require_all_numbers
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.margins import program
 from aggopt.pipeline.measured import AT_ONCE, measured
@@ -84,7 +84,6 @@ def sweep(
     from joblib import Parallel, delayed
 
     given = group(data, job, listener(progress))
-    require_all_numbers(given.table, "A sweep")
     how = given.job.aggregation
     if jobs == 0:
         raise JobError("jobs = 0.", fix="name a number of processes, or -1.")
@@ -98,18 +97,21 @@ def sweep(
     if not (delta and all(0 <= d < float("inf") for d in delta)):
         raise JobError(f"delta = {list(delta)}.", fix="name some of 0 or more.")
     Z, k = Scale.of(given.X).standardise(given.X), given.job.privacy.k
-    names = given.job.roles.quasi_identifier
-    require_reach(np.full((1, Z.shape[1]), max(delta)), Z, k, names)
+    require_reach(np.full((1, Z.shape[1]), max(delta)), Z, k, given.names)
     rows = [[(a, d) for a in dict.fromkeys(alpha)] for d in dict.fromkeys(delta)]
     if chosen_solver(how).is_global or len(rows) == 1:
         rows = [[pair] for row in rows for pair in row]  # no warm start
+    chosen = categories(given)
     run = Parallel(n_jobs=jobs, return_as="generator_unordered", max_nbytes=None)
-    for points in run(delayed(_row)(given, how, row) for row in rows):
+    for points in run(delayed(_row)(given, how, chosen, row) for row in rows):
         yield from points
 
 
 def _row(
-    given: Grouped, how: Squared, row: Sequence[tuple[float, float]]
+    given: Grouped,
+    how: Squared,
+    chosen: Mapping[str, PublishedCategories],
+    row: Sequence[tuple[float, float]],
 ) -> list[SweepPoint]:
     points, start = [], how.settings["start"]
     for alpha, delta in row:
@@ -117,7 +119,7 @@ def _row(
         settings = {**how.settings, **program(given, asked["delta"], alpha=alpha)}
         settings |= {"alpha": alpha, "start": start}
         masked = combined(given, settings)
-        tried = released(given, masked.values)
+        tried = released(given, placed(given, masked, chosen).values)
         found = measured(given.table, tried, asked, whole=AT_ONCE)
         point = _point(alpha, delta, masked, found)
         if point.usable:

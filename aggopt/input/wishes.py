@@ -13,23 +13,27 @@ from aggopt.input.table import Table
 MOST = {"delta": np.inf, "importance": 1.0}
 
 
-def resolved(wish: Wish, table: Table, Z: Floats, name: str) -> Floats:
+def resolved(
+    wish: Wish, table: Table, Z: Floats, name: str, names: Sequence[str] = ()
+) -> Floats:
     """Return a wish about the records of `table` as one number each (n, d).
 
-    `Z` (n, d) are the z-scores of its quasi-identifiers.
+    `Z` (n, d) are the z-scores of its quasi-identifiers, `names` what they are called:
+    those that are numbers when omitted.
 
     Raises
     ------
     JobError
         A quasi-identifier is left out or unknown, or a column has not the role `wish`.
     """
-    names = table.numeric
+    kind = "a category" if names else "a number"
+    names = names or table.numeric
     if isinstance(wish, ByAttribute):
         by_name = wish.attributes
         if set(by_name) != set(names):
             raise JobError(
                 f"{name}.attributes names {sorted(by_name)}.",
-                fix="give one wish for each quasi-identifier that is a number: "
+                fix=f"give one wish for each quasi-identifier that is {kind}: "
                 f"{', '.join(names)}.",
             )
     else:
@@ -47,7 +51,28 @@ def resolved(wish: Wish, table: Table, Z: Floats, name: str) -> Floats:
     return values
 
 
-def require_read(columns: Sequence[str], *wishes: Wish) -> None:
+def resolved_of_categories(wish: Any, table: Table, name: str) -> dict[str, Floats]:
+    """Return a wish about each category of `table`, one number for each record (n,).
+
+    Raises
+    ------
+    JobError
+        As `resolved`; or it is relative to a mean, which categories have not.
+    """
+    names = tuple(table.domains)
+    inner = wish.attributes.values() if isinstance(wish, ByAttribute) else [wish]
+    if any(isinstance(each, Relative) for each in inner):
+        raise JobError(
+            f"{name} is relative to the distance from the mean, and categories have "
+            "none.",
+            fix='give numbers, or a column: { column = "NAME" }.',
+        )
+    n = len(table.frame)
+    values = resolved(wish, table, np.zeros((n, len(names))), name, names)
+    return dict(zip(names, values.T, strict=True))
+
+
+def require_read(columns: Sequence[str], *wishes: Wish | None) -> None:
     """Refuse columns with the role wish that none of these wishes reads.
 
     Raises
@@ -69,7 +94,7 @@ def require_read(columns: Sequence[str], *wishes: Wish) -> None:
     )
 
 
-def _read(wishes: Iterable[Wish]) -> Iterator[str]:
+def _read(wishes: Iterable[Wish | None]) -> Iterator[str]:
     for wish in wishes:
         if isinstance(wish, ByAttribute):
             yield from _read(wish.attributes.values())

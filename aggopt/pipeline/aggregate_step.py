@@ -1,6 +1,6 @@
 """From groups to published values: numbers by one method, categories by another."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import cast
@@ -20,7 +20,7 @@ from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.pipeline import margins
-from aggopt.pipeline.category_job import by_block, published_as
+from aggopt.pipeline.category_job import by_block, published_as, wishes_of_categories
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.observed import Having, combined, nodes_of
 from aggopt.pipeline.partition_step import Progress
@@ -50,13 +50,21 @@ class Masked:
 def aggregated(given: Grouped, told: Progress) -> Masked:
     """Return what the job publishes of each group."""
     told("aggregate", 0.0)
+    numbers = _numbers(given, told) if given.names else None
+    return placed(given, numbers, categories(given))
+
+
+def placed(
+    given: Grouped,
+    numbers: Aggregation | None,
+    chosen: Mapping[str, PublishedCategories],
+) -> Masked:
+    """Return the published numbers and categories in the order of their columns."""
     values = np.empty(given.whole.shape)
     found: dict[tuple[str, ...], Certificate] = {}
-    if given.names:
-        numbers = _numbers(given, told)
+    if numbers is not None:
         values[:, given.table.places] = numbers.values
         found |= numbers.named(given.names)
-    chosen = categories(given)
     names = given.job.roles.quasi_identifier
     for name, made in chosen.items():
         values[:, names.index(name)] = nodes_of(given, name, made)
@@ -99,6 +107,8 @@ def _chosen(
     attributes = [encoded.attributes[place].rows(own.rows) for place in places]
     label = own.labels
     settings = {**how.settings, "seed": seed_of(given.secret, f"categories of {told}")}
+    asked = wishes_of_categories(given.job, given.table).get(names[0], {})
+    settings |= {key: values[own.rows] for key, values in asked.items()}
     if beside := settings.pop("with_", ()):
         settings["with_"] = given.table.frame.select(*beside)[own.rows].to_native()
     if len(names) > 1 and method.together:
@@ -124,7 +134,7 @@ def _require_choice(made: PublishedCategories) -> None:
     )
 
 
-def _notes(chosen: dict[str, PublishedCategories]) -> tuple[str, ...]:
+def _notes(chosen: Mapping[str, PublishedCategories]) -> tuple[str, ...]:
     """Say what was chosen together, and how ties were broken."""
     by_proof: dict[int, list[str]] = {}
     for name, made in chosen.items():

@@ -1,6 +1,7 @@
 """What a job says of categories, beside the table that has some or none."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -8,12 +9,14 @@ from aggopt.aggregate import CATEGORY_AGGREGATORS
 from aggopt.aggregate.categories._kept import EXACT
 from aggopt.aggregate.categories._plurality import Plurality
 from aggopt.aggregate.categories._registry import CategorySection
+from aggopt.aggregate.categories._wish import CategoryWish, require_reach
 from aggopt.core.plural import many
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
-from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
+from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError, naming
 from aggopt.input.categories import absent_in, codes_in
 from aggopt.input.table import Table
+from aggopt.input.wishes import resolved_of_categories
 from aggopt.job import Job, Mean
 from aggopt.partition._in_blocks import part_of
 from aggopt.partition._neighbours.places import RecordPlaces
@@ -80,15 +83,17 @@ def with_categories(job: Job, table: Table) -> Job:
 
 def _require_published(job: Job, said: CategorySection, table: Table) -> None:
     """Refuse nodes of a tree where the method publishes levels alone."""
-    if CATEGORY_AGGREGATORS[said.method].nodes:
+    occurring = getattr(said, "occurring", False)
+    if CATEGORY_AGGREGATORS[said.method].nodes and not occurring:
         return
+    how = "occurring = true" if occurring else f"method = {said.method!r}"
     for name in table.domains:
         publish = published_as(job, name)
         if publish != "leaf":
             raise JobError(
-                f"[aggregation.categories] method = {said.method!r} publishes levels, "
-                f"and [attributes.{name}] asks for publish = {publish!r}.",
-                fix='leave publish out, or choose method = "plurality".',
+                f"[aggregation.categories] {how} publishes levels, and "
+                f"[attributes.{name}] asks for publish = {publish!r}.",
+                fix='leave publish out, or choose method = "plurality" as it is.',
             )
 
 
@@ -136,6 +141,36 @@ def published_as(job: Job, name: str) -> str:
     return stated.publish if stated else "leaf"
 
 
+def wishes_of_categories(job: Job, table: Table) -> dict[str, dict[str, Floats]]:
+    """Return what records ask for of each category, the arguments of `wish`, by name.
+
+    Raises
+    ------
+    JobError
+        As `resolved_of_categories`; a distance that no two levels have.
+    """
+    how = job.aggregation.categories
+    if not isinstance(how, CategoryWish):
+        return {}
+    asked: dict[str, dict[str, Floats]] = {name: {} for name in table.domains}
+    for key in ("delta", "importance"):
+        stated = getattr(how, key)
+        if stated is None:
+            continue
+        for name, values in resolved_of_categories(stated, table, key).items():
+            asked[name][key] = values
+    for name, domain in table.domains.items():
+        with naming(repr(name)):
+            require_reach(asked[name].get("delta", np.zeros(1)), domain)
+    return asked
+
+
+def wishes_stated(job: Job) -> tuple[Any, ...]:
+    """Return what the section of categories says of wishes."""
+    how = job.aggregation.categories
+    return (how.delta, how.importance) if isinstance(how, CategoryWish) else ()
+
+
 def by_block(job: Job, table: Table, columns: Columns) -> list[list[str]]:
     """Return the categories among the attributes of each block."""
     names = job.roles.quasi_identifier
@@ -153,16 +188,6 @@ def require_together(job: Job, table: Table, columns: Columns) -> None:
     """
     if job.aggregation.categories is not None:
         job.aggregation.categories.together(by_block(job, table, columns))
-
-
-def require_all_numbers(table: Table, what: str) -> None:
-    """Refuse a table with categories for what is of numbers alone."""
-    if table.domains:
-        named = ", ".join(map(repr, table.domains))
-        raise JobError(
-            f"{what} is of numbers alone, and there are categories: {named}.",
-            fix="mask them with `mask`; or give it the job of a table without them.",
-        )
 
 
 def require_numbers(job: Job, table: Table, columns: Columns) -> None:

@@ -38,6 +38,8 @@ from aggopt.pipeline.category_job import (
     require_numbers,
     require_together,
     widest,
+    wishes_of_categories,
+    wishes_stated,
     with_categories,
 )
 from aggopt.pipeline.covariance import require_covariance
@@ -159,10 +161,12 @@ def wishes_of(table: Table, whole: Floats, job: Job) -> dict[str, Floats]:
     Nothing if nothing shifts; 0 of what is missing.
     """
     how, columns = job.aggregation, job.roles.wish
+    beside = wishes_stated(job)
+    wishes_of_categories(job, table)
     if not isinstance(how, Shifting):
-        require_read(columns)
+        require_read(columns, *beside)
         return {}
-    require_read(columns, how.delta, how.importance)
+    require_read(columns, how.delta, how.importance, *beside)
     X = whole[:, table.places]
     there = ~np.isnan(X)
     Z = np.where(there, Scale.of(X).standardise(X), 0.0)

@@ -23,6 +23,8 @@ def asked(how: Any, **beside: Any) -> aggopt.Job:
         {"method": "frequencies", "slack": "exact", "solver": "highs"},
         {"method": "frequencies", "price": 0.5},
         {"method": "frequencies", "cross": (("a", "b"),)},
+        {"method": "plurality", "occurring": True},
+        {"method": "wish", "budget": 1.5, "slack": "exact", "solver": "pyomo:highs"},
     ],
 )
 def test_a_section_survives_being_written(how: dict[str, Any], tmp_path: Any) -> None:
@@ -32,8 +34,8 @@ def test_a_section_survives_being_written(how: dict[str, Any], tmp_path: Any) ->
     assert again == job
     found = again.aggregation.categories
     assert {key: getattr(found, key) for key in how} == how
-    assert set(how) - {"method", "cross"} <= set(found.settings)
-    assert "cross" not in found.settings
+    assert set(how) - {"method", "cross", "occurring"} <= set(found.settings)
+    assert not {"cross", "occurring"} & set(found.settings)
 
 
 def test_with_is_the_key_of_a_file(tmp_path: Any) -> None:
@@ -83,6 +85,15 @@ def test_a_section_without_a_key_asks_for_the_default() -> None:
          'name columns that are published as they are: ["NAME", ...].'),
         ({"method": "plurality", "with": ["pay"]}, JobError,
          "method = 'plurality' takes no with."),
+        ({"method": "plurality", "occurring": True, "time_limit": 2.0}, JobError,
+         "[aggregation.categories] occurring = true takes no time_limit"),
+        ({"method": "frequencies", "occurring": True}, JobError,
+         "method = 'frequencies' takes no occurring."),
+        ({"method": "wish", "budget": 0.5}, JobError,
+         "[aggregation.categories] budget is 0.5: write a number of at least 1"),
+        ({"method": "wish", "delta": "far"}, JobError,
+         'write a number of 0 or more, { column = "NAME" }, or { attributes'),
+        ({"method": "wish", "solver": "slots"}, JobError, "slots does not take"),
         ("plurality", JobError, "aggregation.categories is 'plurality': write a table"),
     ],
 )  # fmt: skip

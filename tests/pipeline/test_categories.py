@@ -15,6 +15,7 @@ from tables import job, people
 import aggopt
 from aggopt.aggregate import plurality
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
+from aggopt.experiments.compare_solvers import compare
 from aggopt.experiments.sweep import sweep
 from aggopt.pipeline.reassess import review
 from aggopt.solvers import Status
@@ -357,10 +358,134 @@ def test_numbers_alone_are_grouped_as_before() -> None:
     assert (aggopt.mask(frame, weighted).labels != made.labels).any()
 
 
-def test_a_sweep_is_refused_before_it_begins() -> None:
+def test_a_sweep_moves_numbers_and_keeps_the_same_categories_beside() -> None:
+    p3m = asked(aggregation={"method": "p3m", "categories": {"method": "plurality"}})
+    points = list(sweep(mixed(), p3m, alpha=[0.2, 0.8], delta=[0.1], jobs=1))
+    assert {point.alpha for point in points} == {0.2, 0.8}
+    assert all(point.holds and point.usable for point in points)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"method": "frequencies", "slack": 3},
+        {"method": "frequencies", "price": 0.5, "cross": [["sex", "region"]]},
+        {"method": "wish", "budget": 1.2, "importance": 0.5},
+    ],
+)
+def test_solvers_are_compared_on_categories(how) -> None:
+    names = ("age", "sex", "region")
+    job = asked(names, **categories(**how))
+    rows = {row.solver: row for row in compare(mixed(), job, ["highs", "pyomo:highs"])}
+    assert set(rows) == {"cvxpy:highs", "pyomo:highs"}
+    first, second = rows.values()
+    assert first.objective == pytest.approx(second.objective)
+    assert first.status == "optimal" or how["method"] == "wish"  # of no whole numbers
+    assert first.holds
+    assert second.holds
+    made = aggopt.mask(mixed(), job)
+    proofs = {id(c): c for c in (made.certificates[n] for n in names[1:])}.values()
+    assert first.objective == pytest.approx(sum(c.objective for c in proofs))
+
+
+def test_all_solvers_of_frequencies_are_compared_and_those_without_a_choice_say_so():
+    job = asked(("age", "sex"), **categories(method="frequencies"))
+    rows = {row.solver: row for row in compare(mixed(), job, time_limit=5)}
+    assert {"slots", "cvxpy:highs", "pyomo:highs"} <= set(rows)
+    assert len({row.objective for row in rows.values() if not row.note}) == 1
+    frame, plain = in_threes(5, sex=["f", "m"] * 7 + ["m"])
+    tight = aggopt.Job(**plain, **categories(method="frequencies", slack=1))
+    (row,) = compare(frame, tight, ["slots"])
+    assert "No choice of categories for 3 groups" in row.note
+    assert row.objective is None
+
+
+def test_solvers_of_partitions_and_repairs_are_compared_with_categories_too() -> None:
     p3m = asked(aggregation={"method": "p3m"})
-    with pytest.raises(JobError, match="A sweep is of numbers alone, and there are"):
-        list(sweep(mixed(), p3m, alpha=[0.5], delta=[0.1]))
+    (row,) = compare(mixed(), p3m, ["lagrangian"])
+    assert row.holds
+    repair = {"method": "merge-ilp"}
+    of_illness = {"illness": {"order": ["none", "flu", "asthma"]}}
+    privacy = {"k": 3, "t": 0.4, "confidential": of_illness, "repair": repair}
+    (row,) = compare(mixed(), asked(privacy=privacy), ["cvxpy:highs"], 1.0)
+    assert row.holds or row.note
+
+
+def test_combinations_occur_where_the_job_says_so() -> None:
+    own = set(mixed()[list(LEVELS)].itertuples(index=False, name=None))
+    made = aggopt.mask(
+        mixed(), asked(**categories(method="plurality", occurring=True)), secret=SECRET
+    )
+    released = made.table[list(LEVELS)]
+    assert set(released.itertuples(index=False, name=None)) <= own
+    for group in range(made.labels.max() + 1):
+        members = mixed()[made.labels == group][list(LEVELS)]
+        (said,) = set(released[made.labels == group].itertuples(index=False, name=None))
+        assert said in set(members.itertuples(index=False, name=None))
+    assert len({id(made.certificates[name]) for name in LEVELS}) == 1
+    tree = {**TYPES, "work": {"tree": TREE, "publish": "node"}}
+    with pytest.raises(JobError, match="occurring = true publishes levels, and"):
+        aggopt.mask(
+            mixed(),
+            asked(attributes=tree, **categories(method="plurality", occurring=True)),
+        )
+
+
+def wishing() -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return a table with columns of wishes, and the roles of its columns."""
+    rng = np.random.default_rng(5)
+    frame = mixed().assign(far=rng.choice([0.5, 1.0], 60), much=rng.random(60) < 0.2)
+    names = ("age", "sex", "school")
+    rest = [name for name in frame if name not in (*names, "far", "much")]
+    return frame, {"quasi-identifier": names, "other": rest, "wish": ["far", "much"]}
+
+
+def test_records_ask_for_another_category_in_columns() -> None:
+    frame, roles = wishing()
+    far = {"attributes": {"sex": 1.0, "school": {"column": "far"}}}
+    how = {"method": "wish", "delta": far, "importance": {"column": "much"}}
+    types = {"school": TYPES["school"]}
+    wide = categories(**how, slack=9, budget=2.0)
+    made = aggopt.mask(frame, asked(roles=roles, attributes=types, **wide))
+    assert "far" not in made.table
+    apart = {"low": 0.0, "middle": 0.5, "high": 1.0}
+    unmet = {"sex": 0.0, "school": 0.0}
+    for i, row in frame.iterrows():
+        unmet["sex"] += row["much"] * (row["sex"] == made.table["sex"][i])
+        away = abs(apart[row["school"]] - apart[made.table["school"][i]])
+        unmet["school"] += row["much"] * (away < row["far"])
+    for name, missed in unmet.items():
+        assert made.certificates[name].objective == pytest.approx(missed)
+        assert made.certificates[name].status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"delta": {"column": "far"}}, "'much' has the role wish, and nothing"),
+        ({"delta": {"attributes": {"sex": {"relative": 0.1}}}}, "relative to the dist"),
+        ({"delta": {"attributes": {"sex": 1.0}}}, "that is a category: sex, school"),
+        ({"delta": 2.0}, "'sex': delta is out of reach in 60 records of 60"),
+        ({"importance": 2.0}, "importance is below 0 or above 1"),
+    ],
+)
+def test_wishes_that_cannot_be_meant_are_refused_before_work(how, words) -> None:
+    frame, roles = wishing()
+    said = {"delta": {"column": "far"}, "importance": {"column": "much"}, **how}
+    if words.startswith("'much'"):
+        del said["importance"]
+    begun = []
+    with pytest.raises(JobError, match=words):
+        aggopt.mask(
+            frame,
+            asked(
+                roles=roles,
+                attributes={"school": TYPES["school"]},
+                **categories(method="wish", **said),
+            ),
+            progress=lambda step, share: begun.append(step),
+        )
+    assert set(begun) <= {"read"}
 
 
 def test_a_job_file_names_a_tree_from_where_it_lies(tmp_path) -> None:

@@ -233,7 +233,7 @@ AGGREGATOR = CategoryAggregator(
 #                          or price = 1.0, what each record of difference costs
 # with = ["salary"]      # columns that are published as they are: their tables are kept
 # cross = [["a", "b"]]   # categories whose table with each other is kept
-# solver = "slots"       # or "cvxpy:highs", ...
+# solver = "highs"       # or "pyomo:highs", ...; left out, "slots" where it can
 # time_limit = 60        # seconds per attribute; left out, 600
 """,
 )

@@ -1,6 +1,7 @@
 """Combinations of categories chosen by the model of frequencies."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from aggopt.encoding import Categories
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import frequencies as model
 from aggopt.solvers import choose
+from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
 from aggopt.solvers._options import check_time_limit
 
@@ -57,12 +59,20 @@ def kept(
     data = stated(candidates, beside, allowed, price)
     limits: Any = {"time_limit": how.time_limit, "options": how.options}
     found = answer(model.MODEL, data, solver, None, **limits)
+    if found.bound is not None:  # of losses that are whole numbers
+        found = replace(found, bound=model.rounded_up(data, found.bound))
     picked = found.reading
     if picked is None:
         losses = candidates.losses
         picked = at_random(losses == losses.min(axis=1, keepdims=True), how.seed)
     proof = certified(model.MODEL, data, picked, found, candidates.unit, clock.spent)
     return candidates.published(picked[turn], label, proof)
+
+
+def best(data: model.Data, time_limit: float | None) -> Answer:
+    """Return the choice at least loss, by the first solver that is installed."""
+    solver = choose(None, *model.MODEL.kinds)
+    return answer(model.MODEL, data, solver, None, time_limit=time_limit)
 
 
 def allowed_or_price(
@@ -88,7 +98,7 @@ def stated(
     candidates: Candidates,
     beside: Sequence[I64],
     allowed: float | None,
-    price: float | None,
+    price: float | None = None,
 ) -> model.Data:
     """Return the data of the model, distances in units that make them whole."""
     rows = beside or [np.zeros_like(candidates.own)]

@@ -1,13 +1,15 @@
 """The category of each group that is nearest to its records' own."""
 
+from collections.abc import Sequence
 from math import fsum
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
+from pydantic import Field, StrictBool, model_validator
 
 from aggopt.aggregate.categories._candidates import Candidates, categories_in
+from aggopt.aggregate.categories._medoids import medoids
 from aggopt.aggregate.categories._published import PublishedCategories
 from aggopt.aggregate.categories._registry import CategoryAggregator, CategorySection
 from aggopt.aggregate.categories._ties import broken
@@ -141,12 +143,40 @@ def _allowed(candidates: Candidates, publish: str) -> Bool:
 
 
 class Plurality(CategorySection):
-    """Settings of `aggopt.aggregate.plurality`."""
+    """Settings of `aggopt.aggregate.plurality`.
 
+    With `occurring` the categories of a block are chosen together, by
+    `aggopt.aggregate.medoids`.
+    """
+
+    of_job: ClassVar[frozenset[str]] = frozenset({"occurring"})
     method: Literal["plurality"] = "plurality"
+    occurring: StrictBool = False
     time_limit: float | None = Field(
         default=None, gt=0, allow_inf_nan=False, strict=True
     )
+
+    @model_validator(mode="after")
+    def _check(self) -> "Plurality":
+        if self.occurring and self.time_limit is not None:
+            raise JobError(
+                "[aggregation.categories] occurring = true takes no time_limit: no "
+                "solver has a part in it.",
+                fix="leave one of them out.",
+            )
+        return self
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of the function that it is for."""
+        found = super().settings
+        return {} if self.occurring else found
+
+    def together(self, blocks: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+        """Return all categories of a block, if combinations are to occur."""
+        if not self.occurring:
+            return super().together(blocks)
+        return [tuple(block) for block in blocks if block]
 
 
 AGGREGATOR = CategoryAggregator(
@@ -154,6 +184,8 @@ AGGREGATOR = CategoryAggregator(
     when="the nearest category of each group; the default",
     rank=10,
     function=plurality,
+    together=medoids,
     settings=Plurality,
+    template="# occurring = true       # plurality: no combination that nobody has",
     certificate="total distance of records from what is published, the least there is",
 )

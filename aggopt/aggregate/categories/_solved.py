@@ -23,8 +23,8 @@ def certified(
     near = bound is not None and closed(objective, bound)
     if not status.usable or (bound is not None and bound > objective and not near):
         bound = None
-    if status is Status.OPTIMAL and not near:
-        status = Status.LIMIT
+    if status in (Status.OPTIMAL, Status.LIMIT):
+        status = Status.OPTIMAL if near else Status.LIMIT
     proven = None if bound is None else min(bound, objective) / unit
     by = found.solver
     return Certificate(status, objective / unit, proven, missed, by, seconds)

@@ -1,0 +1,73 @@
+"""The record of each group that is nearest to its others, with all its categories."""
+
+from math import fsum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.aggregate.categories._candidates import Candidates, attributes_in
+from aggopt.aggregate.categories._published import PublishedTogether
+from aggopt.core.deadline import Deadline
+from aggopt.core.randomness import seeded, uniforms
+from aggopt.core.validation import groups as numbered_groups
+from aggopt.core.validation import require_seed
+from aggopt.solvers import Certificate, Status
+
+
+def medoids(
+    attributes: Any, groups: npt.ArrayLike, *, seed: int = 0
+) -> PublishedTogether:
+    """Return the categories of one record for each group: that nearest to all others.
+
+    Each group publishes a combination that one of its own records has, so that none is
+    published that nobody has.  Of those it is the one with the least total distance.
+
+    Parameters
+    ----------
+    attributes
+        What `aggopt.encode` returns of two categorical attributes or more, or a list of
+        such attributes.  They count alike, whatever their weights.
+    groups : (n,)
+        Group of each record, 0..m-1.
+    seed : int
+        Of the choice among records that are equally near.
+
+    Returns
+    -------
+    PublishedTogether
+        `.values` (n, attributes), `.attributes` and one `.certificate`: objective =
+        bound = the sum of the attributes' total distances, the least of all
+        combinations that records of each group have.
+
+    Raises
+    ------
+    JobError
+        `attributes` are not two or more that are encoded, or not all categorical;
+        groups that are none; a seed below 0.
+
+    Examples
+    --------
+    >>> import aggopt, pandas as pd
+    >>> people = pd.DataFrame({"sex": list("mmf"), "work": list("xyy")})
+    >>> medoids(aggopt.encode(people), [0, 0, 0]).values.tolist()
+    [['m', 'y'], ['m', 'y'], ['m', 'y']]
+    """
+    clock = Deadline(None)
+    require_seed(seed)
+    of = attributes_in(attributes)
+    label = numbered_groups(groups, len(of[0].codes))
+    candidates = Candidates.observed(of, label)
+    away = np.zeros(len(label))
+    for each in of:
+        m = each.domain.m
+        steps = each.domain.steps[:m, :m] * (candidates.unit / each.domain.unit)
+        away += (each.counts(label) @ steps)[label, each.codes]
+    chance = uniforms(seeded(seed), "equally near records", len(label))
+    order = np.lexsort((chance, away, label))
+    nearest = order[np.append(0, np.bincount(label).cumsum()[:-1])]
+    total = fsum(away[nearest]) / candidates.unit
+    proof = Certificate(Status.OPTIMAL, total, total, 0.0, "closed form", clock.spent)
+    return PublishedTogether(
+        candidates.published(candidates.own[nearest], label, proof)
+    )

@@ -1,0 +1,274 @@
+"""Categories away from those of the records that ask for it, frequencies kept."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from aggopt.aggregate._wish_sections import ByAttribute, Column, Number
+from aggopt.aggregate.categories._candidates import Candidates, categories_in
+from aggopt.aggregate.categories._frequencies import Slack
+from aggopt.aggregate.categories._kept import allowed_or_price, best, stated
+from aggopt.aggregate.categories._published import PublishedCategories
+from aggopt.aggregate.categories._registry import CategoryAggregator, CategorySection
+from aggopt.aggregate.categories._solved import FEASIBLE, certified
+from aggopt.core.deadline import Deadline
+from aggopt.core.plural import many
+from aggopt.core.randomness import permutation, seeded
+from aggopt.core.section import Solved
+from aggopt.core.types import F64
+from aggopt.core.validation import groups as numbered_groups
+from aggopt.core.validation import is_number, require_seed
+from aggopt.encoding import Categories, Domain
+from aggopt.errors import JobError
+from aggopt.models import category_wish as model
+from aggopt.models import frequencies
+from aggopt.solvers import Status, choose
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._ask import answer
+from aggopt.solvers._options import check_time_limit
+
+BUDGET = 1.1  # of the least loss that keeps frequencies: a tenth more
+OWN = float(np.nextafter(0.0, 1.0))  # a distance that any other category keeps
+
+
+def wish(
+    column: Any,
+    groups: npt.ArrayLike,
+    *,
+    order: Any = None,
+    tree: Any = None,
+    delta: npt.ArrayLike | None = None,
+    importance: npt.ArrayLike = 1.0,
+    budget: float | None = None,
+    slack: float | str | None = None,
+    solver: str | None = None,
+    time_limit: float | None = None,
+    options: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> PublishedCategories:
+    """Return categories at a distance from those of the records that ask for it.
+
+    As many records as can be, by importance, are published with a category that is as
+    far from their own as they ask; each category is published as often as before,
+    within `slack`, and no more is lost than a `budget`.  The model is stated in
+    `aggopt.models.category_wish`.
+
+    Parameters
+    ----------
+    column, groups, order, tree
+        As `plurality` takes them.
+    delta : float or (n,)
+        Distance that a record asks for between its category and the published one; two
+        levels are at most 1 apart.  Any other category will do when omitted.
+    importance : float or (n,)
+        How much it insists, from 0 up.
+    budget : float
+        What may be lost, in multiples of the loss of `frequencies` with the same slack,
+        from 1 up; 1.1 when omitted.
+    slack : float or "exact"
+        By how many records the release may differ in each category; 4 when omitted.
+    solver, options
+        As `frequencies` takes them, of those that take integer programs.
+    time_limit
+        Seconds for each of the two programs, the loss and the distances; 600 when
+        omitted.
+    seed : int
+        Of the choice among groups that are alike.
+
+    Returns
+    -------
+    PublishedCategories
+        `.values` (n,) and `.certificate`: the importance of all records that are nearer
+        than they ask, and what is proven of it.  Where no choice keeps the frequencies,
+        the status says so, and the values are those of `plurality`.
+
+    Raises
+    ------
+    JobError
+        As `frequencies`; distances or importances that are no numbers from 0 up; a
+        distance beyond that of all levels; a budget below 1; or, without a budget,
+        names without order or tree whose importances are all equal: who is satisfied is
+        then who is lost, and only the budget decides.
+    InfeasibleInputError, TableError, SolverError
+        As `frequencies`.
+
+    Notes
+    -----
+    That a record's own category is not published for it is no guarantee to anyone.
+
+    Examples
+    --------
+    >>> school = ["low", "low", "high", "low", "low", "high", "low", "high", "high"]
+    >>> insist = [0.0, 0, 1, 0, 0, 0, 0, 0, 0]
+    >>> groups = [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    >>> found = wish(school, groups, importance=insist, slack=1)
+    >>> found.certificate.objective, found.centroids[0]
+    (0.0, 'low')
+    """
+    clock = Deadline(None)
+    require_seed(seed)
+    check_time_limit(time_limit)
+    how = choose(solver, *model.MODEL.kinds)
+    categories = categories_in(column, order, tree)
+    label = numbered_groups(groups, len(categories.codes))
+    asked = _asked(delta, categories)
+    insisted = _each("importance", importance, len(label))
+    _require_choice(categories, asked, insisted, budget)
+    turn = permutation(seeded(seed), "symmetric groups", int(label.max()) + 1)
+    candidates = Candidates.observed([categories], turn[label])
+    plain = stated(candidates, [], allowed_or_price(slack, None, many_cells=False)[0])
+    base = best(plain, time_limit)
+    if base.reading is None:
+        picked = candidates.losses.argmin(axis=1)
+        kept, unit = frequencies.MODEL, candidates.unit
+        proof = certified(kept, plain, picked, base, unit, clock.spent)
+    else:
+        loss = frequencies.objective(plain, frequencies.point(plain, base.reading))
+        data = _stated(plain, candidates, asked, insisted, (budget or BUDGET) * loss)
+        found = answer(
+            model.MODEL, data, how, None, time_limit=time_limit, options=options
+        )
+        picked, found = _better(data, found, base.reading)
+        proof = certified(model.MODEL, data, picked, found, 1.0, clock.spent)
+    (made,) = candidates.published(picked[turn], label, proof)
+    return made
+
+
+def require_reach(delta: F64, domain: Domain) -> None:
+    """Refuse distances (n,) that no two levels have.
+
+    Raises
+    ------
+    JobError
+        How many records ask for more.
+    """
+    widest = domain.widest / domain.unit
+    far = int((delta > widest).sum())
+    if far:
+        raise JobError(
+            f"delta is out of reach in {many(far, 'record')} of {len(delta)}: no two "
+            f"levels are more than {widest:.6g} apart.",
+            fix="ask for less; left out, any other category will do.",
+        )
+
+
+def _asked(delta: npt.ArrayLike | None, categories: Categories) -> F64:
+    """Return the distance that each record asks for, (n,)."""
+    asked = _each("delta", OWN if delta is None else delta, len(categories.codes))
+    require_reach(asked, categories.domain)
+    return asked
+
+
+def _each(name: str, given: npt.ArrayLike, n: int) -> F64:
+    """Return one number from 0 up for each of n records."""
+    found = np.asarray(given)
+    if found.dtype.kind not in "iuf" or found.shape not in ((), (n,)):
+        raise JobError(
+            f"{name} has shape {found.shape} and type {found.dtype}.",
+            fix=f"pass a number, or one for each record ({n},).",
+        )
+    wrong = int((~(found >= 0) | ~np.isfinite(found)).sum())
+    if wrong:
+        raise JobError(
+            f"{name} has {many(wrong, 'entry', 'entries')} below 0, missing or "
+            "infinite.",
+            fix="pass numbers from 0 up.",
+        )
+    return np.broadcast_to(found.astype(np.float64), n)
+
+
+def _require_choice(
+    categories: Categories, asked: F64, insisted: F64, budget: float | None
+) -> None:
+    """Refuse a budget below 1, and what only a budget would decide."""
+    if budget is not None:
+        if not is_number(budget) or not 1 <= budget < np.inf:
+            raise JobError(
+                f"budget = {budget!r}.",
+                fix="pass a number from 1 up: multiples of the loss of frequencies.",
+            )
+        return
+    same = np.ptp(insisted) == 0 and (asked > 0).all()
+    if categories.domain.kind == "nominal" and same:
+        raise JobError(
+            "All records ask for the same, of names without an order or a tree: who is "
+            "satisfied is then just who is lost, and only the budget decides.",
+            fix="give importances that differ, an order or a tree; or a budget, such "
+            "as budget = 1.1.",
+        )
+
+
+def _stated(
+    plain: frequencies.Data,
+    candidates: Candidates,
+    asked: F64,
+    insisted: F64,
+    budget: float,
+) -> model.Data:
+    (categories,) = candidates.of
+    steps = categories.domain.steps / categories.domain.unit
+    levels = candidates.nodes[:, 0]
+    away = steps[:, levels][categories.codes]
+    unmet = model.unmet(candidates.labels, away, asked, insisted)
+    return model.Data(
+        plain.loss, plain.weights, plain.counts, plain.allowed, unmet, budget
+    )
+
+
+def _better(data: model.Data, found: Answer, start: Any) -> tuple[Any, Answer]:
+    """Return the choice of a solver, or that which keeps frequencies at least loss."""
+    known = model.objective(data, model.point(data, start))
+    if found.reading is not None:
+        at = model.point(data, found.reading)
+        if model.violation(data, at) <= FEASIBLE and model.objective(data, at) <= known:
+            return found.reading, found
+    usable = found.bound if found.status.usable else None
+    kept = Answer(start, Status.LIMIT, usable, found.solver, found.seconds)
+    return start, kept
+
+
+class CategoryWish(Solved, CategorySection):
+    """Settings of `aggopt.aggregate.wish`."""
+
+    method: Literal["wish"]
+    delta: Number | Column | ByAttribute | None = Field(
+        default=None,
+        description='write a number of 0 or more, { column = "NAME" }, or '
+        "{ attributes = { NAME = one of these, ... } } for all categories.",
+    )
+    importance: Number | Column | ByAttribute = Field(
+        default=1.0,
+        description='write a number from 0 to 1, { column = "NAME" }, or '
+        "{ attributes = { NAME = one of these, ... } } for all categories.",
+    )
+    budget: float | None = Field(default=None, ge=1, allow_inf_nan=False, strict=True)
+    slack: Slack | Literal["exact"] | None = Field(
+        default=None,
+        description='write by how many records counts may differ, or "exact".',
+    )
+
+    @property
+    def function(self) -> str:
+        """The name of its model."""
+        return model.MODEL.name
+
+
+AGGREGATOR = CategoryAggregator(
+    name="wish",
+    when="records that ask for another category, counts kept",
+    rank=30,
+    function=wish,
+    settings=CategoryWish,
+    certificate="importance of records nearer than they ask, and what the solver "
+    "proves of it",
+    model=model.MODEL,
+    template="""\
+# delta = 0.5            # wish: distance asked for, of 1 between names; left out, any
+#                          other category; or { column = "far" }, listed in wish
+# importance = 1.0       # how much each record insists; or { column = "much" }
+# budget = 1.1           # of the least loss that keeps counts
+""",
+)
