@@ -23,6 +23,7 @@ from aggopt.aggregate.categories._published import (
 from aggopt.aggregate.categories._published import (
     PublishedTogether as PublishedTogether,
 )
+from aggopt.aggregate.categories._published_loss import published_loss as published_loss
 from aggopt.aggregate.categories._registry import (
     CATEGORY_AGGREGATORS as CATEGORY_AGGREGATORS,
 )
