@@ -167,6 +167,41 @@ def categories(problem: Any, data: Choice) -> Labels | None:
     return None if y is None else chosen(data, y)
 
 
+def kept_in_cvxpy(
+    data: Choice, y: Any, slack: Floats, over: Any = 0.0, under: Any = 0.0
+) -> list[Any]:
+    """Return the constraints one, above and below, which these models share."""
+    one = data.each @ y == data.classes[2]
+    above = data.table @ y - over <= (data.counts + slack).ravel()
+    below = data.table @ y + under >= (data.counts - slack).ravel()
+    return [one, above, below]
+
+
+def keep_in_pyomo(
+    problem: Any, data: Choice, slack: Floats, over: Any = None, under: Any = None
+) -> None:
+    """State the constraints one, above and below, which these models share."""
+    import pyomo.environ as pyo
+
+    y, number = problem.y, data.classes[2].tolist()
+    high = (data.counts + slack).ravel().tolist()
+    low = (data.counts - slack).ravel().tolist()
+
+    def above(_: Any, cell: int) -> Any:
+        more = over[cell] if over else 0
+        return total(data.table, cell, y) - more <= high[cell]
+
+    def below(_: Any, cell: int) -> Any:
+        less = under[cell] if under else 0
+        return total(data.table, cell, y) + less >= low[cell]
+
+    problem.one = pyo.Constraint(
+        range(len(number)), rule=lambda _, t: total(data.each, t, y) == number[t]
+    )
+    problem.above = pyo.Constraint(range(data.counts.size), rule=above)
+    problem.below = pyo.Constraint(range(data.counts.size), rule=below)
+
+
 def total(matrix: Any, row: int, y: Any) -> Any:
     """Return the product of a row of a sparse matrix with y, in Pyomo."""
     import pyomo.environ as pyo

@@ -48,7 +48,14 @@ import numpy.typing as npt
 
 from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError, require_known
-from aggopt.models._choice import Choice, counted, released, require_table, total
+from aggopt.models._choice import (
+    Choice,
+    counted,
+    keep_in_pyomo,
+    kept_in_cvxpy,
+    released,
+    require_table,
+)
 from aggopt.models._choice import categories as categories
 from aggopt.models._model import Model
 
@@ -120,9 +127,7 @@ def _in_cvxpy(data: Data) -> Any:
 
     y = cp.Variable(len(data.costs), name="y", integer=data.shares == "whole")
 
-    one = data.each @ y == data.classes[2]
-    above = data.table @ y <= (data.counts + data.slack).ravel()
-    below = data.table @ y >= (data.counts - data.slack).ravel()
+    one, above, below = kept_in_cvxpy(data, y, data.slack)
     budget = data.costs @ y <= data.budget
     sign = y >= 0
 
@@ -135,24 +140,13 @@ def _in_pyomo(data: Data) -> Any:
 
     problem = pyo.ConcreteModel()
     domain = pyo.Integers if data.shares == "whole" else pyo.Reals
-    pairs, cells = range(len(data.costs)), range(data.counts.size)
+    pairs = range(len(data.costs))
     y = problem.y = pyo.Var(pairs, domain=domain)
-    number = data.classes[2].tolist()
-    high = (data.counts + data.slack).ravel().tolist()
-    low = (data.counts - data.slack).ravel().tolist()
+    keep_in_pyomo(problem, data, data.slack)
 
     def added(entries: Floats) -> Any:
         return pyo.quicksum(entry * y[i] for i, entry in enumerate(entries.tolist()))
 
-    problem.one = pyo.Constraint(
-        range(len(number)), rule=lambda _, t: total(data.each, t, y) == number[t]
-    )
-    problem.above = pyo.Constraint(
-        cells, rule=lambda _, cell: total(data.table, cell, y) <= high[cell]
-    )
-    problem.below = pyo.Constraint(
-        cells, rule=lambda _, cell: total(data.table, cell, y) >= low[cell]
-    )
     problem.budget = pyo.Constraint(expr=added(data.costs) <= float(data.budget))
     problem.sign = pyo.Constraint(pairs, rule=lambda _, i: y[i] >= 0)
     problem.cost = pyo.Objective(expr=added(data.of_pairs(data.unmet)))

@@ -46,7 +46,14 @@ import numpy as np
 
 from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError, require_known
-from aggopt.models._choice import Choice, counted, released, require_table, total
+from aggopt.models._choice import (
+    Choice,
+    counted,
+    keep_in_pyomo,
+    kept_in_cvxpy,
+    released,
+    require_table,
+)
 from aggopt.models._choice import categories as categories
 from aggopt.models._model import Model
 
@@ -118,9 +125,7 @@ def _in_cvxpy(data: Data) -> Any:
     off = [cp.Variable(data.counts.size, name=name) for name in ("over", "under")]
     over, under = off if data.price else (0.0, 0.0)
 
-    one = data.each @ y == data.classes[2]
-    above = data.table @ y - over <= (data.counts + data.allowed).ravel()
-    below = data.table @ y + under >= (data.counts - data.allowed).ravel()
+    one, above, below = kept_in_cvxpy(data, y, data.allowed, over, under)
     sign, most = [y >= 0], []
     cost = data.costs @ y
     if data.price:
@@ -139,23 +144,7 @@ def _in_pyomo(data: Data) -> Any:
     y = problem.y = pyo.Var(range(len(costs)), domain=domain)
     over = problem.over = pyo.Var(cells if data.price else [])
     under = problem.under = pyo.Var(cells if data.price else [])
-    number = data.classes[2].tolist()
-    high = (data.counts + data.allowed).ravel().tolist()
-    low = (data.counts - data.allowed).ravel().tolist()
-
-    def above(_: Any, cell: int) -> Any:
-        more = over[cell] if data.price else 0
-        return total(data.table, cell, y) - more <= high[cell]
-
-    def below(_: Any, cell: int) -> Any:
-        less = under[cell] if data.price else 0
-        return total(data.table, cell, y) + less >= low[cell]
-
-    problem.one = pyo.Constraint(
-        range(len(number)), rule=lambda _, t: total(data.each, t, y) == number[t]
-    )
-    problem.above = pyo.Constraint(cells, rule=above)
-    problem.below = pyo.Constraint(cells, rule=below)
+    keep_in_pyomo(problem, data, data.allowed, over, under)
     signed = [v[i] for v in (y, over, under) for i in v]
     problem.sign = pyo.Constraint(range(len(signed)), rule=lambda _, i: signed[i] >= 0)
     tops = [over[cell] <= data.largest[cell] for cell in over]
