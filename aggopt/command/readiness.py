@@ -16,10 +16,15 @@ from aggopt.core.validation import group_size
 from aggopt.errors import AggoptError
 from aggopt.input.files import is_csv, typed
 from aggopt.input.table import Table
-from aggopt.job import Correlation, Job, Solved, settled
+from aggopt.job import Correlation, Job, Shifting, Solved, settled
 from aggopt.job._roles import Roles
 from aggopt.pipeline.attribute_blocks import blocks_of, require_promise
-from aggopt.pipeline.category_job import require_numbers, widest, with_categories
+from aggopt.pipeline.category_job import (
+    require_numbers,
+    require_together,
+    widest,
+    with_categories,
+)
 from aggopt.pipeline.guarantees import read as read_confidential
 from aggopt.pipeline.guarantees import require_guarantees, with_search
 from aggopt.pipeline.partition_step import chosen_solver, group, read_table, wishes_of
@@ -148,10 +153,11 @@ def _of_sections(job: Job, n: int, whole: Table | None) -> Iterator[Obstacle]:
     """
     yield from _caught(group_size, job.privacy.k, n)
     yield from _caught(_require_kept, job, n, whole)
-    for method in (job.partition, job.aggregation):
+    for method in (job.partition, job.aggregation, job.aggregation.categories):
         if isinstance(method, Solved):
             yield from _caught(_require_solver, method)
-    if whole is not None and whole.numeric and job.privacy.k <= n:
+    shifts = isinstance(job.aggregation, Shifting)
+    if whole is not None and (whole.numeric or not shifts) and job.privacy.k <= n:
         yield from _caught(wishes_of, whole, whole.matrix(), job)
 
 
@@ -169,7 +175,9 @@ def _require_kept(job: Job, n: int, whole: Table | None) -> None:
     made, _ = with_search(made)
     require_promise(made, columns)
     if whole is not None:
-        require_numbers(with_categories(made, whole), whole, columns)
+        made = with_categories(made, whole)
+        require_numbers(made, whole, columns)
+        require_together(made, whole, columns)
         require_weights(made, whole, columns)
     require_guarantees(made)
 

@@ -150,7 +150,7 @@ def wishes_of_categories(job: Job, table: Table) -> dict[str, dict[str, Floats]]
         As `resolved_of_categories`; a distance that no two levels have.
     """
     how = job.aggregation.categories
-    if not isinstance(how, CategoryWish):
+    if not isinstance(how, CategoryWish) or not table.domains:
         return {}
     asked: dict[str, dict[str, Floats]] = {name: {} for name in table.domains}
     for key in ("delta", "importance"):
