@@ -84,14 +84,20 @@ def test_dates_count_from_the_first_of_the_original(make: Any) -> None:
     assert found.tolist() == [-2, 2, 0]
 
 
-def test_moments_in_other_units_are_refused() -> None:
+def test_moments_are_counted_as_the_originals_are_or_refused() -> None:
     encoded = aggopt.encode(pd.DataFrame({"born": DAYS}))
-    for other in (pd.to_datetime(pd.Series(DAYS)), [1.0, 2.0, 3.0]):
-        with pytest.raises(TableError, match="in the original date32") as refused:
+    midnight = pd.to_datetime(pd.Series(DAYS))
+    (found,) = released_values(encoded, pd.DataFrame({"born": midnight}))
+    assert found.tolist() == [4, 0, 366]
+    for other, said in (
+        (midnight + pd.Timedelta("12h"), "timestamp.*, and in the original date32"),
+        ([1.0, 2.0, 3.0], "numbers, and in the original dates or times"),
+    ):
+        with pytest.raises(TableError, match=said) as refused:
             released_values(encoded, pd.DataFrame({"born": other}))
         assert refused.value.fix == "make them of one type."
     dates = pd.DataFrame({"age": DAYS})
-    with pytest.raises(TableError, match="and in the original numbers"):
+    with pytest.raises(TableError, match="dates or times, and in the original numbers"):
         released_values(aggopt.encode(FRAME[["age"]].head(3)), dates)
 
 

@@ -100,7 +100,7 @@ def test_what_is_refused_is_said_in_full(folder, monkeypatch, case) -> None:
 
 def test_orders_are_doubted_above_the_whole_variance_only() -> None:
     def seen(il, same_order=True):
-        return Review(None, SimpleNamespace(il=il), same_order).warning
+        return Review(None, SimpleNamespace(il=il, types=None), same_order).warning
 
     assert seen(1.0) is None
     assert seen(2.0, same_order=False) is None
