@@ -13,7 +13,7 @@ from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._blocked.regions import Map, Region, Search, pass_over
 from aggopt.partition._local_search.cooling import Cooling
-from aggopt.partition._neighbours.places import RecordPlaces
+from aggopt.partition._neighbours.places import COPIES, RecordPlaces
 from aggopt.partition._neighbours.rp_forest import near_ones
 from aggopt.solvers import Status
 
@@ -112,12 +112,15 @@ def improve(
 def _near(
     rows: Floats, count: int, threads: ThreadPool, seed: int, progress: Progress
 ) -> Labels:
-    """Return neighbours of rows in spatial order (n, count); of copies, by place."""
+    """Return neighbours of rows in spatial order (n, c), c = count.
+
+    Of many copies they are found by place, and c is larger.
+    """
     places = RecordPlaces.of(rows)
     if COPIED * len(places.rows) > len(rows):
         return near_ones(rows, count, threads, seed=seed, progress=progress)
     near = near_ones(places.rows, count, threads, seed=seed, progress=progress)
-    return places.of_records(near, count)
+    return places.of_records(near, COPIES * count)  # so many places, about
 
 
 def _passes(
