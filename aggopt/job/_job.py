@@ -113,7 +113,7 @@ class Job(Section):
         --------
         >>> roles = {"quasi-identifier": ["age"]}
         >>> text = Job(roles=roles, privacy={"k": 3}).to_toml()
-        >>> [line for line in text.splitlines() if line.startswith("k")]
+        >>> [line for line in text.splitlines() if line.startswith("k =")]
         ['k = 3']
         """
         import tomlkit  # not needed to mask

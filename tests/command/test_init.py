@@ -112,7 +112,9 @@ def test_what_must_be_decided_is_said(here, aggopt):  # noqa: F811
     assert "# To be decided before: 1 column, marked DECIDE below." in text
     assert "height" not in roles()["quasi-identifier"]
     assert '#     "height": numbers, 39 different, 1 missing' in text
-    assert "# To mask: fill them, or remove those records, before masking." in text
+    assert (
+        "# To mask: fill them, or remove those records, before masking; or say" in text
+    )
     code, out, _ = aggopt("check", "people.csv", "new.toml")
     assert code == 2
     assert "Obstacle 1: No role is declared for 'height'." in out
