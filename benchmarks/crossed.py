@@ -12,20 +12,23 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from categories import CONFIDENTIAL, SECONDS, K, adult, console, types
+from _category_tables import SAMPLE, adult
+from rich.console import Console
 from rich.table import Table
 from scipy.stats.contingency import association
 
 import aggopt
 from aggopt.aggregate import crossed_frequencies, frequencies, plurality
 
-RECORDS = 2000
+CONFIDENTIAL = "salary-class"
+K, SECONDS = 5, 30
 PAIRS = (
     ("sex", "occupation"),
     ("sex", "marital-status"),
     ("marital-status", "workclass"),
 )
 BESIDE = ("education", "occupation", "marital-status")
+console = Console(width=100)
 
 
 def v(one: Any, two: Any) -> float:
@@ -43,10 +46,10 @@ def row(what: str, shown: tuple[float, ...], before: float, proof: Any) -> list[
 
 def main(n: int) -> None:
     """Print what is kept of each pair."""
-    whole = adult(CONFIDENTIAL)
+    whole, types, _ = adult(CONFIDENTIAL)
     drawn = whole.sample(n, random_state=0).reset_index(drop=True)
     salary = drawn.pop(CONFIDENTIAL)
-    encoded = aggopt.encode(drawn, types(drawn))
+    encoded = aggopt.encode(drawn, types)
     groups = np.asarray(aggopt.partition.local_search(encoded, K))
     of = {name: encoded.attribute(name) for name in drawn}
     head = ("table", "V", "plurality", "kept", "loss", "kept", "gap", "status", "s")
@@ -72,4 +75,4 @@ def main(n: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if sys.argv[1:] else RECORDS)
+    main(int(sys.argv[1]) if sys.argv[1:] else SAMPLE)
