@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,22 @@ from aggopt.core.validation import Floats, Labels, labellings, matrix
 from aggopt.errors import JobError
 from aggopt.models import Model
 from aggopt.solvers import Certificate, choose
+
+
+class _Asked(NamedTuple):
+    """Standardised records, what they ask for, and how that is to be solved.
+
+    Attributes
+    ----------
+    Z, delta, importance : (n, d)
+        In standard deviations, but for importances.
+    """
+
+    Z: Floats
+    scale: Scale
+    delta: Floats
+    importance: Floats
+    settings: ShiftOptions
 
 
 def by_model(
@@ -36,20 +52,13 @@ def by_model(
     require_progress(progress)
     records = matrix(X)
     label = labellings(labels, *records.shape)
-    scale = scale_for(records, label)
-    Z = scale.standardise(records)
-    delta, importance, weight = wishes
-    asked = spread(delta, Z, "delta")
-    insisted = spread(importance, Z, "importance")
+    asked = _asked(model, records, scale_for(records, label), wishes, how)
 
     def stated(j: int) -> Any:
-        x, own, d, w = (column(v, j) for v in (Z, label, asked, insisted))
-        return model.data(x, own, d, w, weight)
+        of = (asked.Z, label, asked.delta, asked.importance)
+        return model.data(*(column(v, j) for v in of), wishes[2])
 
-    solver, start, starts, seed, time_limit, options = how
-    chosen = choose(solver, *model.kinds)
-    settings = ShiftOptions(chosen, start, starts, seed, time_limit, options or {})
-    return shifted(model, stated, scale, label, settings, progress)
+    return shifted(model, stated, asked.scale, label, asked.settings, progress)
 
 
 def by_joint_model(
@@ -64,25 +73,39 @@ def by_joint_model(
     require_progress(progress)
     records = matrix(X)
     label = labellings(labels, *records.shape)
-    scale = Scale.of(records)
-    delta, importance, weight = wishes
-    Z = scale.standardise(records)
-    asked, insisted = spread(delta, Z, "delta"), spread(importance, Z, "importance")
-    solver, start, starts, seed, time_limit, options = how
-    chosen = choose(solver, *model.kinds)
-    settings = ShiftOptions(chosen, start, starts, seed, time_limit, options or {})
+    asked = _asked(model, records, Scale.of(records), wishes, how)
 
     def solve(Z: Floats, own: Labels, columns: I64) -> tuple[Floats, Certificate]:
-        data = model.data(Z, own, asked[:, columns], insisted[:, columns], weight)
-        here = _begun(settings.start, scale, (len(data.sizes), len(scale.spread)))
+        delta, importance = asked.delta[:, columns], asked.importance[:, columns]
+        data = model.data(Z, own, delta, importance, wishes[2])
+        shape = (len(data.sizes), len(asked.scale.spread))
+        here = _begun(asked.settings.start, asked.scale, shape)
         if not (here is None or isinstance(here, str)):
             here = here[:, columns]
-        return solution(model, data, replace(settings, start=here))
+        return solution(model, data, replace(asked.settings, start=here))
 
     made = together(records, label, solve)
     if progress:
         progress(1.0)
     return made
+
+
+def _asked(
+    model: Model,
+    records: Floats,
+    scale: Scale,
+    wishes: tuple[Wish, Wish, float],
+    how: tuple[Any, ...],
+) -> _Asked:
+    Z = scale.standardise(records)
+    delta, importance = (
+        spread(wishes[0], Z, "delta"),
+        spread(wishes[1], Z, "importance"),
+    )
+    solver, start, starts, seed, time_limit, options = how
+    chosen = choose(solver, *model.kinds)
+    settings = ShiftOptions(chosen, start, starts, seed, time_limit, options or {})
+    return _Asked(Z, scale, delta, importance, settings)
 
 
 def _begun(

@@ -88,20 +88,8 @@ def review(
         belongs to another release; or `same_order` is false by the manifest or the
         key.
     """
-    roles = job.roles
-    types = job.attributes
-    data = read(original, roles, job.input, types)
-    first = Table.of(data, roles, types, missing=job.missing)
-    kept, levels = roles.released, {n: types.get(n, NAMES) for n in first.domains}
-    dates = dict.fromkeys(first.clocks, DATES)
-    again = read(released, kept, job.input, {**types, **levels, **dates})
-    second = Table.of(_without(again, roles.dropped), kept, like=first)
+    first, second = _both(original, released, job)
     n = len(first.frame)
-    if len(second.frame) != n:
-        raise TableError(
-            f"{original.name} has {n} records and {released.name} {len(second.frame)}.",
-            fix="assess a release against the table it was made from.",
-        )
     files = Files.beside(released, private)
     if same_order:
         _require_order(original, files, n)
@@ -110,14 +98,13 @@ def review(
     encoded = first.encoded(job.partition.weights)
     blocks = names_in(blocks_of(job, X if encoded is None else encoded), job)
     written = as_written(released, job.input)
-    point = job.input.decimal
     Y = second.matrix()
     found = audit(
         written,
-        roles,
+        job.roles,
         job.privacy,
         blocks,
-        decimal=point,
+        decimal=job.input.decimal,
         originals=compared(X[np.argsort(place)], Y, job.output, first),
         compatible=job.missing.report_compatible,
     )
@@ -130,6 +117,24 @@ def review(
         return Review(found, None, same_order, said)
     counted = None if measures is None else as_counted(measures, found)
     return Review(found, counted, same_order)
+
+
+def _both(original: Path, released: Path, job: Job) -> tuple[Table, Table]:
+    """Return the original and its release, which is read as the original is."""
+    roles, types = job.roles, job.attributes
+    data = read(original, roles, job.input, types)
+    first = Table.of(data, roles, types, missing=job.missing)
+    kept, levels = roles.released, {n: types.get(n, NAMES) for n in first.domains}
+    dates = dict.fromkeys(first.clocks, DATES)
+    again = read(released, kept, job.input, {**types, **levels, **dates})
+    second = Table.of(_without(again, roles.dropped), kept, like=first)
+    n = len(first.frame)
+    if len(second.frame) != n:
+        raise TableError(
+            f"{original.name} has {n} records and {released.name} {len(second.frame)}.",
+            fix="assess a release against the table it was made from.",
+        )
+    return first, second
 
 
 def _sign(measures: Assessment) -> str | None:
