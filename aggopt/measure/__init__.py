@@ -10,6 +10,10 @@ from typing import Any
 
 from aggopt.measure._assess import assess
 from aggopt.measure._assessment import Assessment
+from aggopt.measure._correlation_error import (
+    correlation_error,
+    mean_correlation_error,
+)
 from aggopt.measure._dld import dld
 from aggopt.measure._linkage import WHOLE, Linkage, linkage
 from aggopt.measure._loss import il, il1s, sse, sst
@@ -38,12 +42,14 @@ __all__ = [
     "assess",
     "assess_types",
     "average_risk",
+    "correlation_error",
     "dld",
     "dr",
     "highest_risk",
     "il",
     "il1s",
     "linkage",
+    "mean_correlation_error",
     "pil",
     "pil_parts",
     "record_risk",

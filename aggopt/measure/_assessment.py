@@ -75,6 +75,8 @@ class Assessment:
     il1s: float | None
     pil: float
     pil_parts: PilParts
+    correlation_error: float | None
+    mean_correlation_error: float | None
     dr: float
     si: float
     sl: float | None

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.validation import Floats
+from aggopt.measure._moments import centred, unit_spread
 from aggopt.measure._pair import TOLERANCE, Pair
 from aggopt.measure._probability import probability
 from aggopt.measure._registry import Comparison, Heading, Measure, TypedComparison
@@ -113,13 +114,13 @@ def pil_parts(original: npt.ArrayLike, released: npt.ArrayLike) -> PilParts:
 
 def pil_of(pair: Pair) -> PilParts:
     """Return `pil_parts` of tables already paired."""
-    u, v = _centred(pair.original), _centred(pair.released)
+    u, v = centred(pair.original), centred(pair.released)
     return PilParts(
         quantiles=float(_quantiles_moved(pair).mean()),
         means=float(_moved(pair.difference.mean(axis=0), u).mean()),
         variances=float(_moved((v**2 - u**2).mean(axis=0), u**2).mean()),
         covariances=_mean(_covariances_moved(u, v)),
-        correlations=_mean(_correlations_moved(_unit_spread(u), _unit_spread(v))),
+        correlations=_mean(_correlations_moved(unit_spread(u), unit_spread(v))),
     )
 
 
@@ -167,17 +168,6 @@ def _moved(gap: Floats, influence: Floats) -> Floats:
     record on it, over n: a mean of squares, so that nothing cancels.
     """
     return probability(gap, influence.std(axis=0) / np.sqrt(len(influence)))
-
-
-def _centred(z: Floats) -> Floats:
-    return np.asarray(z - z.mean(axis=0))
-
-
-def _unit_spread(v: Floats) -> Floats:
-    """Return centred v with spread 1, or 0 where it is constant up to rounding."""
-    spread = np.sqrt((v**2).mean(axis=0))
-    flat = spread <= TOLERANCE
-    return np.where(flat, 0.0, v / np.where(flat, 1.0, spread))
 
 
 def _mean(parts: Iterator[Floats]) -> float | None:

@@ -56,6 +56,8 @@ MEASURES = {
     "il": stated("il", 0.0),
     "il1s": stated("il1s", 0.0, None),  # S has divisor n - 1
     "pil": stated("pil", 0.0, None),  # more records, more sure
+    "correlation_error": stated("correlation_error", 0.0),
+    "mean_correlation_error": stated("mean_correlation_error", 0.0),
     "dld": stated("dld", 1.0, 0.5),  # the copy is as near
     "sdid": stated("sdid", 1.0, None),  # S again
     "sdid_chance": stated("sdid_chance", None, None),
@@ -87,6 +89,8 @@ MEASURES = {
             ("il", 0.0),
             ("il1s", 0.0, np.inf, None),
             ("pil", 0.0, 1.0, None),
+            ("correlation_error", 0.0, 2.0),
+            ("mean_correlation_error", 0.0, 2.0),
             ("dld", 1.0, 1.0, 0.5),
             ("sdid", 1.0, 1.0, None),
             ("dr", 1.0, 1.0, None),

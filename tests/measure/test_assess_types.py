@@ -23,6 +23,8 @@ from aggopt.measure import (
     _linkage,
     assess,
     assess_types,
+    correlation_error,
+    mean_correlation_error,
 )
 from aggopt.measure._registry import TypedComparison
 from aggopt.measure.types import TYPED, _frequencies
@@ -67,6 +69,7 @@ def test_figures_of_the_whole_are_of_all_attributes() -> None:
 def test_figures_of_numbers_are_those_of_the_numbers() -> None:
     alone = assess(BEFORE[["age"]], AFTER[["age"]])
     assert (FOUND.il1s, FOUND.sl) == (alone.il1s, alone.sl)
+    assert FOUND.correlation_error == alone.correlation_error
     parts = FOUND.pil_parts
     assert isinstance(parts, TypedPilParts)
     for name in ("quantiles", "means", "variances", "covariances", "correlations"):
@@ -123,6 +126,17 @@ def test_numbers_have_types_only_where_these_are_asked_for() -> None:
     assert assess(encode(X), Y) == asked
 
 
+def test_correlations_are_those_of_the_numbers() -> None:
+    more = [f.assign(pay=f["age"] ** 2 + i) for i, f in enumerate((BEFORE, AFTER))]
+    alone = [frame[["age", "pay"]] for frame in more]
+    found = assess(*more, TYPES)
+    assert found.correlation_error == correlation_error(*alone) > 0
+    assert found.mean_correlation_error == mean_correlation_error(*alone)
+    assert "  Correlations " in str(found)
+    assert "  largest change of one, of the numbers" in str(found)
+    assert "  mean change of all pairs, of the numbers" in str(found)
+
+
 def test_truth_values_and_text_are_names() -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "y": [True, False, True]})
     assert assess(frame, frame).types.kinds == {"x": "numeric", "y": "nominal"}
@@ -131,6 +145,8 @@ def test_truth_values_and_text_are_names() -> None:
 def test_names_alone_have_no_figures_of_numbers() -> None:
     found = assess(*(frame[["sex", "wed"]] for frame in BY_HAND))
     assert (found.il1s, found.sl) == (None, None)
+    assert found.correlation_error is None
+    assert found.mean_correlation_error is None
     parts = found.pil_parts
     assert (parts.quantiles, parts.means, parts.variances) == (None, None, None)
     assert found.pil == pytest.approx((parts.levels + parts.pairs) / 2)

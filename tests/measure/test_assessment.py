@@ -13,6 +13,7 @@ from aggopt.core.html import lines
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.measure import (
     MEASURES,
+    _correlation_error,
     _dld,
     _linkage,
     _pil,
@@ -43,6 +44,8 @@ def test_equals_the_measures() -> None:
     assert found.il1s == measure.il1s(X, Y)
     assert found.pil_parts == measure.pil_parts(X, Y)
     assert found.pil == measure.pil(X, Y)
+    assert found.correlation_error == measure.correlation_error(X, Y)
+    assert found.mean_correlation_error == measure.mean_correlation_error(X, Y)
     assert found.dld == measure.dld(X, Y)
     assert found.sdid == measure.sdid(X, Y, safety=0.1)
     assert found.dr == measure.dr(X, Y, safety=0.1)
@@ -52,9 +55,19 @@ def test_equals_the_measures() -> None:
     assert (found.safety, found.delta) == (0.1, 0.2)
 
 
+def test_prints_how_correlations_changed() -> None:
+    found = measure.assess(X, Y)
+    largest, mean = found.correlation_error, found.mean_correlation_error
+    assert f"  Correlations  {largest:>9.6g}  largest change of one\n" in str(found)
+    assert f"    on average  {mean:>9.6g}  mean change of all pairs\n" in str(found)
+    alone = measure.assess(X[:, :1], Y[:, :1])
+    assert "  Correlations       none  largest change" in str(alone)
+
+
 @pytest.mark.parametrize(
     ("module", "name"),
     [
+        (_correlation_error, "_changes"),
         (_dld, "dld_of"),
         (_linkage, "linkage_of"),
         (_pil, "pil_of"),
@@ -213,6 +226,8 @@ def test_prints_as_a_table() -> None:
         "Loss (lower is better)",
         "  IL              22.15 %  SSE 1.77196 / SST 8",
         "  IL1s            28.49 %  mean |difference| / (sqrt(2) S)",
+        "  Correlations   0.265026  largest change of one",
+        "    on average   0.265026  mean change of all pairs",
         "",
         "Figures of the literature (lower is better)",
         "  DR              25.00 %  (DLD + SDID) / 2",

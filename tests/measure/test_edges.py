@@ -11,8 +11,9 @@ from aggopt.core import memory
 from aggopt.errors import AggoptError, InfeasibleInputError, JobError, TableError
 from aggopt.measure import _linkage
 from aggopt.measure._linkage import _Groups
+from aggopt.measure._moments import unit_spread
 from aggopt.measure._pair import TOLERANCE, Pair
-from aggopt.measure._pil import _counts, _unit_spread
+from aggopt.measure._pil import _counts
 from aggopt.measure._probability import probability
 
 every_measure = pytest.mark.parametrize("m", MEASURES.values(), ids=MEASURES)
@@ -49,6 +50,8 @@ def test_one_record_or_all_identical_is_refused(
 def test_one_attribute_has_no_pairs() -> None:
     parts = measure.pil_parts(X[:, :1], Y[:, :1])
     assert (parts.covariances, parts.correlations) == (None, None)
+    assert measure.correlation_error(X[:, :1], Y[:, :1]) is None
+    assert measure.mean_correlation_error(X[:, :1], Y[:, :1]) is None
     three = (parts.quantiles + parts.means + parts.variances) / 3
     assert measure.pil(X[:, :1], Y[:, :1]) == pytest.approx(three)
 
@@ -243,7 +246,7 @@ def test_up_to_the_tolerance_no_change_is_lost_and_any_more_is() -> None:
     gap = TOLERANCE * np.array([0.0, 1.0, -1.0, 1.001, -2.0])
     sure = probability(gap, np.full(5, TOLERANCE))
     assert sure.tolist() == [0, 0, 0, 1, 1]
-    flat = _unit_spread(np.array([[TOLERANCE, 3.0], [-TOLERANCE, -3.0]]))
+    flat = unit_spread(np.array([[TOLERANCE, 3.0], [-TOLERANCE, -3.0]]))
     assert flat.tolist() == [[0, 1], [0, -1]]
 
 

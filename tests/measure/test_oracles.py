@@ -343,6 +343,33 @@ def test_probabilistic_loss(pair: tuple[Rows, Rows]) -> None:
     assert measure.pil(*pair) == pytest.approx(sum(known) / len(known), abs=1e-9)
 
 
+def oracle_correlation_changes(X: Rows, Y: Rows) -> list[float]:
+    def correlation(x: list[F], y: list[F]) -> float:
+        a, b = centred(x), centred(y)
+        if not (variance(x) and variance(y)):
+            return 0.0
+        return float(moment(a, b)) / sqrt(variance(x) * variance(y))
+
+    columns = varying_columns(X, Y)
+    return [
+        abs(correlation(one[1], other[1]) - correlation(one[0], other[0]))
+        for i, one in enumerate(columns)
+        for other in columns[i + 1 :]
+    ]
+
+
+@given(tied())
+@settings(max_examples=100, deadline=None)
+def test_changes_of_correlations(pair: tuple[Rows, Rows]) -> None:
+    changes = oracle_correlation_changes(*pair)
+    found = measure.correlation_error(*pair), measure.mean_correlation_error(*pair)
+    if not changes:
+        assert found == (None, None)
+        return
+    expected = max(changes), sum(changes) / len(changes)
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
 @pytest.mark.parametrize("spread", [100, 1000, 2000, 10**6])
 def test_probabilistic_loss_of_many_records(spread: int) -> None:
     """Quantiles all differ; with a range of 1000, neighbours lie on the border of h."""

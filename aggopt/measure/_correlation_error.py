@@ -1,0 +1,106 @@
+"""By how much correlations changed: of the pair that changed most, and on average."""
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.validation import Floats
+from aggopt.measure._moments import centred, unit_spread
+from aggopt.measure._pair import Pair
+from aggopt.measure._registry import Comparison, Heading, Measure, of_numbers
+
+
+def correlation_error(original: npt.ArrayLike, released: npt.ArrayLike) -> float | None:
+    """Return the largest absolute change of a correlation, from 0 to 2.
+
+    Of all pairs of attributes that vary in the original; None if fewer than two do.
+    An attribute that is released as a constant has correlation 0 with all others.
+    Lower is better.
+
+    Raises
+    ------
+    TableError
+        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+
+    Source: Domingo-Ferrer and Torra (2001), whose measures of loss compare correlation
+    matrices entry by entry.
+
+    Examples
+    --------
+    >>> original = [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
+    >>> correlation_error(original, [[0.0, 3.0], [1.0, 2.0], [2.0, 1.0], [3.0, 0.0]])
+    2.0
+    """
+    return _largest(_changes(Pair.of(original, released)))
+
+
+def mean_correlation_error(
+    original: npt.ArrayLike, released: npt.ArrayLike
+) -> float | None:
+    """Return the mean absolute change of correlations, from 0 to 2.
+
+    Pairs and errors are those of `correlation_error`.
+
+    Source: Domingo-Ferrer and Torra (2001).
+
+    Examples
+    --------
+    >>> original = [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
+    >>> mean_correlation_error(original, original)
+    0.0
+    """
+    return _mean(_changes(Pair.of(original, released)))
+
+
+def _changes(pair: Pair) -> Floats:
+    """Return the absolute changes of all correlations, one of each pair."""
+    before, after = (
+        z.T @ z / pair.n
+        for z in (unit_spread(centred(z)) for z in (pair.original, pair.released))
+    )
+    return np.asarray(np.abs(after - before)[np.triu_indices(len(before), 1)])
+
+
+def _found(tables: Comparison) -> Floats:
+    changes = tables.of_numbers(_changes)
+    return np.empty(0) if changes is None else changes
+
+
+def _largest(changes: Floats) -> float | None:
+    return float(changes.max()) if changes.size else None
+
+
+def _mean(changes: Floats) -> float | None:
+    return float(changes.mean()) if changes.size else None
+
+
+_SOURCE = "Domingo-Ferrer and Torra (2001)"
+
+LARGEST = Measure(
+    name="correlation_error",
+    when="whether any correlation changed, and by how much",
+    rank=154,
+    function=correlation_error,
+    range="0..",
+    better="lower",
+    source=_SOURCE,
+    of=lambda tables: _largest(tables.once(_found)),
+    heading=Heading.LOSS,
+    label="Correlations",
+    says=lambda found: f"largest change of one{of_numbers(found)}",
+    percent=False,
+)
+
+MEAN = Measure(
+    name="mean_correlation_error",
+    when="by how much correlations changed on average",
+    rank=155,
+    function=mean_correlation_error,
+    range="0..",
+    better="lower",
+    source=_SOURCE,
+    of=lambda tables: _mean(tables.once(_found)),
+    heading=Heading.LOSS,
+    label="  on average",
+    says=lambda found: f"mean change of all pairs{of_numbers(found)}",
+    percent=False,
+)
