@@ -370,6 +370,26 @@ CASES: dict[str, Case] = {
         frame,
         job(aggregation={"method": "p3m", "keep": "correlation"}),
     ),
+    "means that keep nothing": lambda _: (
+        frame,
+        job(aggregation={"method": "mean", "keep": "nothing"}),
+    ),
+    "P3M that keeps the mean alone": lambda _: (
+        frame,
+        job(aggregation={"method": "p3m", "keep": "mean"}),
+    ),
+    "one-sided P3M that keeps the covariance": lambda _: (
+        frame,
+        job(aggregation={"method": "p3m_onesided", "keep": "covariance"}),
+    ),
+    "satisfaction that keeps the covariance": lambda _: (
+        frame,
+        job(aggregation={"method": "satisfaction", "keep": "covariance"}),
+    ),
+    "the covariance of categories": lambda _: (
+        frame,
+        job(aggregation={"categories": {"method": "plurality", "keep": "covariance"}}),
+    ),
     "the old word for a kept variance": lambda _: (
         frame,
         job(aggregation={"method": "mean", "renormalise": True}),

@@ -1,22 +1,26 @@
 """Group means: as they are, or moved so that variance or covariance is kept."""
 
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation, by_attribute, group_means
-from aggopt.aggregate._registry import Aggregating, Aggregator
+from aggopt.aggregate._keeping import (
+    STATISTICS,
+    Keeping,
+    Statistic,
+    require_kept,
+)
+from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._together import covariance_kept
 from aggopt.core.compile_time import compile_time
 from aggopt.core.renamed import renamed
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, labellings, matrix
-from aggopt.errors import InfeasibleInputError, require_known
+from aggopt.errors import InfeasibleInputError
 from aggopt.solvers import Certificate, Status
-
-KEPT = ("mean", "variance", "covariance")
 
 
 @renamed(renormalise="keep")
@@ -64,7 +68,7 @@ def mean(X: npt.ArrayLike, labels: npt.ArrayLike, *, keep: str = "mean") -> Aggr
     True
     """
     started = compile_time.now()
-    require_known("statistic that means keep", keep, KEPT)
+    require_kept("mean", Mean.able, keep)
     records = matrix(X)
     label = labellings(labels, *records.shape)
     if keep == "covariance":
@@ -99,16 +103,12 @@ def _stretched(centroids: Floats, labels: Labels, scale: Scale) -> Floats:
     return scale.undo(away / np.where(scale.constant, 1.0, spread))
 
 
-class Mean(Aggregating):
+class Mean(Keeping):
     """Settings of `aggopt.aggregate.mean`."""
 
+    able: ClassVar[tuple[str, ...]] = STATISTICS[1:]
     method: Literal["mean"] = "mean"
-    keep: Literal["mean", "variance", "covariance"] = "mean"
-
-    @property
-    def keeps(self) -> frozenset[str]:
-        """What `keep` names, and all that is less."""
-        return frozenset(KEPT[: KEPT.index(self.keep) + 1])
+    keep: Statistic = "mean"
 
 
 AGGREGATOR = Aggregator(

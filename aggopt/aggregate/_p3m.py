@@ -7,17 +7,15 @@ import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation
 from aggopt.aggregate._by_model import by_joint_model, by_model
+from aggopt.aggregate._keeping import require_kept
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import TEMPLATE, Squared
 from aggopt.aggregate._wishes import Wish
 from aggopt.core.renamed import renamed
 from aggopt.core.validation import Floats
-from aggopt.errors import require_known
 from aggopt.models import p3m_joint
 from aggopt.models.p3m import MODEL
-
-KEPT = ("variance", "covariance")
 
 
 @renamed(seconds="time_limit")
@@ -113,7 +111,7 @@ def p3m(
     'optimal'
     """
     require_number(alpha, "alpha")
-    require_known("statistic that P3M keeps", keep, KEPT)
+    require_kept("p3m", P3m.able, keep)
     how = (solver, start, starts, seed, time_limit, options)
     wishes = delta, importance, alpha
     if keep == "covariance":
@@ -125,18 +123,13 @@ class P3m(Squared):
     """Settings of `aggopt.aggregate.p3m`."""
 
     two_sided: ClassVar[bool] = True
+    able: ClassVar[tuple[str, ...]] = ("variance", "covariance")
     method: Literal["p3m"]
-    keep: Literal["variance", "covariance"] = "variance"
 
     @property
     def function(self) -> str:
         """The name of the model that it is solved by."""
         return "p3m_joint" if self.keep == "covariance" else "p3m"
-
-    @property
-    def keeps(self) -> frozenset[str]:
-        """The mean, the variance, and what `keep` names."""
-        return super().keeps | {self.keep}
 
 
 AGGREGATOR = Aggregator(

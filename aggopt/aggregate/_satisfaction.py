@@ -8,6 +8,7 @@ from pydantic import Field
 
 from aggopt.aggregate._aggregation import Aggregation
 from aggopt.aggregate._by_model import by_model
+from aggopt.aggregate._keeping import require_kept
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import Shifting
@@ -25,6 +26,7 @@ def satisfaction(
     delta: Wish = 0.1,
     importance: Wish = 1.0,
     price: float = 1.0,
+    keep: str = "variance",
     solver: str | None = None,
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
@@ -35,7 +37,7 @@ def satisfaction(
     The model is stated in `aggopt.models.satisfaction`: it counts, by importance, the
     values that lie at least `delta` away, against `price` for each squared standard
     deviation of shift of a record.  Arguments, result and errors are those of `p3m`;
-    importance weighs, and demands nothing.
+    importance weighs, and demands nothing, and `keep` is the variance alone.
 
     The optimum lies exactly at the distance asked from a record of nearly each group,
     and so gives that original away: publish nothing that was not made with a `delta`
@@ -49,6 +51,7 @@ def satisfaction(
     True
     """
     require_number(price, "price")
+    require_kept("satisfaction", Satisfaction.able, keep)
     how = (solver, None, 0, None, time_limit, options)
     wishes = delta, importance, price
     return by_model(MODEL, X, labels, wishes, how, progress)

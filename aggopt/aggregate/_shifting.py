@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, StrictInt
 
-from aggopt.aggregate._registry import Aggregating
+from aggopt.aggregate._keeping import Keeping
 from aggopt.aggregate._wish_sections import Wish
 from aggopt.core.section import Solved
 from aggopt.core.types import Bool
@@ -47,7 +47,7 @@ Start = Annotated[
 ]
 
 
-class Shifting(Solved, Aggregating):
+class Shifting(Solved, Keeping):
     """What the aggregations that shift centroids have in common.
 
     `margin` is the width of the secret margins beyond each distance, in standard
@@ -71,11 +71,6 @@ class Shifting(Solved, Aggregating):
     def settings(self) -> dict[str, Any]:
         """The arguments of its function, which takes distances with their margins."""
         return {name: v for name, v in super().settings.items() if name != "margin"}
-
-    @property
-    def keeps(self) -> frozenset[str]:
-        """All of them keep both."""
-        return frozenset({"mean", "variance"})
 
     def acts(self, asked: Floats, importance: Floats) -> Bool:
         """Return which wishes (n, d) make a difference at all."""

@@ -179,6 +179,8 @@ def _unknown_key(place: list[str], job: Any) -> JobError:
         return _of_repair(place[-1], new, able)
     if place[0] == "partition" and place[-1] == "initial_labels":
         return _no_labels()
+    if place[0] == CATEGORIES and place[-1] == "keep":
+        return _not_of_categories()
     if place[0] in CHOOSING and (able := _able(place, job)):
         return _not_of_method(place, able)
     return UnknownNameError(f"key of {where}", place[-1], known)
@@ -190,6 +192,14 @@ def _no_labels() -> JobError:
         "Python.",
         fix='write initial = "mdav", the method that makes the groups which the search '
         "sets out from; or call aggopt.partition.local_search with initial_labels.",
+    )
+
+
+def _not_of_categories() -> JobError:
+    return JobError(
+        f"[{CATEGORIES}] takes no keep: mean, variance and covariance are of numbers.",
+        fix='write it under [aggregation]; method = "frequencies" keeps how often '
+        "categories occur.",
     )
 
 
