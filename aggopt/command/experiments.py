@@ -1,5 +1,6 @@
 """The commands that solve a job many times: `compare-solvers` and `sweep`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -48,13 +49,17 @@ def sweep(
     delta: Annotated[
         str, typer.Option(help="Distances in place of JOB's own, with commas between.")
     ],
+    keep: Annotated[
+        str,
+        typer.Option(help="variance, covariance, or both with a comma; else JOB's."),
+    ] = "",
     out: Annotated[
         Path, typer.Option(help="Where to write OUT.csv and the picture OUT.png.")
     ] = Path("sweep"),
     jobs: Annotated[int, typer.Option(help="Processes; -1 means one per core.")] = -1,
     overwrite: Overwrite = False,
 ) -> None:
-    """Run JOB's P3M over a grid of alpha and delta: risk and loss of each point.
+    """Run JOB's P3M over a grid of alpha, delta, keep: risk and loss of each point.
 
     OUT.csv is written anew as points are done (with a local solver, rows of equal
     delta), and kept if you interrupt; OUT.png shows risk against loss, with the points
@@ -62,18 +67,18 @@ def sweep(
     The distances of --delta stand in for JOB's own, those in columns too; its
     importance and margin stay.
     """
-    from aggopt.command.sweep_files import keep
+    from aggopt.command import sweep_files
     from aggopt.experiments.sweep import sweep as points
 
     grid = _numbers(alpha, "alpha"), _numbers(delta, "delta")
+    statistics = _words(keep)
     with (
         console.progress() as report,
-        keep(out, overwrite=overwrite, inputs=(job, table)) as kept,
+        sweep_files.keep(out, overwrite=overwrite, inputs=(job, table)) as kept,
     ):
-        total = len(grid[0]) * len(grid[1])
-        for point in points(
-            table, job, alpha=grid[0], delta=grid[1], jobs=jobs, progress=report
-        ):
+        total = len(grid[0]) * len(grid[1]) * max(1, len(statistics))
+        of_grid = partial(points, alpha=grid[0], delta=grid[1], keep=statistics)
+        for point in of_grid(table, job, jobs=jobs, progress=report):
             kept.add(point)
             interrupts.outcome = f"points that are done are kept in {kept.table.name}"
             report("sweep", len(kept.points) / total)

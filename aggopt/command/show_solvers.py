@@ -81,6 +81,9 @@ def swept(points: Sequence["SweepPoint"], files: Iterable[Path]) -> None:
 
     best = pareto(points)
     table = Table(title="* no other point has less risk and less loss")
+    several = len({p.keep for p in points}) > 1
+    if several:
+        table.add_column("keep", no_wrap=True)
     for heading in ("alpha", "delta", "linkage %", "PIL %", "SI %", "DR %", "SL %"):
         table.add_column(heading, justify="right")
     for heading in ("IL %", "gap"):
@@ -88,12 +91,13 @@ def swept(points: Sequence["SweepPoint"], files: Iterable[Path]) -> None:
     table.add_column("promises")
     table.add_column("")
     table.add_column("status")
-    for p in sorted(points, key=lambda p: (p.delta, p.alpha)):
+    for p in sorted(points, key=lambda p: (p.keep, p.delta, p.alpha)):
         found = (p.linkage, p.pil, p.si, p.dr, p.sl, p.il)
         shares = (figure(None if s is None else 100 * s, ".2f") for s in found)
         gap, mark = figure(p.gap, ".1e"), "*" if p in best else ""
         figures = (f"{p.alpha:g}", f"{p.delta:g}", *shares, gap)
-        add_row(table, *figures, _says(p.holds), mark, p.status)
+        kept = [p.keep] if several else []
+        add_row(table, *kept, *figures, _says(p.holds), mark, p.status)
     out.print(table)
     for path in files:
         line(str(path))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -66,13 +67,26 @@ def draw(points: Sequence[SweepPoint], to: Path) -> None:
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     panel = figure.subplots()
     best = pareto(points)
-    shown = panel.scatter(
-        [100 * p.linkage for p in points],
-        [100 * p.pil for p in points],
-        c=[100 * p.si for p in points],
-        cmap="viridis",
-        zorder=2,
-    )
+    scores = [100 * p.si for p in points]
+    shades: dict[str, Any] = {
+        "cmap": "viridis",
+        "vmin": min(scores),
+        "vmax": max(scores),
+        "zorder": 2,
+    }
+    kinds = list(dict.fromkeys(p.keep for p in points))
+    for statistic, marker in zip(kinds, _markers(len(kinds)), strict=True):
+        own = [p for p in points if p.keep == statistic]
+        shown = panel.scatter(
+            [100 * p.linkage for p in own],
+            [100 * p.pil for p in own],
+            c=[100 * p.si for p in own],
+            marker=marker,
+            label=f"{statistic} kept",
+            **shades,
+        )
+    if len(kinds) > 1:
+        panel.legend()
     line = [(100 * p.linkage, 100 * p.pil) for p in best]
     panel.plot([x for x, _ in line], [y for _, y in line], color="0.6")
     for p, place in zip(best, line, strict=True):
@@ -92,6 +106,11 @@ def draw(points: Sequence[SweepPoint], to: Path) -> None:
     with Staging() as staging:
         staging.write(to, lambda aside: figure.savefig(aside, dpi=150))
         staging.commit(to, overwrite=True)
+
+
+def _markers(count: int) -> list[str]:
+    """Return a shape for each statistic that is kept."""
+    return ["o", "^", "s", "D"][:count]
 
 
 def risk_axis(points: Sequence[SweepPoint]) -> str:

@@ -1,18 +1,20 @@
-"""P3M over a parameter grid: risk and information loss at each point."""
+"""P3M over a grid of parameters: risk and information loss at each point."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from aggopt.aggregate import Aggregation, PublishedCategories
+from aggopt.aggregate._keeping import STATISTICS, require_kept
+from aggopt.aggregate._registry import Aggregating
 from aggopt.core.standardise import Scale
 from aggopt.errors import JobError
 from aggopt.input.wishes import require_reach
 from aggopt.job import Job, Squared
-from aggopt.measure import Assessment
+from aggopt.measure import Assessment, PilParts
 from aggopt.pipeline.aggregate_step import categories, placed
 from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.grouped import Grouped
@@ -23,6 +25,7 @@ from aggopt.pipeline.partition_step import (
     Progress,
     chosen_solver,
     group,
+    job_of,
     listener,
 )
 from aggopt.pipeline.rounding import released
@@ -36,7 +39,8 @@ class SweepPoint:
     links, in `blocks` blocks: more than 1000 records are linked in blocks, which is
     faster and mostly gives more, so compare such points with each other only.
     `gap` is the largest, None unproven; `holds` is whether the audit of the point's
-    values confirms all requirements, None where there are none.
+    values confirms all requirements, None where there are none; `keep` is the
+    statistic that is kept.
     """
 
     alpha: float
@@ -52,10 +56,15 @@ class SweepPoint:
     status: str
     usable: bool = True
     holds: bool | None = None
+    keep: str = "variance"
+    correlation_error: float | None = None
+    pil_parts: PilParts = field(default_factory=PilParts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
+        """Return plain values, each part of PIL under a name of its own."""
+        values = asdict(self)
+        parts = values.pop("pil_parts")
+        return values | {f"pil_{name}": share for name, share in parts.items()}
 
 
 def sweep(
@@ -64,47 +73,90 @@ def sweep(
     *,
     alpha: Sequence[float],
     delta: Sequence[float],
+    keep: Sequence[str] = (),
     jobs: int = -1,
     progress: Progress | None = None,
 ) -> Iterator[SweepPoint]:
-    """Yield a point for each pair of alpha and delta, as soon as it is done.
+    """Yield a point for each alpha, delta and `keep`, as soon as it is done.
 
-    Each `delta` is asked of all records, in place of the job's own distances, those in
-    columns too; its importance and margin stay.  The partition is made once, and one
-    secret serves all points: the margins beyond delta are the same share of their
-    width.  SL is measured at each point's own delta.  Points are spread over `jobs`
-    processes (-1: one per core), which get the records through pipes, not files.  A
-    local solver starts from the point before it in its row of equal delta.
+    `keep` are statistics, such as "variance" and "covariance"; the job's own when
+    omitted.  Each `delta` is asked of all records, in place of the job's own
+    distances, those in columns too; its importance and margin stay.  The partition is
+    made once, and one secret serves all points: the margins beyond delta are the same
+    share of their width.  SL is measured at each point's own delta.  Points are spread
+    over `jobs` processes (-1: one per core), which get the records through pipes, not
+    files.  A local solver starts from the point before it in its row of equal delta.
 
     Raises
     ------
     JobError
-        The job's aggregation is not P3M, or alpha or delta is empty or out of range.
+        The job's aggregation is not P3M, it keeps no such statistic, its solver does
+        not, or alpha or delta is empty or out of range.
+    InfeasibleInputError
+        The table does not let the statistic be kept.
     """
     from joblib import Parallel, delayed
 
-    given = group(data, job, listener(progress))
-    how = given.job.aggregation
+    _require_grid(alpha, delta, jobs)
+    job = job_of(job)
+    ways = _ways(job.aggregation, keep)
+    first = job.model_copy(update={"aggregation": ways[0]})
+    given = group(data, first, listener(progress))
+    Z, k = Scale.of(given.X).standardise(given.X), given.job.privacy.k
+    require_reach(np.full((1, Z.shape[1]), max(delta)), Z, k, given.names)
+    chosen = categories(given)
+    tasks = [
+        delayed(_row)(given, way, chosen, row)
+        for way in ways
+        for row in _rows(way, alpha, delta)
+    ]
+    run = Parallel(n_jobs=jobs, return_as="generator_unordered", max_nbytes=None)
+    for points in run(tasks):
+        yield from points
+
+
+def _require_grid(alpha: Sequence[float], delta: Sequence[float], jobs: int) -> None:
+    """Refuse values that no point can have."""
     if jobs == 0:
         raise JobError("jobs = 0.", fix="name a number of processes, or -1.")
+    if not (alpha and all(0 <= a <= 1 for a in alpha)):
+        raise JobError(f"alpha = {list(alpha)}.", fix="name some in [0, 1].")
+    if not (delta and all(0 <= d < float("inf") for d in delta)):
+        raise JobError(f"delta = {list(delta)}.", fix="name some of 0 or more.")
+
+
+def _ways(how: Aggregating, keep: Sequence[str]) -> list[Squared]:
+    """Return the settings with each statistic that is to be kept, the most first.
+
+    Those as they are where none is named.
+
+    Raises
+    ------
+    JobError
+        The aggregation is not P3M, or it or its solver does not keep a statistic.
+    """
     if not isinstance(how, Squared):
         raise JobError(
             f"{how.method!r} has no alpha and delta.",
             fix='set method = "p3m" under [aggregation].',
         )
-    if not (alpha and all(0 <= a <= 1 for a in alpha)):
-        raise JobError(f"alpha = {list(alpha)}.", fix="name some in [0, 1].")
-    if not (delta and all(0 <= d < float("inf") for d in delta)):
-        raise JobError(f"delta = {list(delta)}.", fix="name some of 0 or more.")
-    Z, k = Scale.of(given.X).standardise(given.X), given.job.privacy.k
-    require_reach(np.full((1, Z.shape[1]), max(delta)), Z, k, given.names)
+    for statistic in keep:
+        require_kept(how.method, how.able, statistic)
+    most_first = sorted({*keep}, key=STATISTICS.index, reverse=True)
+    ways = [how.model_copy(update={"keep": name}) for name in most_first] or [how]
+    for way in ways:
+        chosen_solver(way)
+    return ways
+
+
+def _rows(
+    how: Squared, alpha: Sequence[float], delta: Sequence[float]
+) -> list[list[tuple[float, float]]]:
+    """Return the points, those together of which each starts from the last."""
     rows = [[(a, d) for a in dict.fromkeys(alpha)] for d in dict.fromkeys(delta)]
     if chosen_solver(how).is_global or len(rows) == 1:
-        rows = [[pair] for row in rows for pair in row]  # no warm start
-    chosen = categories(given)
-    run = Parallel(n_jobs=jobs, return_as="generator_unordered", max_nbytes=None)
-    for points in run(delayed(_row)(given, how, chosen, row) for row in rows):
-        yield from points
+        return [[pair] for row in rows for pair in row]  # no warm start
+    return rows
 
 
 def _row(
@@ -121,7 +173,7 @@ def _row(
         masked = combined(given, settings)
         tried = released(given, placed(given, masked, chosen).values)
         found = measured(given.table, tried, asked, whole=AT_ONCE)
-        point = _point(alpha, delta, masked, found)
+        point = _point(alpha, delta, how.keep, masked, found)
         if point.usable:
             point = replace(point, holds=audit_of(given, tried).holds)
         points.append(point)
@@ -131,7 +183,7 @@ def _row(
 
 
 def _point(
-    alpha: float, delta: float, masked: Aggregation, found: Assessment
+    alpha: float, delta: float, keep: str, masked: Aggregation, found: Assessment
 ) -> SweepPoint:
     return SweepPoint(
         alpha=alpha,
@@ -146,6 +198,9 @@ def _point(
         gap=masked.gap,
         status=masked.status,
         usable=all(c.status.usable for c in masked.certificates),
+        keep=keep,
+        correlation_error=found.correlation_error,
+        pil_parts=found.pil_parts,
     )
 
 

@@ -82,7 +82,7 @@ def group(
     `known` is the secret of a release that is made again; a new one when omitted.
     Without `repair` the groups are those that a repair would be given.
     """
-    job, told = _job(job).contained(), listener(told)
+    job, told = job_of(job).contained(), listener(told)
     own = secret() if known is None else require_secret(known)
     told("read", 0.0)
     table, source = read_table(data, job)
@@ -129,7 +129,8 @@ def _interrupts_left_to_mask() -> Iterator[None]:
         yield
 
 
-def _job(job: Job | str | Path) -> Job:
+def job_of(job: Job | str | Path) -> Job:
+    """Return the job, read if it is a file."""
     if isinstance(job, str | Path):
         job = Job.read(job)
     if not isinstance(job, Job):

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,13 @@ from tables import job, people, promising, salaried, wide, wide_job
 
 from aggopt import mask
 from aggopt.command import cli, sweep_files
-from aggopt.errors import JobError, SolverError, TableError, UnknownNameError
+from aggopt.errors import (
+    AggoptError,
+    JobError,
+    SolverError,
+    TableError,
+    UnknownNameError,
+)
 from aggopt.experiments import compare_solvers, sweep
 from aggopt.experiments.sweep import SweepPoint, pareto
 from aggopt.solvers import SOLVERS
@@ -129,6 +136,67 @@ def test_a_sweep_needs_p3m():
         list(sweep.sweep(people(), job(), **GRID))
 
 
+P3M_FAST = {"method": "p3m", "margin": 0}
+BOTH = ("variance", "covariance")
+
+
+def test_a_sweep_goes_through_what_is_kept():
+    points = list(
+        sweep.sweep(
+            people(),
+            job(aggregation=P3M_FAST),
+            alpha=[0.5],
+            delta=[0.2],
+            keep=[*BOTH, "variance"],
+            jobs=1,
+        )
+    )
+    assert [p.keep for p in points] == [*BOTH[::-1]]
+    for point in points:
+        asked = {**P3M_FAST, "keep": point.keep, "alpha": 0.5, "delta": 0.2}
+        one = mask(people(), job(aggregation=asked)).measures
+        assert point.sl == pytest.approx(one.sl)
+        assert point.pil == pytest.approx(one.pil)
+        assert point.pil_parts == one.pil_parts
+        assert point.correlation_error == pytest.approx(one.correlation_error)
+        row = point.to_dict()
+        assert row["pil_correlations"] == one.pil_parts.correlations
+        assert "pil_parts" not in row
+    assert points[0].correlation_error < 1e-5 < points[1].correlation_error
+
+
+def test_a_sweep_keeps_what_its_job_keeps_if_nothing_is_named():
+    asked = job(aggregation={**P3M_FAST, "keep": "covariance"})
+    (one,) = sweep.sweep(people(), asked, alpha=[0.5], delta=[0.2], jobs=1)
+    assert one.keep == "covariance"
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    def worked(*args, **settings):
+        raise AssertionError("work was begun")
+
+    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", worked)
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
+    ("asked", "k", "keep", "message"),
+    [
+        (P3M_FAST, 3, ["covarianc"], "did you mean 'covariance'"),
+        (P3M_FAST, 3, ["variance", "mean"], 'p3m with keep = "mean"'),
+        ({"method": "p3m_onesided"}, 3, BOTH, "has the wishes of p3m alone"),
+        ({**P3M_FAST, "solver": "lagrangian"}, 3, BOTH, "lagrangian does not take"),
+        (P3M_FAST, 14, BOTH, "of rank 2 is kept by 3 or more"),
+        (P3M_FAST, 14, BOTH[::-1], "of rank 2 is kept by 3 or more"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_before_work(asked, k, keep, message):
+    how = job(k=k, aggregation=asked)
+    with pytest.raises(AggoptError, match=message):
+        list(sweep.sweep(people(), how, alpha=[0.5], delta=[0.2], keep=keep, jobs=1))
+
+
 def point(linkage: float, pil: float, blocks: int = 1) -> SweepPoint:
     return SweepPoint(0.5, 0.1, linkage, blocks, 0.4, 1 - linkage, pil, 0, 0, None, "")
 
@@ -175,6 +243,22 @@ def test_the_picture_says_what_its_risk_is(blocks, says, tmp_path, monkeypatch):
     places = panel.collections[0].get_offsets()
     expected = [(100 * p.linkage, 100 * p.pil) for p in points]
     assert np.asarray(places) == pytest.approx(np.array(expected))
+
+
+def test_the_picture_tells_apart_what_is_kept(tmp_path, monkeypatch):
+    points = [replace(point(0.1 * i, 0.3), keep=BOTH[i % 2]) for i in range(1, 5)]
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: drawn.append(self))
+    monkeypatch.setattr(sweep_files.Staging, "commit", lambda *a, **k: None)
+    sweep_files.draw(points, tmp_path / "s.png")
+    panel = drawn[0].axes[0]
+    named = [text.get_text() for text in panel.get_legend().get_texts()]
+    assert named == ["covariance kept", "variance kept"]
+    for shown, statistic in zip(panel.collections, BOTH[::-1], strict=True):
+        own = [[100 * p.linkage, 100 * p.pil] for p in points if p.keep == statistic]
+        assert np.asarray(shown.get_offsets()) == pytest.approx(np.array(own))
+    sweep_files.draw(points[::2], tmp_path / "s.png")
+    assert drawn[1].axes[0].get_legend() is None
 
 
 def test_interrupted_a_sweep_keeps_what_is_done(tmp_path):
@@ -271,6 +355,12 @@ def test_sweep_as_a_command(aggopt, tmp_path):
     code, _, err = aggopt(*words, "--delta", "0.1")
     assert code == 2
     assert "--overwrite" in err
+    more = (*words, "--delta", "0.1", "--overwrite", "--keep", "variance, covariance")
+    code, out, _ = aggopt(*more)
+    table = pd.read_csv("sweep.csv")
+    assert (code, sorted(table["keep"])) == (0, sorted(BOTH * 2))
+    assert {"pil_quantiles", "pil_correlations", "correlation_error"} <= {*table}
+    assert out.count("covariance") == 2
     code, _, err = aggopt(*words, "--delta", "far", "--overwrite")
     assert code == 2
     assert "delta is 'far'" in err
