@@ -72,6 +72,11 @@ class Records:
         weight = np.sqrt(self.sizes)[:, None]
         return nearest(self, weight * self.means) / weight
 
+    @cached_property
+    def u(self) -> Floats:
+        """sqrt(n_j / n), (m,)."""
+        return np.asarray(np.sqrt(self.sizes / self.sizes.sum()))
+
 
 def root(Z: Floats) -> Floats:
     """Return R (r, d) with R'R = Z'Z, r the rank of Z (n, d).
@@ -92,17 +97,26 @@ def nearest(data: Records, A: Floats) -> Floats:
     """Return the matrix nearest to A (m, d) of those with A'A = S and u'A = 0.
 
     u_j = sqrt(n_j / n).  Any such matrix is Q R with Q'Q = I and u'Q = 0; the nearest
-    has Q = U V', from the singular value decomposition U s V' of A R' (orthogonal
-    Procrustes).  Where A leaves directions open, vectors of cosines fill them.
+    has the Q that is nearest to A R'.
     """
-    u = np.sqrt(data.sizes / data.sizes.sum())
-    image = A @ data.root.T
-    U, size, Vt = np.linalg.svd(image - np.outer(u, u @ image), full_matrices=False)
+    return aligned(A @ data.root.T, data.u[:, None]) @ data.root
+
+
+def aligned(image: Floats, apart: Floats) -> Floats:
+    """Return the Q (m, r) of largest tr(Q' image) with Q'Q = I and apart' Q = 0.
+
+    `apart` (m, q) has orthonormal columns.  Q = U V', from the singular value
+    decomposition U s V' of what of the image is orthogonal to them (orthogonal
+    Procrustes).  Where it leaves directions open, vectors of cosines fill them.
+    """
+    own = image - apart @ (apart.T @ image)
+    U, size, Vt = np.linalg.svd(own, full_matrices=False)
     known = int((size > SINGULAR * size[0]).sum()) if size[0] > 0 else 0
-    U[:, :known] = _polar(U[:, :known] - np.outer(u, u @ U[:, :known]))
+    U[:, :known] = _polar(U[:, :known] - apart @ (apart.T @ U[:, :known]))
     if known < len(size):
-        U[:, known:] = _completion(np.column_stack([u, U[:, :known]]), len(size))
-    return np.asarray(U @ Vt @ data.root)
+        taken = np.column_stack([apart, U[:, :known]])
+        U[:, known:] = _completion(taken, len(size) - known)
+    return np.asarray(U @ Vt)
 
 
 def _polar(Q: Floats) -> Floats:
@@ -113,16 +127,16 @@ def _polar(Q: Floats) -> Floats:
     return np.asarray(U @ Vt)
 
 
-def _completion(W: Floats, rank: int) -> Floats:
-    """Return orthonormal columns, orthogonal to W (m, p + 1): r of them with p.
+def _completion(W: Floats, more: int) -> Floats:
+    """Return so many more orthonormal columns, orthogonal to W (m, p).
 
-    Of r + 1 cosines, which are orthonormal, at least r - p lie apart from W.
+    Of p + more cosines, which are orthonormal, at least so many lie apart from W.
     """
-    m, p = W.shape[0], W.shape[1] - 1
-    angle = np.pi / m * np.outer(np.arange(m) + 0.5, np.arange(rank + 1))
+    m, p = W.shape
+    angle = np.pi / m * np.outer(np.arange(m) + 0.5, np.arange(p + more))
     waves, _ = np.linalg.qr(np.cos(angle))
     U, _, _ = np.linalg.svd(waves - W @ (W.T @ waves), full_matrices=False)
-    return np.asarray(U[:, : rank - p])
+    return np.asarray(U[:, :more])
 
 
 def mean_and_covariance(data: Records, c: Floats) -> tuple[float, float]:

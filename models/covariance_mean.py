@@ -2,12 +2,15 @@ r"""Nearest centroids that keep the means and the whole covariance matrix.
 
 All attributes at once, standardised.  Of all centroids with which the released
 attributes have the means, variances and correlations of the originals, those nearest
-to the group means.
+to the group means.  Where a response is published as it is beside them, its covariance
+with each attribute is kept, too, and so its regression on them.
 
 Data
     Z         (n, d)  original values, standardised: mean 0, variance 1, no unit
     labels    (n,)    group j of each record i, 0..m-1; more groups than Z has rank
+    y         (n,)    the response, standardised, if there is one
     n_j, C_j  (m, d)  size and mean of each group, derived from Z and labels
+    ybar_j    (m,)    mean response of each group
     S         (d, d)  Z'Z, n times the covariance matrix
 Variables
     c_j       (m, d)  published centroid of group j
@@ -16,6 +19,7 @@ Minimise
 Subject to
     mean:        sum_j n_j c_j = 0
     covariance:  sum_j n_j c_j c_j' = S
+    response:    sum_j n_j ybar_j c_j = Z'y, if there is one
 
 Class: NLP.  Not convex, and yet in closed form: an orthogonal Procrustes problem.  The
 least value is n times the squared Bures-Wasserstein distance of two normal
@@ -24,7 +28,8 @@ distributions, which multipliers of the covariance prove.
 Source: Schönemann, Psychometrika 31 (1966), for the closed form; the rest is ours.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,12 +38,14 @@ from aggopt.core.validation import Floats
 from aggopt.errors import UnknownNameError
 from aggopt.models._joint import (
     Records,
+    aligned,
     keep_in_pyomo,
     kept_in_cvxpy,
     mean_and_covariance,
     read,
 )
 from aggopt.models._model import Model
+from aggopt.models._response import Free, beside_response
 
 LANGUAGES = ("cvxpy", "pyomo")
 EPS = 2.220446049250313e-16  # one unit in the last place of 1
@@ -48,6 +55,37 @@ ROUNDINGS = 100.0  # units in the last place: more than any sum of products lose
 @dataclass(frozen=True, eq=False)
 class Data(Records):
     """Data of the model; see the module's docstring."""
+
+    y: Floats | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.free  # refuses a response whose covariances no groups keep
+
+    @cached_property
+    def target(self) -> Floats:
+        """B (m, d): sqrt(n_j) C_j."""
+        return np.asarray(np.sqrt(self.sizes)[:, None] * self.means)
+
+    @cached_property
+    def response(self) -> Floats:
+        """B (m,): sqrt(n_j) ybar_j."""
+        return np.asarray(np.bincount(self.labels, self.y) / np.sqrt(self.sizes))
+
+    @cached_property
+    def free(self) -> Free:
+        """What feasible centroids have in common, and what they are free in."""
+        if self.y is None:
+            nothing = np.zeros_like(self.target)
+            return Free(nothing, self.root, self.u[:, None])
+        return beside_response(self, self.y, self.response)
+
+    @cached_property
+    def renormalised(self) -> Floats:
+        """Centroids (m, d) that keep what is to be kept, nearest to the means."""
+        fixed, root, apart = self.free
+        A = fixed + aligned(self.target @ root.T, apart) @ root
+        return np.asarray(A / np.sqrt(self.sizes)[:, None])
 
 
 class Point(NamedTuple):
@@ -76,7 +114,11 @@ def _in_cvxpy(data: Data, first: Floats) -> Any:
     c = cp.Variable(first.shape, name="c", value=first)
     size = np.repeat(data.sizes[:, None], first.shape[1], axis=1)
     cost = cp.sum(cp.multiply(size, cp.square(c - data.means)))
-    return cp.Problem(cp.Minimize(cost), kept_in_cvxpy(data, c))
+    rows = kept_in_cvxpy(data, c)
+    if data.y is not None:
+        with_y = np.sqrt(data.sizes) * data.response
+        rows.append(with_y @ c == data.Z.T @ data.y)
+    return cp.Problem(cp.Minimize(cost), rows)
 
 
 def _in_pyomo(data: Data, first: Floats) -> Any:
@@ -89,6 +131,14 @@ def _in_pyomo(data: Data, first: Floats) -> Any:
         groups, attributes, initialize=lambda _, j, a: float(first[j, a])
     )
     keep_in_pyomo(data, problem, [[c[j, a] for a in attributes] for j in groups])
+    if data.y is not None:
+        with_y = (np.sqrt(data.sizes) * data.response).tolist()
+        kept = (data.Z.T @ data.y).tolist()
+
+        def response(_: Any, a: int) -> Any:
+            return pyo.quicksum(with_y[j] * c[j, a] for j in groups) == kept[a]
+
+        problem.response = pyo.Constraint(attributes, rule=response)
     problem.cost = pyo.Objective(
         expr=pyo.quicksum(
             size[j] * (c[j, a] - C[j][a]) ** 2 for j in groups for a in attributes
@@ -103,8 +153,12 @@ def objective(data: Data, at: Point) -> float:
 
 
 def violation(data: Data, at: Point) -> float:
-    """Return the largest violation, of the mean or the covariance, per record."""
-    return max(mean_and_covariance(data, at.c))
+    """Return the largest violation, of mean, covariance or response, per record."""
+    found = mean_and_covariance(data, at.c)
+    if data.y is None:
+        return max(found)
+    away = (np.sqrt(data.sizes) * data.response) @ at.c - data.Z.T @ data.y
+    return max(*found, float(np.abs(away).max() / len(data.Z)))
 
 
 def centroids(problem: Any, data: Data) -> Floats | None:
@@ -116,11 +170,12 @@ def multipliers_at(data: Data, c: Floats) -> Floats:
     """Return the multipliers of the covariance (r, r) that stationary centroids have.
 
     With A = sqrt(n_j) c_j = Q R and B = sqrt(n_j) C_j they are N = Q'B R', made
-    symmetric: those of Q'Q = I.
+    symmetric: those of Q'Q = I.  With a response, Q and R are those of what is free.
     """
-    weight = np.sqrt(data.sizes)[:, None]
-    Q = np.linalg.lstsq(data.root.T, (weight * c).T, rcond=None)[0]
-    N = Q @ (weight * data.means) @ data.root.T
+    fixed, root, _ = data.free
+    A = np.sqrt(data.sizes)[:, None] * c
+    Q = np.linalg.lstsq(root.T, (A - fixed).T, rcond=None)[0]
+    N = Q @ data.target @ root.T
     return np.asarray((N + N.T) / 2)
 
 
@@ -139,13 +194,17 @@ def proven(data: Data, multipliers: Floats) -> float:
 
     is no more than the least value (the Lagrangian of Q'Q = I, minimised over all Q),
     and equal to it where N^2 = K.  N has the eigenvectors p of the multipliers, and the
-    eigenvalues that are best for these: sqrt(p'K p).  Rounding is taken off.
+    eigenvalues that are best for these: sqrt(p'K p).  With a response, R is that of
+    what is free, B what of it is orthogonal to the response, and 2 tr(fixed'B) goes
+    off.  Rounding is taken off.
     """
-    B = np.sqrt(data.sizes)[:, None] * data.means
+    fixed, root, apart = data.free
+    B = data.target - apart @ (apart.T @ data.target)
     _, p = np.linalg.eigh((multipliers + multipliers.T) / 2)
-    taken = 2 * np.linalg.norm(B @ data.root.T @ p, axis=0).sum()
-    whole = np.sum(data.root**2) + np.sum(B**2)
-    return float(whole - taken - ROUNDINGS * EPS * (whole + taken))
+    taken = 2 * np.linalg.norm(B @ root.T @ p, axis=0).sum()
+    taken += 2 * np.sum(fixed * data.target)
+    whole = np.sum(data.root**2) + np.sum(data.target**2)
+    return float(whole - taken - ROUNDINGS * EPS * (whole + abs(taken)))
 
 
 def point(data: Data, centroids: Floats) -> Point:

@@ -23,6 +23,11 @@ Case = Callable[[Path], tuple[Any, Any]]
 frame = people()
 P3M = {"method": "p3m", "solver": "uno"}
 CORRELATED = {"method": "mean", "keep": "covariance"}
+bills = np.random.default_rng(8).normal(300, 50, len(frame))
+
+
+def keeping(method: str = "mean", **kept: Any) -> dict[str, Any]:
+    return {"method": method, "keep": kept}
 
 
 def with_column(name: str, values: Any, **sections: Any) -> Case:
@@ -369,6 +374,50 @@ CASES: dict[str, Case] = {
     "an unknown statistic to keep": lambda _: (
         frame,
         job(aggregation={"method": "p3m", "keep": "correlation"}),
+    ),
+    "a table of what is kept": lambda _: (
+        frame,
+        job(aggregation=keeping(covariance=["age"], mean=["income"])),
+    ),
+    "a table of what is kept, a name that is no number": lambda _: (
+        frame,
+        job(aggregation=keeping(covariance=["age", "incom"])),
+    ),
+    "a table of what is kept, a name left out": lambda _: (
+        frame,
+        job(aggregation=keeping(covariance=["age"])),
+    ),
+    "a table of what is kept, a name twice": lambda _: (
+        frame,
+        job(aggregation=keeping(covariance=["age", "income"], variance=["age"])),
+    ),
+    "a table of what is kept, of attributes in two blocks": lambda _: (
+        frame,
+        job(**ranking, **blockwise, aggregation=keeping(covariance=["age", "income"])),
+    ),
+    "a regression that is kept": lambda _: (
+        frame.assign(illness=bills),
+        job(aggregation=keeping(regression="illness ~ age + income")),
+    ),
+    "a regression on a missing column": lambda _: (
+        frame.assign(illness=bills),
+        job(aggregation=keeping(regression="illness ~ age + wealth")),
+    ),
+    "a regression of a missing column": lambda _: (
+        frame,
+        job(aggregation=keeping(regression="cost ~ age + income")),
+    ),
+    "a regression of text": lambda _: (
+        frame,
+        job(aggregation=keeping(regression="illness ~ age + income")),
+    ),
+    "a regression that explains more than groups have": lambda _: (
+        frame.assign(illness=frame["age"] * 2.0),
+        job(aggregation=keeping(regression="illness ~ age + income")),
+    ),
+    "a regression kept by P3M": lambda _: (
+        frame,
+        job(aggregation=keeping("p3m", regression="illness ~ age + income")),
     ),
     "means that keep nothing": lambda _: (
         frame,

@@ -1,7 +1,8 @@
 """Group means: as they are, or moved so that variance or covariance is kept."""
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -10,21 +11,29 @@ from aggopt.aggregate._aggregation import Aggregation, by_attribute, group_means
 from aggopt.aggregate._keeping import (
     STATISTICS,
     Keeping,
+    KeptApart,
     Statistic,
     require_kept,
 )
+from aggopt.aggregate._kept_apart import Keep, Part, parts_of, put_together
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._together import covariance_kept
 from aggopt.core.compile_time import compile_time
 from aggopt.core.renamed import renamed
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels, labellings, matrix
-from aggopt.errors import InfeasibleInputError
+from aggopt.core.validation import Floats, Labels, labellings, matrix, vector
+from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.solvers import Certificate, Status
 
 
 @renamed(renormalise="keep")
-def mean(X: npt.ArrayLike, labels: npt.ArrayLike, *, keep: str = "mean") -> Aggregation:
+def mean(
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    keep: Keep = "mean",
+    response: npt.ArrayLike | None = None,
+) -> Aggregation:
     """Return the group means, or the nearest values that keep more than the mean.
 
     Parameters
@@ -41,12 +50,19 @@ def mean(X: npt.ArrayLike, labels: npt.ArrayLike, *, keep: str = "mean") -> Aggr
         variances, covariances and correlations of the originals; the model is stated
         in `aggopt.models.covariance_mean`.  Of all centroids that keep as much, those
         that are returned have the least squared error.
+        A table says it by columns, each of them once: {"covariance": [0, 2],
+        "variance": [1]}, where "covariance" may be several lists of columns, each with
+        its own.  {"regression": [0, 2]} keeps the covariance of these columns, and
+        theirs with `response`: so the coefficients of its regression on them.
+    response : (n,)
+        Of a regression: what is published beside the attributes as it is.
 
     Returns
     -------
     Aggregation
         Certificates in standardised units: objective = bound = sum of squared errors.
-        Where the covariance is kept, one of all attributes that vary.
+        Where the covariance is kept, one of all attributes that vary, or one of each
+        list of them.
 
     Raises
     ------
@@ -57,6 +73,8 @@ def mean(X: npt.ArrayLike, labels: npt.ArrayLike, *, keep: str = "mean") -> Aggr
         "variance", and an attribute's group means coincide although its values
         differ (one group does that): no stretch restores the variance.  "covariance",
         and there are no more groups than linearly independent attributes.
+        "regression", and there is not one more besides, or groups have lost too much
+        of the response for what the attributes explain of it.
 
     Examples
     --------
@@ -68,7 +86,14 @@ def mean(X: npt.ArrayLike, labels: npt.ArrayLike, *, keep: str = "mean") -> Aggr
     True
     """
     started = compile_time.now()
+    if isinstance(keep, Mapping):
+        return _apart(X, labels, keep, response)
     require_kept("mean", Mean.able, keep)
+    if response is not None:
+        raise JobError(
+            "A response is given, and keep names no regression.",
+            fix='pass keep={"regression": columns}, or leave the response out.',
+        )
     records = matrix(X)
     label = labellings(labels, *records.shape)
     if keep == "covariance":
@@ -86,6 +111,38 @@ def mean(X: npt.ArrayLike, labels: npt.ArrayLike, *, keep: str = "mean") -> Aggr
         for sse in np.sum(lost**2, axis=0).tolist()
     )
     return Aggregation(centroids, label, certificates)
+
+
+def _apart(
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    keep: Mapping[str, Sequence[Any]],
+    response: npt.ArrayLike | None,
+) -> Aggregation:
+    records = matrix(X)
+    label = labellings(labels, *records.shape)
+    parts = parts_of("mean", Mean.able, keep, records.shape[1])
+    y = None if response is None else vector(response, name="response")
+    regressions = sum(part.statistic == "regression" for part in parts)
+    if regressions != (y is not None):
+        raise JobError(
+            f"keep names {regressions} regression(s), and response is "
+            f"{'not ' if y is None else ''}given.",
+            fix="pass the values (n,) that the regression is of.",
+        )
+    if y is not None and (len(y) != len(records) or np.ptp(y) == 0):
+        raise JobError(
+            f"response has {len(y)} values for {len(records)} records, or one value "
+            "only.",
+            fix="pass one value for each record, of which some differ.",
+        )
+
+    def combine(part: Part, own: Floats, groups: Labels) -> Aggregation:
+        if part.statistic == "regression":
+            return covariance_kept(own, groups, y)
+        return mean(own, groups, keep=part.statistic)
+
+    return put_together(records, label, parts, combine)
 
 
 def _stretched(centroids: Floats, labels: Labels, scale: Scale) -> Floats:
@@ -106,9 +163,9 @@ def _stretched(centroids: Floats, labels: Labels, scale: Scale) -> Floats:
 class Mean(Keeping):
     """Settings of `aggopt.aggregate.mean`."""
 
-    able: ClassVar[tuple[str, ...]] = STATISTICS[1:]
+    able: ClassVar[tuple[str, ...]] = (*STATISTICS[1:], "regression")
     method: Literal["mean"] = "mean"
-    keep: Statistic = "mean"
+    keep: Statistic | KeptApart = "mean"
 
 
 AGGREGATOR = Aggregator(

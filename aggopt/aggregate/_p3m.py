@@ -1,19 +1,21 @@
 """Centroids shifted away from the originals, mean and variance kept."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy.typing as npt
 
-from aggopt.aggregate._aggregation import Aggregation
+from aggopt.aggregate._aggregation import Aggregation, scale_for
 from aggopt.aggregate._by_model import by_joint_model, by_model
 from aggopt.aggregate._keeping import require_kept
+from aggopt.aggregate._kept_apart import Keep, Part, parts_of, put_together
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import TEMPLATE, Squared
-from aggopt.aggregate._wishes import Wish
+from aggopt.aggregate._wishes import Wish, spread
+from aggopt.core.progress import require_progress
 from aggopt.core.renamed import renamed
-from aggopt.core.validation import Floats
+from aggopt.core.validation import Floats, Labels, labellings, matrix
 from aggopt.models import p3m_joint
 from aggopt.models.p3m import MODEL
 
@@ -26,7 +28,7 @@ def p3m(
     delta: Wish = 0.1,
     importance: Wish = 0.001,
     alpha: float = 0.5,
-    keep: str = "variance",
+    keep: Keep = "variance",
     solver: str | None = None,
     start: str | Floats | None = None,
     starts: int = 0,
@@ -64,7 +66,9 @@ def p3m(
         "variance": the mean and variance of each attribute, which is solved by itself.
         "covariance": those, and every covariance and correlation; all attributes are
         one program, `aggopt.models.p3m_joint`.  Its own solver, "stiefel", is local,
-        with a bound; the certificate is of all attributes that vary.
+        with a bound; the certificate is of all attributes that vary.  A table says it
+        by columns, each of them once: {"covariance": [0, 2], "variance": [1]}, where
+        "covariance" may be several lists of columns, each a program of its own.
     solver
         A name of `aggopt.solvers.SOLVERS` that takes the model: "lagrangian"
         (global, the default), or "ipopt", "cvxpy:uno", "pyomo:ripopt" and others.
@@ -111,12 +115,43 @@ def p3m(
     'optimal'
     """
     require_number(alpha, "alpha")
+    if isinstance(keep, Mapping):
+        given = {"importance": importance, "delta": delta, "start": start}
+        same: dict[str, Any] = {"alpha": alpha, "solver": solver, "starts": starts}
+        same |= {"seed": seed, "time_limit": time_limit, "options": options}
+        return _apart(X, labels, keep, given, same, progress)
     require_kept("p3m", P3m.able, keep)
     how = (solver, start, starts, seed, time_limit, options)
     wishes = delta, importance, alpha
     if keep == "covariance":
         return by_joint_model(p3m_joint.MODEL, X, labels, wishes, how, progress)
     return by_model(MODEL, X, labels, wishes, how, progress)
+
+
+def _apart(
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    keep: Mapping[str, Sequence[Any]],
+    given: Mapping[str, Any],
+    same: Mapping[str, Any],
+    progress: Callable[[float], None] | None,
+) -> Aggregation:
+    """Return what each part's program publishes: `given` are by column, `same` not."""
+    require_progress(progress)
+    records = matrix(X)
+    label = labellings(labels, *records.shape)
+    parts = parts_of("p3m", P3m.able, keep, records.shape[1])
+    Z = scale_for(records, label).standardise(records)
+    wishes = {name: spread(given[name], Z, name) for name in ("delta", "importance")}
+    start = given["start"]
+
+    def combine(part: Part, own: Floats, groups: Labels) -> Aggregation:
+        columns = list(part.columns)
+        asked: dict[str, Any] = {name: w[:, columns] for name, w in wishes.items()}
+        begun = start if start is None or isinstance(start, str) else start[:, columns]
+        return p3m(own, groups, keep=part.statistic, start=begun, **asked, **same)
+
+    return put_together(records, label, parts, combine, progress)
 
 
 class P3m(Squared):
@@ -129,7 +164,7 @@ class P3m(Squared):
     @property
     def function(self) -> str:
         """The name of the model that it is solved by."""
-        return "p3m_joint" if self.keep == "covariance" else "p3m"
+        return "p3m_joint" if "covariance" in self.kinds else "p3m"
 
 
 AGGREGATOR = Aggregator(

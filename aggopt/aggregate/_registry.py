@@ -44,6 +44,11 @@ class Aggregating(MethodSection):
         return {k: v for k, v in super().settings.items() if k != "categories"}
 
     @property
+    def programs(self) -> "tuple[Aggregating, ...]":
+        """The settings of each program that is solved."""
+        return (self,)
+
+    @property
     def keeps(self) -> frozenset[str]:
         """Which of mean, variance and covariance are after it as before it."""
         return frozenset()

@@ -56,24 +56,35 @@ def in_common(labels: Labels) -> Labels:
     return np.ascontiguousarray(labels[:, 0])
 
 
-def covariance_kept(X: Floats, labels: Labels) -> Aggregation:
+def covariance_kept(
+    X: Floats, labels: Labels, response: Floats | None = None
+) -> Aggregation:
     """Return the centroids nearest to the means of X (n, d) that keep its covariance.
+
+    Where there is a `response` (n,), they keep its covariance with X, too.
 
     Raises
     ------
     JobError
         Attributes have groups of their own.
     InfeasibleInputError
-        There are no more groups than linearly independent attributes.
+        There are too few groups, or they have lost too much of the response.
     """
-    return together(X, labels, _nearest_to_means)
+    y = None
+    if response is not None:
+        y = Scale.of(response[:, None]).standardise(response[:, None])[:, 0]
+
+    def solve(Z: Floats, own: Labels, columns: I64) -> tuple[Floats, Certificate]:
+        return _nearest_to_means(Z, own, y)
+
+    return together(X, labels, solve)
 
 
 def _nearest_to_means(
-    Z: Floats, labels: Labels, columns: I64
+    Z: Floats, labels: Labels, y: Floats | None
 ) -> tuple[Floats, Certificate]:
     started = compile_time.now()
-    data = model.Data(Z, labels)
+    data = model.Data(Z, labels, y)
     solver = choose(None, *model.MODEL.kinds)
     found = answer(model.MODEL, data, solver, None)
     at = model.point(data, found.reading)

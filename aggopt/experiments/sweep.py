@@ -29,6 +29,7 @@ from aggopt.pipeline.partition_step import (
     listener,
 )
 from aggopt.pipeline.rounding import released
+from aggopt.solvers import Solver
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ class SweepPoint:
     links, in `blocks` blocks: more than 1000 records are linked in blocks, which is
     faster and mostly gives more, so compare such points with each other only.
     `gap` is the largest, None unproven; `holds` is whether the audit of the point's
-    values confirms all requirements, None where there are none; `keep` is the
-    statistic that is kept.
+    values confirms all requirements, None where there are none; `keep` is what
+    is kept.
     """
 
     alpha: float
@@ -145,8 +146,13 @@ def _ways(how: Aggregating, keep: Sequence[str]) -> list[Squared]:
     most_first = sorted({*keep}, key=STATISTICS.index, reverse=True)
     ways = [how.model_copy(update={"keep": name}) for name in most_first] or [how]
     for way in ways:
-        chosen_solver(way)
+        _solvers(way)
     return ways
+
+
+def _solvers(how: Squared) -> list[Solver]:
+    programs = (each for each in how.programs if isinstance(each, Squared))
+    return [chosen_solver(each) for each in programs]
 
 
 def _rows(
@@ -154,7 +160,7 @@ def _rows(
 ) -> list[list[tuple[float, float]]]:
     """Return the points, those together of which each starts from the last."""
     rows = [[(a, d) for a in dict.fromkeys(alpha)] for d in dict.fromkeys(delta)]
-    if chosen_solver(how).is_global or len(rows) == 1:
+    if any(solver.is_global for solver in _solvers(how)) or len(rows) == 1:
         return [[pair] for row in rows for pair in row]  # no warm start
     return rows
 
@@ -173,7 +179,7 @@ def _row(
         masked = combined(given, settings)
         tried = released(given, placed(given, masked, chosen).values)
         found = measured(given.table, tried, asked, whole=AT_ONCE)
-        point = _point(alpha, delta, how.keep, masked, found)
+        point = _point(alpha, delta, str(how.keep), masked, found)
         if point.usable:
             point = replace(point, holds=audit_of(given, tried).holds)
         points.append(point)

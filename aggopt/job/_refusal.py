@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from pydantic import ValidationError as Invalid
 
 from aggopt.aggregate import CATEGORY_AGGREGATORS
+from aggopt.aggregate._keeping import FORMULA, TABLE
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.job._privacy import Privacy, Treatment
 from aggopt.job._said import CATEGORIES, CHOOSING, clipped, entries, keys, seen, shown
@@ -27,6 +28,9 @@ def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
         for wish in ("delta", "importance"):
             if wish in place:
                 return _no_wish(wish, first)
+    kept = place[:1] == ["aggregation"] and place[2:3] == ["keep"]
+    if kept and first["type"] != "extra_forbidden":
+        return _no_keep(first["input"], tried)
     blocks = place[:1] == ["partition"] and place[2:3] == ["attributes"]
     if blocks and first["type"] != "extra_forbidden":
         return _no_blocks(first["input"])
@@ -131,6 +135,17 @@ def _no_wish(wish: str, error: Any) -> JobError:
         f"{seen({**error, 'loc': (wish,)})}{keys(error['input'])}.",
         fix=f"write a number {most}, {{ relative = r }}, {{ column = "
         '"NAME" }, or { attributes = { NAME = one of these, ... } }.',
+    )
+
+
+def _no_keep(given: Any, tried: Any) -> JobError:
+    """Say what is wrong with `keep`: with a table, if it could be read as one."""
+    for error in tried:
+        if isinstance(said := error.get("ctx", {}).get("error"), JobError):
+            return said
+    return JobError(
+        f"[aggregation] keep is {shown(given)}{keys(given)}.",
+        fix=f'write "mean", "variance" or "covariance", {TABLE}, or {FORMULA}.',
     )
 
 

@@ -1,41 +1,143 @@
-"""What a job that keeps the covariance needs: attributes together, enough groups."""
+"""What a job that keeps more than variances needs: attributes together, groups, y."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from aggopt.aggregate._keeping import FORMULA, Keeping, KeptApart
 from aggopt.core.plural import many
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
-from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.errors import InfeasibleInputError, JobError, TableError, require_known
+from aggopt.input.entries import Moment, Values, entry_of
+from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.models._joint import root
 from aggopt.pipeline.attribute_blocks import Columns
+from aggopt.pipeline.grouped import Grouped
+
+FARTHEST = 1e100  # of a response: squares of it still fit into a float
 
 
-def require_covariance(X: Floats, places: Columns, job: Job) -> None:
-    """Refuse numbers X (n, p) whose covariance no groups of the job could keep.
+def require_covariance(table: Table, X: Floats, places: Columns, job: Job) -> None:
+    """Refuse numbers X (n, p) of which no groups of the job keep what it asks.
 
     `places` are the columns of X that are grouped together, block by block.
 
     Raises
     ------
     JobError
-        They are not all grouped together.
+        What is to be kept together is not grouped together; or a table of `keep` names
+        what is no number of these, or not all of them.
+    TableError
+        The response of a regression is no number in some records.
     InfeasibleInputError
         They are of a rank that more groups keep than k leaves.
     """
-    if "covariance" not in job.aggregation.keeps:
-        return
-    if len(places) > 1:
+    keep = job.aggregation.keep if isinstance(job.aggregation, Keeping) else None
+    if isinstance(keep, KeptApart):
+        _require_names(keep, table.numeric)
+        if keep.formula:
+            response_of(table, job)
+        for what, columns in _parts(keep, table.numeric):
+            if what in ("covariance", "regression"):
+                _require_kept(what, X[:, columns], _among(places, columns), job)
+    elif keep == "covariance":
+        _require_kept(keep, X, len(places), job)
+
+
+def _require_names(keep: KeptApart, names: Sequence[str]) -> None:
+    named = [name for _, own in keep.parts for name in own]
+    for name in named:
+        require_known("quasi-identifier that is a number", name, names)
+    left = [repr(name) for name in names if name not in named]
+    if left:
         raise JobError(
-            'keep = "covariance" is of attributes that are grouped together, and '
-            f"[partition] attributes puts the numbers into {len(places)} blocks.",
+            f"keep does not name {', '.join(left)}.",
+            fix="name every quasi-identifier that is a number under one statistic.",
+        )
+
+
+def _parts(keep: KeptApart, names: Sequence[str]) -> list[tuple[str, list[int]]]:
+    return [(what, [names.index(name) for name in own]) for what, own in keep.parts]
+
+
+def _among(places: Columns, columns: Sequence[int]) -> int:
+    """Return in how many blocks these columns are."""
+    return sum(not set(block).isdisjoint(columns) for block in places)
+
+
+def _require_kept(what: str, X: Floats, blocks: int, job: Job) -> None:
+    """Refuse attributes X (n, p), in so many blocks, that are to be kept together."""
+    if blocks > 1:
+        raise JobError(
+            f'keep = "{what}" is of attributes that are grouped together, and '
+            f"[partition] attributes puts the numbers into {blocks} blocks.",
             fix='leave attributes out under [partition], or set keep = "variance".',
         )
     scale = Scale.of(X)
     rank = len(root(scale.standardise(X)[:, ~scale.constant]))
+    one = what == "regression"
+    more, of = (2, "regression on attributes") if one else (1, "covariance matrix")
     most = len(X) // job.privacy.k
-    if most <= rank:
+    if most < rank + more:
         raise InfeasibleInputError(
             f"{len(X)} records with k = {job.privacy.k} make {many(most, 'group')} at "
-            f"most, and a covariance matrix of rank {rank} is kept by {rank + 1} or "
+            f"most, and a {of} of rank {rank} is kept by {rank + more} or "
             "more.",
             fix='choose a smaller k, fewer quasi-identifiers, or keep = "variance".',
         )
+
+
+def response_of(table: Table, job: Job) -> Floats:
+    """Return the response (n,) of the regression that a job keeps.
+
+    Raises
+    ------
+    JobError
+        It is no column that is published as it is, or has one value only.
+    TableError
+        It is no number in some records.
+    """
+    name = job.aggregation.keep.formula[0]  # type: ignore[attr-defined]
+    roles = job.roles
+    known = (*roles.confidential, *roles.other)
+    require_known("column that is published as it is", name, known)
+    values = Values.of(table.frame[name], entry_of(job.input.decimal))
+    wrong = values.count(lambda value: not _is_number(value))
+    if wrong:
+        raise TableError(
+            f"{name!r} is the response of a regression, and {wrong} of "
+            f"{len(values.which)} values are missing or no numbers.",
+            fix=f"name another response in keep = {FORMULA}, or remove those records.",
+        )
+    numbers = np.array([float(value) for value in values.distinct])
+    if len(numbers) < 2:
+        raise JobError(
+            f"{name!r} is the response of a regression and has one value only.",
+            fix="name another, or leave the regression out.",
+        )
+    return np.asarray(numbers[values.which])
+
+
+def _is_number(value: Any) -> bool:
+    plain = isinstance(value, int | float) and not isinstance(value, Moment)
+    return plain and abs(value) < FARTHEST
+
+
+def in_columns(given: Grouped, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with columns of numbers in place of their names in `keep`."""
+    keep = settings.get("keep")
+    if not isinstance(keep, KeptApart):
+        return dict(settings)
+    found: dict[str, Any] = {}
+    for what, columns in _parts(keep, given.names):
+        if what == "covariance":
+            found.setdefault(what, []).append(columns)
+        else:
+            found[what] = columns
+    asked = {**settings, "keep": found}
+    if keep.formula:
+        asked["response"] = response_of(given.table, given.job)
+    return asked

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggopt.aggregate._keeping import Keeping, KeptApart
 from aggopt.core.group_sums import group_sse
 from aggopt.core.types import F64, Bool, Labels
 from aggopt.core.validation import Floats, numbered
@@ -69,9 +70,12 @@ def require_observed(table: Table, whole: Floats, job: Job) -> None:
             fix="drop it, as identifier, or choose a smaller k.",
         )
     holes = bool(np.isnan(whole[:, table.places]).any())
-    if holes and "covariance" in job.aggregation.keeps:
+    how = job.aggregation
+    table_of = isinstance(how, Keeping) and isinstance(how.keep, KeptApart)
+    if holes and ("covariance" in how.keeps or table_of):
+        kept = "a table" if table_of else '"covariance"'
         raise JobError(
-            'keep = "covariance" is of records that have every number, and values are '
+            f"keep = {kept} is of records that have every number, and values are "
             "missing.",
             fix='set keep = "variance", of each attribute, or remove those records.',
         )

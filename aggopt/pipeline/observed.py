@@ -15,6 +15,7 @@ from aggopt.job import Job
 from aggopt.partition._in_blocks import called
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.category_job import by_block
+from aggopt.pipeline.covariance import in_columns
 from aggopt.pipeline.grouped import Grouped
 
 
@@ -41,6 +42,7 @@ def combined(given: Grouped, settings: Mapping[str, Any]) -> Aggregation:
     """
     combine = AGGREGATORS[given.job.aggregation.method].function
     X, labels = given.X, given.labels_of_numbers
+    settings = in_columns(given, settings)
     if given.kept is None:
         made: Aggregation = called(combine, X, labels, **settings)
         return made

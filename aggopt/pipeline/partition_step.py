@@ -152,8 +152,9 @@ def _require_sense(table: Table, whole: Floats, job: Job, columns: Columns) -> N
     require_together(job, table, columns)
     require_weights(job, table, columns)
     require_guarantees(job)
-    own = (tuple(j for j in block if j in table.places) for block in columns)
-    require_covariance(whole[:, table.places], tuple(filter(None, own)), job)
+    at = {place: j for j, place in enumerate(table.places)}
+    own = (tuple(at[place] for place in block if place in at) for block in columns)
+    require_covariance(table, whole[:, table.places], tuple(filter(None, own)), job)
 
 
 def wishes_of(table: Table, whole: Floats, job: Job) -> dict[str, Floats]:
@@ -216,7 +217,8 @@ def _require_possible(table: Table, whole: Floats, job: Job) -> None:
             "No quasi-identifier varies: there is nothing to mask.",
             fix="name those that vary; where none does, k-anonymity needs no masking.",
         )
-    for method in (job.partition, job.aggregation, job.aggregation.categories):
+    how = job.aggregation
+    for method in (job.partition, *how.programs, how.categories):
         if isinstance(method, Solved):
             native_options(chosen_solver(method), method.time_limit, method.options)
     if _keeps_variance(job) and len(whole) < 2 * job.privacy.k:

@@ -19,7 +19,10 @@ def stated() -> dict[tuple[str, str], str]:
     first = next(i for i, line in enumerate(lines) if line.startswith("| `keep`"))
     cells = [[c.strip() for c in line.split("|")[1:-1]] for line in lines[first:]]
     methods = [name.strip("`") for name in cells[0][1:]]
-    rows = {row[0].split("`")[1].strip('"'): row[1:] for row in cells[2:6]}
+    rows = {
+        row[0].split("`")[1].strip('"'): row[1:]
+        for row in cells[2 : 2 + len(STATISTICS)]
+    }
     return {
         (method, statistic): said
         for statistic, row in rows.items()

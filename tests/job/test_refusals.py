@@ -205,7 +205,7 @@ def test_a_setting_of_a_method_that_is_not_named_asks_for_the_method(key):
         ("aggregation", "mean", "delta", "p3m, p3m_onesided, satisfaction"),
         ("aggregation", "mean", "importance", "p3m, p3m_onesided, satisfaction"),
         ("aggregation", "median", "delta", "p3m, p3m_onesided, satisfaction"),
-        ("aggregation", "median", "keep", "mean, p3m"),
+        ("aggregation", "median", "keep", "mean, p3m, p3m_onesided, satisfaction"),
         ("partition", "mdav", "seed", "local_search, optimal, blocked"),
     ],
 )

@@ -1,0 +1,244 @@
+"""Jobs with a table of `keep`: what is published, and what is refused before work."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables import WIDE, job, people, wide, wide_job
+
+import aggopt
+from aggopt.errors import AggoptError, InfeasibleInputError, JobError, TableError
+from aggopt.experiments import compare_solvers, sweep
+
+FULL = {"digits": "full"}
+PAIRS = {"covariance": [["debt", "income"], ["height", "weight"]], "mean": ["age"]}
+DEBT = {"regression": "illness ~ income + age"}
+
+
+def means(keep: object) -> dict[str, object]:
+    return {"method": "mean", "keep": keep}
+
+
+def coefficients(frame: pd.DataFrame, y: str, names: list[str]) -> np.ndarray:
+    A = np.column_stack([np.ones(len(frame)), frame[names]])
+    return np.linalg.lstsq(A, frame[y].to_numpy(float), rcond=None)[0]
+
+
+def billed(n: int = 40) -> pd.DataFrame:
+    """Return people with a number in place of their illness, hardly of their age."""
+    rng = np.random.default_rng(4)
+    return people(n).assign(illness=rng.normal(300, 50, n).round(2))
+
+
+def test_blocks_keep_their_covariances_and_have_certificates_of_their_own():
+    frame, names = wide(), list(WIDE)
+    asked = wide_job(aggregation=means(PAIRS), output=FULL)
+    release = aggopt.mask(frame, asked)
+    before, after = frame[names].corr(), release.table[names].corr()
+    kept = (after - before).abs() < 1e-9
+    assert kept.loc["income", "debt"]
+    assert kept.loc["height", "weight"]
+    assert not kept.loc["income", "height"]
+    assert list(release.certificates) == ["age", "height, weight", "debt, income"]
+    stds = release.table[names].std() / frame[names].std()
+    assert stds.to_numpy() == pytest.approx([stds["age"], 1, 1, 1, 1])
+    assert stds["age"] < 0.99
+
+
+def test_one_list_is_a_block_and_p3m_takes_it_too():
+    keep = {"covariance": ["debt", "income"], "variance": ["age", "height", "weight"]}
+    how = {"method": "p3m", "alpha": 0, "keep": keep}
+    release = aggopt.mask(wide(), wide_job(aggregation=how, output=FULL))
+    solvers = {name: c.solver for name, c in release.certificates.items()}
+    assert solvers["debt, income"] == "stiefel"
+    assert solvers["age"] == "lagrangian"
+    before, after = (t["income"].corr(t["debt"]) for t in (wide(), release.table))
+    assert after == pytest.approx(before, abs=1e-9)
+    assert str(release.job.aggregation.keep) == (
+        "covariance of debt, income; variance of age, height, weight"
+    )
+
+
+def test_a_regression_of_what_is_published_as_it_is_keeps_its_coefficients(tmp_path):
+    frame = billed()
+    asked = job(aggregation=means(DEBT), output=FULL)
+    release = aggopt.mask(frame, asked)
+    names = ["income", "age"]
+    own = coefficients(frame, "illness", names)
+    assert coefficients(release.table, "illness", names) == pytest.approx(own, rel=1e-9)
+    plain = {"method": "mean", "keep": "covariance"}
+    without = aggopt.mask(frame, job(aggregation=plain, output=FULL)).table
+    assert coefficients(without, "illness", names) != pytest.approx(own, rel=1e-3)
+    assert list(release.certificates) == ["income, age"]
+    frame.to_csv(tmp_path / "people.csv", index=False)  # numbers of a file are text
+    again = aggopt.mask(tmp_path / "people.csv", asked)
+    written = again.table.to_pandas().astype({"illness": float})
+    assert coefficients(written, "illness", names) == pytest.approx(own, rel=1e-9)
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    def worked(*args, **settings):
+        raise AssertionError("work was begun")
+
+    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", worked)
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
+    ("keep", "problem", "fix"),
+    [
+        ({"covariance": ["age", "incom"]}, "called 'incom'", "did you mean 'income'"),
+        (
+            {"covariance": ["age"]},
+            "keep does not name 'income'.",
+            "under one statistic",
+        ),
+        (
+            {"covariance": ["age", "income"], "variance": ["age", "income"]},
+            "keep names 'age', 'income' more than once.",
+            "under one statistic",
+        ),
+        ({"covariance": [["age"], ["age", "income"]]}, "names 'age' more", "under one"),
+        ({}, "keep is a table that names nothing.", "{ covariance = ["),
+        ({"covariance": [[]], "mean": ["age"]}, "names nothing", "covariance"),
+        ({"covariances": ["age"]}, "keep is a table with the keys", '"covariance"'),
+        ({"variance": "age"}, "keep is a table with the keys", "regression ="),
+        ({"regression": "note - age"}, "is no formula.", '"y ~ a + b"'),
+        ({"regression": "~ age + income"}, "is no formula.", '"y ~ a + b"'),
+        ({"regression": "note ~ age + "}, "is no formula.", '"y ~ a + b"'),
+        ({"regression": "note ~ age ~ income"}, "is no formula.", '"y ~ a + b"'),
+        ({"regression": "age ~ age + income"}, "is no formula.", '"y ~ a + b"'),
+        ({"regression": "name ~ age + income"}, "'name'", "illness, note"),
+        ({"regression": "cost ~ age + income"}, "published as it is", "illness"),
+        (
+            {"regression": "illness ~ age + income"},
+            "'illness' is the response of a regression, and 40 of 40 values are "
+            "missing or no numbers.",
+            "name another response",
+        ),
+        ({"regression": "illness ~ age"}, "keep does not name 'income'.", "every"),
+    ],
+)
+def test_tables_that_cannot_be_used_are_refused_before_work(keep, problem, fix):
+    with pytest.raises(AggoptError) as no:
+        aggopt.mask(people(), job(aggregation=means(keep)))
+    assert problem in no.value.problem
+    assert fix in no.value.fix
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ([1.0] * 40, "has one value only"),
+        ([1.0, None] + [2.0] * 38, "1 of 40 values are missing"),
+        ([1e100] + [2.0] * 39, "1 of 40 values are missing"),
+        (list(pd.date_range("2020", periods=40)), "40 of 40 values are missing or no"),
+    ],
+)
+def test_responses_that_are_no_numbers_or_one_are_refused(values, says):
+    asked = job(aggregation=means(DEBT))
+    with pytest.raises((JobError, TableError), match=says):
+        aggopt.mask(people().assign(illness=values), asked)
+
+
+def test_a_response_of_two_values_is_one():
+    values = np.random.default_rng(0).permutation([0, 1] * 20)
+    asked = job(aggregation=means(DEBT), output=FULL)
+    release = aggopt.mask(people().assign(illness=values), asked)
+    assert release.certificates["income, age"].status.value == "optimal"
+
+
+@pytest.mark.usefixtures("no_work")
+def test_attributes_in_different_blocks_are_refused():
+    how = {
+        "method": "mdav",
+        "attributes": [["age", "income"], ["height", "weight", "debt"]],
+    }
+    with pytest.raises(JobError, match="puts the numbers into 2 blocks"):
+        aggopt.mask(
+            wide(),
+            wide_job(partition=how, aggregation=means(PAIRS)),
+        )
+
+
+def test_blocks_within_blocks_of_the_partition_are_taken():
+    how = {
+        "method": "mdav",
+        "attributes": [["age", "income", "debt"], ["height", "weight"]],
+    }
+    asked = wide_job(partition=how, aggregation=means(PAIRS), output=FULL)
+    release = aggopt.mask(wide(), asked)
+    for one, other in PAIRS["covariance"]:
+        before, after = (t[one].corr(t[other]) for t in (wide(), release.table))
+        assert after == pytest.approx(before, abs=1e-9)
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
+    ("keep", "k", "says"),
+    [
+        (DEBT, 13, "a regression on attributes of rank 2 is kept by 4 or more."),
+        (
+            {"covariance": ["age", "income"]},
+            14,
+            "of rank 2 is kept by 3 or more.",
+        ),
+    ],
+)
+def test_fewer_groups_than_are_needed_are_refused(keep, k, says):
+    with pytest.raises(InfeasibleInputError) as no:
+        aggopt.mask(billed(), job(k=k, aggregation=means(keep)))
+    assert no.value.problem.endswith(says)
+
+
+def test_as_many_groups_as_a_regression_needs_are_enough():
+    release = aggopt.mask(billed(), job(k=10, aggregation=means(DEBT)))
+    assert "income, age" in release.certificates
+
+
+def test_a_response_that_groups_have_lost_is_refused_with_both_shares():
+    frame = people()
+    frame["illness"] = frame["age"] * 2.0
+    with pytest.raises(InfeasibleInputError, match=r"within groups.* the 100\.0%"):
+        aggopt.mask(frame, job(aggregation=means(DEBT)))
+
+
+@pytest.mark.parametrize("method", ["p3m", "p3m_onesided", "satisfaction"])
+def test_other_methods_refuse_what_they_have_no_program_for(method):
+    with pytest.raises(JobError, match="program of means alone") as no:
+        job(aggregation={"method": method, "keep": DEBT})
+    assert "regression" not in no.value.fix.split(";")[0]
+    if method != "p3m":
+        with pytest.raises(JobError, match="variance of every attribute alike"):
+            job(aggregation={"method": method, "keep": {"variance": ["age", "income"]}})
+
+
+def test_missing_values_are_refused_with_a_table():
+    frame = people()
+    frame.loc[:4, "age"] = np.nan
+    keep = {"mean": ["age"], "variance": ["income"]}
+    asked = job(missing={"policy": "patterns"}, aggregation=means(keep))
+    with pytest.raises(JobError, match=r"^keep = a table is of records that have"):
+        aggopt.mask(frame, asked)
+
+
+def test_the_solver_of_each_program_is_asked_before_work(no_work):
+    keep = {"covariance": ["age"], "variance": ["income"]}
+    for solver in ("lagrangian", "stiefel"):
+        how = {"method": "p3m", "keep": keep, "solver": solver}
+        with pytest.raises(JobError, match=f"{solver} does not take"):
+            aggopt.mask(people(), job(aggregation=how))
+
+
+def test_solvers_are_not_compared_on_two_programs_and_sweeps_take_them():
+    keep = {"covariance": ["age"], "variance": ["income"]}
+    asked = job(aggregation={"method": "p3m", "keep": keep})
+    with pytest.raises(JobError, match="2 kinds of programs"):
+        list(compare_solvers.compare(people(), asked))
+    points = list(
+        sweep.sweep(people(), asked, alpha=[0, 0.5], delta=[0.1, 0.2], jobs=1)
+    )
+    assert len(points) == 4
+    assert all(p.usable for p in points)
+    assert {p.keep for p in points} == {"covariance of age; variance of income"}
