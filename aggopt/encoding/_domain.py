@@ -22,6 +22,7 @@ import numpy as np
 
 from aggopt.core.memory import require_memory
 from aggopt.core.types import F64, I64, Bool
+from aggopt.errors import JobError
 from aggopt.privacy._nested import ROOT, heights
 
 ANYTHING = "*"  # how a root without a name is written, in ARX's files too
@@ -89,6 +90,13 @@ class Domain:
         `parent` is what `aggopt.privacy._nested.parents` returns; nodes are called by
         their `name`, if they are not names themselves.
 
+        Raises
+        ------
+        JobError
+            The root is called as another node is: a reader could not tell them apart.
+
+        Examples
+        --------
         >>> tree = {"flu": "lung", "asthma": "lung", "attack": "heart"}
         >>> tree |= {"lung": "any", "heart": "any"}
         >>> Domain.hierarchical(tree).nodes
@@ -104,9 +112,16 @@ class Domain:
         above = np.array([at[parent[v]] if v in parent else -1 for v in nodes])
         rise = [height[parent[v]] - height[v] if v in parent else 0 for v in nodes]
         called = {ROOT: ANYTHING, **(name or {})}
+        names = tuple(called.get(node, node) for node in nodes)
+        if names[-1] in names[:-1]:
+            raise JobError(
+                "The tree names a node twice: another one is called as the root is.",
+                fix="rename it, in the table, too; a root without a name is called "
+                f'"{ANYTHING}".',
+            )
         return cls(
             "hierarchical",
-            tuple(called.get(node, node) for node in nodes),
+            names,
             len(leaves),
             above,
             np.array(rise, np.float64),

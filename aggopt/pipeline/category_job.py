@@ -7,7 +7,7 @@ import numpy as np
 
 from aggopt.aggregate import CATEGORY_AGGREGATORS
 from aggopt.aggregate.categories._kept import EXACT
-from aggopt.aggregate.categories._plurality import Plurality
+from aggopt.aggregate.categories._plurality import Plurality, require_nodes
 from aggopt.aggregate.categories._registry import CategorySection
 from aggopt.aggregate.categories._wish import CategoryWish, require_reach
 from aggopt.core.plural import many
@@ -51,7 +51,8 @@ def with_categories(job: Job, table: Table) -> Job:
     ------
     JobError
         It has none and the job publishes them, or nothing else and the job publishes
-        numbers; or nodes of a tree are to be published by a method of levels.
+        numbers; or nodes of a tree are to be published by a method of levels, or of one
+        that calls several alike.
     InfeasibleInputError
         A level is to be published as often as it is had, by fewer than k records.
     """
@@ -82,19 +83,20 @@ def with_categories(job: Job, table: Table) -> Job:
 
 
 def _require_published(job: Job, said: CategorySection, table: Table) -> None:
-    """Refuse nodes of a tree where the method publishes levels alone."""
+    """Refuse nodes where the method publishes levels, or a tree has alike names."""
     occurring = getattr(said, "occurring", False)
-    if CATEGORY_AGGREGATORS[said.method].nodes and not occurring:
-        return
+    nodes = CATEGORY_AGGREGATORS[said.method].nodes and not occurring
     how = "occurring = true" if occurring else f"method = {said.method!r}"
-    for name in table.domains:
+    for name, domain in table.domains.items():
         publish = published_as(job, name)
-        if publish != "leaf":
+        if publish != "leaf" and not nodes:
             raise JobError(
                 f"[aggregation.categories] {how} publishes levels, and "
                 f"[attributes.{name}] asks for publish = {publish!r}.",
                 fix='leave publish out, or choose method = "plurality" as it is.',
             )
+        with naming(f"[attributes.{name}]"):
+            require_nodes(domain, publish)
 
 
 def _require_beside(names: Sequence[str], table: Table) -> None:

@@ -174,6 +174,9 @@ def test_numbers_and_truth_values_come_out_as_they_are() -> None:
     assert plurality([True, False, True], [0, 0, 0]).centroids[0] is True
 
 
+ALIKE = [["a", "other", "p", "*"], ["b", "other", "q", "*"], ["c", "r", "p", "*"]]
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
@@ -183,6 +186,11 @@ def test_numbers_and_truth_values_come_out_as_they_are() -> None:
         (lambda: plurality("ab", [0, 0]), TableError, "A str of values"),
         (lambda: plurality(["a", None], [0, 0]), TableError, "1 value is missing"),
         (lambda: plurality(["a"], [0], publish="node"), JobError, "needs a tree"),
+        (
+            lambda: plurality(["a"], [0], tree=ALIKE, publish="node"),
+            JobError,
+            "1 name of the tree is that of several nodes",
+        ),
         (lambda: plurality(["a"], [0], publish="top"), UnknownNameError, "'top'"),
         (lambda: plurality(["a"], [0], seed=-1), JobError, "seed = -1"),
         (lambda: plurality(["a"], [0], time_limit=0), JobError, "time_limit = 0"),

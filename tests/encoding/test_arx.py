@@ -7,7 +7,7 @@ import pytest
 
 import aggopt
 from aggopt.encoding._arx import read_rows, ways
-from aggopt.errors import TableError
+from aggopt.errors import JobError, TableError
 
 
 def written(folder: Path, text: str | bytes) -> Path:
@@ -54,8 +54,13 @@ def test_lines_without_one_label_at_the_end_have_a_root_in_common() -> None:
     assert ways([["a"]]) == [("*", "a")]
 
 
-def test_the_root_may_be_a_leaf_too() -> None:
-    assert ways([["*", "*"], ["a", "*"]]) == [("*", "*"), ("*", "a")]
+@pytest.mark.parametrize(
+    "text", ["*;*\nQQ;*\n", "*;p\nQQ;q\n", "QQ;*;p;*\nb;p;p;*\n", "QQ;p;r;q\nq;p;r;q\n"]
+)
+def test_no_node_is_called_as_the_root_is(tmp_path: Path, text: str) -> None:
+    with pytest.raises(JobError, match="names a node twice") as refused:
+        domain(written(tmp_path, text), ["QQ", "QQ"])
+    assert "QQ" not in str(refused.value)
 
 
 def test_whole_numbers_of_a_column_are_found_in_the_text_of_a_file(

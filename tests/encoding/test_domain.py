@@ -1,10 +1,13 @@
 """Levels as points: squared distances are the lengths of paths in the tree."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from encoding.walked import path_length
 
 from aggopt.encoding._domain import Domain, in_order
+from aggopt.errors import JobError
 from aggopt.privacy._nested import parents
 
 UNEVEN = parents(
@@ -14,6 +17,23 @@ UNEVEN = parents(
         "skin": ["rash"],
     }
 )
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"lung": ["flu", "*"], "heart": ["attack"]},
+        {"*": ["flu"], "heart": ["attack"]},
+        {"lung": {"*": ["flu"]}, "heart": ["attack"]},
+    ],
+)
+def test_no_node_of_a_nested_tree_is_called_as_its_root(tree: dict[str, Any]) -> None:
+    with pytest.raises(JobError) as refused:
+        Domain.hierarchical(parents(tree))
+    assert str(refused.value) == (
+        "The tree names a node twice: another one is called as the root is.\nTo fix: "
+        'rename it, in the table, too; a root without a name is called "*".'
+    )
 
 
 def random_tree(rng: np.random.Generator, size: int) -> dict[int, int]:

@@ -263,6 +263,21 @@ def test_frequencies_publish_levels_and_no_nodes() -> None:
         aggopt.mask(mixed(), asked(attributes=how, **categories(method="frequencies")))
 
 
+def test_nodes_with_alike_names_are_refused_before_work_where_they_are_asked() -> None:
+    tree = [["doctor", "high", "care"], ["nurse", "low", "care"], ["smith", "low", "x"]]
+    how = {**TYPES, "work": {"tree": tree}}
+    assert aggopt.mask(mixed(), asked(attributes=how)).audit.holds
+    how["work"]["publish"] = "node"
+    seen = []
+    with pytest.raises(JobError) as refused:
+        aggopt.mask(mixed(), asked(attributes=how), progress=lambda *a: seen.append(a))
+    assert refused.value.problem == (
+        "[attributes.work]: 1 name of the tree is that of several nodes: nobody could "
+        "tell which of them is published."
+    )
+    assert seen == [("read", 0.0)]
+
+
 def test_nodes_of_codes_are_refused_as_they_are_no_numbers() -> None:
     tree = {"north": [1, 2], "south": [30]}
     how = {**TYPES, "region": {"tree": tree, "publish": "ancestor"}}

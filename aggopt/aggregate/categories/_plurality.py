@@ -1,5 +1,6 @@
 """The category of each group that is nearest to its records' own."""
 
+from collections import Counter
 from collections.abc import Sequence
 from math import fsum
 from typing import Any, ClassVar, Literal
@@ -14,11 +15,12 @@ from aggopt.aggregate.categories._published import PublishedCategories
 from aggopt.aggregate.categories._registry import CategoryAggregator, CategorySection
 from aggopt.aggregate.categories._ties import broken
 from aggopt.core.deadline import Deadline
+from aggopt.core.plural import many
 from aggopt.core.randomness import permutation, seeded
 from aggopt.core.types import Bool
 from aggopt.core.validation import Labels, require_seed
 from aggopt.core.validation import groups as numbered_groups
-from aggopt.encoding import Categories
+from aggopt.encoding import Categories, Domain
 from aggopt.errors import JobError, require_known
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers._options import check_time_limit
@@ -102,7 +104,7 @@ def plurality(
     require_seed(seed)
     check_time_limit(time_limit)
     categories = categories_in(column, order, tree)
-    _require_tree(categories, publish)
+    require_nodes(categories.domain, publish)
     label = numbered_groups(groups, len(categories.codes))
     turn = permutation(seeded(seed), "symmetric groups", int(label.max()) + 1)
     candidates = _candidates(categories, turn[label], publish)
@@ -117,12 +119,29 @@ def plurality(
     return made
 
 
-def _require_tree(categories: Categories, publish: str) -> None:
-    if publish != "leaf" and categories.domain.kind != "hierarchical":
+def require_nodes(domain: Domain, publish: str) -> None:
+    """Refuse to publish nodes where there is no tree, or one that has alike names.
+
+    Raises
+    ------
+    JobError
+        The message names no node.
+    """
+    if publish == "leaf":
+        return
+    if domain.kind != "hierarchical":
         raise JobError(
             f'publish = "{publish}" needs a tree.',
             fix='give one, {"lung": ["asthma", "flu"], "heart": ["attack"]}, or leave '
             "publish out.",
+        )
+    shared = sum(times > 1 for times in Counter(domain.nodes).values())
+    if shared:
+        raise JobError(
+            f"{many(shared, 'name')} of the tree {'is' if shared == 1 else 'are'} that "
+            "of several nodes: nobody could tell which of them is published.",
+            fix='give each node a name of its own, or leave publish out: "leaf" '
+            "publishes values alone.",
         )
 
 
