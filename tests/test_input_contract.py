@@ -123,11 +123,13 @@ def patterned(name: str, count: int, missing: dict[str, str] = PATTERNS) -> Case
 LEVELS = ["low", "middle", "high", "low"] * 10
 GAPS = [None] * 3 + ["low"] * 37
 HOLED = [None, None, *LEVELS[2:]]
+EMPTY = ["", "middle", "high", "low"] * 10
 OCCURRING = {"method": "plurality", "occurring": True}
 PRICED = {"method": "frequencies", "price": 1.0}
 EXACT = {"method": "frequencies", "slack": "exact"}
 KEPT = {"categories": {"method": "frequencies", "slack": 6}}
 TREE = {"below": ["low", "middle"], "above": ["high"]}
+ALIKE = [["low", "far", "south"], ["middle", "near", "south"], ["high", "far", "north"]]
 WISHES = {"age": 0.1, "income": 0.1}
 
 
@@ -178,6 +180,13 @@ CASES: dict[str, Case] = {
         "people.csv", frame.assign(age=["0,5", "1,0"] * 20).to_csv(index=False).encode()
     ),
     "text that tells most records apart": with_column("age", frame["name"]),
+    "empty text among names": with_column("age", EMPTY),
+    "empty text among names, patterns asked": with_column(
+        "age", [None] * 9 + EMPTY[9:], missing=PATTERNS
+    ),
+    "empty entries in a CSV file": with_file(
+        "people.csv", frame.assign(age=EMPTY).to_csv(index=False).encode()
+    ),
     "missing text in a quasi-identifier": with_column("age", HOLED),
     "missing text, a value of its own": with_column(
         "age", HOLED, attributes={"age": {"missing": "own value"}}
@@ -189,7 +198,13 @@ CASES: dict[str, Case] = {
     "a value that is not in the order": typed(LEVELS, order=["low", "high"]),
     "a tree, leaves published": typed(LEVELS, tree=TREE),
     "a tree, ancestors published": typed(LEVELS, tree=TREE, publish="ancestor"),
+    "a tree that calls a value as its root": typed(
+        LEVELS, tree={**TREE, "other": ["*"]}
+    ),
     "an order and a tree": typed_so(order=["low", "middle", "high"], tree=TREE),
+    "nodes published of a tree that calls two alike": typed(
+        LEVELS, tree=ALIKE, publish="node"
+    ),
     "nodes published without a tree": typed_so(publish="node"),
     "a type for what is no quasi-identifier": lambda _: (
         frame,

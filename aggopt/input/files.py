@@ -75,6 +75,24 @@ def as_written(path: Path, how: Input) -> pa.Table:
     )
 
 
+def as_released(path: Path, how: Input) -> pa.Table:
+    """Return the same of a release, null where an entry of a CSV file is empty.
+
+    That is how a release has what is missing: no name in it is an empty text.
+
+    Raises
+    ------
+    TableError
+        As `as_written`.
+    """
+    table = as_written(path, how)
+    if not is_csv(path):
+        return table
+    nothing = pa.scalar(None, pa.string())
+    there = [pc.if_else(pc.equal(c, ""), nothing, c) for c in table.columns]
+    return pa.table(there, names=table.column_names)
+
+
 def is_csv(path: Path) -> bool:
     """Whether the file is a CSV file by its ending."""
     return path.suffix.lower() == ".csv"
@@ -212,6 +230,11 @@ def parsed(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
     plain = pc.replace_substring_regex(entries, r"^\+", "")
     plain = pc.replace_substring(plain, how.decimal, ".")
     return plain.cast(pa.int64() if whole else pa.float64()), 0
+
+
+def reads_as_missing(column: pa.ChunkedArray) -> int:
+    """Return how many entries of text are there, and none in a CSV file."""
+    return int(present(column).null_count - column.null_count)
 
 
 def stripped(column: pa.ChunkedArray) -> pa.ChunkedArray:

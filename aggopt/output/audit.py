@@ -207,7 +207,8 @@ def audit(
 
     `blocks` are the quasi-identifiers that were microaggregated together; all of them
     when omitted.  Entries are compared as they are, so that a table of text, read from
-    the file that was written, is recounted as any reader of that file would.  Groups
+    the file that was written, is recounted as any reader of that file would; what is
+    missing in it is null.  Groups
     are records equal in all quasi-identifiers, whatever made them; numbers among
     confidential text have this `decimal` point.  With the `originals`, in the order of
     these records, it is also counted what is published unchanged, which records

@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 
 from aggopt.encoding._clock import nanoseconds
 from aggopt.encoding._iso import iso_duration
+from aggopt.errors import TableError
+from aggopt.input.files import reads_as_missing
 from aggopt.job import Input
 
 
@@ -20,7 +22,13 @@ def write_csv(
 
     The columns `masked` have no more digits than tell their own type's numbers apart,
     and durations as ISO 8601 spells them.
+
+    Raises
+    ------
+    TableError
+        Some of them have text that a CSV file has for what is missing.
     """
+    _require_there(table, masked)
     table = _pointed(_short(_lengths(table, masked), masked), how.decimal)
     text = [c for c in table.columns if _is_text(c.type)]
     # a bare carriage return needs quotes, which the minimal rule does not give it
@@ -32,6 +40,20 @@ def write_csv(
         decimal=how.decimal,
         quoting=csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL,
     )
+
+
+def _require_there(table: pa.Table, names: Iterable[str]) -> None:
+    """Refuse names that would come back as missing: empty text, NA, ..."""
+    text = [name for name in names if _is_text(table[name].type)]
+    lost = {name: reads_as_missing(table[name]) for name in text}
+    seen = [f"{name!r}: {count}" for name, count in lost.items() if count]
+    if seen:
+        raise TableError(
+            "Columns have entries that are text, and missing when they are read from a "
+            f"CSV file ({'; '.join(seen)}).",
+            fix="write a .parquet file; or, before masking, give what is empty, or "
+            "spelled NA or null, another name, or make it missing.",
+        )
 
 
 def _lengths(table: pa.Table, names: Iterable[str]) -> pa.Table:

@@ -79,12 +79,10 @@ class Holes:
 
 
 def holes_in(column: nw.Series[Any]) -> Bool:
-    """Return which entries (n,) a reader finds missing: null, nan, or empty text."""
+    """Return which entries (n,) are missing: null or nan; an empty text is a value."""
     absent = column.is_null()
     if column.dtype.is_float():
         absent = absent | column.is_nan().fill_null(True)
-    if column.dtype == nw.String:
-        absent = absent | (column == "").fill_null(True)
     return np.asarray(absent.to_numpy(), dtype=bool)
 
 

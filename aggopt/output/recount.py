@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aggopt.errors import PrivacyError, TableError
-from aggopt.input.files import as_written
+from aggopt.input.files import as_released
 from aggopt.job import Job
 from aggopt.output.audit import Audit, audit
 
@@ -21,7 +21,7 @@ def recounted(
     """
     try:
         how = job.input.model_copy(update={"multiline": True})
-        written = as_written(aside, how)
+        written = as_released(aside, how)
     except TableError:
         written = ()
     if len(written) != records:

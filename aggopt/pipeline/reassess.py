@@ -10,7 +10,7 @@ import pyarrow.csv
 from aggopt.core.regular import require_regular
 from aggopt.core.validation import Labels
 from aggopt.errors import TableError
-from aggopt.input.files import as_written, read
+from aggopt.input.files import as_released, read
 from aggopt.input.table import Table
 from aggopt.job import AttributeSection, Job
 from aggopt.measure import Assessment
@@ -97,7 +97,7 @@ def review(
     X = first.matrix()
     encoded = first.encoded(job.partition.weights)
     blocks = names_in(blocks_of(job, X if encoded is None else encoded), job)
-    written = as_written(released, job.input)
+    written = as_released(released, job.input)
     Y = second.matrix()
     found = audit(
         written,

@@ -6,6 +6,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from aggopt.errors import TableError
 from aggopt.job import Input
 from aggopt.output.csv_file import write_csv
 
@@ -46,6 +47,29 @@ def test_all_but_numbers_is_quoted_where_a_bare_carriage_return_asks_for_it(
 def test_without_being_asked_no_column_is_shortened(tmp_path) -> None:
     write_csv(tmp_path / "t.csv", pa.table({"x": SINGLE}), Input())
     assert (tmp_path / "t.csv").read_text() == "x\n0.10000000149011612\n2.5\n"
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_names_that_a_csv_file_has_for_what_is_missing_are_refused(
+    tmp_path, kind
+) -> None:
+    table = pa.table(
+        {
+            "a": pa.array(["", "QQ", None, " NA ", "null"], kind),
+            "b": pa.array(["QQ", "none", None, "missing", "-"], kind),
+            "c": pa.array([*"QRST", ""], kind),
+            "x": [1.0, None, 2.0, 3.0, 4.0],
+        }
+    )
+    with pytest.raises(TableError) as refused:
+        write_csv(tmp_path / "t.csv", table, Input(), masked=table.column_names)
+    assert str(refused.value) == (
+        "Columns have entries that are text, and missing when they are read from a CSV "
+        "file ('a': 3; 'c': 1).\nTo fix: write a .parquet file; or, before masking, "
+        "give what is empty, or spelled NA or null, another name, or make it missing."
+    )
+    assert not (tmp_path / "t.csv").exists()
+    write_csv(tmp_path / "t.csv", table, Input(), masked=["b", "x"])
 
 
 def test_columns_of_other_types_are_written_as_they_are(tmp_path) -> None:

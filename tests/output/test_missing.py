@@ -54,14 +54,14 @@ def test_what_is_said(found, said):
     assert found.notes == said
 
 
-def test_holes_are_null_nan_or_empty_text():
+def test_holes_are_null_or_nan_and_empty_text_is_none():
     cases = [
         (pd.Series([1.0, np.nan]), [False, True]),
-        (pd.Series(["a", ""]), [False, True]),
+        (pd.Series(["a", ""]), [False, False]),
         (pd.Series(["a", None]), [False, True]),
         (pd.Series([1, 2]), [False, False]),
         (pl.Series([1.0, None, float("nan")]), [False, True, True]),
-        (pl.Series(["", None, "NA"]), [True, True, False]),
+        (pl.Series(["", None, "NA"]), [False, True, False]),
     ]
     for series, expected in cases:
         column = nw.from_native(series, series_only=True)

@@ -11,6 +11,7 @@ import pytest
 from holed import KEEP, asked, of_numbers, persons, rarest, rows
 
 import aggopt
+from aggopt.errors import TableError
 from aggopt.pipeline.reassess import review
 
 NUMBERS = ["age", "income"]
@@ -79,6 +80,34 @@ def test_files_have_holes_empty_or_null(tmp_path, ending):
         assert "-1" not in text
     else:
         assert pq.read_table(files.table)["age"].null_count > 0
+
+
+@pytest.mark.parametrize("policy", ["refuse", "patterns", "fill"])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_an_empty_text_is_a_name_and_no_hole(tmp_path, policy, kind):
+    place = [""] * 5 + ["x"] * 5 + ["" if policy == "refuse" else None] * 2
+    frame = pd.DataFrame({"place": pd.Series(place, dtype=object), "y": range(12)})
+    convert = {"polars": pl.from_pandas, "arrow": pa.Table.from_pandas}
+    made = convert.get(kind, lambda table: table)(frame)
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["place", "y"]},
+        privacy={"k": 2},
+        missing={"policy": policy},
+    )
+    release = aggopt.mask(made, job)
+    holes = 2 if policy == "patterns" else 0
+    assert (release.audit.missing.cells if release.audit.missing else 0) == holes
+    files = release.write(tmp_path / "made.parquet")
+    again = pd.read_parquet(files.table)["place"]
+    assert (again.isna().sum(), "" in set(again)) == (holes, True)
+    recounted = json.loads(files.manifest.read_text())["output"]["recounted"]
+    assert (recounted["missing"] or {"cells": 0})["cells"] == holes
+    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "full.parquet")
+    found = review(tmp_path / "full.parquet", files.table, job)
+    assert (found.audit.missing.cells if found.audit.missing else 0) == holes
+    with pytest.raises(TableError, match=r"from a CSV file \('place': \d\)"):
+        release.write(tmp_path / "other.csv")
+    assert not list(tmp_path.glob("other*"))
 
 
 def test_without_holes_a_policy_changes_nothing(tmp_path):
