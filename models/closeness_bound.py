@@ -70,11 +70,15 @@ class Data:
             )
 
     @cached_property
+    def way(self) -> Floats:
+        """Lengths of the ways, whose means are still in them, (n, p)."""
+        ends = np.linspace(0, 1, self.pieces + 1)
+        return np.asarray(np.clip(self.r[:, None] - ends[:-1], 0, 1 / self.pieces))
+
+    @cached_property
     def covariance(self) -> Floats:
         """Sigma of x and v, (d + p, d + p)."""
-        ends = np.linspace(0, 1, self.pieces + 1)
-        way = np.clip(self.r[:, None] - ends[:-1], 0, 1 / self.pieces)
-        both = np.hstack([self.x, way])
+        both = np.hstack([self.x, self.way])
         both = both - both.mean(axis=0)
         return np.asarray(both.T @ both / len(both))
 
