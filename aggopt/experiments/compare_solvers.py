@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -29,6 +30,8 @@ from aggopt.repair._registry import REPAIRS
 from aggopt.solvers import SOLVERS, Solver, choose
 from aggopt.solvers._certificate import endings, largest_gap, total_bound
 from aggopt.solvers._options import check_time_limit
+
+Share = Callable[[float], None]
 
 DEFAULT = 60.0  # seconds for a solver and an attribute by default
 
@@ -114,7 +117,13 @@ def compare(
         if solver.lacks:
             yield Row(solver.name, note=f"not installed: {solver.lacks}")
         else:
-            yield step.row(given, solver, _first(time_limit, step.limit))
+            told = partial(_part, report, solver.name, done, len(able))
+            yield step.row(given, solver, _first(time_limit, step.limit), told)
+
+
+def _part(report: Progress, name: str, done: int, of: int, share: float) -> None:
+    """Report a share of one solver's work as one of the work of all."""
+    report(name, (done + share) / of)
 
 
 def _first(asked: float | None, of_job: float | None) -> float:
@@ -128,7 +137,7 @@ class _Step(NamedTuple):
 
     model: Model
     limit: float | None
-    row: Callable[[Grouped, Solver, float], Row]
+    row: Callable[[Grouped, Solver, float, Share], Row]
 
 
 def _solved_by(job: Job) -> _Step:
@@ -166,10 +175,10 @@ def _solved_by(job: Job) -> _Step:
     )
 
 
-def _aggregated(given: Grouped, solver: Solver, limit: float) -> Row:
+def _aggregated(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     how = cast(Shifting, given.job.aggregation)  # as was looked at before
     settings = {**how.settings, **program(given), "solver": solver.name}
-    settings |= {"options": {}, "time_limit": limit}
+    settings |= {"options": {}, "time_limit": limit, "progress": told}
     if solver.is_global:
         for of_local in ("start", "starts", "seed"):
             settings.pop(of_local, None)
@@ -182,7 +191,7 @@ def _aggregated(given: Grouped, solver: Solver, limit: float) -> Row:
     started = compile_time.now()
     masked = combined(given, settings)
     seconds = compile_time.now() - started
-    tried = released(given, placed(given, masked, categories(given)).values)
+    tried = released(given, placed(given, masked, categories(given, _ignored)).values)
     found = measured(given.table, tried, given.asked, whole=AT_ONCE)
     row = _summed(solver.name, masked.certificates, seconds)
     usable = all(c.status.usable for c in masked.certificates)
@@ -190,15 +199,20 @@ def _aggregated(given: Grouped, solver: Solver, limit: float) -> Row:
     return replace(row, sl=found.sl, si=found.si, holds=holds)
 
 
-def _categorised(given: Grouped, solver: Solver, limit: float) -> Row:
+def _categorised(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     """Return a solver's row for the categories of the same groups."""
     how = given.job.aggregation
     asked = {"solver": solver.name, "time_limit": limit, "options": {}}
     own = how.categories.model_copy(update=asked)  # type: ignore[union-attr]
     update = {"aggregation": how.model_copy(update={"categories": own})}
     given = replace(given, job=given.job.model_copy(update=update))
+
+    def heard(step: str, share: float) -> None:
+        if step == "categories":  # numbers are published by the job's own method
+            told(share)
+
     try:
-        masked = aggregated(given, _ignored)
+        masked = aggregated(given, heard)
     except InfeasibleInputError as refusal:
         return Row(solver.name, note=refusal.problem)
     named = [masked.certificates[name] for name in given.table.domains]
@@ -209,7 +223,7 @@ def _categorised(given: Grouped, solver: Solver, limit: float) -> Row:
     return _measured(given, row, masked.values)
 
 
-def _partitioned(given: Grouped, solver: Solver, limit: float) -> Row:
+def _partitioned(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     how, names = given.job.partition, given.job.roles.quasi_identifier
     settings = {**how.settings, "solver": solver.name, "options": {}}
     settings["time_limit"] = limit if solver.language else None
@@ -217,29 +231,28 @@ def _partitioned(given: Grouped, solver: Solver, limit: float) -> Row:
     columns = [block.columns for block in given.blocks]
     k, started = given.job.privacy.k, compile_time.now()
     try:
-        blocks = divided(given.X, k, columns, how.function, settings, names=names)
+        blocks = divided(given.X, k, columns, how.function, settings, told, names)
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
     seconds = compile_time.now() - started
     return _summed(solver.name, [b.certificate for b in blocks], seconds)
 
 
-def _divided(given: Grouped, solver: Solver, limit: float) -> Row:
+def _divided(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     """Return a solver's row for a partition of several attributes together."""
     job, names = given.job, given.job.roles.quasi_identifier
     divide = PARTITIONERS[job.partition.method].function
     settings = {**job.partition.settings, "solver": solver.name, "time_limit": limit}
     columns = [block.columns for block in given.blocks]
     try:
-        found = divided(
-            given.records, job.privacy.k, columns, divide, settings, names=names
-        )
+        k = job.privacy.k
+        found = divided(given.records, k, columns, divide, settings, told, names)
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
     return _valued(replace(given, blocks=found), solver)
 
 
-def _repaired(given: Grouped, solver: Solver, limit: float) -> Row:
+def _repaired(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     """Return a solver's row for a repair of the same groups."""
     privacy = given.job.privacy
     asked = {"solver": solver.name, "time_limit": limit}
@@ -247,14 +260,14 @@ def _repaired(given: Grouped, solver: Solver, limit: float) -> Row:
     update = {"privacy": privacy.model_copy(update={"repair": how})}
     job = given.job.model_copy(update=update)
     try:
-        block = repaired(given.blocks[0], given.records, job, given.held, _ignored)
+        block = repaired(given.blocks[0], given.records, job, given.held, told)
     except (SolverError, TableError, InfeasibleInputError) as refusal:
         return Row(solver.name, note=refusal.problem)
     return _valued(replace(given, blocks=(block,)), solver)
 
 
 def _ignored(*_: object) -> None:
-    """Do nothing: progress of a single solver is not shown."""
+    """Do nothing: what is left is quick."""
 
 
 def _valued(given: Grouped, solver: Solver) -> Row:

@@ -100,12 +100,12 @@ def sweep(
 
     _require_grid(alpha, delta, jobs)
     job = job_of(job)
-    ways = _ways(job.aggregation, keep)
+    ways, told = _ways(job.aggregation, keep), listener(progress)
     first = job.model_copy(update={"aggregation": ways[0]})
-    given = group(data, first, listener(progress))
+    given = group(data, first, told)
     Z, k = Scale.of(given.X).standardise(given.X), given.job.privacy.k
     require_reach(np.full((1, Z.shape[1]), max(delta)), Z, k, given.names)
-    chosen = categories(given)
+    chosen = categories(given, told)
     tasks = [
         delayed(_row)(given, way, chosen, row)
         for way in ways

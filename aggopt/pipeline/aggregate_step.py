@@ -51,7 +51,7 @@ def aggregated(given: Grouped, told: Progress) -> Masked:
     """Return what the job publishes of each group."""
     told("aggregate", 0.0)
     numbers = _numbers(given, told) if given.names else None
-    return placed(given, numbers, categories(given))
+    return placed(given, numbers, categories(given, told))
 
 
 def placed(
@@ -80,14 +80,16 @@ def _numbers(given: Grouped, told: Progress) -> Aggregation:
     return combined(given, {**settings, "progress": partial(told, "aggregate")})
 
 
-def categories(given: Grouped) -> dict[str, PublishedCategories]:
+def categories(given: Grouped, told: Progress) -> dict[str, PublishedCategories]:
     """Return what the job publishes of each category, by name."""
     how = given.job.aggregation.categories
     if how is None:
         return {}
     columns = tuple(block.columns for block in given.blocks)
     found: dict[str, PublishedCategories] = {}
-    for names in how.together(by_block(given.job, given.table, columns)):
+    asked = how.together(by_block(given.job, given.table, columns))
+    for done, names in enumerate(asked):
+        told("categories", done / len(asked))
         with naming(", ".join(map(repr, names))):
             found |= zip(names, _chosen(given, how, names), strict=True)
     return {name: found[name] for name in given.table.domains}

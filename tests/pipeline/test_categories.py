@@ -403,6 +403,26 @@ def test_solvers_are_compared_on_categories(how) -> None:
     assert first.objective == pytest.approx(sum(c.objective for c in proofs))
 
 
+def test_progress_says_how_many_categories_are_done_and_crossed_go_as_one() -> None:
+    said = []
+    near = categories(method="frequencies", slack=4, cross=[["sex", "work"]])
+    aggopt.mask(mixed(), asked(**near), progress=lambda *step: said.append(step))
+    shares = [share for step, share in said if step == "categories"]
+    assert shares == [j / 4 for j in range(4)]
+    steps = list(dict.fromkeys(step for step, _ in said))
+    assert steps[steps.index("categories") - 1] == "aggregate"
+
+
+def test_progress_of_a_comparison_moves_within_each_solver() -> None:
+    said = []
+    two = ["slots", "cvxpy:highs"]
+    job = asked(("age", "sex", "work"), **categories(method="frequencies", slack=4))
+    rows = compare(mixed(), job, two, progress=lambda *step: said.append(step))
+    assert [row.solver for row in rows] == two
+    shares = [[share for step, share in said if step == name] for name in two]
+    assert shares == [[0, 0, 0.25], [0.5, 0.5, 0.75]]
+
+
 def test_all_solvers_of_frequencies_are_compared_and_those_without_a_choice_say_so():
     job = asked(("age", "sex"), **categories(method="frequencies"))
     rows = {row.solver: row for row in compare(mixed(), job, time_limit=5)}
