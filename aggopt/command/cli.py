@@ -4,7 +4,6 @@ Exit codes: 0 done and audited, 1 a privacy requirement is violated, 2 bad input
 130 interrupted.
 """
 
-import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +20,7 @@ from aggopt.command.arguments import (
 )
 from aggopt.command.experiments import compare_solvers, sweep
 from aggopt.command.interrupt import EXIT, interrupts
+from aggopt.command.watch import watched
 from aggopt.errors import AggoptError, PrivacyError
 
 app = typer.Typer(
@@ -219,12 +219,16 @@ def warm_up(as_json: AsJson = False) -> None:
 
 def main() -> None:
     """Run the command; turn what went wrong into a message and an exit code."""
-    for name in ("SIGTERM", "SIGHUP", "SIGQUIT"):  # so that files are tidied
-        if number := getattr(signal, name, None):
-            signal.signal(number, lambda got, _: sys.exit(128 + got))
     interrupts.listen()
+    with watched(interrupts.heard, interrupts.cut_off):
+        code = _run()
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command and return its exit code; say what went wrong."""
     try:
-        code = app(standalone_mode=False) or 0
+        code: int = app(standalone_mode=False) or 0
         if code == EXIT or interrupts.count:
             code = EXIT
             _refuse(code, "Interrupted.", f"run it again; {interrupts.outcome}.")
@@ -246,7 +250,7 @@ def main() -> None:
             _refuse(code, error.format_message(), "see aggopt COMMAND --help.")
         else:
             _refuse(code, console.defect(error), "report this line.")
-    sys.exit(code)
+    return code
 
 
 def _refuse(code: int, problem: str, fix: str) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C, heard by the command even where what it raises is lost on the way.
+"""Ctrl-C and SIGTERM, heard by the command even where what they raise is lost.
 
 What a handler raises while an object dies, or within a callback of a C library, is
 printed and forgotten.  So the command also notes that Ctrl-C came, and looks at the
@@ -8,11 +8,15 @@ note at each step, before files appear, and at its end.
 import os
 import signal
 import sys
+import time
+from collections.abc import Callable
+from math import inf
 from types import FrameType
 
 from aggopt.output.staging import remove_all
 
 EXIT = 130
+_ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
 NO_RELEASE = "no release was written"
 _SHOWN = b"\x1b[?25h"  # the cursor, which a progress bar hides
 
@@ -26,16 +30,41 @@ class Interrupts:
         How often it came.
     outcome
         What is true of an interrupted command, to be said to its user.
+    heard
+        When the handler of each signal last ran, by time.monotonic().
     """
 
     def __init__(self) -> None:
         self.count, self.outcome = 0, NO_RELEASE
+        self.heard: dict[int, float] = {}
 
     def listen(self) -> None:
-        """Note Ctrl-C from here on, unless it is ignored or handled elsewhere."""
+        """Heed what ends a command from here on, so that files are tidied.
+
+        Not what is ignored, as nohup does, nor Ctrl-C that is handled elsewhere.
+        """
         self.count, self.outcome = 0, NO_RELEASE
+        self.heard = {}
         if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, self._came):
-            signal.signal(signal.SIGINT, self._came)
+            self._heed(signal.SIGINT, self._came)
+        for number in (getattr(signal, name, None) for name in _ENDING):
+            if number and signal.getsignal(number) is not signal.SIG_IGN:
+                self._heed(number, self._told)
+
+    def cut_off(self, number: int) -> None:
+        """End here and now, by a signal that no handler heard."""
+        if number == signal.SIGINT:
+            _end("Interrupted", self.outcome)
+        remove_all()
+        os._exit(128 + number)
+
+    def _heed(self, number: int, handler: Callable[..., None]) -> None:
+        self.heard[number] = -inf
+        signal.signal(number, handler)
+
+    def _told(self, number: int, frame: FrameType | None) -> None:
+        self.heard[number] = time.monotonic()
+        sys.exit(128 + number)
 
     def require_none(self) -> None:
         """Raise again what came and was lost.
@@ -49,18 +78,19 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def _came(self, number: int, frame: FrameType | None) -> None:
+        self.heard[number] = time.monotonic()
         if frame is not None:  # else it comes again, by `heeded`
             self.count += 1
         if self.count > 1:
-            _end(self.outcome)
+            _end("Interrupted twice", self.outcome)
         raise KeyboardInterrupt
 
 
-def _end(outcome: str) -> None:
+def _end(why: str, outcome: str) -> None:
     """End here and now; no file of a release stays."""
     remove_all()
     shown = _SHOWN if sys.stderr.isatty() else b""
-    os.write(2, shown + f"Interrupted twice: ended at once, {outcome}.\n".encode())
+    os.write(2, shown + f"{why}: ended at once, {outcome}.\n".encode())
     os._exit(EXIT)
 
 

@@ -48,28 +48,42 @@ def heeded() -> Iterator[None]:
                 handler(number, None)
 
 
+class Waiting:
+    """A handler that only notes what came.
+
+    SIG_IGN in its place would be handed on to all that this process starts.
+    """
+
+    def __init__(self) -> None:
+        self.came: list[int] = []
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Note it."""
+        self.came.append(number)
+
+
 @contextmanager
 def held(*, then_ignored: bool = False) -> Iterator[None]:
     """Let signals wait until what is done within is done, or has failed.
 
-    If `then_ignored`, and it did not fail, they are ignored from here on, those that
-    waited too: what was asked for is done.
+    If `then_ignored`, and it did not fail, they do nothing from here on, those that
+    waited too: what was asked for is done.  Processes that start later hear them.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals reach the main thread only
         return
-    came: list[int] = []
+    waiting = Waiting()
     before = {n: h for n in _numbers() if (h := signal.getsignal(n)) not in _UNHELD}
     try:
         for number in before:
-            signal.signal(number, lambda got, _: came.append(got))
+            signal.signal(number, waiting)
         yield
         if then_ignored:
-            before = dict.fromkeys(before, signal.SIG_IGN)
+            before = dict.fromkeys(before, Waiting())
     finally:
         for number, handler in reversed(before.items()):
             signal.signal(number, handler)
-        for number in came:
+        for number in waiting.came:
             signal.raise_signal(number)
 
 

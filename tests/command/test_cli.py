@@ -553,6 +553,62 @@ def test_an_interrupt_of_what_is_written_does_not_say_that_it_is_not(
     signal.raise_signal(number)  # as it might while the interpreter shuts down
 
 
+def test_a_release_leaves_no_signal_ignored_for_what_starts_later(here, aggopt):
+    assert aggopt(*MASK)[0] == 0
+    assert signal.SIG_IGN not in map(signal.getsignal, SIGNALS)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_signals_that_the_caller_ignores_stay_ignored(
+    here, aggopt, monkeypatch, number
+):
+    monkeypatch.setattr(show, "release", lambda *_: signal.raise_signal(number))
+    signal.signal(number, signal.SIG_IGN)
+    monkeypatch.setattr(sys, "argv", ["aggopt", *MASK])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 0
+    assert signal.getsignal(number) is signal.SIG_IGN
+
+
+ENDED = """
+import hashlib, os, signal, sys, threading
+from aggopt.command import cli
+from aggopt.pipeline import partition_step
+
+def divided(*_, **__):
+    told = os.getpid(), signal.{name}
+    threading.Timer(0.2, os.kill, told).start()
+    {work}
+
+partition_step.divided = divided
+sys.argv = ["aggopt", *{words!r}]
+cli.main()
+"""
+# does not return to Python, as solvers' libraries do not
+DEAF = "hashlib.pbkdf2_hmac('sha256', b'', b'', 10**8)"
+
+
+@pytest.mark.parametrize(
+    ("number", "work"),
+    [
+        (signal.SIGTERM, "while True: pass"),
+        (signal.SIGTERM, DEAF),
+        (signal.SIGHUP, DEAF),
+        (signal.SIGINT, DEAF),
+    ],
+)
+def test_who_is_told_to_end_ends_and_leaves_nothing(here, number, work):
+    code = ENDED.format(name=number.name, work=work, words=MASK)
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+    )
+    assert (found.returncode, found.stdout) == (128 + number, "")
+    said = "Interrupted: ended at once, no release was written.\n"
+    assert found.stderr == (said if number == signal.SIGINT else "")
+    assert {path.name for path in here.iterdir()} == GIVEN
+
+
 def test_an_interrupt_of_what_cannot_be_written_says_so(here, aggopt, monkeypatch):
     def interrupted(*_):
         signal.raise_signal(signal.SIGINT)
