@@ -108,8 +108,13 @@ class Audit:
     @property
     def _shared(self) -> bool:
         """Whether k records share each combination, and stand behind each value."""
+        return self.smallest >= self.k and self._too_few is None
+
+    @property
+    def _too_few(self) -> int | None:
+        """How many records stand behind a value, if fewer than k do behind some."""
         least = self.missing.least if self.missing else None
-        return self.smallest >= self.k and (least is None or least >= self.k)
+        return None if least is None or least >= self.k else least
 
     @property
     def verdict(self) -> str:
@@ -182,8 +187,8 @@ class Audit:
             return still_there(self.identifiers)
         if self.smallest < self.k:
             return too_rare(self.weakest, self.k, self.scope)
-        if self.missing and not self._shared:
-            return too_few(self.missing, self.k)
+        if self._too_few is not None:
+            return too_few(self._too_few, self.k)
         broken = [promise for promise in self.promises if not promise.holds]
         return not_kept(broken[0]) if broken else None
 

@@ -104,7 +104,7 @@ def least_compatible(codes: AnyInt, holes: Bool) -> int:
     """Return how many records agree with the rarest where both have a value, 1..n."""
     patterns, which = np.unique(holes, axis=0, return_inverse=True)
     which = which.ravel()
-    agree = np.zeros(len(codes), np.int64)
+    agree = np.zeros_like(which)
     for a, mine in enumerate(patterns):
         for b, other in enumerate(patterns):
             agree[which == a] += _agreeing(codes, which, a, b, ~(mine | other))

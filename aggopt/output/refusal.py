@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from aggopt.core.plural import many
 from aggopt.errors import PrivacyError
 from aggopt.output.counts import Count
-from aggopt.output.missing import Holes
 from aggopt.privacy._requirement import Check
 
 
@@ -30,10 +29,10 @@ def too_rare(weakest: Count, k: int, scope: str) -> PrivacyError:
     )
 
 
-def too_few(missing: Holes, k: int) -> PrivacyError:
-    """Return the error of a value that stands for fewer than k records."""
+def too_few(least: int, k: int) -> PrivacyError:
+    """Return the error of a value that stands for `least` records, fewer than k."""
     return PrivacyError(
-        f"A published value is that of {many(missing.least or 0, 'record')} alone: the "
+        f"A published value is that of {many(least, 'record')} alone: the "
         f"others of its group have none, and k = {k} was promised.",
         fix="nothing was written; mask again, and report this if aggopt made "
         "the values.",

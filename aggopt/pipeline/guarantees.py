@@ -108,9 +108,10 @@ def require_guarantees(job: Job) -> None:
 
 def _made_for(privacy: Privacy) -> str:
     """Return which methods are made for what is promised, if it is l or t alone."""
-    first, *more = (model.name for model in privacy.models)
-    known = "" if more else _MADE_FOR.get(first, "")
-    return f"; or, of one confidential attribute and {known}" if known else ""
+    names = [model.name for model in privacy.models]
+    if len(names) > 1 or names[0] not in _MADE_FOR:
+        return ""
+    return f"; or, of one confidential attribute and {_MADE_FOR[names[0]]}"
 
 
 def _require_use(privacy: Privacy) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,7 +185,7 @@ class _Patterns:
             proof = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "nothing published", 0.0)
             return Partition(np.zeros(len(rows), np.intp), proof)
         whole = (tuple(range(int(held.sum()))),)
-        names = [name for name, so in zip(self.names, held, strict=True) if so]
+        names = list(compress(self.names, held))
         part = in_rows(self.records, rows, held)
         (block,) = divided(part, k, whole, *how, names)
         return block.partition

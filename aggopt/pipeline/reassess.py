@@ -28,7 +28,6 @@ from aggopt.pipeline.partition_step import wishes_of
 CHANCE = 0.05  # kappa of categories in another order, but for luck
 NUMERIC = "numeric"
 NAMES = AttributeSection(kind="nominal")  # a release is read as its originals are
-DATES = AttributeSection(kind="date")
 
 
 @dataclass(frozen=True)
@@ -124,9 +123,8 @@ def _both(original: Path, released: Path, job: Job) -> tuple[Table, Table]:
     roles, types = job.roles, job.attributes
     data = read(original, roles, job.input, types)
     first = Table.of(data, roles, types, missing=job.missing)
-    kept, levels = roles.released, {n: types.get(n, NAMES) for n in first.domains}
-    dates = dict.fromkeys(first.clocks, DATES)
-    again = read(released, kept, job.input, {**types, **levels, **dates})
+    kept, levels = roles.released, dict.fromkeys(first.domains, NAMES)
+    again = read(released, kept, job.input, {**levels, **types})
     second = Table.of(_without(again, roles.dropped), kept, like=first)
     n = len(first.frame)
     if len(second.frame) != n:

@@ -406,3 +406,11 @@ def test_other_refusals() -> None:
         FOUND["kapa"]
     with pytest.raises(AttributeError, match=r"types' has no attribute 'nothing'"):
         _ = types.nothing
+
+
+def test_nearness_by_chance_is_as_wide_as_it_is_asked() -> None:
+    before = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0]})
+    after = pd.DataFrame({"x": [1.5] * 4})
+    assert types.sdid_chance(before, after) == {"x": 0.0}
+    assert types.sdid_chance(before, after, safety=0.5) == {"x": 0.5}
+    assert types.sdid_chance(before, after, safety=2.0) == {"x": 1.0}

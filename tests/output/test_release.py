@@ -1,6 +1,7 @@
 """A release: what it shows, the order of its file, what is recounted of it."""
 
 import html
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -91,3 +92,7 @@ def test_a_line_break_within_an_entry_is_no_other_record(tmp_path) -> None:
     frame = people().assign(note="two\nlines")
     files = aggopt.mask(frame, job()).write(tmp_path / "masked.csv")
     assert len(pd.read_csv(files.table)) == 40
+
+
+def test_a_release_without_measures_shows_none(release) -> None:
+    assert "Measures" not in replace(release, measures=None)._repr_html_()

@@ -14,6 +14,7 @@ from aggopt.job import Privacy
 from aggopt.job._roles import Roles
 from aggopt.output.audit import Audit, audit
 from aggopt.output.counts import Count, together
+from aggopt.output.missing import Holes
 from aggopt.output.places import Files
 from aggopt.output.staging import check_places, make_folder, sha256
 from aggopt.pipeline.reassess import review
@@ -49,6 +50,7 @@ REFUSED = {
     "identifiers": found(identifiers=("name", "number")),
     "a rare combination": found(),
     "a rare combination of a block": found(scope="blocks"),
+    "a value of too few records": found(whole=KEPT, missing=Holes(1, 1, least=1)),
     "values that are not diverse": found(promises=(DIVERSE,), whole=KEPT),
     "values that are not close": found(promises=(CLOSE, DIVERSE), whole=KEPT),
 }

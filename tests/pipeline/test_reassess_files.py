@@ -1,5 +1,6 @@
 """A second look at files: each that is missing, or of others, is refused in words."""
 
+from datetime import time
 from pathlib import Path
 
 import numpy as np
@@ -130,3 +131,59 @@ def test_names_have_no_correlation_to_make_blocks_of(tmp_path) -> None:
     both = tmp_path / "people.csv", tmp_path / "people.csv"
     with pytest.raises(JobError, match="1 attribute of 6 are no plain numbers"):
         review(*both, asked, same_order=True)
+
+
+@pytest.mark.parametrize("name", ["at", "long", "b"])
+def test_types_that_a_text_file_has_not_are_read_as_the_original_has_them(
+    name, tmp_path
+) -> None:
+    at = [time(12, 0, second) for second in range(6)]
+    long = pd.to_timedelta(range(6), unit="D")
+    levels = pd.Categorical(["1.50", "2.50", "3.50"] * 2)
+    frame = pd.DataFrame({"at": at, "long": long, "b": levels})[[name]]
+    frame.to_parquet(tmp_path / "people.parquet")
+    asked = Job(roles={"quasi-identifier": [name]}, privacy={"k": 2})
+    release = aggopt.mask(tmp_path / "people.parquet", asked)
+    files = release.write(tmp_path / "masked.csv")
+    found = review(tmp_path / "people.parquet", files.table, asked)
+    assert found.audit.unchanged == release.audit.unchanged
+    assert found.measures == release.measures
+
+
+def test_what_is_not_measured_is_of_the_order_that_was_said(tmp_path) -> None:
+    (tmp_path / "t.csv").write_text("a\n" + "x\ny\n" * 3)
+    (tmp_path / "m.csv").write_text("a\n" + "z\n" * 6)
+    both = tmp_path / "t.csv", tmp_path / "m.csv"
+    asked = Job(roles={"quasi-identifier": ["a"]}, privacy={"k": 2})
+    found = review(*both, asked, same_order=True)
+    assert found.measures is None
+    assert found.same_order is True
+    assert found.warning.startswith("Nothing but equal records was measured. ")
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_what_a_release_may_equal_is_counted_again_if_asked(counted, tmp_path) -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [1.0, 1.0, None, None]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    missing = {"policy": "patterns", "report_compatible": counted}
+    roles = {"quasi-identifier": ["a", "b"]}
+    how = {"privacy": {"k": 2}, "partition": {"method": "mdav"}}
+    asked = Job(roles=roles, missing=missing, **how)
+    files = aggopt.mask(tmp_path / "t.csv", asked).write(tmp_path / "m.csv")
+    found = review(tmp_path / "t.csv", files.table, asked)
+    assert found.audit.missing.compatible == (2 if counted else None)
+
+
+def test_confidential_numbers_are_read_again_with_their_decimal_comma(tmp_path) -> None:
+    lines = [f"{age};{age % 4},5" for age in range(20, 32)]
+    (tmp_path / "t.csv").write_text("\n".join(["age;pay", *lines, ""]))
+    asked = Job(
+        roles={"quasi-identifier": ["age"], "confidential": ["pay"]},
+        privacy={"k": 4, "t": 0.3, "repair": "merge"},
+        input={"decimal": ",", "separator": ";"},
+    )
+    release = aggopt.mask(tmp_path / "t.csv", asked)
+    files = release.write(tmp_path / "m.csv")
+    found = review(tmp_path / "t.csv", files.table, asked)
+    assert found.audit.promises == release.audit.promises
+    assert found.audit.holds

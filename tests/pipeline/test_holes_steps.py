@@ -1,0 +1,157 @@
+"""What each step hands to the next where values are missing."""
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import pytest
+from holed import FILL, asked
+
+from aggopt.encoding._incomplete import encode_observed
+from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.missing._observed import Observed
+from aggopt.partition import mdav
+from aggopt.pipeline import fill
+from aggopt.pipeline.fill import by_imputed, by_policy
+from aggopt.pipeline.holes import by_patterns, require_published
+from aggopt.pipeline.observed import Having, _only
+from aggopt.solvers import Certificate, Status
+
+NUMBERS = ["age", "income"]
+HOLED = pd.DataFrame(
+    {"age": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, *[None] * 4], "income": [9.0, 3.0] * 5}
+)
+HOLED.loc[8:, "income"] = None
+JOB = asked(2, NUMBERS, **FILL)
+APART = ((0,), (1,))
+TOGETHER = ((0, 1),)
+
+
+def encoded(frame):
+    given = nw.from_native(frame, eager_only=True)
+    return encode_observed(given, frame.isna().to_numpy(), {}, "variance")
+
+
+def in_half(X, k, *, progress):
+    progress(0.5)
+    return mdav(X, k)
+
+
+def refused(X, k, *, progress):
+    raise JobError("No.", fix="none.")
+
+
+def nothing(share):
+    """Hear progress."""
+
+
+def test_patterns_tell_their_share_of_the_records_of_each_block():
+    shares = []
+    by_patterns(encoded(HOLED), 2, APART, (in_half, {}, shares.append), NUMBERS)
+    assert shares == pytest.approx([0.0, 0.15, 0.3, 0.5, 0.7, 0.9, 1.0])
+    shares.clear()
+    by_patterns(encoded(HOLED), 2, TOGETHER, (in_half, {}, shares.append), NUMBERS)
+    assert shares == pytest.approx([0.0, 0.3, 0.6, 0.6, 0.7, 0.8, 1.0])
+
+
+@pytest.mark.parametrize(("rows", "named"), [(6, "'age', 'income'"), (8, "'income'")])
+def test_an_error_names_the_attributes_that_a_pattern_has(rows, named):
+    divide = refused if rows == 6 else only_wide_ones
+    with pytest.raises(JobError, match=f"^Attributes? {named}: No"):
+        by_patterns(encoded(HOLED[:rows]), 2, TOGETHER, (divide, {}, nothing), NUMBERS)
+
+
+def only_wide_ones(X, k, *, progress):
+    return mdav(X, k) if X.shape[1] == 2 else refused(X, k, progress=progress)
+
+
+def test_where_nothing_is_published_nothing_is_lost():
+    found = by_patterns(encoded(HOLED), 2, TOGETHER, (in_half, {}, nothing), NUMBERS)
+    proofs = found.blocks[0].partition.evidence
+    none = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "nothing published", 0.0)
+    assert [proof.certificate for proof in proofs][-1] == none
+    assert found.blocks[0].labels[8] == found.blocks[0].labels[9]
+
+
+def test_a_pattern_of_one_record_is_a_group_where_k_is_one():
+    found = by_patterns(encoded(HOLED[:7]), 1, TOGETHER, (mdav, {}, nothing), NUMBERS)
+    assert found.blocks[0].groups == 7
+    assert found.kept.tolist() == HOLED[:7].notna().to_numpy().tolist()
+
+
+def test_all_of_an_attribute_suppressed_is_refused_in_full():
+    with pytest.raises(InfeasibleInputError) as error:
+        require_published(np.array([[True, False]]), NUMBERS)
+    assert error.value.problem == (
+        "Every value of 'income' would be suppressed: fewer than k records of any "
+        "pattern of missing values have one."
+    )
+    assert error.value.fix == (
+        "drop the attribute, as identifier, or choose a smaller k."
+    )
+
+
+def test_imputed_blocks_tell_their_share():
+    shares = []
+    by_imputed(encoded(HOLED), APART, (in_half, {}, shares.append), JOB, (), None)
+    assert shares == pytest.approx([0.0, 0.25, 0.5, 0.5, 0.75, 1.0])
+
+
+def test_an_error_on_imputed_values_names_the_attributes():
+    with pytest.raises(JobError, match=r"^Attributes 'age', 'income': No"):
+        by_imputed(encoded(HOLED), TOGETHER, (refused, {}, nothing), JOB, (), None)
+
+
+def test_what_is_merged_for_values_is_feasible_and_has_no_bound():
+    how = (in_half, {}, nothing)
+    (block,) = by_imputed(encoded(HOLED), TOGETHER, how, JOB, (), None).blocks
+    proof = block.certificate
+    assert (proof.status, proof.bound) == (Status.HEURISTIC, None)
+    assert proof.violation == 0.0
+    assert proof.solver == "mdav on imputed values, then merging"
+    assert proof.seconds >= 0
+
+
+def test_values_of_one_s_own_are_asked_for_beside_what_a_repair_keeps(monkeypatch):
+    given = []
+
+    def repaired(block, records, job, held, told, more):
+        given.append((told, [(each.attribute, each.least) for each in more]))
+        return block
+
+    monkeypatch.setattr(fill, "repaired", repaired)
+    how = (in_half, {}, nothing)
+    found = by_policy(encoded(HOLED), TOGETHER, how, JOB, (), nothing)
+    assert given == [(nothing, [("age", 2), ("income", 2)])]
+    labels = found.blocks[0].labels
+    behind = HOLED.notna().groupby(labels).sum()
+    assert behind.to_numpy().min() >= 2
+
+
+def test_a_repair_across_patterns_hears_progress(monkeypatch):
+    given = []
+
+    def across(block, kept, incomplete, job, held, told):
+        given.append(told)
+        return fill.Holed((block,), kept)
+
+    monkeypatch.setattr(fill, "repaired_across", across)
+    by_policy(
+        encoded(HOLED), TOGETHER, (in_half, {}, nothing), asked(2, NUMBERS), (), nothing
+    )
+    assert given == [nothing]
+
+
+def test_what_is_counted_bears_the_attribute_s_name():
+    absent = HOLED.isna().to_numpy()
+    found = fill._observed(absent, (0, 1), NUMBERS, 2)
+    assert [type(each) for each in found] == [Observed, Observed]
+    assert [each.attribute for each in found] == NUMBERS
+
+
+def test_settings_are_of_records_or_of_groups():
+    own = Having(np.array([0, 4]), np.array([2]), np.array([0, 0]))
+    of_groups = np.arange(6.0).reshape(3, 2)
+    of_records = np.arange(10.0).reshape(5, 2)
+    assert _only(of_groups, 5, own, 1).tolist() == [[5.0]]
+    assert _only(of_records, 5, own, 1).tolist() == [[1.0], [9.0]]
+    assert _only("text", 5, own, 1) == "text"
