@@ -86,3 +86,26 @@ def test_groups_of_equal_records_are_optimal_whatever_rounding(
     X = np.repeat([[0.1, 1e9 / 3], [0.7, 0.3], [1e13 / 7, 0.2]], 3, axis=0)
     found = optimal(X, 3, scale=scale).certificate
     assert (found.status, found.objective) == (Status.OPTIMAL, 0.0)
+
+
+def few_places(spread: float):
+    """Records (61, 3) at eight places, which MDAV and a short search do not tell."""
+    rng = np.random.default_rng(20)
+    rng.normal(size=(61, 3))
+    at = rng.choice([-1.0, 1.0], size=(61, 3))
+    return at + spread * rng.normal(size=at.shape)
+
+
+def test_a_search_that_finds_groups_of_equal_records_ends():
+    found = optimal(few_places(0.0), 4, gap_tol=0.9).certificate
+    assert (found.status, found.objective, found.bound) == (Status.OPTIMAL, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("spread", [1e-8, 1e-4])
+def test_bounds_of_groups_found_on_the_way_are_in_units_of_their_own(spread):
+    X = few_places(spread)
+    found = optimal(X, 4, gap_tol=0.01, scale="none")
+    groups = [np.flatnonzero(found.labels == g) for g in range(found.labels.max() + 1)]
+    assert all((np.ptp(np.sign(X[group]), axis=0) == 0).all() for group in groups)
+    assert found.certificate.objective == pytest.approx(float(lost(X, groups)))
+    assert 0 < found.certificate.gap <= 0.01 * found.certificate.objective

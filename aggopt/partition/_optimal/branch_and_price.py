@@ -41,7 +41,7 @@ class BranchAndPrice:
         """Process nodes, best bound first, `most` at most, until the gap is closed."""
         generation, best = self.generation, self.generation.best
         before, processed = generation.bound, 0
-        while self.open and processed < most and not best.closed:
+        while self.open and processed < most and not best.ended:
             if clock.over or generation.clock.over:
                 break
             self._process(heapq.heappop(self.open))

@@ -8,6 +8,8 @@ from aggopt.partition._optimal.columns import GroupColumns, groups_of, sums_of_s
 PROVEN = 1e-6  # a gap that solvers' tolerances may leave
 SAFE = 1e-9  # of the SSE, for rounding
 ENOUGH = 100.0  # SSE beside which absolute tolerances of solvers are small
+LITTLE = 0.01  # of that: they no longer are
+CENTRED = 1e-12  # of SST; beside less SSE, centring may round off a share of 1e-9
 
 
 class Incumbent:
@@ -37,6 +39,8 @@ class Incumbent:
         self.Z, self.k, self.gap, self.bound, self.exact = Z, k, gap, bound, exact
         self.labels, self.value = labels, self.cost(groups_of(labels, k))
         self.priced, self.by = False, "local search"
+        self.centred = 0.0 if exact else CENTRED * float((Z**2).sum())
+        self.little = LITTLE * min(self.value, ENOUGH)
 
     def cost(self, groups: GroupColumns) -> float:
         """Return the SSE of a partition into these groups."""
@@ -70,6 +74,24 @@ class Incumbent:
         """Whether the partition is proven optimal."""
         return self.within(PROVEN)
 
+    @property
+    def rounded(self) -> bool:
+        """Whether the SSE is so small that centring shows in it."""
+        return not self.exact and self.value <= self.centred
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether so much less is lost than at first that other units are called for.
+
+        In these, tolerances of solvers are too large for a bound.
+        """
+        return self.rounded or 0 < self.value < self.little
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is no more to do in these units."""
+        return self.closed or self.outgrown
+
     def within(self, gap: float) -> bool:
         """Whether the gap is no more than this."""
         return self.value - self.bound <= gap * self.value
@@ -80,4 +102,6 @@ class Incumbent:
             return self, 1.0
         times = 2.0 ** ceil(log2(ENOUGH / self.value) / 2)  # a power of two: exact
         Z, bound = times * self.Z, self.bound * times**2
-        return Incumbent(Z, self.k, self.labels, bound, self.gap, self.exact), times
+        found = Incumbent(Z, self.k, self.labels, bound, self.gap, self.exact)
+        found.priced, found.by = self.priced, self.by
+        return found, times

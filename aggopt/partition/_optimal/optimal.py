@@ -215,13 +215,18 @@ def _improve(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> No
         return
     require_memory(BYTES * pairs, f"pricing groups of {n} records")
     _search(work.best, near, 1, how, clock)
-    if work.refine():
-        near, start = neighbours(work.best.Z, NEIGHBOURS), work.best.labels
-    work.magnify()
-    best = work.best
-    if not best.closed:
+    while True:
+        if work.refine():
+            near, start = neighbours(work.best.Z, NEIGHBOURS), work.best.labels
+        work.magnify()
+        best = work.best
+        if best.closed or clock.over:
+            return
         task = OptimalProblem(best.Z, best.k, near, start, how.solver, how.seed)
         run_schedule(task, best, clock, how.report)
+        if not best.outgrown:
+            return
+        start = best.labels
 
 
 def _search(

@@ -31,11 +31,11 @@ def choose_among(
     `seconds`; ever fewer, while there are.
     """
     best = generation.best
-    if clock.over or best.closed:
+    if clock.over or best.ended:
         return
     _seek(generation, clock)
     most, asked, before = int(FIRST * len(best.Z)), 0, best.value
-    while not (clock.over or best.closed):
+    while not (clock.over or best.ended):
         wanted = _wanted(generation, most)
         if len(wanted) in (0, asked):
             return

@@ -20,8 +20,6 @@ from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.sse import loss
 from aggopt.solvers import Status
 
-CENTRED = 1e-12  # of SST; beside less SSE, centring may round off a share of 1e-9
-
 
 @dataclass(eq=False)
 class ScaledIncumbent:
@@ -55,7 +53,7 @@ class ScaledIncumbent:
         were taken now.
         """
         best = self.best
-        if best.exact or best.value > CENTRED * best.Z.size:
+        if not best.rounded:
             return False
         power = exponent_of(np.array(self.unit))
         Z, k = np.ldexp(self.records, -power), best.k

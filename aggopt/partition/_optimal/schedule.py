@@ -43,13 +43,18 @@ class OptimalProblem:
 def run_schedule(
     task: OptimalProblem, best: Incumbent, clock: Deadline, report: Progress
 ) -> None:
-    """Improve and bound `best` until the gap is closed or the deadline passes."""
+    """Improve and bound `best` until the gap is closed or the deadline passes.
+
+    It ends, too, when a partition is found that calls for other units.
+    """
     searches = Searches(task.Z, task.k, task.near, task.seed)
     pricer, within = Pricer(task.Z, task.k, task.near), _part(clock, 0.15)
     generation = ColumnGeneration(best, pricer, clock, task.start)
     for _ in range(RESTARTS):
         if not within.over:
             search_on(generation, searches, task.start, PERTURBATIONS, within)
+    if best.outgrown:
+        return
     report(0.1)
     generation.price_heuristically(_part(clock, 0.25))
     if task.k >= SMALL:
@@ -65,11 +70,11 @@ def run_schedule(
     branches = BranchAndPrice(generation)
     if converged and len(task.Z) <= QUICK:
         branches.process(_part(clock, 0.5), FEW)
-    if not best.closed:
+    if not best.ended:
         _round(generation, searches, _part(clock, 0.1))
         _choose(generation, searches, task, _part(clock, 0.5))
     report(0.7)
-    if converged and not best.closed:
+    if converged and not best.ended:
         _cut(generation, _part(clock, 0.3))  # against a smaller gap more cuts pay
         enumerated(generation, task.solver, clock, _longest(clock, 0.6))
     report(0.8)
@@ -99,7 +104,7 @@ def _round(generation: ColumnGeneration, searches: Searches, within: Deadline) -
 def _price(generation: ColumnGeneration, task: OptimalProblem, clock: Deadline) -> bool:
     if task.k <= SMALL and generation.price():
         return True
-    if generation.best.closed or not scaled_bounds(generation, _part(clock, 0.7)):
+    if generation.best.ended or not scaled_bounds(generation, _part(clock, 0.7)):
         return False
     return generation.price()
 
@@ -107,7 +112,7 @@ def _price(generation: ColumnGeneration, task: OptimalProblem, clock: Deadline) 
 def _cut(generation: ColumnGeneration, within: Deadline) -> None:
     """Cut and price until the gap is closed, no cut is violated, or it stalls."""
     best = generation.best
-    while not (best.closed or within.over):
+    while not (best.ended or within.over):
         before = best.bound
         if not generation.cut() or not generation.price():
             return
