@@ -26,6 +26,7 @@ from aggopt.partition._optimal import (
     branch_and_price,
     column_generation,
     exhaustive,
+    restricted_ip,
     scaled_duals,
     schedule,
     subset_row_cuts,
@@ -190,6 +191,13 @@ def test_branches_close_the_gap_without_cuts(seed, monkeypatch):
     best = least_loss(of.best.Z, of.best.k)
     assert of.best.value == pytest.approx(best)
     assert best * (1 - 1e-6) - 1e-6 <= of.best.bound <= best
+
+
+def test_branches_of_few_records_need_no_integer_program(monkeypatch):
+    asked = []
+    monkeypatch.setattr(restricted_ip, "_asked", lambda *args: asked.append(args))
+    found = optimal(records(11, 14, 3), 3).certificate
+    assert (found.status, asked) == (Status.OPTIMAL, [])
 
 
 def test_cuts_are_broken_by_the_choice_and_raise_the_bound():

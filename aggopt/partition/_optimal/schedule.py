@@ -25,7 +25,8 @@ TRIALS, PATIENCE = 8, 3  # roundings in a batch; batches without improvement
 STALLED = 1e-3  # share of the gap that a round of cuts must close
 LONGEST = 300.0  # seconds for an integer program without a deadline
 QUICK = 200  # records up to which branching precedes integer programs
-FEW = 8  # nodes of that branching
+FEW = 8  # nodes of that branching, at least
+NODES = 4000  # and of one record: an integer program costs a process, too
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ def run_schedule(
     report(0.5)
     branches = BranchAndPrice(generation)
     if converged and len(task.Z) <= QUICK:
-        branches.process(_part(clock, 0.5), FEW)
+        branches.process(_part(clock, 0.5), max(FEW, NODES // len(task.Z)))
     if not best.ended:
         _round(generation, searches, _part(clock, 0.1))
         _choose(generation, searches, task, _part(clock, 0.5))
