@@ -426,10 +426,6 @@ CASES: dict[str, Case] = {
         frame,
         job(aggregation=keeping(regression="illness ~ age + income")),
     ),
-    "a regression that explains more than groups have": lambda _: (
-        frame.assign(illness=frame["age"] * 2.0),
-        job(aggregation=keeping(regression="illness ~ age + income")),
-    ),
     "a regression kept by P3M": lambda _: (
         frame,
         job(aggregation=keeping("p3m", regression="illness ~ age + income")),
