@@ -36,3 +36,11 @@ def circle(data: model.Data, angles: int) -> Iterator[np.ndarray]:
         for side in (1, -1):
             Q = apart @ np.array([[cos, -side * sin], [sin, side * cos]])
             yield Q @ data.root / np.sqrt(data.sizes)[:, None]
+
+
+def rotation(data: model.Data, rng: np.random.Generator) -> np.ndarray:
+    """Return the centroids of a feasible point at random."""
+    u = np.sqrt(data.sizes / data.sizes.sum())
+    A = rng.normal(size=(len(u), len(data.root)))
+    Q, _ = np.linalg.qr(A - np.outer(u, u @ A))
+    return Q @ data.root / np.sqrt(data.sizes)[:, None]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from conftest import require_solver
-from joint_instances import circle, instance, standardised
+from joint_instances import circle, instance, rotation, standardised
 
 from aggopt.core.deadline import Deadline
 from aggopt.errors import JobError
@@ -12,12 +12,15 @@ from aggopt.models import p3m_joint as model
 from aggopt.models._joint import nearest
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers._answer import Answer, answer_here
-from aggopt.solvers._stiefel.bound import Dual, Tangents, proven
-from aggopt.solvers._stiefel.cost import Cost, at, minima
+from aggopt.solvers._stiefel.annealing import annealed
+from aggopt.solvers._stiefel.ascent import Dual, ascended, first
+from aggopt.solvers._stiefel.bound import Tangents, proven
+from aggopt.solvers._stiefel.cost import Cost, at
 from aggopt.solvers._stiefel.demands import Demands
 from aggopt.solvers._stiefel.descent import descend
 from aggopt.solvers._stiefel.manifold import Manifold
-from aggopt.solvers._stiefel.moves import multipliers
+from aggopt.solvers._stiefel.quartic_kernels import Cells, Penalty, descended, smoothed
+from aggopt.solvers._stiefel.run import optima_apart, put_together
 
 seeds = pytest.mark.parametrize("seed", range(5))
 
@@ -47,44 +50,135 @@ def test_any_tangents_prove_a_bound(seed):
     best = min(cost_of(data, c) for c in circle(data, 400))
     rng = np.random.default_rng(seed)
     for size in (0.0, 0.1, 1.0, 10.0):
-        T, v = rng.normal(size=(2, 2)) * size, rng.normal(size=(3, 2))
-        y = Tangents(*rng.normal(size=(2, 2)), T, v)
+        T, p = rng.normal(size=(2, 2)) * size, rng.normal(size=(3, 2))
+        y = Tangents(*rng.normal(size=(2, 2)), T, p)
         assert proven(data, y) <= best
-        everywhere, _ = Dual(data, Cost.of(data), v).at(y)  # not in a box
+        everywhere, *_ = Dual(data, Cost.of(data), data.means, 1e-9).at(y)  # no box
         assert everywhere <= proven(data, y) + 1e-6 * abs(everywhere)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.9])
+@seeds
+def test_no_bound_is_above_a_point_of_three_attributes(seed, alpha):
+    data = instance(seed, n=12, d=3, m=4, alpha=alpha)
+    found = solved(data)
+    rng = np.random.default_rng(seed)
+    best = min(cost_of(data, rotation(data, rng)) for _ in range(300))
+    assert found.bound <= cost_of(data, found.reading) <= best
+    tangents, _ = ascended(data, Cost.of(data), data.means, Deadline(None))
+    assert proven(data, tangents) <= best
+
+
+@seeds
+def test_multipliers_are_ascended_from_those_of_the_attributes_apart(seed):
+    data = instance(seed, n=60, d=3, m=12, alpha=0.6)
+    apart, cost = optima_apart(data), Cost.of(data)
+    c = put_together(data, apart)
+    begun = proven(data, first(data, cost, c))
+    ascent, _ = ascended(data, cost, c, Deadline(None))
+    assert begun < sum(found.bound for found in apart) < 1.001 * proven(data, ascent)
 
 
 @seeds
 def test_the_bound_rises_along_its_gradient(seed):
     data = instance(seed, d=3, m=6)
     rng = np.random.default_rng(seed)
-    dual = Dual(data, Cost.of(data), rng.normal(size=(6, 3)))
-    flat = 0.1 * rng.normal(size=15)
+    dual = Dual(data, Cost.of(data), data.means, 0.1)
+    flat = rng.normal(size=3 + 3 + 9 + 18)
     _, slope = dual(flat)
-    for i in range(15):
-        step = np.zeros(15)
+    for i in range(len(flat)):
+        step = np.zeros(len(flat))
         step[i] = 1e-5
         change = (dual(flat + step)[0] - dual(flat - step)[0]) / 2e-5
-        assert change == pytest.approx(slope[i], rel=1e-3, abs=1e-2)
+        assert change == pytest.approx(slope[i], rel=1e-4, abs=1e-5)
+    assert dual.packed(dual.unpacked(flat)) == pytest.approx(flat)
+
+
+def one_cell(a: np.ndarray, *allowed: float) -> Cells:
+    """Return one group's quartic about 0, of one record among five."""
+    values = np.reshape(allowed or (np.nan, np.nan), (2, 1, 1))
+    return Cells(
+        a.reshape(5, 1, 1), np.zeros((1, 1)), values, np.ones(1), np.full(1, 2.0)
+    )
+
+
+def least_of(cells: Cells, soft: float = 1e-9) -> tuple[float, float, float]:
+    first, second = np.empty((1, 1)), np.empty((1, 1))
+    value = smoothed(cells, np.zeros((1, 1)), np.zeros(1), soft, first, second)
+    return value, first.item(), second.item()
 
 
 @seeds
-def test_roots_are_those_of_the_slope(seed):
+def test_minima_are_the_least_of_the_roots(seed):
     rng = np.random.default_rng(seed)
-    a = rng.normal(size=(5, 40)) * [[1], [5], [5], [1], [1]]
-    a[4] = abs(a[4]) + 0.1
-    low, high = minima(a)
-    for j in range(40):
-        t = np.roots([4 * a[4, j], 3 * a[3, j], 2 * a[2, j], a[1, j]])
+    for _ in range(40):
+        a = rng.normal(size=5) * [1, 5, 5, 1, 1]
+        a[4] = abs(a[4]) + 0.1
+        t = np.roots([4 * a[4], 3 * a[3], 2 * a[2], a[1]])
         real = t[abs(t.imag) < 1e-9].real
-        least = min(at(a[:, j], t) for t in real)
-        here = min(at(a[:, j], low[j]), at(a[:, j], high[j]))
-        assert here == pytest.approx(least, rel=1e-9)
+        least = min(at(a, t) for t in real)
+        value, c, square = least_of(one_cell(a))
+        assert value == pytest.approx(least, rel=1e-9)
+        assert (at(a, c), c**2) == (pytest.approx(least), pytest.approx(square))
 
 
-def test_a_quartic_without_its_highest_power_has_the_minimum_of_the_square():
-    low, high = minima(np.array([[1.0], [-4.0], [2.0], [0.0], [0.0]]))
-    assert low == high == 1.0
+def test_a_tie_of_two_minima_is_smoothed():
+    value, c, square = least_of(one_cell(np.array([1.0, 0, -2, 0, 1])), soft=0.5)
+    assert value == pytest.approx(-0.5 * np.log(2))
+    assert (c, square) == (pytest.approx(0), pytest.approx(1))
+
+
+def test_minima_where_no_quartic_is_left():
+    assert least_of(one_cell(np.array([1.0, -4, 2, 0, 0]))) == (-1, 1, 1)
+    value, _, square = least_of(one_cell(np.array([1.0, 1, -1, 0, 0])))
+    assert (value, square) == (-5, 4)  # the end that the variance leaves
+
+
+def test_demanded_centroids_have_one_of_their_values():
+    a = np.array([0.0, 0, 1, 0, 1])
+    assert least_of(one_cell(a, 0.5, -0.25)) == (at(a, -0.25), -0.25, 0.0625)
+
+
+@seeds
+def test_a_pass_never_costs_more_and_keeps_its_sums(seed):
+    data = instance(seed, n=40, d=3, m=10)
+    rng = np.random.default_rng(seed)
+    cost, n, S = Cost.of(data), data.sizes[:, None], data.covariance
+    c, L, mu = data.means.copy(), rng.normal(size=(3, 3)), rng.normal(size=3)
+    L, rho = L + L.T, 0.3
+
+    def parts(c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return c.T @ (n * c) - S, np.sum(n * c, axis=0)
+
+    def all_in(c: np.ndarray) -> float:
+        off, mean = parts(c)
+        penalty = rho / 2 * (np.sum(off**2) + np.sum(mean**2))
+        return cost.value(c) + np.sum(L * off) + mu @ mean + penalty
+
+    for _ in range(4):
+        before, begun = all_in(c), c.copy()
+        price = Penalty(*parts(c), L, mu, rho)
+        descended(cost.cells, c, price, rng.permutation(c.size)[:1])
+        assert price.off == pytest.approx(parts(c)[0], abs=1e-9)
+        assert price.mean == pytest.approx(parts(c)[1], abs=1e-9)
+        assert all_in(c) <= before
+        (j,), (a,) = np.nonzero(c != begun)
+        for other in np.linspace(-4, 4, 101):  # no other value of it is better
+            moved = c.copy()
+            moved[j, a] = other
+            assert all_in(c) <= all_in(moved) + 1e-9
+
+
+@seeds
+def test_under_a_growing_penalty_mean_and_covariance_are_all_but_kept(seed):
+    data = instance(seed, n=60, d=3, m=12, alpha=0.9)
+    cost, space = Cost.of(data), Manifold(data)
+    none = np.zeros((3, 3)), np.zeros(3)
+    rng, clock = np.random.default_rng(seed), Deadline(None)
+    c = annealed(cost, space, data.means, none, 400, rng, clock)
+    off = c.T @ (data.sizes[:, None] * c) - data.covariance
+    assert abs(off).max() < 1e-2 * len(data.Z)
+    assert none[0].max() == 0  # what is given stays as it is
 
 
 @seeds
@@ -165,9 +259,8 @@ def test_a_local_optimum_is_stationary(seed):
     best = descend(cost, space, A, Deadline(None))
     assert best.value <= cost.value(A / space.weight)
     c = best.A / space.weight
-    L, mu = multipliers(cost, space, best.A)
-    slope = cost.slope(c) + data.sizes[:, None] * (2 * c @ L + mu)
-    assert abs(slope).max() < 1e-2 * abs(cost.slope(c)).max()
+    free, *_ = space.tangent(best.A, cost.slope(c) / space.weight)
+    assert abs(free).max() < 1e-2 * abs(cost.slope(c)).max()
 
 
 def test_without_alpha_it_is_the_nearest_to_the_means():

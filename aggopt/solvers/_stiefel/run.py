@@ -1,6 +1,7 @@
 """Solver `stiefel`: P3M of all attributes at once, a local optimum and a bound."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,19 @@ from aggopt.solvers._ask import answer
 from aggopt.solvers._certificate import Status, closed
 from aggopt.solvers._choose import choose
 from aggopt.solvers._solver import Solver
-from aggopt.solvers._stiefel.bound import raised
+from aggopt.solvers._stiefel.annealing import annealed
+from aggopt.solvers._stiefel.ascent import ascended
+from aggopt.solvers._stiefel.bound import proven
 from aggopt.solvers._stiefel.cost import Cost
 from aggopt.solvers._stiefel.demands import Demands
 from aggopt.solvers._stiefel.descent import Local, descend
 from aggopt.solvers._stiefel.manifold import Manifold
-from aggopt.solvers._stiefel.moves import improved, multipliers
 
-CENTROIDS = 200_000  # default of `rounds`: this over their number, within
-FEWEST, MOST = 2, 60  # local minima tried after the first two
+CENTROIDS = 40_000  # default of `rounds`: this over their number, within
+FEWEST, MOST = 1, 8  # local minima tried after the first
+PASSES, VISITS = (150, 700), 14_000_000  # of a round: visits over centroids, within
 NODES = 20  # of each attribute's branch and bound
-APART, SEARCH = 0.25, 0.75  # of a time limit, up to which attributes, the search go on
+APART, PROOF = 0.25, 0.5  # of a time limit: up to where attributes and the proof go on
 
 
 def run(
@@ -35,8 +38,9 @@ def run(
 ) -> Answer:
     """Return the best local optimum found; options: time_limit, rounds and seed.
 
-    It sets out from `start` and from the optima of all attributes by themselves, made
-    feasible.  Those also prove the first bound.
+    The optima of all attributes by themselves prove a first bound, and multipliers of
+    mean and covariance that are ascended from there a second.  Local minima are near
+    `start`, and where centroids end that set out from those multipliers.
 
     Raises
     ------
@@ -50,22 +54,58 @@ def run(
     apart = optima_apart(data, limit and APART * limit)
     if any(found.status is Status.INFEASIBLE for found in apart):
         return Answer(None, Status.INFEASIBLE, None, solver.name, clock.spent)
-    cost = Cost.of(data)
-    space = _space(data, cost)
-    until = Deadline(limit and SEARCH * limit)
-    starts = [put_together(data, apart), data.means if start is None else start]
-    best = _first(cost, space, starts, until)
+    cost, c = Cost.of(data), put_together(data, apart)
+    half = Deadline(limit and max(PROOF * limit - clock.spent, 0.0))
+    tangents, near = ascended(data, cost, c, half)
+    search = JointSearch(cost, _space(data, cost), tangents.multipliers, clock)
+    begun = [data.means if start is None else start, c]
+    tries = min(MOST, max(FEWEST, CENTROIDS // c.size)) if rounds is None else rounds
+    best = search.best(begun, near, tries, np.random.default_rng(seed))
     if best is None:
         return Answer(None, Status.FAILED, None, solver.name, clock.spent)
-    tries = min(MOST, max(FEWEST, CENTROIDS // data.means.size))
-    best = improved(cost, space, best, tries if rounds is None else rounds, seed, until)
-    c = best.A / space.weight
     of_apart = sum(-np.inf if a.bound is None else a.bound for a in apart)
-    tangent = raised(data, cost, c, multipliers(cost, space, best.A), clock)
-    bound = max(of_apart, tangent, 0.0)
+    bound = max(of_apart, proven(data, tangents), 0.0)
     status = Status.LIMIT if clock.over else Status.LOCAL
     status = Status.OPTIMAL if closed(best.value, bound) else status
-    return Answer(c, status, bound, solver.name, clock.spent)
+    return Answer(best.A / search.space.weight, status, bound, solver.name, clock.spent)
+
+
+@dataclass(frozen=True, eq=False)
+class JointSearch:
+    """Local minima of a cost on a manifold, by multipliers, until a deadline."""
+
+    cost: Cost
+    space: Manifold
+    multipliers: tuple[Floats, Floats]
+    clock: Deadline
+
+    def best(
+        self,
+        begun: Sequence[Floats],
+        near: Floats,
+        rounds: int,
+        rng: np.random.Generator,
+    ) -> Local | None:
+        """Return the best local minimum: near `begun`, and of rounds from `near`."""
+        found = [self.descended(c) for c in begun]
+        passes = int(np.clip(VISITS // near.size, *PASSES))
+        for _ in range(rounds):
+            if self.clock.over:
+                break
+            given = (self.multipliers, passes, rng, self.clock)
+            c = annealed(self.cost, self.space, near, *given)
+            found.append(self.descended(c))
+        return min(filter(None, found), key=lambda local: local.value, default=None)
+
+    def descended(self, c: Floats) -> Local | None:
+        """Return the local minimum near c (m, d); None where none is feasible."""
+        low, high = self.cost.allowed
+        nearer = np.where(np.abs(low - c) <= np.abs(high - c), low, high)
+        there = np.where(self.cost.demanded, nearer, c)
+        A = self.space.nearest(self.space.weight * there)
+        if not np.isfinite(A).all():
+            return None
+        return descend(self.cost, self.space, A, self.clock)
 
 
 def optima_apart(data: p3m_joint.Data, limit: float | None = None) -> list[Answer]:
@@ -99,20 +139,6 @@ def put_together(data: p3m_joint.Data, apart: Sequence[Answer]) -> Floats:
 def _space(data: p3m_joint.Data, cost: Cost) -> Manifold:
     held = cost.demanded
     return Demands(data, held) if held.any() else Manifold(data)
-
-
-def _first(
-    cost: Cost, space: Manifold, starts: Sequence[Floats], clock: Deadline
-) -> Local | None:
-    """Return the best local minimum near the starts; None where none is feasible."""
-    found = []
-    for c in starts:
-        low, high = cost.allowed
-        nearer = np.where(np.abs(low - c) <= np.abs(high - c), low, high)
-        A = space.nearest(space.weight * np.where(cost.demanded, nearer, c))
-        if np.isfinite(A).all():
-            found.append(descend(cost, space, A, clock))
-    return min(found, key=lambda local: local.value, default=None)
 
 
 def _without_wishes(data: p3m_joint.Data, solver: Solver, clock: Deadline) -> Answer:

@@ -1,0 +1,147 @@
+"""Multipliers and tangents that prove much: ascent on a smoothed bound.
+
+At a tie of two local minima the bound has an edge.  Smoothed, it is differentiable,
+and the centroids that it ties are means of two.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aggopt.core.deadline import Deadline
+from aggopt.core.validation import Floats
+from aggopt.models import p3m_joint
+from aggopt.solvers._stiefel.bound import Tangents, constant
+from aggopt.solvers._stiefel.cost import Cost
+
+if TYPE_CHECKING:
+    from aggopt.solvers._stiefel.quartic_kernels import Cells
+
+SOFT = (
+    1e-2,
+    1e-3,
+)  # of the mean cost of a centroid: the second sets out from the first
+STEPS, MEMORY = 300, 20
+PROGRESS = 1e-9  # relative: below, it has converged
+SQUARE = 1e-3  # of the median curvature per record: W at first
+LEAST = 1e-2  # eigenvalue of S / n below which directions are scaled alike
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """The smoothed bound as a function of scaled multipliers and tangents.
+
+    About centroids c (m, d) variables are scaled so that the curvature by each is
+    about 1: lam and mu by the response of c, T in the directions of S, p by sizes.
+    """
+
+    data: p3m_joint.Data = field(repr=False)
+    cost: Cost = field(repr=False)
+    c: Floats = field(repr=False)
+    soft: float
+
+    @cached_property
+    def cells(self) -> "Cells":
+        """What the kernels take."""
+        return self.cost.cells
+
+    @cached_property
+    def scales(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Units of lam, mu (d,), a basis of T (d, d), units of p (m, 1)."""
+        n, S = self.data.sizes[:, None], self.data.covariance
+        share = n**2 / self.stiffness
+        squares, V = np.linalg.eigh(S / n.sum())
+        basis = V / np.sqrt(2 * n.sum() * np.maximum(squares, LEAST))
+        of_lam = 1 / np.sqrt(np.sum(4 * share * self.c**2, axis=0))
+        return of_lam, 1 / np.sqrt(np.sum(share, axis=0)), basis, 1 / np.sqrt(2 * n)
+
+    @cached_property
+    def stiffness(self) -> Floats:
+        """The curvature of each cost (m, d), above 0."""
+        curvature = np.abs(self.cost.curvature(self.c))
+        return np.asarray(np.maximum(curvature, 1e-9 * curvature.max() + 1e-300))
+
+    def __call__(self, flat: Floats) -> tuple[float, Floats]:
+        """Return the smoothed bound's negative, and its gradient."""
+        y = self.unpacked(flat)
+        value, mean, square = self.at(y)
+        n, S = self.data.sizes[:, None], self.data.covariance
+        of_lam, of_mu, basis, of_p = self.scales
+        by_lam = np.sum(n * square, axis=0) - np.diag(S)
+        by_T = 2 * (n * mean).T @ y.p - 2 * S @ y.T
+        by_p = 2 * n * (mean @ y.T - y.p)
+        parts = (of_lam * by_lam, of_mu * np.sum(n * mean, axis=0), basis.T @ by_T)
+        return -value, -np.concatenate([*map(np.ravel, parts), (of_p * by_p).ravel()])
+
+    def at(self, y: Tangents) -> tuple[float, Floats, Floats]:
+        """Return the smoothed bound, and the means of c and c^2 that attain it."""
+        from aggopt.solvers._stiefel.quartic_kernels import smoothed
+
+        mean, square = np.empty_like(self.c), np.empty_like(self.c)
+        line = y.mu + 2 * y.p @ y.T.T
+        total = smoothed(self.cells, line, y.lam, self.soft, mean, square)
+        of_squares = float(y.lam @ np.diag(self.data.covariance))
+        return total + constant(self.data, y) - of_squares, mean, square
+
+    def packed(self, y: Tangents) -> Floats:
+        """Return what `unpacked` takes."""
+        of_lam, of_mu, basis, of_p = self.scales
+        T = np.linalg.solve(basis, y.T)
+        return np.concatenate(
+            [y.lam / of_lam, y.mu / of_mu, T.ravel(), (y.p / of_p).ravel()]
+        )
+
+    def unpacked(self, flat: Floats) -> Tangents:
+        """Return (lam, mu, T, p) in their own units."""
+        of_lam, of_mu, basis, of_p = self.scales
+        m, d = self.c.shape
+        lam, mu, T, p = np.split(flat, np.cumsum([d, d, d * d]))
+        T = basis @ T.reshape(d, d)
+        return Tangents(lam * of_lam, mu * of_mu, T, p.reshape(m, d) * of_p)
+
+
+def ascended(
+    data: p3m_joint.Data, cost: Cost, c: Floats, clock: Deadline
+) -> tuple[Tangents, Floats]:
+    """Return tangents that prove much, and the means of the centroids they leave.
+
+    It sets out from c (m, d), the optima of all attributes by themselves.
+    """
+    from scipy.optimize import minimize
+
+    def stop(_: Floats) -> None:
+        if clock.over:
+            raise StopIteration
+
+    y = first(data, cost, c)
+    each = max(cost.value(c), 1e-9 * len(data.Z)) / c.size
+    for soft in SOFT:
+        dual = Dual(data, cost, c, soft * each)
+        how = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": PROGRESS, "gtol": 0.0}
+        found = minimize(
+            dual,
+            dual.packed(y),
+            jac=True,
+            method="L-BFGS-B",
+            callback=stop,
+            options=how,
+        )
+        y = dual.unpacked(found.x)
+    return y, Dual(data, cost, c, SOFT[0] * each).at(y)[1]
+
+
+def first(data: p3m_joint.Data, cost: Cost, c: Floats) -> Tangents:
+    """Return the multipliers that fit c best, attribute by attribute; a small W."""
+    n, d = data.sizes, c.shape[1]
+    stiff = Dual(data, cost, c, 1.0).stiffness
+    weight = np.where(cost.demanded, 0.0, 1 / np.sqrt(stiff))
+    slope = -weight * cost.slope(c)
+    fits = [
+        np.linalg.lstsq(np.stack([2 * n * x * w, n * w], axis=1), g, rcond=None)[0]
+        for x, w, g in zip(c.T, weight.T, slope.T, strict=True)
+    ]
+    lam, mu = np.transpose(fits)
+    T = np.sqrt(SQUARE * np.median(stiff / n[:, None])) * np.eye(d)
+    return Tangents(lam, mu, T, c @ T)

@@ -1,0 +1,210 @@
+"""Loops over centroids: their smoothed minima, and passes over one after another.
+
+Compiled; importing this imports numba: do so late.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from aggopt.core.compiled import compiled, inlined
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats
+
+Quartic = tuple[float, float, float, float, float]  # coefficients, constant first
+
+POLISH = 2  # Newton steps after a root in closed form
+
+
+class Cells(NamedTuple):
+    """Costs of centroids: powers (5, m, d), centres and sizes as in `Cost`.
+
+    allowed (2, m, d) are the values of demanded centroids, nan elsewhere; reach (m,) is
+    the largest |c| of a group that the variance leaves.
+    """
+
+    powers: Floats
+    centres: Floats
+    allowed: Floats
+    sizes: Floats
+    reach: Floats
+
+
+class Penalty(NamedTuple):
+    """What mean and covariance miss, and what that costs.
+
+    off (d, d) and mean (d,) are C'NC - S and sum_j n_j c_j; the price is
+    <L, off> + mu'mean + rho / 2 (|off|^2 + |mean|^2).
+    """
+
+    off: Floats
+    mean: Floats
+    L: Floats
+    mu: Floats
+    rho: float
+
+
+@compiled
+def smoothed(
+    cells: Cells, line: Floats, lam: Floats, soft: float, first: Floats, second: Floats
+) -> float:
+    """Return the sum of the smoothed minima of f + n (line c + lam c^2).
+
+    Of two local minima with values h and h', -soft log(exp(-h / soft) +
+    exp(-h' / soft)).  Writes the means of c and of c^2 there, (m, d).
+    """
+    m, d = cells.centres.shape
+    total = 0.0
+    for j in range(m):
+        n = cells.sizes[j]
+        for a in range(d):
+            C = cells.centres[j, a]
+            q = _priced(cells.powers, j, a, C, n * line[j, a], n * lam[a])
+            low, high = cells.allowed[0, j, a] - C, cells.allowed[1, j, a] - C
+            if math.isnan(low):
+                reach = cells.reach[j]
+                low, high = _minima(q, -reach - C, reach - C)
+            below, above = _at(q, low), _at(q, high)
+            least = min(below, above)
+            weight = math.exp((least - below) / soft)
+            other = math.exp((least - above) / soft) if low != high else 0.0
+            total += least - soft * math.log(weight + other)
+            weight /= weight + other
+            low, high = low + C, high + C
+            first[j, a] = weight * low + (1.0 - weight) * high
+            second[j, a] = weight * low * low + (1.0 - weight) * high * high
+    return total
+
+
+@compiled
+def descended(cells: Cells, c: Floats, price: Penalty, order: I64) -> None:
+    """Move each centroid c_ja, in the order of j d + a, to where it costs least.
+
+    That is a quartic's global minimum: of f, the price of mean and covariance
+    included, the other centroids as they are.  `price.off` and `price.mean` follow.
+    """
+    d = c.shape[1]
+    for place in order:
+        j, a = place // d, place % d
+        x = c[j, a]
+        q = _moved(cells, c, price, j, a)
+        low, high = cells.allowed[0, j, a] - x, cells.allowed[1, j, a] - x
+        if math.isnan(low):
+            low, high = _minima(q, -cells.reach[j] - x, cells.reach[j] - x)
+        step = low if _at(q, low) <= _at(q, high) else high
+        if _at(q, step) < 0.0 or not math.isnan(cells.allowed[0, j, a]):
+            _follow(cells.sizes[j], c, price, j, a, step)
+
+
+@inlined
+def _follow(n: float, c: Floats, price: Penalty, j: int, a: int, step: float) -> None:
+    """Move c_ja by the step."""
+    for b in range(c.shape[1]):
+        if b != a:
+            price.off[a, b] += n * step * c[j, b]
+            price.off[b, a] += n * step * c[j, b]
+    price.off[a, a] += n * step * (2.0 * c[j, a] + step)
+    price.mean[a] += n * step
+    c[j, a] += step
+
+
+@inlined
+def _moved(cells: Cells, c: Floats, price: Penalty, j: int, a: int) -> Quartic:
+    """Return what a step of c_ja costs, in its powers: nothing where it is 0."""
+    n, x, rho = cells.sizes[j], c[j, a], price.rho
+    line, square = price.mu[a] + rho * price.mean[a], 0.5
+    for b in range(c.shape[1]):
+        if b != a:
+            line += 2.0 * (price.L[a, b] + rho * price.off[a, b]) * c[j, b]
+            square += c[j, b] * c[j, b]
+    own = price.L[a, a] + rho * price.off[a, a]
+    t = x - cells.centres[j, a]
+    _, f1, f2, f3, f4 = _coefficients(cells.powers, j, a)
+    return (
+        0.0,
+        ((4.0 * f4 * t + 3.0 * f3) * t + 2.0 * f2) * t + f1 + n * (line + 2 * own * x),
+        (6.0 * f4 * t + 3.0 * f3) * t
+        + f2
+        + n * own
+        + rho * n * n * (square + 2 * x * x),
+        4.0 * f4 * t + f3 + 2.0 * rho * n * n * x,
+        f4 + 0.5 * rho * n * n,
+    )
+
+
+@inlined
+def _coefficients(powers: Floats, j: int, a: int) -> Quartic:
+    """Return the cost of c_ja in powers of t."""
+    return (
+        powers[0, j, a],
+        powers[1, j, a],
+        powers[2, j, a],
+        powers[3, j, a],
+        powers[4, j, a],
+    )
+
+
+@inlined
+def _priced(
+    powers: Floats, j: int, a: int, C: float, line: float, square: float
+) -> Quartic:
+    """Return the coefficients of f + line c + square c^2 in powers of t = c - C."""
+    f0, f1, f2, f3, f4 = _coefficients(powers, j, a)
+    return (
+        f0 + (line + square * C) * C,
+        f1 + line + 2.0 * square * C,
+        f2 + square,
+        f3,
+        f4,
+    )
+
+
+@inlined
+def _at(q: Quartic, t: float) -> float:
+    """Return the quartic at t."""
+    return (((q[4] * t + q[3]) * t + q[2]) * t + q[1]) * t + q[0]
+
+
+@inlined
+def _minima(q: Quartic, low: float, high: float) -> tuple[float, float]:
+    """Return two local minima of a quartic: equal where there is one.
+
+    With t = z - q_3 / (4 q_4) its slope is 4 q_4 (z^3 + p z + r): three roots by
+    cosines, of which the outer ones are minima, or one by Cardano.  Where no quartic
+    is left, a square's minimum, or the ends low and high of the interval.
+    """
+    if q[4] <= 0.0:
+        return _of_square(q, low, high)
+    b = q[3] / (4.0 * q[4])
+    p = q[2] / (2.0 * q[4]) - 3.0 * b * b
+    r = (((-4.0 * q[4] * b + 3.0 * q[3]) * -b + 2.0 * q[2]) * -b + q[1]) / (4.0 * q[4])
+    inside = r * r / 4.0 + p * p * p / 27.0
+    if inside >= 0.0:
+        root, half = math.sqrt(inside), -0.5 * r
+        z = np.cbrt(half + root) if half >= 0.0 else np.cbrt(half - root)
+        t = _polished(q, (z - p / (3.0 * z) if z != 0.0 else 0.0) - b)
+        return t, t
+    radius = 2.0 * math.sqrt(-p / 3.0)
+    angle = math.acos(min(1.0, max(-1.0, 3.0 * r / (p * radius)))) / 3.0
+    left = radius * math.cos(angle - 4.0 * math.pi / 3.0) - b
+    return _polished(q, left), _polished(q, radius * math.cos(angle) - b)
+
+
+@inlined
+def _of_square(q: Quartic, low: float, high: float) -> tuple[float, float]:
+    """Return where q_1 t + q_2 t^2 is least, or the ends of the interval."""
+    if q[2] <= 0.0:
+        return low, high
+    t = -0.5 * q[1] / q[2]
+    return t, t
+
+
+@inlined
+def _polished(q: Quartic, t: float) -> float:
+    """Return t after Newton steps to a minimum."""
+    for _ in range(POLISH):
+        slope = ((4.0 * q[4] * t + 3.0 * q[3]) * t + 2.0 * q[2]) * t + q[1]
+        curvature = (12.0 * q[4] * t + 6.0 * q[3]) * t + 2.0 * q[2]
+        t -= slope / curvature if curvature > 0.0 else 0.0
+    return t
