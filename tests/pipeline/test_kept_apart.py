@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tables import WIDE, job, people, wide, wide_job
+from tables import ROLES, WIDE, job, people, wide, wide_job
 
 import aggopt
 from aggopt.errors import AggoptError, InfeasibleInputError, JobError, TableError
@@ -128,6 +128,67 @@ def test_tables_that_cannot_be_used_are_refused_before_work(keep, problem, fix):
 
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize(
+    ("keep", "problem", "fix"),
+    [
+        (
+            {"covariance": ["age"]},
+            "keep does not name 'income'.",
+            "name every quasi-identifier that is a number under one statistic.",
+        ),
+        (
+            {"mean": ["age"], "variance": ["wealth", "income"]},
+            "No quasi-identifier that is a number is called 'wealth'.",
+            "The known names are age, income.",
+        ),
+        (
+            {"regression": "cost ~ age + income"},
+            "No column that is published as it is is called 'cost'.",
+            "The known names are illness, note.",
+        ),
+        (
+            DEBT,
+            "'illness' is the response of a regression, and 40 of 40 values are "
+            "missing or no numbers.",
+            'name another response in keep = { regression = "y ~ a + b" }, or remove '
+            "those records.",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_said_in_full(keep, problem, fix):
+    with pytest.raises(AggoptError) as no:
+        aggopt.mask(people(), job(aggregation=means(keep)))
+    assert (no.value.problem, no.value.fix) == (problem, fix)
+
+
+@pytest.mark.usefixtures("no_work")
+def test_a_response_of_one_value_is_refused_in_full():
+    with pytest.raises(JobError) as no:
+        aggopt.mask(people().assign(illness=3), job(aggregation=means(DEBT)))
+    assert no.value.problem == (
+        "'illness' is the response of a regression and has one value only."
+    )
+    assert no.value.fix == "name another, or leave the regression out."
+
+
+@pytest.mark.usefixtures("no_work")
+def test_blocks_are_counted_among_the_numbers_where_a_category_stands_between():
+    frame = people().assign(town=["north", "south"] * 20)
+    asked = job(
+        roles={**ROLES, "quasi-identifier": ["age", "town", "income"]},
+        partition={"method": "mdav", "attributes": [["age", "town"], ["income"]]},
+        privacy={"k": 3, "scope": "blocks"},
+        aggregation=means({"covariance": ["age", "income"]}),
+    )
+    with pytest.raises(JobError) as no:
+        aggopt.mask(frame, asked)
+    assert no.value.problem == (
+        'keep = "covariance" is of attributes that are grouped together, and '
+        "[partition] attributes puts the numbers into 2 blocks."
+    )
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(
     ("values", "says"),
     [
         ([1.0] * 40, "has one value only"),
@@ -190,6 +251,9 @@ def test_fewer_groups_than_are_needed_are_refused(keep, k, says):
     with pytest.raises(InfeasibleInputError) as no:
         aggopt.mask(billed(), job(k=k, aggregation=means(keep)))
     assert no.value.problem.endswith(says)
+    assert no.value.fix == (
+        'choose a smaller k, fewer quasi-identifiers, or keep = "variance".'
+    )
 
 
 def test_as_many_groups_as_a_regression_needs_are_enough():
@@ -232,6 +296,9 @@ def test_the_solver_of_each_program_is_asked_before_work(no_work):
 
 
 def test_solvers_are_not_compared_on_two_programs_and_sweeps_take_them():
+    one = {"method": "p3m", "keep": {"covariance": ["income", "age"]}}
+    (row,) = compare_solvers.compare(people(), job(aggregation=one), ["stiefel"])
+    assert row.holds
     keep = {"covariance": ["age"], "variance": ["income"]}
     asked = job(aggregation={"method": "p3m", "keep": keep})
     with pytest.raises(JobError, match="2 kinds of programs"):
