@@ -108,7 +108,8 @@ def compare(
             "that miss a value.",
         )
     if data_job is not job:
-        given = replace(given, job=job)
+        own = given.job.model_copy(update={"partition": job.partition})
+        given = replace(given, job=own)  # which says how categories are published
     kinds = step.model.kinds
     named = [choose(name, *kinds) for name in solvers]
     able = named or [s for s in SOLVERS.values() if s.fits(*kinds)]

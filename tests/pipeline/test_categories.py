@@ -446,6 +446,20 @@ def test_solvers_of_partitions_and_repairs_are_compared_with_categories_too() ->
     assert row.holds or row.note
 
 
+def test_solvers_of_groups_are_compared_with_categories_and_dates() -> None:
+    few = mixed(12).assign(day=pd.date_range("2020", periods=12))
+    roles = {"quasi-identifier": ["age", "sex", "day"], "other": ["school", "work"]}
+    roles |= {"confidential": ["illness", "member", "region"]}
+    job = aggopt.Job(
+        roles=roles, privacy={"k": 3}, partition={"method": "optimal", "time_limit": 5}
+    )
+    (row,) = compare(few, job, ["cvxpy:highs"])
+    made = aggopt.mask(few, job)
+    assert row.holds
+    assert row.objective == pytest.approx(made.blocks[0].certificate.objective)
+    assert row.si == pytest.approx(made.measures.si)
+
+
 def test_combinations_occur_where_the_job_says_so() -> None:
     own = set(mixed()[list(LEVELS)].itertuples(index=False, name=None))
     made = aggopt.mask(
