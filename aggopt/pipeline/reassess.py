@@ -83,10 +83,11 @@ def review(
     Raises
     ------
     TableError, JobError
-        A file cannot be used; the numbers of records differ; the key is missing or
-        belongs to another release; or `same_order` is false by the manifest or the
-        key.
+        A file cannot be used; the two stand in each other's place; the numbers of
+        records differ; the key is missing or belongs to another release; or
+        `same_order` is false by the manifest or the key.
     """
+    _require_turn(original, released)
     first, second = _both(original, released, job)
     n = len(first.frame)
     files = Files.beside(released, private)
@@ -116,6 +117,21 @@ def review(
         return Review(found, None, same_order, said)
     counted = None if measures is None else as_counted(measures, found)
     return Review(found, counted, same_order)
+
+
+def _require_turn(original: Path, released: Path) -> None:
+    """Refuse a release in the place of the table that it was made from."""
+    manifest = Files.beside(original).manifest
+    if not (manifest.exists() and released.exists()):
+        return
+    for path in (manifest, released):
+        require_regular(path)
+    if stated(manifest, "input", "sha256") == sha256(released):
+        raise TableError(
+            f"{original.name} is the release, made from {released.name}: "
+            f"{manifest.name} says so.",
+            fix="name the original first, and then what was released.",
+        )
 
 
 def _both(original: Path, released: Path, job: Job) -> tuple[Table, Table]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tables import WIDE, job, people, wide
+from tables import ROLES, WIDE, job, people, wide
 
 import aggopt
 from aggopt import Job
@@ -54,6 +54,23 @@ def test_without_its_key_nobody_can_tell_which_record_is_which(files) -> None:
         "put it there, name its folder (--private), or pass --same-order if the two "
         "tables have the same record order."
     )
+
+
+def test_a_release_named_first_is_said_to_be_one(tmp_path) -> None:
+    table = tmp_path / "people.csv"
+    people().to_csv(table, index=False)
+    files = aggopt.mask(table, job()).write(tmp_path / "masked.csv")
+    with pytest.raises(TableError) as refused:
+        review(files.table, table, job())
+    assert refused.value.problem == (
+        "masked.csv is the release, made from people.csv: masked.manifest.json says so."
+    )
+    assert refused.value.fix == "name the original first, and then what was released."
+    released = job(roles={**ROLES, "identifier": []})
+    with pytest.raises(TableError, match=r"There is no file .*none\.csv"):
+        review(files.table, tmp_path / "none.csv", released)
+    again = aggopt.mask(files.table, released).write(tmp_path / "again.csv")
+    assert review(files.table, again.table, released).audit.holds
 
 
 @pytest.mark.parametrize("places", [[0] * 40, [*range(39), 40], [*range(1, 41)]])
