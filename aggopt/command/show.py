@@ -51,6 +51,7 @@ def release(release: "Release", files: "Files") -> None:
     audit(release.audit)
     _partition(release)
     _certificates("Certificates (standardised units)", release.certificates)
+    _of_categories(release)
     _measures(release.measures, release.audit)
     _notes(release.notes, release.audit)
     _files(files)
@@ -148,6 +149,15 @@ def _certificates(title: str, certificates: Mapping[str, "Certificate"]) -> None
         proof = (figure(c.bound, ".6g"), figure(c.gap, ".1e"), f"{c.violation:.1e}")
         add_row(table, name, c.solver, c.status.value, f"{c.objective:.6g}", *proof)
     out.print(table)
+
+
+def _of_categories(release: "Release") -> None:
+    """Print what the figures of categories are: they have units of their own."""
+    from aggopt.aggregate import CATEGORY_AGGREGATORS
+
+    how = release.job.aggregation.categories
+    if how is not None:
+        line(f"Of categories: {CATEGORY_AGGREGATORS[how.method].certificate}.")
 
 
 def _notes(notes: Iterable[str], audit: "Audit") -> None:

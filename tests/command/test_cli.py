@@ -621,6 +621,15 @@ def test_an_interrupt_of_what_cannot_be_written_says_so(here, aggopt, monkeypatc
     assert {path.name for path in here.iterdir()} == GIVEN
 
 
+def test_what_certificates_of_categories_count_is_said(here, aggopt):
+    people().assign(income=["low", "high"] * 20).to_csv("people.csv", index=False)
+    wish = '[aggregation.categories]\nmethod = "wish"\nbudget = 1.5\nslack = 9\n'
+    (here / "job.toml").write_text(JOB + wish)
+    code, out, _ = aggopt(*MASK)
+    assert code == 0
+    assert "Of categories: importance of records nearer than they ask, and what" in out
+
+
 def test_names_that_look_like_markup_are_shown_as_they_are(here, aggopt):
     people().rename(columns={"age": "[bold]", "income": "[/x]"}).to_csv(
         "people.csv", index=False
