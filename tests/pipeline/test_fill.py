@@ -26,6 +26,15 @@ def release():
     return aggopt.mask(persons(), asked(**FILL))
 
 
+def test_exact_counts_are_of_the_records_that_had_a_value() -> None:
+    frame, exact = persons(), {"method": "frequencies", "slack": "exact"}
+    job = asked(2, ["age", "sex"], **FILL, aggregation={"categories": exact})
+    after, had = aggopt.mask(frame, job).table["sex"], frame["sex"].notna()
+    assert after[had].value_counts().equals(frame["sex"].value_counts())
+    assert after.notna().all()
+    assert not had.all()
+
+
 def least_behind(frame, release, names=QUASI):
     """The fewest records that have a value of their own in a group, by attribute."""
     counts = frame[list(names)].notna().groupby(release.labels).sum()
