@@ -61,6 +61,26 @@ def _require_each_once(columns: Sequence[Any], d: int) -> None:
             )
 
 
+def start_of(
+    start: str | Floats | None, columns: Sequence[int], shape: tuple[int, int]
+) -> str | Floats | None:
+    """Return where the program of some columns sets out, of centroids of this shape.
+
+    Raises
+    ------
+    JobError
+        Centroids are given of another shape.
+    """
+    if start is None or isinstance(start, str):
+        return start
+    if np.shape(start) != shape:
+        raise JobError(
+            f"start has shape {np.shape(start)}.",
+            fix=f"pass centroids of shape {shape} in the original units.",
+        )
+    return np.asarray(start)[:, columns]
+
+
 def put_together(
     X: Floats,
     labels: Labels,

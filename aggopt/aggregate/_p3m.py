@@ -8,7 +8,7 @@ import numpy.typing as npt
 from aggopt.aggregate._aggregation import Aggregation, scale_for
 from aggopt.aggregate._by_model import by_joint_model, by_model
 from aggopt.aggregate._keeping import require_kept
-from aggopt.aggregate._kept_apart import Keep, Part, parts_of, put_together
+from aggopt.aggregate._kept_apart import Keep, Part, parts_of, put_together, start_of
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import TEMPLATE, Squared
@@ -143,12 +143,11 @@ def _apart(
     parts = parts_of("p3m", P3m.able, keep, records.shape[1])
     Z = scale_for(records, label).standardise(records)
     wishes = {name: spread(given[name], Z, name) for name in ("delta", "importance")}
-    start = given["start"]
 
     def combine(part: Part, own: Floats, groups: Labels) -> Aggregation:
         columns = list(part.columns)
         asked: dict[str, Any] = {name: w[:, columns] for name, w in wishes.items()}
-        begun = start if start is None or isinstance(start, str) else start[:, columns]
+        begun = start_of(given["start"], columns, (int(label.max()) + 1, len(Z.T)))
         return p3m(own, groups, keep=part.statistic, start=begun, **asked, **same)
 
     return put_together(records, label, parts, combine, progress)

@@ -59,7 +59,7 @@ def test_p3m_has_a_program_for_each_part():
     assert masked.values[:, [0, 2]] == pytest.approx(both.values)
     assert [c.solver for c in masked.certificates] == ["stiefel", "lagrangian"]
     start = mean(X[:, :3], LABELS, keep=how["keep"]).centroids
-    for begun in (start, "renormalised"):
+    for begun in (start.tolist(), "renormalised"):
         local = p3m(X[:, :3], LABELS, delta=delta, solver="uno", start=begun, **how)
         assert all(c.status.usable for c in local.certificates)
         assert np.corrcoef(local.values[:, [0, 2]].T)[0, 1] == pytest.approx(
@@ -85,6 +85,14 @@ def test_tables_that_cannot_be_used_are_refused(keep, says):
     for aggregate in (mean, p3m):
         with pytest.raises((JobError, UnknownNameError), match=says):
             aggregate(X, LABELS, keep=keep)
+
+
+def test_a_start_of_another_shape_is_refused():
+    keep = {"covariance": [0, 1], "variance": [2, 3]}
+    for start in (np.zeros((8, 3)), np.zeros(4)):
+        with pytest.raises(JobError, match="start has shape") as no:
+            p3m(X, LABELS, keep=keep, solver="uno", start=start)
+        assert "shape (8, 4)" in no.value.fix
 
 
 def test_p3m_keeps_no_regression_and_no_mean_alone():

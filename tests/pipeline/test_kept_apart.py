@@ -75,6 +75,18 @@ def test_a_regression_of_what_is_published_as_it_is_keeps_its_coefficients(tmp_p
     assert coefficients(written, "illness", names) == pytest.approx(own, rel=1e-9)
 
 
+@pytest.mark.parametrize("keep", [DEBT, {"covariance": [["age", "income"]]}])
+def test_a_release_that_was_made_by_a_table_is_made_again(keep, tmp_path):
+    billed().to_csv(tmp_path / "people.csv", index=False)
+    asked = job(aggregation=means(keep))
+    (tmp_path / "job.toml").write_text(asked.to_toml())
+    assert aggopt.Job.read(tmp_path / "job.toml") == asked
+    aggopt.mask(tmp_path / "people.csv", asked).write(tmp_path / "masked.csv")
+    manifest, again = tmp_path / "masked.manifest.json", tmp_path / "again.csv"
+    aggopt.repeat(manifest, tmp_path / "people.csv", again)
+    assert again.read_bytes() == (tmp_path / "masked.csv").read_bytes()
+
+
 @pytest.fixture
 def no_work(monkeypatch):
     def worked(*args, **settings):
