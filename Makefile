@@ -17,8 +17,9 @@ help: ## say what each target does (this)
 demo: $(IPOPT) ## mask a real table and show the release with its certificates
 	@$(BIN)/aggopt demo --overwrite
 
+test: export PYTHONDONTWRITEBYTECODE = # bytecode is kept: processes that tests start import sooner
 test: $(IPOPT) ## run the whole suite; ARGS="-k mdav" runs a part of it
-	@$(BIN)/python -m pytest --numprocesses 2 $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
 
 mutants: $(IPOPT) ## list small changes of the code that no test notices; ONLY="aggopt.privacy*" tries some
 	@$(BIN)/python .ci/mutants.py $(ONLY)
