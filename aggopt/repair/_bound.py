@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import eigh
 
 from aggopt.core.types import F64
 from aggopt.models import closeness_bound as model
@@ -52,6 +51,8 @@ def _few(problem: Problem, place: F64) -> F64:
     Z = problem.Z
     if Z.shape[1] <= WIDEST:
         return Z
+    from scipy.linalg import eigh
+
     own = Z - Z.mean(axis=0)
     last = Z.shape[1] - 1
     most = eigh(own.T @ own, subset_by_index=[last - WIDEST + 1, last])[1][:, ::-1]
