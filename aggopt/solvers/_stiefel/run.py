@@ -16,7 +16,7 @@ from aggopt.solvers._certificate import Status, closed
 from aggopt.solvers._choose import choose
 from aggopt.solvers._solver import Solver
 from aggopt.solvers._stiefel.annealing import annealed
-from aggopt.solvers._stiefel.ascent import ascended
+from aggopt.solvers._stiefel.ascent import ascended, first
 from aggopt.solvers._stiefel.bound import proven
 from aggopt.solvers._stiefel.cost import Cost
 from aggopt.solvers._stiefel.demands import Demands
@@ -25,7 +25,7 @@ from aggopt.solvers._stiefel.manifold import Manifold
 
 CENTROIDS = 40_000  # default of `rounds`: this over their number, within
 FEWEST, MOST = 1, 8  # local minima tried after the first
-PASSES, VISITS = (150, 700), 14_000_000  # of a round: visits over centroids, within
+PASSES, VISITS = (150, 1000), 15_000_000  # of a round: visits over centroids, within
 NODES = 20  # of each attribute's branch and bound
 APART, PROOF = 0.25, 0.5  # of a time limit: up to where attributes and the proof go on
 
@@ -40,7 +40,7 @@ def run(
 
     The optima of all attributes by themselves prove a first bound, and multipliers of
     mean and covariance that are ascended from there a second.  Local minima are near
-    `start`, and where centroids end that set out from those multipliers.
+    `start`, and where centroids end that set out from either multipliers.
 
     Raises
     ------
@@ -57,7 +57,8 @@ def run(
     cost, c = Cost.of(data), put_together(data, apart)
     half = Deadline(limit and max(PROOF * limit - clock.spent, 0.0))
     tangents, near = ascended(data, cost, c, half)
-    search = JointSearch(cost, _space(data, cost), tangents.multipliers, clock)
+    guesses = first(data, cost, c).multipliers, tangents.multipliers
+    search = JointSearch(cost, _space(data, cost), guesses, clock)
     begun = [data.means if start is None else start, c]
     tries = min(MOST, max(FEWEST, CENTROIDS // c.size)) if rounds is None else rounds
     best = search.best(begun, near, tries, np.random.default_rng(seed))
@@ -72,11 +73,11 @@ def run(
 
 @dataclass(frozen=True, eq=False)
 class JointSearch:
-    """Local minima of a cost on a manifold, by multipliers, until a deadline."""
+    """Local minima of a cost on a manifold, by guesses of multipliers, in turn."""
 
     cost: Cost
     space: Manifold
-    multipliers: tuple[Floats, Floats]
+    guesses: Sequence[tuple[Floats, Floats]]
     clock: Deadline
 
     def best(
@@ -89,11 +90,12 @@ class JointSearch:
         """Return the best local minimum: near `begun`, and of rounds from `near`."""
         found = [self.descended(c) for c in begun]
         passes = int(np.clip(VISITS // near.size, *PASSES))
-        for _ in range(rounds):
+        for turn in range(rounds):
             if self.clock.over:
                 break
-            given = (self.multipliers, passes, rng, self.clock)
-            c = annealed(self.cost, self.space, near, *given)
+            multipliers = self.guesses[turn % len(self.guesses)]
+            given = (near, multipliers, passes, rng, self.clock)
+            c = annealed(self.cost, self.space, *given)
             found.append(self.descended(c))
         return min(filter(None, found), key=lambda local: local.value, default=None)
 
