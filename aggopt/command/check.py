@@ -1,9 +1,11 @@
 """What a table and a job look like, and whether `mask` would begin."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from aggopt.command.policies import policies
 from aggopt.command.readiness import Obstacle, hides_names, obstacles, role_of
@@ -11,7 +13,7 @@ from aggopt.core.names import numbers_among
 from aggopt.core.plural import many
 from aggopt.errors import AggoptError
 from aggopt.input.dialect import as_found
-from aggopt.input.files import as_written, is_csv
+from aggopt.input.files import as_written, is_csv, reads_as_missing
 from aggopt.input.look import SPELLED_DATES, Look, looks
 from aggopt.job import Job
 from aggopt.job._roles import Roles
@@ -85,12 +87,28 @@ def checked(path: Path, file: Path) -> Checked:
         for note in _notes(look, role, k, said.get(look.name))
     )
     notes += tuple(policies(path, job, seen))
+    if not is_csv(path):
+        notes += tuple(_lost_in_csv(table, columns))
     return Checked(len(table), columns, obstacles(path, table, job), notes)
 
 
 def spellings() -> dict[str, str]:
     """Return how a job file spells each field of the roles."""
     return {name: field.alias or name for name, field in Roles.model_fields.items()}
+
+
+def _lost_in_csv(
+    table: pa.Table, columns: Iterable[tuple[Look, str | None]]
+) -> Iterator[str]:
+    """Yield which names a release would be refused for, if it were a CSV file."""
+    for look, role in columns:
+        lost = reads_as_missing(table[look.name]) if role == "quasi-identifier" else 0
+        if lost:
+            yield (
+                f"{look.name!r}: {many(lost, 'entry', 'entries')} "
+                f"{'is' if lost == 1 else 'are'} text that a CSV file has for what is "
+                "missing: write the release to a .parquet file."
+            )
 
 
 def _notes(look: Look, role: str | None, k: int, kind: str | None) -> Iterator[str]:

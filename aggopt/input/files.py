@@ -233,7 +233,11 @@ def parsed(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
 
 
 def reads_as_missing(column: pa.ChunkedArray) -> int:
-    """Return how many entries of text are there, and none in a CSV file."""
+    """Return how many entries are text that a CSV file has for what is missing."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return 0
     return int(present(column).null_count - column.null_count)
 
 

@@ -44,8 +44,7 @@ def write_csv(
 
 def _require_there(table: pa.Table, names: Iterable[str]) -> None:
     """Refuse names that would come back as missing: empty text, NA, ..."""
-    text = [name for name in names if _is_text(table[name].type)]
-    lost = {name: reads_as_missing(table[name]) for name in text}
+    lost = {name: reads_as_missing(table[name]) for name in names}
     seen = [f"{name!r}: {count}" for name, count in lost.items() if count]
     if seen:
         raise TableError(

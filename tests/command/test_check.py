@@ -52,6 +52,19 @@ def test_nothing_stands_in_the_way(here, aggopt):  # noqa: F811
     assert {path: path.read_bytes() for path in here.iterdir()} == before
 
 
+@pytest.mark.parametrize("kind", [object, "category"])
+def test_names_that_no_csv_file_has_are_noted(here, aggopt, kind):  # noqa: F811
+    ages = pd.Series(["", "QQ", "QR", "QS"] * 10).astype(kind)
+    people().assign(age=ages, note="").to_parquet("people.parquet")
+    note = (
+        "'age': 10 entries are text that a CSV file has for what is missing: write the "
+        "release to a .parquet file."
+    )
+    code, out, _ = aggopt("check", "people.parquet", "job.toml")
+    assert (code, note in out) == (0, True)
+    assert "'note': " not in out
+
+
 def test_no_group_is_made(here, aggopt, monkeypatch):  # noqa: F811
     def fails(*_, **__):
         raise AssertionError
