@@ -35,7 +35,9 @@ def require_covariance(table: Table, X: Floats, places: Columns, job: Job) -> No
     InfeasibleInputError
         They are of a rank that more groups keep than k leaves.
     """
-    keep = job.aggregation.keep if isinstance(job.aggregation, Keeping) else None
+    if not isinstance(job.aggregation, Keeping):
+        return
+    keep = job.aggregation.keep
     if isinstance(keep, KeptApart):
         _require_names(keep, table.numeric)
         if keep.formula:

@@ -75,6 +75,18 @@ def test_a_regression_of_what_is_published_as_it_is_keeps_its_coefficients(tmp_p
     assert coefficients(written, "illness", names) == pytest.approx(own, rel=1e-9)
 
 
+def test_a_response_is_read_with_the_decimal_comma_of_its_file(tmp_path):
+    how = {"decimal": ",", "separator": ";"}
+    frame, path = billed(), tmp_path / "people.csv"
+    frame.to_csv(path, index=False, decimal=",", sep=";")
+    asked = job(aggregation=means(DEBT), input=how, output=FULL)
+    table = aggopt.mask(path, asked).table.to_pandas()
+    table["illness"] = table["illness"].str.replace(",", ".").astype(float)
+    names = ["income", "age"]
+    own = coefficients(frame, "illness", names)
+    assert coefficients(table, "illness", names) == pytest.approx(own, rel=1e-9)
+
+
 @pytest.mark.parametrize("keep", [DEBT, {"covariance": [["age", "income"]]}])
 def test_a_release_that_was_made_by_a_table_is_made_again(keep, tmp_path):
     billed().to_csv(tmp_path / "people.csv", index=False)
