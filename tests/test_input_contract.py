@@ -234,6 +234,11 @@ CASES: dict[str, Case] = {
     "exact counts, a level of fewer than k records": with_column(
         "age", ["rare", *LEVELS[1:]], aggregation={"categories": EXACT}
     ),
+    "a slack that no groups of k keep": with_column(
+        "age",
+        ["rare", *LEVELS[1:]],
+        aggregation={"categories": {"method": "frequencies", "slack": 0.5}},
+    ),
     "tables of categories kept with what is published": with_column(
         "age", LEVELS, aggregation={"categories": {**PRICED, "with": ["illness"]}}
     ),

@@ -1,6 +1,6 @@
 """What a table and a job look like, and whether `mask` would begin."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ from aggopt.command.policies import policies
 from aggopt.command.readiness import Obstacle, hides_names, obstacles, role_of
 from aggopt.core.names import numbers_among
 from aggopt.core.plural import many
+from aggopt.encoding._encode import said_of_codes
 from aggopt.errors import AggoptError
 from aggopt.input.dialect import as_found
 from aggopt.input.files import as_written, is_csv, reads_as_missing
-from aggopt.input.look import SPELLED_DATES, Look, looks
+from aggopt.input.look import OTHER_DATES, SPELLED_DATES, Look, looks
 from aggopt.job import Job
 from aggopt.job._roles import Roles
 
@@ -81,15 +82,21 @@ def checked(path: Path, file: Path) -> Checked:
     if hides_names(job, table.column_names):
         columns = tuple(pair for pair in columns if pair[1])
     k, said = job.privacy.k, {n: how.type.kind for n, how in job.attributes.items()}
+    found = obstacles(path, table, job)
+    refused = {each.column for each in found}
     notes = tuple(
         note
         for look, role in columns
-        for note in _notes(look, role, k, said.get(look.name))
+        for note in (
+            *_notes(look, role, k, said.get(look.name)),
+            *_of_dates(look, role, said.get(look.name), refused),
+            *_of_no_role(look, role, job.missing.policy),
+        )
     )
-    notes += tuple(policies(path, job, seen))
+    notes += tuple(policies(path, table, job, found, seen))
     if not is_csv(path):
         notes += tuple(_lost_in_csv(table, columns))
-    return Checked(len(table), columns, obstacles(path, table, job), notes)
+    return Checked(len(table), columns, found, notes)
 
 
 def spellings() -> dict[str, str]:
@@ -117,14 +124,11 @@ def _notes(look: Look, role: str | None, k: int, kind: str | None) -> Iterator[s
     if role == "quasi-identifier" and look.constant:
         yield f"{name} has one value only: it will be kept as it is."
     if role == "quasi-identifier" and look.may_be_codes and kind is None:
+        yield f"{name}: {said_of_codes(different or 0)}"
+    if role == "quasi-identifier" and look.may_number_records and kind is None:
         yield (
-            f"{name}: whole numbers with {different} values are masked as numbers; if "
-            'they are codes, write kind = "nominal" under [attributes.NAME].'
-        )
-    if role == "quasi-identifier" and look.type == SPELLED_DATES and kind is None:
-        yield (
-            f"{name}: text that spells dates is masked as names; write kind = "
-            '"date" under [attributes.NAME], and it is masked as dates.'
+            f"{name}: {different} whole numbers in {look.records - look.missing} "
+            "records; if they number records, list it as identifier, which drops it."
         )
     if role == "quasi-identifier" and rare and kind != "date":
         yield (
@@ -140,4 +144,35 @@ def _notes(look: Look, role: str | None, k: int, kind: str | None) -> Iterator[s
         yield (
             f"{name}: each entry is of one record, and published as it is ({role}): if "
             "others may know it, list it as identifier, which drops it."
+        )
+
+
+def _of_dates(
+    look: Look, role: str | None, kind: str | None, refused: Container[str | None]
+) -> Iterator[str]:
+    """Yield how text that spells dates is to be masked as dates, if it is not."""
+    if role not in (None, "quasi-identifier"):
+        return
+    name, masked = repr(look.name), role is not None and look.name not in refused
+    now = " is masked as names" if masked else ""
+    if look.type == SPELLED_DATES and kind is None:
+        yield (
+            f"{name}: text that spells dates{now}; write kind = "
+            '"date" under [attributes.NAME], and it is masked as dates.'
+        )
+    if look.type == OTHER_DATES and kind in (None, "date"):
+        yield (
+            f"{name}: text that spells dates otherwise than ISO 8601 does{now}; spell "
+            'them as 2020-12-31 and write kind = "date" under [attributes.NAME], and '
+            "it is masked as dates."
+        )
+
+
+def _of_no_role(look: Look, role: str | None, policy: str) -> Iterator[str]:
+    """Yield what is missing of a column that the roles do not name."""
+    if role is None and look.missing and policy == "refuse":
+        yield (
+            f"{look.name!r}: {many(look.missing, 'value')} "
+            f"{'is' if look.missing == 1 else 'are'} missing; as quasi-identifier it "
+            'needs policy = "patterns" or "fill" under [missing].'
         )

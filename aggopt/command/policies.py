@@ -1,11 +1,13 @@
 """Which policy on missing values would let `mask` begin."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
-from aggopt.command.readiness import refused
+from aggopt.command.readiness import Obstacle, obstacles, refused
 from aggopt.core.plural import many
 from aggopt.encoding import Encoded
 from aggopt.input.look import Look
@@ -15,25 +17,67 @@ from aggopt.pipeline.holes import joined_in, with_means
 from aggopt.pipeline.partition_step import read_table
 
 
-def policies(path: Path, job: Job, seen: Sequence[Look]) -> Iterator[str]:
-    """Yield what a policy would do, where the job has none and values are missing."""
+@dataclass(frozen=True)
+class Policy:
+    """A policy on missing values that a job may have, and why."""
+
+    name: str
+    reason: str
+
+
+REFUSED = Policy("refuse", "no value of a quasi-identifier is missing")
+FILLED = Policy("fill", "what the group publishes stands in their place")
+
+
+def proposed_policy(path: Path, job: Job, holed: Sequence[Look]) -> Policy:
+    """Return what suits a table whose columns that are masked and `holed` miss values.
+
+    They stay missing where that costs no other value; else they are filled.
+    """
+    if not holed:
+        return REFUSED
+    holes = sum(look.missing for look in holed)
+    seen = f"{many(holes, 'value')} of {many(len(holed), 'column')} missing"
+    asked = job.model_copy(update={"missing": Missing(policy="patterns")})
+    lost = _suppressed(path, asked) if refused(path, asked) is None else None
+    if lost == 0:
+        return Policy("patterns", f"{seen}: they stay so, and no other is suppressed")
+    costs = "" if lost is None else f'; "patterns" would suppress {many(lost, "other")}'
+    return Policy(FILLED.name, f"{seen}: {FILLED.reason}{costs}")
+
+
+def policies(
+    path: Path,
+    table: pa.Table,
+    job: Job,
+    found: Sequence[Obstacle],
+    seen: Sequence[Look],
+) -> Iterator[str]:
+    """Yield what a policy would do, where the job has none and values are missing.
+
+    That may be beside other obstacles of those `found`, if it makes none itself.
+    """
     quasi = {look.name: look.missing for look in seen}
     holes = sum(quasi.get(name, 0) for name in job.roles.quasi_identifier)
     if job.missing.policy != "refuse" or not holes:
         return
-    asked = job.model_copy(update={"missing": Missing(policy="patterns")})
-    if refused(path, asked) is None and (lost := _suppressed(path, asked)) is not None:
-        yield (
-            'policy = "patterns" under [missing] would take the table: '
-            f"{many(holes, 'missing value')} would stay so, and "
-            f"{many(lost, 'other')} would be suppressed."
-        )
-    asked = job.model_copy(update={"missing": Missing(policy="fill")})
-    if refused(path, asked) is None:
-        yield (
-            'policy = "fill" under [missing] would take the table: in place of '
-            f"{many(holes, 'missing value')} would stand what their groups publish."
-        )
+    missing = many(holes, "missing value")
+    for name in ("patterns", "fill"):
+        asked = job.model_copy(update={"missing": Missing(policy=name)})
+        left = obstacles(path, table, asked)
+        if not set(left) < set(found):
+            continue
+        takes = f'policy = "{name}" under [missing] would take'
+        takes += " what is missing" if left else " the table"
+        if name == "fill":
+            stands = f"in place of {missing} would stand what their groups publish."
+            yield f"{takes}: {stands}"
+            continue
+        lost = None if left else _suppressed(path, asked)
+        more = f"and {many(lost or 0, 'other')} would be suppressed."
+        if lost is None:
+            more = "and others might be suppressed."
+        yield f"{takes}: {missing} would stay so, {more}"
 
 
 def _suppressed(path: Path, job: Job) -> int | None:

@@ -1,37 +1,44 @@
 """All that stands in the way of a job and its table.
 
 Every check is one that `mask` makes: of the whole job first and, where that is refused,
-of its roles, of each column by itself and of its sections.
+of its roles, of each column by itself and of its sections.  What depends on the groups
+is not seen: it takes the work to find them.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from aggopt.command.mended import Mended, RoleOf, mended, roles_of, wholes
 from aggopt.core.names import may_be_record
-from aggopt.core.validation import group_size
+from aggopt.core.validation import Floats, group_size
+from aggopt.encoding import Encoded
 from aggopt.errors import AggoptError
-from aggopt.input.files import is_csv, typed
 from aggopt.input.table import Table
-from aggopt.job import Correlation, Job, Shifting, Solved, settled
+from aggopt.input.wishes import resolved
+from aggopt.job import Correlation, Job, Shifting, settled
 from aggopt.job._roles import Roles
-from aggopt.pipeline.attribute_blocks import blocks_of, require_promise
+from aggopt.pipeline.attribute_blocks import blocks_of
+from aggopt.pipeline.before_work import OF_K, before_work
 from aggopt.pipeline.category_job import (
-    require_numbers,
-    require_together,
+    CATEGORY_CHECKS,
     widest,
+    wishes_of_categories,
     with_categories,
 )
-from aggopt.pipeline.guarantees import read as read_confidential
-from aggopt.pipeline.guarantees import require_guarantees, with_search
-from aggopt.pipeline.partition_step import chosen_solver, group, read_table, wishes_of
-from aggopt.pipeline.weights import require_weights
-from aggopt.solvers._options import native_options
+from aggopt.pipeline.guarantees import with_search
+from aggopt.pipeline.holes import with_means
+from aggopt.pipeline.partition_step import (
+    group,
+    require_all_read,
+    wishes_of_numbers,
+)
 
-RoleOf = Mapping[str, str]  # field of the roles that names each column, the first
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -71,23 +78,23 @@ def refused(path: Path, job: Job) -> AggoptError | None:
 def obstacles(path: Path, table: pa.Table, job: Job) -> tuple[Obstacle, ...]:
     """Return all that is refused of a job and its table; nothing if `mask` would begin.
 
-    `table` is the one at `path`, as it is written.
+    `table` is the one at `path`, as it is written.  Other columns and all sections are
+    looked at as if a column that cannot be read were mended.
     """
     first = refused(path, job)
     if first is None:
         return ()
     if not len(table):
         return (Obstacle.of(first),)
-    known = role_of(job)
+    known, columns = role_of(job), {}
     found = [*_of_roles(job, table.column_names)]
     for name in table.column_names:
         if name in known:
-            own = {name: known[name]}
-            found += _caught(_read, path, table, job, own, column=name)
-    readable = not found
-    whole = _read(path, table, job, known) if readable else None
-    found += _of_sections(job, len(table), whole)
-    if readable and first.problem not in {each.problem for each in found}:
+            columns[name] = mended(path, table, job, name, known[name])
+            found += [Obstacle.of(error, name) for error in columns[name].wrong]
+    whole_table = not found
+    found += _of_sections(job, len(table), columns, known)
+    if whole_table and first.problem not in {each.problem for each in found}:
         found.append(Obstacle.of(first))
     return tuple(dict.fromkeys(found))
 
@@ -99,6 +106,13 @@ def role_of(job: Job) -> RoleOf:
         for name in getattr(job.roles, field):
             found.setdefault(name, field)
     return found
+
+
+def dropped(job: Job, names: Container[str | None]) -> Job:
+    """Return the job with some columns as identifiers, which are dropped."""
+    known = {n: "identifier" if n in names else f for n, f in role_of(job).items()}
+    types = {n: how for n, how in job.attributes.items() if n not in names}
+    return job.model_copy(update={"roles": roles_of(known), "attributes": types})
 
 
 def hides_names(job: Job, names: list[str]) -> bool:
@@ -121,66 +135,85 @@ def _of_roles(job: Job, names: list[str]) -> Iterator[Obstacle]:
     """Yield what is wrong with the roles: names twice, unknown, or left out."""
     known, there = role_of(job), set(names)
     yield from _caught(job.roles.check, list(known))
-    yield from _caught(_roles(known).check, names)
+    yield from _caught(roles_of(known).check, names)
     present = {name: role for name, role in known.items() if name in there}
     if len(present) < len(known) and not hides_names(job, names):
-        yield from _caught(_roles(present).check, names)
+        yield from _caught(roles_of(present).check, names)
 
 
-def _roles(known: RoleOf) -> Roles:
-    fields: dict[str, list[str]] = {field: [] for field in Roles.model_fields}
-    for name, field in known.items():
-        fields[field].append(name)
-    return Roles.model_construct(None, **{f: tuple(each) for f, each in fields.items()})
+def _of_sections(
+    job: Job, n: int, columns: Mapping[str, Mended], known: RoleOf
+) -> Iterator[Obstacle]:
+    """Yield what is wrong with [privacy], [partition], [aggregation] and others.
 
-
-def _read(path: Path, table: pa.Table, job: Job, known: RoleOf) -> Table:
-    """Return columns as if they were the whole table, and all that the job names."""
-    roles = _roles(known)
-    types = {n: how for n, how in job.attributes.items() if n in known}
-    alone = job.model_copy(update={"roles": roles, "attributes": types})
-    part = table.select(list(known))
-    data = typed(part, roles, job.input, types) if is_csv(path) else part
-    found, _ = read_table(data, alone)
-    read_confidential(found, alone, job.input.decimal)
-    return found
-
-
-def _of_sections(job: Job, n: int, whole: Table | None) -> Iterator[Obstacle]:
-    """Yield what is wrong with [privacy], [partition] and [aggregation].
-
-    `whole` is the table of n records, if it can be read.
+    Where a column may become names or numbers, it is what is wrong either way.
     """
     yield from _caught(group_size, job.privacy.k, n)
-    yield from _caught(_require_kept, job, n, whole)
-    for method in (job.partition, job.aggregation, job.aggregation.categories):
-        if isinstance(method, Solved):
-            yield from _caught(_require_solver, method)
-    shifts = isinstance(job.aggregation, Shifting)
-    if whole is not None and (whole.numeric or not shifts) and job.privacy.k <= n:
-        yield from _caught(wishes_of, whole, whole.matrix(), job)
-
-
-def _require_kept(job: Job, n: int, whole: Table | None) -> None:
-    """Refuse blocks, a partition and a repair that keep not all that is required."""
-    if isinstance(job.partition.attributes, Correlation) and whole is None:
+    if not job.roles.quasi_identifier:
         return
-    d = len(job.roles.quasi_identifier)
-    X = np.empty((n, d)) if whole is None else whole.matrix()
-    encoded = None if whole is None else whole.encoded(job.partition.weights)
-    records = X if encoded is None else encoded
-    columns = blocks_of(job, records)
+    lost = any(each.column is None for each in columns.values())
+    tables, wrong = _tried(wholes, job, columns, known, n)
+    if tables is None:
+        yield from wrong
+        return
+    once = job.model_copy(update={"roles": roles_of(known)})  # each column
+    ways = [list(_of_whole(once, whole, lost)) for whole in tables]
+    yield from (each for each in ways[0] if all(each in way for way in ways))
+
+
+def _of_whole(job: Job, whole: Table, lost: bool) -> Iterator[Obstacle]:
+    """Yield what is wrong with the sections of a job beside a table that can be read.
+
+    If a column is `lost`, and others stand in for it, correlations say nothing.
+    """
+    X, n, names = whole.matrix(), len(whole.frame), whole.roles.quasi_identifier
+    records, together = _encoded(whole, X, job), (tuple(range(len(names))),)
+    columns = None
+    if not (lost and isinstance(job.partition.attributes, Correlation)):
+        columns, wrong = _tried(blocks_of, job, records)
+        yield from wrong
+    columns = columns or together
     enough = max(n, job.privacy.k)  # that there are fewer is said by itself
-    made, _ = settled(job, enough, widest(records, columns))
-    made, _ = with_search(made)
-    require_promise(made, columns)
-    if whole is not None:
-        made = with_categories(made, whole)
-        require_numbers(made, whole, columns)
-        require_together(made, whole, columns)
-        require_weights(made, whole, columns)
-    require_guarantees(made)
+    job, _ = settled(job, enough, widest(records, columns))
+    job, _ = with_search(job)
+    categories = job.aggregation.categories
+    if whole.domains and categories is not None:
+        for check in CATEGORY_CHECKS:
+            if check not in OF_K or job.privacy.k <= n:
+                yield from _caught(check, job, whole)
+    made, wrong = _tried(with_categories, job, whole)
+    if job.privacy.k <= n or categories is None:
+        yield from wrong
+    for each in before_work(whole, X, made or job, columns):
+        if job.privacy.k <= n or each.func not in OF_K:
+            yield from _caught(each)
+    yield from _of_wishes(made or job, whole, X)
 
 
-def _require_solver(method: Solved) -> None:
-    native_options(chosen_solver(method), method.time_limit, method.options)
+def _encoded(whole: Table, X: Floats, job: Job) -> Floats | Encoded:
+    """Return records as they are encoded; numbers where they are or cannot be."""
+    found, _ = _tried(whole.encoded, job.partition.weights)
+    if found is None:
+        return X
+    return with_means(found) if np.isnan(X).any() else found
+
+
+def _of_wishes(job: Job, whole: Table, X: Floats) -> Iterator[Obstacle]:
+    """Yield what is wrong with wishes, of numbers and of categories."""
+    how = job.aggregation
+    yield from _caught(wishes_of_categories, job, whole)
+    yield from _caught(require_all_read, job)
+    if not isinstance(how, Shifting) or not whole.numeric:
+        return
+    Z = np.zeros((len(X), len(whole.numeric)))
+    for key in ("delta", "importance"):
+        yield from _caught(resolved, getattr(how, key), whole, Z, key)
+    if job.privacy.k <= len(X):
+        yield from _caught(wishes_of_numbers, whole, X, job)
+
+
+def _tried(check: Callable[..., T], *given: object) -> tuple[T | None, list[Obstacle]]:
+    try:
+        return check(*given), []
+    except AggoptError as error:
+        return None, [Obstacle.of(error)]

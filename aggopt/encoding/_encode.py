@@ -196,12 +196,12 @@ def _require_numbers(column: TypedColumn, how: AttributeType) -> None:
 def perhaps_codes(values: int, records: int) -> bool:
     """Whether so many different whole numbers among records may be codes.
 
-    Two are as far apart as two names are.
+    Two are as far apart as two names are; but their mean is neither of them.
 
     >>> perhaps_codes(4, 100), perhaps_codes(2, 100), perhaps_codes(4, 6)
-    (True, False, False)
+    (True, True, False)
     """
-    return 2 < values <= FEW and 2 * values <= records
+    return 2 <= values <= FEW and 2 * values <= records
 
 
 def _note(column: TypedColumn, how: AttributeType) -> str:
@@ -210,6 +210,11 @@ def _note(column: TypedColumn, how: AttributeType) -> str:
     values = len(column.coded[1])
     if not perhaps_codes(values, len(column.entries)):
         return ""
+    return said_of_codes(values)
+
+
+def said_of_codes(values: int) -> str:
+    """Return what is said of whole numbers of so few values, in one way everywhere."""
     return (
         f"whole numbers with {values} values are taken as numbers; write kind = "
         '"nominal" if they are codes.'

@@ -19,12 +19,13 @@ from aggopt.partition._in_blocks import divided
 from aggopt.partition._registry import PARTITIONERS, initial_methods
 from aggopt.pipeline.aggregate_step import aggregated, categories, placed
 from aggopt.pipeline.audit_values import audit_of
+from aggopt.pipeline.before_work import model_of
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.margins import program
 from aggopt.pipeline.measured import AT_ONCE, measured
 from aggopt.pipeline.observed import combined
-from aggopt.pipeline.partition_step import Progress, group, listener, model_of
+from aggopt.pipeline.partition_step import Progress, group, listener
 from aggopt.pipeline.rounding import released
 from aggopt.repair._registry import REPAIRS
 from aggopt.solvers import SOLVERS, Solver, choose

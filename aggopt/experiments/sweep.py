@@ -17,13 +17,13 @@ from aggopt.job import Job, Squared
 from aggopt.measure import Assessment, PilParts
 from aggopt.pipeline.aggregate_step import categories, placed
 from aggopt.pipeline.audit_values import audit_of
+from aggopt.pipeline.before_work import chosen_solver
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.margins import program
 from aggopt.pipeline.measured import AT_ONCE, measured
 from aggopt.pipeline.observed import combined
 from aggopt.pipeline.partition_step import (
     Progress,
-    chosen_solver,
     group,
     job_of,
     listener,

@@ -221,8 +221,7 @@ def parsed(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
     for yes, no in _TRUTH if len(there) else ():
         if pc.all(pc.is_in(there, pa.array((yes, no)))).as_py():
             return pc.equal(entries, yes), 0
-    pattern = _NUMBER.replace(r"\.", re.escape(how.decimal))
-    numeric = pc.match_substring_regex(entries, pattern, ignore_case=True)
+    numeric = _spell_numbers(entries, how)
     words = pc.sum(pc.invert(numeric)).as_py() or 0
     if words:
         return column, words
@@ -239,6 +238,18 @@ def reads_as_missing(column: pa.ChunkedArray) -> int:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return 0
     return int(present(column).null_count - column.null_count)
+
+
+def numbers_alone(column: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
+    """Return a column of text with nothing in place of entries that are no numbers."""
+    entries = stripped(column)
+    numeric = pc.fill_null(_spell_numbers(entries, how), False)
+    return pc.if_else(numeric, entries, pa.scalar(""))
+
+
+def _spell_numbers(entries: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
+    pattern = _NUMBER.replace(r"\.", re.escape(how.decimal))
+    return pc.match_substring_regex(entries, pattern, ignore_case=True)
 
 
 def stripped(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -1,7 +1,7 @@
 """What each column of a table looks like: its type and counts, never an entry."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,15 @@ from aggopt.job import Input
 NOTHING, OTHER = "nothing", "neither numbers nor text"
 WHOLE, NUMBERS, TRUTH = "whole numbers", "numbers", "truth values"
 TEXT, DATES, SPELLED_DATES = "text", "dates or times", "dates, spelled as text"
+OTHER_DATES = "dates, not as ISO 8601 spells them"
 CATEGORIES, RANKED = "categories", "categories in an order"
-NAMES = (TRUTH, TEXT, SPELLED_DATES, CATEGORIES, RANKED)
+NAMES = (TRUTH, TEXT, SPELLED_DATES, OTHER_DATES, CATEGORIES, RANKED)
+MANY, NEARLY_ALL = 50, 0.9  # records, and what of them ages and years never fill
+_TIME = r"([T ]\d{1,2}:\d\d(:\d\d)?)?$"
+_OTHER_DATE = "|".join(  # 31.12.2020, 12/31/20, 2020/12/31
+    rf"^\d{{1,2}}{by}\d{{1,2}}{by}(\d{{2}}|\d{{4}}){_TIME}" for by in (r"\.", "/", "-")
+)
+_OTHER_DATE += rf"|^\d{{4}}[./]\d{{1,2}}[./]\d{{1,2}}{_TIME}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +43,8 @@ class Look:
         How many records have each entry, in no order; None if none can be compared.
     words
         How many entries of text in a CSV file are no numbers, by either decimal point.
+    whole
+        Whether they are whole numbers, if need be spelled 3.0, as where some miss.
     numbered
         Whether it counts the records: whole numbers, each one more than another.
     thousands
@@ -48,6 +57,7 @@ class Look:
     missing: int
     counts: I64 | None = field(repr=False)
     words: int | None = None
+    whole: bool = False
     numbered: bool = False
     thousands: bool = False
 
@@ -69,9 +79,19 @@ class Look:
         return self.numbered or (apart and self.words in (None, there))
 
     @property
+    def may_number_records(self) -> bool:
+        """Whether nearly each of many whole numbers is of one record, as a number is.
+
+        Ages and years of so many records repeat; amounts of money may not.
+        """
+        there = self.records - self.missing
+        apart = (self.different or 0) >= NEARLY_ALL * there
+        return self.whole and there >= MANY and apart
+
+    @property
     def may_be_codes(self) -> bool:
         """Whether whole numbers are so few that they may be codes."""
-        return self.type == WHOLE and perhaps_codes(self.different or 0, self.records)
+        return self.whole and perhaps_codes(self.different or 0, self.records)
 
     def rare(self, k: int) -> int:
         """Return how many names fewer than k records have; 0 of what is no name."""
@@ -104,12 +124,20 @@ def _of_text(name: str, text: pa.ChunkedArray, how: Input) -> Look:
     column, words = parsed(text, how)
     if words:
         entries = stripped(text)
-        kind = SPELLED_DATES if spells_dates(pc.unique(entries)) else TEXT
+        kind = _of_words(pc.unique(entries))
         missing = entries.null_count
         words = min(words, parsed(text, _other_point(how))[1])
         return Look(name, kind, len(text), missing, _counts(entries), words)
     thousands = how.decimal == "," and may_be_thousands(text)
     return _look(name, column, thousands=thousands)
+
+
+def _of_words(entries: pa.Array) -> str:
+    """Return what entries of text are: dates in some spelling, or text."""
+    if spells_dates(entries):
+        return SPELLED_DATES
+    dated = pc.all(pc.match_substring_regex(entries, _OTHER_DATE)).as_py()
+    return OTHER_DATES if dated else TEXT
 
 
 def _other_point(how: Input) -> Input:
@@ -125,9 +153,11 @@ def _look(name: str, column: pa.ChunkedArray, *, thousands: bool = False) -> Loo
         return Look(name, NOTHING, n, n, np.zeros(0, np.int64))
     counts = _counts(column)
     numbered = not missing and _is_numbered(column, counts)
-    return Look(
-        name, _type(kind), n, missing, counts, numbered=numbered, thousands=thousands
-    )
+    says = _type(kind)
+    if says == TEXT:
+        says = _of_words(pc.unique(column.drop_null()))
+    found = Look(name, says, n, missing, counts, whole=_is_whole(column))
+    return replace(found, numbered=numbered, thousands=thousands)
 
 
 def _type(kind: Any) -> str:
@@ -152,6 +182,12 @@ def _counts(column: pa.ChunkedArray) -> I64 | None:
     except pa.ArrowException:  # nested entries; the message may quote one
         return None
     return np.asarray(found.field("counts").to_numpy(), np.int64)
+
+
+def _is_whole(column: pa.ChunkedArray) -> bool:
+    if not pa.types.is_floating(column.type):
+        return bool(pa.types.is_integer(column.type))
+    return bool(pc.all(pc.equal(pc.floor(column), column)).as_py())
 
 
 def _is_numbered(column: pa.ChunkedArray, counts: I64 | None) -> bool:

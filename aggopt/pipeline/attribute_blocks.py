@@ -31,16 +31,15 @@ def blocks_of(job: Job, X: Floats | Encoded) -> Columns:
     return tuple(tuple(map(names.index, block)) for block in asked)
 
 
-def require_promise(job: Job, blocks: Columns) -> None:
-    """Refuse a partition that cannot be made, or cannot satisfy what the job requires.
+def require_one_at_a_time(job: Job, blocks: Columns) -> None:
+    """Refuse several attributes in one block for a method that takes one.
 
     Raises
     ------
     JobError
-        Several attributes in one block for a method that takes one; or several blocks
-        although k records are to share each combination of all quasi-identifiers.
+        The message has the method and how many are grouped together.
     """
-    method, d = job.partition.method, len(job.roles.quasi_identifier)
+    method = job.partition.method
     most = max(map(len, blocks))
     if PARTITIONERS[method].takes is Takes.ONE and most > 1:
         raise JobError(
@@ -50,6 +49,17 @@ def require_promise(job: Job, blocks: Columns) -> None:
             '"blocks" under [privacy]; or all together, with method = "projection" or '
             '"mhm".',
         )
+
+
+def require_scope(job: Job, blocks: Columns) -> None:
+    """Refuse several blocks where k is of the combination of all quasi-identifiers.
+
+    Raises
+    ------
+    JobError
+        k would hold within each block alone.
+    """
+    method, d = job.partition.method, len(job.roles.quasi_identifier)
     if len(blocks) > 1 and job.privacy.scope == "combination":
         raise JobError(
             f"{method} is to group {d} quasi-identifiers in {len(blocks)} blocks, each "

@@ -1,16 +1,16 @@
 """What a job says of categories, beside the table that has some or none."""
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from aggopt.aggregate import CATEGORY_AGGREGATORS
-from aggopt.aggregate.categories._kept import EXACT
+from aggopt.aggregate.categories._kept import allowed_or_price
 from aggopt.aggregate.categories._plurality import Plurality, require_nodes
 from aggopt.aggregate.categories._registry import CategorySection
 from aggopt.aggregate.categories._wish import CategoryWish, require_reach
 from aggopt.core.plural import many
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError, naming
@@ -75,32 +75,35 @@ def with_categories(job: Job, table: Table) -> Job:
             fix="leave the method and its settings out; how categories are published "
             "is said under [aggregation.categories].",
         )
-    _require_published(job, said, table)
-    _require_beside(getattr(said, "with_", ()), table)
-    if getattr(said, "slack", None) in (0, EXACT):
-        _require_counts(job.privacy.k, table)
-    return job.model_copy(update={"aggregation": how})
+    made = job.model_copy(update={"aggregation": how})
+    for require in CATEGORY_CHECKS:
+        require(made, table)
+    return made
 
 
-def _require_published(job: Job, said: CategorySection, table: Table) -> None:
+def _require_published(job: Job, table: Table) -> None:
     """Refuse nodes where the method publishes levels, or a tree has alike names."""
+    said = cast(CategorySection, job.aggregation.categories)
     occurring = getattr(said, "occurring", False)
     nodes = CATEGORY_AGGREGATORS[said.method].nodes and not occurring
     how = "occurring = true" if occurring else f"method = {said.method!r}"
+    other = f'choose method = "plurality"{" without occurring" if occurring else ""}'
     for name, domain in table.domains.items():
         publish = published_as(job, name)
         if publish != "leaf" and not nodes:
             raise JobError(
                 f"[aggregation.categories] {how} publishes levels, and "
                 f"[attributes.{name}] asks for publish = {publish!r}.",
-                fix='leave publish out, or choose method = "plurality" as it is.',
+                fix=f'set publish = "leaf" there; or {other}, which publishes nodes, '
+                "under [aggregation.categories].",
             )
         with naming(f"[attributes.{name}]"):
             require_nodes(domain, publish)
 
 
-def _require_beside(names: Sequence[str], table: Table) -> None:
+def _require_beside(job: Job, table: Table) -> None:
     """Refuse, as kept with categories, columns that are not published as they are."""
+    names = getattr(job.aggregation.categories, "with_", ())
     roles = table.roles
     plain = (*roles.confidential, *roles.other)
     for name in names:
@@ -114,27 +117,63 @@ def _require_beside(names: Sequence[str], table: Table) -> None:
             raise UnknownNameError("column that is published as it is", name, plain)
 
 
-def _require_counts(k: int, table: Table) -> None:
-    """Refuse exact counts of levels that fewer than k records have.
+def require_counts(job: Job, table: Table) -> None:
+    """Refuse a slack that no groups of k records leave a choice of levels within.
+
+    A level is published for no record, or for k or more: one of fewer records needs a
+    slack of as many as it has, or as are lacking.  Of combinations of levels, which are
+    counted each, only a slack of 0 says that of levels.
 
     Raises
     ------
     InfeasibleInputError
-        A group has k records at least, and its category is published as often.
+        Of some attribute a level can be published neither for none nor for k.
     """
+    said, k = cast(CategorySection, job.aggregation.categories), job.privacy.k
+    asked = getattr(said, "slack", None), getattr(said, "price", None)
+    if not {"slack"} & set(type(said).model_fields):
+        return
+    beside = bool(getattr(said, "with_", ()))
+    slack, _ = allowed_or_price(*asked, many_cells=beside)
+    if slack is None:
+        return
+    crossed = {name for names in getattr(said, "cross", ()) for name in names}
     for name, domain in table.domains.items():
+        if slack and (beside or name in crossed):
+            continue
         codes = codes_in(table.frame[name], domain)
         if name in table.kept:
             codes = codes[~absent_in(table.frame[name])]
         count = np.bincount(codes)
-        few = int(((count > 0) & (count < k)).sum())
-        if few:
-            raise InfeasibleInputError(
-                f"{name!r}: {many(few, 'level')} of {int((count > 0).sum())} have "
-                f"fewer than k = {k} records, and cannot be published just as often.",
-                fix="allow a slack of a few records, or name a price, under "
-                "[aggregation.categories].",
-            )
+        count = count[count > 0]
+        with naming(repr(name)):
+            _require_possible(count, k, slack)
+
+
+def _require_possible(count: I64, k: int, slack: float) -> None:
+    """Refuse counts (m,) of levels near which no groups of k or more come."""
+    price = "or leave slack out and name a price, where the method takes one"
+    how = f"within slack = {slack:g} of as often" if slack else "just as often"
+    lacking = np.minimum(count, k - count)  # to none, or to k
+    few = int((lacking > slack).sum())
+    if few:
+        raise InfeasibleInputError(
+            f"{many(few, 'level')} of {len(count)} have fewer than k = {k} records, "
+            f"and cannot be published {how}.",
+            fix=f"allow a slack of {many(int(lacking.max()), 'record')} or more, "
+            f"{price}, under [aggregation.categories].",
+        )
+    least = np.where(count <= slack, 0, np.maximum(count - slack, k)).sum()
+    most = np.where(count + slack >= k, count + slack, 0).sum()
+    if not least <= count.sum() <= most:
+        raise InfeasibleInputError(
+            f"{len(count)} levels cannot all be published {how} by groups of k = {k} "
+            f"records: of {count.sum()} records, those have {least:g} to {most:g}.",
+            fix=f"allow a larger slack, {price}, under [aggregation.categories].",
+        )
+
+
+CATEGORY_CHECKS = (_require_published, _require_beside, require_counts)
 
 
 def published_as(job: Job, name: str) -> str:

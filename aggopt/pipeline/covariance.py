@@ -78,6 +78,8 @@ def _require_kept(what: str, X: Floats, blocks: int, job: Job) -> None:
             f"[partition] attributes puts the numbers into {blocks} blocks.",
             fix='leave attributes out under [partition], or set keep = "variance".',
         )
+    if np.isnan(X).any():
+        return  # which is refused by itself
     scale = Scale.of(X)
     rank = len(root(scale.standardise(X)[:, ~scale.constant]))
     one = what == "regression"

@@ -46,17 +46,52 @@ class Holed(NamedTuple):
     kept: Bool
 
 
-def require_observed(table: Table, whole: Floats, job: Job) -> None:
-    """Refuse attributes of which too few values are there, and some partitions.
+def require_covered(table: Table, whole: Floats, job: Job) -> None:
+    """Refuse to keep the covariance of numbers of which some are missing.
+
+    Raises
+    ------
+    JobError
+        The aggregation looks at all attributes of a record.
+    """
+    holes = bool(np.isnan(whole[:, table.places]).any())
+    how = job.aggregation
+    table_of = isinstance(how, Keeping) and isinstance(how.keep, KeptApart)
+    if holes and ("covariance" in how.keeps or table_of):
+        kept = "a table" if table_of else '"covariance"'
+        raise JobError(
+            f"keep = {kept} is of records that have every number, and values are "
+            "missing.",
+            fix='set keep = "variance", of each attribute, or remove those records.',
+        )
+
+
+def require_patterns(whole: Floats, job: Job) -> None:
+    """Refuse a partition that cannot be made within patterns of what is missing.
+
+    Raises
+    ------
+    JobError
+        It looks at confidential attributes of all records together.
+    """
+    method = PARTITIONERS[job.partition.method]
+    apart = job.missing.policy == "patterns" and np.isnan(whole).any()
+    if method.confides is not Confides.NONE and apart:
+        raise JobError(
+            f"{method.name} looks at confidential values of all records together, and "
+            "groups are made within each pattern of missing values.",
+            fix='choose method = "mdav" or another, with repair = "merge" under '
+            '[privacy]; or policy = "fill" under [missing].',
+        )
+
+
+def require_values(table: Table, whole: Floats, job: Job) -> None:
+    """Refuse attributes of which too few values are there.
 
     Raises
     ------
     InfeasibleInputError
-        Fewer than k values of an attribute, or than 2k where its variance is to be
-        kept.
-    JobError
-        The partition looks at confidential attributes of all records together, or the
-        aggregation at all attributes.
+        Fewer than k, or than 2k where its variance is to be kept.
     """
     there, k = (~np.isnan(whole)).sum(axis=0), job.privacy.k
     twice = "variance" in job.aggregation.keeps
@@ -69,25 +104,6 @@ def require_observed(table: Table, whole: Floats, job: Job) -> None:
             f"{name!r} has {count} values that are not missing, with k = {k}{why}: "
             f"{least} are needed.",
             fix="drop it, as identifier, or choose a smaller k.",
-        )
-    holes = bool(np.isnan(whole[:, table.places]).any())
-    how = job.aggregation
-    table_of = isinstance(how, Keeping) and isinstance(how.keep, KeptApart)
-    if holes and ("covariance" in how.keeps or table_of):
-        kept = "a table" if table_of else '"covariance"'
-        raise JobError(
-            f"keep = {kept} is of records that have every number, and values are "
-            "missing.",
-            fix='set keep = "variance", of each attribute, or remove those records.',
-        )
-    method = PARTITIONERS[job.partition.method]
-    apart = job.missing.policy == "patterns" and np.isnan(whole).any()
-    if method.confides is not Confides.NONE and apart:
-        raise JobError(
-            f"{method.name} looks at confidential values of all records together, and "
-            "groups are made within each pattern of missing values.",
-            fix='choose method = "mdav" or another, with repair = "merge" under '
-            '[privacy]; or policy = "fill" under [missing].',
         )
 
 
@@ -140,14 +156,21 @@ def by_patterns(
     Each pattern is a complete table, with distances as they are between all records;
     its partition is proven for itself, and the bounds add up to one on all groups
     within these patterns.  A limit of time is shared out by records.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Nothing of an attribute would be published.
     """
     absent, blocks = absent_of(incomplete), []
     kept = ~absent
     divide, settings, told = how
-    for done, block in enumerate(columns):
+    patterns = [joined_in(incomplete, absent, k, block) for block in columns]
+    for block, found in zip(columns, patterns, strict=True):
+        kept[:, list(block)] &= ~found.suppressed
+    require_published(kept, names)  # before any group is made
+    for done, (block, found) in enumerate(zip(columns, patterns, strict=True)):
         own, places = incomplete.only(block), list(block)
-        found = joined_in(incomplete, absent, k, block)
-        kept[:, places] &= ~found.suppressed
         part = partial(share_of, told, done, len(columns))
         of = _Patterns(own, found.labels, kept[:, places], [names[j] for j in block])
         blocks.append(Block(block, of.divided(k, (divide, settings, part))))

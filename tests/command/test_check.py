@@ -87,7 +87,7 @@ def test_all_obstacles_are_said_at_once(here, aggopt):  # noqa: F811
         "Columns that must be complete have holes ('age': 1 missing).",
         "Columns that must be numeric have entries that are not ('code': 10).",
         "k = 50, but there are only 40 records.",
-        "is to group 5 quasi-identifiers in 5 blocks",
+        "is to group 4 quasi-identifiers in 4 blocks",
     )
     for problem in expected:
         assert any(problem in said for said in found.values()), problem
@@ -240,6 +240,70 @@ def test_text_that_spells_dates_is_noted(here, aggopt):  # noqa: F811
     assert "1 of 3 values is shared by fewer than k = 4 records" in aggopt(*CHECK)[1]
     (here / "job.toml").write_text(f'{means}[attributes.age]\nkind = "date"\n')
     assert "is shared by fewer" not in aggopt(*CHECK)[1]
+
+
+MEANS = JOB.split("[aggregation]")[0]
+
+
+def said_of(folder, run, job=MEANS):
+    """Return the notes on a table in a folder."""
+    (folder / "job.toml").write_text(job)
+    return [
+        line[6:]
+        for line in run(*CHECK)[1].splitlines()
+        if "Note: " in line and "shared" not in line
+    ]
+
+
+def test_dates_are_said_to_be_masked_as_names_only_where_they_are(here, aggopt):  # noqa: F811
+    days = pd.Series(pd.date_range("1950-01-01", periods=40).astype(str))
+    people().assign(age=days).to_csv("people.csv", index=False)
+    (said,) = said_of(here, aggopt)  # too many names: refused
+    as_dates = 'write kind = "date" under [attributes.NAME], and it is masked as dates.'
+    assert said == f"'age': text that spells dates; {as_dates}"
+    days = pd.Series(["31/12/1950", "1/2/1960"] * 20)
+    people().assign(age=days).to_csv("people.csv", index=False)
+    (said,) = said_of(here, aggopt)
+    other = "text that spells dates otherwise than ISO 8601 does"
+    spell = "spell them as 2020-12-31 and write kind"
+    assert said.startswith(f"'age': {other} is masked as names; {spell}")
+    job = JOB.replace('"age", ', "").split("[aggregation]")[0]
+    (said,) = said_of(here, aggopt, job)
+    assert said.startswith(f"'age': {other}; {spell}")
+    job = JOB.replace('"age", ', "").replace('["note"', '["note", "age"')
+    assert said_of(here, aggopt, job.split("[aggregation]")[0]) == []
+    days = days.str.replace("/", ".")
+    people().assign(age=days).to_csv("people.csv", index=False)
+    (said,) = said_of(here, aggopt)  # perhaps numbers: refused
+    assert said.startswith(f"'age': {other}; {spell}")
+    job = MEANS + '[attributes.age]\nkind = "date"\n'
+    assert said_of(here, aggopt, job) == [said]
+
+
+def test_holes_of_a_column_in_no_role_are_noted(here, aggopt):  # noqa: F811
+    frame = people()
+    frame.loc[3, "age"] = None
+    frame.to_csv("people.csv", index=False)
+    job = JOB.replace('"age", ', "").split("[aggregation]")[0]
+    assert said_of(here, aggopt, job) == [
+        "'age': 1 value is missing; as quasi-identifier it needs policy = "
+        '"patterns" or "fill" under [missing].'
+    ]
+    assert said_of(here, aggopt, job + '[missing]\npolicy = "fill"\n') == []
+    frame.loc[4, "age"] = None
+    frame.to_csv("people.csv", index=False)
+    assert said_of(here, aggopt, job)[0].startswith("'age': 2 values are missing;")
+
+
+def test_whole_numbers_that_may_be_codes_or_numbers_of_records(here, aggopt):  # noqa: F811
+    frame = people(60).assign(age=[1, 2] * 30, income=np.arange(60) ** 2)
+    frame.to_csv("people.csv", index=False)
+    assert said_of(here, aggopt) == [
+        "'age': whole numbers with 2 values are taken as numbers; write kind = "
+        '"nominal" if they are codes.',
+        "'income': 60 whole numbers in 60 records; if they number records, list it as "
+        "identifier, which drops it.",
+    ]
 
 
 def test_commas_that_may_separate_thousands_are_noted(here, aggopt):  # noqa: F811

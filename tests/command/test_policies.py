@@ -38,3 +38,20 @@ def test_nothing_is_said_where_a_policy_is_named_or_would_not_do(tmp_path):
     frame = persons()
     frame.loc[1:, "income"] = None
     assert notes(tmp_path, frame, missing={}) == (False, [])
+
+
+def test_beside_other_obstacles_it_is_said_what_a_policy_takes(tmp_path):
+    ready, said = notes(tmp_path, persons(share=0.05).assign(extra=1), missing={})
+    assert not ready
+    first, second = said
+    takes = "under [missing] would take what is missing: "
+    assert first.startswith(f'policy = "patterns" {takes}')
+    assert first.endswith("would stay so, and others might be suppressed.")
+    assert second.startswith(f'policy = "fill" {takes}in place of')
+
+
+def test_a_policy_that_meets_an_obstacle_of_its_own_is_not_named(tmp_path):
+    keeping = {"method": "mean", "keep": "covariance"}
+    frame = persons(share=0.05)
+    for extra in (frame, frame.assign(extra=1)):
+        assert notes(tmp_path, extra, missing={}, aggregation=keeping) == (False, [])

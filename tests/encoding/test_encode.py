@@ -211,8 +211,8 @@ def test_whole_numbers_of_few_values_are_noted_and_stay_numbers() -> None:
     assert aggopt.encode(frame, {"roof": {"kind": "numeric"}}).notes == ()
 
 
-@pytest.mark.parametrize(("values", "noted"), [(2, 0), (3, 1), (20, 1), (21, 0)])
-def test_a_note_is_of_3_to_20_values(values: int, noted: int) -> None:
+@pytest.mark.parametrize(("values", "noted"), [(1, 0), (2, 1), (20, 1), (21, 0)])
+def test_a_note_is_of_2_to_20_values(values: int, noted: int) -> None:
     frame = pd.DataFrame({"x": np.arange(60) % values})
     assert len(aggopt.encode(frame).notes) == noted
 

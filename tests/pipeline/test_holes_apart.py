@@ -74,6 +74,6 @@ def test_levels_that_too_few_have_are_counted_without_holes(sex, k, problem):
             f"'sex': {problem}, and cannot be published just as often."
         )
         assert error.value.fix == (
-            "allow a slack of a few records, or name a price, under "
-            "[aggregation.categories]."
+            "allow a slack of 1 record or more, or leave slack out and name a price, "
+            "where the method takes one, under [aggregation.categories]."
         )

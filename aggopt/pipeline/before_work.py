@@ -1,0 +1,135 @@
+"""What is refused of a table and a job before any group is made, each check by itself.
+
+Who masks makes them in turn; who looks whether a job is ready makes them all.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+
+from aggopt.core.validation import Floats
+from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.input.table import Table
+from aggopt.job import Job, Mean, Solved
+from aggopt.models import MODELS, Model
+from aggopt.pipeline.attribute_blocks import (
+    Columns,
+    require_one_at_a_time,
+    require_scope,
+)
+from aggopt.pipeline.category_job import (
+    require_counts,
+    require_numbers,
+    require_together,
+)
+from aggopt.pipeline.covariance import require_covariance
+from aggopt.pipeline.grouped import constant_in
+from aggopt.pipeline.guarantees import require_guarantees
+from aggopt.pipeline.holes import require_covered, require_patterns, require_values
+from aggopt.pipeline.observed import require_alone
+from aggopt.pipeline.weights import require_weights
+from aggopt.solvers import Solver, choose
+from aggopt.solvers._options import native_options
+
+Check = partial[None]
+
+
+def before_work(
+    table: Table, whole: Floats, job: Job, columns: Columns
+) -> Iterator[Check]:
+    """Yield what refuses, before any work, a job that a table cannot be masked by.
+
+    `whole` (n, d) are its quasi-identifiers, `columns` those grouped together.
+    """
+    yield partial(require_values, table, whole, job)
+    yield partial(require_covered, table, whole, job)
+    yield partial(require_patterns, whole, job)
+    yield partial(require_alone, job, table, whole, columns)
+    yield partial(_require_varying, table, whole)
+    how = job.aggregation
+    for method in (job.partition, *how.programs, how.categories):
+        if isinstance(method, Solved):
+            yield partial(_require_solver, method)
+    yield partial(_require_two_groups, whole, job)
+    yield partial(_require_rounding, job)
+    yield partial(_require_integers, table, job)
+    yield partial(require_one_at_a_time, job, columns)
+    yield partial(require_scope, job, columns)
+    yield partial(require_numbers, job, table, columns)
+    yield partial(require_together, job, table, columns)
+    yield partial(require_weights, job, table, columns)
+    yield partial(require_guarantees, job)
+    at = {place: j for j, place in enumerate(table.places)}
+    own = (tuple(at[place] for place in block if place in at) for block in columns)
+    numbers = tuple(filter(None, own))
+    yield partial(require_covariance, table, whole[:, table.places], numbers, job)
+
+
+def model_of(how: Solved) -> Model:
+    """Return the model of a method that a solver carries out."""
+    return MODELS[how.function]
+
+
+def chosen_solver(how: Solved) -> Solver:
+    """Return the solver that a method will use; raises as `choose`."""
+    return choose(how.solver, *model_of(how).kinds)
+
+
+def keeps_variance(job: Job) -> bool:
+    """Whether the aggregation keeps the variance of each attribute."""
+    return "variance" in job.aggregation.keeps
+
+
+def _require_varying(table: Table, whole: Floats) -> None:
+    if constant_in(table, whole).all():
+        raise TableError(
+            "No quasi-identifier varies: there is nothing to mask.",
+            fix="name those that vary; where none does, k-anonymity needs no masking.",
+        )
+
+
+def _require_solver(method: Solved) -> None:
+    """Refuse now a solver, or options of it, that a later step could not use."""
+    native_options(chosen_solver(method), method.time_limit, method.options)
+
+
+def _require_two_groups(whole: Floats, job: Job) -> None:
+    if keeps_variance(job) and len(whole) < 2 * job.privacy.k:
+        raise InfeasibleInputError(
+            f"{len(whole)} records with k = {job.privacy.k} make one group, and one "
+            "value cannot keep the variance.",
+            fix="choose k of at most half the records, or aggregate by the mean as it "
+            "is.",
+        )
+
+
+# these say nothing of their own where there are fewer than k records
+OF_K = (require_values, _require_two_groups, require_covariance, require_counts)
+
+
+def _asks_integers(job: Job) -> bool:
+    return getattr(job.partition, "centroids", "any") == "integer"
+
+
+def _require_rounding(job: Job) -> None:
+    """Refuse groups that are best for whole numbers where others would be published."""
+    how = job.aggregation
+    plain = isinstance(how, Mean) and how.keep == "mean"
+    if _asks_integers(job) and not (plain and job.output.round_integers):
+        raise JobError(
+            'centroids = "integer" asks for groups whose means are to be rounded, and '
+            "this job would not round them.",
+            fix='set round_integers = true under [output] and method = "mean" under '
+            "[aggregation], or leave centroids out.",
+        )
+
+
+def _require_integers(table: Table, job: Job) -> None:
+    """Refuse groups that are best for whole numbers of columns that have others."""
+    kinds, names = table.frame.schema, job.roles.quasi_identifier
+    other = [n for n in names if n in table.domains or not kinds[n].is_integer()]
+    if _asks_integers(job) and other:
+        raise JobError(
+            f'centroids = "integer" is for columns of whole numbers, which '
+            f"{', '.join(map(repr, other))} are not by their type.",
+            fix="convert them to integers, or leave centroids out.",
+        )
