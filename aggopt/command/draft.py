@@ -8,8 +8,15 @@ from textwrap import wrap
 
 import pyarrow as pa
 
-from aggopt.command.proposal import WIDTH, proposals, role_lines, type_lines
-from aggopt.command.readiness import Obstacle, obstacles
+from aggopt.command.policies import FILLED, REFUSED, Policy, proposed_policy
+from aggopt.command.proposal import (
+    WIDTH,
+    commented,
+    proposals,
+    role_lines,
+    type_lines,
+)
+from aggopt.command.readiness import Obstacle, dropped, obstacles
 from aggopt.command.template import template
 from aggopt.core.names import numbers_among
 from aggopt.core.plural import many
@@ -39,7 +46,8 @@ def draft(
     """Return a job file for the table at `path`, with roles where none is in doubt.
 
     Columns are listed with counts; no entry is shown.  What mask refuses of the roles
-    that are proposed is left to be decided.
+    that are proposed is left to be decided; where values are missing, a policy is
+    proposed, too.
 
     Raises
     ------
@@ -50,7 +58,7 @@ def draft(
     _require_header(path, table)
     proposed = proposals(looks(table, how if is_csv(path) else None))
 
-    def text(undecided: Sequence[Obstacle]) -> str:
+    def text(undecided: Sequence[Obstacle], policy: Policy) -> str:
         return template(
             path,
             job,
@@ -59,12 +67,19 @@ def draft(
             state=_state(undecided),
             roles=role_lines(proposed, undecided),
             types=type_lines(proposed, undecided),
+            missing=commented(f'policy = "{policy.name}"', policy.reason),
         )
 
-    found: tuple[Obstacle, ...] = (NOTHING_TO_MASK,)
-    if any(each.role == "quasi-identifier" for each in proposed):
-        found = obstacles(path, table, Job(**tomllib.loads(text(()))))
-    return Draft(text(found), found)
+    masked = [each.look for each in proposed if each.role == "quasi-identifier"]
+    if not masked:
+        return Draft(text([NOTHING_TO_MASK], REFUSED), (NOTHING_TO_MASK,))
+    asked = FILLED if any(look.missing for look in masked) else REFUSED
+    whole = Job(**tomllib.loads(text((), asked)))
+    found = obstacles(path, table, whole)
+    open_ = {each.column for each in found}
+    holed = [look for look in masked if look.missing and look.name not in open_]
+    policy = proposed_policy(path, dropped(whole, open_), holed)
+    return Draft(text(found, policy), found)
 
 
 def _require_header(path: Path, table: pa.Table) -> None:

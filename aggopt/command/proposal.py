@@ -11,7 +11,15 @@ from textwrap import wrap
 
 from aggopt.command.readiness import Obstacle
 from aggopt.core.plural import many
-from aggopt.input.look import DATES, NAMES, NOTHING, RANKED, SPELLED_DATES, Look
+from aggopt.input.look import (
+    DATES,
+    NAMES,
+    NOTHING,
+    OTHER_DATES,
+    RANKED,
+    SPELLED_DATES,
+    Look,
+)
 
 WIDTH, COLUMN = 88, 27  # of a line; where explanations begin
 ROLES = {
@@ -43,9 +51,16 @@ def _role(look: Look) -> tuple[str, str]:
         return "other", f"{says}tells nothing of a record"
     if look.names_records:
         return "identifier", "each entry is of one record"
+    if look.may_number_records:
+        return "identifier", (
+            "nearly each is of one record, as a number of it; if they measure "
+            "something, as incomes do, list it as quasi-identifier"
+        )
     kind = "date" if look.type in (DATES, SPELLED_DATES) else "numeric"
     if look.type in NAMES and look.type != SPELLED_DATES:
         kind = "ordinal" if look.type == RANKED else "nominal"
+    if look.type == OTHER_DATES:
+        kind += '; for dates spell them as 2020-12-31, and write kind = "date"'
     if look.may_be_codes:
         kind += '; if they are codes, write kind = "nominal" below'
     if look.thousands:
@@ -67,8 +82,8 @@ def role_lines(
             yield from commented(name, f"{each.look}: {each.reason}")
         if own:
             yield "]"
-    looks = {each.look.name: each.look for each in proposed}
-    yield from _decisions([each for each in undecided if each.column in looks], looks)
+    seen = {each.look.name: f"{each.look}: {each.reason}" for each in proposed}
+    yield from _decisions([each for each in undecided if each.column in seen], seen)
 
 
 def type_lines(
@@ -83,17 +98,19 @@ def type_lines(
             yield 'kind = "date"             # text that spells dates or times'
 
 
-def _decisions(
-    undecided: Sequence[Obstacle], looks: Mapping[str, Look]
-) -> Iterator[str]:
+def _decisions(undecided: Sequence[Obstacle], seen: Mapping[str, str]) -> Iterator[str]:
     """Yield what is to be decided: columns that share a remedy together."""
     by_fix: dict[str, list[str]] = {}
     for each in undecided:
         name = str(each.column)
-        by_fix.setdefault(each.fix, []).append(f"{toml_text(name)}: {looks[name]}")
+        by_fix.setdefault(each.fix, []).append(f"{toml_text(name)}: {seen[name]}")
     for fix, columns in by_fix.items():
         yield f"# DECIDE on {many(len(columns), 'column')}, to put into a list:"
-        yield from (f"#     {column}" for column in columns)
+        for column in columns:
+            whole = wrap(
+                column, WIDTH - 6, break_long_words=False, break_on_hyphens=False
+            )
+            yield from (f"#     {line}" for line in whole)
         yield from (f"# {line}" for line in wrap(f"To mask: {fix}", WIDTH - 2))
 
 

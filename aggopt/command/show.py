@@ -133,9 +133,9 @@ def written(table: Path, job: Path, undecided: int) -> None:
     """Print what to do with a job that was written for a table."""
     if undecided:
         line(f"Wrote {job}. Decide on {many(undecided, 'point')} said there, then run")
-        line(f"    aggopt check {table} {job}")
     else:
         line(f"Wrote {job}. Look at the roles that are proposed in it, then run")
+    line(f"    aggopt check {table} {job}")
     line(f"    aggopt mask {table} {job} --out masked.csv")
 
 

@@ -37,9 +37,9 @@ _TEXT = """\
 # missing = "own value"    # one more level; left out, [missing] decides
 
 [missing]
-policy = "refuse"        # quasi-identifiers that are missing; or "patterns": published
-#                          as missing, groups of records that miss the same; or
-#                          "fill": what the group publishes stands in their place
+{missing}
+# quasi-identifiers that are missing: "refuse"; or "patterns": published as missing,
+# groups of records that miss the same; or "fill": what the group publishes, too
 # report_compatible = true # of patterns: count as if a hole were anything, too
 
 [privacy]
@@ -105,11 +105,12 @@ def template(
     state: Iterable[str],
     roles: Iterable[str],
     types: Iterable[str],
+    missing: Iterable[str],
 ) -> str:
     """Return a job file for `table` that explains each key.
 
     `state` are lines on what is to be decided, `roles` those of its section, `types`
-    those of attributes whose types must be said.
+    those of attributes whose types must be said, `missing` the policy on holes.
     """
     of_k, *of_values = (model.template.strip() for model in REQUIREMENTS.values())
     return _TEXT.format(
@@ -133,6 +134,7 @@ def template(
         records=records,
         roles="\n".join(roles),
         types="\n".join(types),
+        missing="\n".join(missing),
         state="\n".join(state),
         separator=json.dumps(how.separator),
         decimal=json.dumps(how.decimal),

@@ -104,20 +104,120 @@ def test_typed_dates_need_no_section(tmp_path):
 
 def test_what_must_be_decided_is_said(here, aggopt):  # noqa: F811
     frame = numbers()
-    frame["height"] = [np.nan, *range(150, 189)]
+    frame["height"] = [np.nan] * 36 + [*range(4)]
     frame.to_csv("people.csv", index=False)
     _, out, _ = aggopt(*INIT)
     text = Path("new.toml").read_text()
     assert "Decide on 1 point" in out
     assert "# To be decided before: 1 column, marked DECIDE below." in text
     assert "height" not in roles()["quasi-identifier"]
-    assert '#     "height": numbers, 39 different, 1 missing' in text
+    assert '#     "height": numbers, 4 different, 36 missing: numeric' in text
+    assert "# To mask: drop it, as identifier, or choose a smaller k." in text
     assert (
-        "# To mask: fill them, or remove those records, before masking; or say" in text
+        'policy = "refuse"        # no value of a quasi-identifier is missing' in text
     )
     code, out, _ = aggopt("check", "people.csv", "new.toml")
     assert code == 2
     assert "Obstacle 1: No role is declared for 'height'." in out
+
+
+def holed(**missing: int) -> pd.DataFrame:
+    """Persons of whom so many first entries are missing in some columns."""
+    days = pd.date_range("1950-01-01", periods=40).astype(str)
+    frame = numbers().assign(
+        born=days, sex=[1, 2] * 20, town=[*"abcd"] * 10, zone=[3, 4, 5, 6] * 10
+    )
+    for name, count in missing.items():
+        frame.loc[: count - 1, name] = None
+    return frame
+
+
+POLICIES = {  # what is missing, the policy, and why
+    "nothing": ({}, "refuse", "no value of a quasi-identifier is missing"),
+    "as many as k share": (
+        {"born": 8, "zone": 8},
+        "patterns",
+        "16 values of 2 columns missing: they stay so, and no other is suppressed",
+    ),
+    "few records share": (
+        {"born": 3, "town": 1},
+        "fill",
+        "4 values of 2 columns missing: what the group publishes stands in their "
+        'place; "patterns" would suppress',
+    ),
+}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("case", POLICIES)
+def test_a_job_masks_columns_with_holes_as_it_stands(here, aggopt, case, ending):  # noqa: F811
+    missing, policy, reason = POLICIES[case]
+    holed(**missing).to_csv("people.csv", index=False)
+    holed(**missing).to_parquet("people.parquet")
+    aggopt("init", f"people.{ending}", "--out", "new.toml")
+    text = Path("new.toml").read_text()
+    found = tomllib.loads(text)
+    assert found["missing"]["policy"] == policy
+    assert reason in re.sub(r"\s+# ", " ", text)
+    assert "DECIDE" not in text
+    assert found["attributes"]["born"] == {"kind": "date"}
+    hint = 'if they are codes, write kind = "nominal" below'
+    assert re.sub(r"\s+# ", " ", text).count(hint) == 2  # of sex and zone
+    assert set(roles()["quasi-identifier"]) >= {"born", "sex", "town", "zone"}
+    assert aggopt("check", f"people.{ending}", "new.toml")[0] == 0
+    masked = f"masked.{ending}"
+    assert aggopt("mask", f"people.{ending}", "new.toml", "--out", masked)[0] == 0
+
+
+def test_a_policy_is_proposed_of_the_columns_that_are_decided(here, aggopt):  # noqa: F811
+    holed(born=38, town=8).to_csv("people.csv", index=False)
+    aggopt(*INIT)
+    text = Path("new.toml").read_text()
+    assert "# DECIDE on 1 column, to put into a list:" in text
+    assert tomllib.loads(text)["missing"]["policy"] == "patterns"
+    assert "8 values of 1 column missing: they stay so" in text
+    assert "attributes" not in tomllib.loads(text)
+
+
+def test_dates_of_another_spelling_are_to_be_respelled(here, aggopt):  # noqa: F811
+    days = pd.date_range("1950-01-01", periods=40)
+    spelled = {"born": days.strftime("%d.%m.%Y"), "seen": days.strftime("%m/%d/%y")}
+    numbers().assign(**spelled).to_csv("people.csv", index=False)
+    aggopt(*INIT)
+    text = re.sub(r"\n#\s+", " ", Path("new.toml").read_text())
+    assert "DECIDE on 1 column" in text
+    says = "dates, not as ISO 8601 spells them, 40 different: nominal; for dates spell"
+    for name in spelled:
+        assert f'"{name}": {says} them as 2020-12-31, and write kind = "date"' in text
+
+
+def test_whole_numbers_that_nearly_all_differ_are_proposed_to_be_dropped(tmp_path):
+    path = tmp_path / "people.csv"
+    numbers_of = np.random.default_rng(0).permutation(10**6)[:100]
+    frame = pd.DataFrame({"card": numbers_of, "most": numbers_of, "age": range(100)})
+    frame["age"] %= 70
+    frame.loc[:9, "most"] = 0
+    frame.loc[:11, "less"] = 0.0
+    frame.loc[12:, "less"] = numbers_of[12:]
+    frame.loc[50:, "holes"] = numbers_of[50:]
+    frame.loc[51:, "few"] = numbers_of[51:]
+    frame.to_csv(path, index=False)
+    text = draft(path, tmp_path / "job.toml").text
+    found = tomllib.loads(text)["roles"]
+    assert found["identifier"] == ["card", "most", "holes"]
+    assert found["quasi-identifier"] == ["age", "less", "few"]
+    assert "100 different: nearly each is of one record" in text
+
+
+def test_it_says_how_to_check_and_to_mask(here, aggopt):  # noqa: F811
+    numbers().to_csv("people.csv", index=False)
+    for again in ((), ("--overwrite",)):
+        out = aggopt(*INIT, *again)[1].splitlines()
+        assert out[-2:] == [
+            "    aggopt check people.csv new.toml",
+            "    aggopt mask people.csv new.toml --out masked.csv",
+        ]
+        numbers(4).to_csv("people.csv", index=False)
 
 
 def test_what_no_column_is_to_blame_for_is_said(here, aggopt):  # noqa: F811
