@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation, column, scale_for
+from aggopt.aggregate._numbers import numbers
 from aggopt.aggregate._shifted import ShiftOptions, shifted, solution
 from aggopt.aggregate._together import together
 from aggopt.aggregate._wishes import Wish, spread
 from aggopt.core.progress import require_progress
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels, labellings, matrix
+from aggopt.core.validation import Floats, Labels, labellings
 from aggopt.errors import JobError
 from aggopt.models import Model
 from aggopt.solvers import Certificate, choose
@@ -50,7 +51,7 @@ def by_model(
     solver, start, starts, seed, time_limit and options.
     """
     require_progress(progress)
-    records = matrix(X)
+    records = numbers(X)
     label = labellings(labels, *records.shape)
     asked = _asked(model, records, scale_for(records, label), wishes, how)
 
@@ -71,7 +72,7 @@ def by_joint_model(
 ) -> Aggregation:
     """Return what `by_model` does, by a model of all attributes at once."""
     require_progress(progress)
-    records = matrix(X)
+    records = numbers(X)
     label = labellings(labels, *records.shape)
     asked = _asked(model, records, Scale.of(records), wishes, how)
 

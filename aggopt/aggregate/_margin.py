@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import column, scale_for
+from aggopt.aggregate._numbers import numbers
 from aggopt.aggregate._step import step_of
 from aggopt.aggregate._wishes import Wish, spread
 from aggopt.core.randomness import seeded, uniforms
@@ -19,7 +20,6 @@ from aggopt.core.validation import (
     Labels,
     is_number,
     labellings,
-    matrix,
     require_seed,
 )
 from aggopt.errors import JobError
@@ -76,7 +76,7 @@ def with_margins(
     >>> bool((asked >= 0.5).all() and (asked <= 1.5).all())
     True
     """
-    records = matrix(X)
+    records = numbers(X)
     label = labellings(labels, *records.shape)
     if seed is not None:
         require_seed(seed)

@@ -16,12 +16,13 @@ from aggopt.aggregate._keeping import (
     require_kept,
 )
 from aggopt.aggregate._kept_apart import Keep, Part, parts_of, put_together
+from aggopt.aggregate._numbers import numbers
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._together import covariance_kept
 from aggopt.core.compile_time import compile_time
 from aggopt.core.renamed import renamed
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels, labellings, matrix, vector
+from aggopt.core.validation import Floats, Labels, labellings, vector
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.solvers import Certificate, Status
 
@@ -94,7 +95,7 @@ def mean(
             "A response is given, and keep names no regression.",
             fix='pass keep={"regression": columns}, or leave the response out.',
         )
-    records = matrix(X)
+    records = numbers(X)
     label = labellings(labels, *records.shape)
     if keep == "covariance":
         return covariance_kept(records, label)
@@ -119,7 +120,7 @@ def _apart(
     keep: Mapping[str, Sequence[Any]],
     response: npt.ArrayLike | None,
 ) -> Aggregation:
-    records = matrix(X)
+    records = numbers(X)
     label = labellings(labels, *records.shape)
     parts = parts_of("mean", Mean.able, keep, records.shape[1])
     y = None if response is None else vector(response, name="response")

@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation, by_attribute
+from aggopt.aggregate._numbers import numbers
 from aggopt.aggregate._registry import Aggregating, Aggregator
 from aggopt.core.compile_time import compile_time
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels, labellings, matrix
+from aggopt.core.validation import Floats, Labels, labellings
 from aggopt.solvers import Certificate, Status
 
 
@@ -44,7 +45,7 @@ def median(X: npt.ArrayLike, labels: npt.ArrayLike) -> Aggregation:
            [6.]])
     """
     started = compile_time.now()
-    records = matrix(X)
+    records = numbers(X)
     label = labellings(labels, *records.shape)
     if label.ndim == 2:
         return by_attribute(median, records, label)

@@ -79,6 +79,11 @@ def encode(
     -----
     Numbers never become names unasked: `notes` has whole numbers of few values.
 
+    What is missing is refused, as it has no distance.  Remove those records, or fill
+    the values; among names write missing = "own value", a level more; or let
+    `aggopt.mask` group the records, whose job says under [missing] what is to happen:
+    policy = "patterns" or "fill".
+
     Source: Gower, Biometrics 27, 1971, for the sum over attributes; Schoenberg, Annals
     of Mathematics 36, 1935, for which distances are squared Euclidean; Li, Li and
     Venkatasubramanian, ICDE 2007, for those between levels.
@@ -189,7 +194,8 @@ def _require_numbers(column: TypedColumn, how: AttributeType) -> None:
         )
     raise TableError(
         f"{many(missing, 'value')} {'is' if missing == 1 else 'are'} missing.",
-        fix="remove those records or fill the values.",
+        fix="remove those records or fill the values; a job may say what is to happen: "
+        'policy = "patterns" or "fill" under [missing].',
     )
 
 

@@ -103,8 +103,8 @@ class Clock:
     [
         (lambda x: univariate(x, 3), _runs, "solve"),
         (lambda x: mdav(x[:, None], 3), _mdav, "mdav_labels"),
-        (lambda x: aggregate.mean(x[:, None], LABELS), _mean, "matrix"),
-        (lambda x: aggregate.median(x[:, None], LABELS), _median, "matrix"),
+        (lambda x: aggregate.mean(x[:, None], LABELS), _mean, "numbers"),
+        (lambda x: aggregate.median(x[:, None], LABELS), _median, "numbers"),
     ],
 )
 def test_seconds_that_were_spent_leave_it_out(call, module, within, monkeypatch):

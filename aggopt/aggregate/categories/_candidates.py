@@ -123,6 +123,13 @@ def attributes_in(columns: Any) -> tuple[Categories, ...]:
             fix='pass aggopt.encode(people[["sex", "occupation"]]), or attributes of '
             "what it returns.",
         )
+    numeric = [repr(a.name) for a in attributes if a.categories is None]
+    if numeric:
+        raise JobError(
+            f"{', '.join(numeric)}: numbers, and categories alone are chosen together.",
+            fix='pass those that are categories, aggopt.encode(people[["sex", '
+            '"occupation"]]); numbers that are codes have kind = "nominal".',
+        )
     return tuple(Categories(a.domain, a.codes) for a in attributes)
 
 
