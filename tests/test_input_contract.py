@@ -194,6 +194,10 @@ CASES: dict[str, Case] = {
     "missing text, filling asked": with_column("age", GAPS, missing=FILLING),
     "missing text, patterns asked": with_column("age", GAPS, missing=PATTERNS),
     "whole numbers that are codes": typed([1, 2, 4, 1] * 10, kind="nominal"),
+    "codes beyond 64 bits": typed(
+        pd.Series([2**64, 2**64 + 1] * 20, dtype=object), kind="nominal"
+    ),
+    "entries that span lines, not from a CSV file": with_column("note", "two\nlines"),
     "an order": typed(LEVELS, order=["low", "middle", "high"]),
     "a value that is not in the order": typed(LEVELS, order=["low", "high"]),
     "a tree, leaves published": typed(LEVELS, tree=TREE),
@@ -236,8 +240,9 @@ CASES: dict[str, Case] = {
     ),
     "a slack that no groups of k keep": with_column(
         "age",
-        ["rare", *LEVELS[1:]],
-        aggregation={"categories": {"method": "frequencies", "slack": 0.5}},
+        ["rare", "rare", *LEVELS[2:]],
+        k=5,
+        aggregation={"categories": {"method": "frequencies", "slack": 1}},
     ),
     "tables of categories kept with what is published": with_column(
         "age", LEVELS, aggregation={"categories": {**PRICED, "with": ["illness"]}}
@@ -466,6 +471,7 @@ CASES: dict[str, Case] = {
     "individual ranking, k on the combination promised": with_job(**ranking),
     "individual ranking, k in each block promised": with_job(**ranking, **blockwise),
     "individual ranking of one quasi-identifier": with_job(**ranking, **age_alone),
+    "a weight beyond floats": typed_so(weight=1e308),
     "a weight of an attribute that is grouped by itself": with_job(
         **age_alone, attributes={"age": {"weight": 2.0}}
     ),

@@ -13,6 +13,7 @@ from aggopt.privacy._values import OWN, REFUSE, shown
 Kind = Literal["numeric", "date", "nominal", "ordinal", "hierarchical", "distances"]
 KINDS = get_args(Kind)
 NUMERIC = ("numeric", "date")  # kinds of what is compared as numbers
+MOST_WEIGHT = 1e100  # squares of its sums over records are floats yet
 BY = {"order": "ordinal", "tree": "hierarchical", "distances": "distances"}
 
 
@@ -105,6 +106,12 @@ class AttributeType:
 
     def _require_rest(self) -> None:
         weight = self.weight
+        if is_number(weight) and isfinite(weight) and weight > MOST_WEIGHT:
+            raise JobError(
+                f"weight = {weight}: sums of such distances are beyond what a float "
+                "can hold.",
+                fix="pass a smaller number: weights count beside each other.",
+            )
         if not (is_number(weight) and isfinite(weight) and weight > 0):
             raise JobError(
                 f"weight = {shown(weight) if not is_number(weight) else weight}.",

@@ -9,6 +9,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pyarrow as pa
 
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
@@ -16,7 +17,7 @@ from aggopt.encoding import AttributeType, Domain
 from aggopt.encoding._attribute_type import NUMERIC
 from aggopt.encoding._levels import categories_of, require_few
 from aggopt.encoding._typed_column import DEFAULT, NAME, TypedColumn
-from aggopt.errors import JobError, naming
+from aggopt.errors import JobError, TableError, naming
 from aggopt.input.entries import Entry, tree_of
 from aggopt.input.released import at_rows, blanked
 from aggopt.job import AttributeSection
@@ -89,8 +90,25 @@ def domains_of(
             if kind != "numeric":
                 categories = categories_of(column, kind, how)
                 require_few(categories)
+                _require_storable(frame[name])
                 found[name] = categories.domain
     return found
+
+
+def _require_storable(column: nw.Series[Any]) -> None:
+    """Refuse now names of a type that no file can hold."""
+    if column.dtype != nw.Object:
+        return
+    try:
+        column.to_arrow()
+        return
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        pass  # its message quotes an entry
+    raise TableError(
+        "The values are of a type that no file can hold, as whole numbers beyond 64 "
+        "bits are.",
+        fix="make them text, which is masked as it is spelled.",
+    )
 
 
 def codes_in(column: nw.Series[Any], domain: Domain) -> I64:

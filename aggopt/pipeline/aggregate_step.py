@@ -71,7 +71,7 @@ def placed(
         found[name,] = made.certificate
     ordered = sorted(found, key=lambda own: names.index(own[0]))
     certificates = {", ".join(own): found[own] for own in ordered}
-    return Masked(values, certificates, _notes(chosen))
+    return Masked(values, certificates, (*_notes(chosen), *_roots(given, chosen)))
 
 
 def _numbers(given: Grouped, told: Progress) -> Aggregation:
@@ -155,3 +155,20 @@ def _notes(chosen: Mapping[str, PublishedCategories]) -> tuple[str, ...]:
         if made.ties is not None
     )
     return (*together, *ties)
+
+
+def _roots(given: Grouped, chosen: Mapping[str, PublishedCategories]) -> list[str]:
+    """Say of which trees the root is published for half of the values or more."""
+    said = []
+    for name, made in chosen.items():
+        if published_as(given.job, name) == "leaf":
+            continue
+        root = len(made.nodes) - 1
+        count, n = int((made.choice[made.labels] == root).sum()), len(made.labels)
+        if 2 * count >= n:
+            said.append(
+                f"{name!r}: {count} of {many(n, 'value')} ({count / n:.0%}) are "
+                "published as the root of the tree, which says nothing: choose publish "
+                '= "node" or "leaf", a smaller k, or fewer quasi-identifiers.'
+            )
+    return said

@@ -3,11 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
+from aggopt.core.plural import many
 from aggopt.core.signals import heeded
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
+from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.block_names import names_of, proven
@@ -22,6 +25,8 @@ from aggopt.pipeline.infeasibility import forced
 from aggopt.pipeline.measured import complete, measured_if_any
 from aggopt.pipeline.partition_step import Progress, group, listener, require_solved
 from aggopt.solvers import Certificate, Status
+
+NAMES = (nw.String, nw.Categorical, nw.Enum)  # types of which entries may span lines
 
 
 @heeded()
@@ -98,6 +103,7 @@ def mask(
         *given.reasons,
         *_notes(given, certificates),
         *_beyond(given, after),
+        *_spanning(released, job),
         *_incomplete(complete(given.whole, both.after), measures),
         *rounding.notes(given, masked.values, both.after, drift),
     )
@@ -165,6 +171,20 @@ def _incomplete(rows: Bool, measures: Assessment | None) -> list[str]:
     if measures is None:
         return [f"{what}not measured: there are {rows.sum()} {of}; {proofs}"]
     return [f"{what}measured on the {rows.sum()} {of}; {proofs}"]
+
+
+def _spanning(released: Table, job: Job) -> list[str]:
+    """Say what a CSV file of entries that span lines needs to be read again."""
+    if job.input.multiline:
+        return []
+    columns = ((name, released.frame[name]) for name in released.frame.columns)
+    text = [(name, c.cast(nw.String)) for name, c in columns if c.dtype in NAMES]
+    return [
+        f"{name!r}: {many(count, 'entry', 'entries')} span several lines: of a CSV "
+        "file aggopt reads them only with multiline = true under [input]."
+        for name, column in text
+        if (count := int(column.str.contains("[\r\n]").sum()))
+    ]
 
 
 def _beyond(given: Grouped, Y: Floats) -> list[str]:

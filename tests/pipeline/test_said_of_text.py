@@ -1,0 +1,76 @@
+"""What a release says of text: roots of trees, and entries that span lines."""
+
+import pandas as pd
+import pytest
+from tables import MDAV
+
+import aggopt
+
+TREE = {"below": ["low", "middle"], "above": ["high"]}
+
+
+def notes(frame, publish="ancestor", **sections):
+    """Return the notes on the release of a table with a tree."""
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["age", "level"], "other": ["note"]},
+        attributes={
+            "age": {"weight": 100.0},  # which decides the groups
+            "level": {"tree": TREE, "publish": publish},
+        },
+        privacy={"k": 3},
+        partition=MDAV,
+        **sections,
+    )
+    return aggopt.mask(frame, job).notes
+
+
+def persons(apart, n=12):
+    """Four groups of three by age, of which so many have leaves that are far apart."""
+    groups = [["low", "middle", "high"]] * apart + [["low", "low", "middle"]] * 4
+    levels = [level for group in groups[:4] for level in group]
+    ages = [100 * (i // 3) + i % 3 for i in range(n)]
+    return pd.DataFrame({"age": ages, "level": levels, "note": ["as it is"] * n})
+
+
+def roots(found):
+    return [note for note in found if "root of the tree" in note]
+
+
+@pytest.mark.parametrize(("apart", "said"), [(0, 0), (1, 0), (2, 1), (3, 1)])
+def test_half_of_the_values_that_are_roots_are_said(apart, said):
+    assert len(roots(notes(persons(apart)))) == said
+
+
+def test_it_is_said_how_many_are_published_as_the_root():
+    (said,) = roots(notes(persons(3)))
+    assert said == (
+        "'level': 9 of 12 values (75%) are published as the root of the tree, which "
+        'says nothing: choose publish = "node" or "leaf", a smaller k, or fewer '
+        "quasi-identifiers."
+    )
+    assert roots(notes(persons(3), "leaf")) == []
+
+
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_entries_that_span_lines_are_counted_by_column(end):
+    frame = persons(0).assign(note=[f"a{end}b"] * 2 + ["c"] * 10)
+    spans = [note for note in notes(frame) if "span" in note]
+    assert spans == [
+        "'note': 2 entries span several lines: of a CSV file aggopt reads them only "
+        "with multiline = true under [input]."
+    ]
+    coded = frame.assign(note=frame["note"].astype("category"))
+    assert [note for note in notes(coded) if "span" in note] == spans
+    assert not any("span" in n for n in notes(frame, input={"multiline": True}))
+    assert not any("span" in note for note in notes(persons(0)))
+
+
+def test_what_is_written_so_is_read_so(tmp_path):
+    frame = persons(0).assign(note=["a\nb"] * 12)
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["age"], "other": ["note", "level"]},
+        privacy={"k": 3},
+        input={"multiline": True},
+    )
+    aggopt.mask(frame, job).write(tmp_path / "out.csv")
+    assert pd.read_csv(tmp_path / "out.csv")["note"].eq("a\nb").all()
