@@ -281,6 +281,8 @@ SHOWN = [
     "Loss (lower is better)",
     "  IL              46.41 %  SSE 5.56863 / SST 12",
     "  IL1s            14.85 %  mean |difference| / (sqrt(2) S), of the numbers",
+    "  Correlations       none  largest change of one, of the numbers",
+    "    on average       none  mean change of all pairs, of the numbers",
     "  within          24.18 %  how much the groups lose, of all attributes",
     "  distance          1.392  how far records are from what is released for them",
     "",
