@@ -142,7 +142,7 @@ def test_what_is_missing_beside_is_a_value():
     ("attributes", "how", "error", "said"),
     [
         (["sex"], {}, JobError, "two encoded attributes"),
-        (["sex", "pay"], {}, JobError, "'pay' is numeric"),
+        (["sex", "pay"], {}, JobError, "'pay': numbers, and"),
         (["sex", "school"], {"with_": ["a"] * 5}, TableError, "5 records, and the"),
         (["sex", "school"], {"with_": list(map(str, range(9)))}, JobError, "hardly"),
         (["sex", "school"], {"slack": "exact"}, InfeasibleInputError, "levels of"),

@@ -4,7 +4,7 @@ import pytest
 
 import aggopt
 from aggopt.errors import JobError
-from aggopt.pipeline.attribute_blocks import require_promise
+from aggopt.pipeline.attribute_blocks import require_scope
 from aggopt.pipeline.guarantees import require_guarantees
 
 MERGE = (
@@ -85,7 +85,7 @@ def test_what_no_method_keeps_is_refused_with_what_would(job, problem, fix):
 )
 def test_blocks_that_do_not_keep_k_are_refused_with_what_would(method, instead):
     with pytest.raises(JobError) as error:
-        require_promise(asked(partition=method), ((0,), (1,)))
+        require_scope(asked(partition=method), ((0,), (1,)))
     assert error.value.fix == (
         'promise less, with scope = "blocks" under [privacy] (a record may then be '
         f"alone with its combination); or group all together, with {instead}"
