@@ -83,17 +83,17 @@ def nearer(given: Grouped, after: Floats) -> list[str]:
 
 
 def _kept_distances(given: Grouped, after: Floats) -> float:
-    """Return the satisfaction level of all values that are not missing."""
+    """Return the satisfaction level of all values that are not missing, 1 of none."""
     X, delta = given.X, given.asked["delta"]
-    if given.kept is None:
-        return sl(X, after, delta=delta)
     there = ~np.isnan(X)
-    parts = [
-        sl(x[rows, None], y[rows, None], delta=d[rows, None]) * rows.sum()
-        for x, y, d, rows in zip(X.T, after.T, delta.T, there.T, strict=True)
-        if np.ptp(x[rows]) > 0
-    ]
-    return float(sum(parts)) / int(there[:, np.nanmin(X, 0) < np.nanmax(X, 0)].sum())
+    varying = np.flatnonzero(np.nanmin(X, axis=0) < np.nanmax(X, axis=0))
+    if not varying.size:
+        return 1.0
+    levels = []
+    for j in varying:
+        rows = np.flatnonzero(there[:, j])[:, None]
+        levels.append(sl(X[rows, j], after[rows, j], delta=delta[rows, j]))
+    return float(np.average(levels, weights=there[:, varying].sum(axis=0)))
 
 
 def notes(given: Grouped) -> list[str]:

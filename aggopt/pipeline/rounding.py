@@ -7,6 +7,7 @@ ones, and 1e9 + 1 keeps its 1.
 
 import math
 from collections.abc import Mapping
+from decimal import ROUND_CEILING, Context
 
 import numpy as np
 
@@ -95,15 +96,21 @@ def notes(
     if any(moves > CAN_BE_SEEN for moves in largest):
         said.append(
             f"Published values are rounded ({_asked(given)}): means moved "
-            f"by at most {largest[0]:.1g} standard deviations, variances by at most "
-            f"{largest[1]:.1g} of themselves; certificates are of the values before."
+            f"by at most {_up(largest[0])} standard deviations, variances by at most "
+            f"{_up(largest[1])} of themselves; certificates are of the values before."
         )
     numbers = given.of_numbers(before), given.of_numbers(after)
     said += [*_typed(given, *numbers), *_few(given, *numbers)]
     return [*said, *_collapsed(given, before, after)]
 
 
+def _up(moved: float) -> str:
+    """Return a number in one digit, no less than it is."""
+    return f"{float(_UPWARDS.create_decimal(f'{moved:.12g}')):g}"
+
+
 _OF = ("mean", "variance")
+_UPWARDS = Context(prec=1, rounding=ROUND_CEILING)
 
 
 def _asked(given: Grouped) -> str:

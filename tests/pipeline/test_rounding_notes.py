@@ -211,3 +211,21 @@ def test_groups_that_publish_what_another_does_are_counted_in_each_block() -> No
     alone = [((0,), (0, 0, 1, 1, 2, 2)), ((1, 2), (0, 0, 1, 1, 2, 2))]
     of = [note for note in collapsed(before, after, blocks=alone) if "groups" in note]
     assert of == ["'a': rounding makes 1 of 3 groups publish what another does."]
+
+
+@pytest.mark.parametrize(
+    ("moved", "said"),
+    [
+        (0.0015, "0.002"),
+        (0.001, "0.001"),
+        (0.00101, "0.002"),
+        (0.0123, "0.02"),
+        (2.1e-5, "3e-05"),
+        (0.96, "1"),
+        (0.0, "0"),
+    ],
+)
+def test_what_moved_at_most_is_rounded_up(moved, said):
+    moves = {"a": Drift(0.1, moved, 0.5), "b": Drift(0.1, 0.0, moved)}
+    note = rounding.notes(given(APART), *[np.array([APART]).T] * 2, moves)[0]
+    assert f"moved by at most {said} standard deviations" in note

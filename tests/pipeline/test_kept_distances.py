@@ -1,0 +1,46 @@
+"""How many distances are kept: of the values that are there and could move."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from holed import KEEP
+
+import aggopt
+from aggopt.pipeline.margins import _kept_distances
+
+X = np.array([[0.0, 7.0, 1.0], [2.0, 7.0, np.nan], [4.0, 7.0, 1.5], [6.0, 7.0, 2.5]])
+AFTER = np.array(
+    [[0.0, 7.0, 2.5], [1.9, 7.0, np.nan], [8.0, 7.0, 1.0], [6.5, 7.0, 0.0]]
+)
+
+
+def given(X, delta):
+    asked = {"delta": np.broadcast_to(delta, X.shape)}
+    return SimpleNamespace(X=X, asked=asked)
+
+
+@pytest.mark.parametrize(("delta", "kept"), [(0.1, 5 / 7), (1.0, 3 / 7), (9.0, 0.0)])
+def test_the_share_is_of_values_that_are_there_and_vary(delta, kept):
+    assert _kept_distances(given(X, delta), AFTER) == pytest.approx(kept)
+
+
+def test_each_record_has_a_distance_of_its_own():
+    delta = np.full(X.shape, 9.0)
+    delta[2, 0] = 0.1
+    assert _kept_distances(given(X, delta), AFTER) == pytest.approx(1 / 7)
+
+
+@pytest.mark.parametrize("holes", [0, 2])
+def test_numbers_that_do_not_vary_are_moved_by_no_wish(holes):
+    frame = pd.DataFrame({"a": [1.0] * 8, "s": list("xxyyxxyy")})
+    frame.loc[: holes - 1, "a"] = None
+    assert _kept_distances(given(frame[["a"]].to_numpy(), 0.5), None) == 1.0
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["a", "s"]},
+        privacy={"k": 2},
+        aggregation={"method": "p3m"},
+        missing=KEEP,
+    )
+    assert aggopt.mask(frame, job).audit.holds
