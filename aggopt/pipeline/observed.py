@@ -37,16 +37,16 @@ class Having(NamedTuple):
 def combined(given: Grouped, settings: Mapping[str, Any]) -> Aggregation:
     """Return what the aggregation of the job makes of the numbers, with `settings`.
 
-    Where values are missing, each attribute is that of the records that have it, by
-    itself: its centroids are nan where no record of the group has one.
+    Where some of them are missing, each attribute is that of the records that have it,
+    by itself: its centroids are nan where no record of the group has one.
     """
     combine = AGGREGATORS[given.job.aggregation.method].function
     X, labels = given.X, given.labels_of_numbers
     settings = in_columns(given, settings)
-    if given.kept is None:
+    kept = None if given.kept is None else given.of_numbers(given.kept)
+    if kept is None or kept.all():
         made: Aggregation = called(combine, X, labels, **settings)
         return made
-    kept = given.of_numbers(given.kept)
     centroids = np.full((int(labels.max()) + 1, X.shape[1]), np.nan)
     certificates = []
     for j, name in enumerate(given.names):
