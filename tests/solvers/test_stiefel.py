@@ -1,5 +1,7 @@
 """Solver `stiefel`: against all feasible points, IPOPT, and by its own parts."""
 
+import sys
+
 import numpy as np
 import pytest
 from conftest import require_solver
@@ -19,7 +21,7 @@ from aggopt.solvers._stiefel.cost import Cost
 from aggopt.solvers._stiefel.demands import Demands
 from aggopt.solvers._stiefel.descent import descend
 from aggopt.solvers._stiefel.manifold import Manifold
-from aggopt.solvers._stiefel.run import optima_apart, put_together
+from aggopt.solvers._stiefel.run import JointSearch, optima_apart, put_together
 
 seeds = pytest.mark.parametrize("seed", range(5))
 
@@ -225,11 +227,43 @@ def test_the_same_seed_finds_the_same_and_rounds_find_no_worse():
     assert cost_of(data, one.reading) <= cost_of(data, none.reading)
 
 
+def test_no_round_runs_once_the_gap_is_closed(monkeypatch):
+    data = instance(4, n=60, d=3, m=12, alpha=0.9)
+    none, turns = (np.zeros((3, 3)), np.zeros(3)), []
+
+    def counted(*given):
+        turns.append(given)
+        return annealed(*given)
+
+    def found(bound: float, gap_tol: float, rounds: int = 3) -> tuple[float, int]:
+        turns.clear()
+        own = Cost.of(data), Manifold(data), [none], bound, gap_tol, Deadline(None)
+        rng = np.random.default_rng(0)
+        best = JointSearch(*own).best([data.means], data.means, rounds, rng)
+        return best.value, len(turns)
+
+    monkeypatch.setattr(sys.modules[JointSearch.__module__], "annealed", counted)
+    first, _ = found(0.0, 0.0, rounds=0)
+    after_one, _ = found(0.0, 0.0, rounds=1)
+    assert after_one < first
+    assert found(after_one, 0.0) == (after_one, 1)
+    assert found(first, 0.0) == (first, 0)
+    assert found(0.9 * first, 0.1 + 1e-9) == (first, 0)
+    assert found(0.9 * first, 0.1 - 1e-9)[1] > 0
+    content, none = solved(data, gap_tol=0.99), solved(data, rounds=0)
+    assert (content.reading == none.reading).all()
+
+
 def test_a_limit_of_time_is_kept():
     data = instance(4, n=300, d=3, m=60, alpha=0.9)
     begun = Deadline(None)
     found = answer_here(
-        model.MODEL, data, SOLVERS["stiefel"], data.means, 0.2, {"rounds": 10**6}
+        model.MODEL,
+        data,
+        SOLVERS["stiefel"],
+        data.means,
+        0.2,
+        {"rounds": 10**6, "gap_tol": 0},
     )
     assert begun.spent < 10
     assert found.status is Status.LIMIT
@@ -238,7 +272,17 @@ def test_a_limit_of_time_is_kept():
 
 @pytest.mark.parametrize(
     "options",
-    [{"round": 3}, {"rounds": -1}, {"rounds": 2.5}, {"seed": True}, {"seed": None}],
+    [
+        {"round": 3},
+        {"rounds": -1},
+        {"rounds": 2.5},
+        {"seed": True},
+        {"seed": None},
+        {"gap_tol": -1e-9},
+        {"gap_tol": 1},
+        {"gap_tol": "no"},
+        {"gap_tol": np.nan},
+    ],
 )
 def test_options_that_it_does_not_take_are_refused(options):
     with pytest.raises(JobError, match=r"stiefel refused its options \['"):

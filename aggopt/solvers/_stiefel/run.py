@@ -1,13 +1,13 @@
 """Solver `stiefel`: P3M of all attributes at once, a local optimum and a bound."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from aggopt.core.deadline import Deadline, require_time_limit
-from aggopt.core.validation import Floats, is_whole
+from aggopt.core.validation import Floats, is_number, is_whole
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean, p3m, p3m_joint
 from aggopt.solvers._answer import Answer
@@ -26,6 +26,7 @@ from aggopt.solvers._stiefel.manifold import Manifold
 CENTROIDS = 40_000  # default of `rounds`: this over their number, within
 FEWEST, MOST = 1, 8  # local minima tried after the first
 PASSES, VISITS = (150, 1000), 15_000_000  # of a round: visits over centroids, within
+CLOSE = 1e-3  # default of gap_tol
 NODES = 20  # of each attribute's branch and bound
 APART, PROOF = 0.25, 0.5  # of a time limit: up to where attributes and the proof go on
 
@@ -36,18 +37,21 @@ def run(
     native: Mapping[str, Any],
     start: Floats | None,
 ) -> Answer:
-    """Return the best local optimum found; options: time_limit, rounds and seed.
+    """Return the best local optimum found.
 
-    The optima of all attributes by themselves prove a first bound, and multipliers of
-    mean and covariance that are ascended from there a second.  Local minima are near
-    `start`, and where centroids end that set out from either multipliers.
+    Options are time_limit, rounds, gap_tol and seed.  The optima of all attributes by
+    themselves prove a first bound, and multipliers of mean and covariance that are
+    ascended from there a second.  Local minima are near `start`, and where centroids
+    end that set out from either multipliers: in at most as many rounds, and in none
+    once the gap is gap_tol or less.
 
     Raises
     ------
     JobError
         An unknown option, or a value out of range.
     """
-    limit, rounds, seed = _options(solver, native)
+    options = _options(solver, native)
+    limit, rounds = options.time_limit, options.rounds
     clock = Deadline(limit)
     if data.alpha == 0 and not (data.importance == 1).any():
         return _without_wishes(data, solver, clock)
@@ -58,17 +62,18 @@ def run(
     half = Deadline(limit and max(PROOF * limit - clock.spent, 0.0))
     tangents, near = ascended(data, cost, c, half)
     guesses = first(data, cost, c).multipliers, tangents.multipliers
-    search = JointSearch(cost, _space(data, cost), guesses, clock)
-    begun = [data.means if start is None else start, c]
-    tries = min(MOST, max(FEWEST, CENTROIDS // c.size)) if rounds is None else rounds
-    best = search.best(begun, near, tries, np.random.default_rng(seed))
-    if best is None:
-        return Answer(None, Status.FAILED, None, solver.name, clock.spent)
     of_apart = sum(-np.inf if a.bound is None else a.bound for a in apart)
     bound = max(of_apart, proven(data, tangents), 0.0)
+    space = _space(data, cost)
+    search = JointSearch(cost, space, guesses, bound, options.gap_tol, clock)
+    begun = [data.means if start is None else start, c]
+    tries = min(MOST, max(FEWEST, CENTROIDS // c.size)) if rounds is None else rounds
+    best = search.best(begun, near, tries, np.random.default_rng(options.seed))
+    if best is None:
+        return Answer(None, Status.FAILED, None, solver.name, clock.spent)
     status = Status.LIMIT if clock.over else Status.LOCAL
     status = Status.OPTIMAL if closed(best.value, bound) else status
-    return Answer(best.A / search.space.weight, status, bound, solver.name, clock.spent)
+    return Answer(best.A / space.weight, status, bound, solver.name, clock.spent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +83,8 @@ class JointSearch:
     cost: Cost
     space: Manifold
     guesses: Sequence[tuple[Floats, Floats]]
+    bound: float
+    gap_tol: float
     clock: Deadline
 
     def best(
@@ -88,16 +95,22 @@ class JointSearch:
         rng: np.random.Generator,
     ) -> Local | None:
         """Return the best local minimum: near `begun`, and of rounds from `near`."""
-        found = [self.descended(c) for c in begun]
+        best = _least(map(self.descended, begun))
         passes = int(np.clip(VISITS // near.size, *PASSES))
         for turn in range(rounds):
-            if self.clock.over:
+            if self.clock.over or self.close(best):
                 break
             multipliers = self.guesses[turn % len(self.guesses)]
             given = (near, multipliers, passes, rng, self.clock)
             c = annealed(self.cost, self.space, *given)
-            found.append(self.descended(c))
-        return min(filter(None, found), key=lambda local: local.value, default=None)
+            best = _least([best, self.descended(c)])
+        return best
+
+    def close(self, best: Local | None) -> bool:
+        """Return whether the gap is closed up to gap_tol: no round runs then."""
+        if best is None:
+            return False
+        return best.value - self.bound <= self.gap_tol * max(1.0, best.value)
 
     def descended(self, c: Floats) -> Local | None:
         """Return the local minimum near c (m, d); None where none is feasible."""
@@ -152,18 +165,29 @@ def _without_wishes(data: p3m_joint.Data, solver: Solver, clock: Deadline) -> An
     return Answer(found, Status.OPTIMAL, bound, solver.name, clock.spent)
 
 
-def _options(
-    solver: Solver, native: Mapping[str, Any]
-) -> tuple[float | None, int | None, int]:
-    known = {"time_limit": None, "rounds": None, "seed": 0}
-    given = {**known, **native}
-    require_time_limit(given["time_limit"])
-    counts = [given[name] for name in ("rounds", "seed") if given[name] is not None]
-    whole = all(is_whole(count) and count >= 0 for count in counts)
-    if set(given) != set(known) or not whole or given["seed"] is None:
-        raise JobError(
-            f"{solver.name} refused its options {sorted(native)}.",
-            fix="it takes time_limit, a number above 0, and rounds and seed, whole "
-            "numbers from 0 up.",
-        )
-    return given["time_limit"], given["rounds"], int(given["seed"])
+def _least(found: Iterable[Local | None]) -> Local | None:
+    return min(filter(None, found), key=lambda local: local.value, default=None)
+
+
+class _Options(NamedTuple):
+    """Options of `run`, and what they are where left out."""
+
+    time_limit: float | None = None
+    rounds: int | None = None
+    gap_tol: float = CLOSE
+    seed: int = 0
+
+
+def _options(solver: Solver, native: Mapping[str, Any]) -> _Options:
+    if set(native) <= set(_Options._fields):
+        given = _Options(**native)
+        require_time_limit(given.time_limit)
+        counts = [given.seed] if given.rounds is None else [given.seed, given.rounds]
+        whole = all(is_whole(count) and count >= 0 for count in counts)
+        if whole and is_number(given.gap_tol) and 0 <= given.gap_tol < 1:
+            return given
+    raise JobError(
+        f"{solver.name} refused its options {sorted(native)}.",
+        fix="it takes time_limit, a number above 0, rounds and seed, whole numbers "
+        "from 0 up, and gap_tol, a number from 0 to below 1.",
+    )
