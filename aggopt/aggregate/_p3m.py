@@ -84,7 +84,7 @@ def p3m(
         Handed to the solver under its own names; the Lagrangian method's are gap_tol
         (1e-6) and nodes, how many parts of the program it looks at; those of `stiefel`
         (keep = "covariance") rounds, how many more local minima it seeks at most (1 to
-        8, by the size), and gap_tol (1e-3), the gap at which it seeks no more.
+        8, by the size), and gap_tol (1e-3), the gap at which one is enough.
     progress
         Called with the share of attributes done.
 

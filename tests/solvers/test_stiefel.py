@@ -248,10 +248,11 @@ def test_no_round_runs_once_the_gap_is_closed(monkeypatch):
     assert after_one < first
     assert found(after_one, 0.0) == (after_one, 1)
     assert found(first, 0.0) == (first, 0)
-    assert found(0.9 * first, 0.1 + 1e-9) == (first, 0)
-    assert found(0.9 * first, 0.1 - 1e-9)[1] > 0
-    content, none = solved(data, gap_tol=0.99), solved(data, rounds=0)
-    assert (content.reading == none.reading).all()
+    assert found(first * (1 - 2e-6), 0.1) == (after_one, 1)
+    assert found(0.9 * after_one, 0.1 + 1e-9) == (after_one, 1)
+    assert found(0.9 * after_one, 0.1 - 1e-9)[1] > 1
+    content, one = solved(data, gap_tol=0.99), solved(data, rounds=1)
+    assert (content.reading == one.reading).all()
 
 
 def test_a_limit_of_time_is_kept():

@@ -12,7 +12,7 @@ from aggopt.errors import JobError
 from aggopt.models import covariance_mean, p3m, p3m_joint
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
-from aggopt.solvers._certificate import Status, closed
+from aggopt.solvers._certificate import PROVEN, Status, closed
 from aggopt.solvers._choose import choose
 from aggopt.solvers._solver import Solver
 from aggopt.solvers._stiefel.annealing import annealed
@@ -42,8 +42,8 @@ def run(
     Options are time_limit, rounds, gap_tol and seed.  The optima of all attributes by
     themselves prove a first bound, and multipliers of mean and covariance that are
     ascended from there a second.  Local minima are near `start`, and where centroids
-    end that set out from either multipliers: in at most as many rounds, and in none
-    once the gap is gap_tol or less.
+    end that set out from either multipliers: in at most as many rounds, in no further
+    one once the gap is gap_tol or less, in none where nothing is left to be gained.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class JointSearch:
         best = _least(map(self.descended, begun))
         passes = int(np.clip(VISITS // near.size, *PASSES))
         for turn in range(rounds):
-            if self.clock.over or self.close(best):
+            if self.clock.over or self.close(best, self.gap_tol if turn else PROVEN):
                 break
             multipliers = self.guesses[turn % len(self.guesses)]
             given = (near, multipliers, passes, rng, self.clock)
@@ -106,11 +106,11 @@ class JointSearch:
             best = _least([best, self.descended(c)])
         return best
 
-    def close(self, best: Local | None) -> bool:
-        """Return whether the gap is closed up to gap_tol: no round runs then."""
+    def close(self, best: Local | None, gap_tol: float) -> bool:
+        """Return whether the gap is closed up to gap_tol."""
         if best is None:
             return False
-        return best.value - self.bound <= self.gap_tol * max(1.0, best.value)
+        return best.value - self.bound <= gap_tol * max(1.0, best.value)
 
     def descended(self, c: Floats) -> Local | None:
         """Return the local minimum near c (m, d); None where none is feasible."""
