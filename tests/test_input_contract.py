@@ -250,6 +250,10 @@ CASES: dict[str, Case] = {
     "a table kept with what is masked": with_column(
         "age", LEVELS, aggregation={"categories": {**PRICED, "with": ["income"]}}
     ),
+    "a table kept with text that hardly two records share": lambda _: (
+        frame.assign(age=LEVELS, note=frame["name"]),
+        job(aggregation={"categories": {**PRICED, "with": ["note"]}}),
+    ),
     "a category crossed with a number": with_column(
         "age",
         LEVELS,

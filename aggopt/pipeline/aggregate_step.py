@@ -20,6 +20,7 @@ from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.pipeline import margins
+from aggopt.pipeline.beside import beside_of
 from aggopt.pipeline.category_job import by_block, published_as, wishes_of_categories
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.observed import Having, combined, nodes_of
@@ -111,8 +112,9 @@ def _chosen(
     settings = {**how.settings, "seed": seed_of(given.secret, f"categories of {told}")}
     asked = wishes_of_categories(given.job, given.table).get(names[0], {})
     settings |= {key: values[own.rows] for key, values in asked.items()}
-    if beside := settings.pop("with_", ()):
-        settings["with_"] = given.table.frame.select(*beside)[own.rows].to_native()
+    if settings.pop("with_", ()):
+        beside = beside_of(given.table, given.job)
+        settings["with_"] = beside[own.rows].to_native()
     if len(names) > 1 and method.together:
         made = method.together(attributes, label, **settings).attributes
     else:

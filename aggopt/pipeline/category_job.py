@@ -13,7 +13,7 @@ from aggopt.core.plural import many
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
-from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError, naming
+from aggopt.errors import InfeasibleInputError, JobError, naming
 from aggopt.input.categories import absent_in, codes_in
 from aggopt.input.table import Table
 from aggopt.input.wishes import resolved_of_categories
@@ -21,6 +21,7 @@ from aggopt.job import Job, Mean
 from aggopt.partition._in_blocks import part_of
 from aggopt.partition._neighbours.places import RecordPlaces
 from aggopt.pipeline.attribute_blocks import Columns
+from aggopt.pipeline.beside import require_beside
 
 
 def widest(records: Floats | Encoded, columns: Columns) -> int:
@@ -101,22 +102,6 @@ def _require_published(job: Job, table: Table) -> None:
             require_nodes(domain, publish)
 
 
-def _require_beside(job: Job, table: Table) -> None:
-    """Refuse, as kept with categories, columns that are not published as they are."""
-    names = getattr(job.aggregation.categories, "with_", ())
-    roles = table.roles
-    plain = (*roles.confidential, *roles.other)
-    for name in names:
-        if name in roles.quasi_identifier:
-            raise JobError(
-                f"[aggregation.categories] with names {name!r}, which is masked.",
-                fix='keep its table with another category by cross = [["A", "B"]]; '
-                "with is for columns that are published as they are.",
-            )
-        if name not in plain:
-            raise UnknownNameError("column that is published as it is", name, plain)
-
-
 def require_counts(job: Job, table: Table) -> None:
     """Refuse a slack that no groups of k records leave a choice of levels within.
 
@@ -173,7 +158,7 @@ def _require_possible(count: I64, k: int, slack: float) -> None:
         )
 
 
-CATEGORY_CHECKS = (_require_published, _require_beside, require_counts)
+CATEGORY_CHECKS = (_require_published, require_beside, require_counts)
 
 
 def published_as(job: Job, name: str) -> str:
