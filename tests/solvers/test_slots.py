@@ -1,11 +1,14 @@
 """Solver `slots`: the best of all choices, its proof, and the rounding's guarantee."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from category_instances import beside, counts, least, nominal, ordinal
 
+from aggopt.core.compile_time import compile_time
 from aggopt.errors import JobError
 from aggopt.models import frequencies as model
 from aggopt.models._choice import released, shares
@@ -163,6 +166,31 @@ def test_a_limit_of_time_acts_and_what_is_proven_stays():
     assert found.status is Status.LIMIT
     assert (found.reading == data.loss.argmin(axis=1)).all()
     assert found.bound == pytest.approx(plurality)
+
+
+@pytest.mark.parametrize("slow", ["any", "whole"])
+@pytest.mark.parametrize("how", [{"slack": 0}, {"price": 0.75}])
+def test_time_that_runs_out_while_a_program_is_built_is_a_limit(how, slow, monkeypatch):
+    data = ordinal(counts(3, 40, 6, 5), **how)
+    build, now, late = model.build, compile_time.now, []
+
+    def slowly(given, language):
+        late.extend([100.0] * (given.shares == slow))
+        return build(given, language)
+
+    monkeypatch.setattr(model, "build", slowly)
+    monkeypatch.setattr(compile_time, "now", lambda: now() + sum(late))
+    found = asked(data)
+    assert len(late) == 1
+    none = found.reading is None
+    assert found.status is (Status.FAILED if none else Status.LIMIT)
+    assert none == ("slack" in how)
+    assert 0 < found.bound < np.inf
+
+
+def test_no_limit_of_time_counts_what_loads_the_solvers():
+    loaded = "import sys, aggopt.solvers._slots as _; assert 'cvxpy' in sys.modules"
+    subprocess.run([sys.executable, "-c", loaded], check=True)
 
 
 def test_other_options_are_refused():

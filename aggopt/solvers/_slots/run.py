@@ -22,6 +22,7 @@ from aggopt.models import frequencies as model
 from aggopt.models._choice import shares
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._certificate import Status, closed
+from aggopt.solvers._cvxpy import NAME as LANGUAGE  # loads it before the clock starts
 from aggopt.solvers._options import check_time_limit
 from aggopt.solvers._slots.reduce import dearer, far, tightened, without
 from aggopt.solvers._slots.rounding import rounded
@@ -61,6 +62,13 @@ class Standing:
         """Whether there is nothing left to do, or no time."""
         done = self.best is not None and closed(self.objective, self.bound)
         return done or self.infeasible or self.clock.left < LEAST
+
+    def solved(self, problem: Any, share: float = 1.0) -> Outcome | None:
+        """Return how HiGHS ended in this share of the time left; None if none is."""
+        left = self.clock.left  # it may have run out while the problem was built
+        if left < LEAST:
+            return None
+        return solve(problem, "cvxpy:highs", time_limit=share * left)
 
 
 def run(
@@ -107,8 +115,10 @@ def _relax(standing: Standing, tight: model.Data) -> None:
     for i, relaxed in enumerate(_relaxations(tight)):
         if standing.over or (i > 0 and _late(standing)):
             return
-        problem = model.build(relaxed, "cvxpy")
-        outcome = solve(problem, "cvxpy:highs", time_limit=standing.clock.left)
+        problem = model.build(relaxed, LANGUAGE)
+        outcome = standing.solved(problem)
+        if outcome is None:
+            return
         if not outcome.status.usable:
             standing.infeasible |= i == 0 and outcome.status is Status.INFEASIBLE
             continue
@@ -148,10 +158,11 @@ def _improve(standing: Standing, tight: model.Data, most: int | None) -> None:
     cheapest = barred if most is None else far(tight, standing.multipliers, most)
     whole = not (cheapest & ~barred).any()
     barred = barred | cheapest
-    left = standing.clock.left * (1 if whole else PART)
     smaller = without(tight, barred)
-    problem = model.build(smaller, "cvxpy")
-    outcome = solve(problem, "cvxpy:highs", time_limit=left)
+    problem = model.build(smaller, LANGUAGE)
+    outcome = standing.solved(problem, 1 if whole else PART)
+    if outcome is None:
+        return
     if outcome.status.usable:
         standing.offer(model.categories(problem, smaller))
     if whole:
