@@ -63,9 +63,10 @@ def chosen_of(
         least = problem.sse(best)
     clock.report(0.7)
     complete, status = _proven(prices, least), Status.LIMIT
-    if not complete and clock.left > 1:
+    left = clock.left
+    if not complete and left > 1:
         asked = _asked(prices, least, known)
-        found = _solved(unions, asked, solver, clock)
+        found = _solved(unions, asked, solver, left)
         status = found.status
         if found.reading is not None and problem.sse(found.reading) < least:
             best, least = found.reading, problem.sse(found.reading)
@@ -118,11 +119,9 @@ def _wanted(prices: Priced, least: float) -> Labels:
     return np.flatnonzero(prices.reduced <= gap * (1 + ROUNDING) + ROUNDING)
 
 
-def _solved(unions: Unions, asked: Labels, solver: Solver, clock: Deadline) -> Answer:
+def _solved(unions: Unions, asked: Labels, solver: Solver, left: float) -> Answer:
     """Ask in a process of its own: HiGHS's time limit is soft, and this one is not."""
-    limit = None
-    if np.isfinite(clock.left):
-        limit = max(clock.left - GRACE, clock.left / 2)
+    limit = max(left - GRACE, left / 2) if np.isfinite(left) else None
     exactly = EXACTLY.get(solver.native.lower())
     return answer_apart(MODEL, unions.data(asked), solver, None, limit, exactly)
 

@@ -14,6 +14,8 @@ from aggopt.repair._merge_until_close import made_close
 from aggopt.repair._pricing import priced
 from aggopt.repair._problem import problem_of
 from aggopt.repair._unions import close_unions
+from aggopt.solvers import SOLVERS, Status
+from aggopt.solvers._answer import Answer
 
 
 def prepared(seed, n=39, k=3, t=0.2):
@@ -65,6 +67,29 @@ def test_where_no_union_was_chosen_nothing_is_merged_anew(monkeypatch):
     _, start, unions, _ = prepared(2)
     monkeypatch.delattr(_merge_ilp, "made_close")
     assert _completed(unions, np.full(unions.m, -1), start) is start
+
+
+def test_a_solver_has_time_however_long_choosing_what_it_looks_at_took(monkeypatch):
+    _, start, unions, _ = prepared(0)
+    clock, asked, limits = Deadline(30.0), _merge_ilp._asked, []
+
+    def slowly(*given):
+        clock.started -= 100
+        return asked(*given)
+
+    def answered(*given):
+        limits.append(given[4])
+        return Answer(None, Status.LIMIT, None, "cvxpy:highs", 0.0)
+
+    nothing = np.full(unions.m, -1)
+    monkeypatch.setattr(_merge_ilp, "searched", lambda *given: nothing)
+    monkeypatch.setattr(_merge_ilp, "_proven", lambda *given: False)
+    monkeypatch.setattr(_merge_ilp, "_asked", slowly)
+    monkeypatch.setattr(_merge_ilp, "answer_apart", answered)
+    known = int(start.max()) + 2
+    found = _merge_ilp.chosen_of(unions, known, start, SOLVERS["cvxpy:highs"], clock)
+    assert found.certificate.status is Status.LIMIT
+    assert [0 < limit <= 30 for limit in limits] == [True]
 
 
 def test_rows_of_some_unions():
