@@ -9,6 +9,7 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import numbered
 from aggopt.encoding import Encoded
 from aggopt.encoding._incomplete import filled
+from aggopt.errors import InfeasibleInputError
 from aggopt.input.confidential import Confidential, requirements_of
 from aggopt.job import Job
 from aggopt.missing._imputed import by_neighbours
@@ -17,6 +18,7 @@ from aggopt.partition._in_blocks import divided
 from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import Partition
 from aggopt.pipeline.attribute_blocks import Columns
+from aggopt.pipeline.before_work import keeps_variance
 from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.holes import (
     Holed,
@@ -58,7 +60,8 @@ def by_policy(
     Raises
     ------
     InfeasibleInputError
-        Nothing of an attribute would be published.
+        Nothing of an attribute would be published, or merging for values that are there
+        leaves one group, which keeps no variance.
     """
     if job.missing.policy == "fill":
         return by_imputed(incomplete, columns, how, job, held, repair)
@@ -82,6 +85,11 @@ def by_imputed(
 
     The certificates are of the values that are there, without a bound: what is proven
     of imputed values says nothing of them.
+
+    Raises
+    ------
+    InfeasibleInputError
+        One group is left where the variance is to be kept.
     """
     divide, settings, told = how
     absent, k = absent_of(incomplete), job.privacy.k
@@ -121,6 +129,8 @@ def _merged(
     labels = numbered(merge_until_satisfied(own, block.labels, asked))
     ended = {proof.status for proof in (*first.evidence, *block.partition.evidence)}
     merged = labels.max() < first.labels.max()
+    if merged and labels.max() == 0:
+        _require_no_variance(block, records, there, job)
     proof = Certificate(
         next((status for status in CUT if status in ended), Status.HEURISTIC),
         observed_sse(own, labels, there),
@@ -130,3 +140,23 @@ def _merged(
         clock.spent,
     )
     return replace(block, partition=Partition(labels, proof))
+
+
+def _require_no_variance(block: Block, records: Encoded, there: Bool, job: Job) -> None:
+    """Refuse one group of a number whose variance is to be kept; t says so by itself.
+
+    `there` (n, d) are the values of the block's attributes that are not missing.
+    """
+    own = [records.attributes[j] for j in block.columns]
+    varying = any(each.numbers is not None and each.weight > 0 for each in own)
+    if not (varying and keeps_variance(job)) or job.privacy.t is not None:
+        return
+    count, k = there.sum(axis=0), job.privacy.k
+    name = own[int(count.argmin())].name
+    raise InfeasibleInputError(
+        f"Merging groups until k = {k} records of each have a value of every attribute "
+        f"leaves one group, and one value cannot keep the variance: {name!r} has "
+        f"{count.min()} of {len(there)} values, the fewest.",
+        fix=f"remove records in which {name!r} is missing, drop it, as identifier, "
+        "choose a smaller k, or aggregate by the mean as it is.",
+    )

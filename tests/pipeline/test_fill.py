@@ -193,3 +193,81 @@ def test_too_few_values_and_what_makes_no_sense_are_refused():
         aggopt.mask(frame, asked(**FILL))
     with pytest.raises(JobError, match="report_compatible counts holes"):
         asked(missing={"policy": "fill", "report_compatible": True})
+
+
+def sparse(**left):
+    """Forty persons of whom so many have a value, by attribute."""
+    frame, rng = persons(40, share=0.0), np.random.default_rng(0)
+    for name, count in left.items():
+        frame.loc[rng.permutation(40)[count:], name] = np.nan
+    return frame
+
+
+KEEPING = [{"method": "p3m"}, {"method": "mean", "keep": "variance"}]
+ALONE = (
+    r"Merging groups until k = 6 records of each have a value of every attribute "
+    r"leaves one group, and one value cannot keep the variance: 'income' has 12 of 40 "
+    r"values, the fewest.\nTo fix: remove records in which 'income' is missing, drop "
+    r"it, as identifier, choose a smaller k, or aggregate by the mean as it is.$"
+)
+
+
+@pytest.mark.parametrize("aggregation", KEEPING)
+def test_one_group_for_want_of_values_is_refused_where_variance_is_kept(aggregation):
+    frame, kept = sparse(age=14, income=12), {"aggregation": aggregation, **FILL}
+    with pytest.raises(InfeasibleInputError, match="^" + ALONE):
+        aggopt.mask(frame, asked(6, NUMBERS, **kept))
+    full = frame.dropna(subset="income")
+    assert aggopt.mask(full, asked(6, ["income"], **kept)).masked is not None
+    assert aggopt.mask(frame, asked(3, NUMBERS, **kept)).labels.max() > 0
+    assert aggopt.mask(frame, asked(6, NUMBERS, **FILL)).labels.max() == 0
+
+
+@pytest.mark.parametrize("first", [["age", "sex"], ["age", "town"]])
+def test_one_group_for_want_of_values_is_refused_in_any_block(first):
+    second = [name for name in QUASI if name not in first]
+    blocks = {"method": "mdav", "attributes": [first, second]}
+    job = asked(
+        6,
+        privacy={"k": 6, "scope": "blocks"},
+        partition=blocks,
+        aggregation=KEEPING[0],
+        **FILL,
+    )
+    with pytest.raises(InfeasibleInputError, match="^" + ALONE):
+        aggopt.mask(sparse(income=12), job)
+
+
+def test_one_group_that_keeps_no_variance_is_made():
+    frame = sparse(sex=8).assign(income=5.0)
+    for names, blocks in (
+        (["income", "sex"], [["income", "sex"]]),
+        (["age", "sex"], [["age"], ["sex"]]),
+    ):
+        job = asked(
+            quasi=names,
+            privacy={"k": 6, "scope": "blocks"},
+            partition={"method": "mdav", "attributes": blocks},
+            aggregation=KEEPING[1],
+            **FILL,
+        )
+        release = aggopt.mask(frame, job)
+        assert release.blocks[-1].groups == 1
+
+
+def test_one_group_that_l_or_t_made_is_not_said_to_want_values():
+    frame = sparse(income=12).assign(illness=["flu"] + ["none"] * 39)
+    job = asked(
+        quasi=NUMBERS,
+        privacy={"k": 6, "l": 2},
+        partition={"method": "diverse_vmdav"},
+        aggregation=KEEPING[0],
+        **FILL,
+    )
+    with pytest.raises(InfeasibleInputError, match="There is one group only"):
+        aggopt.mask(frame, job)
+    privacy = {"k": 6, "t": 0.01, "repair": "merge"}
+    privacy["confidential"] = {"illness": {"distance": "equal"}}
+    job = asked(quasi=NUMBERS, privacy=privacy, aggregation=KEEPING[0], **FILL)
+    with pytest.raises(InfeasibleInputError, match=r"To keep t = 0\.01, all records"):
+        aggopt.mask(sparse(income=12), job)
