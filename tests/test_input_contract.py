@@ -271,6 +271,9 @@ CASES: dict[str, Case] = {
     "a category that records ask to be far from": with_column(
         "age", LEVELS, aggregation={"categories": {"method": "wish", "budget": 1.5}}
     ),
+    "a category that all ask alike to be far from, without a budget": with_column(
+        "age", LEVELS, aggregation={"categories": {"method": "wish"}}
+    ),
     "a distance that no two levels have": with_column(
         "age", LEVELS, aggregation={"categories": {"method": "wish", "delta": 2.0}}
     ),

@@ -8,7 +8,12 @@ from aggopt.aggregate import CATEGORY_AGGREGATORS
 from aggopt.aggregate.categories._kept import allowed_or_price
 from aggopt.aggregate.categories._plurality import Plurality, require_nodes
 from aggopt.aggregate.categories._registry import CategorySection
-from aggopt.aggregate.categories._wish import CategoryWish, require_reach
+from aggopt.aggregate.categories._wish import (
+    OWN,
+    CategoryWish,
+    require_choice,
+    require_reach,
+)
 from aggopt.core.plural import many
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats
@@ -173,7 +178,8 @@ def wishes_of_categories(job: Job, table: Table) -> dict[str, dict[str, Floats]]
     Raises
     ------
     JobError
-        As `resolved_of_categories`; a distance that no two levels have.
+        As `resolved_of_categories`; a distance that no two levels have; or wishes that
+        are all the same, of names, without a budget.
     """
     how = job.aggregation.categories
     if not isinstance(how, CategoryWish) or not table.domains:
@@ -186,8 +192,14 @@ def wishes_of_categories(job: Job, table: Table) -> dict[str, dict[str, Floats]]
         for name, values in resolved_of_categories(stated, table, key).items():
             asked[name][key] = values
     for name, domain in table.domains.items():
+        much = asked[name]["importance"]
+        far = asked[name].get("delta", np.full(len(much), OWN))
+        there = np.ones(len(much), dtype=bool)
+        if name in table.kept:
+            there = ~absent_in(table.frame[name])
         with naming(repr(name)):
-            require_reach(asked[name].get("delta", np.zeros(1)), domain)
+            require_reach(far, domain)
+            require_choice(domain, far[there], much[there], how.budget)
     return asked
 
 

@@ -522,7 +522,7 @@ def test_wishes_that_cannot_be_meant_are_refused_before_work(how, words) -> None
     frame, roles = wishing()
     said = {"delta": {"column": "far"}, "importance": {"column": "much"}, **how}
     if words.startswith("'much'"):
-        del said["importance"]
+        said = {"delta": said["delta"], "budget": 1.5}
     begun = []
     with pytest.raises(JobError, match=words):
         aggopt.mask(
@@ -535,6 +535,32 @@ def test_wishes_that_cannot_be_meant_are_refused_before_work(how, words) -> None
             progress=lambda step, share: begun.append(step),
         )
     assert set(begun) <= {"read"}
+
+
+def bare_wish(frame: pd.DataFrame, **said: Any) -> list[str]:
+    """Return the steps of masking one category by wishes of the same for all."""
+    begun: list[str] = []
+    roles = {"quasi-identifier": ["age", "sex"], "wish": ["much", "far"]}
+    types = {"age": {"weight": 1e4}}
+    told = {"roles": roles, "privacy": {"k": 4}, "attributes": types}
+    job = aggopt.Job(
+        **told, missing={"policy": "patterns"}, **categories(method="wish", **said)
+    )
+    with pytest.raises(JobError, match=r"^'sex': All records ask for the same, of nam"):
+        aggopt.mask(frame, job, progress=lambda step, _: begun.append(step))
+    return begun
+
+
+@pytest.mark.parametrize("holes", [0, 20])
+def test_wishes_that_only_a_budget_tells_apart_are_refused_before_work(holes) -> None:
+    """Importances count of those alone that have the category."""
+    gone = np.arange(60) < holes
+    frame = mixed()[["age", "sex"]].assign(
+        much=np.where(gone, 0.5, 1.0), far=np.where(gone, 0.0, 1.0)
+    )
+    frame["sex"] = frame["sex"].where(~gone)
+    how = {"importance": {"column": "much"}, "delta": {"column": "far"}}
+    assert set(bare_wish(frame, **how)) == {"read"}
 
 
 def test_a_job_file_names_a_tree_from_where_it_lies(tmp_path) -> None:
@@ -612,3 +638,15 @@ def test_categories_of_two_blocks_are_not_crossed() -> None:
             mixed(),
             asked(names, partition=blocks, privacy={"k": 4, "scope": "blocks"}, **how),
         )
+
+
+def test_the_bare_section_of_wishes_is_refused_before_work() -> None:
+    begun: list[str] = []
+    roles = {"quasi-identifier": ["age", "sex"]}
+    with pytest.raises(JobError, match="only the budget decides"):
+        aggopt.mask(
+            mixed()[["age", "sex"]],
+            aggopt.Job(roles=roles, privacy={"k": 4}, **categories(method="wish")),
+            progress=lambda step, _: begun.append(step),
+        )
+    assert set(begun) == {"read"}

@@ -116,7 +116,8 @@ def wish(
     label = numbered_groups(groups, len(categories.codes))
     asked = _asked(delta, categories)
     insisted = _each("importance", importance, len(label))
-    _require_choice(categories, asked, insisted, budget)
+    _require_budget(budget)
+    require_choice(categories.domain, asked, insisted, budget)
     turn = permutation(seeded(seed), "symmetric groups", int(label.max()) + 1)
     candidates = Candidates.observed([categories], turn[label])
     plain = stated(candidates, [], allowed_or_price(slack, None, many_cells=False)[0])
@@ -180,19 +181,26 @@ def _each(name: str, given: npt.ArrayLike, n: int) -> F64:
     return np.broadcast_to(found.astype(np.float64), n)
 
 
-def _require_choice(
-    categories: Categories, asked: F64, insisted: F64, budget: float | None
+def _require_budget(budget: float | None) -> None:
+    if budget is not None and (not is_number(budget) or not 1 <= budget < np.inf):
+        raise JobError(
+            f"budget = {budget!r}.",
+            fix="pass a number from 1 up: multiples of the loss of frequencies.",
+        )
+
+
+def require_choice(
+    domain: Domain, asked: F64, insisted: F64, budget: float | None
 ) -> None:
-    """Refuse a budget below 1, and what only a budget would decide."""
-    if budget is not None:
-        if not is_number(budget) or not 1 <= budget < np.inf:
-            raise JobError(
-                f"budget = {budget!r}.",
-                fix="pass a number from 1 up: multiples of the loss of frequencies.",
-            )
-        return
+    """Refuse distances and importances (n,) of which only a budget would decide.
+
+    Raises
+    ------
+    JobError
+        There is none, and all ask for the same of names without an order or a tree.
+    """
     same = np.ptp(insisted) == 0 and (asked > 0).all()
-    if categories.domain.kind == "nominal" and same:
+    if budget is None and domain.kind == "nominal" and same:
         raise JobError(
             "All records ask for the same, of names without an order or a tree: who is "
             "satisfied is then just who is lost, and only the budget decides.",
