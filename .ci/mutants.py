@@ -1,6 +1,6 @@
 """Change the code in small ways, one at a time, and list what no test notices.
 
-Usage: python .ci/mutants.py [--again] [PATTERN ...]
+Usage: python .ci/mutants.py [--again | --on] [PATTERN ...]
 
 mutmut makes the changes ("mutants") and runs, of each, the tests that call the changed
 function; `[tool.mutmut]` in pyproject.toml says in which files and by which tests.
@@ -13,7 +13,8 @@ A mutant that no test notices fails the run, unless tests/equivalent_mutants.tom
 why nothing can notice it.  Time-outs, crashes and interruptions are tried again, alone
 and with more time.  So does a function fail it that mutmut would leave out unasked.
 PATTERN such as "aggopt.privacy*" runs some only; --again runs, of these, what was not
-noticed last time.  Without either, all begins anew.
+noticed last time.  --on goes on with a run that was stopped: it tries what has not been
+tried, and functions that have changed since.  Without any, all begins anew.
 """
 
 import fnmatch
@@ -212,7 +213,7 @@ def main(arguments: list[str]) -> int:
         print("mutmut would leave out unasked, and nobody would know:", *skipped)
         print("To fix: let .ci/mutants.py learn it, or give a reason in LEFT_OUT.")
         return 1
-    asked = [a for a in arguments if a != "--again"]
+    asked = [a for a in arguments if a not in ("--again", "--on")]
     patterns = asked
     if "--again" in arguments:
         last = matching(results(), asked or ["*"])
@@ -221,7 +222,7 @@ def main(arguments: list[str]) -> int:
             return 1
         patterns = [m.name for m in last if not m.verdict.noticed]
         print(f"{len(patterns)} of {len(last)} mutants were not noticed last time.")
-    elif not patterns:
+    elif not patterns and "--on" not in arguments:
         shutil.rmtree(RESULTS, ignore_errors=True)
     if patterns or "--again" not in arguments:
         run(patterns)

@@ -23,6 +23,7 @@ LEFT_OUT = {
     "property, abstractmethod": "has no body but its words",
 }
 HUNK = re.compile(r"@@ -(\d+)")
+STRICT = re.compile(r"(, ?)?strict=\w+")
 
 
 class Verdict(StrEnum):
@@ -142,6 +143,16 @@ def _key(entry: dict[str, Any]) -> Key:
     return entry["module"], entry["function"], change, nth
 
 
+def of_strict_alone(change: str) -> bool:
+    """Whether a change is one of `strict=` alone, and so equivalent.
+
+    It asserts that two things are equally long which always are.
+    """
+    lines = [STRICT.sub("", line[1:]).strip() for line in change.splitlines()]
+    bare = [line.replace(", )", ")").rstrip(", ") for line in lines]
+    return "strict=" in change and len(set(bare)) == 1
+
+
 def report(
     mutants: list[Mutant],
     equivalent: dict[Key, str],
@@ -153,7 +164,10 @@ def report(
     if not mutants:
         say("No mutants: nothing was tried.  To fix: ask for a name that exists.")
         return False
-    known = equivalent.keys() | hidden.keys()
+    listed_ones = equivalent.keys() | hidden.keys()
+    asserting = {m.key: "strict" for m in mutants if of_strict_alone(m.change)}
+    equivalent = equivalent | asserting
+    known = listed_ones | asserting.keys()
     unnoticed = [m for m in mutants if not m.verdict.noticed]
     open_ones = [m for m in unnoticed if _is_open(m, known)]
     for m in sorted(open_ones):
@@ -162,7 +176,7 @@ def report(
     for line in _counts(mutants, equivalent, hidden):
         say(line)
     if whole:
-        for key in known - {m.key for m in unnoticed}:
+        for key in listed_ones - {m.key for m in unnoticed}:
             say(f"Listed, but gone or noticed now: {key}")
     if open_ones:
         say(f"No test notices {len(open_ones)} mutants. To fix: add tests, or list")

@@ -182,3 +182,23 @@ def test_a_hidden_change_names_a_test_that_exists():
     for entry in tomllib.loads(LISTS.read_text("utf-8"))["hidden"]:
         file, _, name = entry["test"].partition("::")
         assert f"def {name}(" in (ROOT / file).read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "alone"),
+    [
+        ("for a, b in zip(x, y, strict=True)", "for a, b in zip(x, y, )", True),
+        ("for a, b in zip(x, y, strict=True):", "for a, b in zip(x, y, ):", True),
+        ("zip(x, y, strict=True)", "zip(x, y, strict=False)", True),
+        ("x, y, strict=True", "x, y, strict=None", True),
+        ("x, y, strict=True", "x, y,", True),
+        ("zip(x, y, strict=True)", "zip(x, strict=True)", False),
+        ("zip(x, y, strict=True)", "zip(x, None, strict=True)", False),
+        ("zip(x, y)", "zip(x, )", False),
+    ],
+)
+def test_a_change_of_strict_alone_is_equivalent(judge, before, after, alone):
+    change = f"- {before}\n+ {after}"
+    assert judge.of_strict_alone(change) == alone
+    one = judge.Mutant("aggopt.a.b", "f", change, 1, "name", judge.Verdict.SURVIVED)
+    assert judge.report([one], {}, {}, True, repr) == alone
