@@ -49,6 +49,7 @@ def test_a_row_says_what_the_release_says():
     assert row.to_dict()["seconds"] > 0
 
 
+@pytest.mark.slow
 def test_solvers_of_a_partition_are_compared_where_the_aggregation_has_a_formula():
     asked = wide_job(partition={"method": "individual_ranking"})
     rows = {row.solver: row for row in compare_solvers.compare(wide(30), asked)}

@@ -270,6 +270,7 @@ def test_constant_attributes_lose_nothing():
     assert (found.certificate.objective, found.certificate.bound) == (0, 0)
 
 
+@pytest.mark.slow
 def test_records_by_the_thousand_at_a_few_places():
     X = np.repeat([[0.0, 1.0], [5.0, 2.0], [9.0, 9.0]], [1001, 800, 2], axis=0)
     found = optimal(X, 3, time_limit=60)
