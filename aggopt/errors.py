@@ -31,6 +31,10 @@ class JobError(AggoptError):
     """A job, or an argument that stands for a part of one, cannot be used."""
 
 
+class UntrustedCodeError(JobError):
+    """A job names a file of code that its caller does not trust: it was not run."""
+
+
 class InfeasibleInputError(AggoptError):
     """The data and the parameters admit no solution."""
 

@@ -1,0 +1,118 @@
+"""Files of code that a caller trusts: no other file that a job names is run.
+
+Trust is no sandbox: a file that is trusted sees the originals and has all the rights of
+its caller.  A file is read once, when it is trusted; those bytes are hashed, and those
+bytes are run.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from types import MappingProxyType
+
+from aggopt.core.regular import require_regular
+from aggopt.errors import JobError, UntrustedCodeError
+
+
+@dataclass(frozen=True)
+class Code:
+    """A file as it was when it was read.
+
+    Attributes
+    ----------
+    path
+        Where it lies, no link among its folders.
+    source
+        Its bytes.
+    """
+
+    path: Path
+    source: bytes = field(repr=False)
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of its bytes, in hexadecimal."""
+        return sha256(self.source).hexdigest()
+
+    @classmethod
+    def read(cls, file: str | Path) -> "Code":
+        """Return a file as it is now; raises JobError where it cannot be read."""
+        require_regular(Path(file), JobError)
+        path = Path(file).resolve()
+        try:
+            return cls(path, path.read_bytes())
+        except OSError as error:
+            raise JobError(
+                f"{path} cannot be read: {error.strerror}.", fix="check the path."
+            ) from None
+
+
+_TRUSTED: ContextVar[Mapping[Path, Code]] = ContextVar(
+    "trusted", default=MappingProxyType({})
+)
+
+
+@contextmanager
+def trusting(files: Iterable[str | Path]) -> Iterator[None]:
+    """Let jobs name these files of code, within the block and in this thread only.
+
+    Parameters
+    ----------
+    files
+        Paths; relative ones are seen from the working directory, as any argument is.
+        A file is trusted as it is now: one that changes within the block is refused.
+
+    Raises
+    ------
+    JobError
+        `files` is one path and no list of them, or a file cannot be read.
+    """
+    if isinstance(files, str | Path):
+        raise JobError(
+            "The files that are trusted are one path, and no list.",
+            fix=f"write trust=[{str(files)!r}].",
+        )
+    given = {code.path: code for code in map(Code.read, files)}
+    token = _TRUSTED.set(MappingProxyType({**_TRUSTED.get(), **given}))
+    try:
+        yield
+    finally:
+        _TRUSTED.reset(token)
+
+
+def trusted_files() -> tuple[Code, ...]:
+    """Return the files that are trusted here and now."""
+    return tuple(_TRUSTED.get().values())
+
+
+def trusted(file: Path) -> Code:
+    """Return the code of a file that the caller trusts.
+
+    Raises
+    ------
+    UntrustedCodeError
+        The caller does not trust it, or it changed since.
+    """
+    path = file.resolve()
+    code = _TRUSTED.get().get(path)
+    if code is None:
+        raise UntrustedCodeError(
+            f"The job names code, {path.name}, which would see the originals and run "
+            "with your rights; it was not run.",
+            fix=f"read it; if you trust it, pass --trust {path}, or "
+            f"trust=[{str(path)!r}] in Python.",
+        )
+    require_unchanged(Code.read(path), code.sha256)
+    return code
+
+
+def require_unchanged(now: Code, sha256: str) -> None:
+    """Refuse a file whose bytes are not those of this hash any more."""
+    if now.sha256 != sha256:
+        raise UntrustedCodeError(
+            f"{now.path.name} has changed since it was trusted; it was not run again.",
+            fix="read it again, and run again.",
+        )
