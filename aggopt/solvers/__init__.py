@@ -1,6 +1,7 @@
 """Solvers, named in the configuration and swapped without touching a model."""
 
 from aggopt.solvers._certificate import Certificate as Certificate
+from aggopt.solvers._certificate import Claim as Claim
 from aggopt.solvers._certificate import Status as Status
 from aggopt.solvers._choose import choose as choose
 from aggopt.solvers._registry import SOLVERS as SOLVERS

@@ -31,6 +31,25 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
+class Claim:
+    """A bound that code of the user's states: nothing here proves it.
+
+    Attributes
+    ----------
+    bound
+        What it says that no point does better than.
+    by
+        What answers for it: "mine.py, sha256 0123...".
+    """
+
+    bound: float
+    by: str
+
+    def __str__(self) -> str:
+        return f"{self.bound:.6g} claimed by {self.by}"
+
+
+@dataclass(frozen=True)
 class Certificate:
     """One solve, judged by the model and not by the solver.
 
@@ -50,6 +69,8 @@ class Certificate:
     seconds
         Wall time of the solve; the compilation of kernels, on a first call, is left
         out, as limits of time do.
+    claimed
+        What code of the user's says is a bound, which is never taken for one.
     """
 
     status: Status
@@ -58,6 +79,7 @@ class Certificate:
     violation: float
     solver: str
     seconds: float
+    claimed: Claim | None = None
 
     @property
     def gap(self) -> float | None:
@@ -67,12 +89,15 @@ class Certificate:
         return (self.objective - self.bound) / max(1.0, abs(self.objective))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
-        return {**asdict(self), "status": self.status.value, "gap": self.gap}
+        """Return plain values, ready for JSON; `claimed` where there is a claim."""
+        values = {**asdict(self), "status": self.status.value, "gap": self.gap}
+        return {n: v for n, v in values.items() if n != "claimed" or v is not None}
 
     def __repr__(self) -> str:
         """Return what it says, the gap beside the bound."""
         known = {f.name: getattr(self, f.name) for f in fields(self)}
+        if self.claimed is None:
+            del known["claimed"]
         status, objective, bound, *others = (f"{n}={v!r}" for n, v in known.items())
         said = ", ".join((status, objective, bound, f"gap={self.gap!r}", *others))
         return f"Certificate({said})"
@@ -89,11 +114,20 @@ def rows(certificates: Mapping[str, Certificate]) -> list[tuple[Any, ...]]:
     """Return a row under HEADER for each certificate, its name first."""
     return [
         (
-            *(name, c.status.value, c.gap, c.objective, c.bound, c.violation),
+            *(name, c.status.value, c.gap, c.objective, _bounds(c), c.violation),
             *(c.solver, c.seconds),
         )
         for name, c in certificates.items()
     ]
+
+
+def _bounds(certificate: Certificate) -> float | str | None:
+    """Return the bound, and what is claimed beside it."""
+    bound, claim = certificate.bound, certificate.claimed
+    if claim is None:
+        return bound
+    proven = "nothing" if bound is None else f"{bound:.6g}"
+    return f"{proven} proven, {claim}"
 
 
 def closed(objective: float, bound: float) -> bool:
@@ -123,7 +157,8 @@ def summed(certificates: Sequence[Certificate]) -> Certificate:
     """Return one certificate of parts that were solved each by itself.
 
     Objectives, bounds and times are added; the bound is None unless every part has
-    one, and the status is that of the part that ended worst.
+    one, and the status is that of the part that ended worst.  What is claimed of parts
+    is left to them.
     """
     if len(certificates) == 1:
         return certificates[0]

@@ -1,11 +1,14 @@
 """What certificates say together: nothing that one of them does not prove."""
 
+from dataclasses import replace
+
 import pytest
 
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import (
     HEADER,
     PROVEN,
+    Claim,
     closed,
     endings,
     largest_gap,
@@ -129,3 +132,26 @@ def test_a_notebook_shows_a_table_of_plain_values():
 )
 def test_a_gap_is_closed_within_a_millionth(objective, bound, is_closed):
     assert closed(objective, bound) is is_closed
+
+
+CLAIMED = Certificate(
+    Status.LOCAL, 3.0, None, 0.0, "own", 0.1, claimed=Claim(2.5, "mine.py, sha256 ab")
+)
+
+
+def test_a_claim_is_no_bound_and_is_shown_as_a_claim():
+    assert CLAIMED.gap is None
+    assert total_bound([CLAIMED]) is largest_gap([CLAIMED]) is None
+    said = "2.5 claimed by mine.py, sha256 ab"
+    assert str(CLAIMED.claimed) == said
+    assert CLAIMED.to_dict()["claimed"] == {"bound": 2.5, "by": "mine.py, sha256 ab"}
+    assert CLAIMED.to_dict()["bound"] is None
+    assert repr(CLAIMED).endswith(f"seconds=0.1, claimed={CLAIMED.claimed!r})")
+    for bound, proven in ((None, "nothing proven"), (1.25, "1.25 proven")):
+        (row,) = rows({"pay": replace(CLAIMED, bound=bound)})
+        assert dict(zip(HEADER, row, strict=True))["bound"] == f"{proven}, {said}"
+
+
+def test_claims_of_parts_are_not_summed():
+    assert summed([CLAIMED, CLAIMED]).claimed is None
+    assert summed([CLAIMED]).claimed == CLAIMED.claimed
