@@ -64,6 +64,11 @@ COLUMNS = {
     "numbers": (TURN * 1.37 - 9.5, ".", FIFTHS),
     "numbers with a comma": (TURN * 1.37 - 9.5, ",", FIFTHS),
     "numbers with holes": (pd.Series(TURN * 1.5).where(THERE), ",", None),
+    "text with holes": (
+        pd.Series([str(j % 7) for j in TURN], dtype=object).where(THERE, None),
+        ".",
+        None,
+    ),
     "text that spells numbers": ([str(j) for j in TURN], ".", FIFTHS),
     "more digits than floats": ([10**17 + int(j) for j in TURN], ".", FIFTHS),
     "dates": (DAYS, ".", FIFTHS),
@@ -131,6 +136,8 @@ def test_levels_are_of_the_records_that_have_the_category() -> None:
     with pytest.raises(JobError, match=r"^'oth': .* 20 different .* among 39 records"):
         aggopt.mask(fewer, job, progress=lambda step, _: begun.append(step))
     assert set(begun) == {"read"}
+    numbers = frame.assign(x=frame["x"].where(frame.index >= 21))
+    assert aggopt.mask(numbers, job).audit.smallest >= 4
 
 
 def test_a_column_that_is_named_twice_is_refused() -> None:

@@ -1,5 +1,7 @@
 """What each step hands to the next where values are missing."""
 
+from dataclasses import replace
+
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
@@ -12,7 +14,7 @@ from aggopt.missing._observed import Observed
 from aggopt.partition import mdav
 from aggopt.pipeline import fill
 from aggopt.pipeline.fill import by_imputed, by_policy
-from aggopt.pipeline.holes import by_patterns, require_published
+from aggopt.pipeline.holes import Holed, by_patterns, require_published, with_means
 from aggopt.pipeline.observed import Having, _only
 from aggopt.solvers import Certificate, Status
 
@@ -155,3 +157,21 @@ def test_settings_are_of_records_or_of_groups():
     assert _only(of_groups, 5, own, 1).tolist() == [[5.0]]
     assert _only(of_records, 5, own, 1).tolist() == [[1.0], [9.0]]
     assert _only("text", 5, own, 1) == "text"
+
+
+def test_a_hole_has_the_mean_of_its_own_attribute():
+    known = encoded(HOLED)
+    x = known.coordinates + np.array([0, 7])
+    known = replace(known, coordinates=x)
+    expected = np.where(np.isnan(x), np.nanmean(x, axis=0), x)
+    assert with_means(known).coordinates == pytest.approx(expected)
+
+
+def test_attributes_that_a_repair_suppresses_are_named(monkeypatch):
+    def nothing_kept(block, kept, *_):
+        return Holed((block,), kept & [False, True])
+
+    monkeypatch.setattr(fill, "repaired_across", nothing_kept)
+    how, job = (mdav, {}, nothing), asked(2, NUMBERS)
+    with pytest.raises(InfeasibleInputError, match="Every value of 'age' would be"):
+        by_policy(encoded(HOLED), TOGETHER, how, job, (), nothing)
