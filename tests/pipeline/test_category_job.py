@@ -1,0 +1,233 @@
+"""What a job says of categories is held against its table before any work."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import aggopt
+from aggopt.core.randomness import seed_of
+from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
+from aggopt.input.table import Table
+from aggopt.pipeline import aggregate_step
+from aggopt.pipeline.aggregate_step import _chosen, _require_choice
+from aggopt.pipeline.beside import require_beside
+from aggopt.pipeline.category_job import widest, with_categories
+from aggopt.solvers import Certificate, Status
+
+TREE = {"care": ["doctor", "nurse"], "craft": ["smith"]}
+WORK = ["doctor", "nurse", "smith", "smith"]
+FRAME = pd.DataFrame(
+    {
+        "age": np.arange(20.0),
+        "town": list("ab" * 10),
+        "work": WORK * 5,
+        "sex": list("fm" * 10),
+        "rare": ["x"] * 2 + ["y"] * 18,
+    }
+)
+
+
+def asked(names, attributes=None, frame=FRAME, **categories):
+    rest = [name for name in frame if name not in names]
+    how = {"categories": categories} if categories else {}
+    return aggopt.Job(
+        roles={"quasi-identifier": names, "other": rest},
+        privacy={"k": 4},
+        partition={"method": "mdav"},
+        attributes=attributes or {},
+        aggregation={"method": "mean", **how},
+    )
+
+
+def checked(names, attributes=None, frame=FRAME, **categories):
+    job = asked(names, attributes, frame, **categories)
+    return with_categories(job, Table.of(frame, job.roles, job.attributes))
+
+
+def refused(kind, *of, **how):
+    with pytest.raises(kind) as error:
+        checked(*of, **how)
+    return error.value
+
+
+@pytest.mark.parametrize(
+    ("section", "said", "other"),
+    [
+        ({"method": "plurality", "occurring": True}, "occurring = true", " without"),
+        ({"method": "frequencies"}, "method = 'frequencies'", None),
+    ],
+)
+def test_nodes_are_refused_of_methods_that_publish_levels(section, said, other):
+    work = {"work": {"tree": TREE, "publish": "node"}}
+    error = refused(JobError, ["age", "town", "work"], work, **section)
+    assert error.problem == (
+        f"[aggregation.categories] {said} publishes levels, and [attributes.work] asks "
+        "for publish = 'node'."
+    )
+    more = "" if other is None else " without occurring"
+    assert error.fix == (
+        f'set publish = "leaf" there; or choose method = "plurality"{more}, which '
+        "publishes nodes, under [aggregation.categories]."
+    )
+    leaf = {"work": {"tree": TREE}}
+    assert checked(["age", "work"], leaf, **section).aggregation.categories
+
+
+def test_the_default_publishes_nodes_unless_their_names_are_alike():
+    work = {"work": {"tree": TREE, "publish": "node"}}
+    assert checked(["age", "work"], work).aggregation.categories.method == "plurality"
+    tree = [["doctor", "high", "care"], ["nurse", "low", "care"], ["smith", "low", "x"]]
+    alike = {"work": {"tree": tree, "publish": "node"}}
+    error = refused(JobError, ["age", "work"], alike)
+    assert error.problem.startswith("[attributes.work]: 1 name of the tree is that of")
+
+
+LACKING = "'rare': 1 level of 2 have fewer than k = 4 records, and cannot be published"
+
+
+def test_every_category_is_counted_that_a_slack_is_asked_of():
+    exact = {"method": "frequencies", "slack": "exact"}
+    error = refused(InfeasibleInputError, ["age", "town", "rare"], **exact)
+    assert error.problem == f"{LACKING} just as often."
+    assert checked(["age", "town"], **exact)
+    assert checked(["age", "rare"], method="frequencies", slack=2)
+    assert checked(["age", "rare"], method="frequencies", price=1.0)
+    assert checked(["age", "rare"], method="plurality")
+    assert refused(
+        InfeasibleInputError, ["age", "rare"], method="frequencies", slack=1
+    ).problem == (f"{LACKING} within slack = 1 of as often.")
+
+
+def test_levels_that_nobody_has_are_not_counted():
+    """With them, up to 30 records would be possible, and 26 to 30 are not."""
+    frame = FRAME.assign(rare=list("a" * 2 + "b" * 18))
+    order = {"rare": {"order": ["z", "a", "b", "y"]}}
+    exact = {"method": "frequencies", "slack": "exact"}
+    error = refused(InfeasibleInputError, ["age", "rare"], order, frame, **exact)
+    assert error.problem == f"{LACKING} just as often."
+
+
+def test_a_slack_of_cells_spares_their_levels_and_no_other():
+    names = ["age", "rare", "town", "work"]
+    cross = {"method": "frequencies", "slack": 1, "cross": [["rare", "town"]]}
+    assert checked(names, **cross)
+    error = refused(
+        InfeasibleInputError,
+        ["age", "town", "sex", "rare"],
+        **{**cross, "cross": [["town", "sex"]]},
+    )
+    assert error.problem == f"{LACKING} within slack = 1 of as often."
+    assert checked(["age", "rare"], method="frequencies", slack=1, **{"with": ["sex"]})
+
+
+def test_a_category_has_two_coordinates_at_least():
+    rng = np.random.default_rng(0)
+    two = pd.DataFrame({"a": rng.normal(size=6), "c": list("xyxyxy")})
+    three = two.assign(b=two["a"] ** 2, e=two["a"] ** 3)
+    assert widest(aggopt.encode(two[["c"]]), ((0,),)) == 2
+    assert widest(aggopt.encode(two), ((0,), (1,))) == 2
+    assert widest(aggopt.encode(two), ((0,),)) == 1
+    assert widest(aggopt.encode(three[["a", "b", "e"]]), ((0, 1, 2),)) == 3
+    assert widest(np.ones((6, 2)), ((0,), (1,))) == 1
+
+
+def beside(*names, frame=FRAME, quasi=("age", "town")):
+    job = asked(list(quasi), frame=frame, method="frequencies", **{"with": names})
+    require_beside(job, Table.of(frame, job.roles, job.attributes))
+
+
+def test_what_is_kept_with_categories_is_named_once_and_published_as_it_is():
+    beside("sex")
+    with pytest.raises(JobError) as twice:
+        beside("sex", "sex")
+    assert twice.value.problem.endswith("with names 'sex' more than once.")
+    assert twice.value.fix == "name it once."
+    with pytest.raises(JobError) as masked:
+        beside("town")
+    assert masked.value.problem.endswith("with names 'town', which is masked.")
+    assert masked.value.fix == (
+        'keep its table with another category by cross = [["A", "B"]]; with is for '
+        "columns that are published as they are."
+    )
+    with pytest.raises(UnknownNameError) as unknown:
+        beside("sax")
+    assert unknown.value.problem.startswith(
+        "No column that is published as it is is called 'sax'"
+    )
+    with pytest.raises(JobError, match=r"^'each': .* 20 different values among 20"):
+        beside("each", frame=FRAME.assign(each=[f"n{j}" for j in range(20)]))
+
+
+def test_a_choice_that_nobody_has_says_how_to_get_one():
+    labels = np.repeat([0, 1], [3, 5])
+    proof = Certificate(Status.INFEASIBLE, None, None, None, "slots", 0.0)
+    made = SimpleNamespace(certificate=proof, labels=labels, choice=np.zeros(2))
+    with pytest.raises(InfeasibleInputError) as error:
+        _require_choice(made)
+    assert error.value.problem == (
+        "No choice of categories for 2 groups keeps the number of records of each as "
+        "near to the original as [aggregation.categories] asks."
+    )
+    assert error.value.fix == (
+        "allow a slack of the largest group, slack = 5, which always leaves a choice, "
+        "or name a price in its place."
+    )
+    usable = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "slots", 0.0)
+    _require_choice(SimpleNamespace(certificate=usable))
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Return what the methods of categories are told, by a job with these names."""
+
+    def of(*names, only=(), **section):
+        heard = []
+        made = SimpleNamespace(certificate=SimpleNamespace(status=Status.OPTIMAL))
+
+        def alone(attribute, label, **settings):
+            heard.append((attribute.name, settings))
+            return made
+
+        def together(attributes, label, **settings):
+            heard.append((tuple(each.name for each in attributes), settings))
+            return SimpleNamespace(attributes=[made] * len(attributes))
+
+        method = SimpleNamespace(function=alone, together=together, nodes=False)
+        known = {"plurality": method, "frequencies": method, "wish": method}
+        monkeypatch.setattr(aggregate_step, "CATEGORY_AGGREGATORS", known)
+        job = asked(["age", *names], **section)
+        given = SimpleNamespace(
+            job=job,
+            table=Table.of(FRAME, job.roles, job.attributes),
+            records=aggopt.encode(FRAME[["age", *names]]),
+            kept=None,
+            labels=np.repeat(np.arange(5), 4),
+            secret="1" * 32,
+        )
+        _chosen(given, job.aggregation.categories, only or names)
+        ((whom, settings),) = heard
+        return whom, settings
+
+    return of
+
+
+def test_a_method_is_told_its_seed_by_name(told):
+    whom, settings = told("town", method="plurality")
+    assert whom == "town"
+    assert settings["seed"] == seed_of("1" * 32, "categories of town")
+    whom, settings = told("town", "sex", method="frequencies")
+    assert whom == ("town", "sex")
+    assert settings["seed"] == seed_of("1" * 32, "categories of town, sex")
+
+
+def test_a_method_is_told_what_records_wish_and_what_stands_beside(told):
+    much = {"attributes": {"town": 0.5, "sex": 0.25}}
+    for name, importance in (("town", 0.5), ("sex", 0.25)):
+        wish = {"method": "wish", "importance": much, "budget": 3.0}
+        _, settings = told("town", "sex", only=[name], **wish)
+        assert (settings["importance"] == importance).all()
+    _, settings = told("town", method="frequencies", **{"with": ["sex"]})
+    assert list(settings["with_"].columns) == ["sex"]
+    assert "with_" not in told("town", method="frequencies")[1]
