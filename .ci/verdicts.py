@@ -24,6 +24,7 @@ LEFT_OUT = {
 }
 HUNK = re.compile(r"@@ -(\d+)")
 STRICT = re.compile(r"(, ?)?strict=\w+")
+CAST = re.compile(r"(?<=\bcast\()\w+(?=, )")
 
 
 class Verdict(StrEnum):
@@ -143,14 +144,18 @@ def _key(entry: dict[str, Any]) -> Key:
     return entry["module"], entry["function"], change, nth
 
 
-def of_strict_alone(change: str) -> bool:
-    """Whether a change is one of `strict=` alone, and so equivalent.
+def of_claims_alone(change: str) -> bool:
+    """Whether a change is of `strict=` or of what `cast` names alone: equivalent.
 
-    It asserts that two things are equally long which always are.
+    The one asserts that two things are equally long which always are, the other tells
+    the type checker something and does nothing.
     """
-    lines = [STRICT.sub("", line[1:]).strip() for line in change.splitlines()]
-    bare = [line.replace(", )", ")").rstrip(", ") for line in lines]
-    return "strict=" in change and len(set(bare)) == 1
+    lines = [line[1:] for line in change.splitlines()]
+    for claim in (STRICT, CAST):
+        bare = [claim.sub("", line).strip().replace(", )", ")") for line in lines]
+        if claim.search(change) and len({line.rstrip(", ") for line in bare}) == 1:
+            return True
+    return False
 
 
 def report(
@@ -165,7 +170,7 @@ def report(
         say("No mutants: nothing was tried.  To fix: ask for a name that exists.")
         return False
     listed_ones = equivalent.keys() | hidden.keys()
-    asserting = {m.key: "strict" for m in mutants if of_strict_alone(m.change)}
+    asserting = {m.key: "claimed" for m in mutants if of_claims_alone(m.change)}
     equivalent = equivalent | asserting
     known = listed_ones | asserting.keys()
     unnoticed = [m for m in mutants if not m.verdict.noticed]

@@ -195,10 +195,14 @@ def test_a_hidden_change_names_a_test_that_exists():
         ("zip(x, y, strict=True)", "zip(x, strict=True)", False),
         ("zip(x, y, strict=True)", "zip(x, None, strict=True)", False),
         ("zip(x, y)", "zip(x, )", False),
+        ("said = cast(Section, x), k", "said = cast(None, x), k", True),
+        ("said = cast(Section, x), k", "said = cast(Section, None), k", False),
+        ("said = cast(Section, x), k", "said = None", False),
+        ("said = recast(Section, x)", "said = recast(None, x)", False),
     ],
 )
-def test_a_change_of_strict_alone_is_equivalent(judge, before, after, alone):
+def test_a_change_of_what_only_claims_is_equivalent(judge, before, after, alone):
     change = f"- {before}\n+ {after}"
-    assert judge.of_strict_alone(change) == alone
+    assert judge.of_claims_alone(change) == alone
     one = judge.Mutant("aggopt.a.b", "f", change, 1, "name", judge.Verdict.SURVIVED)
     assert judge.report([one], {}, {}, True, repr) == alone

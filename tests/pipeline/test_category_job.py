@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from holed import KEEP
 
 import aggopt
 from aggopt.core.randomness import seed_of
@@ -29,7 +30,7 @@ FRAME = pd.DataFrame(
 )
 
 
-def asked(names, attributes=None, frame=FRAME, **categories):
+def asked(names, attributes=None, frame=FRAME, missing=None, **categories):
     rest = [name for name in frame if name not in names]
     how = {"categories": categories} if categories else {}
     return aggopt.Job(
@@ -37,13 +38,15 @@ def asked(names, attributes=None, frame=FRAME, **categories):
         privacy={"k": 4},
         partition={"method": "mdav"},
         attributes=attributes or {},
+        missing=missing or {},
         aggregation={"method": "mean", **how},
     )
 
 
 def checked(names, attributes=None, frame=FRAME, **categories):
     job = asked(names, attributes, frame, **categories)
-    return with_categories(job, Table.of(frame, job.roles, job.attributes))
+    table = Table.of(frame, job.roles, job.attributes, missing=job.missing)
+    return with_categories(job, table)
 
 
 def refused(kind, *of, **how):
@@ -98,6 +101,23 @@ def test_every_category_is_counted_that_a_slack_is_asked_of():
     assert refused(
         InfeasibleInputError, ["age", "rare"], method="frequencies", slack=1
     ).problem == (f"{LACKING} within slack = 1 of as often.")
+
+
+def test_a_table_of_cells_has_a_price_unless_it_is_told():
+    beside = {"method": "frequencies", "with": ["sex"]}
+    assert checked(["age", "rare"], **beside)
+    few = FRAME.assign(rare=list("abc") + ["y"] * 17)
+    assert refused(
+        InfeasibleInputError, ["age", "rare"], frame=few, slack="exact", **beside
+    )
+    assert checked(["age", "rare"], frame=few, **beside)
+    assert checked(["age", "rare"], frame=few, method="plurality")
+
+
+def test_levels_are_counted_of_those_who_have_one():
+    frame = FRAME.assign(rare=["x"] * 4 + ["y"] * 14 + [None] * 2)
+    exact = {"method": "frequencies", "slack": "exact"}
+    assert checked(["age", "rare"], frame=frame, missing=KEEP, **exact)
 
 
 def test_levels_that_nobody_has_are_not_counted():

@@ -1,9 +1,13 @@
 """Jobs that promise what nothing keeps are refused in full sentences."""
 
+from types import SimpleNamespace
+
 import pytest
 
 import aggopt
 from aggopt.errors import JobError
+from aggopt.models import MODELS
+from aggopt.pipeline import guarantees
 from aggopt.pipeline.attribute_blocks import require_scope
 from aggopt.pipeline.guarantees import require_guarantees
 
@@ -26,8 +30,11 @@ DIVERSE = (
 )
 
 
-def asked(confidential=("pay",), partition="mdav", **privacy):
-    roles = {"quasi-identifier": ["age", "debt"], "confidential": [*confidential]}
+EQUAL = {"distance": "equal"}
+
+
+def asked(names=("pay",), partition="mdav", **privacy):
+    roles = {"quasi-identifier": ["age", "debt"], "confidential": [*names]}
     sections = {"roles": roles, "privacy": {"k": 3, **privacy}}
     return aggopt.Job(**sections, partition={"method": partition})
 
@@ -52,6 +59,24 @@ def asked(confidential=("pay",), partition="mdav", **privacy):
             "l = 2 and t = 0.2 are promised, and mdav does not guarantee l and t of 2 "
             "attributes, by the ordered distance, in the sense of distinct diversity.",
             f"{MERGE}.{LARGER}",
+        ),
+        (
+            asked(("pay", "ill"), "closeness_first", t=0.2),
+            "t = 0.2 is promised, and closeness_first does not guarantee t of 2 "
+            "attributes, by the ordered distance.",
+            MERGE + ORDERED + LARGER,
+        ),
+        (
+            asked(("pay", "ill"), repair="sweep", t=0.2),
+            "t = 0.2 is promised, and mdav with repair 'sweep' does not guarantee t of "
+            "2 attributes, by the ordered distance.",
+            MERGE + ORDERED + LARGER,
+        ),
+        (
+            asked(partition="closeness_first", t=0.2, confidential={"pay": EQUAL}),
+            "t = 0.2 is promised, and closeness_first does not guarantee t of one "
+            "attribute, by the equal distance.",
+            MERGE + ORDERED + LARGER,
         ),
         (
             asked(p=2),
@@ -90,3 +115,45 @@ def test_blocks_that_do_not_keep_k_are_refused_with_what_would(method, instead):
         'promise less, with scope = "blocks" under [privacy] (a record may then be '
         f"alone with its combination); or group all together, with {instead}"
     )
+
+
+def test_methods_for_several_confidential_attributes_keep_t_of_them():
+    require_guarantees(asked(("pay", "ill"), "merge_until_close", t=0.2))
+    require_guarantees(asked(partition="closeness_first", t=0.2))
+
+
+def test_a_repair_that_keeps_nothing_of_what_is_promised_is_refused(monkeypatch):
+    with pytest.raises(JobError) as error:
+        require_guarantees(asked(l=2, repair="sweep"))
+    assert error.value.problem == (
+        "The repair 'sweep' keeps t, and [privacy] states no t."
+    )
+    assert error.value.fix == (
+        'state t, leave repair out, or set repair = "merge", which keeps every promise.'
+    )
+    both = SimpleNamespace(name="sweep", adds=frozenset("tl"))
+    monkeypatch.setattr(guarantees, "REPAIRS", {"sweep": both})
+    with pytest.raises(JobError, match=r"keeps l or t, and .* states no l or t"):
+        require_guarantees(asked(p=2, repair="sweep"))
+
+
+@pytest.mark.parametrize(
+    ("repair", "chosen"),
+    [
+        ("merge", []),
+        ("swap", []),
+        ("merge-ilp", [None]),
+        ({"method": "swap", "solver": "highs"}, ["highs"]),
+        ({"method": "merge-ilp", "solver": "highs"}, ["highs"]),
+    ],
+)
+def test_the_solver_of_a_repair_is_looked_for_where_it_is_used(
+    repair, chosen, monkeypatch
+):
+    asked_for = []
+    monkeypatch.setattr(
+        guarantees, "choose", lambda name, *kinds: asked_for.append((name, kinds))
+    )
+    require_guarantees(asked(t=0.2, repair=repair))
+    kinds = MODELS["closeness_merge"].kinds
+    assert asked_for == [(name, tuple(kinds)) for name in chosen]

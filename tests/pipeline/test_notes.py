@@ -1,0 +1,120 @@
+"""What a release says of itself, note by note."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import aggopt
+from aggopt.encoding._clock import Clock
+from aggopt.input.table import Table
+from aggopt.job import Output
+from aggopt.output.originals import GRID
+from aggopt.pipeline import mask
+from aggopt.pipeline.compared import compared
+from aggopt.pipeline.grouped import there
+
+
+def asked(names=("a", "b"), other=(), k=2, **sections):
+    return aggopt.Job(
+        roles={"quasi-identifier": names, "other": other}, privacy={"k": k}, **sections
+    )
+
+
+def spanning(frame, **how):
+    job = asked(["a"], [name for name in frame if name != "a"], input=how)
+    return mask._spanning(Table.of(frame, job.roles, job.attributes), job)
+
+
+def test_entries_that_span_lines_are_counted_in_text_alone():
+    frame = pd.DataFrame(
+        {
+            "a": [1.0, 2.0, 3.0],
+            "plain": ["x", "XX", "z"],
+            "one": ["x\ny", "X", "z"],
+            "two": pd.Categorical(["x\r\ny", "q", "x\ry"]),
+        }
+    )
+    said = (
+        "span several lines: of a CSV file aggopt reads them only with multiline = "
+        "true under [input]."
+    )
+    assert spanning(frame) == [f"'one': 1 entry {said}", f"'two': 2 entries {said}"]
+    assert spanning(frame, multiline=True) == []
+
+
+def test_records_that_are_not_measured_are_counted():
+    rows = np.array([True, False, True])
+    said = (
+        "2 of 3 records of which nothing is missing, before and after; certificates "
+        "are of all values that are there."
+    )
+    what = "Linkage, disclosure, loss and satisfaction are"
+    assert mask._incomplete(rows | True, None) == []
+    assert mask._incomplete(rows, SimpleNamespace()) == [
+        f"{what} measured on the {said}"
+    ]
+    assert mask._incomplete(rows, None) == [f"{what} not measured: there are {said}"]
+
+
+def masked(frame, **sections):
+    return aggopt.mask(frame, asked(**sections)).notes
+
+
+def test_an_index_is_said_to_be_kept():
+    frame = pd.DataFrame({"a": [1.0, 2, 8, 9], "b": [1.0, 2, 8, 9]})
+    kept = (
+        "The index of the pandas table is kept in release.table, with all that it "
+        "says of records; written files have none."
+    )
+    assert kept not in masked(frame)
+    assert kept in masked(frame.set_index(pd.Index([4, 3, 2, 1])))
+
+
+def test_one_group_is_said_where_originals_differ():
+    frame = pd.DataFrame({"a": [1.0, 2, 8], "b": [1.0, 2, 8]})
+    few = "All 3 records form one group: there are fewer than 2k."
+    assert few in masked(frame)
+    blocks = (
+        SimpleNamespace(groups=2, columns=(0,)),
+        SimpleNamespace(groups=1, columns=(1,)),
+        SimpleNamespace(groups=1, columns=(2,)),
+    )
+    given = SimpleNamespace(
+        whole=np.zeros((8, 3)), job=asked(("a", "b", "c")), blocks=blocks, held=()
+    )
+    constant = np.array([False, False, True])
+    assert mask._one_group(given, constant) == ["'b': all 8 records form one group."]
+
+
+def test_a_constant_does_not_differ():
+    frame = pd.DataFrame({"a": [1.0] * 4, "b": [1.0, 2, 8, 9]})
+    notes = masked(frame)
+    assert "'a' has one value only: kept as it is, weight zero." in notes
+    assert not any("form one group" in note for note in notes)
+
+
+def test_values_that_are_there():
+    x = np.array([1.0, np.nan, 3.0])
+    assert there(x).tolist() == [1.0, 3.0]
+    whole = np.array([1.0, 2.0])
+    assert there(whole) is whole  # no copy of a large column
+
+
+@pytest.mark.parametrize("clocked", [False, True])
+def test_a_date_may_move_by_half_of_its_step(clocked):
+    clock = Clock(pa.timestamp("ms"), 0, 1)
+    x = np.array([[0.0], [6000], [12000], [30000]])
+    job = asked(["a"])
+    frame = pd.DataFrame({"a": x[:, 0]})
+    table = Table.of(frame, job.roles, job.attributes)
+    if clocked:
+        table = SimpleNamespace(
+            places=[0], clocks={"a": clock}, roles=table.roles, types={}
+        )
+    output = Output(decimals=1)
+    steps = compared(x, x, output, table).step
+    half = 50.0 if clocked else 0.05  # of a tenth of a second, or of a unit
+    assert steps[0] == max(half, GRID * float(x.std()))
