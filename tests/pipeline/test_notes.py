@@ -114,7 +114,9 @@ def test_a_date_may_move_by_half_of_its_step(clocked):
         table = SimpleNamespace(
             places=[0], clocks={"a": clock}, roles=table.roles, types={}
         )
-    output = Output(decimals=1)
+    output = Output(digits=2)
     steps = compared(x, x, output, table).step
-    half = 50.0 if clocked else 0.05  # of a tenth of a second, or of a unit
-    assert steps[0] == max(half, GRID * float(x.std()))
+    assert steps[0] == 500.0  # half a second
+    assert compared(x, x, Output(digits="full"), table).step == pytest.approx(
+        max(0.5 * clocked, GRID * x.std())
+    )

@@ -169,12 +169,23 @@ def test_what_its_type_rounds_further_than_floats_do_is_said(sign) -> None:
     ]
 
 
+def test_a_range_is_as_wide_on_both_sides_of_zero() -> None:
+    x = [-1.0, -1.0, 1.0, 1.0]
+    moved = matrix(x) + matrix([1e-6, 0, 0, 0])
+    assert rounding._typed(given(x), matrix(x), moved) == []
+
+
 def collapsed(before, after, **how):
     columns = before.T.tolist()
     how = {"labels": range(len(before)), **how}
     table = given(*columns, **how)
     few = rounding._few(table, before, after)
     return [*few, *rounding._collapsed(table, before, after)]
+
+
+def test_a_group_without_a_value_publishes_no_zero() -> None:
+    before = matrix([np.nan, 0.04, 2.0, 3.0])
+    assert collapsed(before, matrix([np.nan, 0.0, 2.0, 3.0])) == []
 
 
 def test_one_value_of_all_is_said_where_rounding_made_it() -> None:
