@@ -77,3 +77,11 @@ def test_levels_that_too_few_have_are_counted_without_holes(sex, k, problem):
             "allow a slack of 1 record or more, or leave slack out and name a price, "
             "where the method takes one, under [aggregation.categories]."
         )
+
+
+def test_measures_say_of_how_many_records_they_are():
+    frame = persons(24)
+    release = aggopt.mask(frame, asked())
+    assert release.measures is not None
+    (said,) = [note for note in release.notes if note.startswith("Linkage, disclosure")]
+    assert "satisfaction are measured on the " in said

@@ -97,6 +97,17 @@ def test_dates_are_rounded_to_the_units_of_their_clocks() -> None:
     assert {name: each.mean for name, each in still.items()} == dict.fromkeys("abc", 0)
 
 
+def test_only_the_column_of_a_date_is_rounded_to_its_clock() -> None:
+    parts = Clock(pa.timestamp("ms"), 0, 1)
+    plain = Output(digits="full")
+    table = given(APART, APART, clocks={"b": parts}, output=plain)
+    before = matrix(*[[0.4, 0.4, 1.7, 1.7]] * 2)
+    assert (
+        rounding._rounded(table, before).tolist()
+        == matrix(before[:, 0], [0, 0, 2, 2]).tolist()
+    )
+
+
 def test_drift_is_of_each_attribute_that_varies() -> None:
     constant = [5.0] * 4
     before = matrix(constant, [0.04, 0.04, 2.0, 2.0])

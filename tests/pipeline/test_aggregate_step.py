@@ -1,0 +1,164 @@
+"""What an aggregation is asked of numbers and of categories, and what comes of it."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from aggopt.aggregate import AGGREGATORS
+from aggopt.aggregate._margin import margins
+from aggopt.errors import InfeasibleInputError
+from aggopt.job import Job
+from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.result import Partition
+from aggopt.pipeline import aggregate_step, audit_values
+from aggopt.pipeline.aggregate_step import aggregated
+from aggopt.pipeline.audit_values import audit_of
+from aggopt.pipeline.covariance import in_columns
+from aggopt.pipeline.grouped import Grouped
+from aggopt.pipeline.margins import program
+from aggopt.pipeline.observed import combined
+from aggopt.solvers import Certificate, Status
+
+SECRET = "3" * 32
+PROVEN = Certificate(Status.LOCAL, 1.0, None, 0.0, "somebody", 0.0)
+THIRDS = np.repeat([0, 1, 2], 3)
+WHOLE = np.array([0.0, 2, 4, 10, 12, 14, 20, 22, 24])
+AGREE = 2 / WHOLE.std()
+DEMANDS = np.array([[1.0], [0], [1]] + 6 * [[0.0]])
+
+
+def grouped(*columns, labels=THIRDS, importance=1.0, delta=0.1, kept=None, **how):
+    """Stand for a table of numbers that was partitioned."""
+    X = np.stack(columns, axis=1).astype(float)
+    names = tuple("abc"[: X.shape[1]])
+    asked = {
+        "delta": np.broadcast_to(delta, X.shape),
+        "importance": np.broadcast_to(importance, X.shape),
+    }
+    job = Job(
+        roles={"quasi-identifier": names},
+        privacy={"k": 3},
+        aggregation={"method": "p3m", **how},
+    )
+    return Grouped(
+        job=job,
+        table=SimpleNamespace(domains={}, numeric=names, places=[*range(len(names))]),
+        source=None,
+        whole=X,
+        records=X,
+        blocks=(Block((*range(len(names)),), Partition(labels, PROVEN)),),
+        asked=asked,
+        secret=SECRET,
+        kept=kept,
+    )
+
+
+def test_distances_get_the_margins_of_the_secret():
+    given = grouped(WHOLE, importance=0.1, margin=0.2)
+    asked, none = given.asked["delta"], np.zeros(1)
+    added = margins(THIRDS, asked, 0.2, SECRET, none)
+    assert program(given)["delta"] == pytest.approx(asked + added)
+    other = np.full(asked.shape, 0.7)
+    added = margins(THIRDS, other, 0.2, SECRET, none)
+    assert program(given, other)["delta"] == pytest.approx(other + added)
+
+
+def test_another_alpha_is_as_if_the_job_had_it():
+    soft, hard = (grouped(WHOLE, importance=0.5, alpha=a) for a in (0.1, 1.0))
+    told = program(soft, alpha=1.0)["delta"]
+    assert told == pytest.approx(program(hard)["delta"])
+    assert told != pytest.approx(program(soft)["delta"])
+    assert program(grouped(WHOLE, method="mean")) == {}
+
+
+@pytest.mark.parametrize("margin", [0.1, 1, None])
+def test_demands_that_a_margin_parts_are_refused(margin):
+    given = grouped(WHOLE, importance=DEMANDS, delta=AGREE, margin=margin)
+    with pytest.raises(InfeasibleInputError, match=r"Demands \(importance 1\) within"):
+        program(given)
+    open_to_all = grouped(WHOLE, importance=DEMANDS, delta=AGREE, margin=0)
+    assert program(open_to_all)["delta"] == pytest.approx(AGREE)
+
+
+def test_the_labels_of_numbers_are_those_of_their_columns():
+    blocks = tuple(
+        Block((j,), Partition(labels, PROVEN))
+        for j, labels in enumerate((THIRDS, THIRDS[::-1].copy()))
+    )
+    given = grouped(WHOLE, WHOLE)
+    table = SimpleNamespace(domains={"a": None}, numeric=("b",), places=[1])
+    given = replace(given, blocks=blocks, table=table)
+    assert given.labels_of_numbers.tolist() == given.labels[:, 1:].tolist()
+
+
+def test_names_in_what_is_kept_become_columns():
+    keep = {"covariance": [["c", "a"], ["b"]]}
+    given = grouped(WHOLE, WHOLE, WHOLE, method="mean", keep=keep)
+    settings = given.job.aggregation.settings
+    assert in_columns(given, {**settings, "other": 1}) == {
+        **settings,
+        "keep": {"covariance": [[2, 0], [1]]},
+        "other": 1,
+    }
+    keep = {"variance": ["b", "a"], "mean": ["c"]}
+    given = grouped(WHOLE, WHOLE, WHOLE, method="mean", keep=keep)
+    found = in_columns(given, given.job.aggregation.settings)["keep"]
+    assert found == {"variance": [1, 0], "mean": [2]}
+
+
+def test_each_number_is_aggregated_by_the_records_that_have_it():
+    kept = np.ones((9, 2), bool)
+    kept[:3, 0] = kept[4, 1] = False
+    given = grouped(WHOLE, WHOLE**2, kept=kept, method="mean", keep="variance")
+    found = combined(given, given.job.aggregation.settings)
+    mean = AGGREGATORS["mean"].function
+    alone = [
+        mean(x[own, None], labels[own], keep="variance").centroids[:, 0].tolist()
+        for x, own, labels in (
+            (WHOLE, kept[:, 0], THIRDS - 1),
+            (WHOLE**2, kept[:, 1], THIRDS),
+        )
+    ]
+    assert found.centroids.dtype == float
+    assert found.centroids[:, 1].tolist() == alone[1]
+    assert np.isnan(found.centroids[0, 0])
+    assert found.centroids[1:, 0].tolist() == alone[0]
+    assert len(found.centroids) == 3
+
+
+def test_an_error_names_the_number_that_has_holes():
+    kept = np.ones((9, 2), bool)
+    kept[3:, 1] = False
+    given = grouped(WHOLE, WHOLE, kept=kept)
+    settings = {**given.job.aggregation.settings, "alpha": 0.5}
+    with pytest.raises(InfeasibleInputError, match=r"^'b': .*one group"):
+        combined(given, settings)
+
+
+def test_categories_alone_need_no_numbers(monkeypatch):
+    def numbers(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(aggregate_step, "_numbers", numbers)
+    monkeypatch.setattr(aggregate_step, "placed", lambda *parts: parts)
+    given = SimpleNamespace(
+        names=(), job=SimpleNamespace(aggregation=SimpleNamespace(categories=None))
+    )
+    assert aggregated(given, lambda *_: None) == (given, None, {})
+
+
+@pytest.mark.parametrize("compatible", [False, True])
+def test_what_holes_are_compatible_with_is_counted_where_the_job_says_so(
+    compatible, monkeypatch
+):
+    heard = {}
+    monkeypatch.setattr(audit_values, "audit", lambda *_, **how: heard.update(how))
+    missing = {"policy": "patterns", "report_compatible": compatible}
+    job = Job(roles={"quasi-identifier": ["a"]}, privacy={"k": 3}, missing=missing)
+    audit_of(
+        replace(grouped(WHOLE), job=job),
+        SimpleNamespace(frame=SimpleNamespace(to_native=lambda: None)),
+    )
+    assert heard["compatible"] is compatible
