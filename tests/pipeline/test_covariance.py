@@ -1,11 +1,14 @@
 """Jobs that keep the covariance: what is published, and what is refused before work."""
 
+from types import SimpleNamespace
+
 import pytest
 from tables import ROLES, job, people
 
 import aggopt
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.pipeline import mask as way
+from aggopt.pipeline.covariance import _require_names
 
 KEEP = {"method": "mean", "keep": "covariance"}
 
@@ -120,3 +123,9 @@ def test_numbers_in_two_blocks_are_refused_beside_a_category():
                 aggregation=KEEP,
             ),
         )
+
+
+def test_all_numbers_that_are_not_named_are_said():
+    keep = SimpleNamespace(parts=[("mean", ["b"])])
+    with pytest.raises(JobError, match=r"^keep does not name 'a', 'c'\."):
+        _require_names(keep, ("a", "b", "c"))
