@@ -169,12 +169,12 @@ def categories(problem: Any, data: Choice) -> Labels | None:
 
 def kept_in_cvxpy(
     data: Choice, y: Any, slack: Floats, over: Any = 0.0, under: Any = 0.0
-) -> list[Any]:
+) -> dict[str, Any]:
     """Return the constraints one, above and below, which these models share."""
     one = data.each @ y == data.classes[2]
     above = data.table @ y - over <= (data.counts + slack).ravel()
     below = data.table @ y + under >= (data.counts - slack).ravel()
-    return [one, above, below]
+    return {"one": one, "above": above, "below": below}
 
 
 def keep_in_pyomo(

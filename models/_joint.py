@@ -139,16 +139,16 @@ def _completion(W: Floats, more: int) -> Floats:
     return np.asarray(U[:, :more])
 
 
-def mean_and_covariance(data: Records, c: Floats) -> tuple[float, float]:
+def mean_and_covariance(data: Records, c: Floats) -> dict[str, float]:
     """Return by how much centroids c (m, d) miss mean and covariance, per record."""
     n = len(data.Z)
     mean = np.abs(data.sizes @ c).max() / n
     away = c.T @ (data.sizes[:, None] * c) - data.covariance
-    return float(mean), float(np.abs(away).max() / n)
+    return {"mean": float(mean), "covariance": float(np.abs(away).max() / n)}
 
 
-def kept_in_cvxpy(data: Records, c: Any) -> list[Any]:
-    """Return the rows of mean and covariance of the expression c (m, d)."""
+def kept_in_cvxpy(data: Records, c: Any) -> dict[str, Any]:
+    """Return the rows of mean and covariance of the expression c (m, d), by name."""
     import cvxpy as cp
 
     d, S = data.means.shape[1], data.covariance
@@ -158,7 +158,7 @@ def kept_in_cvxpy(data: Records, c: Any) -> list[Any]:
         cp.sum(cp.multiply(data.sizes, cp.multiply(c[:, a], c[:, b]))) == S[a, b]
         for a, b in pairs
     ]
-    return [mean, *covariance]
+    return {"mean": mean, "covariance": covariance}
 
 
 def keep_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf, isnan
 from typing import Any
 
 from aggopt.core.registry import Method, Registry
@@ -25,9 +26,12 @@ class Model(Method):
         What it is to be told: a frozen class that refuses what makes no sense.
     build
         (data, language) to a problem that is declared and not solved.
-    objective, violation
-        (data, point) to what is minimised, and to the largest violation, in NumPy:
-        every answer is judged by these, never by what a solver says.
+    objective
+        (data, point) to what is minimised, in NumPy.
+    violations
+        (data, point) to by how much each constraint is missed, by its name in the
+        file's head; 0 or less where it holds.  Every answer is judged by these two,
+        never by what a solver says.
     point
         (data, reading) to a point; returns None where a reading is none.
     reader
@@ -44,7 +48,7 @@ class Model(Method):
     data: Callable[..., Any]
     build: Callable[..., Any]
     objective: Callable[[Any, Any], float]
-    violation: Callable[[Any, Any], float]
+    violations: Callable[[Any, Any], dict[str, float]]
     reader: Callable[[Any, Any], Any]
     example: Callable[[], Any]
     point: Callable[..., Any] = no_point
@@ -55,6 +59,14 @@ class Model(Method):
     def kinds(self) -> tuple[str, str]:
         """By what a solver may say that it takes this model: its name, its class."""
         return self.name, self.kind
+
+    def violation(self, data: Any, at: Any) -> float:
+        """Return the largest violation at a point, 0 where every constraint holds.
+
+        One that is no number is infinite.
+        """
+        missed = self.violations(data, at).values()
+        return max([0.0, *(inf if isnan(v) else float(v) for v in missed)])
 
 
 MODELS = Registry("aggopt.models", Model, "model")

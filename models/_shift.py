@@ -82,11 +82,12 @@ class Wishes:
         return np.asarray(self.importance == 1)
 
 
-def mean_and_variance(data: Wishes, c: Floats) -> tuple[float, float]:
+def mean_and_variance(data: Wishes, c: Floats) -> dict[str, float]:
     """Return by how much centroids c (m,) miss mean and variance, per record."""
     n = len(data.x)
     mean = abs(np.sum(data.sizes * c)) / n
-    return float(mean), float(abs(np.sum(data.sizes * c**2) / n - 1))
+    variance = abs(np.sum(data.sizes * c**2) / n - 1)
+    return {"mean": float(mean), "variance": float(variance)}
 
 
 def require_share(alpha: float) -> None:

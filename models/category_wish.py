@@ -16,8 +16,7 @@ Data
     shares                   "whole": a group has one category; "any": shares of them
     n_t, ...                 of symmetry class t: groups with equal D, U and W
 Variables
-    y_tc                     how many groups of class t publish c, where D_tc is finite;
-                             integer where shares are "whole"
+    y_tc                     how many groups of class t publish c, where D_tc is finite
 Minimise
     sum_tc U_tc y_tc
 Subject to
@@ -26,6 +25,7 @@ Subject to
     below:   sum_t W_rt y_tc >= N_rc - s_rc
     budget:  sum_tc D_tc y_tc <= B
     sign:    y_tc >= 0
+    whole:   y_tc is a whole number, unless shares = "any"
 
 Class: MILP.  With any shares it is an LP.  By duality any multipliers l_rc, and b >= 0,
 prove the bound
@@ -57,6 +57,7 @@ from aggopt.models._choice import (
     require_table,
 )
 from aggopt.models._choice import categories as categories
+from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
 
 LANGUAGES = ("cvxpy", "pyomo")
@@ -127,12 +128,11 @@ def _in_cvxpy(data: Data) -> Any:
 
     y = cp.Variable(len(data.costs), name="y", integer=data.shares == "whole")
 
-    one, above, below = kept_in_cvxpy(data, y, data.slack)
+    kept = kept_in_cvxpy(data, y, data.slack)
     budget = data.costs @ y <= data.budget
-    sign = y >= 0
 
     cost = cp.Minimize(data.of_pairs(data.unmet) @ y)
-    return cp.Problem(cost, [one, above, below, budget, sign])
+    return cp.Problem(cost, labelled(**kept, budget=budget, sign=y >= 0))
 
 
 def _in_pyomo(data: Data) -> Any:
@@ -158,18 +158,17 @@ def objective(data: Data, at: Point) -> float:
     return fsum(data.of_pairs(data.unmet) * at.y)
 
 
-def violation(data: Data, at: Point) -> float:
-    """Return the largest violation: of one, above, below, budget, sign or whole."""
-    broken = np.abs(at.y - np.rint(at.y)) if data.shares == "whole" else np.zeros(1)
-    away = np.abs(released(data, at.y) - data.counts)
-    missed = (
-        np.abs(data.each @ at.y - data.classes[2]),
-        away - data.slack,
-        np.array([fsum(data.costs * at.y) - data.budget]),
-        -at.y,
-        broken,
+def violations(data: Data, at: Point) -> dict[str, float]:
+    """Return by how much each constraint is missed, by its name in the head."""
+    away = released(data, at.y) - data.counts
+    return amounts(
+        one=np.abs(data.each @ at.y - data.classes[2]),
+        above=away - data.slack,
+        below=-away - data.slack,
+        budget=fsum(data.costs * at.y) - data.budget,
+        sign=-at.y,
+        whole=off_whole(at.y) if data.shares == "whole" else 0.0,
     )
-    return float(max(np.max(part, initial=0.0) for part in missed))
 
 
 def point(data: Data, categories: Labels) -> Point:
@@ -233,7 +232,7 @@ MODEL = Model(
     data=Data,
     build=build,
     objective=objective,
-    violation=violation,
+    violations=violations,
     reader=categories,
     example=example,
     point=point,

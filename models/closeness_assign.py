@@ -21,7 +21,8 @@ Minimise
 Subject to
     one:      sum_s v_is = 1
     mates:    sum_j w_ijs = (s - 1) v_is
-    both:     w_ijs <= v_is,  w_ijs <= v_js
+    first:    w_ijs <= v_is
+    second:   w_ijs <= v_js
     transit:  w_ij + w_jl - w_il <= 1             of any three, w_ij = sum_s w_ijs
     above:    a_ib >=   n (e_ib + sum_j e_jb w_ij) - sum_s s below_b v_is
     under:    a_ib >= -(n (e_ib + sum_j e_jb w_ij) - sum_s s below_b v_is)
@@ -44,6 +45,7 @@ import numpy as np
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size, groups
 from aggopt.errors import InfeasibleInputError, UnknownNameError
+from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
 from aggopt.privacy._ordered import Ordered
 
@@ -161,16 +163,17 @@ def _in_cvxpy(data: Data) -> Any:
     count = data.held + cp.reshape(flat, (n, bins), order="C")
     below = (v @ s)[:, None] @ data.ordered.below[None, :]
     ij, jl, il = data.triangles
-    constraints = [
-        cp.sum(v, axis=1) == 1,
-        data.touching @ w == cp.multiply(v, (s - 1)[None, :]),
-        w <= v[i],
-        w <= v[j],
-        *([together[ij] + together[jl] - together[il] <= 1] if ij.size else []),
-        a >= n * count - below,
-        a >= below - n * count,
-        cp.sum(a, axis=1) <= v @ (data.limits + 0.5),
-    ]
+    three = [together[ij] + together[jl] - together[il] <= 1] if ij.size else []
+    constraints = labelled(
+        one=cp.sum(v, axis=1) == 1,
+        mates=data.touching @ w == cp.multiply(v, (s - 1)[None, :]),
+        first=w <= v[i],
+        second=w <= v[j],
+        transit=three,
+        above=a >= n * count - below,
+        under=a >= below - n * count,
+        close=cp.sum(a, axis=1) <= v @ (data.limits + 0.5),
+    )
     cost = cp.sum(data.distances @ cp.multiply(w, 1 / s[None, :]))
     return cp.Problem(cp.Minimize(cost), constraints)
 
@@ -270,25 +273,24 @@ def objective(data: Data, at: Point) -> float:
     return fsum((data.distances[:, None] / data.sizes * at.w).ravel())
 
 
-def violation(data: Data, at: Point) -> float:
-    """Return the largest violation of a constraint."""
+def violations(data: Data, at: Point) -> dict[str, float]:
+    """Return by how much each constraint is missed, by its name in the head."""
     (i, j), s, n = data.pairs, data.sizes, len(data.x)
     together = at.w.sum(axis=1)
     count = n * (data.held + data.mates_held @ together)
     off = count - (at.v @ s)[:, None] * data.ordered.below
     ij, jl, il = data.triangles
-    missed = (
-        np.abs(at.v.sum(axis=1) - 1),
-        np.abs(data.touching @ at.w - at.v * (s - 1)),
-        at.w - at.v[i],
-        at.w - at.v[j],
-        together[ij] + together[jl] - together[il] - 1,
-        np.abs(off) - at.a,
-        at.a.sum(axis=1) - at.v @ (data.limits + 0.5),
-        np.abs(at.v - np.clip(np.rint(at.v), 0, 1)),
-        np.abs(at.w - np.clip(np.rint(at.w), 0, 1)),
+    return amounts(
+        one=np.abs(at.v.sum(axis=1) - 1),
+        mates=np.abs(data.touching @ at.w - at.v * (s - 1)),
+        first=at.w - at.v[i],
+        second=at.w - at.v[j],
+        transit=together[ij] + together[jl] - together[il] - 1,
+        above=off - at.a,
+        under=-off - at.a,
+        close=at.a.sum(axis=1) - at.v @ (data.limits + 0.5),
+        whole=off_whole(at.v, at.w, most=1),
     )
-    return float(max(np.max(part, initial=0.0) for part in missed))
 
 
 def point(data: Data, labels: Labels) -> Point:
@@ -335,7 +337,7 @@ MODEL = Model(
     data=Data,
     build=build,
     objective=objective,
-    violation=violation,
+    violations=violations,
     reader=labels,
     example=example,
     point=point,

@@ -36,6 +36,7 @@ import numpy as np
 
 from aggopt.core.validation import Floats, is_whole
 from aggopt.errors import JobError, TableError, UnknownNameError
+from aggopt.models._constraints import labelled
 from aggopt.models._model import Model
 from aggopt.privacy._distance import threshold
 
@@ -122,7 +123,7 @@ def build(data: Data, language: str) -> Any:
     lipschitz = between <= float(data.t) ** 2
 
     cost = cp.sum(cp.multiply(data.loss, Y))
-    return cp.Problem(cp.Minimize(cost), [*share, lipschitz])
+    return cp.Problem(cp.Minimize(cost), labelled(share=share, lipschitz=lipschitz))
 
 
 def objective(data: Data, at: Point) -> float:
@@ -130,13 +131,13 @@ def objective(data: Data, at: Point) -> float:
     return float(np.sum(data.loss * at.Y))
 
 
-def violation(data: Data, at: Point) -> float:
-    """Return the largest violation: of share, by an eigenvalue, or of lipschitz."""
+def violations(data: Data, at: Point) -> dict[str, float]:
+    """Return by how much share, by an eigenvalue, and lipschitz are missed."""
     shares = np.linalg.eigvalsh(at.Y)
     gaps = np.eye(len(at.Y)) - at.Y
     between = np.sum((data.along @ gaps) * data.along, axis=1)
-    far = np.max(between - float(data.t) ** 2, initial=0.0)
-    return float(max(0.0, -shares[0], shares[-1] - 1, far))
+    far = float(np.max(between - float(data.t) ** 2))
+    return {"share": float(max(-shares[0], shares[-1] - 1)), "lipschitz": far}
 
 
 def proven(data: Data, multipliers: Floats) -> float:
@@ -178,7 +179,7 @@ MODEL = Model(
     data=Data,
     build=build,
     objective=objective,
-    violation=violation,
+    violations=violations,
     reader=multipliers,
     example=example,
     multipliers=multipliers,

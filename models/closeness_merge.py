@@ -40,6 +40,7 @@ from aggopt.core.group_sums import plain_group_means
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size, groups
 from aggopt.errors import JobError, UnknownNameError
+from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
 from aggopt.privacy._distance import starts_of
 from aggopt.privacy._ordered import Ordered
@@ -182,7 +183,8 @@ def _in_cvxpy(data: Data) -> Any:
     sign = y >= 0
     close = [y[data.barred] == 0] if data.barred.size else []
 
-    return cp.Problem(cp.Minimize(data.costs @ y), [cover, sign, *close])
+    rows = labelled(cover=cover, sign=sign, close=close)
+    return cp.Problem(cp.Minimize(data.costs @ y), rows)
 
 
 def _in_pyomo(data: Data) -> Any:
@@ -213,12 +215,15 @@ def objective(data: Data, at: Point) -> float:
     return fsum(data.costs * at.y)
 
 
-def violation(data: Data, at: Point) -> float:
-    """Return the largest violation: of cover, sign, close or whole."""
+def violations(data: Data, at: Point) -> dict[str, float]:
+    """Return by how much each constraint is missed, by its name in the head."""
     covered = np.bincount(data.group, at.y[data.column])
-    broken = np.abs(at.y - np.rint(at.y)) if data.shares == "whole" else np.zeros(1)
-    missed = (np.abs(covered - 1), -at.y, np.abs(at.y[data.barred]), broken)
-    return float(max(np.max(part, initial=0.0) for part in missed))
+    return amounts(
+        cover=np.abs(covered - 1),
+        sign=-at.y,
+        close=np.abs(at.y[data.barred]),
+        whole=off_whole(at.y, most=1) if data.shares == "whole" else 0.0,
+    )
 
 
 def point(data: Data, labels: Labels) -> Point:
@@ -283,7 +288,7 @@ MODEL = Model(
     data=Data,
     build=build,
     objective=objective,
-    violation=violation,
+    violations=violations,
     reader=labels,
     example=example,
     point=point,

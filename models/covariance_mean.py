@@ -36,6 +36,7 @@ import numpy as np
 
 from aggopt.core.validation import Floats
 from aggopt.errors import UnknownNameError
+from aggopt.models._constraints import labelled
 from aggopt.models._joint import (
     Records,
     aligned,
@@ -117,8 +118,8 @@ def _in_cvxpy(data: Data, first: Floats) -> Any:
     rows = kept_in_cvxpy(data, c)
     if data.y is not None:
         with_y = np.sqrt(data.sizes) * data.response
-        rows.append(with_y @ c == data.Z.T @ data.y)
-    return cp.Problem(cp.Minimize(cost), rows)
+        rows["response"] = with_y @ c == data.Z.T @ data.y
+    return cp.Problem(cp.Minimize(cost), labelled(**rows))
 
 
 def _in_pyomo(data: Data, first: Floats) -> Any:
@@ -152,13 +153,13 @@ def objective(data: Data, at: Point) -> float:
     return float(np.sum(data.sizes[:, None] * (at.c - data.means) ** 2))
 
 
-def violation(data: Data, at: Point) -> float:
-    """Return the largest violation, of mean, covariance or response, per record."""
+def violations(data: Data, at: Point) -> dict[str, float]:
+    """Return by how much each constraint is missed, per record, by its name."""
     found = mean_and_covariance(data, at.c)
     if data.y is None:
-        return max(found)
+        return {**found, "response": 0.0}
     away = (np.sqrt(data.sizes) * data.response) @ at.c - data.Z.T @ data.y
-    return max(*found, float(np.abs(away).max() / len(data.Z)))
+    return {**found, "response": float(np.abs(away).max() / len(data.Z))}
 
 
 def centroids(problem: Any, data: Data) -> Floats | None:
@@ -228,7 +229,7 @@ MODEL = Model(
     data=Data,
     build=build,
     objective=objective,
-    violation=violation,
+    violations=violations,
     reader=centroids,
     example=example,
     point=point,

@@ -16,8 +16,7 @@ Data
     n_t, D_tc, W_rt          number of groups of symmetry class t, and what they have in
                              common, derived from loss and weights
 Variables
-    y_tc                     how many groups of class t publish c, where D_tc is finite;
-                             integer where shares are "whole"
+    y_tc                     how many groups of class t publish c, where D_tc is finite
     over_rc, under_rc        records of difference, with a price only
 Minimise
     sum_tc D_tc y_tc + p sum_rc (over_rc + under_rc)
@@ -27,6 +26,7 @@ Subject to
     below:  sum_t W_rt y_tc + under_rc >= N_rc - s_rc
     sign:   y_tc, over_rc, under_rc >= 0
     most:   over_rc <= sum_j W_rj,  under_rc <= N_rc        implied; it helps solvers
+    whole:  y_tc is a whole number, unless shares = "any"
 where s_rc = 0 with a price, and over_rc = under_rc = 0 with a slack.
 
 Class: MILP.  With any shares it is an LP.  By duality any multipliers l_rc, with a
@@ -55,6 +55,7 @@ from aggopt.models._choice import (
     require_table,
 )
 from aggopt.models._choice import categories as categories
+from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
 
 LANGUAGES = ("cvxpy", "pyomo")
@@ -125,14 +126,14 @@ def _in_cvxpy(data: Data) -> Any:
     off = [cp.Variable(data.counts.size, name=name) for name in ("over", "under")]
     over, under = off if data.price else (0.0, 0.0)
 
-    one, above, below = kept_in_cvxpy(data, y, data.allowed, over, under)
+    kept = kept_in_cvxpy(data, y, data.allowed, over, under)
     sign, most = [y >= 0], []
     cost = data.costs @ y
     if data.price:
         sign += [over >= 0, under >= 0]
         most += [over <= data.largest, under <= data.counts.ravel()]
         cost += data.price * cp.sum(over + under)
-    return cp.Problem(cp.Minimize(cost), [one, above, below, *sign, *most])
+    return cp.Problem(cp.Minimize(cost), labelled(**kept, sign=sign, most=most))
 
 
 def _in_pyomo(data: Data) -> Any:
@@ -162,25 +163,22 @@ def objective(data: Data, at: Point) -> float:
     return fsum(data.costs * at.y) + (data.price or 0.0) * off
 
 
-def violation(data: Data, at: Point) -> float:
-    """Return the largest violation: of one, above, below, sign, most or whole.
+def violations(data: Data, at: Point) -> dict[str, float]:
+    """Return by how much each constraint is missed, by its name in the head.
 
     With a slack, over and under count as none.
     """
-    number = data.classes[2]
-    broken = np.abs(at.y - np.rint(at.y)) if data.shares == "whole" else np.zeros(1)
     more, less = (at.over, at.under) if data.price else (0.0, 0.0)
     away = released(data, at.y) - data.counts
-    missed = (
-        np.abs(data.each @ at.y - number),
-        away - more - data.allowed,
-        -away - less - data.allowed,
-        *(-at.y, -at.over, -at.under),
-        more - data.largest.reshape(away.shape),
-        less - data.counts,
-        broken,
+    signed = (at.y, at.over.ravel(), at.under.ravel())
+    return amounts(
+        one=np.abs(data.each @ at.y - data.classes[2]),
+        above=away - more - data.allowed,
+        below=-away - less - data.allowed,
+        sign=-np.concatenate(signed),
+        most=np.append(more - data.largest.reshape(away.shape), less - data.counts),
+        whole=off_whole(at.y) if data.shares == "whole" else 0.0,
     )
-    return float(max(np.max(part, initial=0.0) for part in missed))
 
 
 def point(data: Data, categories: Labels) -> Point:
@@ -259,7 +257,7 @@ MODEL = Model(
     data=Data,
     build=build,
     objective=objective,
-    violation=violation,
+    violations=violations,
     reader=categories,
     example=example,
     point=point,

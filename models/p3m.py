@@ -35,6 +35,7 @@ import numpy as np
 
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, UnknownNameError
+from aggopt.models._constraints import labelled
 from aggopt.models._model import Model
 from aggopt.models._shift import (
     Wishes,
@@ -98,7 +99,8 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
     variance = cp.sum(cp.multiply(data.sizes, cp.square(c))) == n
 
     cost = data.alpha * missed + (1 - data.alpha) * moved
-    return cp.Problem(cp.Minimize(cost), [distance, mean, variance])
+    rows = labelled(distance=distance, mean=mean, variance=variance)
+    return cp.Problem(cp.Minimize(cost), rows)
 
 
 def _in_pyomo(data: Data, first: Point) -> Any:
@@ -137,10 +139,10 @@ def objective(data: Data, at: Point) -> float:
     return float(data.alpha * missed + (1 - data.alpha) * moved)
 
 
-def violation(data: Data, at: Point) -> float:
-    """Return the largest violation: of any distance, of the mean, of the variance.
+def violations(data: Data, at: Point) -> dict[str, float]:
+    """Return by how much each constraint is missed, by its name in the head.
 
-    The last two are per record, so that the figure does not grow with n.
+    Mean and variance are per record, so that the figures do not grow with n.
     """
     c = data.means + at.shift
     asked = data.delta**2 - (1 - data.importance) * at.gamma
@@ -148,7 +150,7 @@ def violation(data: Data, at: Point) -> float:
     soft = np.abs(away**2 - asked)
     # a demand is missed by a distance: near 0 its square would hide it
     distance = np.where(data.hard, np.abs(away - data.delta), soft).max()
-    return float(max(distance, *mean_and_variance(data, c)))
+    return {"distance": float(distance), **mean_and_variance(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:
@@ -202,7 +204,7 @@ MODEL = Model(
     data=Data,
     build=build,
     objective=objective,
-    violation=violation,
+    violations=violations,
     reader=centroids,
     example=example,
     point=point,

@@ -38,6 +38,7 @@ import numpy as np
 from aggopt.core.validation import Floats
 from aggopt.errors import UnknownNameError, naming
 from aggopt.models import p3m
+from aggopt.models._constraints import labelled
 from aggopt.models._joint import (
     Records,
     keep_in_pyomo,
@@ -109,7 +110,8 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
         data.delta**2 - cp.multiply(1 - data.importance, gamma)
     )
     cost = data.alpha * missed + (1 - data.alpha) * moved
-    return cp.Problem(cp.Minimize(cost), [distance, *kept_in_cvxpy(data, c)])
+    rows = labelled(distance=distance, **kept_in_cvxpy(data, c))
+    return cp.Problem(cp.Minimize(cost), rows)
 
 
 def _in_pyomo(data: Data, first: Point) -> Any:
@@ -148,10 +150,10 @@ def objective(data: Data, at: Point) -> float:
     return float(data.alpha * missed + (1 - data.alpha) * moved)
 
 
-def violation(data: Data, at: Point) -> float:
-    """Return the largest violation: of any distance, of the mean, of the covariance.
+def violations(data: Data, at: Point) -> dict[str, float]:
+    """Return by how much each constraint is missed, by its name in the head.
 
-    The last two are per record, so that the figure does not grow with n.
+    Mean and covariance are per record, so that the figures do not grow with n.
     """
     c = data.means + at.shift
     asked = data.delta**2 - (1 - data.importance) * at.gamma
@@ -159,7 +161,7 @@ def violation(data: Data, at: Point) -> float:
     soft = np.abs(away**2 - asked)
     hard = data.importance == 1  # missed by a distance: its square would hide it
     distance = np.where(hard, np.abs(away - data.delta), soft).max()
-    return float(max(distance, *mean_and_covariance(data, c)))
+    return {"distance": float(distance), **mean_and_covariance(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:
@@ -194,7 +196,7 @@ MODEL = Model(
     data=Data,
     build=build,
     objective=objective,
-    violation=violation,
+    violations=violations,
     reader=centroids,
     example=example,
     point=point,

@@ -14,13 +14,14 @@ Data
     n_j, C_j    (m,)  size and mean of each group, derived from x and labels
 Variables
     shift_j     (m,)  published centroid less group mean: c_j = C_j + shift_j
-    gamma_i >= 0 (n,) by what the published value is too near, in squared distance
+    gamma_i     (n,)  by what the published value is too near, in squared distance
 Minimise
     alpha * sum_i gamma_i^2 + (1 - alpha) * sum_j n_j shift_j^2
 Subject to
     distance:  (C_j + shift_j - x_i)^2 >= delta_i^2 - (1 - w_i) gamma_i,  j = labels_i
     mean:      sum_j n_j shift_j = 0
     variance:  sum_j n_j (C_j + shift_j)^2 = n
+    sign:      gamma_i >= 0
 
 Class: NLP.  Not convex: a local solver gives a local minimum.
 
@@ -35,6 +36,7 @@ import numpy as np
 
 from aggopt.core.validation import Floats
 from aggopt.errors import UnknownNameError
+from aggopt.models._constraints import labelled
 from aggopt.models._model import Model
 from aggopt.models._shift import (
     Wishes,
@@ -96,7 +98,8 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
     variance = cp.sum(cp.multiply(data.sizes, cp.square(c))) == n
 
     cost = data.alpha * missed + (1 - data.alpha) * moved
-    return cp.Problem(cp.Minimize(cost), [distance, mean, variance])
+    rows = labelled(distance=distance, mean=mean, variance=variance)
+    return cp.Problem(cp.Minimize(cost), rows)
 
 
 def _in_pyomo(data: Data, first: Point) -> Any:
@@ -137,16 +140,16 @@ def objective(data: Data, at: Point) -> float:
     return float(data.alpha * missed + (1 - data.alpha) * moved)
 
 
-def violation(data: Data, at: Point) -> float:
-    """Return the largest violation: of any distance, sign, the mean, the variance.
+def violations(data: Data, at: Point) -> dict[str, float]:
+    """Return by how much each constraint is missed, by its name in the head.
 
-    The last two are per record, so that the figure does not grow with n.
+    Mean and variance are per record, so that the figures do not grow with n.
     """
     c = data.means + at.shift
     asked = data.delta**2 - (1 - data.importance) * at.gamma
     distance = (asked - (c[data.labels] - data.x) ** 2).max()
-    sign = (-at.gamma).max()
-    return float(max(distance, sign, 0.0, *mean_and_variance(data, c)))
+    own = {"distance": float(distance), "sign": float((-at.gamma).max())}
+    return {**own, **mean_and_variance(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:
@@ -171,7 +174,7 @@ MODEL = Model(
     data=Data,
     build=build,
     objective=objective,
-    violation=violation,
+    violations=violations,
     reader=centroids,
     example=example,
     point=point,

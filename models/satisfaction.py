@@ -14,8 +14,8 @@ Data
     M_i         (n,)  sqrt(n / n_j) + |x_i| + delta_i, a distance no centroid exceeds
 Variables
     shift_j     (m,)  published centroid less group mean: c_j = C_j + shift_j
-    above_i     (n,)  1 when c_j lies delta_i or more above x_i, binary
-    below_i     (n,)  1 when c_j lies delta_i or more below x_i, binary
+    above_i     (n,)  1 when c_j lies delta_i or more above x_i
+    below_i     (n,)  1 when c_j lies delta_i or more below x_i
 Minimise
     price * sum_j n_j shift_j^2 - sum_i w_i (above_i + below_i)
 Subject to
@@ -24,6 +24,7 @@ Subject to
     once:      above_i + below_i <= 1
     mean:      sum_j n_j shift_j = 0
     variance:  sum_j n_j (C_j + shift_j)^2 = n
+    whole:     above_i and below_i are 0 or 1
 
 Class: MINLP.  The variance is not convex, and the counts are not continuous.
 
@@ -38,6 +39,7 @@ import numpy as np
 
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError, UnknownNameError
+from aggopt.models._constraints import labelled, off_whole
 from aggopt.models._model import Model
 from aggopt.models._shift import Wishes, centroids, mean_and_variance, small
 
@@ -104,7 +106,8 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
     moved = cp.sum(cp.multiply(data.sizes, cp.square(shift)))
     pleased = data.importance @ (above + below)
     cost = data.price * moved - pleased
-    return cp.Problem(cp.Minimize(cost), [over, under, once, mean, variance])
+    rows = labelled(over=over, under=under, once=once, mean=mean, variance=variance)
+    return cp.Problem(cp.Minimize(cost), rows)
 
 
 def _in_pyomo(data: Data, first: Point) -> Any:
@@ -158,15 +161,19 @@ def objective(data: Data, at: Point) -> float:
     return float(data.price * moved - pleased)
 
 
-def violation(data: Data, at: Point) -> float:
-    """Return the largest violation of any constraint; mean and variance per record."""
+def violations(data: Data, at: Point) -> dict[str, float]:
+    """Return by how much each constraint is missed, mean and variance per record."""
     c = data.means + at.shift
     lead = c[data.labels] - data.x
     over = data.delta - data.farthest * (1 - at.above) - lead
     under = data.delta - data.farthest * (1 - at.below) + lead
-    once = at.above + at.below - 1
-    worst = max(over.max(), under.max(), once.max(), 0.0)
-    return float(max(worst, *mean_and_variance(data, c)))
+    return {
+        "over": float(over.max()),
+        "under": float(under.max()),
+        "once": float((at.above + at.below - 1).max()),
+        "whole": off_whole(at.above, at.below, most=1),
+        **mean_and_variance(data, c),
+    }
 
 
 def point(data: Data, centroids: Floats, *, touch: float = TOUCH) -> Point:
@@ -191,7 +198,7 @@ MODEL = Model(
     data=Data,
     build=build,
     objective=objective,
-    violation=violation,
+    violations=violations,
     reader=centroids,
     example=example,
     point=point,

@@ -53,6 +53,7 @@ import numpy as np
 
 from aggopt.core.validation import Floats, Labels, group_size, numbered
 from aggopt.errors import JobError, UnknownNameError
+from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
 
 LANGUAGES = ("cvxpy", "pyomo")
@@ -165,7 +166,8 @@ def _in_cvxpy(data: Data) -> Any:
     subset = [data.halves @ y <= data.most] if data.most.size else []
     sign = y >= 0
     size = [y[data.barred] == 0] if data.barred.size else []
-    return cp.Problem(cp.Minimize(data.costs @ y), [cover, *subset, sign, *size])
+    rows = labelled(cover=cover, subset=subset, sign=sign, size=size)
+    return cp.Problem(cp.Minimize(data.costs @ y), rows)
 
 
 def _in_pyomo(data: Data) -> Any:
@@ -198,13 +200,15 @@ def objective(data: Data, at: Point) -> float:
     return fsum(data.costs * at.y)
 
 
-def violation(data: Data, at: Point) -> float:
-    """Return the largest violation: of cover, subset, sign, size or whole."""
-    covered = data.holds @ at.y
-    above = data.halves @ at.y - data.most
-    broken = np.abs(at.y - np.rint(at.y)) if data.shares == "whole" else np.zeros(1)
-    missed = (np.abs(covered - 1), above, -at.y, np.abs(at.y[data.barred]), broken)
-    return float(max(np.max(part, initial=0.0) for part in missed))
+def violations(data: Data, at: Point) -> dict[str, float]:
+    """Return by how much each constraint is missed, by its name in the head."""
+    return amounts(
+        cover=np.abs(data.holds @ at.y - 1),
+        subset=data.halves @ at.y - data.most,
+        sign=-at.y,
+        size=np.abs(at.y[data.barred]),
+        whole=off_whole(at.y, most=1) if data.shares == "whole" else 0.0,
+    )
 
 
 def point(data: Data, labels: Labels) -> Point:
@@ -263,7 +267,7 @@ MODEL = Model(
     data=Data,
     build=build,
     objective=objective,
-    violation=violation,
+    violations=violations,
     reader=labels,
     example=example,
     point=point,

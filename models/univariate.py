@@ -20,8 +20,9 @@ Minimise
     sum_ij c_ij y_ij
 Subject to
     leave:  sum_j y_0j = 1
-    pass:   sum_i y_ij = sum_l y_jl               for 0 < j < n
+    flow:   sum_i y_ij = sum_l y_jl               for 0 < j < n
     sign:   y_ij >= 0
+    size:   y_ij = 0                              where x[i:j] is no group, implied
 
 Class: LP.  Its matrix is that of a network, so every vertex is a path and no variable
 need be integer.  By duality any potentials u of the nodes prove a bound: a path costs
@@ -42,6 +43,7 @@ import numpy as np
 from aggopt.core.memory import require_memory
 from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.errors import TableError, require_known
+from aggopt.models._constraints import amounts, labelled
 from aggopt.models._model import Model
 from aggopt.models._runs import RunCost, costs_of, unit_of
 from aggopt.models._runs import require_cost as require_cost
@@ -124,11 +126,10 @@ def _in_cvxpy(n: int, tail: Labels, head: Labels, c: Floats) -> Any:
     outflow = csr_array((ones, (tail, arc)), (n + 1, len(tail)))
     inflow = csr_array((ones, (head, arc)), (n + 1, len(tail)))
     leave = outflow[[0]] @ y == 1
-    passes = inflow[1:n] @ y == outflow[1:n] @ y
-    sign = y >= 0
+    flow = [inflow[1:n] @ y == outflow[1:n] @ y] if n > 1 else []
 
-    constraints = [leave, passes, sign] if n > 1 else [leave, sign]
-    return cp.Problem(cp.Minimize(c @ y), constraints)
+    rows = labelled(leave=leave, flow=flow, sign=y >= 0)
+    return cp.Problem(cp.Minimize(c @ y), rows)
 
 
 def _in_pyomo(n: int, tail: Labels, head: Labels, c: Floats) -> Any:
@@ -142,13 +143,13 @@ def _in_pyomo(n: int, tail: Labels, head: Labels, c: Floats) -> Any:
         out[i].append(a)
         into[j].append(a)
 
-    def passes(_: Any, j: int) -> Any:
+    def flow(_: Any, j: int) -> Any:
         if not into[j] and not out[j]:
             return pyo.Constraint.Skip
         return pyo.quicksum(y[a] for a in into[j]) == pyo.quicksum(y[a] for a in out[j])
 
     problem.leave = pyo.Constraint(expr=pyo.quicksum(y[a] for a in out[0]) == 1)
-    problem.passes = pyo.Constraint(range(1, n), rule=passes)
+    problem.flow = pyo.Constraint(range(1, n), rule=flow)
     problem.sign = pyo.Constraint(range(len(tail)), rule=lambda _, a: y[a] >= 0)
     problem.cost = pyo.Objective(
         expr=pyo.quicksum(cost * y[a] for a, cost in enumerate(c.tolist()))
@@ -177,10 +178,10 @@ def objective(data: Data, at: Point) -> float:
     return fsum(costs(data, at.tail, at.head) * at.y)
 
 
-def violation(data: Data, at: Point) -> float:
-    """Return the largest violation: of leave, pass or sign, or by an arc too many.
+def violations(data: Data, at: Point) -> dict[str, float]:
+    """Return by how much each constraint is missed, by its name in the head.
 
-    An arc of a size that no group may have is violated by its share.
+    An arc of a size that no group may have is missed by its share.
     """
     n, k = len(data.x), data.k
     flow = np.bincount(at.tail, at.y, n + 1) - np.bincount(at.head, at.y, n + 1)
@@ -188,8 +189,8 @@ def violation(data: Data, at: Point) -> float:
     sizes = at.head - at.tail
     longest = n if n < 2 * k else 2 * k - 1
     unlike = (sizes < k) | (sizes > longest)
-    missed = (np.abs(flow[:n]), -at.y, np.abs(at.y[unlike]))
-    return float(max(np.max(m, initial=0.0) for m in missed))
+    away, size = np.abs(flow), np.abs(at.y[unlike])
+    return amounts(leave=away[0], flow=away[1:n], sign=-at.y, size=size)
 
 
 def point(data: Data, labels: Labels) -> Point:
@@ -240,7 +241,7 @@ def multipliers(problem: Any, data: Data) -> Floats | None:
     if dual is None or problem.leave not in dual:
         return None
     u[0] = dual[problem.leave]
-    for j, node in problem.passes.items():
+    for j, node in problem.flow.items():
         u[j] = -dual.get(node, 0.0)
     return u
 
@@ -301,7 +302,7 @@ MODEL = Model(
     data=Data,
     build=build,
     objective=objective,
-    violation=violation,
+    violations=violations,
     reader=labels,
     example=example,
     point=point,

@@ -96,7 +96,7 @@ def _nearest_to_means(
         status=Status.OPTIMAL if closed(sse, bound) else Status.LIMIT,
         objective=sse,
         bound=bound,
-        violation=model.violation(data, at),
+        violation=model.MODEL.violation(data, at),
         solver=found.solver,
         seconds=compile_time.now() - started,
     )

@@ -60,7 +60,7 @@ def test_both_languages_and_numpy_say_the_same(model, seed):
     *own, mean, variance = (m.max() for m in missed)
     n = len(data.x)
     worst = max(*own, mean / n, variance / n)
-    assert model.violation(data, at) == pytest.approx(worst)
+    assert model.MODEL.violation(data, at) == pytest.approx(worst)
 
 
 @cases
@@ -68,7 +68,7 @@ def test_both_languages_and_numpy_say_the_same(model, seed):
 def test_the_point_of_feasible_centroids_is_feasible(model, seed):
     data = instance(model, seed)
     at = model.point(data, renormalised(data))
-    assert model.violation(data, at) < 1e-9
+    assert model.MODEL.violation(data, at) < 1e-9
 
 
 @cases
@@ -126,7 +126,7 @@ def test_scip_agrees_with_the_declaration(model, seed):
         {"touch": 1e-5} if model is satisfaction else {}
     )  # SCIP allows itself as much
     at = model.point(data, found.reading, **slack)
-    assert model.violation(data, at) < 2e-5
+    assert model.MODEL.violation(data, at) < 2e-5
     assert model.objective(data, at) == pytest.approx(found.bound, abs=1e-4)
     rng = np.random.default_rng(seed)
     for _ in range(200):

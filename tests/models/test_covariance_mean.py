@@ -49,7 +49,7 @@ def test_objective_and_violation_say_what_the_docstring_says(seed):
     c = np.random.default_rng(seed).normal(size=(7, 3))
     cost, worst = by_hand(data, c)
     assert model.objective(data, model.point(data, c)) == pytest.approx(cost)
-    assert model.violation(data, model.point(data, c)) == pytest.approx(worst)
+    assert model.MODEL.violation(data, model.point(data, c)) == pytest.approx(worst)
 
 
 @seeds

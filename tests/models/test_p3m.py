@@ -46,14 +46,14 @@ def test_objective_and_violation_say_what_the_docstring_says(seed):
     at = somewhere(data, seed)
     cost, worst = by_hand(data, at)
     assert model.objective(data, at) == pytest.approx(cost)
-    assert model.violation(data, at) == pytest.approx(worst)
+    assert model.MODEL.violation(data, at) == pytest.approx(worst)
 
 
 def test_coinciding_group_means_still_have_a_feasible_point():
     x = np.array([-1.0, 1.0, -1.0, 1.0])
     ones = np.full(4, 0.1)
     data = model.Data(x, np.array([0, 0, 1, 1]), ones, ones, 0.5)
-    assert model.violation(data, model.point(data, renormalised(data))) < 1e-12
+    assert model.MODEL.violation(data, model.point(data, renormalised(data))) < 1e-12
 
 
 def changed(**fields):
@@ -102,5 +102,5 @@ def test_a_missed_demand_is_a_violation():
     x = np.array([-1.0, 1.0, -1.0, 1.0])
     hard = np.array([1.0, 0, 0, 0])
     data = model.Data(x, np.array([0, 1, 0, 1]), np.full(4, 0.5), hard, 0.5)
-    assert model.violation(data, model.point(data, np.array([-1.0, 1.0]))) == 0.5
-    assert model.violation(data, model.point(data, np.array([-0.9, 0.9]))) == 0.4
+    assert model.MODEL.violation(data, model.point(data, np.array([-1.0, 1.0]))) == 0.5
+    assert model.MODEL.violation(data, model.point(data, np.array([-0.9, 0.9]))) == 0.4

@@ -43,7 +43,7 @@ def test_objective_and_violation_say_what_the_docstring_says(seed):
     at = somewhere(data, seed)
     cost, worst = by_hand(data, at)
     assert model.objective(data, at) == pytest.approx(cost)
-    assert model.violation(data, at) == pytest.approx(worst)
+    assert model.MODEL.violation(data, at) == pytest.approx(worst)
 
 
 @seeds
@@ -62,7 +62,7 @@ def test_both_languages_and_numpy_say_the_same(seed):
         abs(np.atleast_1d(r.violation())).max() for r in one.constraints
     ]
     worst = max(distance, *(missed / n for missed in moments))
-    assert model.violation(data, at) == pytest.approx(worst)
+    assert model.MODEL.violation(data, at) == pytest.approx(worst)
     for block, share in (("distance", 1), ("mean", 1 / n), ("covariance", 1 / n)):
         rows = getattr(other, block).values()
         missed = max(abs(pyo.value(row.body) - pyo.value(row.upper)) for row in rows)
@@ -73,7 +73,7 @@ def test_both_languages_and_numpy_say_the_same(seed):
 def test_each_attribute_alone_costs_its_part_of_the_whole(seed):
     data = instance(seed, d=3, m=5)
     at = model.point(data, data.renormalised)
-    assert model.violation(data, at) < 1e-12
+    assert model.MODEL.violation(data, at) < 1e-12
     parts = [
         p3m.objective(alone, p3m.point(alone, c))
         for alone, c in zip(data.apart, data.renormalised.T, strict=True)
@@ -84,7 +84,7 @@ def test_each_attribute_alone_costs_its_part_of_the_whole(seed):
 def test_every_point_of_the_circle_is_feasible():
     data = instance(0, m=3)
     for c in circle(data, 7):
-        assert model.violation(data, model.point(data, c)) < 1e-12
+        assert model.MODEL.violation(data, model.point(data, c)) < 1e-12
 
 
 def test_a_problem_starts_where_it_is_told_and_is_read_back():
@@ -129,6 +129,6 @@ def test_a_missed_demand_is_a_violation():
         at = model.point(data, c)
         away = abs(abs(c[data.labels] - data.Z) - data.delta)[3, 1]
         found.append(away)
-        assert model.violation(data, at) >= away - 1e-12
+        assert model.MODEL.violation(data, at) >= away - 1e-12
         assert at.gamma[3, 1] == 0
     assert found == pytest.approx([0, 0.25])

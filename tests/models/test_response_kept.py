@@ -53,7 +53,7 @@ def test_the_regression_is_that_of_the_originals_and_the_bound_is_the_value(seed
     kept = coefficients(published, data.y)
     assert kept == pytest.approx(coefficients(data.Z, data.y), abs=1e-12)
     assert abs(by_hand(data, c)).max() < 1e-12
-    assert model.violation(data, model.point(data, c)) < 1e-14
+    assert model.MODEL.violation(data, model.point(data, c)) < 1e-14
     cost = model.objective(data, model.point(data, c))
     assert bound <= cost
     assert bound == pytest.approx(cost, rel=1e-10)
@@ -61,7 +61,8 @@ def test_the_regression_is_that_of_the_originals_and_the_bound_is_the_value(seed
     assert cost >= solved(without)[1]
     plain = solved(without)[0]
     missed = abs(by_hand(data, plain)).max() / len(data.Z)
-    assert model.violation(data, model.point(data, plain)) == pytest.approx(missed)
+    at = model.point(data, plain)
+    assert model.MODEL.violation(data, at) == pytest.approx(missed)
 
 
 @seeds

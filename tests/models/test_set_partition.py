@@ -61,7 +61,7 @@ def test_both_languages_and_numpy_say_the_same(seed, shares):
         other = [_missed(c) for c in block.values()]
         assert np.sort(np.ravel(one.violation())) == pytest.approx(np.sort(other))
     worst = max(np.max(c.violation()) for c in declared.constraints)
-    assert model.violation(data, at) == pytest.approx(worst)
+    assert model.MODEL.violation(data, at) == pytest.approx(worst)
 
 
 def test_what_is_derived_is_what_the_head_says():
@@ -90,7 +90,7 @@ def test_the_program_finds_the_best_of_all_partitions(name, seed):
     parts = exact.partitions(list(range(8)), 3)
     best = min(sum(loss(data.x, g) for g in p) for p in parts)
     assert outcome.status is Status.OPTIMAL
-    assert model.violation(data, at) == 0
+    assert model.MODEL.violation(data, at) == 0
     assert model.objective(data, at) == pytest.approx(best, abs=1e-6)
     assert outcome.bound == pytest.approx(best, rel=1e-4, abs=1e-6)
     first = [int(np.flatnonzero(labels == g)[0]) for g in range(labels.max() + 1)]
@@ -113,17 +113,17 @@ def test_every_partition_keeps_the_cuts():
         data = instance(0, cuts=cuts)
         labels = np.arange(8) % 2
         rng.shuffle(labels)
-        assert model.violation(data, model.point(data, labels)) == 0
+        assert model.MODEL.violation(data, model.point(data, labels)) == 0
 
 
 def test_violation_by_hand():
     data = instance(0)
     y = model.point(data, np.array([0, 0, 0, 0, 1, 1, 1, 1])).y
-    assert model.violation(data, model.Point(y)) == 0
-    assert model.violation(data, model.Point(0.75 * y)) == 0.25
+    assert model.MODEL.violation(data, model.Point(y)) == 0
+    assert model.MODEL.violation(data, model.Point(0.75 * y)) == 0.25
     held = groups(data).index([0, 1])  # too few, half of the first cut, covered twice
     y[held] = 1
-    assert model.violation(data, model.Point(y)) == 1
+    assert model.MODEL.violation(data, model.Point(y)) == 1
 
 
 def test_a_fractional_choice_breaks_a_cut():

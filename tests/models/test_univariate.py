@@ -59,12 +59,12 @@ def test_both_languages_and_numpy_say_the_same(cost, centroids):
         also.y[a] = y
     assert float(declared.objective.value) == pytest.approx(model.objective(data, at))
     assert pyo.value(also.cost) == pytest.approx(model.objective(data, at))
-    leave, passes, sign = (np.atleast_1d(c.violation()) for c in declared.constraints)
+    leave, flow, sign = (np.atleast_1d(c.violation()) for c in declared.constraints)
     for block, missed in ((also.leave, leave), (also.sign, sign)):
         assert [_missed(c) for c in block.values()] == pytest.approx(missed)
-    assert max(_missed(c) for c in also.passes.values()) == pytest.approx(passes.max())
-    worst = max(m.max() for m in (leave, passes, sign))
-    assert model.violation(data, at) == pytest.approx(worst)
+    assert max(_missed(c) for c in also.flow.values()) == pytest.approx(flow.max())
+    worst = max(m.max() for m in (leave, flow, sign))
+    assert model.MODEL.violation(data, at) == pytest.approx(worst)
 
 
 def _missed(constraint):
@@ -77,13 +77,11 @@ def _missed(constraint):
 def test_violation_by_hand():
     data = model.Data(np.arange(6.0), 2)
     tail, head = np.array([0, 2, 4]), np.array([2, 4, 6])
-    assert model.violation(data, model.Point(tail, head, np.ones(3))) == 0
-    assert (
-        model.violation(data, model.Point(tail, head, np.array([1, 0.75, 1]))) == 0.25
-    )
-    assert model.violation(data, model.Point(tail, head, np.array([0.5, 1, 1]))) == 0.5
+    for y, missed in (([1, 1, 1], 0), ([1, 0.75, 1], 0.25), ([0.5, 1, 1], 0.5)):
+        at = model.Point(tail, head, np.array(y, float))
+        assert model.MODEL.violation(data, at) == missed
     long = model.Point(np.array([0]), np.array([6]), np.ones(1))
-    assert model.violation(data, long) == 1
+    assert model.MODEL.violation(data, long) == 1
 
 
 def test_the_arcs_are_all_groups_of_k_to_2k_less_1():
@@ -102,7 +100,7 @@ def test_a_path_is_read_where_a_solver_spreads_over_several(name, x):
     data = model.Data(x, 2)
     found = answer_here(model.MODEL, data, SOLVERS[name], None, None, None)
     at = model.point(data, found.reading)
-    assert model.violation(data, at) == 0
+    assert model.MODEL.violation(data, at) == 0
     assert model.objective(data, at) == pytest.approx(found.bound, abs=1e-6)
 
 
@@ -130,7 +128,7 @@ def test_the_head_states_the_model():
     places = [model.__doc__.find(f"\n{heading}") for heading in HEADINGS]
     assert min(places) > 0
     assert places == sorted(places)
-    for name in ("leave", "pass", "sign"):
+    for name in ("leave", "flow", "sign", "size"):
         assert f"\n    {name}: " in model.__doc__
 
 

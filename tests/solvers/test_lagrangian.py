@@ -50,7 +50,7 @@ def solved(model, data, **options):
     found = solve(program_of(data), **options)
     assert found.status.usable
     at = model.point(data, found.centroids)
-    assert model.violation(data, at) <= 1e-9
+    assert model.MODEL.violation(data, at) <= 1e-9
     assert found.objective == pytest.approx(model.objective(data, at), rel=1e-9)
     assert found.bound <= found.objective
     return found

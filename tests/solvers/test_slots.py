@@ -50,7 +50,7 @@ def test_the_best_of_all_choices_is_found_and_proven(seed):
     assert found.status is Status.OPTIMAL
     at = model.point(data, found.reading)
     assert model.objective(data, at) == pytest.approx(best)
-    assert model.violation(data, at) < 1e-9
+    assert model.MODEL.violation(data, at) < 1e-9
     assert best * (1 - 2e-6) - 1e-6 <= found.bound <= best + 1e-9
 
 

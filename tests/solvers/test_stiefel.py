@@ -42,7 +42,7 @@ def test_three_groups_get_the_best_of_all_points_and_no_bound_is_above(seed, alp
     found = solved(data)
     assert cost_of(data, found.reading) <= best
     assert found.bound <= best
-    assert model.violation(data, model.point(data, found.reading)) < 1e-12
+    assert model.MODEL.violation(data, model.point(data, found.reading)) < 1e-12
 
 
 @seeds
@@ -162,7 +162,7 @@ def test_hard_wishes_are_met():
     data = model.Data(plain.Z, plain.labels, 0.3 * plain.delta, importance, plain.alpha)
     found = solved(data)
     point = model.point(data, found.reading)
-    assert model.violation(data, point) < 1e-6
+    assert model.MODEL.violation(data, point) < 1e-6
     assert found.bound <= model.objective(data, point)
 
 
@@ -204,7 +204,7 @@ def test_interior_points_find_no_less(name):
     data = instance(2, n=60, d=3, m=12)
     own, other = solved(data), solved(data, name)
     assert other.status is Status.LOCAL
-    assert model.violation(data, model.point(data, other.reading)) < 1e-6
+    assert model.MODEL.violation(data, model.point(data, other.reading)) < 1e-6
     assert cost_of(data, own.reading) <= cost_of(data, other.reading) * 1.001
     assert own.bound <= cost_of(data, other.reading)
 
@@ -216,7 +216,7 @@ def test_interior_points_keep_hard_wishes():
     importance[1, 0] = 1.0
     data = model.Data(plain.Z, plain.labels, 0.3 * plain.delta, importance, 0.4)
     found = solved(data, "ipopt")
-    assert model.violation(data, model.point(data, found.reading)) < 1e-6
+    assert model.MODEL.violation(data, model.point(data, found.reading)) < 1e-6
 
 
 def test_the_same_seed_finds_the_same_and_rounds_find_no_worse():

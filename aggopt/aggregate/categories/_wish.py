@@ -231,7 +231,8 @@ def _better(data: model.Data, found: Answer, start: Any) -> tuple[Any, Answer]:
     known = model.objective(data, model.point(data, start))
     if found.reading is not None:
         at = model.point(data, found.reading)
-        if model.violation(data, at) <= FEASIBLE and model.objective(data, at) <= known:
+        missed = model.MODEL.violation(data, at)
+        if missed <= FEASIBLE and model.objective(data, at) <= known:
             return found.reading, found
     usable = found.bound if found.status.usable else None
     kept = Answer(start, Status.LIMIT, usable, found.solver, found.seconds)

@@ -182,7 +182,7 @@ def _evidence(solved: _Solved, spent: float) -> Evidence:
             status,
             found,
             None if bound is None else bound * unit,
-            model.violation(data, model.point(data, solved.found.reading)),
+            model.MODEL.violation(data, model.point(data, solved.found.reading)),
             solved.by.name,
             spent,
         )

@@ -54,7 +54,7 @@ class Standing:
             return
         at = model.point(self.data, categories)
         objective = model.objective(self.data, at)
-        if objective < self.objective and model.violation(self.data, at) < EXACT:
+        if objective < self.objective and model.MODEL.violation(self.data, at) < EXACT:
             self.best, self.objective = categories, objective
 
     @property

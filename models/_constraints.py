@@ -1,0 +1,38 @@
+"""Constraints by name: those that are declared, and by how much they are missed."""
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.validation import Floats
+
+
+def amounts(**missed: Any) -> dict[str, float]:
+    """Return the largest number of each array, 0 where there is none above it.
+
+    >>> amounts(one=np.array([-1.0, 0.5]), close=np.empty(0))
+    {'one': 0.5, 'close': 0.0}
+    """
+    return {name: float(np.max(v, initial=0.0)) for name, v in missed.items()}
+
+
+def off_whole(*shares: Floats, most: float = inf) -> float:
+    """Return how far the farthest entry is from a whole number from 0 to `most`."""
+    every = np.concatenate([np.ravel(share) for share in shares])
+    return float(np.abs(every - np.clip(np.rint(every), 0, most)).max(initial=0.0))
+
+
+def labelled(**constraints: Any) -> list[Any]:
+    """Return constraints of cvxpy, each with its name: those of a list have the same.
+
+    >>> import cvxpy as cp
+    >>> c = cp.Variable(2)
+    >>> [row.label for row in labelled(sign=c >= 0, most=[c[0] <= 1, c[1] <= 2])]
+    ['sign', 'most', 'most']
+    """
+    return [
+        row.set_label(name)
+        for name, rows in constraints.items()
+        for row in (rows if isinstance(rows, list) else [rows])
+    ]
