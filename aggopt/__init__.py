@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from aggopt import partition as partition
     from aggopt import privacy as privacy
     from aggopt import repair as repair
+    from aggopt import sklearn as sklearn
     from aggopt import solvers as solvers
     from aggopt.encoding import encode as encode
     from aggopt.errors import AggoptError as AggoptError
@@ -37,6 +38,7 @@ _FOLDERS = (
     "partition",
     "privacy",
     "repair",
+    "sklearn",
     "solvers",
 )
 _HOMES = {
@@ -64,6 +66,7 @@ __all__ = [
     "privacy",
     "repair",
     "repeat",
+    "sklearn",
     "solvers",
 ]
 

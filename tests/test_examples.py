@@ -20,6 +20,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 BENCHMARKS = sorted(EXAMPLES.with_name("benchmarks").glob("*.py"))
 SWAP = "02_swap_the_solver.py"
 MIXED = "06_mixed_table.py"
+ACCURACY = "07_privacy_against_accuracy.py"
 SAYS = {
     "01_mask_a_table.py": "k = 5 holds on the masked attributes: 442 records",
     SWAP: "bound   violation  status",
@@ -27,6 +28,7 @@ SAYS = {
     "04_one_attribute.py": "shortest_path optimal: lost",
     "05_near_optimal.py": "no partition loses less than",
     MIXED: "k = 5 holds on the masked attributes: 400 records",
+    ACCURACY: "k      R2  rarest   linked    lost",
 }
 
 
@@ -48,6 +50,8 @@ def test_script(script: str) -> None:
         _require_one_program(run.stdout)
     if script == MIXED:
         _require_nodes(run.stdout)
+    if script == ACCURACY:
+        _require_audited(run.stdout)
 
 
 def _require_one_program(printed: str) -> None:
@@ -64,6 +68,15 @@ def _require_nodes(printed: str) -> None:
     leaves = {"asthma", "flu", "attack", "weakness", "well"}
     assert set(said) <= leaves | {"lung", "heart", "none", "*"}
     assert not set(said) <= leaves
+
+
+def _require_audited(printed: str) -> None:
+    """Every release keeps its k, and a larger one links fewer records."""
+    rows = [line.split() for line in printed.splitlines() if line.endswith("%")]
+    assert len(rows) == 5
+    assert all(int(rarest) >= int(k) for k, _, rarest, *_ in rows)
+    linked = [float(row[3].rstrip("%")) for row in rows]
+    assert linked == sorted(linked, reverse=True)
 
 
 @pytest.mark.parametrize("job", sorted(EXAMPLES.glob("*.toml")), ids=lambda p: p.name)

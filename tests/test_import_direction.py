@@ -11,6 +11,7 @@ FLOORS = (  # from the top down; each may import those after it, late imports to
     "__main__",
     "command",
     "__init__",
+    "sklearn",
     "experiments",
     "pipeline",
     "output",

@@ -544,7 +544,8 @@ CASES: dict[str, Case] = {
 
 
 def documented() -> dict[str, tuple[str, str]]:
-    rows = [line for line in DOCUMENT.read_text("utf-8").splitlines() if "|" in line]
+    page = DOCUMENT.read_text("utf-8").split("\n## ")[0]
+    rows = [line for line in page.splitlines() if "|" in line]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
     return {name: (outcome, says) for name, outcome, says in cells}
 

@@ -1,0 +1,92 @@
+"""What an estimator keeps of the rows that it was fitted on: none of their entries."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import cycle
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.frame import framed
+from aggopt.core.types import I64
+from aggopt.encoding import AttributeType
+from aggopt.encoding._nearest import nearest
+from aggopt.output.release import Release
+from aggopt.sklearn._row_hashes import row_hashes
+
+KEY = 32  # bytes of the key under which rows are hashed
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRows:
+    """Which published row each fitted record has, and by what it is recognised.
+
+    Attributes
+    ----------
+    published
+        Different rows (m,) of the release, as the kind of table that was fitted,
+        without an index.
+    place : (n,)
+        Which of them each record has.
+    hashes, key
+        A hash of each record, and the key of all.
+    types
+        What was said of attributes, by name.
+    """
+
+    published: Any = field(repr=False)
+    place: I64 = field(repr=False)
+    hashes: tuple[bytes, ...] = field(repr=False)
+    key: bytes = field(repr=False)
+    types: Mapping[str, AttributeType] = field(repr=False)
+
+    @classmethod
+    def of(cls, frame: nw.DataFrame[Any], release: Release) -> "FittedRows":
+        """Return what is kept of the records (n,) of a release."""
+        masked, key = release.masked, secrets.token_bytes(KEY)
+        _, first, place = np.unique(
+            masked.matrix(), axis=0, return_index=True, return_inverse=True
+        )
+        native = masked.frame[first].to_native()
+        if masked.is_array:
+            native = native.to_numpy()
+        elif masked.frame.implementation.is_pandas():
+            native = native.reset_index(drop=True)  # it would say whose they were
+        hashes = tuple(row_hashes(frame, key))
+        return cls(native, place.ravel(), hashes, key, dict(masked.types))
+
+    def places(self, frame: nw.DataFrame[Any]) -> I64:
+        """Return which published row each record has (n,), -1 if it was not fitted.
+
+        Equal rows take turns, so that all rows that were fitted, in any order, get what
+        was released.
+        """
+        fitted: dict[bytes, list[int]] = {}
+        for row, place in zip(self.hashes, self.place.tolist(), strict=True):
+            fitted.setdefault(row, []).append(place)
+        turns = {row: cycle(places) for row, places in fitted.items()}
+        own = row_hashes(frame, self.key)
+        return np.array([next(turns[row]) if row in turns else -1 for row in own])
+
+    def nearest(self, frame: nw.DataFrame[Any]) -> I64:
+        """Return which published row is nearest to each record, (n,)."""
+        counts = np.bincount(self.place)
+        return nearest(framed(self.published), counts, frame, self.types)
+
+    def at(self, place: I64, like: Any) -> Any:
+        """Return published rows (n,): an array where what they are `like` is one.
+
+        With the index of a pandas table that they are like.
+        """
+        if isinstance(self.published, np.ndarray):
+            return self.published[place]
+        rows = framed(self.published)[place]
+        if isinstance(like, np.ndarray):
+            return rows.to_numpy()
+        native = rows.to_native()
+        if not rows.implementation.is_pandas():
+            return native
+        indexed = nw.dependencies.is_pandas_dataframe(like)
+        return native.set_axis(like.index if indexed else range(len(place)), axis=0)

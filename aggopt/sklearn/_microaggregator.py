@@ -1,0 +1,255 @@
+"""The transformer, of which `fit_transform` is the audited release."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from aggopt.core.frame import framed, require_records
+from aggopt.errors import JobError, TableError, require_known
+from aggopt.job import Job
+from aggopt.output.release import Release
+from aggopt.pipeline.mask import mask
+from aggopt.sklearn._fitted import FittedRows
+
+WAYS = REFUSE, NEAREST = "refuse", "nearest"
+REPEATED = ("mean", "median")  # others have secret margins, drawn in each `fit`
+
+
+class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Publish one value per attribute and group of k similar records or more.
+
+    `fit_transform(X)` is the release of X, made and audited as `aggopt.mask` does.
+    Every column is a quasi-identifier.  `transform` gives records that were fitted what
+    is published for them.  Others have no group, and are refused.
+
+    Parameters
+    ----------
+    k : int
+        Records per group, at least; from 2 up.
+    partition : str
+        Method of `[partition]`, with `partition_settings`, a map of its settings.
+    aggregation : str
+        Method of `[aggregation]`, with `settings`, a map of its settings, and its
+        `solver`.
+    scope : "combination" or "blocks"
+        As in `[privacy]`: what k records share.
+    attributes : map
+        As `[attributes]`: by name what the type of a column does not say, such as
+        {"school": {"order": ["primary", "secondary"]}}.
+    output : map
+        As `[output]`: how values are rounded.
+    unseen : "refuse" or "nearest"
+        What `transform` does with records that were not fitted.  "nearest" gives each
+        the published row that is nearest: that is to train models, and keeps no
+        requirement of privacy.  Never publish what it returns.
+
+    Attributes
+    ----------
+    audit_ : Audit
+        What was counted on the released values; `fit` is refused unless it holds.
+    certificates_ : dict
+        By attribute, what is proven of its values.
+    measures_ : Assessment or None
+        Risk and loss of the release; None where no attribute varies.
+    notes_ : tuple of str
+        What a reader of the release should know.
+    published_
+        The different rows of the release, as the kind of table that was fitted.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Raises
+    ------
+    TableError, JobError, InfeasibleInputError, SolverError, PrivacyError
+        As `aggopt.mask`, in `fit`.  In `transform` TableError for records that were not
+        fitted, unless `unseen` is "nearest".
+
+    Notes
+    -----
+    A fitted estimator, and a file that it is dumped to, holds no record.  It holds what
+    was published, and a hash of each fitted row, with its key, by which the row is
+    recognised.  So who has it can check a guess of a whole row, and learn what was
+    published for it: keep it as private as a manifest.
+
+    An array comes back as an array of floats, a data frame as one of its own kind, in
+    the order that came in.  Publish what `fit_transform` returns, with its rows
+    shuffled, or what `aggopt.mask` writes.  Equal rows that were fitted may be in
+    different groups, and then take turns in `transform`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0], [2.0], [3.0], [11.0], [12.0], [16.0]])
+    >>> Microaggregator(k=3).fit_transform(X).ravel()
+    array([ 2.,  2.,  2., 13., 13., 13.])
+    """
+
+    def __init__(
+        self,
+        k: int = 5,
+        *,
+        partition: Any = "recommended",
+        partition_settings: Mapping[str, Any] | None = None,
+        aggregation: Any = "mean",
+        settings: Mapping[str, Any] | None = None,
+        solver: Any = None,
+        scope: str = "combination",
+        attributes: Mapping[str, Any] | None = None,
+        output: Mapping[str, Any] | None = None,
+        unseen: str = REFUSE,
+    ) -> None:
+        self.k = k
+        self.partition = partition
+        self.partition_settings = partition_settings
+        self.aggregation = aggregation
+        self.settings = settings
+        self.solver = solver
+        self.scope = scope
+        self.attributes = attributes
+        self.output = output
+        self.unseen = unseen
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn asks of an estimator."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.non_deterministic = self.aggregation not in REPEATED
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> "Microaggregator":
+        """Make the release of X, a table or an array (n, d), and audit it."""
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Return the release of X, a table or an array (n, d)."""
+        return self._fit(X).table
+
+    def transform(self, X: Any) -> Any:
+        """Return what is published for the records of X, of other rows see `unseen`."""
+        check_is_fitted(self)
+        require_known("way with records that were not fitted", self.unseen, WAYS)
+        data = self._checked(X, reset=False)
+        frame = framed(data)
+        require_records(frame)
+        place = self._fitted.places(frame)
+        new = np.flatnonzero(place < 0)
+        if len(new):
+            self._require_any(len(new), len(frame))
+            place[new] = self._fitted.nearest(frame[new])
+        return self._fitted.at(place, data)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a release; a table that was only looked at is none."""
+        return hasattr(self, "_fitted")
+
+    def _fit(self, X: Any) -> Release:
+        earlier = [n for n in vars(self) if n.endswith("_") or n == "_fitted"]
+        for name in earlier:  # a fit that is refused leaves nothing of them
+            delattr(self, name)
+        require_known("way with records that were not fitted", self.unseen, WAYS)
+        data = self._checked(X, reset=True)
+        frame = framed(data)
+        release = mask(data, self._job(frame.columns))
+        self._fitted = FittedRows.of(frame, release)
+        self.published_ = self._fitted.published
+        self.audit_, self.certificates_ = release.audit, release.certificates
+        self.measures_, self.notes_ = release.measures, release.notes
+        return release
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """Return a data frame as it is, all else as an array of floats."""
+        if nw.dependencies.is_into_dataframe(X) and _named(X):
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        least = 2 if reset else 1
+        try:
+            return validate_data(
+                self, X, dtype=np.float64, reset=reset, ensure_min_samples=least
+            )
+        except ValueError:
+            if not _holds_text(X):
+                raise
+            raise TableError(  # the original message quotes an entry
+                "There is text in the array.",
+                fix="pass a data frame, whose columns say what they are.",
+            ) from None
+
+    def _job(self, names: Sequence[str]) -> Job:
+        sections = {
+            "partition": _section(
+                "partition_settings", self.partition_settings, method=self.partition
+            ),
+            "aggregation": _section(
+                "settings", self.settings, method=self.aggregation, solver=self.solver
+            ),
+            "attributes": self.attributes,
+            "output": self.output,
+        }
+        return Job(
+            roles={"quasi-identifier": list(names)},
+            privacy={"k": self.k, "scope": self.scope},
+            **{name: section for name, section in sections.items() if section},
+        )
+
+    def _require_any(self, new: int, n: int) -> None:
+        if self.unseen == REFUSE:
+            raise TableError(
+                f"{new} of {n} records were not fitted: they are in no group, and "
+                "nothing is published for them.",
+                fix="release all records together, by fit_transform; or set "
+                'unseen="nearest", which trains models and keeps no requirement of '
+                "privacy: never publish what it returns.",
+            )
+
+
+def _section(name: str, given: Mapping[str, Any] | None, **own: Any) -> dict[str, Any]:
+    """Return a section of a job: the settings that are given, and own parameters."""
+    if not isinstance(given, Mapping | None):
+        raise JobError(
+            f"{name} is a {type(given).__name__}, and no map.",
+            fix=f'write {name}={{"key": value}}, or leave it out.',
+        )
+    own = {key: value for key, value in own.items() if value is not None}
+    twice = sorted(own.keys() & (given or {}).keys())
+    if twice:
+        raise JobError(
+            f"{name} names {', '.join(map(repr, twice))}, which is a parameter itself.",
+            fix=f"pass it as that, and leave it out of {name}.",
+        )
+    return {**own, **(given or {})}
+
+
+def _named(X: Any) -> bool:
+    """Whether the columns of a data frame are called by text, as scikit-learn asks."""
+    if not nw.dependencies.is_pandas_dataframe(X):
+        return True
+    return all(isinstance(name, str) for name in X.columns)
+
+
+def _holds_text(X: Any) -> bool:
+    entries = np.asarray(X, dtype=object).ravel()
+    return any(isinstance(entry, str) for entry in entries)
+
+
+def expected_failed_checks(estimator: Microaggregator) -> dict[str, str]:
+    """Return the checks of scikit-learn that it fails by design, with the reasons.
+
+    As `check_estimator` and `parametrize_with_checks` of `sklearn.utils` take them.
+
+    Examples
+    --------
+    >>> list(expected_failed_checks(Microaggregator()))
+    ['check_fit_idempotent']
+    >>> expected_failed_checks(Microaggregator(unseen="nearest"))
+    {}
+    """
+    if estimator.unseen != REFUSE:
+        return {}
+    return {
+        "check_fit_idempotent": "it transforms records that were not fitted, which are "
+        'refused unless unseen = "nearest"'
+    }
