@@ -87,13 +87,22 @@ def learn() -> None:
 
 
 def hurry(limit: int) -> None:
-    """Run the tests of the changed file's own folder first, the quickest before."""
+    """Run the tests of the changed file's own folder first, the quickest before.
+
+    Those of the test file that is called like it count as four times as quick.
+    """
 
     def sorted_by_time(
         self: ForkServerRunner, name: str, tests: list[str], _: int, estimated: float
     ) -> None:
-        own, times = f"tests/{name.split('.')[1]}/", state().duration_by_test
-        tests = sorted(tests, key=lambda test: (own not in test, times[test]))
+        module = name.rpartition(".")[0].split(".")
+        own, called = f"tests/{module[1]}/", f"/test_{module[-1].strip('_')}.py"
+        times = state().duration_by_test
+
+        def order(test: str) -> tuple[bool, float]:
+            return own not in test, times[test] * (0.25 if called in test else 1)
+
+        tests = sorted(tests, key=order)
         ends = accumulate(times[test] for test in tests)
         few = [test for test, end in zip(tests, ends, strict=True) if end < SECONDS]
         SUBMIT(self, name, few or tests[:1], limit, estimated)

@@ -1,7 +1,6 @@
 """The program that a job's wishes make: its distances, with the secret margins."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -57,7 +56,6 @@ def program(
         return {}
     if alpha is not None:
         how = how.model_copy(update={"alpha": alpha})
-        given = replace(given, job=given.job.model_copy(update={"aggregation": how}))
     asked = given.asked["delta"] if delta is None else delta
     steps = _steps(given, how, asked)
     added = margins(given.labels_of_numbers, asked, how.margin, given.secret, steps)

@@ -184,6 +184,12 @@ def test_a_comparison_has_the_defaults_of_assess() -> None:
     assert (FOUND.safety, FOUND.delta) == (0.05, 0.1)
 
 
+def test_a_comparison_keeps_the_safety_it_is_given() -> None:
+    made = TypedComparison.of(*BY_HAND, safety=0.3)
+    assert made.safety == 0.3
+    assert {pair.safety for pair in made.typed.attributes} == {0.3}
+
+
 def test_weights_that_are_given_count() -> None:
     types = {"sex": {"weight": 9.0}}
     heavy, even = assess(*BY_HAND, types), assess(*BY_HAND)

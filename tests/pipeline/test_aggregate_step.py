@@ -13,12 +13,12 @@ from aggopt.job import Job
 from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import Partition
 from aggopt.pipeline import aggregate_step, audit_values
-from aggopt.pipeline.aggregate_step import aggregated
+from aggopt.pipeline.aggregate_step import _notes, aggregated, placed
 from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.covariance import in_columns
 from aggopt.pipeline.grouped import Grouped
-from aggopt.pipeline.margins import program
-from aggopt.pipeline.observed import combined
+from aggopt.pipeline.margins import ASKED, NOTE, notes, program
+from aggopt.pipeline.observed import combined, nodes_of
 from aggopt.solvers import Certificate, Status
 
 SECRET = "3" * 32
@@ -135,6 +135,55 @@ def test_an_error_names_the_number_that_has_holes():
     settings = {**given.job.aggregation.settings, "alpha": 0.5}
     with pytest.raises(InfeasibleInputError, match=r"^'b': .*one group"):
         combined(given, settings)
+
+
+def chosen(proof, tied=0, ties=None):
+    return SimpleNamespace(
+        certificate=proof,
+        choice=np.array([1, 0, 1]),
+        labels=THIRDS,
+        nodes=("x", "y"),
+        tied=tied,
+        ties=ties,
+    )
+
+
+def test_what_was_chosen_together_is_said_and_how_ties_were_broken():
+    other = replace(PROVEN, objective=4.0)
+    made = {"a": chosen(PROVEN), "b": chosen(other, 2, other), "c": chosen(PROVEN)}
+    assert _notes(made) == (
+        "'a', 'c': chosen together; the certificate of each is that of all of them.",
+        "'b': in 2 of 3 groups several categories are equally near; of these such were "
+        "published that the counts of categories differ by 4 records in all.",
+    )
+
+
+def test_what_is_said_of_categories_goes_with_them():
+    given = grouped(WHOLE)
+    made = {"a": chosen(PROVEN, 1, PROVEN)}
+    table = SimpleNamespace(domains={"a": None}, numeric=(), places=[])
+    masked = placed(replace(given, table=table), None, made)
+    assert masked.values.dtype == float
+    assert masked.values[:, 0].tolist() == [1, 1, 1, 0, 0, 0, 1, 1, 1]
+    assert masked.notes == _notes(made) != ()
+    assert masked.certificates == {"a": PROVEN}
+
+
+def test_nodes_are_numbers_with_and_without_holes():
+    kept = np.ones((9, 1), bool)
+    kept[:3] = False
+    for held, labels in ((None, THIRDS), (kept, THIRDS)):
+        made = chosen(PROVEN)
+        made.choice = made.choice if held is None else made.choice[1:]
+        nodes = nodes_of(grouped(WHOLE, labels=labels, kept=held), "a", made)
+        assert nodes.dtype == float
+        assert nodes[3:].tolist() == [0, 0, 0, 1, 1, 1]
+        assert np.isnan(nodes[:3]).all() == (held is not None)
+
+
+def test_margins_of_soft_wishes_promise_nothing():
+    assert notes(grouped(WHOLE, importance=0.1, margin=0.5)) == [ASKED]
+    assert notes(grouped(WHOLE, importance=1.0, margin=3.0, delta=1.0)) == [NOTE]
 
 
 def test_categories_alone_need_no_numbers(monkeypatch):

@@ -30,12 +30,12 @@ FRAME = pd.DataFrame(
 )
 
 
-def asked(names, attributes=None, frame=FRAME, missing=None, **categories):
+def asked(names, attributes=None, frame=FRAME, missing=None, k=4, **categories):
     rest = [name for name in frame if name not in names]
     how = {"categories": categories} if categories else {}
     return aggopt.Job(
         roles={"quasi-identifier": names, "other": rest},
-        privacy={"k": 4},
+        privacy={"k": k},
         partition={"method": "mdav"},
         attributes=attributes or {},
         missing=missing or {},
@@ -114,6 +114,17 @@ def test_a_table_of_cells_has_a_price_unless_it_is_told():
     assert checked(["age", "rare"], frame=few, method="plurality")
 
 
+def test_a_slack_is_asked_of_frequencies_alone_and_not_beside_a_price():
+    frame = FRAME.assign(rare=["x"] * 5 + ["y"] * 15)
+    ten = {"frame": frame, "k": 10}  # 5 are lacking: more than the usual slack of 4
+    plain = {"method": "frequencies", **ten}
+    error = refused(InfeasibleInputError, ["age", "rare"], **plain)
+    assert "within slack = 4 of as often" in error.problem
+    assert checked(["age", "rare"], price=1.0, **plain)
+    assert checked(["age", "rare"], method="plurality", **ten)
+    assert checked(["age", "rare"], **plain, **{"with": ["sex"]})
+
+
 def test_levels_are_counted_of_those_who_have_one():
     frame = FRAME.assign(rare=["x"] * 4 + ["y"] * 14 + [None] * 2)
     exact = {"method": "frequencies", "slack": "exact"}
@@ -151,6 +162,9 @@ def test_a_category_has_two_coordinates_at_least():
     assert widest(aggopt.encode(two), ((0,),)) == 1
     assert widest(aggopt.encode(three[["a", "b", "e"]]), ((0, 1, 2),)) == 3
     assert widest(np.ones((6, 2)), ((0,), (1,))) == 1
+    order = {"c": {"order": ["x", "y"]}}  # one coordinate, and no number
+    assert aggopt.encode(two[["c"]], order).shape == (6, 1)
+    assert widest(aggopt.encode(two[["c"]], order), ((0,),)) == 2
 
 
 def beside(*names, frame=FRAME, quasi=("age", "town")):

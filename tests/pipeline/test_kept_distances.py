@@ -8,7 +8,7 @@ import pytest
 from holed import KEEP
 
 import aggopt
-from aggopt.pipeline.margins import _kept_distances
+from aggopt.pipeline.margins import _kept_distances, nearer
 
 X = np.array([[0.0, 7.0, 1.0], [2.0, 7.0, np.nan], [4.0, 7.0, 1.5], [6.0, 7.0, 2.5]])
 AFTER = np.array(
@@ -30,6 +30,37 @@ def test_each_record_has_a_distance_of_its_own():
     delta = np.full(X.shape, 9.0)
     delta[2, 0] = 0.1
     assert _kept_distances(given(X, delta), AFTER) == pytest.approx(1 / 7)
+
+
+def test_a_constant_below_other_numbers_does_not_count():
+    low = X.copy()
+    low[:, 1] = 3.0
+    after = AFTER.copy()
+    after[:, 1] = 3.0
+    assert _kept_distances(given(low, 0.1), after) == pytest.approx(5 / 7)
+
+
+JOB = aggopt.Job(
+    roles={"quasi-identifier": ["a"]},
+    privacy={"k": 2},
+    aggregation={"method": "p3m"},
+)
+
+
+@pytest.mark.parametrize(
+    ("moved", "said"),
+    [(0, "100%"), (1, "75%"), (2, None), (4, None)],
+)
+def test_most_values_nearer_than_asked_are_said(moved, said):
+    x = np.array([[0.0], [2.0], [4.0], [6.0]])
+    table = given(x, 0.5)
+    table.job = JOB
+    after = x + 5.0 * (np.arange(4)[:, None] < moved)
+    words = (
+        f"{said} of the values lie nearer to their originals than asked: raise alpha "
+        'or importance, or take method = "satisfaction".'
+    )
+    assert nearer(table, after) == ([] if said is None else [words])
 
 
 @pytest.mark.parametrize("holes", [0, 2])

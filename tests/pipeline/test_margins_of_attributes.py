@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from aggopt.aggregate._margin import LEAST
+from aggopt.aggregate._margin import LEAST, in_spreads
 from aggopt.core.standardise import Scale
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
-from aggopt.pipeline.margins import _few, _require_agreement, _warned
+from aggopt.pipeline.margins import _few, _require_agreement, _steps, _warned
 
 PLAIN = np.zeros(9, int)
 THIRDS = np.repeat([0, 1, 2], 3)
@@ -95,6 +95,23 @@ def test_demands_that_a_margin_parts_are_refused_in_full() -> None:
         "same demands together, or, if that is acceptable, set margin = 0 under "
         "[aggregation]."
     )
+
+
+def test_an_attribute_of_which_all_records_insist_is_looked_at() -> None:
+    pairs = np.array([0.0, 4, 10, 14, 20, 24])
+    away = np.full((6, 1), 2 / pairs.std())
+    of = given({"pay": pairs}, np.repeat([0, 1, 2], 2))
+    with pytest.raises(InfeasibleInputError, match="'pay': Demands"):
+        _require_agreement(of, away, away + 0.01)
+
+
+def test_each_attribute_that_can_be_exact_has_its_own_step() -> None:
+    half = np.tile([0.0, 1, 0], 3)
+    of = given({"fine": FINE, "half": half}, importance=[0.1, 1.0])
+    asked = np.full(of.X.shape, 0.5)
+    p3m = how(method="p3m", alpha=0.5)
+    own = in_spreads(half, half.std())
+    assert _steps(of, p3m, asked).tolist() == [0.0, pytest.approx(own)]
 
 
 @pytest.mark.parametrize("first", [ONE, PAIR[::-1]])

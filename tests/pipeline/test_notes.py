@@ -63,14 +63,25 @@ def masked(frame, **sections):
     return aggopt.mask(frame, asked(**sections)).notes
 
 
-def test_an_index_is_said_to_be_kept():
-    frame = pd.DataFrame({"a": [1.0, 2, 8, 9], "b": [1.0, 2, 8, 9]})
+def test_an_index_is_said_to_be_kept_and_groups_to_be_one(monkeypatch):
+    monkeypatch.setattr(mask, "proven", lambda *_: {})
+    given = SimpleNamespace(
+        whole=np.zeros((8, 2)),
+        job=asked(("a", "b")),
+        blocks=(SimpleNamespace(groups=1, columns=(0, 1)),),
+        held=(),
+        constant=np.array([True, False]),
+        table=SimpleNamespace(keeps_index=True),
+    )
+    constant = "'a' has one value only: kept as it is, weight zero."
     kept = (
         "The index of the pandas table is kept in release.table, with all that it "
         "says of records; written files have none."
     )
-    assert kept not in masked(frame)
-    assert kept in masked(frame.set_index(pd.Index([4, 3, 2, 1])))
+    one = "'a', 'b': all 8 records form one group."
+    assert mask._notes(given, {}) == [constant, kept, one]
+    given.table.keeps_index = False
+    assert mask._notes(given, {}) == [constant, one]
 
 
 def test_one_group_is_said_where_originals_differ():
