@@ -13,6 +13,7 @@ import pytest
 from tables import ROLES, job, people, smallest
 
 import aggopt
+from aggopt.core.trust import trusting
 from aggopt.errors import AggoptError, PrivacyError
 from aggopt.job import Missing
 from aggopt.privacy import t_closeness
@@ -46,6 +47,34 @@ def with_file(name: str, content: bytes | None) -> Case:
         return path, job()
 
     return case
+
+
+CODE = """
+def split(X, k, *, size=40):
+    step = 40 // size
+    return [i // step for i in range(size)]
+"""
+
+
+def with_code(name: str, *, trusted: bool = True, **settings: Any) -> Case:
+    """Return a job that names code in a file."""
+
+    def case(folder: Path) -> tuple[Any, Any]:
+        path = folder / "mine.py"
+        path.write_text(CODE)
+        asked = job(partition={"method": f"{folder}/{name}", **settings})
+        with trusting([path] if trusted else []):
+            return frame, asked.loaded()
+
+    return case
+
+
+def with_object(name: str) -> Case:
+    def made(X: Any, k: int) -> Any:
+        return [0] * len(X)
+
+    made.__name__ = name
+    return lambda _: (frame, job(partition={"method": made}))
 
 
 def directory(folder: Path) -> tuple[Any, Any]:
@@ -496,6 +525,12 @@ CASES: dict[str, Case] = {
     "an unknown solver for the partition": with_job(
         partition={**ranking["partition"], "solver": "dinamic"}
     ),
+    "code of a file that is not trusted": with_code("mine.py:split", trusted=False),
+    "an object that its file does not have": with_code("mine.py:spilt"),
+    "an unknown setting of code": with_code("mine.py:split", sizes=1),
+    "code that returns wrong shapes": with_code("mine.py:split", size=39),
+    "code that fails": with_code("mine.py:split", size=0),
+    "code with the name of a method": with_object("mdav"),
     "a promise of l that the partition does not guarantee": promised(l=2),
     "a promise of t that the partition does not guarantee": promised(t=0.2),
     "l and t, kept by merging": kept(l=2, t=0.2, distance="equal"),

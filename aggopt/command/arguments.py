@@ -38,3 +38,12 @@ PrivateFolder = Annotated[
     ),
 ]
 Overwrite = Annotated[bool, typer.Option(help="Replace files that are there already.")]
+Trust = Annotated[
+    list[Path],
+    typer.Option(
+        "--trust",
+        metavar="FILE",
+        help="A file of code that the job may run; it sees the originals.",
+        default_factory=list,
+    ),
+]

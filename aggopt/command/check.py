@@ -18,6 +18,7 @@ from aggopt.input.files import as_written, is_csv, reads_as_missing
 from aggopt.input.look import OTHER_DATES, SPELLED_DATES, Look, looks
 from aggopt.job import Job
 from aggopt.job._roles import Roles
+from aggopt.pipeline.partition_step import job_of
 
 PUBLISHED = ("confidential", "other")  # as they are
 
@@ -57,12 +58,16 @@ class Checked:
         }
 
 
-def checked(path: Path, file: Path) -> Checked:
-    """Return what is found of the table at `path` and the job in a file."""
+def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked:
+    """Return what is found of the table at `path` and the job in a file.
+
+    `trust` are the files of code that the job may name.
+    """
     wrong: list[Obstacle] = []
-    job = table = None
+    job: Job | None = None
+    table = None
     try:
-        job = Job.read(file)
+        job = job_of(file, trust)
     except AggoptError as error:
         wrong.append(Obstacle.of(error))
     try:

@@ -17,6 +17,7 @@ from aggopt.command.arguments import (
     Overwrite,
     PrivateFolder,
     TableFile,
+    Trust,
 )
 from aggopt.command.experiments import compare_solvers, sweep
 from aggopt.command.interrupt import EXIT, interrupts
@@ -40,6 +41,7 @@ def mask(
     table: TableFile,
     job: JobFile,
     out: Annotated[Path, typer.Option(help="Where to write: .csv or .parquet.")],
+    trust: Trust,
     private: PrivateFolder = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -57,7 +59,7 @@ def mask(
     asked, places = Job.read(job), Files.beside(out, private)
     places.check(overwrite=overwrite, inputs=(table, job))
     with console.progress(quiet=as_json) as report:
-        release = masked(table, asked, progress=report)
+        release = masked(table, asked, progress=report, trust=trust)
         files = console.release(
             release.staged(out, overwrite=overwrite, private=private)
         )
@@ -71,6 +73,7 @@ def repeat(
     ],
     table: TableFile,
     out: Annotated[Path, typer.Option(help="Where to write: the same ending.")],
+    trust: Trust,
     private: PrivateFolder = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -82,7 +85,7 @@ def repeat(
     places = Files.beside(out, private)
     places.check(overwrite=overwrite, inputs=(table, manifest))
     with console.progress(quiet=as_json) as report:
-        release, written = repeated(manifest, table, out, progress=report)
+        release, written = repeated(manifest, table, out, progress=report, trust=trust)
         files = console.release(
             release.staged(out, overwrite=overwrite, private=private, again=written)
         )
@@ -96,6 +99,7 @@ def assess(
         Path, typer.Argument(metavar="MASKED", help="The released .csv or .parquet.")
     ],
     job: JobFile,
+    trust: Trust,
     same_order: Annotated[
         bool,
         typer.Option("--same-order", help="The two tables have the same record order."),
@@ -104,10 +108,11 @@ def assess(
     as_json: AsJson = False,
 ) -> None:
     """Recount MASKED from its values and measure its risk and loss against TABLE."""
-    from aggopt.job import Job
+    from aggopt.pipeline.partition_step import job_of
     from aggopt.pipeline.reassess import review
 
-    found = review(table, masked, Job.read(job), same_order=same_order, private=private)
+    asked = job_of(job, trust)
+    found = review(table, masked, asked, same_order=same_order, private=private)
     if as_json:
         console.as_json(found.to_dict())
     else:
@@ -148,7 +153,9 @@ def init(
 
 
 @app.command()
-def check(table: TableFile, job: JobFile, as_json: AsJson = False) -> None:
+def check(
+    table: TableFile, job: JobFile, trust: Trust, as_json: AsJson = False
+) -> None:
     """Say whether `aggopt mask TABLE JOB` would begin, and all that stands in the way.
 
     A line for each column, every obstacle with what to do about it, and notes.  Writes
@@ -158,7 +165,7 @@ def check(table: TableFile, job: JobFile, as_json: AsJson = False) -> None:
     from aggopt.command.check import checked
 
     with console.progress(quiet=as_json):
-        found = checked(table, job)
+        found = checked(table, job, trust)
     if as_json:
         console.as_json(found.to_dict())
     else:

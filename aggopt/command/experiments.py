@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from aggopt.command import console, show_solvers
-from aggopt.command.arguments import AsJson, JobFile, Overwrite, TableFile
+from aggopt.command.arguments import AsJson, JobFile, Overwrite, TableFile, Trust
 from aggopt.command.interrupt import interrupts
 from aggopt.errors import JobError
 
@@ -15,6 +15,7 @@ from aggopt.errors import JobError
 def compare_solvers(
     job: JobFile,
     table: TableFile,
+    trust: Trust,
     solvers: Annotated[
         str, typer.Option(help="Names, separated by commas; all when left out.")
     ] = "",
@@ -35,7 +36,10 @@ def compare_solvers(
     from aggopt.experiments.compare_solvers import compare
 
     with console.progress(quiet=as_json) as report:
-        rows = list(compare(table, job, _words(solvers), time_limit, progress=report))
+        of_job = compare(
+            table, job, _words(solvers), time_limit, progress=report, trust=trust
+        )
+        rows = list(of_job)
     if as_json:
         console.as_json({row.solver: row.to_dict() for row in rows})
     else:
@@ -49,6 +53,7 @@ def sweep(
     delta: Annotated[
         str, typer.Option(help="Distances in place of JOB's own, with commas between.")
     ],
+    trust: Trust,
     keep: Annotated[
         str,
         typer.Option(help="variance, covariance, or both with a comma; else JOB's."),
@@ -78,7 +83,7 @@ def sweep(
     ):
         total = len(grid[0]) * len(grid[1]) * max(1, len(statistics))
         of_grid = partial(points, alpha=grid[0], delta=grid[1], keep=statistics)
-        for point in of_grid(table, job, jobs=jobs, progress=report):
+        for point in of_grid(table, job, jobs=jobs, progress=report, trust=trust):
             kept.add(point)
             interrupts.outcome = f"points that are done are kept in {kept.table.name}"
             report("sweep", len(kept.points) / total)

@@ -121,7 +121,8 @@ def load(kind: str, name: str, *, beside: Path | None = None) -> tuple[Any, Orig
     kind
         One of `KINDS`.
     name
-        That of an entry point, or `file.py`, which is its module, or `file.py:object`.
+        That of an entry point, or `file.py:object`, or `file.py`: its only function,
+        and of a model its module.
     beside
         The folder of the job file, from which the path of a file is seen.
 
@@ -226,14 +227,29 @@ def _execute(code: Code, module: ModuleType) -> None:
 
 
 def _within(module: ModuleType, member: str | None, origin: Origin) -> Any:
-    """Return an object of a module by its name; the module itself without one."""
+    """Return an object of a module by its name, or its only function; a model whole."""
     if member is None:
-        return module
+        return module if origin.kind == "models" else _only(module, origin)
     if member not in vars(module):
         raise UnknownNameError(
             f"object in {Path(str(module.__file__)).name}", member, own_names(module)
         )
     return vars(module)[member]
+
+
+def _only(module: ModuleType, origin: Origin) -> Any:
+    own = [name for name in own_names(module) if callable(vars(module)[name])]
+    if len(own) == 1:
+        return vars(module)[own[0]]
+    file = origin.name
+    if not own:
+        raise JobError(
+            f"{file} has no function.", fix=f"write one, or {file}:NAME of an object."
+        )
+    raise JobError(
+        f"{file} has {len(own)} functions, and the job names none.",
+        fix=f"write {file}:NAME, one of {', '.join(own)}.",
+    )
 
 
 def own_names(module: ModuleType) -> list[str]:

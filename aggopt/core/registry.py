@@ -13,10 +13,12 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import Parameter, signature
+from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
+from aggopt.core.own_code import Origin, load, names_file, of_object, plugins
 from aggopt.errors import JobError, require_known
 
 
@@ -33,11 +35,14 @@ class Method:
     rank
         Where it stands in lists and among defaults: those of the lowest rank first,
         and by name among equals.
+    origin
+        Where it is from, if it is not of this package.
     """
 
     name: str
     when: str
     rank: int = 100
+    origin: Origin | None = None
 
     @property
     def keys(self) -> frozenset[str]:
@@ -46,6 +51,7 @@ class Method:
 
 
 Kind = TypeVar("Kind", bound=Method)
+_PLAIN = (bool, int, float, list, tuple, Mapping)  # what a job file can hold as well
 
 
 class Registry(Mapping[str, Kind], Generic[Kind]):
@@ -53,6 +59,10 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
 
     Nothing is imported before somebody looks.  Names that are `taken` by something else
     are refused.
+
+    Code of the user's is `adopted`: `own` is its kind, one of
+    `aggopt.core.own_code.KINDS`, and `adopt` makes a method of it.  It is none of the
+    methods that are listed.
 
     Examples
     --------
@@ -62,10 +72,18 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
     """
 
     def __init__(
-        self, folder: str, kind: type[Kind], noun: str, taken: Iterable[str] = ()
+        self,
+        folder: str,
+        kind: type[Kind],
+        noun: str,
+        taken: Iterable[str] = (),
+        *,
+        own: str = "",
+        adopt: Callable[[Any, Origin], Kind] | None = None,
     ) -> None:
         self.folder, self.kind, self.noun = folder, kind, noun
         self.taken = frozenset(taken)
+        self.own, self._adopt = own, adopt
 
     def __getitem__(self, name: str) -> Kind:
         return self._methods[name]
@@ -86,6 +104,57 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         """
         require_known(self.noun, name, tuple(self))
         return self[str(name)]
+
+    def of(self, section: Any) -> Kind:
+        """Return the method that a section of a job names, one of the user's if so."""
+        found: Kind | None = section.own
+        return self[section.method] if found is None else found
+
+    def names_own(self, named: object) -> bool:
+        """Whether it can only name code of the user's; none is loaded to know."""
+        if not isinstance(named, str):
+            plain = named is None or isinstance(named, _PLAIN)
+            return not plain and self.declared_as(named) is None
+        if named in self or self._adopt is None:
+            return False
+        return names_file(named) or named in plugins(self.own)
+
+    def adopted(self, named: object, *, beside: Path | None = None) -> Kind:
+        """Return the method that is named: by its name, or an object as it is.
+
+        A name is looked up here, among entry points, and last as that of a file, seen
+        from the folder `beside`: no code of the user's takes the place of a method.
+
+        Raises
+        ------
+        UntrustedCodeError
+            It is in a file that the caller does not trust.
+        UnknownNameError, JobError
+            There is none, or nothing can be made of it; or an object has the name of a
+            method of this package.
+        """
+        here = self.declared_as(named)
+        if here is not None:
+            return here
+        if self._adopt is None or not self.names_own(named):
+            return self.named(named)
+        if isinstance(named, str):
+            return self._adopt(*load(self.own, named, beside=beside))
+        origin = of_object(self.own, named)
+        if origin.name in self or origin.name in self.taken:
+            raise JobError(
+                f"A {self.noun} of yours is called {origin.name!r}, as one of this "
+                "package is.",
+                fix="give it another name.",
+            )
+        return self._adopt(named, origin)
+
+    def declared_as(self, named: object) -> Kind | None:
+        """Return the method that has this name or function, or is it; None if none."""
+        if isinstance(named, str):
+            return self.get(named)
+        own = (m for m in self.values() if m is named or _carries(m, named))
+        return next(own, None)
 
     @cached_property
     def _methods(self) -> dict[str, Kind]:
@@ -131,6 +200,10 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
             for method in value if isinstance(value, tuple) else (value,):
                 if isinstance(method, self.kind):
                     yield method
+
+
+def _carries(method: Method, function: object) -> bool:
+    return function is not None and getattr(method, "function", None) is function
 
 
 def require_arguments(

@@ -64,6 +64,11 @@ class MethodSection(Section):
         return self.method
 
     @property
+    def own(self) -> Any:
+        """The method itself, where it is one of the user's; None of this package's."""
+        return None
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Everything but the method's name: the arguments of its function."""
         return {k: v for k, v in self if k != "method"}

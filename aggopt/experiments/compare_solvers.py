@@ -1,6 +1,6 @@
 """Comparison of solvers on one program: objective, bound, gap and time."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.margins import program
 from aggopt.pipeline.measured import AT_ONCE, measured
 from aggopt.pipeline.observed import combined
-from aggopt.pipeline.partition_step import Progress, group, listener
+from aggopt.pipeline.partition_step import Progress, group, job_of, listener
 from aggopt.pipeline.rounding import released
 from aggopt.repair._registry import REPAIRS
 from aggopt.solvers import SOLVERS, Solver, choose
@@ -71,6 +71,7 @@ def compare(
     time_limit: float | None = None,
     *,
     progress: Progress | None = None,
+    trust: Iterable[str | Path] = (),
 ) -> Iterator[Row]:
     """Yield a row for each solver that takes the job's model, in the table's order.
 
@@ -79,7 +80,8 @@ def compare(
     it is before any repair.  `solvers` names some of them; those must be there.
     `time_limit` is in seconds, for each solver and attribute; the job's own, or 60,
     when omitted.  The options of the job's solver are left out.  The secret margins of
-    wishes are drawn once: the rows of one call are of one program.
+    wishes are drawn once: the rows of one call are of one program.  `trust` is as for
+    `mask`.
 
     Raises
     ------
@@ -91,7 +93,7 @@ def compare(
     """
     check_time_limit(time_limit)
     report = listener(progress)
-    job = data_job = job if isinstance(job, Job) else Job.read(job)
+    job = data_job = job_of(job, trust)
     if isinstance(job.partition, Recommended):  # the table decides
         job = data_job = group(data, job, report).job
     step = _solved_by(job)
@@ -164,7 +166,7 @@ def _solved_by(job: Job) -> _Step:
         return _Step(MODELS[method.model], repair.time_limit, _repaired)
     if isinstance(job.partition, Solved):
         return _Step(model_of(job.partition), job.partition.time_limit, _partitioned)
-    if model := PARTITIONERS[job.partition.method].model:
+    if model := PARTITIONERS.of(job.partition).model:
         limit = job.partition.settings["time_limit"]
         return _Step(MODELS[model], limit, _divided)
     raise JobError(
@@ -243,7 +245,7 @@ def _partitioned(given: Grouped, solver: Solver, limit: float, told: Share) -> R
 def _divided(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     """Return a solver's row for a partition of several attributes together."""
     job, names = given.job, given.job.roles.quasi_identifier
-    divide = PARTITIONERS[job.partition.method].function
+    divide = PARTITIONERS.of(job.partition).function
     settings = {**job.partition.settings, "solver": solver.name, "time_limit": limit}
     columns = [block.columns for block in given.blocks]
     try:

@@ -1,6 +1,6 @@
 """P3M over a grid of parameters: risk and information loss at each point."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,7 @@ def sweep(
     keep: Sequence[str] = (),
     jobs: int = -1,
     progress: Progress | None = None,
+    trust: Iterable[str | Path] = (),
 ) -> Iterator[SweepPoint]:
     """Yield a point for each alpha, delta and `keep`, as soon as it is done.
 
@@ -87,6 +88,7 @@ def sweep(
     share of their width.  SL is measured at each point's own delta.  Points are spread
     over `jobs` processes (-1: one per core), which get the records through pipes, not
     files.  A local solver starts from the point before it in its row of equal delta.
+    `trust` is as for `mask`; each process loads the same bytes.
 
     Raises
     ------
@@ -99,7 +101,7 @@ def sweep(
     from joblib import Parallel, delayed
 
     _require_grid(alpha, delta, jobs)
-    job = job_of(job)
+    job = job_of(job, trust)
     ways, told = _ways(job.aggregation, keep), listener(progress)
     first = job.model_copy(update={"aggregation": ways[0]})
     given = group(data, first, told)

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
+    ValidatorFunctionWrapHandler,
     field_validator,
     model_serializer,
     model_validator,
@@ -16,18 +17,21 @@ from pydantic import ValidationError as Invalid
 
 from aggopt.aggregate._mean import Mean
 from aggopt.core.html import lines, titled
+from aggopt.core.own_code import Origin
 from aggopt.core.regular import require_regular
 from aggopt.core.section import Section
 from aggopt.errors import JobError, naming, require_known
 from aggopt.job._aggregation import Aggregation
 from aggopt.job._attributes import AttributeSection
 from aggopt.job._missing import Missing
-from aggopt.job._partition import Partition, Recommended
+from aggopt.job._own import by_name, loaded, origins, own_section, with_paths
+from aggopt.job._partition import OwnGrouping, Partition, Recommended
 from aggopt.job._privacy import Privacy
 from aggopt.job._refusal import refusal
 from aggopt.job._roles import Roles
 from aggopt.job._section import Input, Output
 from aggopt.job._solvers import require_solvers
+from aggopt.partition._registry import PARTITIONERS
 
 
 class Job(Section):
@@ -53,13 +57,14 @@ class Job(Section):
     input: Input = Input()
     output: Output = Output()
 
-    @field_validator("partition", mode="before")
+    @field_validator("partition", mode="wrap")
     @classmethod
-    def _recommend(cls, section: Any) -> Any:
+    def _recommend(cls, section: Any, read: ValidatorFunctionWrapHandler) -> Any:
         """Read a section that names no method as asking for a recommended one."""
         if isinstance(section, dict) and "method" not in section:
-            return {"method": "recommended", **section}
-        return section
+            section = {"method": "recommended", **section}
+        section = by_name(section, PARTITIONERS)
+        return own_section(section, OwnGrouping, "partition", cls) or read(section)
 
     @field_validator("aggregation", mode="before")
     @classmethod
@@ -150,7 +155,7 @@ class Job(Section):
                 f"{file} is not a TOML file: {error}.",
                 fix="correct it there; `aggopt init` writes a job to compare with.",
             ) from None
-        job = cls(**sections)
+        job = cls(**with_paths(sections, file.parent))
         seen = {name: a.beside(file.parent) for name, a in job.attributes.items()}
         return job.model_copy(update={"attributes": seen})
 
@@ -163,12 +168,29 @@ class Job(Section):
         ------
         TableError
             The tree of an attribute cannot be read.
+        UntrustedCodeError, JobError
+            Code that it names is not trusted, or cannot be used.
         """
         found = {}
         for name, attribute in self.attributes.items():
             with naming(f"Column {name!r}"):
                 found[name] = attribute.contained()
-        return self.model_copy(update={"attributes": found})
+        return self.model_copy(update={"attributes": found}).loaded()
+
+    def loaded(self) -> "Job":
+        """Return it with the code that it names loaded, and its settings checked.
+
+        Raises
+        ------
+        UntrustedCodeError, JobError
+            The caller does not trust a file of it, or it cannot be used.
+        """
+        return self.model_copy(update=loaded(self))
+
+    @property
+    def code(self) -> tuple[Origin, ...]:
+        """Where the code is from that it names, once it is loaded."""
+        return origins(self)
 
 
 def input_section(separator: str, decimal: str) -> Input:

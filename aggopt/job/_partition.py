@@ -1,7 +1,11 @@
 """The section that says how records become groups: one of a partition method."""
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
+from pydantic import SerializeAsAny
+
+from aggopt.core.own_section import OwnSection
+from aggopt.core.registry import Registry
 from aggopt.core.section import one_of
 from aggopt.partition._registry import PARTITIONERS
 from aggopt.partition._shared.settings import Grouping, Seconds
@@ -14,8 +18,14 @@ class Recommended(Grouping):
     time_limit: Seconds | None = None
 
 
+class OwnGrouping(OwnSection, Grouping):
+    """A partition method of the user's; the keys beside are its settings."""
+
+    methods: ClassVar[Registry[Any]] = PARTITIONERS
+
+
 if TYPE_CHECKING:
     Partition: TypeAlias = Grouping
 else:
     own = [method.settings for method in PARTITIONERS.values()]
-    Partition = one_of([Recommended, *own])
+    Partition = SerializeAsAny[one_of([Recommended, *own])]

@@ -1,5 +1,6 @@
 """What is wrong with a job, said so that it can be corrected."""
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, get_args, get_origin
 
@@ -17,7 +18,11 @@ from aggopt.repair._registry import REPAIRS
 
 def refusal(invalid: Invalid, job: type[BaseModel]) -> JobError:
     """Return the error that says what is wrong with the sections of a `job`."""
-    tried = invalid.errors(include_url=False)
+    return refused(invalid.errors(include_url=False), job)
+
+
+def refused(tried: Sequence[Any], job: type[BaseModel]) -> JobError:
+    """Return the same of entries that are wrong, as pydantic tells them."""
     wrong = entries(tried)
     first = _telling(wrong)
     place = [str(part) for part in first["loc"]]

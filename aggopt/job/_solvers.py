@@ -38,8 +38,8 @@ def _named(
     model = None if repair is None else REPAIRS[repair.method].model
     if repair is not None and model is not None and repair.solver is not None:
         yield "privacy", repair.solver, model
-    solver, method = getattr(partition, "solver", None), partition.method
-    if solver is not None and (own := PARTITIONERS[method].model):
+    solver = getattr(partition, "solver", None)
+    if solver is not None and (own := PARTITIONERS[partition.method].model):
         yield "partition", solver, own
     for section, how in (
         ("aggregation", aggregation),

@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from aggopt.core.own_code import Origin
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit
@@ -55,8 +56,9 @@ def manifest(
     order = SHUFFLED if job.output.shuffle else "as in the input"
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions({c.solver for c in solved}),
+        "versions": _versions({c.solver for c in solved}, job.code),
         "job": job.model_dump(mode="json", by_alias=True),
+        "code": [origin.to_dict() for origin in job.code],
         "input": asdict(source),
         "order": order,
         "partition": _partition(blocks, job),
@@ -91,12 +93,13 @@ def _partition(blocks: Sequence[Block], job: Job) -> list[dict[str, Any]]:
     ]
 
 
-def _versions(ran: set[str]) -> dict[str, str]:
+def _versions(ran: set[str], code: Sequence[Origin]) -> dict[str, str]:
     used = [SOLVERS[name] for name in ran if name in SOLVERS]
     packages = {
         *_ALWAYS,
         *(s.language for s in used if s.language),
         *(p for s in used for p in s.needs),
+        *(o.package.rpartition(" ")[0] for o in code if o.package),
     }
     return versions_of(["python", *sorted(packages)])
 

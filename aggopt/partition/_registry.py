@@ -8,10 +8,12 @@ from typing import Annotated
 import numpy.typing as npt
 from pydantic import AfterValidator
 
+from aggopt.core.own_code import Origin
 from aggopt.core.registry import Method, Registry, require_arguments
 from aggopt.core.section import MethodSection
+from aggopt.partition._own import OwnPartitioner
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.settings import OF_TABLE, one_of_these
+from aggopt.partition._shared.settings import OF_TABLE, Grouping, one_of_these
 
 Divide = Callable[..., Partition | npt.ArrayLike]
 
@@ -94,7 +96,30 @@ TAKEN = {  # by jobs, and by what else `aggopt.partition` has
     *("recommended", "recommend", "Recommendation", "PARTITIONERS", "Partitioner"),
     *("Partition", "correlated_blocks", "in_blocks", "loss_bound"),
 }
-PARTITIONERS = Registry("aggopt.partition", Partitioner, "partition method", TAKEN)
+
+
+def _adopted(thing: object, origin: Origin) -> Partitioner:
+    """Return the method that a function of the user's is: groups of k are counted."""
+    taken = frozenset({*Grouping.model_fields, "scale"})
+    return Partitioner(
+        name=origin.name,
+        when="a method of your own",
+        origin=origin,
+        function=OwnPartitioner.of(thing, origin, taken),
+        settings=Grouping,
+        initial=True,
+        inner=True,
+    )
+
+
+PARTITIONERS = Registry(
+    "aggopt.partition",
+    Partitioner,
+    "partition method",
+    TAKEN,
+    own="partitioners",
+    adopt=_adopted,
+)
 
 
 def initial_methods() -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def require_one_at_a_time(job: Job, blocks: Columns) -> None:
     """
     method = job.partition.method
     most = max(map(len, blocks))
-    if PARTITIONERS[method].takes is Takes.ONE and most > 1:
+    if PARTITIONERS.of(job.partition).takes is Takes.ONE and most > 1:
         raise JobError(
             f"{method} takes one attribute, and the job groups {most} together.",
             fix="group one attribute at a time, with method = "
@@ -72,6 +72,6 @@ def require_scope(job: Job, blocks: Columns) -> None:
 
 
 def _together(job: Job) -> str:
-    if PARTITIONERS[job.partition.method].takes is not Takes.SEVERAL:
+    if PARTITIONERS.of(job.partition).takes is not Takes.SEVERAL:
         return 'method = "mdav", "mhm" or another that takes several attributes'
     return 'attributes = "together" under [partition]'

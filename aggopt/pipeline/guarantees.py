@@ -52,7 +52,7 @@ def with_search(job: Job) -> tuple[Job, tuple[str, ...]]:
     job that names a repair, or requires k alone, is returned as it is.
     """
     privacy, how = job.privacy, job.partition
-    method = PARTITIONERS[how.method]
+    method = PARTITIONERS.of(how)
     if not (method.searches and privacy.models) or privacy.repair:
         return job, ()
     reason = (
@@ -79,7 +79,7 @@ def require_guarantees(job: Job) -> None:
     for name in (*privacy.confidential, *owned):
         if name not in names:
             raise UnknownNameError("confidential attribute", name, names)
-    idle = sorted(PARTITIONERS[job.partition.method].guarantees - privacy.asked)
+    idle = sorted(PARTITIONERS.of(job.partition).guarantees - privacy.asked)
     if idle:
         raise JobError(
             f"{job.partition.method} keeps {idle[0]}, and [privacy] states no "
@@ -150,9 +150,9 @@ def partitioner(
 ) -> str | Callable[..., Partition]:
     """Return the function of the job's partition, given what is confidential."""
     how = job.partition
-    method = PARTITIONERS[how.method]
+    method = PARTITIONERS.of(how)
     if method.confides is Confides.NONE:
-        return how.function
+        return how.function if method.origin is None else method.function
 
     def divide(
         X: Floats | Encoded, k: int, *, progress: Any, **settings: Any
@@ -210,7 +210,7 @@ def _bound_of_start(block: Block, job: Job) -> float | None:
     """
     how = job.partition
     plain = getattr(how, "cost", "sse") == "sse"
-    own = PARTITIONERS[how.method].bound is Bound.OWN
+    own = PARTITIONERS.of(how).bound is Bound.OWN
     if not (own and plain) or getattr(how, "centroids", "any") != "any":
         return None
     return block.certificate.bound
@@ -227,7 +227,7 @@ def _require_solver(privacy: Privacy) -> None:
 
 def _kept_by(job: Job) -> frozenset[str]:
     """Return what the partition and its repair keep, whatever the table."""
-    privacy, method = job.privacy, PARTITIONERS[job.partition.method]
+    privacy, method = job.privacy, PARTITIONERS.of(job.partition)
     kept = method.guarantees
     treatments = _treatments(job)
     several = len(treatments) > 1

@@ -74,7 +74,7 @@ def require_patterns(whole: Floats, job: Job) -> None:
     JobError
         It looks at confidential attributes of all records together.
     """
-    method = PARTITIONERS[job.partition.method]
+    method = PARTITIONERS.of(job.partition)
     apart = job.missing.policy == "patterns" and np.isnan(whole).any()
     if method.confides is not Confides.NONE and apart:
         raise JobError(

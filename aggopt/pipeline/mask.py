@@ -1,5 +1,6 @@
 """The way of a record: from a table to an audited release."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,13 @@ from aggopt.pipeline.compared import compared
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.infeasibility import forced
 from aggopt.pipeline.measured import complete, measured_if_any
-from aggopt.pipeline.partition_step import Progress, group, listener, require_solved
+from aggopt.pipeline.partition_step import (
+    Progress,
+    group,
+    job_of,
+    listener,
+    require_solved,
+)
 from aggopt.solvers import Certificate, Status
 
 NAMES = (nw.String, nw.Categorical, nw.Enum)  # types of which entries may span lines
@@ -36,6 +43,7 @@ def mask(
     *,
     progress: Progress | None = None,
     secret: str | None = None,
+    trust: Iterable[str | Path] = (),
 ) -> Release:
     """Return the audited release of `data`.
 
@@ -51,6 +59,9 @@ def mask(
     secret
         That of a release that is to be made again (`aggopt.repeat` does so): its
         margins and its order come from it.  Drawn when omitted.
+    trust
+        Files of code that the job may name: they see the originals, and have your
+        rights.  Those that it names and that are not among them are not run.
 
     Returns
     -------
@@ -62,6 +73,8 @@ def mask(
     ------
     TableError, JobError, InfeasibleInputError
         The input cannot be used; found before any work starts.
+    UntrustedCodeError
+        The job names a file of code that is not trusted, or changed since.
     SolverError
         The solver is missing, or found nothing for an attribute.
     PrivacyError
@@ -80,7 +93,7 @@ def mask(
     3
     """
     told = listener(progress)
-    given = group(data, job, told, known=secret)
+    given = group(data, job_of(job, trust), told, known=secret)
     job = given.job
     masked = aggregated(given, told)
     certificates = masked.certificates
@@ -134,6 +147,11 @@ def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
         f"{name!r}: {certificate.solver} {certificate.status}."
         for name, certificate in (of_groups | certificates).items()
         if certificate.status in (Status.GAP, Status.LIMIT, Status.FALLBACK)
+    ]
+    notes += [
+        f"{name!r}: the bound {certificate.claimed}, and is not proven."
+        for name, certificate in (of_groups | certificates).items()
+        if certificate.claimed
     ]
     if given.table.keeps_index:
         notes.append(

@@ -1,7 +1,7 @@
 """From a table and a job to groups: all that comes before aggregation."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from aggopt.core.progress import require_progress
 from aggopt.core.randomness import require_secret, secret
 from aggopt.core.signals import heeded
 from aggopt.core.standardise import Scale
+from aggopt.core.trust import trusting
 from aggopt.core.validation import Floats, group_size
 from aggopt.errors import InfeasibleInputError, JobError, SolverError
 from aggopt.input.confidential import Confidential
@@ -119,8 +120,11 @@ def _interrupts_left_to_mask() -> Iterator[None]:
         yield
 
 
-def job_of(job: Job | str | Path) -> Job:
-    """Return the job, read if it is a file."""
+def job_of(job: Job | str | Path, trust: Iterable[str | Path] = ()) -> Job:
+    """Return the job, read if it is a file, with the code that it names loaded.
+
+    `trust` are the files of code that may be run.
+    """
     if isinstance(job, str | Path):
         job = Job.read(job)
     if not isinstance(job, Job):
@@ -128,7 +132,8 @@ def job_of(job: Job | str | Path) -> Job:
             f"A {type(job).__name__} is not a job.",
             fix="pass a Job(...), or the path of a TOML file.",
         )
-    return job
+    with trusting(trust):
+        return job.loaded()
 
 
 def wishes_of(table: Table, whole: Floats, job: Job) -> dict[str, Floats]:

@@ -1,7 +1,7 @@
 """A release made once more: the same table, job and secret give the same bytes."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 
 from aggopt.core.randomness import is_secret
 from aggopt.core.regular import require_regular
+from aggopt.core.trust import trusting
 from aggopt.errors import JobError, RepeatError, TableError
 from aggopt.input.files import ENDINGS
 from aggopt.job import Job
@@ -18,6 +19,7 @@ from aggopt.output.release import Release
 from aggopt.output.written import Written
 from aggopt.pipeline.mask import mask
 from aggopt.pipeline.partition_step import Progress, read_table
+from aggopt.pipeline.stated_code import with_trusted_code
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,14 @@ class Stated:
 
     @classmethod
     def read(cls, path: Path) -> "Stated":
-        """Return what a manifest says.
+        """Return what a manifest says, with the code that it names loaded.
 
         Raises
         ------
         TableError, JobError
             It cannot be read, or is no manifest, or states what no release writes.
+        UntrustedCodeError, RepeatError
+            As `with_trusted_code`.
         """
         require_regular(path)
         try:
@@ -53,7 +57,8 @@ class Stated:
                 fix="name the file NAME.manifest.json that was written with the "
                 "release.",
             )
-        job = Job(**stated(path, "job"))
+        named = with_trusted_code(stated(path, "job"), stated(path, "code"))
+        job = Job(**named).loaded()
         entry = partial(_entry, path, job)
         return cls(
             job,
@@ -112,6 +117,7 @@ def repeat(
     private: str | Path | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
+    trust: Iterable[str | Path] = (),
 ) -> Files:
     """Write a release once more, byte for byte, and return the paths of its files.
 
@@ -123,21 +129,23 @@ def repeat(
         The table that was masked, as for `aggopt.mask`.
     path, private, overwrite
         As for `Release.write`; with the ending that the masked table had.
-    progress
-        As for `aggopt.mask`.
+    progress, trust
+        As for `aggopt.mask`; a manifest tells the files of code by their bytes.
 
     Raises
     ------
     RepeatError
         The table is another one; or what would be written differs from what the
-        manifest describes, and nothing was written.
+        manifest describes, and nothing was written; or an object of Python's made it.
     TableError, JobError, SolverError, PrivacyError
         As `aggopt.mask` and `Release.write`.
     """
     folder = None if private is None else Path(private)
     inputs = [Path(each) for each in (manifest, data) if isinstance(each, str | Path)]
     Files.beside(Path(path), folder).check(overwrite=overwrite, inputs=inputs)
-    release, written = repeated(manifest, data, Path(path), progress=progress)
+    release, written = repeated(
+        manifest, data, Path(path), progress=progress, trust=trust
+    )
     with release.staged(
         path, overwrite=overwrite, private=private, again=written
     ) as commit:
@@ -145,10 +153,16 @@ def repeat(
 
 
 def repeated(
-    manifest: str | Path, data: Any, path: Path, *, progress: Progress | None = None
+    manifest: str | Path,
+    data: Any,
+    path: Path,
+    *,
+    progress: Progress | None = None,
+    trust: Iterable[str | Path] = (),
 ) -> tuple[Release, Written]:
     """Return the release of a manifest, made again, and how it was written."""
-    first = Stated.read(Path(manifest))
+    with trusting(trust):
+        first = Stated.read(Path(manifest))
     if path.suffix.lower() != first.ending.lower():
         raise RepeatError(
             f"{path.name} is to repeat a {first.ending} file.",

@@ -1,6 +1,7 @@
 """Certificates that are worked out when somebody first looks at them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from math import isfinite
 
@@ -14,7 +15,7 @@ from aggopt.partition._shared.power_of_two import (
     without_constants,
 )
 from aggopt.partition._shared.sse import loss
-from aggopt.solvers import Certificate, Status
+from aggopt.solvers import Certificate, Claim, Status
 
 MET = 1e-9  # share of the objective that rounding may leave between it and a bound
 
@@ -54,6 +55,14 @@ class Evidence:
         made._found = certificate
         made._ways = None
         return made
+
+    def claiming(self, claim: Claim) -> "Evidence":
+        """Return the same, and what code of the user's claims beside it."""
+        return Evidence(
+            self.status,
+            lambda: self.loss,
+            lambda loss: replace(self.certificate, claimed=claim),
+        )
 
     @property
     def settled(self) -> bool:

@@ -1,0 +1,89 @@
+"""A section of a job that names code of the user's; its other keys are its settings."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from aggopt.core.registry import Method, Registry
+from aggopt.core.section import MethodSection, plain
+
+
+class OwnSection(MethodSection):
+    """A section whose method is an entry point, a file's or an object.
+
+    What it names is loaded by `contained`, not before: to read a job runs no code.  An
+    object is looked at at once.
+
+    Attributes
+    ----------
+    arguments
+        The keys that are no other of the section, written beside them.
+    """
+
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+    methods: ClassVar[Registry[Any]]
+    _own: Method | None = PrivateAttr(default=None)
+
+    @property
+    def own(self) -> Method | None:
+        """The method that it names, once it is loaded."""
+        return self._own
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of the function."""
+        return self.arguments
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _named(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        if not isinstance(section, Mapping):
+            return read(section)
+        keys = cls.model_fields.keys() - {"arguments"}
+        own = {k: _setting(k, v) for k, v in section.items() if k not in keys}
+        found = {**{k: section[k] for k in keys & section.keys()}, "arguments": own}
+        if isinstance(section["method"], str):
+            return read(found)
+        method = cls.methods.adopted(section["method"])
+        return read({**found, "method": method.name})._with(method)
+
+    @model_serializer(mode="wrap")
+    def _flat(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Write the settings beside the other keys, as they are read."""
+        keys: dict[str, Any] = dump(self)
+        own = keys.pop("arguments", {})
+        return {**keys, **own}
+
+    def contained(self) -> Self:
+        """Return it with what it names loaded and its settings checked.
+
+        Raises
+        ------
+        UntrustedCodeError, JobError
+            As `Registry.adopted`; or a setting cannot be used.
+        """
+        if self._own is not None:
+            return self
+        return self._with(self.methods.adopted(self.method))
+
+    def _with(self, own: Any) -> Self:
+        arguments = own.function.checked(self.arguments)
+        made = self.model_copy(update={"method": own.name, "arguments": arguments})
+        made._own = own
+        return made
+
+
+def _setting(name: str, value: Any) -> Any:
+    try:
+        return plain(value)
+    except ValueError as error:
+        raise ValueError(f"the setting {name}: {error}") from None

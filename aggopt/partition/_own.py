@@ -1,0 +1,93 @@
+"""A partition method of the user's: what it makes is counted before anything else."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.deadline import Deadline
+from aggopt.core.own_function import OwnFunction
+from aggopt.core.progress import Progress
+from aggopt.core.types import F64, Labels
+from aggopt.core.validation import group_size, groups
+from aggopt.encoding._encoded import Encoded
+from aggopt.errors import AggoptError, JobError, PrivacyError
+from aggopt.partition._shared.evidence import Evidence, squares
+from aggopt.partition._shared.result import Partition
+from aggopt.partition._shared.scaling import own_units, scaled
+from aggopt.solvers import Claim
+
+
+@dataclass(frozen=True)
+class OwnPartitioner(OwnFunction):
+    """A function f(X, k, *, progress, **settings) of the user's.
+
+    It gets a copy of records X (n, d), or of the coordinates that attributes of other
+    types have, and returns labels (n,) or a `Partition`.
+    """
+
+    data: ClassVar[tuple[str, ...]] = ("X", "k")
+
+    def __call__(
+        self,
+        X: npt.ArrayLike,
+        k: int,
+        *,
+        scale: str = "z",
+        progress: Progress | None = None,
+        **settings: Any,
+    ) -> Partition:
+        """Return its groups with a certificate of ours, whatever it says of them.
+
+        With scale="none" the objective is of X as it is, as searches count that set
+        out from its groups.
+
+        Raises
+        ------
+        JobError
+            It fails, or returns no group for each record.
+        PrivacyError
+            It made a group that is too small.
+        """
+        clock, records = Deadline(None), own_units(X)
+        k = group_size(k, len(records))
+        found = self.run(_copy(records), k, progress=progress, **settings)
+        labels = self._counted(found, len(records), k)
+        Z, spent = scaled(records, scale), clock.spent
+        evidence = squares(Z, labels, k, by=self.origin.name, seconds=spent)
+        return Partition(labels, self._beside(evidence, found))
+
+    def _counted(self, found: Any, n: int, k: int) -> Labels:
+        """Return its labels (n,), checked."""
+        given = found.labels if isinstance(found, Partition) else found
+        array = self.origin.run(np.array, given)
+        try:
+            labels = groups(array, n)
+        except AggoptError as error:
+            raise JobError(
+                f"{self.origin.name} returns no partition: {error.problem}",
+                fix="return one group number for each record, shape (n,): 0, 1, ...",
+            ) from None
+        smallest = int(np.bincount(labels).min())
+        if smallest < k:
+            raise PrivacyError(
+                f"{self.origin.name} made a group of {smallest}, and k = {k} is asked "
+                "for.",
+                fix="correct it, or name a method of this package.",
+            )
+        return labels
+
+    def _beside(self, evidence: Evidence, found: Any) -> Evidence:
+        """Return evidence of ours with the bound that it claims, if it does."""
+        if not isinstance(found, Partition) or not found.evidence[0].settled:
+            return evidence
+        bound = found.certificate.bound
+        if bound is None:
+            return evidence
+        return evidence.claiming(Claim(bound, str(self.origin)))
+
+
+def _copy(records: F64 | Encoded) -> F64:
+    coordinates = records.coordinates if isinstance(records, Encoded) else records
+    return coordinates.copy()

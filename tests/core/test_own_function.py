@@ -1,0 +1,207 @@
+"""A function of the user's: its signature says its data and its settings."""
+
+import pickle
+import sys
+from pathlib import Path
+
+import pytest
+
+from aggopt.core import own_code
+from aggopt.core.own_code import Origin, load, of_object
+from aggopt.core.own_function import OwnFunction
+from aggopt.core.trust import trusting
+from aggopt.errors import JobError, UnknownNameError
+from aggopt.partition import PARTITIONERS, mdav
+from aggopt.solvers import SOLVERS
+
+
+class Halving(OwnFunction):
+    """A kind of function that only these tests have."""
+
+    data = ("X", "k")
+
+
+def own(function, taken=frozenset()):
+    return Halving.of(function, of_object("partitioners", function), taken)
+
+
+def plain(X, k, *, cap=1.0, fast=False, how="near", more=None, progress=None):
+    if progress is not None:
+        progress(1.0)
+    return X, k, cap, fast, how, more
+
+
+def test_what_is_not_data_is_a_setting() -> None:
+    assert list(own(plain).settings) == ["cap", "fast", "how", "more"]
+    assert list(own(lambda X, k, j=2: X).settings) == ["j"]
+    assert list(own(lambda *data, j=2: data).settings) == ["j"]
+    assert own(lambda X, k, **more: X).settings == {}
+
+
+def test_settings_that_are_not_given_are_those_of_the_function() -> None:
+    assert own(plain).checked({"cap": 3}) == {"cap": 3, "fast": False, "how": "near"}
+    assert own(lambda X, k, **more: X).checked({"any": 1}) == {"any": 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "fix"),
+    [
+        ({"cpa": 3}, "No setting of plain is called 'cpa'.", "did you mean 'cap'?"),
+        ({"cap": "x"}, "cap of plain is of type str.", "write a number"),
+        ({"cap": True}, "cap of plain is of type bool.", "write a number"),
+        ({"fast": 1}, "fast of plain is of type int.", "write true or false"),
+        ({"how": 1}, "how of plain is of type int.", "write text"),
+        ({"progress": 1}, "No setting of plain is called 'progress'.", "The known"),
+    ],
+)
+def test_other_settings_are_refused(given, said, fix) -> None:
+    with pytest.raises(JobError) as refused:
+        own(plain).checked(given)
+    assert refused.value.problem == said
+    assert refused.value.fix.startswith(fix)
+
+
+def test_a_setting_without_a_default_is_needed() -> None:
+    def needing(X, k, *, a, b, c=1):
+        """Take two that must be given."""
+
+    with pytest.raises(JobError, match=r"needing needs a, b\."):
+        own(needing).checked({})
+    assert own(needing).checked({"a": 1, "b": [2]}) == {"a": 1, "b": [2], "c": 1}
+
+
+def test_a_function_without_settings_takes_none() -> None:
+    def none(X, k):
+        """Take data alone."""
+
+    with pytest.raises(JobError, match="none takes no settings, and the job") as no:
+        own(none).checked({"cap": 1})
+    assert not isinstance(no.value, UnknownNameError)
+
+
+def test_it_gets_the_progress_callback_if_it_takes_it() -> None:
+    shares: list[float] = []
+    assert own(plain).run(1, 2, progress=shares.append, cap=3)[:3] == (1, 2, 3)
+    assert shares == [1.0]
+    assert own(lambda X, k: X).run(1, 2, progress=shares.append) == 1
+
+
+@pytest.mark.parametrize(
+    ("thing", "said"),
+    [
+        (3, "The partition method int is of type int, and no function."),
+        (lambda X: X, "The partition method <lambda> does not take X, k."),
+        (lambda *, X, k: X, "The partition method <lambda> does not take X, k."),
+        (dict, "The partition method dict does not take X, k."),
+    ],
+)
+def test_what_no_method_can_be_made_of_is_refused(thing, said) -> None:
+    with pytest.raises(JobError) as refused:
+        own(thing)
+    assert refused.value.problem == said
+    assert refused.value.fix == (
+        "write it as a function of (X, k, *, its settings by name)."
+    )
+
+
+def test_arguments_that_mean_something_else_are_refused() -> None:
+    with pytest.raises(JobError, match="takes cap, which a job has for something"):
+        own(plain, frozenset({"cap", "other"}))
+
+
+FILE = "def halves(X, k, *, cap=1):\n    return X, k, cap\n"
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(FILE)
+    return path
+
+
+def test_it_is_loaded_again_in_another_process(code) -> None:
+    with trusting([code]):
+        made = Halving.of(*load("partitioners", f"{code}:halves"), frozenset())
+    sent = pickle.dumps(made)
+    assert FILE.encode() not in sent
+    here = pickle.loads(sent)
+    assert here == made
+    del sys.modules[made.function.__module__]  # as in a process that has not run it
+    there = pickle.loads(sent)
+    assert there.function is not made.function
+    assert there.run(1, 2, cap=3) == (1, 2, 3)
+    assert pickle.loads(pickle.dumps(own(plain))) == own(plain)
+
+
+def test_a_file_with_one_function_needs_no_name_of_it(code) -> None:
+    with trusting([code]):
+        assert load("partitioners", str(code))[0](1, 2) == (1, 2, 1)
+    code.write_text(FILE + FILE.replace("halves", "thirds") + "import numpy as np\n")
+    with trusting([code]), pytest.raises(JobError) as refused:
+        load("partitioners", str(code))
+    assert refused.value.problem == "mine.py has 2 functions, and the job names none."
+    assert refused.value.fix == "write mine.py:NAME, one of halves, thirds."
+    code.write_text("x = 3\n")
+    with trusting([code]), pytest.raises(JobError, match=r"mine\.py has no function"):
+        load("partitioners", str(code))
+
+
+def test_what_a_registry_has_is_never_shadowed(monkeypatch) -> None:
+    built_in = PARTITIONERS["mdav"]
+    for named in ("mdav", mdav, built_in):
+        assert PARTITIONERS.adopted(named) is built_in
+        assert not PARTITIONERS.names_own(named)
+
+    class Plugin:
+        name, value, dist = "mdav", "other:mdav", None
+
+        def load(self):
+            raise AssertionError("a plugin took the place of a method")
+
+    monkeypatch.setattr(own_code, "entry_points", lambda *, group: [Plugin()])
+    assert PARTITIONERS.adopted("mdav") is built_in
+
+    def cbfs(X, k):
+        """Have the name of a method of this package."""
+
+    with pytest.raises(JobError, match="of yours is called 'cbfs', as one of this"):
+        PARTITIONERS.adopted(cbfs)
+    assert "cbfs" in PARTITIONERS
+
+
+def test_a_plugin_is_a_method_under_its_name(monkeypatch) -> None:
+    class Plugin:
+        name, value, dist = "halves", "extras:halves", None
+
+        def load(self):
+            return plain
+
+    monkeypatch.setattr(own_code, "entry_points", lambda *, group: [Plugin()])
+    monkeypatch.setattr("aggopt.core.registry.plugins", own_code.plugins)
+    assert PARTITIONERS.names_own("halves")
+    method = PARTITIONERS.adopted("halves")
+    assert (method.name, method.origin.where) == ("halves", "entry point")
+    assert "halves" not in PARTITIONERS
+    assert method.guarantees == frozenset("k")
+
+
+def test_a_name_that_nothing_has_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="No partition method is called 'mdva'"):
+        PARTITIONERS.adopted("mdva")
+    for named in (3, None, ["mdav"], {"a": 1}):
+        assert not PARTITIONERS.names_own(named)
+        with pytest.raises(UnknownNameError):
+            PARTITIONERS.adopted(named)
+
+
+def test_kinds_that_take_no_code_say_so() -> None:
+    if SOLVERS.own:
+        pytest.skip("solvers take code of the user's: another kind may not")
+    assert not SOLVERS.names_own("mine.py:f")
+    with pytest.raises(UnknownNameError):
+        SOLVERS.adopted("mine.py:f")
+
+
+def test_an_origin_is_of_this_package_if_nothing_is_said() -> None:
+    assert PARTITIONERS["mdav"].origin is None
+    assert str(Origin("x", "models", "package")) == "package x"
