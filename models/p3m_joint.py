@@ -29,50 +29,57 @@ Source: Mortazavi and Jalili, Transactions on Data Privacy 10 (2017), for the wi
 the program is ours.
 """
 
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from aggopt.core.validation import Floats
-from aggopt.errors import UnknownNameError, naming
+from aggopt.errors import UnknownNameError
 from aggopt.models import p3m
 from aggopt.models._constraints import labelled
 from aggopt.models._joint import (
-    Records,
     keep_in_pyomo,
     kept_in_cvxpy,
     mean_and_covariance,
     read,
 )
+from aggopt.models._joint_demands import Demanded, Interval, require_room
+from aggopt.models._joint_wishes import JointWishes
 from aggopt.models._model import Model
 
 LANGUAGES = ("cvxpy", "pyomo")
 
 
 @dataclass(frozen=True, eq=False)
-class Data(Records):
+class Data(JointWishes):
     """Data of the model; see the module's docstring."""
 
-    delta: Floats = field(repr=False)
-    importance: Floats = field(repr=False)
+    alone: ClassVar[Model] = p3m.MODEL
     alpha: float
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self.apart  # each refuses what makes no sense
+        require_room(self, self._demanded())
 
-    @cached_property
-    def apart(self) -> tuple[p3m.Data, ...]:
-        """The program of each attribute by itself, which keeps its variance alone."""
-        return tuple(map(self._alone, range(self.Z.shape[1])))
+    @property
+    def weight(self) -> float:
+        """The number that weighs wishes against shifts."""
+        return self.alpha
 
-    def _alone(self, a: int) -> p3m.Data:
-        tables = (self.Z, self.delta, self.importance)
-        x, delta, importance = (np.ascontiguousarray(table[:, a]) for table in tables)
-        with naming(f"Attribute {a} of those that vary"):
-            return p3m.Data(x, self.labels, delta, importance, self.alpha)
+    @property
+    def wished(self) -> bool:
+        """Whether anything is asked for: otherwise only shifts cost."""
+        return self.alpha > 0 or bool(self.hard.any())
+
+    def _demanded(self) -> Demanded:
+        """Return the values that demands leave, by group and attribute."""
+        found: dict[int, dict[int, list[Interval]]] = {}
+        for a, alone in enumerate(self.apart):
+            for j, values in zip(*p3m.demanded(alone), strict=True):
+                left = values[~np.isnan(values)].tolist()
+                found.setdefault(int(j), {})[a] = [(c, c) for c in left]
+        return found
 
 
 class Point(NamedTuple):
@@ -159,17 +166,16 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     asked = data.delta**2 - (1 - data.importance) * at.gamma
     away = np.abs(c[data.labels] - data.Z)
     soft = np.abs(away**2 - asked)
-    hard = data.importance == 1  # missed by a distance: its square would hide it
-    distance = np.where(hard, np.abs(away - data.delta), soft).max()
+    # a demand is missed by a distance: near 0 its square would hide it
+    distance = np.where(data.hard, np.abs(away - data.delta), soft).max()
     return {"distance": float(distance), **mean_and_covariance(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:
     """Return the point with these centroids (m, d): the distances then give gamma."""
-    hard = data.importance == 1
     missed = data.delta**2 - (centroids[data.labels] - data.Z) ** 2
-    forgiven = np.where(hard, 1.0, 1 - data.importance)
-    return Point(centroids - data.means, np.where(hard, 0.0, missed / forgiven))
+    forgiven = np.where(data.hard, 1.0, 1 - data.importance)
+    return Point(centroids - data.means, np.where(data.hard, 0.0, missed / forgiven))
 
 
 def centroids(problem: Any, data: Data) -> Floats | None:

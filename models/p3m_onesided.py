@@ -47,6 +47,7 @@ from aggopt.models._shift import (
 )
 
 LANGUAGES = ("cvxpy", "pyomo")
+TOUCH = 1e-9  # standard deviations by which what two hard wishes bar may overlap
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +159,21 @@ def point(data: Data, centroids: Floats) -> Point:
     forgiven = np.where(data.hard, 1.0, 1 - data.importance)
     gamma = np.where(data.hard, 0.0, np.maximum(near, 0.0) / forgiven)
     return Point(centroids - data.means, gamma)
+
+
+def allowed(data: Data) -> dict[int, list[tuple[float, float]]]:
+    """Return the intervals that hard wishes leave the centroids of groups with any."""
+    rows = np.flatnonzero(data.hard & (data.delta > 0))
+    found: dict[int, list[tuple[float, float]]] = {}
+    for i in rows[np.lexsort((data.x[rows] - data.delta[rows], data.labels[rows]))]:
+        left = found.setdefault(int(data.labels[i]), [(-np.inf, np.inf)])
+        start, stop = data.x[i] - data.delta[i], data.x[i] + data.delta[i]
+        low, high = left[-1]
+        if start >= low - TOUCH:
+            left[-1:] = [(low, max(low, float(start))), (float(stop), high)]
+        else:
+            left[-1] = max(low, float(stop)), high
+    return found
 
 
 def example() -> Data:

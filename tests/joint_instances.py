@@ -1,10 +1,13 @@
-"""Small random instances of joint P3M, and all their feasible points."""
+"""Small random instances of joint wishes, and all their feasible points."""
 
 from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from aggopt.models import p3m_joint as model
+from aggopt.models._joint import Records
 
 
 def standardised(X: np.ndarray) -> np.ndarray:
@@ -24,7 +27,13 @@ def instance(
     )
 
 
-def circle(data: model.Data, angles: int) -> Iterator[np.ndarray]:
+def of_model(kind: ModuleType, data: model.Data, weight: float | None = None) -> Any:
+    """Return the same records, groups and wishes as another model has them."""
+    asked = data.Z, data.labels, data.delta, data.importance
+    return kind.Data(*asked, data.alpha if weight is None else weight)
+
+
+def circle(data: Records, angles: int) -> Iterator[np.ndarray]:
     """Yield the centroids of all points of three groups and two attributes.
 
     They are turned and mirrored by one angle, up to its step.
@@ -38,7 +47,7 @@ def circle(data: model.Data, angles: int) -> Iterator[np.ndarray]:
             yield Q @ data.root / np.sqrt(data.sizes)[:, None]
 
 
-def rotation(data: model.Data, rng: np.random.Generator) -> np.ndarray:
+def rotation(data: Records, rng: np.random.Generator) -> np.ndarray:
     """Return the centroids of a feasible point at random."""
     u = np.sqrt(data.sizes / data.sizes.sum())
     A = rng.normal(size=(len(u), len(data.root)))

@@ -492,6 +492,18 @@ CASES: dict[str, Case] = {
         frame,
         job(aggregation={"method": "satisfaction", "keep": "covariance"}),
     ),
+    "demands that no values meet which keep the covariance": lambda _: (
+        frame,
+        job(
+            aggregation={
+                "method": "p3m_onesided",
+                "keep": "covariance",
+                "delta": 3.6,
+                "importance": 1.0,
+                "margin": 0.0,
+            }
+        ),
+    ),
     "the covariance of categories": lambda _: (
         frame,
         job(aggregation={"categories": {"method": "plurality", "keep": "covariance"}}),

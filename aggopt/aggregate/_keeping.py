@@ -12,6 +12,7 @@ from aggopt.errors import JobError, require_known
 
 Statistic = Literal["nothing", "mean", "variance", "covariance"]
 STATISTICS = ("nothing", "mean", "variance", "covariance")  # each with those before it
+ABLE = ("variance", "covariance")  # what the programs of wishes can keep
 TABLE = '{ covariance = ["NAME", ...], variance = ["NAME", ...] }'
 FORMULA = '{ regression = "y ~ a + b" }'
 
@@ -49,11 +50,6 @@ def _reason(method: str, keep: str) -> tuple[str, str]:
         return (
             "the rows of a regression are in the program of means alone",
             '; or method = "mean" with the same keep',
-        )
-    if keep == "covariance":
-        return (
-            "the program of all attributes at once has the wishes of p3m alone",
-            '; or method = "p3m" with keep = "covariance"',
         )
     return (
         "its program keeps mean and variance, and what is proven of it needs both",
@@ -130,18 +126,13 @@ class Keeping(Aggregating):
         What it can be asked to keep.
     """
 
-    able: ClassVar[tuple[str, ...]] = ("variance",)
+    able: ClassVar[tuple[str, ...]] = ABLE
     keep: Statistic | KeptApart = "variance"
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
         for statistic in self.kinds:
             require_able(self.method, self.able, statistic)
-        if isinstance(self.keep, KeptApart) and "covariance" not in self.able:
-            raise JobError(
-                f"{self.method} keeps the variance of every attribute alike.",
-                fix='leave keep out, or choose method = "mean" or "p3m".',
-            )
         return self
 
     @property

@@ -1,23 +1,23 @@
 """Centroids shifted away from the originals, mean and variance kept."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy.typing as npt
 
-from aggopt.aggregate._aggregation import Aggregation, scale_for
-from aggopt.aggregate._by_model import by_joint_model, by_model
-from aggopt.aggregate._keeping import require_kept
-from aggopt.aggregate._kept_apart import Keep, Part, parts_of, put_together, start_of
+from aggopt.aggregate._aggregation import Aggregation
+from aggopt.aggregate._kept_apart import Keep
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import TEMPLATE, Squared
-from aggopt.aggregate._wishes import Wish, spread
-from aggopt.core.progress import require_progress
+from aggopt.aggregate._wished import Wishing, by_wishes
+from aggopt.aggregate._wishes import Wish
 from aggopt.core.renamed import renamed
-from aggopt.core.validation import Floats, Labels, labellings, matrix
+from aggopt.core.validation import Floats
 from aggopt.models import p3m_joint
 from aggopt.models.p3m import MODEL
+
+WISHING = Wishing("p3m", MODEL, p3m_joint.MODEL)
 
 
 @renamed(seconds="time_limit")
@@ -103,7 +103,8 @@ def p3m(
         An argument cannot be used.
     InfeasibleInputError
         One group only, or demands within a group that contradict each other; for the
-        covariance no more groups than linearly independent attributes.
+        covariance no more groups than linearly independent attributes, or demands
+        within a group that no values meet which keep it.
     SolverError
         The solver is not installed.
 
@@ -117,55 +118,16 @@ def p3m(
     'optimal'
     """
     require_number(alpha, "alpha")
-    if isinstance(keep, Mapping):
-        given = {"importance": importance, "delta": delta, "start": start}
-        same: dict[str, Any] = {"alpha": alpha, "solver": solver, "starts": starts}
-        same |= {"seed": seed, "time_limit": time_limit, "options": options}
-        return _apart(X, labels, keep, given, same, progress)
-    require_kept("p3m", P3m.able, keep)
     how = (solver, start, starts, seed, time_limit, options)
     wishes = delta, importance, alpha
-    if keep == "covariance":
-        return by_joint_model(p3m_joint.MODEL, X, labels, wishes, how, progress)
-    return by_model(MODEL, X, labels, wishes, how, progress)
-
-
-def _apart(
-    X: npt.ArrayLike,
-    labels: npt.ArrayLike,
-    keep: Mapping[str, Sequence[Any]],
-    given: Mapping[str, Any],
-    same: Mapping[str, Any],
-    progress: Callable[[float], None] | None,
-) -> Aggregation:
-    """Return what each part's program publishes: `given` are by column, `same` not."""
-    require_progress(progress)
-    records = matrix(X)
-    label = labellings(labels, *records.shape)
-    parts = parts_of("p3m", P3m.able, keep, records.shape[1])
-    Z = scale_for(records, label).standardise(records)
-    wishes = {name: spread(given[name], Z, name) for name in ("delta", "importance")}
-
-    def combine(part: Part, own: Floats, groups: Labels) -> Aggregation:
-        columns = list(part.columns)
-        asked: dict[str, Any] = {name: w[:, columns] for name, w in wishes.items()}
-        begun = start_of(given["start"], columns, (int(label.max()) + 1, len(Z.T)))
-        return p3m(own, groups, keep=part.statistic, start=begun, **asked, **same)
-
-    return put_together(records, label, parts, combine, progress)
+    return by_wishes(WISHING, X, labels, wishes, keep, how, progress)
 
 
 class P3m(Squared):
     """Settings of `aggopt.aggregate.p3m`."""
 
     two_sided: ClassVar[bool] = True
-    able: ClassVar[tuple[str, ...]] = ("variance", "covariance")
     method: Literal["p3m"]
-
-    @property
-    def function(self) -> str:
-        """The name of the model that it is solved by."""
-        return "p3m_joint" if "covariance" in self.kinds else "p3m"
 
 
 AGGREGATOR = Aggregator(

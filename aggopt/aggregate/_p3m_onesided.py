@@ -6,15 +6,18 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation
-from aggopt.aggregate._by_model import by_model
-from aggopt.aggregate._keeping import require_kept
+from aggopt.aggregate._kept_apart import Keep
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import Squared
+from aggopt.aggregate._wished import Wishing, by_wishes
 from aggopt.aggregate._wishes import Wish
 from aggopt.core.renamed import renamed
 from aggopt.core.validation import Floats
+from aggopt.models import p3m_onesided_joint
 from aggopt.models.p3m_onesided import MODEL
+
+WISHING = Wishing("p3m_onesided", MODEL, p3m_onesided_joint.MODEL)
 
 
 @renamed(seconds="time_limit")
@@ -25,7 +28,7 @@ def p3m_onesided(
     delta: Wish = 0.1,
     importance: Wish = 0.001,
     alpha: float = 0.5,
-    keep: str = "variance",
+    keep: Keep = "variance",
     solver: str | None = None,
     start: str | Floats | None = None,
     starts: int = 0,
@@ -36,10 +39,11 @@ def p3m_onesided(
 ) -> Aggregation:
     """Return what `p3m` returns, where only coming too close to an original costs.
 
-    The model is stated in `aggopt.models.p3m_onesided`; arguments, result and errors
-    are those of `p3m`, but that `keep` is the variance alone.  A demand
-    (importance 1) is kept as a least distance; where it binds, the value lies exactly
-    there and gives the original away, unless `delta` comes from `with_margins`.
+    The model is stated in `aggopt.models.p3m_onesided`, that of all attributes at once
+    (keep = "covariance") in `aggopt.models.p3m_onesided_joint`; arguments, result and
+    errors are those of `p3m`.  A demand (importance 1) is kept as a least distance;
+    where it binds, the value lies exactly there and gives the original away, unless
+    `delta` comes from `with_margins`.
 
     Examples
     --------
@@ -48,10 +52,9 @@ def p3m_onesided(
     'optimal'
     """
     require_number(alpha, "alpha")
-    require_kept("p3m_onesided", P3mOnesided.able, keep)
     how = (solver, start, starts, seed, time_limit, options)
     wishes = delta, importance, alpha
-    return by_model(MODEL, X, labels, wishes, how, progress)
+    return by_wishes(WISHING, X, labels, wishes, keep, how, progress)
 
 
 class P3mOnesided(Squared):

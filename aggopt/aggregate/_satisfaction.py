@@ -7,15 +7,18 @@ import numpy.typing as npt
 from pydantic import Field
 
 from aggopt.aggregate._aggregation import Aggregation
-from aggopt.aggregate._by_model import by_model
-from aggopt.aggregate._keeping import require_kept
+from aggopt.aggregate._kept_apart import Keep
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import Shifting
 from aggopt.aggregate._wish_sections import Wish as WishSection
+from aggopt.aggregate._wished import Wishing, by_wishes
 from aggopt.aggregate._wishes import Wish
 from aggopt.core.renamed import renamed
+from aggopt.models import satisfaction_joint
 from aggopt.models.satisfaction import MODEL
+
+WISHING = Wishing("satisfaction", MODEL, satisfaction_joint.MODEL)
 
 
 @renamed(seconds="time_limit")
@@ -26,7 +29,7 @@ def satisfaction(
     delta: Wish = 0.1,
     importance: Wish = 1.0,
     price: float = 1.0,
-    keep: str = "variance",
+    keep: Keep = "variance",
     solver: str | None = None,
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
@@ -37,7 +40,9 @@ def satisfaction(
     The model is stated in `aggopt.models.satisfaction`: it counts, by importance, the
     values that lie at least `delta` away, against `price` for each squared standard
     deviation of shift of a record.  Arguments, result and errors are those of `p3m`;
-    importance weighs, and demands nothing, and `keep` is the variance alone.
+    importance weighs, and demands nothing.  With keep = "covariance" all attributes
+    are one program, `aggopt.models.satisfaction_joint`, solved by a local search,
+    "stiefel", with a bound.
 
     The optimum lies exactly at the distance asked from a record of nearly each group,
     and so gives that original away: publish nothing that was not made with a `delta`
@@ -51,10 +56,9 @@ def satisfaction(
     True
     """
     require_number(price, "price")
-    require_kept("satisfaction", Satisfaction.able, keep)
     how = (solver, None, 0, None, time_limit, options)
     wishes = delta, importance, price
-    return by_model(MODEL, X, labels, wishes, how, progress)
+    return by_wishes(WISHING, X, labels, wishes, keep, how, progress)
 
 
 class Satisfaction(Shifting):

@@ -12,7 +12,8 @@ from aggopt.core.deadline import LONGEST
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError, UnknownNameError, naming
-from aggopt.models import Model, p3m_joint
+from aggopt.models import Model
+from aggopt.models._joint_wishes import JointWishes
 from aggopt.solvers import Certificate, Solver, Status, choose
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
@@ -237,7 +238,7 @@ def _starts(model: Model, data: Any, how: ShiftOptions) -> Iterator[Floats]:
 
 def _optimum(model: Model, data: Any) -> Floats:
     """Return the centroids of the Lagrangian method: of all attributes, by each."""
-    if isinstance(data, p3m_joint.Data):
+    if isinstance(data, JointWishes):
         return put_together(data, optima_apart(data))
     best = answer(model, data, choose("lagrangian", *model.kinds), data.means)
     return np.asarray(data.means if best.reading is None else best.reading)

@@ -68,6 +68,12 @@ class Shifting(Solved, Keeping):
     margin: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
 
     @property
+    def function(self) -> str:
+        """The name of the model that it is solved by."""
+        name: str = self.method
+        return f"{name}_joint" if "covariance" in self.kinds else name
+
+    @property
     def settings(self) -> dict[str, Any]:
         """The arguments of its function, which takes distances with their margins."""
         return {name: v for name, v in super().settings.items() if name != "margin"}

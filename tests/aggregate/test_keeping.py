@@ -71,8 +71,12 @@ def test_functions_refuse_what_jobs_refuse_in_the_same_words(method, keep):
         ("mean", "nothing", "keep the mean, asked or not.", '"mean" or "variance"'),
         ("p3m", "mean", "what is proven of it needs both.", 'method = "mean", which'),
         ("p3m", "nothing", "what is proven of it needs both.", '"covariance"; or'),
-        ("satisfaction", "covariance", "has the wishes of p3m alone.", '"p3m" with'),
-        ("p3m_onesided", "covariance", "has the wishes of p3m alone.", '"p3m" with'),
+        (
+            "satisfaction",
+            "mean",
+            "what is proven of it needs both.",
+            '"covariance"; or',
+        ),
     ],
 )
 def test_a_refusal_says_why_and_what_there_is(method, keep, why, instead):

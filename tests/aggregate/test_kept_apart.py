@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aggopt import datasets
-from aggopt.aggregate import mean, p3m
+from aggopt.aggregate import mean, p3m, p3m_onesided, satisfaction
 from aggopt.errors import InfeasibleInputError, JobError, TableError, UnknownNameError
 from aggopt.partition import mdav
 
@@ -65,6 +65,18 @@ def test_p3m_has_a_program_for_each_part():
         assert np.corrcoef(local.values[:, [0, 2]].T)[0, 1] == pytest.approx(
             np.corrcoef(X[:, [0, 2]].T)[0, 1], abs=1e-6
         )
+
+
+@pytest.mark.parametrize("combine", [p3m_onesided, satisfaction])
+def test_its_kin_have_a_program_for_each_part_too(combine):
+    keep = {"covariance": [0, 2], "variance": [1]}
+    masked = combine(X[:, :3], LABELS, delta=[0.2, 0.4, 0.3], keep=keep)
+    assert masked.together == ((0, 2), (1,))
+    assert [c.solver for c in masked.certificates] == ["stiefel", "lagrangian"]
+    one = combine(X[:, [1]], LABELS, delta=0.4)
+    assert masked.values[:, [1]] == pytest.approx(one.values)
+    after = np.corrcoef(masked.values.T)[0, 2]
+    assert after == pytest.approx(np.corrcoef(X.T)[0, 2], abs=1e-9)
 
 
 @pytest.mark.parametrize(

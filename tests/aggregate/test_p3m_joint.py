@@ -1,4 +1,4 @@
-"""P3M that keeps the covariance, as a user calls it and as a job asks for it."""
+"""P3M and its kin that keep the covariance: as users call them, as jobs ask for it."""
 
 import numpy as np
 import pytest
@@ -6,14 +6,17 @@ from conftest import require_solver
 from tables import job, people
 
 import aggopt
-from aggopt.aggregate import mean, p3m
+from aggopt.aggregate import mean, p3m, p3m_onesided, satisfaction
+from aggopt.core.standardise import Scale
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.experiments import compare_solvers, sweep
+from aggopt.measure import sl
 from aggopt.solvers import SOLVERS
 
 rng = np.random.default_rng(2)
 X = rng.gamma(2.0, size=(40, 3)) @ rng.normal(size=(3, 3)) * [1.0, 500.0, 1e-3] + 9.0
 LABELS = rng.permutation(np.arange(40) // 4)
+KIN = [p3m_onesided, satisfaction]
 ASKED = {"method": "p3m", "keep": "covariance", "delta": 0.4}
 
 
@@ -92,6 +95,45 @@ def test_what_cannot_be_kept_is_refused():
         p3m(X, LABELS, solver="stiefel")
     with pytest.raises(JobError, match="delta has shape"):
         p3m(X, LABELS, keep="covariance", delta=[0.1, 0.2])
+
+
+@pytest.mark.parametrize("combine", KIN)
+def test_its_kin_keep_correlations_with_a_bound(combine):
+    masked = combine(X, LABELS, delta=0.4, keep="covariance")
+    assert correlated(masked.values)
+    assert masked.together == ((0, 1, 2),)
+    (proof,) = masked.certificates
+    assert proof.solver == "stiefel"
+    assert proof.violation < 1e-9
+    assert proof.bound <= proof.objective
+    apart = combine(X, LABELS, delta=0.4)
+    assert not correlated(apart.values)
+    assert proof.bound >= sum(c.bound for c in apart.certificates) - 1e-3
+
+
+def test_counting_satisfies_more_than_squares_do():
+    made = (
+        combine(X, LABELS, delta=0.4, keep="covariance").values
+        for combine in (p3m, p3m_onesided, satisfaction)
+    )
+    two_sided, one_sided, counted = (sl(X, values, delta=0.4) for values in made)
+    assert counted > max(two_sided, one_sided)
+
+
+@pytest.mark.parametrize("method", ["p3m_onesided", "satisfaction"])
+def test_no_wish_of_its_kin_points_at_an_original(method):
+    frame = people()
+    asked = {**ASKED, "method": method, "importance": 0.9}
+    release = aggopt.mask(frame, job(aggregation=asked, output={"digits": "full"}))
+    names = ["age", "income"]
+    originals = frame[names].to_numpy(float)
+    scale = Scale.of(originals)
+    Z = scale.standardise(originals)
+    published = scale.standardise(release.table[names].to_numpy(float))
+    away = abs(published[:, None, :] - Z[None])
+    assert abs(away - ASKED["delta"]).min() > 1e-6
+    assert any("secret margin" in note for note in release.notes)
+    assert release.certificates["age, income"].solver == "stiefel"
 
 
 def test_a_job_keeps_it_with_secret_margins():

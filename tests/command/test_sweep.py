@@ -186,7 +186,7 @@ def no_work(monkeypatch):
     [
         (P3M_FAST, 3, ["covarianc"], "did you mean 'covariance'"),
         (P3M_FAST, 3, ["variance", "mean"], 'p3m with keep = "mean"'),
-        ({"method": "p3m_onesided"}, 3, BOTH, "has the wishes of p3m alone"),
+        ({"method": "p3m_onesided"}, 14, BOTH, "of rank 2 is kept by 3 or more"),
         ({**P3M_FAST, "solver": "lagrangian"}, 3, BOTH, "lagrangian does not take"),
         (P3M_FAST, 14, BOTH, "of rank 2 is kept by 3 or more"),
         (P3M_FAST, 14, BOTH[::-1], "of rank 2 is kept by 3 or more"),

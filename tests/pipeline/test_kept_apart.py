@@ -297,9 +297,6 @@ def test_other_methods_refuse_what_they_have_no_program_for(method):
     with pytest.raises(JobError, match="program of means alone") as no:
         job(aggregation={"method": method, "keep": DEBT})
     assert "regression" not in no.value.fix.split(";")[0]
-    if method != "p3m":
-        with pytest.raises(JobError, match="variance of every attribute alike"):
-            job(aggregation={"method": method, "keep": {"variance": ["age", "income"]}})
 
 
 def test_missing_values_are_refused_with_a_table():

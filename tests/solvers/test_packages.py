@@ -29,7 +29,9 @@ ORDER = {  # who takes a class or a model; the first that is installed is the de
     "p3m": ["lagrangian", "ipopt", "pounce"],
     "p3m_joint": ["stiefel", "ipopt", "pounce"],
     "p3m_onesided": ["lagrangian"],
+    "p3m_onesided_joint": ["stiefel"],
     "satisfaction": ["lagrangian"],
+    "satisfaction_joint": ["stiefel"],
     "univariate": ["dynamic", "shortest_path"],
     "frequencies": ["slots"],
 }

@@ -18,9 +18,9 @@ from aggopt.solvers._stiefel.annealing import annealed
 from aggopt.solvers._stiefel.ascent import Dual, ascended, first
 from aggopt.solvers._stiefel.bound import Tangents, proven
 from aggopt.solvers._stiefel.cost import Cost
-from aggopt.solvers._stiefel.demands import Demands
 from aggopt.solvers._stiefel.descent import descend
 from aggopt.solvers._stiefel.manifold import Manifold
+from aggopt.solvers._stiefel.rooms import Rooms
 from aggopt.solvers._stiefel.run import JointSearch, optima_apart, put_together
 
 seeds = pytest.mark.parametrize("seed", range(5))
@@ -140,15 +140,36 @@ def test_tangents_stay_on_the_manifold_and_the_rest_is_across(seed):
 
 
 @seeds
+def test_centroids_stay_in_their_rooms(seed):
+    data = instance(seed, n=40, d=3, m=10)
+    rng = np.random.default_rng(seed)
+    begun = Manifold(data).nearest(rng.normal(size=(10, 3)))
+    c = begun / Manifold(data).weight
+    below, above = rng.exponential(size=(2, 10, 3)) * (rng.random((2, 10, 3)) < 0.7)
+    space = Rooms(data, c - below, c + above)
+    A = space.nearest(begun + 0.1 * rng.normal(size=(10, 3)))
+    assert pytest.approx(data.covariance, abs=1e-8) == A.T @ A
+    assert (space.ends[0] <= A).all()
+    assert (space.ends[1] >= A).all()
+    free, *_ = space.tangent(A, rng.normal(size=(10, 3)))
+    assert A.T @ free + free.T @ A == pytest.approx(np.zeros((3, 3)), abs=1e-9)
+    assert (free[space.ends[0] == A] <= 0).all()  # a step of a descent is -free
+    assert (free[space.ends[1] == A] >= 0).all()
+    nowhere = Rooms(data, np.full((10, 3), 9.0), np.full((10, 3), 9.5))
+    assert np.isnan(nowhere.nearest(begun)).all()
+
+
+@seeds
 def test_demands_hold_where_others_move(seed):
     data = instance(seed, n=40, d=3, m=10)
     rng = np.random.default_rng(seed)
     held = rng.random((10, 3)) < 0.2
-    space = Demands(data, held)
     begun = Manifold(data).nearest(rng.normal(size=(10, 3)))
-    moved = begun + 0.05 * rng.normal(size=(10, 3)) * ~held
-    A = space.nearest(moved)
-    assert (A[held] == begun[held]).all()
+    c = begun / Manifold(data).weight
+    ends = np.where(held, c, -np.inf), np.where(held, c, np.inf)
+    space = Rooms(data, *ends)
+    A = space.nearest(begun + 0.05 * rng.normal(size=(10, 3)))
+    assert A[held] == pytest.approx(begun[held], rel=1e-15)
     assert pytest.approx(data.covariance, abs=1e-8) == A.T @ A
     free, *_ = space.tangent(A, rng.normal(size=(10, 3)))
     assert (free[held] == 0).all()
@@ -170,7 +191,8 @@ def test_demands_that_one_attribute_cannot_keep_are_infeasible():
     plain = instance(3, n=40, d=2, m=10)
     one = np.unique(plain.labels, return_index=True)[1]
     importance, delta = np.zeros((40, 2)), np.full((40, 2), 0.1)
-    importance[one, 1], delta[one, 1] = 1.0, 9.0
+    importance[one, 1], delta[one, 1] = 1.0, abs(plain.Z[one, 1])  # 0, or twice
+    delta[one, 1] = np.where(plain.Z[one, 1] > 0, delta[one, 1], 0.0)
     data = model.Data(plain.Z, plain.labels, delta, importance, 0.5)
     found = solved(data)
     assert found.status is Status.INFEASIBLE

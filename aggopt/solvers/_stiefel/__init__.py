@@ -1,3 +1,3 @@
-"""P3M of all attributes at once: a local search on a Stiefel manifold, and a bound."""
+"""Wishes of all attributes at once: a local search on a Stiefel manifold, a bound."""
 
 from aggopt.solvers._stiefel.run import run as run

@@ -8,14 +8,14 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats
-from aggopt.solvers._stiefel.cost import Cost
+from aggopt.solvers._stiefel.cost import CellCost
 from aggopt.solvers._stiefel.manifold import Manifold
 
 FIRST, LAST = 3e-3, 3e3  # penalties, of the median curvature per record, over n
 
 
 def annealed(
-    cost: Cost,
+    cost: CellCost,
     space: Manifold,
     c: Floats,
     multipliers: tuple[Floats, Floats],
@@ -27,10 +27,10 @@ def annealed(
 
     From centroids c and multipliers L (d, d), mu (d,): see `Penalty`.
     """
-    from aggopt.solvers._stiefel.quartic_kernels import Penalty, descended
+    from aggopt.solvers._stiefel.quartic_kernels import Penalty
 
-    cells, c, S = cost.cells, c.copy(), space.data.covariance
-    n = cells.sizes[:, None]
+    c, S = c.copy(), space.data.covariance
+    n = space.data.sizes[:, None]
     L, mu = (part.copy() for part in multipliers)
     curvature = np.median(np.abs(cost.curvature(c)) / n) or 1.0
     for share in np.linspace(0, 1, passes):
@@ -39,6 +39,6 @@ def annealed(
         rho = FIRST * (LAST / FIRST) ** share * curvature / n.sum()
         off, mean = c.T @ (n * c) - S, np.sum(n * c, axis=0)
         price = Penalty(off, mean, L, mu, float(rho))
-        descended(cells, c, price, rng.permutation(c.size))
+        cost.descended(c, price, rng.permutation(c.size))
         L, mu = L + rho * off, mu + rho * mean
     return c

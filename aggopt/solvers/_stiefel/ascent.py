@@ -6,18 +6,15 @@ and the centroids that it ties are means of two.
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats
-from aggopt.models import p3m_joint
+from aggopt.models._joint_wishes import JointWishes
 from aggopt.solvers._stiefel.bound import Tangents, constant
-from aggopt.solvers._stiefel.cost import Cost
-
-if TYPE_CHECKING:
-    from aggopt.solvers._stiefel.quartic_kernels import Cells
+from aggopt.solvers._stiefel.cost import CellCost
+from aggopt.solvers._stiefel.rooms import AT_END
 
 SOFT = (
     1e-2,
@@ -37,15 +34,10 @@ class Dual:
     about 1: lam and mu by the response of c, T in the directions of S, p by sizes.
     """
 
-    data: p3m_joint.Data = field(repr=False)
-    cost: Cost = field(repr=False)
+    data: JointWishes = field(repr=False)
+    cost: CellCost = field(repr=False)
     c: Floats = field(repr=False)
     soft: float
-
-    @cached_property
-    def cells(self) -> "Cells":
-        """What the kernels take."""
-        return self.cost.cells
 
     @cached_property
     def scales(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -77,11 +69,9 @@ class Dual:
 
     def at(self, y: Tangents) -> tuple[float, Floats, Floats]:
         """Return the smoothed bound, and the means of c and c^2 that attain it."""
-        from aggopt.solvers._stiefel.quartic_kernels import smoothed
-
         mean, square = np.empty_like(self.c), np.empty_like(self.c)
         line = y.mu + 2 * y.p @ y.T.T
-        total = smoothed(self.cells, line, y.lam, self.soft, mean, square)
+        total = self.cost.smoothed(line, y.lam, self.soft, mean, square)
         of_squares = float(y.lam @ np.diag(self.data.covariance))
         return total + constant(self.data, y) - of_squares, mean, square
 
@@ -103,7 +93,7 @@ class Dual:
 
 
 def ascended(
-    data: p3m_joint.Data, cost: Cost, c: Floats, clock: Deadline
+    data: JointWishes, cost: CellCost, c: Floats, clock: Deadline
 ) -> tuple[Tangents, Floats]:
     """Return tangents that prove much, and the means of the centroids they leave.
 
@@ -116,7 +106,8 @@ def ascended(
             raise StopIteration
 
     y = first(data, cost, c)
-    each = max(cost.value(c), 1e-9 * len(data.Z)) / c.size
+    value = abs(cost.value(c))
+    each = max(value if value < np.inf else 1.0, 1e-9 * len(data.Z)) / c.size
     for soft in SOFT:
         dual = Dual(data, cost, c, soft * each)
         how = {"maxiter": STEPS, "maxcor": MEMORY, "ftol": PROGRESS, "gtol": 0.0}
@@ -132,11 +123,13 @@ def ascended(
     return y, Dual(data, cost, c, SOFT[0] * each).at(y)[1]
 
 
-def first(data: p3m_joint.Data, cost: Cost, c: Floats) -> Tangents:
+def first(data: JointWishes, cost: CellCost, c: Floats) -> Tangents:
     """Return the multipliers that fit c best, attribute by attribute; a small W."""
     n, d = data.sizes, c.shape[1]
     stiff = Dual(data, cost, c, 1.0).stiffness
-    weight = np.where(cost.demanded, 0.0, 1 / np.sqrt(stiff))
+    low, high = cost.rooms(c)
+    inside = np.minimum(c - low, high - c) > AT_END
+    weight = np.where(inside, 1 / np.sqrt(stiff), 0.0)
     slope = -weight * cost.slope(c)
     fits = [
         np.linalg.lstsq(np.stack([2 * n * x * w, n * w], axis=1), g, rcond=None)[0]

@@ -1,4 +1,4 @@
-r"""A lower bound of P3M of all attributes at once, from tangents of a square.
+r"""A lower bound of wishes of all attributes at once, from tangents of a square.
 
 For multipliers L = diag(lam) + W of the covariance, W = T T', mu of the mean, and any
 points p_j, |T'c - p|^2 >= 0, so that c'Wc >= 2 p'T'c - |p|^2 gives the bound
@@ -6,8 +6,8 @@ points p_j, |T'c - p|^2 >= 0, so that c'Wc >= 2 p'T'c - |p|^2 gives the bound
     sum_ja min_x [ f_ja(x) + n_j (lam_a x^2 + (mu_a + 2 (T p_j)_a) x) ]
         - sum_j n_j |p_j|^2 - <L, S>
 
-whose inner minima are of quartics in one variable.  It is concave in (lam, mu, W) and
-T p_j together.  W = 0 leaves the dual of P3M of each attribute by itself.
+whose inner minima are of (piecewise) quartics in one variable.  It is concave in
+(lam, mu, W) and T p_j together.  W = 0 leaves the dual of each attribute by itself.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aggopt.core.validation import Floats
-from aggopt.models import p3m_joint
+from aggopt.models._joint_wishes import JointWishes
 from aggopt.solvers._lagrangian.piecewise_quartics import program_of
 from aggopt.solvers._lagrangian.program import Separable, implied_box
 
@@ -38,13 +38,13 @@ class Tangents:
         return np.diag(self.lam) + self.T @ self.T.T, self.mu
 
 
-def constant(data: p3m_joint.Data, y: Tangents) -> float:
+def constant(data: JointWishes, y: Tangents) -> float:
     """Return what T and p add to the bound beside the inner minima."""
     of_points = np.sum(data.sizes[:, None] * y.p**2)
     return -float(of_points + np.sum(y.T * (data.covariance @ y.T)))
 
 
-def proven(data: p3m_joint.Data, y: Tangents) -> float:
+def proven(data: JointWishes, y: Tangents) -> float:
     """Return the bound, less an allowance for rounding: whoever found y, it holds.
 
     The inner minima are those of the Lagrangian method, by exhaustion; the squares of
@@ -64,7 +64,7 @@ def proven(data: p3m_joint.Data, y: Tangents) -> float:
     return float(sum(least)) + constant(data, y) - lost
 
 
-def _inner(data: p3m_joint.Data, line: Floats) -> list[Separable]:
+def _inner(data: JointWishes, line: Floats) -> list[Separable]:
     """Return the program of each attribute with line_ja c_ja added to its costs."""
     found = []
     for alone, slope in zip(data.apart, line.T, strict=True):

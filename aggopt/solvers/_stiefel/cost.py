@@ -6,17 +6,49 @@ two values, or the only one that all such records of the group accept.
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from aggopt.core.types import Bool
+from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
 from aggopt.models import p3m, p3m_joint
 from aggopt.solvers._lagrangian.piecewise_quartics import quartics
 
 if TYPE_CHECKING:
-    from aggopt.solvers._stiefel.quartic_kernels import Cells
+    from aggopt.solvers._stiefel.quartic_kernels import Cells, Penalty
+
+
+class CellCost(Protocol):
+    """What the search and the bound ask of a cost of centroids c (m, d)."""
+
+    def value(self, c: Floats) -> float:
+        """Return what centroids cost."""
+
+    def slope(self, c: Floats) -> Floats:
+        """Return the derivative by each centroid (m, d)."""
+
+    def curvature(self, c: Floats) -> Floats:
+        """Return the second derivative by each centroid (m, d)."""
+
+    def rooms(self, c: Floats) -> tuple[Floats, Floats]:
+        """Return the intervals (m, d) around, or near, c where the cost is smooth."""
+
+    def smoothed(
+        self, line: Floats, lam: Floats, soft: float, mean: Floats, square: Floats
+    ) -> float:
+        """Return the sum of the smoothed minima of f + n (line c + lam c^2).
+
+        Of several local minima with values h, -soft log(sum exp(-h / soft)).  Writes
+        the means of c and of c^2 there, (m, d).
+        """
+
+    def descended(self, c: Floats, price: "Penalty", order: I64) -> None:
+        """Move each centroid c_ja, in the order of j d + a, to where it costs least.
+
+        The price of mean and covariance included, the other centroids as they are;
+        the price follows.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +103,27 @@ class Cost:
         """Return the second derivative by each centroid (m, d)."""
         a, t = self.powers, c - self.centres
         return np.asarray((12 * a[4] * t + 6 * a[3]) * t + 2 * a[2])
+
+    def rooms(self, c: Floats) -> tuple[Floats, Floats]:
+        """Return the nearer of two values where one is demanded, else no ends."""
+        low, high = self.allowed
+        nearer = np.where(np.abs(low - c) <= np.abs(high - c), low, high)
+        there = self.demanded
+        return np.where(there, nearer, -np.inf), np.where(there, nearer, np.inf)
+
+    def smoothed(
+        self, line: Floats, lam: Floats, soft: float, mean: Floats, square: Floats
+    ) -> float:
+        """Return the smoothed minima's sum: see `CellCost`."""
+        from aggopt.solvers._stiefel.quartic_kernels import smoothed
+
+        return smoothed(self.cells, line, lam, soft, mean, square)
+
+    def descended(self, c: Floats, price: "Penalty", order: I64) -> None:
+        """Move each centroid to where it costs least: see `CellCost`."""
+        from aggopt.solvers._stiefel.quartic_kernels import descended
+
+        descended(self.cells, c, price, order)
 
     @cached_property
     def cells(self) -> "Cells":

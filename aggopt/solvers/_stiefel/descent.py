@@ -6,7 +6,7 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats
-from aggopt.solvers._stiefel.cost import Cost
+from aggopt.solvers._stiefel.cost import CellCost
 from aggopt.solvers._stiefel.manifold import Manifold
 
 MEMORY = 0.85  # of earlier values in the reference that a step must stay below
@@ -24,7 +24,7 @@ class Local(NamedTuple):
 
 
 def descend(
-    cost: Cost,
+    cost: CellCost,
     space: Manifold,
     A: Floats,
     clock: Deadline,
@@ -54,14 +54,15 @@ def descend(
         A, value, slope = B, there, ahead
         reference = (MEMORY * weight * reference + value) / (MEMORY * weight + 1)
         weight = MEMORY * weight + 1
-        idle = 0 if value < best.value - tolerance * max(1.0, best.value) else idle + 1
+        enough = best.value - tolerance * max(1.0, abs(best.value))
+        idle = 0 if value < enough else idle + 1
         best = min(best, Local(A, value), key=lambda local: local.value)
         if idle > PATIENCE or clock.left <= 0:
             break
     return best
 
 
-def _looked_at(cost: Cost, space: Manifold, A: Floats) -> tuple[float, Floats]:
+def _looked_at(cost: CellCost, space: Manifold, A: Floats) -> tuple[float, Floats]:
     c = A / space.weight
     slope, _, _ = space.tangent(A, cost.slope(c) / space.weight)
     return cost.value(c), slope

@@ -64,7 +64,7 @@ def smoothed(
             low, high = cells.allowed[0, j, a] - C, cells.allowed[1, j, a] - C
             if math.isnan(low):
                 reach = cells.reach[j]
-                low, high = _minima(q, -reach - C, reach - C)
+                low, high = minima_of(q, -reach - C, reach - C)
             below, above = _at(q, low), _at(q, high)
             least = min(below, above)
             weight = math.exp((least - below) / soft)
@@ -91,14 +91,14 @@ def descended(cells: Cells, c: Floats, price: Penalty, order: I64) -> None:
         q = _moved(cells, c, price, j, a)
         low, high = cells.allowed[0, j, a] - x, cells.allowed[1, j, a] - x
         if math.isnan(low):
-            low, high = _minima(q, -cells.reach[j] - x, cells.reach[j] - x)
+            low, high = minima_of(q, -cells.reach[j] - x, cells.reach[j] - x)
         step = low if _at(q, low) <= _at(q, high) else high
         if _at(q, step) < 0.0 or not math.isnan(cells.allowed[0, j, a]):
-            _follow(cells.sizes[j], c, price, j, a, step)
+            follow(cells.sizes[j], c, price, j, a, step)
 
 
 @inlined
-def _follow(n: float, c: Floats, price: Penalty, j: int, a: int, step: float) -> None:
+def follow(n: float, c: Floats, price: Penalty, j: int, a: int, step: float) -> None:
     """Move c_ja by the step."""
     for b in range(c.shape[1]):
         if b != a:
@@ -112,24 +112,35 @@ def _follow(n: float, c: Floats, price: Penalty, j: int, a: int, step: float) ->
 @inlined
 def _moved(cells: Cells, c: Floats, price: Penalty, j: int, a: int) -> Quartic:
     """Return what a step of c_ja costs, in its powers: nothing where it is 0."""
-    n, x, rho = cells.sizes[j], c[j, a], price.rho
+    t = c[j, a] - cells.centres[j, a]
+    p1, p2, p3, p4 = penalty_of(cells.sizes[j], c, price, j, a)
+    _, f1, f2, f3, f4 = _coefficients(cells.powers, j, a)
+    return (
+        0.0,
+        ((4.0 * f4 * t + 3.0 * f3) * t + 2.0 * f2) * t + f1 + p1,
+        (6.0 * f4 * t + 3.0 * f3) * t + f2 + p2,
+        4.0 * f4 * t + f3 + p3,
+        f4 + p4,
+    )
+
+
+@inlined
+def penalty_of(
+    n: float, c: Floats, price: Penalty, j: int, a: int
+) -> tuple[float, float, float, float]:
+    """Return what the price adds to a step of c_ja, in its powers 1 to 4."""
+    x, rho = c[j, a], price.rho
     line, square = price.mu[a] + rho * price.mean[a], 0.5
     for b in range(c.shape[1]):
         if b != a:
             line += 2.0 * (price.L[a, b] + rho * price.off[a, b]) * c[j, b]
             square += c[j, b] * c[j, b]
     own = price.L[a, a] + rho * price.off[a, a]
-    t = x - cells.centres[j, a]
-    _, f1, f2, f3, f4 = _coefficients(cells.powers, j, a)
     return (
-        0.0,
-        ((4.0 * f4 * t + 3.0 * f3) * t + 2.0 * f2) * t + f1 + n * (line + 2 * own * x),
-        (6.0 * f4 * t + 3.0 * f3) * t
-        + f2
-        + n * own
-        + rho * n * n * (square + 2 * x * x),
-        4.0 * f4 * t + f3 + 2.0 * rho * n * n * x,
-        f4 + 0.5 * rho * n * n,
+        n * (line + 2.0 * own * x),
+        n * own + rho * n * n * (square + 2.0 * x * x),
+        2.0 * rho * n * n * x,
+        0.5 * rho * n * n,
     )
 
 
@@ -167,7 +178,7 @@ def _at(q: Quartic, t: float) -> float:
 
 
 @inlined
-def _minima(q: Quartic, low: float, high: float) -> tuple[float, float]:
+def minima_of(q: Quartic, low: float, high: float) -> tuple[float, float]:
     """Return two local minima of a quartic: equal where there is one.
 
     With t = z - q_3 / (4 q_4) its slope is 4 q_4 (z^3 + p z + r): three roots by

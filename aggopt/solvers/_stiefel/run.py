@@ -1,4 +1,4 @@
-"""Solver `stiefel`: P3M of all attributes at once, a local optimum and a bound."""
+"""Solver `stiefel`: wishes of all attributes at once, a local optimum and a bound."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,8 @@ import numpy as np
 from aggopt.core.deadline import Deadline, require_time_limit
 from aggopt.core.validation import Floats, is_number, is_whole
 from aggopt.errors import JobError
-from aggopt.models import covariance_mean, p3m, p3m_joint
+from aggopt.models import covariance_mean
+from aggopt.models._joint_wishes import JointWishes
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
 from aggopt.solvers._certificate import PROVEN, Status, closed
@@ -18,10 +19,11 @@ from aggopt.solvers._solver import Solver
 from aggopt.solvers._stiefel.annealing import annealed
 from aggopt.solvers._stiefel.ascent import ascended, first
 from aggopt.solvers._stiefel.bound import proven
-from aggopt.solvers._stiefel.cost import Cost
-from aggopt.solvers._stiefel.demands import Demands
+from aggopt.solvers._stiefel.cost import CellCost
 from aggopt.solvers._stiefel.descent import Local, descend
 from aggopt.solvers._stiefel.manifold import Manifold
+from aggopt.solvers._stiefel.piece_cost import cost_of
+from aggopt.solvers._stiefel.rooms import Rooms
 
 CENTROIDS = 40_000  # default of `rounds`: this over their number, within
 FEWEST, MOST = 1, 8  # local minima tried after the first
@@ -32,7 +34,7 @@ APART, PROOF = 0.25, 0.5  # of a time limit: up to where attributes and the proo
 
 
 def run(
-    data: p3m_joint.Data,
+    data: JointWishes,
     solver: Solver,
     native: Mapping[str, Any],
     start: Floats | None,
@@ -53,18 +55,18 @@ def run(
     options = _options(solver, native)
     limit, rounds = options.time_limit, options.rounds
     clock = Deadline(limit)
-    if data.alpha == 0 and not (data.importance == 1).any():
+    if not data.wished:
         return _without_wishes(data, solver, clock)
     apart = optima_apart(data, limit and APART * limit)
     if any(found.status is Status.INFEASIBLE for found in apart):
         return Answer(None, Status.INFEASIBLE, None, solver.name, clock.spent)
-    cost, c = Cost.of(data), put_together(data, apart)
+    cost, c = cost_of(data), put_together(data, apart)
     half = Deadline(limit and max(PROOF * limit - clock.spent, 0.0))
     tangents, near = ascended(data, cost, c, half)
     guesses = first(data, cost, c).multipliers, tangents.multipliers
     of_apart = sum(-np.inf if a.bound is None else a.bound for a in apart)
-    bound = max(of_apart, proven(data, tangents), 0.0)
-    space = _space(data, cost)
+    bound = max(of_apart, proven(data, tangents))
+    space = Manifold(data)
     search = JointSearch(cost, space, guesses, bound, options.gap_tol, clock)
     begun = [data.means if start is None else start, c]
     tries = min(MOST, max(FEWEST, CENTROIDS // c.size)) if rounds is None else rounds
@@ -80,7 +82,7 @@ def run(
 class JointSearch:
     """Local minima of a cost on a manifold, by guesses of multipliers, in turn."""
 
-    cost: Cost
+    cost: CellCost
     space: Manifold
     guesses: Sequence[tuple[Floats, Floats]]
     bound: float
@@ -110,26 +112,36 @@ class JointSearch:
         """Return whether the gap is closed up to gap_tol."""
         if best is None:
             return False
-        return best.value - self.bound <= gap_tol * max(1.0, best.value)
+        return best.value - self.bound <= gap_tol * max(1.0, abs(best.value))
 
     def descended(self, c: Floats) -> Local | None:
-        """Return the local minimum near c (m, d); None where none is feasible."""
-        low, high = self.cost.allowed
-        nearer = np.where(np.abs(low - c) <= np.abs(high - c), low, high)
-        there = np.where(self.cost.demanded, nearer, c)
-        A = self.space.nearest(self.space.weight * there)
-        if not np.isfinite(A).all():
-            return None
-        return descend(self.cost, self.space, A, self.clock)
+        """Return the local minimum near c (m, d); None where none is feasible.
+
+        Where the cost is not smooth it is in the rooms of c, or else in those of the
+        point near c that keeps the covariance.
+        """
+        weight = self.space.weight
+        for there in (c, self.space.nearest(weight * c) / weight):
+            space = self._around(there)
+            A = space.nearest(weight * there)
+            if np.isfinite(A).all():
+                return descend(self.cost, space, A, self.clock)
+        return None
+
+    def _around(self, c: Floats) -> Manifold:
+        low, high = self.cost.rooms(c)
+        data = self.space.data
+        endless = np.isinf(low).all() and np.isinf(high).all()
+        return Manifold(data) if endless else Rooms(data, low, high)
 
 
-def optima_apart(data: p3m_joint.Data, limit: float | None = None) -> list[Answer]:
+def optima_apart(data: JointWishes, limit: float | None = None) -> list[Answer]:
     """Return the optimum of each attribute by itself, covariances left aside."""
-    way = choose("lagrangian", *p3m.MODEL.kinds)
+    way = choose("lagrangian", *data.alone.kinds)
     each = limit and limit / len(data.apart)
     return [
         answer(
-            p3m.MODEL,
+            data.alone,
             alone,
             way,
             alone.means,
@@ -140,7 +152,7 @@ def optima_apart(data: p3m_joint.Data, limit: float | None = None) -> list[Answe
     ]
 
 
-def put_together(data: p3m_joint.Data, apart: Sequence[Answer]) -> Floats:
+def put_together(data: JointWishes, apart: Sequence[Answer]) -> Floats:
     """Return the centroids (m, d) of all attributes; means where one has none."""
     return np.stack(
         [
@@ -151,12 +163,7 @@ def put_together(data: p3m_joint.Data, apart: Sequence[Answer]) -> Floats:
     )
 
 
-def _space(data: p3m_joint.Data, cost: Cost) -> Manifold:
-    held = cost.demanded
-    return Demands(data, held) if held.any() else Manifold(data)
-
-
-def _without_wishes(data: p3m_joint.Data, solver: Solver, clock: Deadline) -> Answer:
+def _without_wishes(data: JointWishes, solver: Solver, clock: Deadline) -> Answer:
     """Return the means that keep the covariance: the optimum where alpha is 0."""
     alone = covariance_mean.Data(data.Z, data.labels)
     found = alone.renormalised

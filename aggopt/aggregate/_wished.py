@@ -1,0 +1,78 @@
+"""Aggregation by wishes: attributes apart, together, or as a table of `keep` says."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+
+from aggopt.aggregate._aggregation import Aggregation, scale_for
+from aggopt.aggregate._by_model import by_joint_model, by_model
+from aggopt.aggregate._keeping import ABLE, require_kept
+from aggopt.aggregate._kept_apart import Keep, Part, parts_of, put_together, start_of
+from aggopt.aggregate._wishes import Wish, spread
+from aggopt.core.progress import require_progress
+from aggopt.core.validation import Floats, Labels, labellings, matrix
+from aggopt.models import Model
+
+Progress = Callable[[float], None] | None
+
+
+class Wishing(NamedTuple):
+    """An aggregation by wishes: its name, the program of one attribute, that of all."""
+
+    name: str
+    alone: Model
+    together: Model
+
+
+def by_wishes(
+    method: Wishing,
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    wishes: tuple[Wish, Wish, float],
+    keep: Keep,
+    how: tuple[Any, ...],
+    progress: Progress,
+) -> Aggregation:
+    """Return the aggregation of X (n, d), which keeps what `keep` says.
+
+    `wishes` are distances, importances and the number that weighs them; `how` are
+    solver, start, starts, seed, time_limit and options.
+    """
+    if isinstance(keep, Mapping):
+        return _by_parts(method, X, labels, wishes, keep, how, progress)
+    require_kept(method.name, ABLE, keep)
+    if keep == "covariance":
+        return by_joint_model(method.together, X, labels, wishes, how, progress)
+    return by_model(method.alone, X, labels, wishes, how, progress)
+
+
+def _by_parts(
+    method: Wishing,
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    wishes: tuple[Wish, Wish, float],
+    keep: Mapping[str, Any],
+    how: tuple[Any, ...],
+    progress: Progress,
+) -> Aggregation:
+    """Return what the program of each part of a table publishes."""
+    require_progress(progress)
+    records = matrix(X)
+    label = labellings(labels, *records.shape)
+    parts = parts_of(method.name, ABLE, keep, records.shape[1])
+    Z = scale_for(records, label).standardise(records)
+    delta, importance = (
+        spread(wish, Z, name)
+        for wish, name in zip(wishes, ("delta", "importance"), strict=False)
+    )
+    solver, start, *others = how
+
+    def combine(part: Part, own: Floats, groups: Labels) -> Aggregation:
+        few = list(part.columns)
+        begun = start_of(start, few, (int(label.max()) + 1, len(Z.T)))
+        asked = delta[:, few], importance[:, few], wishes[2]
+        told = solver, begun, *others
+        return by_wishes(method, own, groups, asked, part.statistic, told, None)
+
+    return put_together(records, label, parts, combine, progress)
