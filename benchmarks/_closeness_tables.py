@@ -1,62 +1,30 @@
 """Published figures that benchmarks/closeness.py holds ours against.  Not a benchmark.
 
-ALGORITHMS: Soria-Comas, Domingo-Ferrer, Sanchez and Martinez, t-closeness through
-microaggregation, IEEE TKDE 27(11), 2015, Tables I, II and III, on Census: by k the
-minimum and average group size for each t, first with FICA confidential, then FEDTAX.
+TABLE_I to TABLE_III: Soria-Comas et al. 2015, on Census, in
+aggopt/experiments/published.toml: by k the minimum and average group size for each t.
 VMDAV, DIVERSE: not published; measured with an independent prototype.
 """
+
+from aggopt.experiments.published import study
 
 KS = (2, 5, 10, 15, 20, 25, 30)
 TS = (0.01, 0.05, 0.09, 0.13, 0.17, 0.21, 0.25)
 CONFIDENTIAL = ("FICA", "FEDTAX")
 
-TABLE_I = {
-    "FICA": (
-        "1080/1080 56/120 20/42 8/20 4/10 4/7 2/8",
-        "1080/1080 385/540 40/154 20/47 10/24 10/17 5/12",
-        "1080/1080 1080/1080 110/270 40/108 20/57 20/35 10/24",
-        "1080/1080 1080/1080 135/360 45/90 30/64 30/45 15/33",
-        "1080/1080 380/540 160/216 80/154 40/83 40/54 20/37",
-        "1080/1080 1080/1080 1080/1080 455/540 50/180 50/90 25/72",
-        "1080/1080 540/540 270/360 120/180 60/98 60/77 30/57",
-    ),
-    "FEDTAX": (
-        "1080/1080 36/98 16/31 8/52 4/9 4/7 2/5",
-        "1080/1080 200/216 40/60 20/80 10/21 10/15 5/11",
-        "1080/1080 1080/1080 180/216 40/190 20/47 20/31 10/20",
-        "1080/1080 495/540 195/270 60/270 30/68 30/54 15/33",
-        "1080/1080 240/360 180/216 60/140 40/72 40/60 20/40",
-        "1080/1080 1080/1080 230/360 50/250 50/98 50/72 25/48",
-        "1080/1080 1080/1080 330/540 150/390 60/108 60/90 30/57",
-    ),
-}
-TABLE_II = {
-    "FICA": (
-        "164/216 8/10 4/7 4/6 2/3 2/3 2/3",
-        "40/64 10/16 5/7 5/7 5/7 5/7 5/6",
-        "40/108 10/17 10/17 10/15 10/15 10/13 10/12",
-        "30/57 15/28 15/25 15/23 15/23 15/19 15/16",
-        "40/54 20/37 20/35 20/32 20/31 20/26 20/22",
-        "50/51 25/51 25/43 25/39 25/40 25/32 25/28",
-        "30/57 30/68 30/54 30/49 30/47 30/37 30/34",
-    ),
-    "FEDTAX": (
-        "156/360 8/11 4/7 4/4 2/3 2/3 2/3",
-        "80/154 10/10 5/8 5/8 5/7 5/8 5/7",
-        "80/135 10/17 10/17 10/16 10/14 10/14 10/12",
-        "30/60 15/30 15/26 15/23 15/22 15/21 15/17",
-        "40/49 20/43 20/36 20/32 20/29 20/28 20/23",
-        "50/51 25/51 25/43 25/39 25/37 25/35 25/26",
-        "60/64 30/64 30/54 30/47 30/43 30/42 30/34",
-    ),
-}
-# every cell's minimum is its average, and the attributes do not differ
-_III = [[49, 10, 6, 4, 3, 3, 2], [49, 10, 6, 5, 5, 5, 5]]
-_III += [[49, *[k] * 6] for k in KS[2:]]
-TABLE_III = {
-    name: tuple(" ".join(f"{s}/{s}" for s in row) for row in _III)
-    for name in CONFIDENTIAL
-}
+
+def _in_print(number: str) -> dict[str, tuple[str, ...]]:
+    """Return for each confidential attribute a row of cells for each k."""
+    cells = study("soria-comas2015").table(number).cells
+    return {
+        name: tuple(
+            " ".join(str(c.printed) for c in cells if (c.figure, c.k) == (name, k))
+            for k in KS
+        )
+        for name in CONFIDENTIAL
+    }
+
+
+TABLE_I, TABLE_II, TABLE_III = map(_in_print, ("I", "II", "III"))
 
 SIZES = (3, 4, 5, 6, 7, 8, 9, 10)
 # information loss in %, all attributes, gamma .2

@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 from _reference import SIZES, tables
-from p3m import TABLE_4, console, labels, matlab_random, table
+from p3m import TABLE_4, console, labels, table
 from scipy.spatial.distance import cdist
 
 from aggopt import datasets
 from aggopt.aggregate import Aggregation, mean, p3m
+from aggopt.experiments._methods_in_print import matlab_random
 from aggopt.measure import Assessment, assess
 from aggopt.partition import local_search, mdav
 from aggopt.solvers import SOLVERS
@@ -113,7 +114,7 @@ def settings() -> None:
         X = X_of(name)
         for k in chosen((3, 10)):
             for alpha, delta, w in SETTINGS:
-                importance = matlab_random(X) if w is None else w
+                importance = matlab_random(X.shape) if w is None else w
                 wish = {"alpha": alpha, "delta": delta, "importance": importance}
                 of = [measured(X, p3m(X, labels(name, k), **wish), delta)]
                 wish |= {"keep": "covariance", "clock": time.process_time}

@@ -3,8 +3,8 @@
 Run:  python benchmarks/p3m.py
 The reference tables are fetched once, or read from the folder AGGOPT_DATA names.
 
-Published figures: Mortazavi and Jalili 2017, Tables 2, 3 (P3M and, "MDAV", renormalised
-means) and 4 (the best of their 16 pairs of alpha and Delta).
+Published figures: Mortazavi and Jalili 2017, Tables 2, 3 (P3M and renormalised means)
+and 4 (the best of their 16 pairs of alpha and Delta), in experiments/published.toml.
 """
 
 import resource
@@ -14,45 +14,24 @@ from functools import cache
 from itertools import product
 
 import numpy as np
-from _reference import SIZES, SL_P3M, tables
+from _reference import SIZES, tables
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from aggopt.aggregate import Aggregation, mean, p3m, p3m_onesided, satisfaction
+from aggopt.experiments._methods_in_print import matlab_random
+from aggopt.experiments.published import study
 from aggopt.measure import assess, il, sl
 from aggopt.partition import mdav
 from aggopt.solvers import SOLVERS
 
-TABLE_3_MEANS = {
-    "Tarragona": (29.37, 33.36, 36.70, 47.09),
-    "Census": (53.74, 59.22, 62.41, 69.60),
-    "EIA": (5.60, 7.42, 10.78, 17.22),
-}
-TABLE_3 = {
-    "Tarragona": (66.16, 67.29, 69.42, 76.26),
-    "Census": (60.49, 67.06, 70.24, 76.29),
-    "EIA": (6.81, 9.37, 13.50, 27.93),
-}
+STUDY = study("mortazavi2017")
+SL_P3M = STUDY.table(2).values("P3M")
+TABLE_3_MEANS, TABLE_3 = (STUDY.table(3).values(name) for name in ("means", "P3M"))
 TABLE_4 = {  # alpha, Delta, published SI
-    "Tarragona": (
-        (0.6, 0.8, 16.69),
-        (0.6, 0.8, 17.20),
-        (0.8, 0.8, 16.44),
-        (0.8, 0.8, 21.34),
-    ),
-    "Census": (
-        (0.8, 0.6, 24.37),
-        (0.8, 0.6, 24.00),
-        (0.8, 0.6, 25.29),
-        (0.6, 0.8, 25.23),
-    ),
-    "EIA": (
-        (0.6, 0.6, 18.56),
-        (0.6, 0.6, 17.98),
-        (0.6, 0.6, 19.78),
-        (0.8, 0.4, 21.89),
-    ),
+    name: tuple((c.alpha, c.delta, c.value) for c in STUDY.table(4).row("P3M", name))
+    for name in STUDY.table(4).values("P3M")
 }
 SETTINGS = (
     (0.5, 0.1, 0.001),
@@ -70,12 +49,6 @@ def labels(name: str, k: int) -> np.ndarray:
     return mdav(tables()[name], k)
 
 
-def matlab_random(X: np.ndarray) -> np.ndarray:
-    """MATLAB's rand seeded by 1, column by column."""
-    drawn = np.random.RandomState(1).random_sample(X.size)
-    return drawn.reshape(X.shape, order="F")
-
-
 def table(title: str, *headings: str) -> Table:
     made = Table(title=title, box=SIMPLE_HEAD)
     for heading in headings:
@@ -90,7 +63,7 @@ def levels() -> Table:
         "published",
     )  # fmt: skip
     for name, X in tables().items():
-        W = matlab_random(X)
+        W = matlab_random(X.shape)
         for place, k in enumerate(SIZES):
             group = labels(name, k)
             stretched = mean(X, group, keep="variance").values
@@ -146,7 +119,7 @@ def certificates() -> tuple[Table, str]:
         wish = {
             "alpha": alpha,
             "delta": delta,
-            "importance": matlab_random(X) if w is None else w,
+            "importance": matlab_random(X.shape) if w is None else w,
         }
         started = time.perf_counter()
         best = p3m(X, labels(name, k), solver="lagrangian", **wish).certificates

@@ -21,19 +21,19 @@ from rich.table import Table
 
 from aggopt.aggregate import mean
 from aggopt.core.validation import Floats, Labels
+from aggopt.experiments.published import study
 from aggopt.measure import assess, il
 from aggopt.partition import individual_ranking, mdav, mhm, projection, univariate
 
 N, RUNS = 1_000_000, 7
 SIZES = (2, 3, 5, 10, 30, 100, 1000)
-# information loss in %, from the literature; k = 3, 5, 10
-PUBLISHED = {
-    ("mdav", "Tarragona"): (16.9326, 22.4617, 33.1923),
-    ("mdav", "Census"): (5.6523, 9.0870, 14.2239),
-    ("mdav", "EIA"): (0.4081, 1.2563, 3.7725),
-    ("npn", "Tarragona"): (17.3949, 27.0213, 40.1831),
-    ("npn", "Census"): (6.3498, 11.3443, 18.7335),
-    ("npn", "EIA"): (0.5525, 0.9602, 2.3188),
+PUBLISHED = {  # information loss in % by ordering and table; k = 3, 5, 10
+    (order, name): values
+    for order in ("mdav", "npn")
+    for name, values in study("domingo-ferrer2006")
+    .table("IL")
+    .values(f"{order.upper()}-MHM")
+    .items()
 }
 
 FIRST_CALL = """

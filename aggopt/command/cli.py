@@ -19,7 +19,7 @@ from aggopt.command.arguments import (
     TableFile,
     Trust,
 )
-from aggopt.command.experiments import compare_solvers, sweep
+from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.interrupt import EXIT, interrupts
 from aggopt.command.watch import watched
 from aggopt.errors import AggoptError, PrivacyError
@@ -189,6 +189,7 @@ def solvers(as_json: AsJson = False) -> None:
 
 app.command("compare-solvers")(compare_solvers)
 app.command()(sweep)
+app.command()(reproduce)
 
 
 @app.command()

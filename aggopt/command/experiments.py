@@ -1,4 +1,4 @@
-"""The commands that solve a job many times: `compare-solvers` and `sweep`."""
+"""The commands of experiments: `compare-solvers`, `sweep` and `reproduce`."""
 
 from functools import partial
 from pathlib import Path
@@ -88,6 +88,38 @@ def sweep(
             interrupts.outcome = f"points that are done are kept in {kept.table.name}"
             report("sweep", len(kept.points) / total)
     show_solvers.swept(kept.points, kept.files)
+
+
+def reproduce(
+    study: Annotated[
+        str, typer.Argument(metavar="STUDY", help="Its name; without, a list of them.")
+    ] = "",
+    table: Annotated[
+        str | None, typer.Option(help="Number of the table; all when left out.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="A .csv or .parquet file of your own.")
+    ] = None,
+    columns: Annotated[
+        str, typer.Option(help="Its quasi-identifiers, separated by commas.")
+    ] = "",
+    confidential: Annotated[
+        str, typer.Option(help="Its confidential columns, for tables of t-closeness.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Print published tables of the field beside ours, of their data or of yours."""
+    from aggopt.command import show_reproduced
+    from aggopt.experiments.reproduce import reproduce as reproduced
+
+    own = {"columns": _words(columns), "confidential": _words(confidential)}
+    if not study:
+        given = table is not None or data is not None or any(own.values())
+        show_reproduced.listed(given=given, json=as_json)
+        return
+    with console.progress(quiet=as_json) as report:
+        cells = list(reproduced(study, table, data=data, **own, progress=report))
+    show_reproduced.reproduced(study, cells, json=as_json)
 
 
 def _words(listed: str) -> list[str]:

@@ -16,6 +16,7 @@ from partition.test_against_reference import grids
 from partition.test_published import loss, z_scores
 
 from aggopt.errors import JobError, UnknownNameError
+from aggopt.experiments.published import study
 from aggopt.partition import cbfs, mdav, mhm
 from aggopt.partition._mhm import maximum_distance as far_pairs
 from aggopt.partition._mhm import orderings as orders
@@ -29,13 +30,11 @@ GROUPINGS = {
     "cbfs": reference.cbfs,
     "md": slow.md,
 }
-PUBLISHED = {  # Domingo-Ferrer et al. 2006: k = 3, 5, 10
-    ("mdav", "tarragona"): (16.9326, 22.4617, 33.1923),
-    ("mdav", "census"): (5.6523, 9.0870, 14.2239),
-    ("mdav", "eia"): (0.4081, 1.2563, 3.7725),
-    ("npn", "tarragona"): (17.3949, 27.0213, 40.1831),
-    ("npn", "census"): (6.3498, 11.3443, 18.7335),
-    ("npn", "eia"): (0.5525, 0.9602, 2.3188),
+MHM = study("domingo-ferrer2006").table("IL")
+PUBLISHED = {  # k = 3, 5, 10
+    (order, name.lower()): figures
+    for order in ("mdav", "npn")
+    for name, figures in MHM.values(f"{order.upper()}-MHM").items()
 }
 MEASURED = {  # ours, k = 3, 4, 5, 10
     ("mdav", "tarragona"): (15.9515, 19.4121, 21.8244, 33.1171),

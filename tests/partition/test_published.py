@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from aggopt.experiments.published import study
 from aggopt.partition import cbfs, mdav
 
 ROOT = Path(__file__).parents[2]
@@ -15,9 +16,8 @@ FOLDER = Path(os.environ.get("AGGOPT_DATA", ROOT.parent / "shared" / "data"))
 
 GROUP_SIZES = 3, 4, 5, 10
 MDAV = {
-    "tarragona": (16.9326, 19.5460, 22.4619, 33.1929),
-    "census": (5.6922, 7.4947, 9.0884, 14.1559),
-    "eia": (0.4829, 0.6713, 1.6667, 3.8397),
+    name.lower(): figures
+    for name, figures in study("domingo-ferrer2002").table("IL").values("MDAV").items()
 }
 CBFS = {  # not published: measured with an independent implementation
     "tarragona": (16.966, 19.730, 22.819, 33.215),

@@ -1,0 +1,113 @@
+"""What the command prints of published tables, beside ours and listed."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from aggopt.command.console import add_row, as_json, line, out
+from aggopt.core.plural import many
+from aggopt.errors import JobError
+
+if TYPE_CHECKING:
+    from aggopt.experiments.published import PublishedCell, PublishedTable
+    from aggopt.experiments.reproduce import Reproduced
+
+
+def listed(*, given: bool, json: bool) -> None:
+    """Print the studies with their tables; refuse options that are of one study."""
+    from aggopt.experiments.published import studies
+
+    if given:
+        raise JobError(
+            "Options are given, and no study is named.",
+            fix="name one; `aggopt reproduce` alone lists them.",
+        )
+    if json:
+        as_json(
+            {name: _listed(one.citation, one.tables) for name, one in studies().items()}
+        )
+        return
+    for name, one in studies().items():
+        line(f"{name}: {one.citation}", style="bold")
+        for number, table in one.tables.items():
+            line(f"  --table {number}: {table.title}")
+
+
+def _listed(citation: str, tables: Any) -> dict[str, Any]:
+    return {"citation": citation, "tables": {n: t.title for n, t in tables.items()}}
+
+
+def reproduced(name: str, cells: Sequence["Reproduced"], *, json: bool) -> None:
+    """Print the tables of a study, ours above what is printed."""
+    from aggopt.experiments.published import study
+
+    tables = dict.fromkeys(cell.table for cell in cells)
+    of = {t: [cell for cell in cells if cell.table is t] for t in tables}
+    if json:
+        as_json(
+            {
+                "study": name,
+                "citation": study(name).citation,
+                "tables": {t.number: _plain(t, of[t]) for t in tables},
+            }
+        )
+        return
+    line(study(name).citation, style="bold")
+    for table in tables:
+        _table(table, of[table])
+
+
+def _plain(table: "PublishedTable", cells: Iterable["Reproduced"]) -> dict[str, Any]:
+    found = [cell.to_dict() for cell in cells]
+    return {"title": table.title, "note": table.note, "cells": found}
+
+
+def _table(table: "PublishedTable", cells: Sequence["Reproduced"]) -> None:
+    by_t = table.cells[0].t is not None
+    made = Table(
+        title=f"Table {table.number}: {table.title}\nours, and (in print)",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    for heading in ("data", "figure", *(["k"] if by_t else [])):
+        made.add_column(heading, no_wrap=True)
+    across = dict.fromkeys(_across(each.cell) for each in cells)
+    for heading in across:
+        made.add_column(heading, justify="right", no_wrap=True)
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for each in cells:
+        rows.setdefault(_row(each.cell, by_t=by_t), []).append(_shown(each))
+    for row, shown in rows.items():
+        add_row(made, *row, *shown)
+    out.print(made)
+    said = _beside(cells)
+    if said:
+        line(said)
+    if table.note:
+        line(table.note)
+
+
+def _beside(cells: Iterable["Reproduced"]) -> str:
+    """Say how many of our figures are as in print, and how far numbers are apart."""
+    both = [each for each in cells if each.agrees is not None]
+    if not both:
+        return ""
+    same = sum(bool(each.agrees) for each in both)
+    apart = [abs(n) for each in both if (n := each.difference) is not None]
+    most = f"; the largest difference is {max(apart):.4g}" if apart else ""
+    return f"{same} of {many(len(both), 'figure')} as they are in print{most}."
+
+
+def _across(cell: "PublishedCell") -> str:
+    return f"k = {cell.k}" if cell.t is None else f"t = {cell.t:g}"
+
+
+def _row(cell: "PublishedCell", *, by_t: bool) -> tuple[str, ...]:
+    return (cell.data, cell.figure, *([str(cell.k)] if by_t else []))
+
+
+def _shown(each: "Reproduced") -> str:
+    printed = each.cell.printed
+    return "\n".join(filter(None, (each.shown, f"({printed})" if printed else None)))

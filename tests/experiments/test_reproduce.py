@@ -1,0 +1,285 @@
+"""Published tables: each figure cited once, and ours in its place."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from aggopt.aggregate import mean, p3m
+from aggopt.command import show_reproduced
+from aggopt.command.cli import app
+from aggopt.errors import AggoptError, JobError, TableError, UnknownNameError
+from aggopt.experiments import _methods_in_print as methods
+from aggopt.experiments.published import PublishedCell, PublishedTable, studies, study
+from aggopt.experiments.reproduce import Reproduced, reproduce
+from aggopt.measure import si, sl
+from aggopt.partition import mdav, mhm
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(os.environ.get("AGGOPT_DATA", ROOT.parent / "shared" / "data"))
+OWN = pd.DataFrame(
+    np.random.default_rng(0).gamma(2.0, size=(60, 3)), columns=["a", "b", "held"]
+)
+X = OWN[["a", "b"]].to_numpy()
+EVERY = [(name, number) for name, one in studies().items() for number in one.tables]
+
+
+def ours(name: str, table: Any, **given: Any) -> list[Reproduced]:
+    """Return the cells that are filled from the user's table."""
+    given = {"data": OWN, "columns": ["a", "b"], **given}
+    return [r for r in reproduce(name, table, **given) if r.ours is not None]
+
+
+# what is in print
+
+
+@pytest.mark.parametrize(("name", "number"), EVERY)
+def test_every_figure_is_cited_and_can_be_computed(name: str, number: str) -> None:
+    table = study(name).table(number)
+    assert study(name).citation
+    assert table.method in methods.METHODS
+    places = [(c.figure, c.data, c.k, c.t) for c in table.cells]
+    assert len(set(places)) == len(places)
+    for cell in table.cells:
+        if table.method in methods.CLOSE:
+            least, average = map(int, str(cell.printed).split("/"))
+            assert least <= average <= 1080
+            assert cell.value is None
+        elif cell.printed is not None:
+            assert 0 < cell.value < 100
+
+
+def test_a_cell_that_is_empty_and_a_rough_one() -> None:
+    cells = study("mortazavi2017").table("2").row("means", "Tarragona")
+    assert [c.printed for c in cells] == ["~29.3", None, None, "~47.2"]
+    assert [c.value for c in cells] == [29.3, None, None, 47.2]
+
+
+def test_parameters_differ_from_cell_to_cell() -> None:
+    cells = study("mortazavi2017").table(4).row("P3M", "EIA")
+    pairs = [(c.alpha, c.delta) for c in cells]
+    assert pairs == [(0.6, 0.6), (0.6, 0.6), (0.6, 0.6), (0.8, 0.4)]
+
+
+def test_no_figure_of_the_file_stands_in_a_benchmark_too() -> None:
+    values = (c.printed for n, t in EVERY for c in study(n).table(t).cells)
+    long = {v for v in values if v and "." in v and len(v) >= 5 and v[0] != "~"}
+    files = [*ROOT.glob("benchmarks/*.py"), *ROOT.glob("tests/*/test_published.py")]
+    texts = {path.name: path.read_text("utf-8") for path in files}
+    measured = "_closeness_tables.py"  # has figures of ours of as many digits
+    twice = [
+        (name, value)
+        for name, text in texts.items()
+        for value in long
+        if name != measured and f"{value}," in text
+    ]
+    assert twice == []
+
+
+# ours in its place
+
+
+@pytest.mark.skipif(
+    not (FOLDER / "EIA.rda").exists(), reason="set AGGOPT_DATA to the folder with EIA"
+)
+def test_the_losses_of_mdav_are_as_published() -> None:
+    cells = list(reproduce("domingo-ferrer2002", "IL"))
+    assert len(cells) == 12
+    assert all(cell.agrees for cell in cells)
+
+
+def test_satisfaction_of_own_records() -> None:
+    found = ours("mortazavi2017", 2)
+    assert [(r.cell.figure, r.cell.k) for r in found] == [
+        (figure, k) for figure in ("means", "P3M") for k in (3, 4, 5, 10)
+    ]
+    groups = mdav(X, 4)
+    expected = {
+        "means": mean(X, groups, keep="variance").values,
+        "P3M": p3m(X, groups).values,
+    }
+    for each in found:
+        if each.cell.k == 4:
+            released = expected[each.cell.figure]
+            assert each.ours == pytest.approx(100 * sl(X, released), abs=1e-9)
+            assert each.shown == f"{each.ours:.2f}"
+        assert (each.cell.data, each.cell.printed, each.agrees) == ("yours", None, None)
+
+
+def test_importance_is_drawn_as_matlab_draws() -> None:
+    W = methods.matlab_random((2, 3))
+    assert W.ravel(order="F")[:2] == pytest.approx([0.417022, 0.720324], abs=1e-6)
+    groups = mdav(X, 5)
+    weights = methods.matlab_random(X.shape)
+    released = p3m(X, groups, importance=weights).values
+    own = {(r.cell.figure, r.cell.k): r for r in ours("mortazavi2017", 3)}
+    found = own["P3M", 5]
+    assert found.ours == pytest.approx(100 * sl(X, released, weights=weights), abs=1e-9)
+
+
+def test_own_records_get_the_best_pair_of_the_grid(monkeypatch) -> None:
+    monkeypatch.setattr(methods, "GRID", (0.2, 0.8))
+    records = methods.StudyRecords("yours", X)
+    groups = mdav(X, 4)
+    scores = {
+        (a, delta): 100 * si(X, p3m(X, groups, alpha=a, delta=delta).values)
+        for a in (0.2, 0.8)
+        for delta in (0.2, 0.8)
+    }
+    best = methods.figure_of("scoring index", records, PublishedCell("P3M", "", 4))
+    assert best == pytest.approx(min(scores.values()), abs=1e-9)
+    cell = PublishedCell("P3M", "", 4, alpha=0.2, delta=0.8)
+    one = methods.figure_of("scoring index", records, cell)
+    assert one == pytest.approx(scores[0.2, 0.8], abs=1e-9)
+    means = methods.figure_of("scoring index", records, PublishedCell("means", "", 4))
+    released = mean(X, groups, keep="variance").values
+    assert means == pytest.approx(100 * si(X, released), abs=1e-9)
+
+
+def test_loss_by_an_ordering() -> None:
+    from aggopt.measure import il
+
+    found = {
+        (r.cell.figure, r.cell.k): r.ours for r in ours("domingo-ferrer2006", "IL")
+    }
+    for order in ("mdav", "npn"):
+        released = mean(X, mhm(X, 5, order=order)).values
+        assert found[f"{order.upper()}-MHM", 5] == pytest.approx(100 * il(X, released))
+
+
+def test_sizes_of_groups_that_are_close() -> None:
+    found = ours("soria-comas2015", "III", confidential=["held"])
+    assert {r.cell.figure for r in found} == {"held"}
+    assert len(found) == 49
+    for each in found:
+        least, average = map(int, str(each.ours).split("/"))
+        assert each.cell.k <= least <= average <= 60
+        assert each.shown == each.ours
+    plain = each.to_dict()
+    assert plain["published"] is None
+    assert (plain["k"], plain["t"], plain["figure"]) == (30, 0.25, "held")
+
+
+def test_published_cells_come_first_and_without_ours() -> None:
+    found = list(reproduce("mortazavi2017", 2, data=OWN, columns=["a", "b"]))
+    printed = [r for r in found if r.ours is None]
+    assert found[: len(printed)] == printed
+    assert len(printed) == 24
+    assert {r.shown for r in printed} == {""}
+
+
+def test_digits_and_agreement() -> None:
+    table = PublishedTable("1", "", "", "", (), ())
+    for printed, value, shown, agrees in (
+        ("4.70", 4.696, "4.70", True),
+        ("4.7", 4.76, "4.8", False),
+        ("~4.7", 4.66, "4.7", True),
+        (None, 4.666, "4.67", None),
+    ):
+        found = Reproduced(table, PublishedCell("", "", 3, printed=printed), value)
+        assert (found.shown, found.agrees) == (shown, agrees)
+        apart = None if printed is None else value - float(printed.lstrip("~"))
+        assert found.difference == apart
+
+
+def test_it_is_said_how_many_agree_and_how_far_others_are_off() -> None:
+    table = PublishedTable("1", "", "", "", (), ())
+    cells = [
+        Reproduced(table, PublishedCell("", "", 3, printed=printed), ours)
+        for printed, ours in (("4.70", 4.7), ("4.7", 4.5), ("2/3", "2/2"), (None, 9.0))
+    ]
+    said = show_reproduced._beside(cells)
+    assert said == "1 of 3 figures as they are in print; the largest difference is 0.2."
+    assert show_reproduced._beside(cells[2:3]) == "0 of 1 figure as they are in print."
+    assert show_reproduced._beside(cells[3:]) == ""
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[str, float]] = []
+    given = {"data": OWN, "columns": ["a"], "progress": lambda *said: told.append(said)}
+    list(reproduce("domingo-ferrer2002", **given))
+    assert told == [("table IL", share) for share in (0.0, 0.25, 0.5, 0.75)]
+
+
+# refusals, before any work
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "error", "says"),
+    [
+        ("mortazavi", {}, UnknownNameError, "did you mean 'mortazavi2017'"),
+        ("mortazavi2017", {"table": 5}, UnknownNameError, "table of mortazavi2017"),
+        ("mortazavi2017", {"columns": ["a"]}, JobError, "no data of your own"),
+        ("mortazavi2017", {"data": OWN}, JobError, "No columns of the data"),
+        (
+            "soria-comas2015",
+            {"data": OWN, "columns": ["a"]},
+            JobError,
+            "no confidential column",
+        ),
+        (
+            "mortazavi2017",
+            {"data": OWN, "columns": ["a"], "confidential": ["held"]},
+            JobError,
+            "the tables look at none",
+        ),
+        (
+            "mortazavi2017",
+            {"data": OWN, "columns": ["aa"]},
+            JobError,
+            "which the table does not have",
+        ),
+        (
+            "mortazavi2017",
+            {"data": OWN.assign(a=["x", "y"] * 30), "columns": ["a"]},
+            TableError,
+            "no numbers: 'a'",
+        ),
+        ("mortazavi2017", {"progress": 3}, JobError, "progress"),
+    ],
+)
+def test_refused(name: str, given: dict[str, Any], error: Any, says: str) -> None:
+    with pytest.raises(error, match=says):
+        reproduce(name, **given)
+
+
+# the command
+
+
+def run(*words: str) -> Any:
+    return CliRunner().invoke(app, ["reproduce", *words])
+
+
+def test_without_a_study_all_are_listed() -> None:
+    said = run().stdout
+    found = json.loads(run("--json").stdout)
+    assert list(found) == list(studies())
+    for name, one in found.items():
+        assert name in said
+        assert one["tables"].keys() == study(name).tables.keys()
+    refused = run("--table", "3").exception
+    assert isinstance(refused, JobError)
+    assert "no study is named" in refused.problem
+
+
+def test_own_file_beside_what_is_in_print(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    OWN.to_csv(path, index=False)
+    words = ("domingo-ferrer2002", "--data", str(path), "--columns", "a,b")
+    found = json.loads(run(*words, "--json").stdout)
+    cells = found["tables"]["IL"]["cells"]
+    assert found["citation"] == study("domingo-ferrer2002").citation
+    assert [c["published"] for c in cells[:4]] == [
+        *("16.9326", "19.5460", "22.4619", "33.1929")
+    ]
+    assert {c["data"] for c in cells[-4:]} == {"mine.csv"}
+    said = run(*words).stdout
+    assert "(16.9326)" in said
+    assert f"{cells[-1]['ours']:.4f}" in said
+    unknown = run("domingo-ferrer").exception
+    assert isinstance(unknown, AggoptError)
