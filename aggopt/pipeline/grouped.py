@@ -1,7 +1,7 @@
 """A table and its groups: what an aggregation starts from."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,13 @@ from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.output.manifest import Source
 from aggopt.partition._shared.block import Block, labels_of
+
+
+class Blocks(NamedTuple):
+    """The groups of a table, by themselves: see the fields of `Grouped`."""
+
+    blocks: tuple[Block, ...]
+    kept: Bool | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +49,11 @@ class Grouped:
     reasons: tuple[str, ...] = ()
     secret: str = field(default_factory=secret, repr=False)
     kept: Bool | None = field(default=None, repr=False)
+
+    @property
+    def groups(self) -> Blocks:
+        """The groups, by themselves."""
+        return Blocks(self.blocks, self.kept)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -93,7 +93,11 @@ def mask(
     3
     """
     told = listener(progress)
-    given = group(data, job_of(job, trust), told, known=secret)
+    return release_of(group(data, job_of(job, trust), told, known=secret), told)
+
+
+def release_of(given: Grouped, told: Progress) -> Release:
+    """Return the audited release of a table that is grouped; raises as `mask`."""
     job = given.job
     masked = aggregated(given, told)
     certificates = masked.certificates

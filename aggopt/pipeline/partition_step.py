@@ -15,6 +15,7 @@ from aggopt.core.signals import heeded
 from aggopt.core.standardise import Scale
 from aggopt.core.trust import trusting
 from aggopt.core.validation import Floats, group_size
+from aggopt.encoding import Encoded
 from aggopt.errors import InfeasibleInputError, JobError, SolverError
 from aggopt.input.confidential import Confidential
 from aggopt.input.files import read
@@ -28,7 +29,7 @@ from aggopt.output.staging import sha256
 from aggopt.partition._in_blocks import divided
 from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import INTERRUPTED
-from aggopt.pipeline.attribute_blocks import blocks_of
+from aggopt.pipeline.attribute_blocks import Columns, blocks_of
 from aggopt.pipeline.before_work import before_work, keeps_variance
 from aggopt.pipeline.category_job import (
     most_distinct,
@@ -38,14 +39,14 @@ from aggopt.pipeline.category_job import (
     with_categories,
 )
 from aggopt.pipeline.fill import by_policy
-from aggopt.pipeline.grouped import Grouped
+from aggopt.pipeline.grouped import Blocks, Grouped
 from aggopt.pipeline.guarantees import (
     partitioner,
     repaired,
     with_search,
 )
 from aggopt.pipeline.guarantees import read as read_confidential
-from aggopt.pipeline.holes import with_means
+from aggopt.pipeline.holes import How, Told, with_means
 from aggopt.pipeline.infeasibility import forced
 from aggopt.solvers import Certificate
 
@@ -66,18 +67,21 @@ def group(
     *,
     known: str | None = None,
     repair: bool = True,
+    made: Blocks | None = None,
 ) -> Grouped:
     """Return the table, checked and partitioned as the job says; raises as `mask`.
 
     `known` is the secret of a release that is made again; a new one when omitted.
-    Without `repair` the groups are those that a repair would be given.
+    Without `repair` the groups are those that a repair would be given.  `made` are
+    groups of the same table that another job made with the same sections but for
+    [aggregation] and [output]: nothing is partitioned then, all else is checked.
     """
     job, told = job_of(job).contained(), listener(told)
     own = secret() if known is None else require_secret(known)
     told("read", 0.0)
     table, source = read_table(data, job)
     whole = table.matrix()
-    k = group_size(job.privacy.k, len(whole))
+    group_size(job.privacy.k, len(whole))
     encoded = table.encoded(job.partition.weights)
     holes = encoded if np.isnan(whole).any() else None
     records = whole if encoded is None else encoded
@@ -92,24 +96,41 @@ def group(
         check()
     asked = wishes_of(table, whole, job)
     held = read_confidential(table, job, job.input.decimal)
-    how = partitioner(job, held), job.partition.settings, partial(told, "group")
-    names, kept = job.roles.quasi_identifier, None
-    mended = partial(told, "repair") if job.privacy.repair and repair else None
-    with _interrupts_left_to_mask():
-        if holes is None:
-            blocks = divided(records, k, columns, *how, names)
-        else:
-            blocks, kept = by_policy(holes, columns, how, job, held, mended)
-    if mended and kept is None:
-        blocks = (repaired(blocks[0], records, job, held, mended),)
-    if any(block.partition.interrupted for block in blocks):
-        raise KeyboardInterrupt
+    if made is None:
+        how = partitioner(job, held), job.partition.settings, partial(told, "group")
+        mended = partial(told, "repair") if job.privacy.repair and repair else None
+        made = _made(records, holes, columns, how, job, held, mended)
+    blocks, kept = made
     _require_variance(job, held, blocks)
     told("bound", 0.0)
     require_solved(proven(blocks, job))
     return Grouped(
         job, table, source, whole, records, blocks, asked, held, reasons, own, kept
     )
+
+
+def _made(
+    records: Floats | Encoded,
+    holes: Encoded | None,
+    columns: Columns,
+    how: How,
+    job: Job,
+    held: tuple[Confidential, ...],
+    mended: Told | None,
+) -> Blocks:
+    """Return the groups of records, by the policy of the job if some have `holes`."""
+    blocks: tuple[Block, ...]
+    with _interrupts_left_to_mask():
+        if holes is not None:
+            blocks, kept = by_policy(holes, columns, how, job, held, mended)
+        else:
+            names, kept = job.roles.quasi_identifier, None
+            blocks = divided(records, job.privacy.k, columns, *how, names)
+    if mended and kept is None:
+        blocks = (repaired(blocks[0], records, job, held, mended),)
+    if any(block.partition.interrupted for block in blocks):
+        raise KeyboardInterrupt
+    return Blocks(blocks, kept)
 
 
 @contextmanager
