@@ -1,9 +1,9 @@
 """The whole job, made in Python or read from a TOML file."""
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import (
     Field,
@@ -32,6 +32,18 @@ from aggopt.job._roles import Roles
 from aggopt.job._section import Input, Output
 from aggopt.job._solvers import require_solvers
 from aggopt.partition._registry import PARTITIONERS
+
+if TYPE_CHECKING:
+    from aggopt.job.keys import (
+        AggregationKeys,
+        AttributeKeys,
+        InputKeys,
+        MissingKeys,
+        OutputKeys,
+        PartitionKeys,
+        PrivacyKeys,
+        RoleNames,
+    )
 
 
 class Job(Section):
@@ -74,11 +86,28 @@ class Job(Section):
             return {"method": "mean", **section}
         return section
 
-    def __init__(self, **sections: Any) -> None:
-        try:
-            super().__init__(**sections)
-        except Invalid as invalid:
-            raise refusal(invalid, type(self)) from None
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            roles: RoleNames | Roles,
+            privacy: PrivacyKeys | Privacy,
+            attributes: Mapping[str, AttributeKeys | AttributeSection] = ...,
+            missing: MissingKeys | Missing = ...,
+            partition: PartitionKeys | Partition = ...,
+            aggregation: AggregationKeys | Aggregation = ...,
+            input: InputKeys | Input = ...,
+            output: OutputKeys | Output = ...,
+        ) -> None: ...
+
+    else:
+
+        def __init__(self, **sections: Any) -> None:
+            try:
+                super().__init__(**sections)
+            except Invalid as invalid:
+                raise refusal(invalid, type(self)) from None
 
     @model_validator(mode="after")
     def _check(self) -> "Job":

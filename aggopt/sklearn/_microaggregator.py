@@ -179,7 +179,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             ) from None
 
     def _job(self, names: Sequence[str]) -> Job:
-        sections = {
+        sections: dict[str, Any] = {
+            "privacy": {"k": self.k, "scope": self.scope},
             "partition": _section(
                 "partition_settings", self.partition_settings, method=self.partition
             ),
@@ -191,7 +192,6 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         }
         return Job(
             roles={"quasi-identifier": list(names)},
-            privacy={"k": self.k, "scope": self.scope},
             **{name: section for name, section in sections.items() if section},
         )
 

@@ -1,0 +1,204 @@
+"""The keys of a job's sections as type checkers see them: `Job(privacy={"k": 5})`.
+
+All of them may be left out here; which ones a job needs, and what goes with what, it
+says itself.  A section that names one of several methods has the keys of all of them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from aggopt.core.registry import Method
+
+Entry: TypeAlias = bool | int | float | str
+Own: TypeAlias = Callable[..., Any] | Method  # in place of a method's name
+Names: TypeAlias = Sequence[str]
+RoleNames: TypeAlias = Mapping[str, list[str] | tuple[str, ...]]
+
+
+class AttributeKeys(TypedDict, total=False):
+    """[attributes.NAME]: what a quasi-identifier is that is no plain number."""
+
+    kind: Literal["numeric", "date", "nominal", "ordinal", "hierarchical"] | None
+    order: Sequence[Entry] | None
+    tree: Mapping[str, Any] | str | Sequence[Sequence[str]] | None
+    publish: Literal["leaf", "node", "ancestor"]
+    weight: float
+    missing: Literal["refuse", "own value"] | None
+
+
+class MissingKeys(TypedDict, total=False):
+    """[missing]."""
+
+    policy: Literal["refuse", "patterns", "fill"]
+    report_compatible: bool
+
+
+class TreatmentKeys(TypedDict, total=False):
+    """[privacy.confidential.NAME]: how values of a confidential attribute compare."""
+
+    missing: Literal["refuse", "own value"]
+    levels: int | Sequence[float] | None
+    distance: Literal["ordered", "equal", "hierarchical"] | None
+    order: Sequence[Entry] | None
+    tree: Mapping[str, Any] | None
+
+
+class RepairKeys(TypedDict, total=False):
+    """[privacy.repair]."""
+
+    method: Literal["merge", "search", "merge-ilp", "swap", "sweep"]
+    time_limit: float | None
+    solver: str | None
+
+
+class ProximityKeys(TypedDict, total=False):
+    """[privacy.proximity]."""
+
+    epsilon: float | Mapping[str, float]
+    m: int
+    relative: bool
+
+
+class DissimilarityKeys(TypedDict, total=False):
+    """[privacy.dissimilarity]."""
+
+    epsilon: float | Mapping[str, float]
+    delta: float
+
+
+class PrivacyKeys(TypedDict, total=False):
+    """[privacy]."""
+
+    k: int
+    scope: Literal["combination", "blocks"]
+    l: int | None  # noqa: E741
+    diversity: Literal["distinct", "entropy", "recursive"]
+    c: float | None
+    t: float | None
+    distance: Literal["ordered", "equal", "hierarchical"]
+    p: int | None
+    proximity: ProximityKeys | None
+    dissimilarity: DissimilarityKeys | None
+    repair: RepairKeys | str | None
+    confidential: Mapping[str, TreatmentKeys]
+    dominance: float
+
+
+class CorrelationKeys(TypedDict, total=False):
+    """[partition.attributes]: those together that are correlated."""
+
+    correlation: float
+
+
+class PartitionKeys(TypedDict, total=False):
+    """[partition]: the keys of all methods."""
+
+    method: str | Own
+    attributes: (
+        Literal["together", "one by one"] | CorrelationKeys | Sequence[Sequence[str]]
+    )
+    weights: Literal["variance", "range"]
+    time_limit: float | None
+    effort: Literal["fast", "default", "best"]
+    initial: str
+    inner: str
+    block_size: int | None
+    seed: int
+    solver: str | None
+    gap_tol: float
+    options: Mapping[str, Any]
+    ending: Literal["3k", "nearest"]
+    order: Literal["npn", "mdav", "cbfs", "md", "tsp"]
+    starts: int | None
+    axis: Literal["pca", "zsum", "robust_pca"]
+    gamma: float
+    centroid: Literal["fixed", "remaining"]
+    cost: Literal["sse", "sae", "maxdist"]
+    centroids: Literal["any", "integer"]
+
+
+class RelativeKeys(TypedDict, total=False):
+    """A distance that is a share of each value."""
+
+    relative: float
+
+
+class ColumnKeys(TypedDict, total=False):
+    """A distance or importance that stands in a column of the table."""
+
+    column: str
+
+
+class ByAttributeKeys(TypedDict, total=False):
+    """Distances or importances of attributes, by name."""
+
+    attributes: Mapping[str, float | RelativeKeys | ColumnKeys]
+
+
+class KeepKeys(TypedDict, total=False):
+    """[aggregation.keep]: more of some attributes than of others."""
+
+    covariance: Names | Sequence[Names]
+    variance: Names
+    mean: Names
+    regression: str | None
+
+
+Wish: TypeAlias = float | RelativeKeys | ColumnKeys | ByAttributeKeys
+
+CategoryKeys = TypedDict(
+    "CategoryKeys",
+    {
+        "method": str | Own,
+        "occurring": bool,
+        "solver": str | None,
+        "time_limit": float | None,
+        "options": Mapping[str, Any],
+        "with": Names,
+        "with_": Names,
+        "cross": Sequence[Names],
+        "slack": int | Literal["exact"] | None,
+        "price": float | None,
+        "delta": float | ColumnKeys | ByAttributeKeys | None,
+        "importance": float | ColumnKeys | ByAttributeKeys,
+        "budget": float | None,
+    },
+    total=False,
+)
+
+
+class AggregationKeys(TypedDict, total=False):
+    """[aggregation]: the keys of all methods."""
+
+    method: str | Own
+    categories: CategoryKeys | None
+    keep: Literal["nothing", "mean", "variance", "covariance"] | KeepKeys
+    solver: str | None
+    time_limit: float | None
+    options: Mapping[str, Any]
+    delta: Wish
+    importance: Wish
+    margin: float | None
+    alpha: float
+    start: Literal["means", "renormalised", "lagrangian"] | None
+    starts: int
+    seed: int | None
+    price: float
+
+
+class InputKeys(TypedDict, total=False):
+    """[input]: how a CSV file is written."""
+
+    separator: Literal[",", ";", "\t", "|"]
+    decimal: Literal[".", ","]
+    multiline: bool
+
+
+class OutputKeys(TypedDict, total=False):
+    """[output]: how the release is written."""
+
+    shuffle: bool
+    seed: int | None
+    round_integers: bool
+    digits: int | Literal["full"] | None
+    decimals: int | None
