@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from aggopt import solvers as solvers
     from aggopt.encoding import encode as encode
     from aggopt.errors import AggoptError as AggoptError
+    from aggopt.experiments.experiment import experiment as experiment
     from aggopt.job import Job as Job
     from aggopt.output.release import Release as Release
     from aggopt.pipeline.mask import mask as mask
@@ -46,6 +47,7 @@ _HOMES = {
     "Job": "job",
     "Release": "output.release",
     "encode": "encoding",
+    "experiment": "experiments.experiment",
     "mask": "pipeline.mask",
     "repeat": "pipeline.repeat",
 }
@@ -58,6 +60,7 @@ __all__ = [
     "datasets",
     "encode",
     "encoding",
+    "experiment",
     "mask",
     "measure",
     "missing",

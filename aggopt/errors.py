@@ -43,6 +43,10 @@ class SolverError(AggoptError):
     """A solver is missing, cannot take the model, or found no answer."""
 
 
+class TimeLimitError(AggoptError):
+    """A cell of an experiment was not done within its time limit."""
+
+
 class RepeatError(AggoptError):
     """A release cannot be made again, byte for byte, so nothing is written."""
 

@@ -41,6 +41,9 @@ def shown():
         "aggregation": mean(X, LABELS),
         "partition": Partition(LABELS, certificate),
         "repaired": closeness(X, X[:, 0], LABELS, k=4, t=0.5),
+        "experiment": aggopt.experiment(
+            {NASTY: FRAME}, {"k": [3, 99]}, roles=ROLES, on_error="row"
+        ),
     }
 
 
@@ -68,7 +71,7 @@ TAGS = {
 
 NAMES = (
     *("release", "job", "audit", "measures", "certificate"),
-    *("aggregation", "partition", "repaired"),
+    *("aggregation", "partition", "repaired", "experiment"),
 )
 
 

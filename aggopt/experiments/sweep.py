@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from aggopt.aggregate._keeping import STATISTICS, require_kept
 from aggopt.aggregate._registry import Aggregating
 from aggopt.core.standardise import Scale
 from aggopt.errors import JobError
+from aggopt.experiments._front import front
+from aggopt.experiments._processes import require_jobs, results
 from aggopt.input.wishes import require_reach
 from aggopt.job import Job, Squared
 from aggopt.measure import Assessment, PilParts
@@ -98,8 +101,6 @@ def sweep(
     InfeasibleInputError
         The table does not let the statistic be kept.
     """
-    from joblib import Parallel, delayed
-
     _require_grid(alpha, delta, jobs)
     job = job_of(job, trust)
     ways, told = _ways(job.aggregation, keep), listener(progress)
@@ -108,20 +109,14 @@ def sweep(
     Z, k = Scale.of(given.X).standardise(given.X), given.job.privacy.k
     require_reach(np.full((1, Z.shape[1]), max(delta)), Z, k, given.names)
     chosen = categories(given, told)
-    tasks = [
-        delayed(_row)(given, way, chosen, row)
-        for way in ways
-        for row in _rows(way, alpha, delta)
-    ]
-    run = Parallel(n_jobs=jobs, return_as="generator_unordered", max_nbytes=None)
-    for points in run(tasks):
+    rows = ((way, row) for way in ways for row in _rows(way, alpha, delta))
+    for points in results(partial(_row, given, chosen), rows, jobs):
         yield from points
 
 
 def _require_grid(alpha: Sequence[float], delta: Sequence[float], jobs: int) -> None:
     """Refuse values that no point can have."""
-    if jobs == 0:
-        raise JobError("jobs = 0.", fix="name a number of processes, or -1.")
+    require_jobs(jobs)
     if not (alpha and all(0 <= a <= 1 for a in alpha)):
         raise JobError(f"alpha = {list(alpha)}.", fix="name some in [0, 1].")
     if not (delta and all(0 <= d < float("inf") for d in delta)):
@@ -169,10 +164,10 @@ def _rows(
 
 def _row(
     given: Grouped,
-    how: Squared,
     chosen: Mapping[str, PublishedCategories],
-    row: Sequence[tuple[float, float]],
+    of: tuple[Squared, Sequence[tuple[float, float]]],
 ) -> list[SweepPoint]:
+    how, row = of
     points, start = [], how.settings["start"]
     for alpha, delta in row:
         asked = {**given.asked, "delta": np.full(given.X.shape, delta)}
@@ -221,8 +216,5 @@ def pareto(points: Sequence[SweepPoint]) -> list[SweepPoint]:
 
     Points without a solution, or that violate a requirement, are left out.
     """
-    best: list[SweepPoint] = []
-    for point in sorted(filter(_usable, points), key=lambda p: (p.linkage, p.pil)):
-        if not best or point.pil < best[-1].pil:
-            best.append(point)
-    return best
+    usable = list(filter(_usable, points))
+    return [usable[j] for j in front([(p.linkage, p.pil) for p in usable])]

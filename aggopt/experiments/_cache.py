@@ -1,0 +1,82 @@
+"""Cells that are done, on disk: figures alone, each cell whole or not at all.
+
+A file is named after all that its figures depend on, so that nothing in it need be
+compared: another table, job, seed, limit or version is another file.
+"""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from aggopt.errors import JobError
+from aggopt.experiments._cell import Figures
+from aggopt.job import Job
+from aggopt.output.manifest import versions_of
+from aggopt.output.staging import Staging, make_folder
+
+
+class Cache:
+    """A folder of cells that are done, or none.
+
+    Raises
+    ------
+    JobError
+        The path is a file.
+    TableError
+        The folder cannot be made.
+    """
+
+    def __init__(self, folder: str | Path | None) -> None:
+        self.folder = None if folder is None else Path(folder)
+        if self.folder is None:
+            return
+        if self.folder.exists() and not self.folder.is_dir():
+            raise JobError(f"cache = {self.folder} is no folder.", fix="name another.")
+        make_folder(self.folder)
+
+    def rows(self, key: str) -> list[Figures] | None:
+        """Return the rows of a cell, None if it is not there or is damaged."""
+        if self.folder is None:
+            return None
+        try:
+            found = json.loads(self._file(key).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return None
+        whole = isinstance(found, dict) and found.get("cell") == key
+        return found["rows"] if whole and _are_rows(found.get("rows")) else None
+
+    def keep(self, key: str, rows: list[Figures]) -> None:
+        """Write a cell: aside, mode 0600, and under its name once it is whole.
+
+        Raises
+        ------
+        TableError
+            The disk refuses.
+        """
+        if self.folder is None:
+            return
+        text = json.dumps({"cell": key, "rows": rows}).encode()
+        file = self._file(key)
+        with Staging() as staging:
+            staging.write(file, lambda to: to.write_bytes(text))
+            staging.commit(file, overwrite=True)
+
+    def _file(self, key: str) -> Path:
+        return Path(str(self.folder), f"{key}.json")
+
+
+def _are_rows(found: Any) -> bool:
+    return isinstance(found, list) and all(isinstance(row, dict) for row in found)
+
+
+def key_of(fingerprint: str, job: Job, secret: str, seconds: float | None) -> str:
+    """Return the SHA-256 of all that the figures of a cell depend on."""
+    stated = {
+        "versions": versions_of(["aggopt"]),
+        "table": fingerprint,
+        "job": job.model_dump(mode="json", by_alias=True),
+        "secret": secret,
+        "time_limit": seconds,
+    }
+    return sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()

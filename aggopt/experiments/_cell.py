@@ -1,0 +1,157 @@
+"""One cell of an experiment: from its job to its rows, or why there are none."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+from aggopt.core.signals import heeded
+from aggopt.errors import AggoptError, TimeLimitError, naming
+from aggopt.experiments._within import within
+from aggopt.job import Job, Solved
+from aggopt.output.block_names import names_of
+from aggopt.output.release import Release
+from aggopt.partition._shared.block import Block
+from aggopt.pipeline.before_work import chosen_solver
+from aggopt.pipeline.grouped import Blocks, Grouped
+from aggopt.pipeline.mask import release_of
+from aggopt.pipeline.partition_step import group
+from aggopt.solvers import Certificate
+
+SHARE = 0.8  # of a cell's time that solvers get: audit and measures need the rest
+Figures = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What a process is sent to make the rows of a cell.
+
+    Attributes
+    ----------
+    place, called
+        Of the cell, in the grid and in messages.
+    data, job, secret
+        As for `aggopt.mask`.
+    seconds
+        Those that its groups may take, and again all that is made of them.
+    groups
+        Those that another cell made; None where this one makes them.
+    raises
+        Whether a failure is an error.
+    """
+
+    place: int
+    called: str
+    data: Any = field(repr=False)
+    job: Job = field(repr=False)
+    secret: str = field(repr=False)
+    seconds: float | None
+    groups: Blocks | None = field(repr=False)
+    raises: bool
+
+
+class Done(NamedTuple):
+    """What came of a cell: rows or a failure, and groups that it made itself."""
+
+    place: int
+    rows: list[Figures]
+    failure: Figures | None
+    groups: Blocks | None
+
+
+@heeded()
+def done(work: Work) -> Done:
+    """Return what comes of a cell; raises as `aggopt.mask` if failures are errors."""
+    made = None
+    try:
+        job = limited(work.job, work.seconds)
+        given = within(work.seconds, partial(_grouped, work, job))
+        made = given.groups if work.groups is None else None
+        release = within(work.seconds, partial(release_of, given, _ignored))
+    except Exception as error:
+        if work.raises:
+            with naming(f"Cell {work.called}"):
+                raise
+        return Done(work.place, [], failure_of(error), made)
+    return Done(work.place, rows_of(release), None, made)
+
+
+def limited(job: Job, seconds: float | None) -> Job:
+    """Return a job whose aggregation ends in time with its best point, if it can.
+
+    That is where a solver carries it out that takes a limit, and the job names none.
+    Attributes that are solved each by itself have equal shares.
+    """
+    how = job.aggregation
+    if seconds is None or not isinstance(how, Solved) or how.time_limit is not None:
+        return job
+    solvers = [chosen_solver(each) for each in how.programs if isinstance(each, Solved)]
+    if any(solver.time_limit is None for solver in solvers):
+        return job
+    alone = "covariance" not in how.keeps
+    parts = len(job.roles.quasi_identifier) if alone else 1
+    update = {"time_limit": SHARE * seconds / parts}
+    return job.model_copy(update={"aggregation": how.model_copy(update=update)})
+
+
+def failure_of(error: Exception) -> Figures:
+    """Return the columns of a failure: the error's type, and words without values."""
+    said = "what it says is not kept, because it may hold values of records"
+    if isinstance(error, AggoptError):
+        said = f"{error.problem} To fix: {error.fix}"
+    return {"error": type(error).__name__, "message": said}
+
+
+def in_time(failure: Figures | None) -> bool:
+    """Whether what failed, if it did, was not for want of time."""
+    return failure is None or failure["error"] != TimeLimitError.__name__
+
+
+def rows_of(release: Release) -> list[Figures]:
+    """Return a row for each attribute, or attributes that were solved together."""
+    return [
+        {"attribute": name, **_figures(certificate), **_of_groups(release, name)}
+        | _measures(release)
+        for name, certificate in release.certificates.items()
+    ]
+
+
+def _grouped(work: Work, job: Job) -> Grouped:
+    return group(work.data, job, _ignored, known=work.secret, made=work.groups)
+
+
+def _ignored(step: str, share: float) -> None:
+    """Do nothing: progress is that of the grid."""
+
+
+def _figures(certificate: Certificate) -> Figures:
+    order = ("status", "objective", "bound", "gap", "violation", "solver", "seconds")
+    known = certificate.to_dict()
+    return {name: known[name] for name in order}
+
+
+def _of_groups(release: Release, attribute: str) -> Figures:
+    """Return how many groups an attribute has, and what is proven of them."""
+    block = _block(release, attribute)
+    proven = _figures(block.certificate)
+    counts = {"groups": block.groups, "smallest": release.audit.smallest}
+    return counts | {f"groups.{name}": figure for name, figure in proven.items()}
+
+
+def _block(release: Release, attribute: str) -> Block:
+    """Return the block of an attribute, or of the first of several."""
+    names = names_of(release.blocks, release.job)
+    for own, block in zip(names, release.blocks, strict=True):
+        if any(attribute == n or attribute.startswith(f"{n}, ") for n in own):
+            return block
+    return release.blocks[0]
+
+
+def _measures(release: Release) -> Figures:
+    """Return the measures that are one figure, parts of PIL among them."""
+    if release.measures is None:
+        return {}
+    found = release.measures.to_dict()
+    parts = {f"pil_{name}": share for name, share in found["pil_parts"].items()}
+    plain = {n: v for n, v in found.items() if isinstance(v, int | float | None)}
+    arguments = ("safety", "delta")
+    return {name: plain[name] for name in plain if name not in arguments} | parts

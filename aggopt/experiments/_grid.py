@@ -1,0 +1,197 @@
+"""The cells of a grid: every combination of what its keys list, each a job."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from aggopt.core.section import MethodSection, Section
+from aggopt.core.validation import is_whole, require_seed
+from aggopt.errors import JobError, naming, require_known
+from aggopt.job import Job
+
+SECTIONS = tuple(name for name in Job.model_fields if name != "roles")
+KEYS = ("k", *SECTIONS)
+NAMED = ("partition", "aggregation")  # by a method, whose name will do
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One job of a grid.
+
+    Attributes
+    ----------
+    table
+        The name of its table.
+    job, seed
+        What is done; the seed is in the job, where anything takes one.
+    said
+        What the grid says of it, by column: of keys that list several settings.
+    """
+
+    table: str
+    job: Job = field(repr=False)
+    seed: int | None
+    said: Mapping[str, Any]
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        seed = {} if self.seed is None else {"seed": self.seed}
+        said = {"table": self.table, **self.said, **seed}
+        return ", ".join(f"{name} = {value!r}" for name, value in said.items())
+
+    @property
+    def start(self) -> dict[str, Any]:
+        """The columns that each of its rows begins with."""
+        job = self.job
+        named = {name: getattr(job, name).method for name in NAMED}
+        first = {"table": self.table, "k": job.privacy.k, **named}
+        return {**first, **self.said, "seed": self.seed}
+
+
+def cells_of(
+    roles: Mapping[str, Any], grid: Mapping[str, Any], seeds: Iterable[int] | None
+) -> list[Cell]:
+    """Return the cells of a grid, tables first and seeds last.
+
+    `roles` are those of each table, by its name.
+
+    Raises
+    ------
+    JobError
+        A key is unknown, or lists nothing; a combination is no job, or comes twice; a
+        seed is not from 0 up, comes twice, or stands beside one of a section.
+    TableError
+        A file that a section names cannot be read.
+    """
+    if not isinstance(grid, Mapping):
+        raise JobError(
+            f"The grid is a {type(grid).__name__}.",
+            fix='pass a dict such as {"k": [3, 5], "partition": ["mdav", "cbfs"]}.',
+        )
+    for key in grid:
+        require_known("key of the grid", key, KEYS)
+    axes = {key: _entries(key, value) for key, value in grid.items()}
+    numbers = _seeds(seeds)
+    return [
+        Cell(table, _seeded(job, seed), seed, said)
+        for table, own in roles.items()
+        for job, said in _jobs(own, axes)
+        for seed in numbers
+    ]
+
+
+def _jobs(
+    roles: Any, axes: Mapping[str, list[Any]]
+) -> Iterator[tuple[Job, dict[str, Any]]]:
+    """Yield each job of a table with what the grid says of it; none comes twice."""
+    first: dict[Job, str] = {}
+    several = [key for key, entries in axes.items() if len(entries) > 1]
+    for chosen in product(*axes.values()):
+        entries = dict(zip(axes, chosen, strict=True))
+        said = _said({key: entries[key] for key in several})
+        called = ", ".join(f"{name} = {value!r}" for name, value in said.items())
+        with naming(f"Cell {called}" if called else "The grid"):
+            job = Job(roles=roles, **_sections(entries)).contained()
+        if job in first:
+            raise JobError(
+                f"Two cells are the same job: {first[job]}; and {called}.",
+                fix="remove one of them from the grid; to repeat a cell, name seeds.",
+            )
+        first[job] = called
+        yield job, said
+
+
+def _entries(key: str, value: Any) -> list[Any]:
+    """Return what a key lists; what is no list is the only entry of one."""
+    one = isinstance(value, str | Mapping | Section) or not isinstance(value, Iterable)
+    entries = [value] if one else list(value)
+    if not entries:
+        raise JobError(
+            f"{key} of the grid lists nothing.",
+            fix="list some settings of it, or leave it out.",
+        )
+    return [_entry(key, entry) for entry in entries]
+
+
+def _entry(key: str, entry: Any) -> Any:
+    if key == "k" or isinstance(entry, Section):
+        return entry
+    if isinstance(entry, Mapping):
+        return dict(entry)
+    if key in NAMED:
+        return {"method": entry}
+    raise JobError(
+        f"{key} of the grid lists a {type(entry).__name__}.",
+        fix=f"list sections: dicts of what [{key}] of a job file says.",
+    )
+
+
+def _sections(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sections of a job: k is a key of [privacy]."""
+    sections = dict(entries)
+    if "k" not in sections:
+        return sections
+    k, privacy = sections.pop("k"), sections.get("privacy", {})
+    if isinstance(privacy, Section) or "k" in privacy:
+        raise JobError(
+            "The grid names k, and so does its privacy.",
+            fix="leave one of the two out.",
+        )
+    return {**sections, "privacy": {**privacy, "k": k}}
+
+
+def _said(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns for what a cell takes of keys that list several settings."""
+    said: dict[str, Any] = {}
+    for key, entry in entries.items():
+        said |= _flat(key, dict(entry) if isinstance(entry, Section) else entry)
+    return {name.removesuffix(".method"): value for name, value in said.items()}
+
+
+def _flat(name: str, value: Any) -> dict[str, Any]:
+    """Return a column for each setting, those of settings under both names."""
+    if not isinstance(value, Mapping):
+        return {name: value}
+    found: dict[str, Any] = {}
+    for key, inner in value.items():
+        found |= _flat(f"{name}.{key}", inner)
+    return found
+
+
+def _seeds(seeds: Iterable[int] | None) -> list[int | None]:
+    if seeds is None:
+        return [None]
+    if is_whole(seeds) or isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise JobError(f"seeds = {seeds!r}.", fix="list them: seeds=range(5).")
+    listed = list(seeds)
+    for seed in listed:
+        require_seed(seed)
+    if not listed or len(set(listed)) < len(listed):
+        seen = "none" if not listed else "one twice"
+        raise JobError(f"seeds name {seen}.", fix="list some, each once; or omit it.")
+    return [int(seed) for seed in listed]
+
+
+def _seeded(job: Job, seed: int | None) -> Job:
+    """Return a job whose searches and random starts have a seed.
+
+    Raises
+    ------
+    JobError
+        A section has one of its own.
+    """
+    if seed is None:
+        return job
+    found: dict[str, MethodSection] = {}
+    for name in NAMED:
+        section: MethodSection = getattr(job, name)
+        if "seed" in section.model_fields_set:
+            raise JobError(
+                f"[{name}] of the grid names a seed, and seeds are given.",
+                fix="leave one of the two out.",
+            )
+        if "seed" in type(section).model_fields and getattr(section, "starts", True):
+            found[name] = section.model_copy(update={"seed": seed})
+    return job.model_copy(update=found)

@@ -1,0 +1,127 @@
+"""The cells of an experiment on their way: groups once for all that share them."""
+
+from collections import defaultdict
+from collections.abc import Generator, Hashable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from aggopt.core.plural import many
+from aggopt.core.randomness import seeded
+from aggopt.errors import AggoptError, naming
+from aggopt.experiments._cache import Cache, key_of
+from aggopt.experiments._cell import Done, Figures, Work, done, failure_of, in_time
+from aggopt.experiments._grid import Cell
+from aggopt.experiments._processes import results
+from aggopt.experiments._tables import Tables
+from aggopt.job import Mean, Output
+from aggopt.pipeline.before_work import keeps_variance
+from aggopt.pipeline.grouped import Blocks
+
+Families = dict[Hashable, list[int]]  # places of cells that share groups
+
+
+@dataclass(eq=False)
+class Run:
+    """The cells of an experiment, and what came of them so far, by their places."""
+
+    cells: Sequence[Cell]
+    tables: Tables
+    cache: Cache
+    seconds: float | None
+    raises: bool
+    found: dict[int, list[Figures]] = field(default_factory=dict)
+    keys: dict[int, str] = field(default_factory=dict)
+
+    def through(self, jobs: int) -> Generator[int]:
+        """Go through the cells, those in the cache first; yield how many are done.
+
+        In each round one cell of those that share groups makes them.  In the next the
+        others get them; or, if it failed before, one of them tries.
+        """
+        waiting = self._sought()
+        yield len(self.found)
+        made: dict[Hashable, Blocks] = {}
+        while waiting:
+            now = {f: p if f in made else p[:1] for f, p in waiting.items()}
+            waiting = {f: p[1:] for f, p in waiting.items() if f not in made and p[1:]}
+            family = {place: f for f, places in now.items() for place in places}
+            works = [self._work(place, made.get(f)) for place, f in family.items()]
+            made = {}
+            with closing(results(done, works, jobs)) as outcomes:
+                for outcome in outcomes:
+                    own = family[outcome.place]
+                    if outcome.groups is not None:
+                        made[own] = outcome.groups
+                    late = not in_time(outcome.failure) and own not in made
+                    self._take(outcome, waiting.pop(own, []) if late else [])
+                    yield len(self.found)
+
+    def rows(self) -> Iterator[Figures]:
+        """Yield all rows, in the order of the cells."""
+        for place, cell in enumerate(self.cells):
+            for row in self.found[place]:
+                yield {**cell.start, "error": None, "message": None, **row}
+
+    @property
+    def so_far(self) -> str:
+        """How many cells are done, and whether they are kept."""
+        count = f"{len(self.found)} of {many(len(self.cells), 'cell')} are done"
+        if self.cache.folder is None:
+            return f"{count}, and not kept: name a cache to go on another time."
+        return f"{count}, and kept in {self.cache.folder}: call again to go on."
+
+    def _sought(self) -> Families:
+        """Look for cells in the cache; return those that are left, by their groups."""
+        left: Families = defaultdict(list)
+        for place, cell in enumerate(self.cells):
+            try:
+                with naming(f"Cell {cell.called}"):
+                    mark = self.tables.fingerprint(cell)
+            except AggoptError as error:
+                if self.raises:
+                    raise
+                self.found[place] = [failure_of(error)]
+                continue
+            key = key_of(mark, cell.job, _secret(cell), self.seconds)
+            rows = self.cache.rows(key)
+            if rows is None:
+                left[_shared(cell)].append(place)
+                self.keys[place] = key
+            else:
+                self.found[place] = rows
+        return left
+
+    def _work(self, place: int, groups: Blocks | None) -> Work:
+        cell = self.cells[place]
+        return Work(
+            place=place,
+            called=cell.called,
+            data=self.tables.data(cell),
+            job=cell.job,
+            secret=_secret(cell),
+            seconds=self.seconds,
+            groups=groups,
+            raises=self.raises,
+        )
+
+    def _take(self, outcome: Done, alike: Sequence[int]) -> None:
+        """Note what came of a cell, and of those that fail as it does."""
+        if outcome.failure is not None:
+            for place in (outcome.place, *alike):
+                self.found[place] = [outcome.failure]
+            return
+        self.cache.keep(self.keys[outcome.place], outcome.rows)
+        self.found[outcome.place] = outcome.rows
+
+
+def _secret(cell: Cell) -> str:
+    """Return where margins come from: the same for all jobs, so that they compare."""
+    return seeded(cell.seed or 0)
+
+
+def _shared(cell: Cell) -> Hashable:
+    """Return what is equal for cells that share groups."""
+    job = cell.job
+    common = job.model_copy(update={"aggregation": Mean(), "output": Output()})
+    holes = job.missing.policy != "refuse"  # then one group keeps no variance
+    return cell.table, common, holes and keeps_variance(job)

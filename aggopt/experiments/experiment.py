@@ -1,0 +1,115 @@
+"""Grids of tables, jobs and seeds: one row for each cell and attribute."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from pathlib import Path
+from threading import current_thread, main_thread
+from typing import Any
+
+from aggopt.errors import JobError, require_known
+from aggopt.experiments._cache import Cache
+from aggopt.experiments._grid import cells_of
+from aggopt.experiments._processes import require_jobs
+from aggopt.experiments._results import Experiment
+from aggopt.experiments._run import Run
+from aggopt.experiments._tables import Tables, named, roles_of
+from aggopt.pipeline.partition_step import Progress, listener
+from aggopt.solvers._options import check_time_limit
+
+ON_ERROR = ("raise", "row")
+
+
+def experiment(
+    tables: Any,
+    grid: Mapping[str, Any],
+    *,
+    roles: Any,
+    seeds: Iterable[int] | None = None,
+    time_limit: float | None = None,
+    jobs: int = 1,
+    cache: str | Path | None = None,
+    on_error: str = "raise",
+    progress: Progress | None = None,
+) -> Experiment:
+    """Return the certificates and measures of every cell of a grid.
+
+    A cell is a table masked by a job; nothing of its release is kept but figures.  Each
+    partition is made once, for all cells that differ in [aggregation] and [output]
+    alone.  The result, but for seconds, is the same whatever `jobs`, unless a limit of
+    time ends something.
+
+    Parameters
+    ----------
+    tables
+        Tables or paths, as for `aggopt.mask`: a dict by name, or a list.
+    grid
+        What to go through: `k` and sections of a job by name, each with a list of
+        settings or with one.  A section that names a method may be its name alone.
+    roles
+        Those of all tables, as in a job, or a dict of them by the tables' names.
+    seeds
+        Each cell is run with each.  A seed goes to the search of the partition, the
+        random starts of the aggregation, and the margins of wishes.
+    time_limit
+        Seconds that the groups of a cell may take, and again all that is made of them.
+        A solver of the aggregation, where the job names no limit, gets 0.8 of them, in
+        equal shares for attributes, and ends with its best point.  A cell that is not
+        done by then fails.
+    jobs
+        Processes; -1 is one per core, 1 this process.
+    cache
+        A folder in which cells that are done are kept, and found when they are asked
+        for again.  It holds no value of a record; failures are not kept.
+    on_error
+        "raise" what the first cell that fails raises, or make a "row" of each failure:
+        `error` is its type and `message` its words, if they hold no value of a record.
+    progress
+        Called with "cells" and the share of them that is done.
+
+    Raises
+    ------
+    JobError
+        The grid cannot be used, before any work: an unknown key, a combination that is
+        no job or comes twice, ...
+    AggoptError
+        As `aggopt.mask`, with `on_error="raise"`.
+
+    Examples
+    --------
+    >>> import aggopt
+    >>> import pandas as pd
+    >>> ages = pd.DataFrame({"age": [20, 21, 22, 40, 60, 61, 62, 90]})
+    >>> roles = {"quasi-identifier": ["age"]}
+    >>> grid = {"k": [2, 4], "partition": ["mdav", "univariate"]}
+    >>> found = aggopt.experiment({"ages": ages}, grid, roles=roles)
+    >>> found.to_pandas()[["k", "partition", "smallest", "il"]].round(3)
+       k   partition  smallest     il
+    0  2        mdav         2  0.123
+    1  2  univariate         2  0.123
+    2  4        mdav         4  0.200
+    3  4  univariate         4  0.200
+    """
+    told = listener(progress)
+    _require(time_limit, jobs, on_error)
+    by_name = named(tables)
+    cells = cells_of(roles_of(roles, list(by_name)), grid, seeds)
+    run = Run(cells, Tables(by_name), Cache(cache), time_limit, on_error == "raise")
+    try:
+        with closing(run.through(jobs)) as done:  # at once, whatever keeps a traceback
+            for count in done:
+                told("cells", count / len(cells))
+    except KeyboardInterrupt as stopped:
+        stopped.add_note(run.so_far)
+        raise
+    return Experiment(tuple(run.rows()))
+
+
+def _require(time_limit: float | None, jobs: int, on_error: str) -> None:
+    check_time_limit(time_limit)
+    require_jobs(jobs)
+    require_known("way of on_error", on_error, ON_ERROR)
+    if jobs == 1 and time_limit is not None and current_thread() is not main_thread():
+        raise JobError(
+            "time_limit is kept by the main thread of a process, and this is another.",
+            fix="give the cells processes of their own: jobs=2, or -1.",
+        )
