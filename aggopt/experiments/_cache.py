@@ -11,6 +11,7 @@ from typing import Any
 
 from aggopt.errors import JobError
 from aggopt.experiments._cell import Figures
+from aggopt.experiments._code import code_of
 from aggopt.job import Job
 from aggopt.output.manifest import versions_of
 from aggopt.output.staging import Staging, make_folder
@@ -37,8 +38,6 @@ class Cache:
 
     def rows(self, key: str) -> list[Figures] | None:
         """Return the rows of a cell, None if it is not there or is damaged."""
-        if self.folder is None:
-            return None
         try:
             found = json.loads(self._file(key).read_bytes())
         except (OSError, ValueError, RecursionError):
@@ -54,8 +53,6 @@ class Cache:
         TableError
             The disk refuses.
         """
-        if self.folder is None:
-            return
         text = json.dumps({"cell": key, "rows": rows}).encode()
         file = self._file(key)
         with Staging() as staging:
@@ -71,11 +68,18 @@ def _are_rows(found: Any) -> bool:
 
 
 def key_of(fingerprint: str, job: Job, secret: str, seconds: float | None) -> str:
-    """Return the SHA-256 of all that the figures of a cell depend on."""
+    """Return the SHA-256 of all that the figures of a cell depend on.
+
+    Raises
+    ------
+    JobError
+        It depends on code that has no source.
+    """
     stated = {
         "versions": versions_of(["aggopt"]),
         "table": fingerprint,
         "job": job.model_dump(mode="json", by_alias=True),
+        "code": code_of(job),
         "secret": secret,
         "time_limit": seconds,
     }

@@ -126,7 +126,9 @@ def _ignored(step: str, share: float) -> None:
 def _figures(certificate: Certificate) -> Figures:
     order = ("status", "objective", "bound", "gap", "violation", "solver", "seconds")
     known = certificate.to_dict()
-    return {name: known[name] for name in order}
+    claim = certificate.claimed
+    claimed = {} if claim is None else {"claimed": claim.bound}
+    return {name: known[name] for name in order} | claimed
 
 
 def _of_groups(release: Release, attribute: str) -> Figures:

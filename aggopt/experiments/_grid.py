@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from aggopt.core.section import MethodSection, Section
+from aggopt.core.own_code import of_object
+from aggopt.core.registry import Method
+from aggopt.core.section import MethodSection, Section, plain_number
 from aggopt.core.validation import is_whole, require_seed
 from aggopt.errors import JobError, naming, require_known
 from aggopt.job import Job
@@ -47,7 +49,7 @@ class Cell:
         job = self.job
         named = {name: getattr(job, name).method for name in NAMED}
         first = {"table": self.table, "k": job.privacy.k, **named}
-        return {**first, **self.said, "seed": self.seed}
+        return {**first, **self.said, **first, "seed": self.seed}
 
 
 def cells_of(
@@ -153,7 +155,9 @@ def _said(entries: Mapping[str, Any]) -> dict[str, Any]:
 def _flat(name: str, value: Any) -> dict[str, Any]:
     """Return a column for each setting, those of settings under both names."""
     if not isinstance(value, Mapping):
-        return {name: value}
+        own = callable(value) or isinstance(value, Method)
+        called = of_object("partitioners", value).name if own else value
+        return {name: plain_number(called)}
     found: dict[str, Any] = {}
     for key, inner in value.items():
         found |= _flat(f"{name}.{key}", inner)

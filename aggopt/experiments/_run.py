@@ -82,11 +82,12 @@ class Run:
                     raise
                 self.found[place] = [failure_of(error)]
                 continue
-            key = key_of(mark, cell.job, _secret(cell), self.seconds)
-            rows = self.cache.rows(key)
+            rows = None
+            if self.cache.folder is not None:
+                key = key_of(mark, cell.job, _secret(cell), self.seconds)
+                self.keys[place], rows = key, self.cache.rows(key)
             if rows is None:
                 left[_shared(cell)].append(place)
-                self.keys[place] = key
             else:
                 self.found[place] = rows
         return left
@@ -110,7 +111,8 @@ class Run:
             for place in (outcome.place, *alike):
                 self.found[place] = [outcome.failure]
             return
-        self.cache.keep(self.keys[outcome.place], outcome.rows)
+        if outcome.place in self.keys:
+            self.cache.keep(self.keys[outcome.place], outcome.rows)
         self.found[outcome.place] = outcome.rows
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any
 
+from aggopt.core.trust import trusting
 from aggopt.errors import JobError, require_known
 from aggopt.experiments._cache import Cache
 from aggopt.experiments._grid import cells_of
@@ -29,6 +30,7 @@ def experiment(
     jobs: int = 1,
     cache: str | Path | None = None,
     on_error: str = "raise",
+    trust: Iterable[str | Path] = (),
     progress: Progress | None = None,
 ) -> Experiment:
     """Return the certificates and measures of every cell of a grid.
@@ -44,7 +46,8 @@ def experiment(
         Tables or paths, as for `aggopt.mask`: a dict by name, or a list.
     grid
         What to go through: `k` and sections of a job by name, each with a list of
-        settings or with one.  A section that names a method may be its name alone.
+        settings or with one.  A section that names a method may be its name alone, or
+        a function of yours.
     roles
         Those of all tables, as in a job, or a dict of them by the tables' names.
     seeds
@@ -63,6 +66,8 @@ def experiment(
     on_error
         "raise" what the first cell that fails raises, or make a "row" of each failure:
         `error` is its type and `message` its words, if they hold no value of a record.
+    trust
+        Files of code that the grid may name, as for `aggopt.mask`.
     progress
         Called with "cells" and the share of them that is done.
 
@@ -70,7 +75,9 @@ def experiment(
     ------
     JobError
         The grid cannot be used, before any work: an unknown key, a combination that is
-        no job or comes twice, ...
+        no job or comes twice, code without a source beside a cache, ...
+    UntrustedCodeError
+        The grid names a file of code that is not trusted.
     AggoptError
         As `aggopt.mask`, with `on_error="raise"`.
 
@@ -92,7 +99,8 @@ def experiment(
     told = listener(progress)
     _require(time_limit, jobs, on_error)
     by_name = named(tables)
-    cells = cells_of(roles_of(roles, list(by_name)), grid, seeds)
+    with trusting(trust):
+        cells = cells_of(roles_of(roles, list(by_name)), grid, seeds)
     run = Run(cells, Tables(by_name), Cache(cache), time_limit, on_error == "raise")
     try:
         with closing(run.through(jobs)) as done:  # at once, whatever keeps a traceback

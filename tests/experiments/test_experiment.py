@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
+from inspect import getsource
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +23,14 @@ from aggopt.errors import (
     JobError,
     TableError,
     TimeLimitError,
+    UntrustedCodeError,
 )
 from aggopt.experiments import _cache, _run
 from aggopt.experiments._cell import limited
 from aggopt.experiments._grid import cells_of
 from aggopt.experiments._within import within
-from aggopt.partition import mdav
+from aggopt.partition import Partition, mdav
+from aggopt.solvers import Certificate, Status
 
 FRAME = people(24)
 P3M = {"method": "p3m", "solver": "lagrangian"}
@@ -98,9 +102,10 @@ def test_settings_of_which_several_are_listed_are_columns():
         "k": 3,
         "partition": {"method": "mdav", "weights": "range"},
         "aggregation": [P3M, {"method": "mean", "keep": "mean"}],
-        "output": [{"digits": 3}, {"decimals": 0}],
+        "output": [{"digits": np.int64(3)}, {"decimals": 0}],
     }
     first, *_, last = found(grid)
+    assert type(first["output.digits"]) is int
     assert first["aggregation.solver"] == "lagrangian"
     assert first["output.digits"] == 3
     assert last["output.decimals"] == 0
@@ -150,9 +155,11 @@ def test_the_next_cell_makes_the_groups_where_the_first_one_could_not(monkeypatc
     assert calls == [3]
 
 
-def test_processes_find_what_one_finds():
-    how = {"seeds": range(2), "on_error": "row"}
-    grid = {"k": [3, 99], "partition": ["mdav", "local_search"], "aggregation": [P3M]}
+@pytest.mark.slow
+def test_processes_find_what_one_finds(code):
+    how = {"seeds": range(2), "on_error": "row", "trust": [code]}
+    splits = [f"{code}:halves", "local_search"]
+    grid = {"k": [3, 99], "partition": splits, "aggregation": [P3M]}
     one, two = (found(grid, jobs=jobs, **how) for jobs in (1, 2))
     assert timeless(one.rows) == timeless(two.rows)
     assert one.columns == two.columns
@@ -280,6 +287,89 @@ def test_another_thread_cannot_keep_time_itself():
     thread.start()
     thread.join()
     assert raised == ["give the cells processes of their own: jobs=2, or -1."]
+
+
+# code of the user's
+
+
+def halves(X, k, *, reverse=False):
+    rank = np.argsort(np.argsort(-X[:, 0] if reverse else X[:, 0]))
+    return np.minimum(rank // k, len(X) // k - 1)
+
+
+@pytest.fixture
+def code(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(f"import numpy as np\n{getsource(halves)}")
+    return file
+
+
+def test_own_methods_stand_in_a_grid_as_objects_and_files(code):
+    asked = ["mdav", halves, {"method": f"{code}:halves", "reverse": True}]
+    rows = found({"k": 3, "partition": asked}, trust=[code]).rows[::2]
+    assert [row["partition"] for row in rows] == ["mdav", "halves", "mine.py:halves"]
+    assert rows[2]["partition.reverse"] is True
+    for row, reverse in ((rows[1], False), (rows[2], True)):
+        how = {"method": halves, "reverse": reverse}
+        (block,) = mask(FRAME, job(partition=how)).blocks
+        assert row["groups.objective"] == block.certificate.objective
+        assert row["groups.bound"] == block.certificate.bound
+
+
+def test_a_file_that_is_not_trusted_is_not_run(code):
+    with pytest.raises(UntrustedCodeError, match="mine"):
+        found({"k": 3, "partition": f"{code}:halves"}, on_error="row")
+
+
+def test_what_own_code_raises_is_a_row_without_its_words():
+    def fails(X, k):
+        raise ValueError(VALUE)
+
+    (row,) = found({"k": 3, "partition": fails}, on_error="row")
+    assert row["error"] == "JobError"
+    assert "fails fails with a ValueError" in row["message"]
+    assert VALUE not in row["message"]
+
+
+def test_a_bound_that_own_code_states_is_a_claim():
+    def states(X, k):
+        labels = halves(X, k)
+        proof = Certificate(Status.OPTIMAL, 1.0, 0.5, 0.0, "mine", 0.0)
+        return Partition(labels, proof)
+
+    row = found({"k": 3, "partition": states}).rows[0]
+    assert row["groups.claimed"] == 0.5
+    assert row["groups.bound"] != 0.5
+    assert "claimed" not in row
+
+
+def test_own_code_that_changes_is_run_again(tmp_path, code):
+    grid, cells = {"k": 3, "partition": f"{code}:halves"}, tmp_path / "cells"
+    for change in ("", "", "# another byte\n"):
+        code.write_text(code.read_text() + change)
+        found(grid, trust=[code], cache=cells)
+    assert len(list(cells.iterdir())) == 2
+    found({"k": 3, "partition": halves}, cache=cells)
+    found({"k": 3, "partition": halves}, cache=cells)
+    assert len(list(cells.iterdir())) == 3
+
+
+def holding(value):
+    def own(X, k):
+        return halves(X, k + value)
+
+    return own
+
+
+@pytest.mark.parametrize(
+    "own",
+    [holding(0), partial(halves, reverse=True), eval("lambda X, k: halves(X, k)")],
+)
+def test_a_cache_refuses_code_that_it_cannot_tell_from_other_code(tmp_path, own):
+    grid = {"k": 3, "partition": own}
+    with pytest.raises(JobError, match=r"A cache cannot tell .* from another"):
+        found(grid, cache=tmp_path, on_error="row")
+    assert not found(grid, on_error="row").failures
 
 
 # the cache
