@@ -8,10 +8,12 @@ import pickle
 import re
 import struct
 from collections import Counter
+from inspect import getsource
 from pathlib import Path
 from typing import Any
 
 import joblib
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -26,9 +28,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import aggopt
-from aggopt.errors import JobError, PrivacyError, TableError, UnknownNameError
+from aggopt.errors import (
+    JobError,
+    PrivacyError,
+    TableError,
+    UnknownNameError,
+    UntrustedCodeError,
+)
 from aggopt.pipeline import mask as pipeline
 from aggopt.sklearn import Microaggregator, expected_failed_checks
+from aggopt.sklearn._row_hashes import row_hashes
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 NEW = np.random.default_rng(1).normal(size=(9, 3))
@@ -171,6 +180,31 @@ def test_numbers_are_recognised_in_any_container() -> None:
             assert (estimator.transform(frame) == found).all()
 
 
+def by_rank(records: Any, k: int, *, column: int = 0) -> Any:
+    rank = np.argsort(np.argsort(records[:, column]))
+    return np.minimum(rank // k, len(records) // k - 1)
+
+
+def test_a_partition_of_ones_own() -> None:
+    estimator = Microaggregator(
+        k=4, partition=by_rank, partition_settings={"column": 2}
+    )
+    found = clone(estimator).fit_transform(X)
+    expected = by_rank(X, 4, column=2)
+    pairs = set(zip(expected.tolist(), map(tuple, found.tolist()), strict=True))
+    assert len(pairs) == len(set(expected.tolist())) == 10
+
+
+def test_a_file_of_code_must_be_trusted(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(f"import numpy as np\nAny = object\n{getsource(by_rank)}")
+    estimator = Microaggregator(k=4, partition=f"{path}:by_rank")
+    with pytest.raises(UntrustedCodeError):
+        estimator.fit(X)
+    found = estimator.set_params(trust=[path]).fit_transform(X)
+    assert (found == Microaggregator(k=4, partition=by_rank).fit_transform(X)).all()
+
+
 # rows that were not fitted
 
 
@@ -268,6 +302,23 @@ def test_a_dump_transforms_as_before() -> None:
 def test_each_fit_hashes_under_another_key() -> None:
     one, other = (Microaggregator(k=4, **MDAV).fit(X)._fitted for _ in range(2))
     assert set(one.hashes).isdisjoint(other.hashes)
+
+
+def test_rows_of_other_entries_have_other_hashes() -> None:
+    rows = [("ab", "c"), ("a", "bc"), ("", "abc"), (None, "abc"), ("2:ab", "c")]
+    rows += [("a'b", "c"), ("a", "b'c")]
+    frame = pd.DataFrame(rows, columns=["one", "other"], dtype=object)
+    numbers = pd.DataFrame({"x": [5, 5.5, 2.0**53, -0.0, 1e300]})
+    text = pd.DataFrame({"x": ["5", "5.5"]})
+    for table in (frame, numbers, text):
+        framed = nw.from_native(table, eager_only=True)
+        assert len(set(row_hashes(framed, b"key"))) == len(table)
+    large = pd.DataFrame({"x": [2**60, 2**60 + 1]})
+    shared = [
+        set(row_hashes(nw.from_native(table, eager_only=True), b"key"))
+        for table in (numbers, text, large)
+    ]
+    assert len(set.union(*shared)) == 9
 
 
 # types, containers, other tools of scikit-learn

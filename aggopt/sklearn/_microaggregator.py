@@ -1,6 +1,7 @@
 """The transformer, of which `fit_transform` is the audited release."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -30,8 +31,9 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     ----------
     k : int
         Records per group, at least; from 2 up.
-    partition : str
-        Method of `[partition]`, with `partition_settings`, a map of its settings.
+    partition
+        Method of `[partition]`, by name, by its file or as an object of your own, with
+        `partition_settings`, a map of its settings.
     aggregation : str
         Method of `[aggregation]`, with `settings`, a map of its settings, and its
         `solver`.
@@ -42,6 +44,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         {"school": {"order": ["primary", "secondary"]}}.
     output : map
         As `[output]`: how values are rounded.
+    trust : sequence of paths
+        Files of code that may be named: they see the originals, and have your rights.
     unseen : "refuse" or "nearest"
         What `transform` does with records that were not fitted.  "nearest" gives each
         the published row that is nearest: that is to train models, and keeps no
@@ -65,8 +69,8 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
     Raises
     ------
     TableError, JobError, InfeasibleInputError, SolverError, PrivacyError
-        As `aggopt.mask`, in `fit`.  In `transform` TableError for records that were not
-        fitted, unless `unseen` is "nearest".
+        As `aggopt.mask`, in `fit`; so is UntrustedCodeError.  In `transform` TableError
+        for records that were not fitted, unless `unseen` is "nearest".
 
     Notes
     -----
@@ -100,6 +104,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         scope: str = "combination",
         attributes: Mapping[str, Any] | None = None,
         output: Mapping[str, Any] | None = None,
+        trust: Sequence[str | Path] = (),
         unseen: str = REFUSE,
     ) -> None:
         self.k = k
@@ -111,6 +116,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         self.scope = scope
         self.attributes = attributes
         self.output = output
+        self.trust = trust
         self.unseen = unseen
 
     def __sklearn_tags__(self) -> Any:
@@ -154,7 +160,7 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         require_known("way with records that were not fitted", self.unseen, WAYS)
         data = self._checked(X, reset=True)
         frame = framed(data)
-        release = mask(data, self._job(frame.columns))
+        release = mask(data, self._job(frame.columns), trust=self.trust)
         self._fitted = FittedRows.of(frame, release)
         self.published_ = self._fitted.published
         self.audit_, self.certificates_ = release.audit, release.certificates

@@ -58,6 +58,13 @@ def test_of_rows_that_are_equally_near_the_first() -> None:
     assert found(rows, [2, 2], new, {}) == [0]
 
 
+def test_numbers_are_measured_in_the_deviation_of_the_whole_release() -> None:
+    rows = pd.DataFrame({"a": [0.0, 1.0, 9.0, 1.0], "b": [0.0, 1.0, 1.0, 9.0]})
+    new = pd.DataFrame({"a": [0.0], "b": [1.0]})
+    assert found(rows, [1, 1, 5, 1], new, {}) == [1]
+    assert found(rows, [1, 1, 1, 5], new, {}) == [0]
+
+
 def test_inner_nodes_and_what_is_missing() -> None:
     """A record is nearest to its own node, to what is missing if it is itself."""
     rows = pd.DataFrame({"illness": ["lung", "heart", "flu", None]})
