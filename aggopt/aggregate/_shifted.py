@@ -14,7 +14,7 @@ from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError, UnknownNameError, naming
 from aggopt.models import Model
 from aggopt.models._joint_wishes import JointWishes
-from aggopt.solvers import Certificate, Solver, Status, choose
+from aggopt.solvers import Certificate, Claim, Solver, Status, choose
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
 from aggopt.solvers._certificate import closed
@@ -169,6 +169,7 @@ def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certif
         model.violation(data, at),
         how.solver.name,
         compile_time.now() - started,
+        claimed=_claim(answers, objective) if status.usable else None,
     )
     return centroids, certificate
 
@@ -181,6 +182,13 @@ def _bound(answers: Sequence[Answer], objective: float) -> float | None:
     every = (a.bound for a in answers if a.bound is not None)
     true = (b for b in every if b <= objective or closed(objective, b))
     return max((min(b, objective) for b in true), default=None)
+
+
+def _claim(answers: Sequence[Answer], objective: float) -> Claim | None:
+    """Return the best bound that code of the user's claims, if this may be true."""
+    claims = (a.claimed for a in answers if a.claimed is not None)
+    possible = (c for c in claims if c.bound <= objective or closed(objective, c.bound))
+    return max(possible, key=lambda claim: claim.bound, default=None)
 
 
 def _failure(seen: set[Status]) -> Status:

@@ -1,29 +1,15 @@
 """Solve one model's data with any solver that takes it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 from aggopt.core.validation import Floats
-from aggopt.solvers._certificate import Status
+from aggopt.solvers._certificate import Claim
+from aggopt.solvers._found import Answer as Answer
 from aggopt.solvers._options import native_options
 from aggopt.solvers._solve import solve
 from aggopt.solvers._solver import Solver
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a solver found, as its model's reader gives it, and what is proven.
-
-    `reading` is centroids (m,), or labels (n,); None where it found nothing.
-    """
-
-    reading: Any = field(repr=False)
-    status: Status
-    bound: float | None
-    solver: str
-    seconds: float
 
 
 def answer_here(
@@ -35,6 +21,9 @@ def answer_here(
     options: Mapping[str, Any] | None,
 ) -> Answer:
     """Return what `solver` finds for `data` of `model`, in this process."""
+    if solver.run is not None:
+        answered: Answer = solver.run(model, data, start, time_limit, options)
+        return answered
     if solver.language is None:
         native = native_options(solver, time_limit, options)
         own = import_module(f"aggopt.solvers.{solver.native}")
@@ -42,14 +31,18 @@ def answer_here(
         return found
     begin = {} if start is None else {"start": start}
     problem = model.build(data, solver.language, **begin)
-    outcome = solve(problem, solver.name, time_limit=time_limit, options=options)
-    usable = outcome.status.usable
+    outcome = solve(problem, solver, time_limit=time_limit, options=options)
+    if not outcome.status.usable:
+        return Answer(None, outcome.status, None, outcome.solver, outcome.seconds)
+    stated = _own_bound(model, problem, data)
+    origin = getattr(model, "origin", None)  # None of ours, whose proof is one
     return Answer(
-        model.reader(problem, data) if usable else None,
+        model.reader(problem, data),
         outcome.status,
-        _best(outcome.bound, _own_bound(model, problem, data)) if usable else None,
+        _best(outcome.bound, None if origin else stated),
         outcome.solver,
         outcome.seconds,
+        Claim(stated, str(origin)) if origin and stated is not None else None,
     )
 
 

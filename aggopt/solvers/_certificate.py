@@ -71,6 +71,9 @@ class Certificate:
         out, as limits of time do.
     claimed
         What code of the user's says is a bound, which is never taken for one.
+    judge
+        Which code of the user's says objective and violation, and what the program is
+        that a bound is of; None of this package's models.
     """
 
     status: Status
@@ -80,6 +83,7 @@ class Certificate:
     solver: str
     seconds: float
     claimed: Claim | None = None
+    judge: str | None = None
 
     @property
     def gap(self) -> float | None:
@@ -89,15 +93,14 @@ class Certificate:
         return (self.objective - self.bound) / max(1.0, abs(self.objective))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON; `claimed` where there is a claim."""
+        """Return plain values, ready for JSON; what is of the user's where it is."""
         values = {**asdict(self), "status": self.status.value, "gap": self.gap}
-        return {n: v for n, v in values.items() if n != "claimed" or v is not None}
+        return {n: v for n, v in values.items() if n not in OWN or v is not None}
 
     def __repr__(self) -> str:
         """Return what it says, the gap beside the bound."""
-        known = {f.name: getattr(self, f.name) for f in fields(self)}
-        if self.claimed is None:
-            del known["claimed"]
+        every = {f.name: getattr(self, f.name) for f in fields(self)}
+        known = {n: v for n, v in every.items() if n not in OWN or v is not None}
         status, objective, bound, *others = (f"{n}={v!r}" for n, v in known.items())
         said = ", ".join((status, objective, bound, f"gap={self.gap!r}", *others))
         return f"Certificate({said})"
@@ -107,6 +110,7 @@ class Certificate:
         return titled("Certificate", table(("", "value"), self.to_dict().items()))
 
 
+OWN = ("claimed", "judge")  # of a certificate: only where code of the user's ran
 HEADER = ("", "status", "gap", "objective", "bound", "violation", "solver", "seconds")
 
 

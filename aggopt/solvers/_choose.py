@@ -1,32 +1,39 @@
 """A solver by its name, or the first that is installed."""
 
+from collections.abc import Sequence
+
 from aggopt.errors import JobError, SolverError, UnknownNameError
+from aggopt.solvers._by_language import of_language
 from aggopt.solvers._registry import RENAMED, SOLVERS
 from aggopt.solvers._solver import Solver
 
 
-def choose(name: str | None, *problems: str, language: str | None = None) -> Solver:
+def choose(
+    name: object, *problems: str, language: str | Sequence[str] | None = None
+) -> Solver:
     """Return the solver called `name`, ready for a problem of one of these kinds.
 
     A kind is a class of `CLASSES` or the name of a model.  Without a name: the first
-    installed solver that takes one of them, in this `language` if one is given.
+    installed solver that takes one of them, in this `language` if one is given: that of
+    a problem, or those of a model.  A name may be that of any solver of a language, or
+    of code of the user's, which may be a function or a `Solver` as well.
 
     Raises
     ------
     UnknownNameError
         No solver has that name.
+    UntrustedCodeError
+        It is in a file that the caller does not trust.
     JobError
         It takes none of them, or reads another language.
     SolverError
         It is not installed; there is no silent fallback.
     """
     able = able_for(*problems, language=language)
-    if name is not None and not isinstance(name, str):
-        raise UnknownNameError("solver", str(name), SOLVERS)
     if name is None:
         return _first_installed(able, problems, language)
     solver = _named(name, able)
-    if solver not in able:
+    if not (solver.fits(*problems) and _reads(solver, language)):
         raise JobError(_unfit(solver, problems, language), fix=_instead(able))
     if solver.lacks:
         raise SolverError(
@@ -36,7 +43,18 @@ def choose(name: str | None, *problems: str, language: str | None = None) -> Sol
     return solver
 
 
-def _named(name: str, able: list[Solver]) -> Solver:
+def _reads(solver: Solver, language: str | Sequence[str] | None) -> bool:
+    """Whether it takes what is declared in these languages: one of them is enough."""
+    if language is None:
+        return True
+    if isinstance(language, str):
+        return solver.language == language
+    return solver.run is not None or solver.language in language
+
+
+def _named(name: object, able: list[Solver]) -> Solver:
+    if not isinstance(name, str):
+        return _passed(name)
     if name in SOLVERS:
         return SOLVERS[name]
     if name in RENAMED:
@@ -47,13 +65,29 @@ def _named(name: str, able: list[Solver]) -> Solver:
     for solver in (*able, *SOLVERS.values()):
         if name == _bare(solver):
             return solver
+    if SOLVERS.names_own(name):
+        return SOLVERS.adopted(name)
+    if (of_one := of_language(name)) is not None:
+        return of_one
     known = [s.name if ":" in name else _bare(s) for s in able]
     raise UnknownNameError("solver", name, known or SOLVERS)
 
 
-def _unfit(solver: Solver, problems: tuple[str, ...], language: str | None) -> str:
-    if language is not None and solver.language != language and solver.fits(*problems):
-        return f"{solver.name} cannot read a problem declared in {language}."
+def _passed(thing: object) -> Solver:
+    """Return the solver that an object is."""
+    if isinstance(thing, Solver):
+        ours = SOLVERS.get(thing.name) or of_language(thing.name)
+        return thing if thing.origin or thing == ours else SOLVERS.adopted(thing)
+    if not callable(thing):
+        raise UnknownNameError("solver", str(thing), SOLVERS)
+    return SOLVERS.adopted(thing)
+
+
+def _unfit(
+    solver: Solver, problems: tuple[str, ...], language: str | Sequence[str] | None
+) -> str:
+    if not _reads(solver, language) and solver.fits(*problems):
+        return f"{solver.name} cannot read a problem declared in {_listed(language)}."
     return f"{solver.name} does not take problems of class {problems[-1]}."
 
 
@@ -67,19 +101,27 @@ def _bare(solver: Solver) -> str:
     return solver.name.partition(":")[2] or solver.name
 
 
-def able_for(*problems: str, language: str | None = None) -> list[Solver]:
+def _listed(language: str | Sequence[str] | None) -> str:
+    return language if isinstance(language, str) else " or ".join(language or ())
+
+
+def able_for(
+    *problems: str, language: str | Sequence[str] | None = None
+) -> list[Solver]:
     """Return the solvers that take one of these kinds, those that are missing, too."""
     every = (s for s in SOLVERS.values() if s.fits(*problems))
-    return [s for s in every if language in (None, s.language)]
+    return [s for s in every if _reads(s, language)]
 
 
 def _first_installed(
-    able: list[Solver], problems: tuple[str, ...], language: str | None
+    able: list[Solver],
+    problems: tuple[str, ...],
+    language: str | Sequence[str] | None,
 ) -> Solver:
     for solver in able:
         if solver.installed:
             return solver
-    declared = f" declared in {language}" if language else ""
+    declared = f" declared in {_listed(language)}" if language else ""
     if not able:
         raise JobError(
             f"No solver takes problems of class {problems[-1]}{declared}.",

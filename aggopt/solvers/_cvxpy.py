@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import cvxpy as cp
 import numpy as np
 from cvxpy import settings
+from cvxpy.reductions.solvers import defines
 
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
@@ -34,6 +35,17 @@ _WARNINGS = threading.Lock()  # what is ignored is a setting of the whole proces
 def is_problem(problem: object) -> bool:
     """Whether this is a problem that can be solved."""
     return isinstance(problem, cp.Problem)
+
+
+def known_solvers() -> list[str]:
+    """Return the names of all solvers that cvxpy knows, those that are missing, too."""
+    maps = defines.SOLVER_MAP_CONIC, defines.SOLVER_MAP_QP, defines.SOLVER_MAP_NLP
+    return list(dict.fromkeys(name for one in maps for name in one))
+
+
+def is_installed(name: str) -> bool:
+    """Whether cvxpy finds a solver here."""
+    return name in cp.installed_solvers()
 
 
 class CvxpySolution(NamedTuple):

@@ -41,7 +41,16 @@ def native_options(
             f"options is a {type(options).__name__}.",
             fix="pass a dict of the solver's own options.",
         )
-    if solver.time_limit is None and (options or time_limit is not None):
+    if solver.run is not None:  # of the user's, which takes what it says
+        check_time_limit(time_limit)
+        return dict(options or {})
+    if solver.time_limit is None and solver.language and time_limit is not None:
+        raise JobError(
+            f"It is not known here what {solver.name} calls a limit of time.",
+            fix="leave time_limit out, and state it under options by its own name.",
+        )
+    listed = solver.time_limit is not None or solver.language is not None
+    if not listed and (options or time_limit is not None):
         given = ["time_limit"] * (time_limit is not None) + sorted(options or ())
         raise JobError(
             f"{solver.name} takes no options and no time limit, but got {given}.",

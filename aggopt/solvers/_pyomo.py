@@ -22,6 +22,7 @@ from pyomo.core.base.block import BlockData
 from pyomo.core.base.PyomoModel import ModelSolutions
 from pyomo.opt import SolverStatus
 from pyomo.opt import TerminationCondition as End
+from pyomo.opt.solver.shellcmd import SystemCallSolver
 
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
@@ -56,6 +57,20 @@ _ONE = threading.RLock()
 def is_problem(problem: object) -> bool:
     """Whether this is a problem that can be solved."""
     return isinstance(problem, BlockData) and problem.is_constructed()
+
+
+def known_solvers() -> list[str]:
+    """Return the names of all solvers that Pyomo knows, those that are missing, too."""
+    return [name for name in pyo.SolverFactory if not name.startswith("_")]
+
+
+def is_installed(name: str) -> bool:
+    """Whether Pyomo finds a solver here."""
+    with LoggingIntercept(StringIO(), "pyomo"):
+        try:
+            return bool(pyo.SolverFactory(name).available(exception_flag=False))
+        except (ApplicationError, RuntimeError, OSError, TypeError):
+            return False  # some look for their program by running it
 
 
 def run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> Ended:
@@ -117,10 +132,13 @@ def _bound(
     problem: Any, solver: Solver, result: Any, kind: str, left: float | None
 ) -> tuple[float | None, bool]:
     """Return the bound, in the sense of the objective, and if it is proven here."""
-    if not solver.is_global:
+    any_of_pyomo = solver.time_limit is None  # its word is nothing; multipliers are
+    if not (solver.is_global or any_of_pyomo):
         return None, False
     maximised = objective(problem).sense == pyo.maximize
     stated = program_of(problem) if kind in ("LP", "QP") else None
+    if stated is None and not solver.is_global:
+        return None, False
     if stated is None:
         said = result.problem.upper_bound if maximised else result.problem.lower_bound
         return (None if said is None else float(said)), False
@@ -175,6 +193,8 @@ def _solved(problem: Any, solver: Solver, native: Mapping[str, Any], log: Path) 
         _try_on_highs(native)
     called = pyo.SolverFactory(solver.native)
     how = _arguments(solver, native, log)
+    if solver.time_limit is None and not isinstance(called, SystemCallSolver):
+        how.pop("logfile", None)  # which those that are no program do not take
     result = called.solve(problem, load_solutions=False, **how)
     if _there(result):
         ModelSolutions(problem).load_from(result)  # a block has none of its own

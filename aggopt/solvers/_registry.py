@@ -7,7 +7,10 @@ installed is the default: a lower rank comes first.
 """
 
 from aggopt.core.registry import Registry
+from aggopt.solvers._own import adopted
 from aggopt.solvers._solver import Solver
 
-SOLVERS = Registry("aggopt.solvers.packages", Solver, "solver")
+SOLVERS = Registry(
+    "aggopt.solvers.packages", Solver, "solver", own="solvers", adopt=adopted
+)
 RENAMED = {"dual": "lagrangian", "path": "shortest_path"}

@@ -7,12 +7,12 @@ from typing import Any
 
 from aggopt.core.deadline import LONGEST
 from aggopt.errors import JobError
+from aggopt.solvers._by_language import LANGUAGES
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._choose import choose
 from aggopt.solvers._ended import judged
 from aggopt.solvers._options import native_options
-
-LANGUAGES = ("cvxpy", "pyomo")
+from aggopt.solvers._solver import Solver
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Outcome:
 
 def solve(
     problem: Any,
-    solver: str | None = None,
+    solver: str | Solver | None = None,
     *,
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
@@ -52,8 +52,9 @@ def solve(
     problem
         What a model's `build` returned, in the solver's language.
     solver
-        A name of `SOLVERS`; the first installed one that takes problems of this class
-        in this language when omitted.
+        A name of `SOLVERS`, or of any solver that the language has ("cvxpy:OSQP"),
+        whose word proves nothing; the first installed one of `SOLVERS` that takes
+        problems of this class in this language when omitted.
     time_limit
         Seconds; when omitted, 600 where the solver branches (integer programs, and
         any with SCIP), and none elsewhere.  The solver watches it, so handing a large
@@ -86,8 +87,17 @@ def solve(
     if chosen.time_limit is not None and chosen.branches(kind):
         native.setdefault(chosen.time_limit, LONGEST)
     ended = language.run(problem, chosen, native, kind)
+    loosened = chosen.loosened.get(kind, frozenset()) - (options or {}).keys()
+    if ended.status is Status.FAILED and loosened:
+        native = {name: v for name, v in native.items() if name not in loosened}
+        ended = language.run(problem, chosen, native, kind)
     status, bound = judged(ended, chosen, careful=chosen.is_careful(native))
     return Outcome(status, bound, chosen.name, ended.seconds)
+
+
+def class_of(problem: object) -> str:
+    """Return the class of a problem, one of `CLASSES`; raises as `solve`."""
+    return str(_language(problem).problem_class(problem))
 
 
 def _language(problem: object) -> Any:

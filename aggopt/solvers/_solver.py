@@ -1,7 +1,7 @@
 """What is known of a solver before it is imported."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from ctypes.util import find_library
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -34,6 +34,14 @@ class Solver(Method):
     # its tolerances as they are; smaller ones leave its bound a proof, too
     tolerances: Mapping[str, float] = field(default_factory=dict)
     aborts: bool = False  # may crash the process: it runs in a subprocess
+    # of a class, options among `fixed` without which it is asked again where it fails
+    loosened: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    # (model, data, start, time_limit, options) to an answer, of one of the user's
+    run: Callable[..., Any] | None = None
+
+    def __hash__(self) -> int:
+        """Return the same number for solvers of one name."""
+        return hash((type(self), self.name))
 
     @property
     def lacks(self) -> str | None:
@@ -56,6 +64,12 @@ class Solver(Method):
     def is_global(self) -> bool:
         """Whether it proves its answer best, or that there is none."""
         return self.finds == OPTIMUM
+
+    @property
+    def limited(self) -> bool:
+        """Whether it takes a limit of time."""
+        own = self.run is not None and self.run.takes("time_limit")  # type: ignore[attr-defined]
+        return own or self.time_limit is not None
 
     def branches(self, kind: str) -> bool:
         """Whether it may go on for ever: it proves by cases, of this class or any."""

@@ -1,0 +1,50 @@
+"""Solvers that cvxpy or Pyomo has, and this package does not list: "cvxpy:OSQP".
+
+Nothing that they say is a proof; a bound is what is recomputed here from multipliers.
+"""
+
+from importlib import import_module
+
+from aggopt.errors import SolverError, UnknownNameError
+from aggopt.solvers._registry import SOLVERS
+from aggopt.solvers._solver import CLASSES, LOCAL_OPTIMUM, Solver
+
+LANGUAGES = ("cvxpy", "pyomo")
+
+
+def of_language(name: str) -> Solver | None:
+    """Return the solver of a language that a name means; None if it means none.
+
+    Raises
+    ------
+    UnknownNameError
+        The language has no such solver.
+    SolverError
+        It has, and what that solver needs is not installed.
+    """
+    language, _, native = name.partition(":")
+    if language not in LANGUAGES or not native:
+        return None
+    if name.lower() in SOLVERS:  # known here, and for more
+        return SOLVERS[name.lower()]
+    spoken = import_module(f"aggopt.solvers._{language}")
+    known = {each.lower(): each for each in spoken.known_solvers()}
+    if native.lower() not in known:
+        listed = (f"{language}:{each}" for each in known.values())
+        raise UnknownNameError("solver", name, {*listed, *SOLVERS})
+    called = known[native.lower()]
+    if not spoken.is_installed(called):
+        raise SolverError(
+            f"{language} knows {called}, and does not find it here.",
+            fix=f"install it as the pages of {language} on its solvers say.",
+        )
+    return Solver(
+        name=f"{language}:{called}",
+        when=f"as {language} has it",
+        language=language,
+        native=called,
+        takes=frozenset(CLASSES),
+        finds=LOCAL_OPTIMUM,
+        install=f"see the pages of {language} on its solvers",
+        time_limit=None,
+    )

@@ -1,0 +1,122 @@
+"""A solver of the user's: what it finds is judged, what it proves is a claim."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from inspect import Parameter
+from typing import Any, ClassVar
+
+from aggopt.core.compile_time import compile_time
+from aggopt.core.own_code import Origin
+from aggopt.core.own_function import OwnFunction
+from aggopt.errors import JobError
+from aggopt.solvers._certificate import Claim, Status
+from aggopt.solvers._found import Answer
+from aggopt.solvers._solver import CLASSES, LOCAL_OPTIMUM, Solver
+
+ABOUT = (
+    "write a function of (model, data, *, start, time_limit, options) that returns "
+    "what model.reader does, such as centroids; or that and a bound; or None."
+)
+
+
+@dataclass(frozen=True)
+class OwnSolving(OwnFunction):
+    """A function (model, data, *, start, time_limit, options) that solves.
+
+    It gets those of the last three that it takes, and returns what it read of a point,
+    that and a bound, or None where it found nothing.
+    """
+
+    data: ClassVar[tuple[str, ...]] = ("model", "data")
+    given: ClassVar[tuple[str, ...]] = ("start", "time_limit", "options")
+
+    def __call__(
+        self,
+        model: Any,
+        data: Any,
+        start: Any,
+        time_limit: float | None,
+        options: Mapping[str, Any] | None,
+    ) -> Answer:
+        """Return what it finds; its word is worth no more than that of any other.
+
+        Raises
+        ------
+        JobError
+            It fails, or does not take a limit or options that are given.
+        """
+        told = {"start": start, "time_limit": time_limit, "options": options or None}
+        taken = {name: told[name] for name in self.given if self.takes(name)}
+        for name in told.keys() - taken.keys() - {"start"}:
+            if told[name] is not None:
+                raise JobError(
+                    f"{self.origin.name} takes no {name}.",
+                    fix=f"leave {name} out, or give the function an argument of this "
+                    "name.",
+                )
+        begun = compile_time.now()
+        said = self.run(model, data, **taken)
+        spent = compile_time.now() - begun
+        return self._answer(said, spent)
+
+    def takes(self, name: str) -> bool:
+        """Whether it takes an argument of this name."""
+        every = self._arguments
+        return any(p.name == name or p.kind is Parameter.VAR_KEYWORD for p in every)
+
+    def _answer(self, said: Any, seconds: float) -> Answer:
+        by = self.origin.name
+        if isinstance(said, Answer):
+            bound, status = said.bound, _believed(said.status)
+            reading = said.reading
+        else:
+            reading, bound = said if _is_pair(said) else (said, None)
+            status = Status.FAILED if reading is None else Status.LOCAL
+        claim = None
+        if bound is not None:
+            claim = Claim(self.origin.run(float, bound), str(self.origin))
+        return Answer(reading, status, None, by, seconds, claimed=claim)
+
+
+def _is_pair(said: object) -> bool:
+    """Whether it is a reading and a bound, and no array or point of two."""
+    return type(said) is tuple and len(said) == 2
+
+
+def _believed(status: Status) -> Status:
+    """Return how a solve ended whose solver proves nothing."""
+    weaker = {Status.OPTIMAL: Status.LOCAL, Status.INFEASIBLE: Status.FAILED}
+    return weaker.get(status, status)
+
+
+def adopted(thing: object, origin: Origin) -> Solver:
+    """Return a function, or a `Solver` of the user's, as a solver.
+
+    Raises
+    ------
+    JobError
+        It is neither.
+    """
+    if isinstance(thing, Solver):
+        return replace(
+            thing,
+            name=origin.name,
+            origin=origin,
+            finds=LOCAL_OPTIMUM,  # nobody need believe what it proves
+            duals=False,
+            harmless=frozenset(),
+            tolerances={},
+        )
+    function: Callable[..., Any] = thing  # type: ignore[assignment]
+    return Solver(
+        name=origin.name,
+        when="a solver of your own",
+        language=None,
+        native="",
+        takes=frozenset(CLASSES),
+        finds=LOCAL_OPTIMUM,
+        install="it is a function of yours",
+        time_limit=None,
+        origin=origin,
+        run=OwnSolving.of(function, origin, frozenset()),
+    )

@@ -1,0 +1,208 @@
+"""Solvers of the user's, and those that a language has: their word proves nothing."""
+
+import pickle
+
+import cvxpy as cp
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+from aggopt.aggregate import p3m
+from aggopt.core.trust import trusting
+from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCodeError
+from aggopt.solvers import SOLVERS, Status, choose, solve
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._solver import LOCAL_OPTIMUM
+
+X = np.sort(np.random.default_rng(0).normal(size=(12, 1)), axis=0)
+LABELS = np.arange(12) // 3
+
+
+def stretch(model, data, *, start):
+    return data.renormalised
+
+
+def answering(status, bound, reading=True):
+    def solver(model, data):
+        found = data.renormalised if reading else None
+        return Answer(found, status, bound, "mine", 0.0)
+
+    return solver
+
+
+def test_what_an_own_solver_finds_is_judged_and_its_bound_is_a_claim():
+    plain = p3m(X, LABELS, solver=stretch).certificates[0]
+    assert (plain.status, plain.bound, plain.claimed) == (Status.LOCAL, None, None)
+    assert plain.solver == "stretch"
+
+    def claiming(model, data):
+        return data.renormalised, 0.01
+
+    proof = p3m(X, LABELS, solver=claiming).certificates[0]
+    assert proof.bound is None
+    assert (proof.claimed.bound, proof.claimed.by) == (0.01, "object claiming")
+    assert proof.objective == plain.objective
+
+    def lying(model, data):
+        return data.renormalised, 1e9
+
+    assert p3m(X, LABELS, solver=lying).certificates[0].claimed is None
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        (answering(Status.OPTIMAL, 0.01), Status.LOCAL),
+        (answering(Status.LIMIT, None), Status.LIMIT),
+        (answering(Status.INFEASIBLE, None, reading=False), Status.FAILED),
+        (lambda model, data: None, Status.FAILED),
+        (lambda model, data: data.means * 5, Status.FAILED),
+    ],
+)
+def test_its_word_is_worth_that_of_a_local_solver(said, status):
+    proof = p3m(X, LABELS, solver=said).certificates[0]
+    assert proof.status is status
+    assert proof.bound is None
+
+
+def test_it_gets_the_limit_and_options_that_it_takes():
+    seen = {}
+
+    def noting(model, data, *, time_limit, options):
+        seen.update(time_limit=time_limit, options=options)
+        return data.renormalised
+
+    p3m(X, LABELS, solver=noting, time_limit=7.0, options={"a": 1})
+    assert seen["time_limit"] == pytest.approx(7.0, abs=1.0)
+    assert seen["options"] == {"a": 1}
+    with pytest.raises(JobError, match="stretch takes no options"):
+        p3m(X, LABELS, solver=stretch, options={"a": 1})
+    with pytest.raises(JobError, match=r"time_limit = -1"):
+        p3m(X, LABELS, solver=noting, time_limit=-1.0)
+    assert choose(noting, "NLP").limited
+    assert not choose(stretch, "NLP").limited
+
+
+def test_what_it_raises_is_told_by_type():
+    def failing(model, data):
+        raise ValueError("4711")
+
+    with pytest.raises(JobError, match="failing fails with a ValueError") as refused:
+        p3m(X, LABELS, solver=failing)
+    assert "4711" not in str(refused.value)
+
+    def strange(model, data):
+        return data.renormalised, "low"
+
+    with pytest.raises(JobError, match="strange fails with a ValueError"):
+        p3m(X, LABELS, solver=strange)
+
+
+def test_a_file_with_a_solver_is_run_only_if_it_is_trusted(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("def stretch(model, data):\n    return data.renormalised, 0.0\n")
+    name = f"{path}:stretch"
+    with pytest.raises(UntrustedCodeError):
+        p3m(X, LABELS, solver=name)
+    with trusting([path]):
+        proof = p3m(X, LABELS, solver=name).certificates[0]
+        solver = choose(name, "NLP")
+    assert proof.solver == "mine.py:stretch"
+    assert proof.claimed.by.startswith("mine.py, sha256 ")
+    assert choose(solver, "NLP") is solver
+    assert pickle.loads(pickle.dumps(solver)).name == solver.name
+    assert hash(solver) == hash(pickle.loads(pickle.dumps(solver)))
+
+
+def test_a_solver_object_of_the_users_proves_nothing():
+    from dataclasses import replace
+
+    theirs = replace(SOLVERS["cvxpy:highs"], name="mine")
+    own = choose(theirs, "LP")
+    assert (own.finds, own.duals, own.harmless) == (LOCAL_OPTIMUM, False, frozenset())
+    assert own.origin is not None
+    with pytest.raises(JobError, match="as one of this package is"):
+        choose(replace(SOLVERS["cvxpy:highs"], when="mine"), "LP")
+    assert choose(SOLVERS["cvxpy:highs"], "LP") is SOLVERS["cvxpy:highs"]
+
+
+def test_what_is_no_solver_is_refused():
+    with pytest.raises(UnknownNameError):
+        choose(3, "LP")
+    with pytest.raises(JobError, match="does not take model, data"):
+        choose(lambda: 3, "LP")
+    problem = cp.Problem(cp.Minimize(cp.Variable(nonneg=True)))
+    with pytest.raises(JobError, match="cannot read a problem declared in cvxpy"):
+        solve(problem, stretch)
+
+
+def box() -> cp.Problem:
+    x = cp.Variable(2, bounds=[0, 3])
+    return cp.Problem(cp.Minimize(cp.sum_squares(x)), [cp.sum(x) >= 2])
+
+
+@pytest.mark.parametrize("name", ["cvxpy:OSQP", "cvxpy:osqp"])
+def test_any_solver_of_cvxpy_solves_and_its_bound_is_recomputed(name):
+    problem = box()
+    ended = solve(problem, name)
+    assert ended.solver == "cvxpy:OSQP"
+    assert ended.status is Status.LOCAL  # its word; the bound is ours
+    assert 2 - 1e-5 < ended.bound <= 2
+    assert problem.value == pytest.approx(2, abs=1e-3)
+
+
+def test_what_cannot_be_recomputed_is_not_proven():
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.norm(x - 1)), [cp.sum(x) == 1])
+    ended = solve(problem, "cvxpy:SCS")
+    assert (ended.status, ended.bound) == (Status.LOCAL, None)
+
+
+def test_options_of_any_solver_are_its_own_and_a_limit_is_not_guessed():
+    assert solve(box(), "cvxpy:OSQP", options={"max_iter": 1}).status is Status.LIMIT
+    with pytest.raises(JobError, match="calls a limit of time"):
+        solve(box(), "cvxpy:OSQP", time_limit=3.0)
+
+
+def test_any_solver_of_pyomo_solves_and_its_bound_is_recomputed():
+    problem = pyo.ConcreteModel()
+    problem.x = pyo.Var([0, 1], bounds=(0, 3))
+    problem.row = pyo.Constraint(expr=problem.x[0] + problem.x[1] >= 2)
+    problem.cost = pyo.Objective(expr=problem.x[0] + 2 * problem.x[1])
+    ended = solve(problem, "pyomo:appsi_highs")
+    assert ended.status is Status.LOCAL
+    assert ended.bound == pytest.approx(2, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "match"),
+    [
+        ("cvxpy:OSPQ", UnknownNameError, "did you mean 'cvxpy:OSQP'"),
+        ("pyomo:gurbi", UnknownNameError, "did you mean 'pyomo:gurobi'"),
+        ("cvxpy:GUROBI", SolverError, "does not find it here"),
+        ("pyomo:glpk", SolverError, "pyomo knows glpk, and does not find it here"),
+        ("julia:HiGHS", UnknownNameError, "No solver is called"),
+        ("cvxpy:", UnknownNameError, "No solver is called"),
+    ],
+)
+def test_solvers_that_a_language_has_not_are_refused(name, error, match):
+    with pytest.raises(error, match=match):
+        choose(name, "LP")
+
+
+def test_a_solver_that_is_known_here_is_the_one_that_is_known():
+    assert choose("cvxpy:HIGHS", "LP") is SOLVERS["cvxpy:highs"]
+    assert choose("cvxpy:Clarabel", "QP") is SOLVERS["cvxpy:clarabel"]
+
+
+def test_highs_that_gives_up_on_exact_reduced_costs_is_asked_again():
+    x = np.sort(np.random.default_rng(0).normal(size=(20, 2)), axis=0)[:, 0]
+    x, labels = (x - x.mean()) / x.std(), np.arange(20) // 4
+    c = cp.Variable(5)
+    rows = [cp.abs(c[labels] - x) <= 1.0, 4 * cp.sum(c) == 0]
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)), rows)
+    ended = solve(problem, "highs")
+    assert ended.status.usable
+    assert ended.bound == pytest.approx(problem.value, abs=1e-4)
+    tight = solve(problem, "highs", options={"dual_feasibility_tolerance": 1e-9})
+    assert tight.status is Status.FAILED  # as it was asked
