@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import inf, isnan
 from typing import Any
 
-from aggopt.core.registry import Method, Registry
+from aggopt.core.registry import Method
 
 
 def no_point(data: Any, reading: Any) -> None:
@@ -36,11 +36,16 @@ class Model(Method):
         (data, reading) to a point; returns None where a reading is none.
     reader
         (problem, data) to what is wanted of a solved problem, such as labels.
-    example
-        Returns small data, which solvers take a second or less for.
     multipliers, proven
         (problem, data) to multipliers, and (data, multipliers) to the bound that they
         prove, whoever found them; None where the solver's bound is all there is.
+    fallback
+        (data) to what is read of a point that is feasible, found without a solver; None
+        where there is none.
+    example
+        Returns small data, which solvers take a second or less for.
+    impossible
+        Returns data that is refused, or whose problem is infeasible.
     """
 
     kind: str
@@ -50,10 +55,12 @@ class Model(Method):
     objective: Callable[[Any, Any], float]
     violations: Callable[[Any, Any], dict[str, float]]
     reader: Callable[[Any, Any], Any]
-    example: Callable[[], Any]
     point: Callable[..., Any] = no_point
     multipliers: Callable[[Any, Any], Any] | None = None
     proven: Callable[[Any, Any], float] | None = None
+    fallback: Callable[[Any], Any] | None = None
+    example: Callable[..., Any] | None = None
+    impossible: Callable[..., Any] | None = None
 
     @property
     def kinds(self) -> tuple[str, str]:
@@ -67,6 +74,3 @@ class Model(Method):
         """
         missed = self.violations(data, at).values()
         return max([0.0, *(inf if isnan(v) else float(v) for v in missed)])
-
-
-MODELS = Registry("aggopt.models", Model, "model")

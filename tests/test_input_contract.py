@@ -69,6 +69,25 @@ def with_code(name: str, *, trusted: bool = True, **settings: Any) -> Case:
     return case
 
 
+MODEL = """
+def capped(x, labels, sizes, *, cap=1.0):
+    return None
+"""
+
+
+def with_model(name: str, **settings: Any) -> Case:
+    """Return a job that names a model in a file."""
+
+    def case(folder: Path) -> tuple[Any, Any]:
+        path = folder / "mine.py"
+        path.write_text(MODEL)
+        asked = job(aggregation={"model": f"{folder}/{name}", **settings})
+        with trusting([path]):
+            return frame, asked.loaded()
+
+    return case
+
+
 def with_object(name: str) -> Case:
     def made(X: Any, k: int) -> Any:
         return [0] * len(X)
@@ -542,6 +561,13 @@ CASES: dict[str, Case] = {
     "an unknown setting of code": with_code("mine.py:split", sizes=1),
     "code that returns wrong shapes": with_code("mine.py:split", size=39),
     "code that fails": with_code("mine.py:split", size=0),
+    "a model that lacks names": with_model("mine.py"),
+    "a model and a method": with_job(aggregation={"model": "m.py", "method": "mean"}),
+    "a model of this package by its name": with_job(aggregation={"model": "p3m"}),
+    "an unknown setting of a model": with_model("mine.py:capped", capp=1.0),
+    "a solver that its language has not": with_job(
+        aggregation={"method": "p3m", "solver": "cvxpy:OSPQ"}
+    ),
     "code with the name of a method": with_object("mdav"),
     "a promise of l that the partition does not guarantee": promised(l=2),
     "a promise of t that the partition does not guarantee": promised(t=0.2),

@@ -31,6 +31,7 @@ from aggopt.aggregate.categories._registry import (
     CategoryAggregator as CategoryAggregator,
 )
 from aggopt.aggregate.categories._wish import wish as wish
+from aggopt.aggregate.own._by_model import by_model as by_model
 
 
 def __getattr__(name: str) -> Any:

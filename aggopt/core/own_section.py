@@ -48,9 +48,7 @@ class OwnSection(MethodSection):
     def _named(cls, section: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
         if not isinstance(section, Mapping):
             return read(section)
-        keys = cls.model_fields.keys() - {"arguments"}
-        own = {k: _setting(k, v) for k, v in section.items() if k not in keys}
-        found = {**{k: section[k] for k in keys & section.keys()}, "arguments": own}
+        found = settings_beside(cls, section)
         if isinstance(section["method"], str):
             return read(found)
         method = cls.methods.adopted(section["method"])
@@ -80,6 +78,15 @@ class OwnSection(MethodSection):
         made = self.model_copy(update={"method": own.name, "arguments": arguments})
         made._own = own
         return made
+
+
+def settings_beside(
+    kind: type[OwnSection], section: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the keys of a section, with those that are none of its own as settings."""
+    keys = kind.model_fields.keys() - {"arguments"}
+    own = {k: _setting(k, v) for k, v in section.items() if k not in keys}
+    return {**{k: section[k] for k in keys & section.keys()}, "arguments": own}
 
 
 def _setting(name: str, value: Any) -> Any:

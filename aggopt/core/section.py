@@ -7,7 +7,7 @@ from operator import or_
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 
 from aggopt.core.equal import hashable
 
@@ -79,10 +79,28 @@ def one_of(sections: Iterable[type[MethodSection]]) -> Any:
     return Annotated[reduce(or_, sections), Field(discriminator="method")]
 
 
+def _solver(value: Any) -> Any:
+    """Let a name pass, and what can be a solver of the user's."""
+    if value is None or isinstance(value, str) or callable(value) or _called(value):
+        return value
+    raise ValueError("it is neither the name of a solver nor one itself")
+
+
+def _called(value: Any) -> str | None:
+    """Return the name of a solver, whatever names it."""
+    if value is None or isinstance(value, str):
+        return value
+    found = getattr(value, "name", None) or getattr(value, "__name__", None)
+    return found if isinstance(found, str) else None
+
+
+SolverName = Annotated[Any, AfterValidator(_solver), PlainSerializer(_called)]
+
+
 class Solved(MethodSection):
     """A method that a solver carries out."""
 
-    solver: str | None = None
+    solver: SolverName = None
     time_limit: float | None = Field(
         default=None, gt=0, allow_inf_nan=False, strict=True
     )

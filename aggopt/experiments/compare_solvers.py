@@ -9,7 +9,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from aggopt.aggregate import AGGREGATORS
+from aggopt.aggregate.own._section import ByModel
 from aggopt.core.compile_time import compile_time
+from aggopt.core.own_code import seen_from
+from aggopt.core.trust import trusting
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.job import Job, Recommended, Shifting, Solved
@@ -28,8 +31,9 @@ from aggopt.pipeline.observed import combined
 from aggopt.pipeline.partition_step import Progress, group, job_of, listener
 from aggopt.pipeline.rounding import released
 from aggopt.repair._registry import REPAIRS
-from aggopt.solvers import SOLVERS, Solver, choose
+from aggopt.solvers import Solver, choose
 from aggopt.solvers._certificate import endings, largest_gap, total_bound
+from aggopt.solvers._choose import able_for
 from aggopt.solvers._options import check_time_limit
 
 Share = Callable[[float], None]
@@ -93,6 +97,7 @@ def compare(
     """
     check_time_limit(time_limit)
     report = listener(progress)
+    folder = None if isinstance(job, Job) else Path(job).parent
     job = data_job = job_of(job, trust)
     if isinstance(job.partition, Recommended):  # the table decides
         job = data_job = group(data, job, report).job
@@ -113,16 +118,18 @@ def compare(
     if data_job is not job:
         own = given.job.model_copy(update={"partition": job.partition})
         given = replace(given, job=own)  # which says how categories are published
-    kinds = step.model.kinds
-    named = [choose(name, *kinds) for name in solvers]
-    able = named or [s for s in SOLVERS.values() if s.fits(*kinds)]
+    with trusting(trust):
+        seen = (name if folder is None else seen_from(folder, name) for name in solvers)
+        named = [choose(name, *step.kinds, language=step.language) for name in seen]
+    able = named or able_for(*step.kinds, language=step.language)
     for done, solver in enumerate(able):
         report(solver.name, done / len(able))
         if solver.lacks:
             yield Row(solver.name, note=f"not installed: {solver.lacks}")
         else:
             told = partial(_part, report, solver.name, done, len(able))
-            yield step.row(given, solver, _first(time_limit, step.limit), told)
+            limit = _first(time_limit, step.limit)
+            yield step.row(given, solver, limit, told)
 
 
 def _part(report: Progress, name: str, done: int, of: int, share: float) -> None:
@@ -137,11 +144,22 @@ def _first(asked: float | None, of_job: float | None) -> float:
 
 
 class _Step(NamedTuple):
-    """The step of a job that a solver carries out: model, time limit, row."""
+    """The step of a job that a solver carries out: model, time limit, row.
+
+    Of a model of the user's `own` is the class of its programs, and `language` what it
+    is declared in.
+    """
 
     model: Model
     limit: float | None
     row: Callable[[Grouped, Solver, float, Share], Row]
+    own: str = ""
+    language: tuple[str, ...] | None = None
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """By what a solver may say that it takes the model."""
+        return (self.model.name, self.own or self.model.kind)
 
 
 def _solved_by(job: Job) -> _Step:
@@ -150,8 +168,12 @@ def _solved_by(job: Job) -> _Step:
     if isinstance(of_categories, Solved):
         limit = of_categories.time_limit
         return _Step(model_of(of_categories), limit, _categorised)
-    if isinstance(job.aggregation, Shifting):
-        how = job.aggregation
+    how = job.aggregation
+    if isinstance(how, ByModel):
+        own = how.program
+        kind = own.kind_with(how.arguments)
+        return _Step(own, how.time_limit, _aggregated, kind, own.languages)
+    if isinstance(how, Shifting):
         if len(how.programs) > 1:
             raise JobError(
                 f"keep asks for {len(how.programs)} kinds of programs, and no solver "
@@ -180,18 +202,17 @@ def _solved_by(job: Job) -> _Step:
 
 
 def _aggregated(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
-    how = cast(Shifting, given.job.aggregation)  # as was looked at before
-    settings = {**how.settings, **program(given), "solver": solver.name}
-    settings |= {"options": {}, "time_limit": limit, "progress": told}
+    how = cast(Solved, given.job.aggregation)  # as was looked at before
+    named = solver if solver.origin else solver.name
+    settings = {**how.settings, **program(given), "solver": named, "options": {}}
+    settings |= {"time_limit": limit if solver.limited else None, "progress": told}
     if solver.is_global:
         for of_local in ("start", "starts", "seed"):
             settings.pop(of_local, None)
-    combine = AGGREGATORS[how.method].function
-    few = np.arange(9.0)[:, None] ** 2
-    (kind,) = how.kinds
-    combine(
-        few, np.arange(9) // 3, solver=solver.name, keep=kind
-    )  # compiles: not timed
+    if isinstance(how, Shifting):
+        few, groups = np.arange(9.0)[:, None] ** 2, np.arange(9) // 3
+        combine, (kind,) = AGGREGATORS[how.method].function, how.kinds
+        combine(few, groups, solver=named, keep=kind)  # compiles: not timed
     started = compile_time.now()
     masked = combined(given, settings)
     seconds = compile_time.now() - started

@@ -2,10 +2,12 @@
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from pydantic import SerializeAsAny
+
 from aggopt.aggregate._registry import AGGREGATORS, Aggregating
 from aggopt.core.section import one_of
 
 if TYPE_CHECKING:
     Aggregation: TypeAlias = Aggregating
 else:
-    Aggregation = one_of(method.settings for method in AGGREGATORS.values())
+    Aggregation = SerializeAsAny[one_of(m.settings for m in AGGREGATORS.values())]

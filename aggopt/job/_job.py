@@ -24,7 +24,14 @@ from aggopt.errors import JobError, naming, require_known
 from aggopt.job._aggregation import Aggregation
 from aggopt.job._attributes import AttributeSection
 from aggopt.job._missing import Missing
-from aggopt.job._own import by_name, loaded, origins, own_section, with_paths
+from aggopt.job._own import (
+    by_name,
+    loaded,
+    model_section,
+    origins,
+    own_section,
+    with_paths,
+)
 from aggopt.job._partition import OwnGrouping, Partition, Recommended
 from aggopt.job._privacy import Privacy
 from aggopt.job._refusal import refusal
@@ -78,13 +85,13 @@ class Job(Section):
         section = by_name(section, PARTITIONERS)
         return own_section(section, OwnGrouping, "partition", cls) or read(section)
 
-    @field_validator("aggregation", mode="before")
+    @field_validator("aggregation", mode="wrap")
     @classmethod
-    def _means(cls, section: Any) -> Any:
+    def _means(cls, section: Any, read: ValidatorFunctionWrapHandler) -> Any:
         """Read a section that speaks of categories alone as one of means."""
         if isinstance(section, dict) and set(section) == {"categories"}:
-            return {"method": "mean", **section}
-        return section
+            section = {"method": "mean", **section}
+        return model_section(section, cls) or read(section)
 
     if TYPE_CHECKING:
 

@@ -3,16 +3,19 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError as Invalid
 
+from aggopt.aggregate.own._section import ByModel
 from aggopt.core.own_code import Origin, seen_from
 from aggopt.core.own_section import OwnSection
 from aggopt.core.registry import Registry
-from aggopt.errors import naming
+from aggopt.errors import JobError, naming
 from aggopt.job._refusal import refused
+from aggopt.solvers import SOLVERS
 
+Own = TypeVar("Own", bound=OwnSection)
 _NAMING = ("method", "initial", "inner", "model", "solver")  # keys that may name it
 
 
@@ -38,6 +41,30 @@ def own_section(section: Any, kind: type[OwnSection], title: str, job: Any) -> A
     named = section.get("method") if isinstance(section, Mapping) else None
     if named is None or not kind.methods.names_own(named):
         return None
+    return _read(section, kind, title, job)
+
+
+def model_section(section: Any, job: Any) -> ByModel | None:
+    """Return the section of an aggregation by a model of the user's; None without one.
+
+    Raises
+    ------
+    JobError
+        It names a method besides, or a key of it cannot be used.
+    """
+    if isinstance(section, ByModel):
+        return section
+    if not isinstance(section, Mapping) or "model" not in section:
+        return None
+    if section.get("method", "by_model") != "by_model":
+        raise JobError(
+            "[aggregation] names a method and a model.",
+            fix="leave one of them out: a method of this package has its own model.",
+        )
+    return _read(section, ByModel, "aggregation", job)
+
+
+def _read(section: Any, kind: type[Own], title: str, job: Any) -> Own:
     try:
         return kind.model_validate(section)
     except Invalid as invalid:
@@ -63,7 +90,7 @@ def renamed(sections: dict[str, Any], change: Callable[[str], str]) -> dict[str,
     }
 
 
-def loaded(job: Iterable[tuple[str, Any]]) -> dict[str, OwnSection]:
+def loaded(job: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Return the sections of a job that name code of the user's, with it loaded.
 
     Raises
@@ -73,13 +100,34 @@ def loaded(job: Iterable[tuple[str, Any]]) -> dict[str, OwnSection]:
     """
     found = {}
     for title, section in job:
-        if isinstance(section, OwnSection):
-            with naming(f"[{title}]"):
-                found[title] = section.contained()
+        own = isinstance(section, OwnSection)
+        with naming(f"[{title}]"):
+            made = with_solver(section.contained() if own else section)
+        if made is not section:
+            found[title] = made
     return found
+
+
+def with_solver(section: Any) -> Any:
+    """Return a section with the solver of the user's that it names, loaded."""
+    named = getattr(section, "solver", None)
+    update: dict[str, Any] = {}
+    known = named is None or getattr(named, "origin", None) is not None
+    if not known and SOLVERS.names_own(named):
+        with naming("solver"):
+            update["solver"] = SOLVERS.adopted(named)
+    inner = getattr(section, "categories", None)
+    if inner is not None and (made := with_solver(inner)) is not inner:
+        update["categories"] = made
+    return section.model_copy(update=update) if update else section
 
 
 def origins(job: Iterable[tuple[str, Any]]) -> tuple[Origin, ...]:
     """Return where the code of a job's sections is from, as far as it is loaded."""
-    methods = (section.own for _, section in job if isinstance(section, OwnSection))
-    return tuple(m.origin for m in methods if m is not None and m.origin is not None)
+    named: list[Any] = []
+    for _, section in job:
+        inner = getattr(section, "categories", None)
+        named += [getattr(section, "own", None)]
+        named += [getattr(each, "solver", None) for each in (section, inner)]
+    found = (getattr(each, "origin", None) for each in named)
+    return tuple(origin for origin in found if origin is not None)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 
+from aggopt.core.own_section import OwnSection
 from aggopt.core.section import MethodSection, Solved
 from aggopt.errors import SolverError, naming
 from aggopt.job._privacy import Privacy
@@ -24,8 +25,10 @@ def require_solvers(
     """
     for section, name, title in _named(privacy, partition, aggregation):
         from aggopt.models import MODELS
-        from aggopt.solvers import choose
+        from aggopt.solvers import SOLVERS, choose
 
+        if SOLVERS.names_own(name):
+            continue  # to read a job runs no code
         with suppress(SolverError), naming(f"[{section}] solver"):
             choose(name, *MODELS[title].kinds)
 
@@ -45,5 +48,7 @@ def _named(
         ("aggregation", aggregation),
         ("aggregation.categories", getattr(aggregation, "categories", None)),
     ):
+        if isinstance(how, OwnSection):
+            continue  # of whose model nothing is known before it is loaded
         if isinstance(how, Solved) and how.solver is not None:
             yield section, how.solver, how.function

@@ -5,6 +5,7 @@ says itself.  A section that names one of several methods has the keys of all of
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from aggopt.core.registry import Method
@@ -104,7 +105,7 @@ class PartitionKeys(TypedDict, total=False):
     inner: str
     block_size: int | None
     seed: int
-    solver: str | None
+    solver: str | Own | None
     gap_tol: float
     options: Mapping[str, Any]
     ending: Literal["3k", "nearest"]
@@ -151,7 +152,7 @@ CategoryKeys = TypedDict(
     {
         "method": str | Own,
         "occurring": bool,
-        "solver": str | None,
+        "solver": str | Own | None,
         "time_limit": float | None,
         "options": Mapping[str, Any],
         "with": Names,
@@ -168,12 +169,13 @@ CategoryKeys = TypedDict(
 
 
 class AggregationKeys(TypedDict, total=False):
-    """[aggregation]: the keys of all methods."""
+    """[aggregation]: the keys of all methods, or of a model of your own."""
 
     method: str | Own
+    model: str | Own | ModuleType
     categories: CategoryKeys | None
     keep: Literal["nothing", "mean", "variance", "covariance"] | KeepKeys
-    solver: str | None
+    solver: str | Own | None
     time_limit: float | None
     options: Mapping[str, Any]
     delta: Wish

@@ -6,6 +6,8 @@ Who masks makes them in turn; who looks whether a job is ready makes them all.
 from collections.abc import Iterator
 from functools import partial
 
+from aggopt.aggregate.own._by_model import solver_for
+from aggopt.aggregate.own._section import ByModel
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.input.table import Table
@@ -66,11 +68,13 @@ def before_work(
 
 def model_of(how: Solved) -> Model:
     """Return the model of a method that a solver carries out."""
-    return MODELS[how.function]
+    return how.program if isinstance(how, ByModel) else MODELS[how.function]
 
 
 def chosen_solver(how: Solved) -> Solver:
     """Return the solver that a method will use; raises as `choose`."""
+    if isinstance(how, ByModel):
+        return solver_for(how.program, how.arguments, how.solver)
     return choose(how.solver, *model_of(how).kinds)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from aggopt.aggregate._aggregation import column
 from aggopt.aggregate._margin import ENOUGH, in_spreads, margins, widths
+from aggopt.aggregate.own._section import ByModel
 from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
@@ -30,6 +31,11 @@ NOTE = (
     f"{ASKED} Wherever a wish can be exact the margin spans {ENOUGH} possible values "
     "or more: who subtracts distances from a published value is left with several "
     "candidates for an original."
+)
+OWN = (
+    "Values are published by a model of your own, to which no secret margin is added: "
+    "where one of its constraints decides, a published value may lie at a known "
+    "distance from an original, and so give it away."
 )
 WARNING = (
     "margin = 0: wherever a wish decides, the published value lies exactly at the "
@@ -97,6 +103,8 @@ def _kept_distances(given: Grouped, after: Floats) -> float:
 def notes(given: Grouped) -> list[str]:
     """Return what is to be said of margins; nothing where no wish acts."""
     how = given.job.aggregation
+    if isinstance(how, ByModel):
+        return [OWN]
     if not isinstance(how, Shifting):
         return []
     asked = given.asked["delta"]

@@ -40,7 +40,7 @@ def combined(given: Grouped, settings: Mapping[str, Any]) -> Aggregation:
     Where some of them are missing, each attribute is that of the records that have it,
     by itself: its centroids are nan where no record of the group has one.
     """
-    combine = AGGREGATORS[given.job.aggregation.method].function
+    combine = AGGREGATORS.of(given.job.aggregation).function
     X, labels = given.X, given.labels_of_numbers
     settings = in_columns(given, settings)
     kept = None if given.kept is None else given.of_numbers(given.kept)

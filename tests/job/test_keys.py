@@ -16,6 +16,7 @@ import aggopt
 from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
 from aggopt.aggregate import _wish_sections as wishes
 from aggopt.aggregate._keeping import KeptApart
+from aggopt.aggregate.own._section import ByModel
 from aggopt.job import AttributeSection, Correlation, Job, Missing, Recommended, keys
 from aggopt.job._privacy import Privacy, Repairing, Treatment
 from aggopt.job._section import Input, Output
@@ -38,12 +39,17 @@ SECTIONS: dict[Any, Iterable[type[BaseModel]]] = {
     keys.ByAttributeKeys: [wishes.ByAttribute],
     keys.KeepKeys: [KeptApart],
     keys.CategoryKeys: [m.settings for m in CATEGORY_AGGREGATORS.values()],
-    keys.AggregationKeys: [m.settings for m in AGGREGATORS.values()],
+    keys.AggregationKeys: [ByModel, *(m.settings for m in AGGREGATORS.values())],
     keys.InputKeys: [Input],
     keys.OutputKeys: [Output],
 }
 OF = {section: kind for kind, own in SECTIONS.items() for section in own}
-NAMED = {"method", "repair"}  # by more than what the package has itself
+NAMED = {
+    "method",
+    "model",
+    "repair",
+    "solver",
+}  # by more than we have
 
 
 def members(annotation: Any) -> set[Any]:
@@ -69,7 +75,7 @@ def allowed(sections: Iterable[type[BaseModel]]) -> dict[str, set[Any]]:
     found: dict[str, set[Any]] = {}
     for section in sections:
         for name, field in section.model_fields.items():
-            for called in {name, field.alias or name}:
+            for called in {name, field.alias or name} - {"arguments"}:  # beside it
                 found.setdefault(called, set()).update(members(field.annotation))
     return found
 

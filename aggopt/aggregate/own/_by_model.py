@@ -1,0 +1,319 @@
+"""Aggregation by a model of the user's, one attribute at a time."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf, isfinite, nan
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.aggregate._aggregation import (
+    Aggregation,
+    column,
+    group_means,
+    scale_for,
+    stacked,
+)
+from aggopt.aggregate._numbers import numbers
+from aggopt.aggregate._shifted import FEASIBLE
+from aggopt.aggregate._together import CONSTANT
+from aggopt.core.compile_time import compile_time
+from aggopt.core.progress import require_progress
+from aggopt.core.standardise import Scale
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats, labellings
+from aggopt.errors import JobError, naming
+from aggopt.models import MODELS
+from aggopt.models._own import OwnModel
+from aggopt.solvers import Certificate, Solver, Status, choose
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._ask import answer
+from aggopt.solvers._certificate import closed
+from aggopt.solvers._options import native_options
+from aggopt.solvers._solve import class_of
+
+
+@dataclass(frozen=True, eq=False)
+class OwnOptions:
+    """How to solve: the solver, where it sets out, when it stops, its own options."""
+
+    solver: Solver
+    start: Floats | None = None
+    time_limit: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Centroids (m,), what they cost, and by how much they miss a constraint."""
+
+    centroids: Floats
+    cost: float
+    violation: float
+
+    @property
+    def fit(self) -> bool:
+        """Whether they may be published."""
+        return self.violation <= FEASIBLE and isfinite(self.cost)
+
+
+def by_model(
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    model: Any,
+    *,
+    solver: Any = None,
+    start: Floats | None = None,
+    time_limit: float | None = None,
+    options: Mapping[str, Any] | None = None,
+    progress: Callable[[float], None] | None = None,
+    **settings: Any,
+) -> Aggregation:
+    """Return the centroids that a model of your own makes of each attribute.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Records, original units.  The model gets them standardised, one attribute at a
+        time.
+    labels : (n,) or (n, d)
+        Group of each record, 0..m-1, for all attributes or for each of them.
+    model
+        A function (x, labels, sizes, **settings) that returns a cvxpy.Problem with a
+        variable "c", the centroids: its declaration is its own judge.  Or a module or
+        `aggopt.models.Model`, whose objective and violations judge every answer; or
+        the path of a file of either, "mine.py:capped", if the caller trusts it.
+    solver
+        A name of `aggopt.solvers.SOLVERS` that takes programs of its class, any solver
+        of cvxpy or Pyomo ("cvxpy:OSQP", "pyomo:gurobi"), or one of your own; the first
+        that is installed when omitted.
+    start : (m, d)
+        Centroids that the solver sets out from, in original units.
+    time_limit
+        Seconds per attribute.
+    options
+        Handed to the solver under its own names.
+    progress
+        Called with the share of attributes done.
+    settings
+        Those of the model.  An array (n, d), or (d,) with a number for each attribute,
+        is handed on attribute by attribute.
+
+    Returns
+    -------
+    Aggregation
+        One certificate per attribute, in standardised units.  Where nothing was found
+        that may be published, the centroids are the group means, and the certificate's
+        status says so.  A bound is that of the program as it is declared; one that
+        code of yours states is `claimed`, and not `bound`.
+
+    Raises
+    ------
+    TableError, JobError, SolverError
+        An argument cannot be used; the model fails, lacks a part, or is not trusted.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> def near(x, labels, sizes):
+    ...     c = cp.Variable(len(sizes), name="c")
+    ...     return cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)))
+    >>> X = [[1.0], [2.0], [3.0], [7.0], [8.0], [9.0]]
+    >>> masked = by_model(X, [0, 0, 0, 1, 1, 1], near, solver="highs")
+    >>> [round(float(c), 6) for c in masked.centroids[:, 0]]
+    [2.0, 8.0]
+    """
+    require_progress(progress)
+    own = own_model(model)
+    settings = _checked(own, settings)
+    records = numbers(X)
+    label = labellings(labels, *records.shape)
+    scale = scale_for(records, label)
+    Z = scale.standardise(records)
+    told = list(_of_attributes(settings, Z.shape))
+    given = [(column(Z, j), column(label, j), only) for j, only in enumerate(told)]
+    kind = own.kind or _class_of(own, given, scale.constant)
+    chosen = choose(solver, own.name, kind, language=own.languages)
+    native_options(chosen, time_limit, options)  # refuses what it does not take
+    how = OwnOptions(chosen, None, time_limit, options or {})
+    counts = [int(column(label, j).max()) + 1 for j in range(Z.shape[1])]
+    starts = _starts(start, scale, counts)
+    solved: list[tuple[Floats, Certificate]] = []
+    for j, constant in enumerate(scale.constant):
+        if constant:
+            solved.append((np.zeros(counts[j]), CONSTANT))
+        else:
+            with naming(f"Column {j}"):
+                data = own.data(column(Z, j), column(label, j), **told[j])
+                solved.append(solution(own, data, replace(how, start=starts[j])))
+        if progress:
+            progress((j + 1) / len(scale.constant))
+    centroids = stacked([c for c, _ in solved])
+    return Aggregation(scale.undo(centroids), label, tuple(c for _, c in solved))
+
+
+def own_model(named: object) -> OwnModel:
+    """Return the model of the user's that is named, or an object as one.
+
+    Raises
+    ------
+    JobError
+        It is one of this package's, which have aggregations of their own.
+    """
+    model = named if isinstance(named, OwnModel) else MODELS.adopted(named)
+    if isinstance(model, OwnModel):
+        return model
+    raise JobError(
+        f"{model.name!r} is a model of this package.",
+        fix="name what solves it as method under [aggregation], [partition] or "
+        "[aggregation.categories]; or give a model of yours another name.",
+    )
+
+
+def _checked(model: OwnModel, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with the defaults of those that are not given; refuse others.
+
+    An array is of the kind that its entries are.
+    """
+    arrays = {n: v for n, v in given.items() if isinstance(v, np.ndarray) and v.size}
+    entries = {name: array.flat[0].item() for name, array in arrays.items()}
+    return {**model.takes.checked({**given, **entries}), **arrays}
+
+
+def _of_attributes(
+    settings: Mapping[str, Any], shape: tuple[int, int]
+) -> Iterator[dict[str, Any]]:
+    """Yield the settings of each attribute: of an array of all, its own."""
+    for j in range(shape[1]):
+        yield {
+            name: value[..., j]
+            if isinstance(value, np.ndarray) and value.shape in (shape, shape[1:])
+            else value
+            for name, value in settings.items()
+        }
+
+
+def _starts(
+    start: Floats | None, scale: Scale, counts: Sequence[int]
+) -> Sequence[Floats | None]:
+    """Return the start of each attribute (m_j,), standardised."""
+    if start is None:
+        return [None] * len(counts)
+    shape = max(counts), len(counts)
+    z = np.asarray(start, np.float64)
+    there = np.arange(shape[0])[:, None] < counts
+    if z.shape != shape or not np.isfinite(z[there]).all():
+        raise JobError(
+            f"start has shape {z.shape}, or entries that are not finite.",
+            fix=f"pass centroids of shape {shape} in the original units.",
+        )
+    z = scale.standardise(z)
+    return [z[:count, j].copy() for j, count in enumerate(counts)]
+
+
+def solver_for(model: OwnModel, settings: Mapping[str, Any], named: object) -> Solver:
+    """Return the solver that is named of a model with these settings, or the first."""
+    kind = model.kind_with(settings)
+    return choose(named, model.name, kind, language=model.languages)
+
+
+def _class_of(
+    model: OwnModel, given: Sequence[tuple[Any, Any, Mapping[str, Any]]], constant: Bool
+) -> str:
+    """Return the class of what a function declares of the first that varies."""
+    for (x, labels, told), same in zip(given, constant, strict=True):
+        if not same:
+            return class_of(model.build(model.data(x, labels, **told), "cvxpy"))
+    return "LP"  # nothing is solved
+
+
+def solution(model: OwnModel, data: Any, how: OwnOptions) -> tuple[Floats, Certificate]:
+    """Return the centroids (m,) that a solver found, judged, and their certificate.
+
+    Where it found none that may be published: what the model falls back on, if that
+    may be, after a limit; else the group means, and a status that is not usable.
+    """
+    started = compile_time.now()
+    found = answer(
+        model,
+        data,
+        how.solver,
+        how.start,
+        time_limit=how.time_limit,
+        options=how.options,
+    )
+    status, best = found.status, None
+    if found.reading is not None and status.usable:
+        best = judged(model, data, found.reading)
+        status = status if best.fit else Status.FAILED
+    elif status.usable:
+        status = Status.FAILED
+    if status is Status.FAILED and found.status is Status.LIMIT and model.fallback:
+        best = judged(model, data, model.fallback(data))
+        status = Status.FALLBACK if best.fit else Status.FAILED
+    if best is None:
+        means = group_means(data.x[:, None], data.labels)[:, 0]
+        best = Judged(means, nan, inf)
+    return best.centroids, certified(model, found, status, best, started)
+
+
+def certified(
+    model: OwnModel, found: Answer, status: Status, best: Judged, started: float
+) -> Certificate:
+    """Return what holds of centroids, as they were judged."""
+    bound = _true(found.bound, best.cost) if status.usable else None
+    if status in (Status.OPTIMAL, Status.LOCAL):
+        shown = bound is not None and closed(best.cost, bound)
+        weaker = Status.LIMIT if status is Status.OPTIMAL else status
+        status = Status.OPTIMAL if shown else weaker
+    claim = found.claimed if status.usable else None
+    if claim is not None and _true(claim.bound, best.cost) is None:
+        claim = None  # this very point shows that it is false
+    return Certificate(
+        status,
+        best.cost,
+        bound,
+        best.violation,
+        found.solver,
+        compile_time.now() - started,
+        claimed=claim,
+        judge=model.judge,
+    )
+
+
+def _true(bound: float | None, cost: float) -> float | None:
+    """Return a bound that a cost does not show to be false, no higher than the cost."""
+    if bound is None or not (bound <= cost or closed(cost, bound)):
+        return None
+    return min(bound, cost)
+
+
+def judged(model: OwnModel, data: Any, reading: Any) -> Judged:
+    """Return centroids by what the model says of them, whoever found them.
+
+    Raises
+    ------
+    JobError
+        They are no number for each group.
+    """
+    m = int(data.labels.max()) + 1
+    if not model.declared:
+        reading = _centroids(model, reading, m)
+    at = model.point(data, reading)
+    c = _centroids(model, at.c, m) if model.declared else reading
+    return Judged(c, model.objective(data, at), model.violation(data, at))
+
+
+def _centroids(model: OwnModel, found: Any, m: int) -> Floats:
+    try:
+        c = np.asarray(found, np.float64)
+    except (TypeError, ValueError):
+        c = np.empty(0)
+    if c.shape != (m,) or not np.isfinite(c).all():
+        raise JobError(
+            f"{model.name} gives centroids of shape {c.shape}, or some that are not "
+            f"finite, for {m} groups.",
+            fix="return one number for each group, or None where there is none.",
+        )
+    return c

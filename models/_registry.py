@@ -1,0 +1,7 @@
+"""The models by name, and those of the user's that jobs name."""
+
+from aggopt.core.registry import Registry
+from aggopt.models._model import Model
+from aggopt.models._own import adopted
+
+MODELS = Registry("aggopt.models", Model, "model", own="models", adopt=adopted)

@@ -1,0 +1,205 @@
+"""A model and a solver of the user's in a job: trusted, judged, compared, recorded."""
+
+import json
+from pathlib import Path
+
+import cvxpy as cp
+import pytest
+from tables import job, people
+
+import aggopt
+from aggopt import Job
+from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCodeError
+from aggopt.experiments.compare_solvers import compare
+from aggopt.experiments.sweep import sweep
+from aggopt.pipeline.before_work import model_of
+from aggopt.pipeline.partition_step import job_of
+
+MINE = """
+import cvxpy as cp
+
+def capped(x, labels, sizes, *, cap=1.0):
+    c = cp.Variable(len(sizes), name="c")
+    off = c[labels] - x
+    return cp.Problem(cp.Minimize(cp.sum_squares(off)), [cp.abs(off) <= cap])
+
+def means(model, data):
+    import numpy as np
+    return np.bincount(data.labels, data.x) / data.sizes, 0.5
+"""
+FILE = """
+[roles]
+identifier = ["name"]
+quasi-identifier = ["age", "income"]
+other = ["illness", "note"]
+[privacy]
+k = 3
+[partition]
+method = "mdav"
+[aggregation]
+model = "lib/mine.py:capped"
+cap = 9.0
+solver = "{}"
+"""
+
+
+def capped(x, labels, sizes, *, cap=1.0):
+    c = cp.Variable(len(sizes), name="c")
+    off = c[labels] - x
+    return cp.Problem(cp.Minimize(cp.sum_squares(off)), [cp.abs(off) <= cap])
+
+
+@pytest.fixture
+def file(tmp_path: Path):
+    """Return a function that writes a job with a solver; its code lies beside it."""
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "mine.py").write_text(MINE)
+
+    def written(solver: str) -> tuple[Path, Path]:
+        path = tmp_path / "job.toml"
+        path.write_text(FILE.format(solver))
+        return path, tmp_path / "lib" / "mine.py"
+
+    return written
+
+
+def test_a_model_of_a_file_makes_the_release_that_its_function_makes(file):
+    path, code = file("clarabel")
+    release = aggopt.mask(people(), path, trust=[code])
+    own = {"model": capped, "cap": 9.0, "solver": "clarabel"}
+    same = aggopt.mask(people(), job(aggregation=own))
+    for name, proof in release.certificates.items():
+        assert proof.objective == pytest.approx(same.certificates[name].objective)
+        assert proof.judge.startswith("its own declaration, mine.py, sha256 ")
+        assert proof.bound is not None
+    assert release.audit.smallest >= 3
+    (origin,) = release.job.code
+    assert (origin.name, origin.kind) == ("mine.py:capped", "models")
+    assert any("no secret margin" in note for note in release.notes)
+    assert not any("no secret margin" in n for n in aggopt.mask(people(), job()).notes)
+
+
+def test_without_trust_nothing_runs(file):
+    path, _ = file("clarabel")
+    with pytest.raises(UntrustedCodeError, match=r"\[aggregation\]"):
+        aggopt.mask(people(), path)
+
+
+def test_the_manifest_names_model_and_solver_by_hash(file, tmp_path):
+    path, code = file("lib/mine.py:means")
+    release = aggopt.mask(people(), path, trust=[code])
+    written = release.write(tmp_path / "masked.csv")
+    stated = json.loads(Path(written.manifest).read_text())
+    assert [each["name"] for each in stated["code"]] == [
+        "mine.py:capped",
+        "mine.py:means",
+    ]
+    assert stated["job"]["aggregation"]["cap"] == 9.0
+    assert stated["job"]["aggregation"]["solver"] == "mine.py:means"
+    proof = stated["certificates"]["age"]
+    assert proof["bound"] is None
+    assert proof["claimed"]["bound"] == 0.5
+    assert str(tmp_path) not in json.dumps(stated)
+    assert any("claimed by mine.py" in note for note in release.notes)
+
+
+def test_solvers_are_compared_on_it_the_users_among_them(file):
+    path, code = file("clarabel")
+    names = ["clarabel", "cvxpy:OSQP", "lib/mine.py:means"]
+    rows = {r.solver: r for r in compare(people(), path, names, trust=[code])}
+    assert list(rows) == ["cvxpy:clarabel", "cvxpy:OSQP", "mine.py:means"]
+    assert all(row.holds for row in rows.values())
+    least = rows["cvxpy:clarabel"].bound
+    assert all(row.objective >= least - 1e-6 for row in rows.values())
+    assert rows["mine.py:means"].bound is None
+    own = job(aggregation={"model": capped, "cap": 9.0})
+    able = [row.solver for row in compare(people(), own, ["highs"])]
+    assert able == ["cvxpy:highs"]
+    with pytest.raises(JobError, match="cannot read a problem declared in cvxpy"):
+        list(compare(people(), own, ["pyomo:highs"]))
+
+
+def test_a_sweep_says_that_it_is_of_p3m(file):
+    with pytest.raises(JobError, match="has no alpha and delta"):
+        list(sweep(people(), job(aggregation={"model": capped}), alpha=[1], delta=[1]))
+
+
+@pytest.mark.parametrize(
+    ("section", "error", "match"),
+    [
+        ({"model": capped, "capp": 1.0}, UnknownNameError, "did you mean 'cap'"),
+        ({"model": capped, "cap": "wide"}, JobError, "cap of capped is of type str"),
+        ({"model": capped, "method": "mean"}, JobError, "a method and a model"),
+        ({"model": capped, "solver": 3}, JobError, "neither the name of a solver"),
+        ({"model": lambda x: x}, JobError, "does not take x, labels, sizes"),
+    ],
+)
+def test_sections_that_cannot_be_are_refused_when_the_job_is_made(
+    section, error, match
+):
+    with pytest.raises(error, match=match):
+        job(aggregation=section)
+
+
+@pytest.mark.parametrize(
+    ("section", "error", "match"),
+    [
+        ({"model": "p3m"}, JobError, "is a model of this package"),
+        ({"model": "p4m"}, UnknownNameError, "did you mean 'p3m'"),
+        ({"model": capped, "solver": "clarable"}, UnknownNameError, "'clarabel'"),
+        ({"model": capped, "solver": "pyomo:highs"}, JobError, "declared in cvxpy"),
+        ({"model": capped, "options": {"log": 1}}, JobError, "is not allowed"),
+        (
+            {"model": lambda x, labels, sizes: 3},
+            JobError,
+            "returns a int, and no cvxpy.Problem",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_refused_before_work(section, error, match):
+    with pytest.raises(error, match=match):
+        aggopt.mask(people(), job(aggregation=section))
+
+
+def test_a_program_without_a_point_releases_nothing():
+    asked = {"model": capped, "cap": 0.0, "solver": "clarabel"}
+    with pytest.raises(SolverError, match="infeasible"):
+        aggopt.mask(people(), job(aggregation=asked))
+
+
+def test_a_job_with_a_model_survives_a_dump_and_goes_by_name(file):
+    path, code = file("lib/mine.py:means")
+    read = Job.read(path)
+    assert Job(**read.model_dump(by_alias=True)) == read
+    assert "cap = 9.0" in read.to_toml()
+    loaded = job_of(path, [code])
+    assert model_of(loaded.aggregation).name == "mine.py:capped"
+    assert hash(loaded) == hash(job_of(path, [code]))
+    assert loaded.aggregation.solver.name == "mine.py:means"
+    assert job_of(loaded).aggregation == loaded.aggregation
+    object_ = job(aggregation={"model": capped, "solver": people})
+    assert object_.model_dump()["aggregation"]["solver"] == "people"
+
+
+def test_categories_are_published_beside_it():
+    roles = {"quasi-identifier": ["age", "illness"], "identifier": ["name"]}
+    asked = Job(
+        roles=roles,
+        privacy={"k": 3},
+        aggregation={"model": capped, "cap": 9.0, "solver": "clarabel"},
+    )
+    table = people()[["name", "age", "illness"]]
+    release = aggopt.mask(table, asked)
+    assert set(release.certificates) == {"age", "illness"}
+    assert release.audit.smallest >= 3
+
+
+def test_values_that_are_missing_are_left_out_of_its_data():
+    table = people().astype({"age": float})
+    table.loc[[1, 5, 9, 13, 17, 21], "age"] = float("nan")
+    asked = job(
+        missing={"policy": "patterns"},
+        aggregation={"model": capped, "cap": 9.0, "solver": "clarabel"},
+    )
+    release = aggopt.mask(table, asked)
+    assert set(release.certificates) == {"age", "income"}
