@@ -85,6 +85,8 @@ def _require_audited(printed: str) -> None:
     assert all(int(rarest) >= int(k) for k, _, rarest, *_ in rows)
     linked = [float(row[3].rstrip("%")) for row in rows]
     assert linked == sorted(linked, reverse=True)
+    alone = int(printed.split("of 148 new records\n")[1].split()[0])
+    assert 2 * alone > 148
 
 
 REQUIRE = {
