@@ -195,6 +195,20 @@ def test_a_partition_of_ones_own() -> None:
     assert len(pairs) == len(set(expected.tolist())) == 10
 
 
+def midway(x: Any, labels: Any, sizes: Any, *, cap: float = 9.0) -> Any:
+    import cvxpy as cp
+
+    c = cp.Variable(len(sizes), name="c")
+    return cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)), [cp.abs(c) <= cap])
+
+
+def test_a_model_of_ones_own() -> None:
+    own = {"model": midway, "cap": 0.0, "solver": "clarabel"}
+    estimator = Microaggregator(k=4, **MDAV, aggregation="by_model", settings=own)
+    found = clone(estimator).fit_transform(X)
+    assert found == pytest.approx(np.broadcast_to(X.mean(axis=0), X.shape), abs=1e-4)
+
+
 def test_a_file_of_code_must_be_trusted(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(f"import numpy as np\nAny = object\n{getsource(by_rank)}")
