@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from aggopt.experiments.experiment import experiment as experiment
     from aggopt.job import Job as Job
     from aggopt.output.release import Release as Release
+    from aggopt.pipeline.declared import adopt as adopt
+    from aggopt.pipeline.declared import declare as declare
     from aggopt.pipeline.mask import mask as mask
     from aggopt.pipeline.repeat import repeat as repeat
 
@@ -44,6 +46,8 @@ _FOLDERS = (
 )
 _HOMES = {
     "AggoptError": "errors",
+    "adopt": "pipeline.declared",
+    "declare": "pipeline.declared",
     "Job": "job",
     "Release": "output.release",
     "encode": "encoding",
@@ -56,8 +60,10 @@ __all__ = [
     "AggoptError",
     "Job",
     "Release",
+    "adopt",
     "aggregate",
     "datasets",
+    "declare",
     "encode",
     "encoding",
     "experiment",

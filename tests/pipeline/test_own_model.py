@@ -49,6 +49,13 @@ def capped(x, labels, sizes, *, cap=1.0):
     return cp.Problem(cp.Minimize(cp.sum_squares(off)), [cp.abs(off) <= cap])
 
 
+NOTE = (
+    "Values are published by a model of your own, to which no secret margin is added: "
+    "where one of its constraints decides, a published value may lie at a known "
+    "distance from an original, and so give it away."
+)
+
+
 @pytest.fixture
 def file(tmp_path: Path):
     """Return a function that writes a job with a solver; its code lies beside it."""
@@ -75,7 +82,13 @@ def test_a_model_of_a_file_makes_the_release_that_its_function_makes(file):
     assert release.audit.smallest >= 3
     (origin,) = release.job.code
     assert (origin.name, origin.kind) == ("mine.py:capped", "models")
-    assert any("no secret margin" in note for note in release.notes)
+    assert NOTE in release.notes
+    stated = release.certificates["age"].to_dict()
+    assert stated["judge"] == release.certificates["age"].judge
+    assert f"judge={stated['judge']!r}" in repr(release.certificates["age"])
+    plain = aggopt.mask(people(), job()).certificates["age"]
+    assert "judge" not in plain.to_dict()
+    assert "judge" not in repr(plain)
     assert not any("no secret margin" in n for n in aggopt.mask(people(), job()).notes)
 
 

@@ -1,0 +1,208 @@
+"""The program of an attribute of a job: declared for others to solve, and judged."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from aggopt.aggregate import Aggregation
+from aggopt.aggregate._aggregation import column
+from aggopt.aggregate._shifted import FEASIBLE
+from aggopt.aggregate.own._section import ByModel
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels
+from aggopt.errors import JobError, require_known
+from aggopt.input.fingerprint import fingerprint
+from aggopt.job import Job, Shifting, Squared
+from aggopt.models import Model
+from aggopt.pipeline.before_work import model_of
+from aggopt.pipeline.grouped import Grouped
+from aggopt.pipeline.margins import program
+from aggopt.pipeline.partition_step import group, job_of, listener, read_table
+from aggopt.solvers import Certificate, Status
+
+KEPT = "_aggopt_program"  # where a problem, or a variable of it, has what it is of
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """What a problem was declared of; it holds originals, standardised.
+
+    Attributes
+    ----------
+    labels : (n,)
+        Group of each record.
+    scale
+        That of the attribute.
+    table
+        The fingerprint of the table.
+    """
+
+    model: Model
+    data: Any = field(repr=False)
+    labels: Labels = field(repr=False)
+    scale: Scale = field(repr=False)
+    table: str = field(repr=False)
+    attribute: str
+
+
+def declare(
+    data: Any,
+    job: Job | str | Path,
+    attribute: str,
+    *,
+    language: str = "cvxpy",
+    trust: Iterable[str | Path] = (),
+) -> Any:
+    """Return the problem that a job states of one attribute; nothing is solved.
+
+    Change it and solve it as you like, and let `aggopt.adopt` judge what it holds then.
+    It holds the originals, standardised, and the secret margins of this call: do not
+    write it where others read.
+
+    Parameters
+    ----------
+    data, job, trust
+        As for `aggopt.mask`.
+    attribute
+        A quasi-identifier that is a number.
+    language
+        "cvxpy", for a `cvxpy.Problem`, or "pyomo", for a `ConcreteModel`.
+
+    Raises
+    ------
+    UnknownNameError
+        No such attribute or language.
+    JobError
+        The job publishes by a formula, keeps a covariance, or values are missing; or
+        the attribute has one value only.
+
+    Examples
+    --------
+    >>> import pandas as pd, aggopt
+    >>> people = pd.DataFrame({"age": [20, 21, 22, 60, 61, 65]})
+    >>> roles, p3m = {"quasi-identifier": ["age"]}, {"method": "p3m"}
+    >>> job = aggopt.Job(roles=roles, privacy={"k": 3}, aggregation=p3m)
+    >>> problem = declare(people, job, "age")
+    >>> [row.label for row in problem.constraints]
+    ['distance', 'mean', 'variance']
+    """
+    job = job_of(job, trust)
+    how = job.aggregation
+    if not isinstance(how, Shifting | ByModel):
+        raise JobError(
+            f"{how.method!r} publishes by a formula, and declares no program.",
+            fix='set method = "p3m" under [aggregation], or name a model of yours.',
+        )
+    if isinstance(how, Shifting) and how.kinds != ("variance",):
+        raise JobError(
+            "The job keeps more than variances, and has no program of one attribute.",
+            fix='set keep = "variance" under [aggregation].',
+        )
+    given = group(data, job, listener(None))
+    made = _program(given, attribute)
+    require_known("modelling language of this model", language, made.model.languages)
+    problem = made.model.build(made.data, language)
+    for part in (problem, *_variables(problem)):
+        setattr(part, KEPT, made)
+    return problem
+
+
+def _program(given: Grouped, attribute: str) -> Program:
+    require_known("quasi-identifier that is a number", attribute, given.names)
+    if given.kept is not None:
+        raise JobError(
+            "Programs are declared of complete tables, and values are missing.",
+            fix="remove the records that miss a value.",
+        )
+    j = given.names.index(attribute)
+    how = cast(Any, given.job.aggregation)
+    scale = Scale.of(given.X[:, [j]])
+    if scale.constant[0]:
+        raise JobError(
+            f"{attribute!r} has one value only: there is no program of it.",
+            fix="name an attribute that varies.",
+        )
+    x = scale.standardise(given.X[:, [j]])[:, 0]
+    label = column(given.labels_of_numbers, j)
+    model = model_of(how)
+    if isinstance(how, ByModel):
+        stated = model.data(x, label, **how.arguments)
+    else:
+        asked = program(given)
+        weight = how.alpha if isinstance(how, Squared) else how.price
+        stated = model.data(
+            x, label, asked["delta"][:, j].copy(), asked["importance"][:, j], weight
+        )
+    known = given.source.fingerprint
+    return Program(model, stated, label, scale, known, attribute)
+
+
+def _variables(problem: Any) -> list[Any]:
+    """Return the variables of cvxpy, which another problem may be made of."""
+    return problem.variables() if hasattr(problem, "var_dict") else []
+
+
+def adopt(
+    problem: Any, data: Any, job: Job | str | Path, attribute: str
+) -> Aggregation:
+    """Return what a solved problem publishes of an attribute, judged by its model.
+
+    Whatever was added to it and whoever solved it: objective and violation are those of
+    the model at the centroids that it holds.  Nothing is proven by it.
+
+    Parameters
+    ----------
+    problem
+        That of `aggopt.declare`, solved; in cvxpy also another of its variables.
+    data, job, attribute
+        Those it was declared of.
+
+    Returns
+    -------
+    Aggregation
+        Of this attribute alone, in its unit; the solver is called "adopted".  The
+        status is FAILED where a constraint of the model is missed by more than 1e-6.
+
+    Raises
+    ------
+    JobError
+        It was declared of something else, or holds no centroids.
+    """
+    kept = (getattr(part, KEPT, None) for part in (problem, *_variables(problem)))
+    made = next((each for each in kept if each is not None), None)
+    if made is None:
+        raise JobError(
+            "The problem was not declared here.", fix="pass that of aggopt.declare."
+        )
+    table, _ = read_table(data, job_of(job) if isinstance(job, str | Path) else job)
+    if (made.table, made.attribute) != (fingerprint(table.frame), attribute):
+        raise JobError(
+            f"The problem was declared of {made.attribute!r}, or of another table.",
+            fix="pass table, job and attribute that it was declared of.",
+        )
+    reading = made.model.reader(problem, made.data)
+    if reading is None:
+        raise JobError("The problem holds no centroids.", fix="solve it first.")
+    return _judged(made, reading)
+
+
+def _judged(made: Program, reading: Any) -> Aggregation:
+    at = made.model.point(made.data, reading)
+    c: Floats = np.asarray(at.c if hasattr(reading, "c") else reading, np.float64)
+    cost = made.model.objective(made.data, at)
+    missed = made.model.violation(made.data, at)
+    fit = missed <= FEASIBLE and isfinite(cost)
+    proof = Certificate(
+        Status.LOCAL if fit else Status.FAILED,
+        cost,
+        None,
+        missed,
+        "adopted",
+        0.0,
+        judge=getattr(made.model, "judge", None),
+    )
+    return Aggregation(made.scale.undo(c[:, None]), made.labels, (proof,))

@@ -1,0 +1,91 @@
+"""The program of an attribute is declared, solved by anybody, judged by its model."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from tables import job, people
+
+import aggopt
+from aggopt.errors import JobError, UnknownNameError
+from aggopt.solvers import Status, solve
+
+P3M = {"method": "p3m", "delta": 0.3}
+
+
+def capped(x, labels, sizes, *, cap=1.0):
+    c = cp.Variable(len(sizes), name="c")
+    off = c[labels] - x
+    return cp.Problem(cp.Minimize(cp.sum_squares(off)), [cp.abs(off) <= cap])
+
+
+@pytest.mark.parametrize(
+    ("language", "solver"), [("cvxpy", "uno"), ("pyomo", "pyomo:ripopt")]
+)
+def test_a_problem_of_p3m_is_judged_where_it_was_solved(language, solver):
+    asked, table = job(aggregation=P3M), people()
+    problem = aggopt.declare(table, asked, "age", language=language)
+    solve(problem, solver)
+    made = aggopt.adopt(problem, table, asked, "age")
+    (proof,) = made.certificates
+    assert (proof.status, proof.bound) == (Status.LOCAL, None)
+    assert (proof.solver, proof.judge) == ("adopted", None)
+    assert proof.violation < 1e-6
+    ages = table["age"].to_numpy(float)
+    published = made.centroids[made.labels, 0]
+    assert published.mean() == pytest.approx(ages.mean())
+    assert published.std() == pytest.approx(ages.std())
+    cost = problem.value if language == "cvxpy" else problem.cost()
+    assert proof.objective == pytest.approx(cost, rel=1e-6)
+
+
+def test_a_problem_that_was_changed_is_judged_by_the_model_alone():
+    asked, table = job(aggregation={"model": capped, "cap": 9.0}), people()
+    problem = aggopt.declare(table, asked, "income")
+    c = problem.var_dict["c"]
+    other = cp.Problem(problem.objective, [*problem.constraints, c >= 0])
+    other.solve(solver="CLARABEL")
+    made = aggopt.adopt(other, table, asked, "income")
+    assert made.certificates[0].status is Status.LOCAL
+    assert made.certificates[0].judge == "its own declaration, object capped"
+    assert made.centroids.min() >= table["income"].mean() - 1e-3
+    c.save_value(np.full(c.shape, 20.0))
+    wrong = aggopt.adopt(problem, table, asked, "income").certificates[0]
+    assert wrong.status is Status.FAILED
+    assert wrong.violation > 1
+
+
+def test_what_was_not_declared_of_this_is_refused():
+    asked, table = job(aggregation=P3M), people()
+    problem = aggopt.declare(table, asked, "age")
+    with pytest.raises(JobError, match="declared of 'age', or of another table"):
+        aggopt.adopt(problem, table, asked, "income")
+    with pytest.raises(JobError, match="or of another table"):
+        aggopt.adopt(problem, people(seed=1), asked, "age")
+    for row in problem.variables():
+        row.save_value(None)
+    with pytest.raises(JobError, match="holds no centroids"):
+        aggopt.adopt(problem, table, asked, "age")
+    plain = cp.Problem(cp.Minimize(cp.norm(cp.Variable(2))))
+    with pytest.raises(JobError, match="was not declared here"):
+        aggopt.adopt(plain, table, asked, "age")
+
+
+def test_jobs_without_a_program_of_one_attribute_are_refused():
+    table = people()
+    with pytest.raises(JobError, match="'mean' publishes by a formula"):
+        aggopt.declare(table, job(), "age")
+    more = job(aggregation={**P3M, "keep": "covariance"})
+    with pytest.raises(JobError, match="keeps more than variances"):
+        aggopt.declare(table, more, "age")
+    with pytest.raises(JobError, match="'age' has one value only"):
+        aggopt.declare(table.assign(age=7), job(aggregation=P3M), "age")
+    with pytest.raises(UnknownNameError, match="did you mean 'age'"):
+        aggopt.declare(table, job(aggregation=P3M), "agee")
+    own = job(aggregation={"model": capped})
+    with pytest.raises(UnknownNameError, match="modelling language of this model"):
+        aggopt.declare(table, own, "age", language="pyomo")
+    holed = table.astype({"age": float})
+    holed.loc[[0, 5, 9, 12], "age"] = np.nan
+    apart = job(aggregation=P3M, missing={"policy": "patterns"})
+    with pytest.raises(JobError, match="declared of complete tables"):
+        aggopt.declare(holed, apart, "age")
