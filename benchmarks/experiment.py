@@ -1,11 +1,13 @@
 """A grid of 48 cells by two processes, beside a loop of `mask` in one.
 
-Two processes at their best take half of the loop's time; starting them is counted, and
-so is sending tables and groups.  Kernels are compiled before.
+Each cell has groups of its own, so that nothing is gained by sharing them.  Two
+processes at their best take half of the loop's time; starting them is counted.  Kernels
+are compiled before.
 
 Run:  python benchmarks/experiment.py
 """
 
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -16,12 +18,8 @@ from aggopt.core.randomness import seeded
 
 NAMES = ["a", "b", "c", "d"]
 ROLES = {"quasi-identifier": NAMES}
-GRID = {
-    "k": [3, 5, 8, 12],
-    "partition": [{"method": "local_search", "effort": e} for e in ("fast", "default")],
-    "aggregation": [{"method": "p3m", "delta": d} for d in (0.1, 0.2, 0.4)],
-}
-SEEDS = range(2)
+GRID = {"k": [3, 4, 5, 6], "partition": "local_search", "aggregation": "p3m"}
+SEEDS = range(12)
 
 
 def table(n: int) -> pd.DataFrame:
@@ -30,21 +28,16 @@ def table(n: int) -> pd.DataFrame:
     return pd.DataFrame(mixed, columns=NAMES)
 
 
-def loop(frame: pd.DataFrame) -> int:
-    cells = 0
+def loop(frame: pd.DataFrame) -> None:
     for k in GRID["k"]:
-        for split in GRID["partition"]:
-            for how in GRID["aggregation"]:
-                for seed in SEEDS:
-                    job = aggopt.Job(
-                        roles=ROLES,
-                        privacy={"k": k},
-                        partition={**split, "seed": seed},
-                        aggregation=how,
-                    )
-                    aggopt.mask(frame, job, secret=seeded(seed))
-                    cells += 1
-    return cells
+        for seed in SEEDS:
+            job = aggopt.Job(
+                roles=ROLES,
+                privacy={"k": k},
+                partition={"method": GRID["partition"], "seed": seed},
+                aggregation={"method": GRID["aggregation"]},
+            )
+            aggopt.mask(frame, job, secret=seeded(seed))
 
 
 def timed(work, *args, **how) -> float:
@@ -54,11 +47,11 @@ def timed(work, *args, **how) -> float:
 
 
 def main() -> None:
-    frame, small = table(1000), table(40)
+    frame, small = table(1500), table(40)
     loop(small)  # compiles
     one = timed(loop, frame)
-    alone = timed(aggopt.experiment, frame, GRID, roles=ROLES, seeds=SEEDS)
-    two = timed(aggopt.experiment, frame, GRID, roles=ROLES, seeds=SEEDS, jobs=2)
+    of_grid = partial(aggopt.experiment, frame, GRID, roles=ROLES, seeds=SEEDS)
+    two, alone = timed(of_grid, jobs=2), timed(of_grid)
     print(f"{'48 cells':<28}{'seconds':>9}{'of half the loop':>18}")
     rows = {"loop of mask": one, "experiment, one process": alone, "two": two}
     for name, seconds in rows.items():
