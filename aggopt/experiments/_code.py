@@ -5,9 +5,9 @@ from inspect import getsource, getsourcefile
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.own_section import OwnSection
 from aggopt.errors import JobError
 from aggopt.job import Job
+from aggopt.job._own import own_methods
 
 
 def code_of(job: Job) -> list[str]:
@@ -20,17 +20,14 @@ def code_of(job: Job) -> list[str]:
     JobError
         An object has no source, or holds values that its source does not say.
     """
-    methods = (section.own for _, section in job if isinstance(section, OwnSection))
-    things = {method.origin: method for method in methods if method is not None}
     return [
-        origin.sha256 or origin.package or _source(origin.name, things.get(origin))
-        for origin in job.code
+        method.origin.sha256 or method.origin.package or _source(method)
+        for method in own_methods(job)
     ]
 
 
-def _source(name: str, method: Any) -> str:
-    called = getattr(method, "function", None)
-    function: Any = getattr(called, "function", called)
+def _source(method: Any) -> str:
+    name, function = method.origin.name, _thing(method)
     if getattr(function, "__code__", None) is None or function.__closure__:
         raise _unknown(name)
     try:
@@ -40,6 +37,15 @@ def _source(name: str, method: Any) -> str:
     except (OSError, TypeError):
         raise _unknown(name) from None
     return sha256(f"{function.__qualname__}\n".encode() + text).hexdigest()
+
+
+def _thing(method: Any) -> Any:
+    """Return the object of Python's that a method was made of."""
+    program: Any = getattr(method, "model", None)
+    if hasattr(program, "thing"):
+        return program.thing
+    called = getattr(method, "run", None) or getattr(method, "function", None)
+    return getattr(called, "function", called)
 
 
 def _unknown(name: str) -> JobError:

@@ -28,7 +28,8 @@ class Cell:
     job, seed
         What is done; the seed is in the job, where anything takes one.
     said
-        What the grid says of it, by column: of keys that list several settings.
+        What the grid says of it, by column: of keys that list several settings; None
+        where it says so of other cells alone.
     """
 
     table: str
@@ -41,7 +42,8 @@ class Cell:
         """What messages call it."""
         seed = {} if self.seed is None else {"seed": self.seed}
         said = {"table": self.table, **self.said, **seed}
-        return ", ".join(f"{name} = {value!r}" for name, value in said.items())
+        there = ((name, value) for name, value in said.items() if value is not None)
+        return ", ".join(f"{name} = {value!r}" for name, value in there)
 
     @property
     def start(self) -> dict[str, Any]:
@@ -75,13 +77,24 @@ def cells_of(
     for key in grid:
         require_known("key of the grid", key, KEYS)
     axes = {key: _entries(key, value) for key, value in grid.items()}
-    numbers = _seeds(seeds)
+    numbers, columns = _seeds(seeds), _columns(axes)
     return [
-        Cell(table, _seeded(job, seed), seed, said)
+        Cell(table, _seeded(job, seed), seed, {**columns, **said})
         for table, own in roles.items()
         for job, said in _jobs(own, axes)
         for seed in numbers
     ]
+
+
+def _columns(axes: Mapping[str, list[Any]]) -> dict[str, None]:
+    """Return the columns for what keys list, where they list several settings."""
+    several = {key: entries for key, entries in axes.items() if len(entries) > 1}
+    return {
+        column: None
+        for key, entries in several.items()
+        for entry in entries
+        for column in _said({key: entry})
+    }
 
 
 def _jobs(

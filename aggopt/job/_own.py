@@ -124,10 +124,14 @@ def with_solver(section: Any) -> Any:
 
 def origins(job: Iterable[tuple[str, Any]]) -> tuple[Origin, ...]:
     """Return where the code of a job's sections is from, as far as it is loaded."""
+    return tuple(method.origin for method in own_methods(job))
+
+
+def own_methods(job: Iterable[tuple[str, Any]]) -> tuple[Any, ...]:
+    """Return the methods of the user's that a job names, as far as they are loaded."""
     named: list[Any] = []
     for _, section in job:
         inner = getattr(section, "categories", None)
         named += [getattr(section, "own", None)]
         named += [getattr(each, "solver", None) for each in (section, inner)]
-    found = (getattr(each, "origin", None) for each in named)
-    return tuple(origin for origin in found if origin is not None)
+    return tuple(each for each in named if getattr(each, "origin", None) is not None)

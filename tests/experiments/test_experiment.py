@@ -11,6 +11,7 @@ from functools import partial
 from inspect import getsource
 from pathlib import Path
 
+import cvxpy as cp
 import numpy as np
 import psutil
 import pytest
@@ -111,7 +112,11 @@ def test_settings_of_which_several_are_listed_are_columns():
     assert last["output.decimals"] == 0
     assert last["aggregation.keep"] == "mean"
     assert "partition.weights" not in first
-    assert not {"aggregation.method", "output.decimals"} & set(first)
+    assert "aggregation.method" not in first
+    assert first["output.decimals"] is last["output.digits"] is None
+    cell = ["table", "k", "partition", "aggregation"]
+    said = ["aggregation.solver", "aggregation.keep", "output.digits"]
+    assert list(first)[:8] == [*cell, *said, "output.decimals"]
 
 
 def counting(monkeypatch, fails=()):
@@ -370,6 +375,28 @@ def test_a_cache_refuses_code_that_it_cannot_tell_from_other_code(tmp_path, own)
     with pytest.raises(JobError, match=r"A cache cannot tell .* from another"):
         found(grid, cache=tmp_path, on_error="row")
     assert not found(grid, on_error="row").failures
+
+
+def capped(x, labels, sizes, *, cap=1.0):
+    c = cp.Variable(len(sizes), name="c")
+    away = cp.abs(c[labels] - x)
+    return cp.Problem(cp.Minimize(cp.sum_squares(away)), [away <= cap])
+
+
+def means(model, data):
+    return np.bincount(data.labels, data.x) / data.sizes
+
+
+def test_own_models_and_solvers_stand_in_a_grid(tmp_path):
+    asked = [{"model": capped, "cap": cap, "solver": means} for cap in (4.0, 5.0)]
+    grid = {"k": 3, "partition": "mdav", "aggregation": asked}
+    first = found(grid, cache=tmp_path, time_limit=60.0)
+    for row, cap in zip(first.rows[::2], (4.0, 5.0), strict=True):
+        assert (row["aggregation"], row["aggregation.model"]) == ("by_model", "capped")
+        assert (row["aggregation.cap"], row["aggregation.solver"]) == (cap, "means")
+        assert row["solver"] == "means"
+    assert found(grid, cache=tmp_path, time_limit=60.0) == first
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 # the cache
