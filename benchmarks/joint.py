@@ -1,6 +1,6 @@
 """Every correlation kept: SI, certificates, speed, beside P3M and published figures.
 
-Run:  python benchmarks/joint.py [means | settings | rivals | large | groups]
+Run:  python benchmarks/joint.py [means | settings | kin | rivals | large | groups]
 Without a name all of them.  Data, sizes k and partitions that are named as well are
 shown alone, as in `groups Tarragona 3 10 mdav`.  The reference tables are fetched once,
 or read from the folder AGGOPT_DATA names.
@@ -21,7 +21,7 @@ from p3m import TABLE_4, console, labels, table
 from scipy.spatial.distance import cdist
 
 from aggopt import datasets
-from aggopt.aggregate import Aggregation, mean, p3m
+from aggopt.aggregate import Aggregation, mean, p3m, p3m_onesided, satisfaction
 from aggopt.experiments._methods_in_print import matlab_random
 from aggopt.measure import Assessment, assess
 from aggopt.partition import local_search, mdav
@@ -134,6 +134,33 @@ def settings() -> None:
     console.print(f"gaps: {few} of {len(gaps)} at most 1 %, largest {max(gaps):.2f} %")
 
 
+def kin() -> None:
+    shown = table(
+        "One-sided P3M and satisfaction, attributes apart and jointly, MDAV's groups",
+        "data", "k", "method", "Delta", "SI apart", "joint", "SL apart", "joint",
+        "IL apart", "joint", "gap %", "s",
+    )  # fmt: skip
+    for name in chosen(tables()):
+        X = X_of(name)
+        for k in chosen((3, 10)):
+            for made in (p3m_onesided, satisfaction):
+                for delta in (0.1, 0.5):
+                    group = labels(name, k)
+                    of = [measured(X, made(X, group, delta=delta), delta)]
+                    wish = {"delta": delta, "keep": "covariance"}
+                    wish["clock"] = time.process_time
+                    joint, spent = timed(made, X, group, **wish)
+                    of.append(measured(X, joint, delta))
+                    shown.add_row(
+                        name, str(k), made.__name__, f"{delta:g}",
+                        *(f"{100 * a.si:.1f}" for a in of),
+                        *(f"{100 * a.sl:.1f}" for a in of),
+                        *(f"{100 * a.il:.1f}" for a in of),
+                        f"{100 * joint.certificates[0].gap:.2f}", f"{spent:.1f}",
+                    )  # fmt: skip
+    console.print(shown)
+
+
 def rivals() -> None:
     shown = table(
         "The same program by other solvers, from the means: objective, seconds",
@@ -209,7 +236,7 @@ def least(X: np.ndarray, group: np.ndarray, il: float) -> str:
     return f"{100 * si:.1f} ({100 * il:.1f}) at {alpha:g}, {delta:g}"
 
 
-PARTS = {f.__name__: f for f in (means, settings, rivals, large, groups)}
+PARTS = {f.__name__: f for f in (means, settings, kin, rivals, large, groups)}
 
 
 def main() -> None:
