@@ -35,7 +35,7 @@ class Wishes:
     importance: Floats = field(repr=False)
 
     def __post_init__(self) -> None:
-        if abs(self.x.mean()) > 1e-9 or abs(self.x.var() - 1) > 1e-9:
+        if not (abs(self.x.mean()) <= 1e-9 and abs(self.x.var() - 1) <= 1e-9):
             raise TableError(
                 "x is not standardised: its mean is not 0 or its variance not 1.",
                 fix="pass (x - x.mean()) / x.std().",

@@ -43,7 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels, group_size, groups
+from aggopt.core.validation import Floats, Labels, group_size, groups, matrix
 from aggopt.errors import InfeasibleInputError, UnknownNameError
 from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
@@ -63,7 +63,7 @@ class Data:
     k: int
 
     def __post_init__(self) -> None:
-        n = len(self.x)
+        n = len(matrix(self.x, name="x"))
         group_size(self.k, n)
         self.ordered.limits(self.t)
         if n > LARGEST:

@@ -51,7 +51,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggopt.core.validation import Floats, Labels, group_size, numbered
+from aggopt.core.validation import Floats, Labels, group_size, matrix, numbered
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
@@ -73,7 +73,7 @@ class Data:
     shares: str = "whole"
 
     def __post_init__(self) -> None:
-        n = len(self.x)
+        n = len(matrix(self.x, name="x"))
         group_size(self.k, n)
         if self.shares not in SHARES:
             raise UnknownNameError("kind of shares", str(self.shares), SHARES)
