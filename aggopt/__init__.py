@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aggopt import aggregate as aggregate
+    from aggopt import checks as checks
     from aggopt import datasets as datasets
     from aggopt import encoding as encoding
     from aggopt import measure as measure
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 
 _FOLDERS = (
     "aggregate",
+    "checks",
     "datasets",
     "encoding",
     "measure",
@@ -62,6 +64,7 @@ __all__ = [
     "Release",
     "adopt",
     "aggregate",
+    "checks",
     "datasets",
     "declare",
     "encode",

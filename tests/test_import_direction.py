@@ -12,6 +12,7 @@ FLOORS = (  # from the top down; each may import those after it, late imports to
     "command",
     "__init__",
     "sklearn",
+    "checks",
     "experiments",
     "pipeline",
     "output",

@@ -8,7 +8,7 @@ laws that every method obeys) is derived from these objects.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -37,12 +37,15 @@ class Method:
         and by name among equals.
     origin
         Where it is from, if it is not of this package.
+    excused
+        By the name of a law of `aggopt.checks` that it does not keep, the reason.
     """
 
     name: str
     when: str
     rank: int = 100
     origin: Origin | None = None
+    excused: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def keys(self) -> frozenset[str]:

@@ -189,6 +189,8 @@ def parts_of(tables: Comparison) -> PilParts:
 
 _MOMENTS = "Mateo-Sanz, Domingo-Ferrer and Sebe (2005)"
 
+MIRRORED = "quantiles of values are not those of the values with their sign turned"
+
 PIL = Measure(
     name="pil",
     when="how surely an analyst sees that quantiles and moments moved",
@@ -202,6 +204,7 @@ PIL = Measure(
     label="PIL",
     says=lambda found: "mean of the parts below",
     parts=lambda found: asdict(found.pil_parts).items(),
+    excused={"signs_do_not_matter": MIRRORED},
 )
 
 PARTS = Measure(
@@ -213,4 +216,5 @@ PARTS = Measure(
     better="lower",
     source=_MOMENTS,
     of=lambda tables: tables.once(parts_of),
+    excused={"signs_do_not_matter": MIRRORED},
 )

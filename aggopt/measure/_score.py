@@ -4,7 +4,7 @@ import numpy.typing as npt
 
 from aggopt.measure._dld import DLD, dld_of
 from aggopt.measure._pair import Pair
-from aggopt.measure._pil import PIL, pil_of
+from aggopt.measure._pil import MIRRORED, PIL, pil_of
 from aggopt.measure._registry import Comparison, Heading, Measure
 from aggopt.measure._sdid import SDID, sdid_of
 
@@ -97,4 +97,5 @@ SI = Measure(
     heading=Heading.LITERATURE,
     label="SI",
     says=lambda found: "(DR + PIL) / 2",
+    excused={"signs_do_not_matter": MIRRORED},
 )

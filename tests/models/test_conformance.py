@@ -1,6 +1,5 @@
 """Every model that shifts centroids keeps the contract of a model file."""
 
-import re
 from typing import Any
 
 import cvxpy as cp
@@ -10,7 +9,6 @@ import pytest
 from conftest import require_solver
 from shift_instances import MODELS, instance, somewhere
 
-from aggopt.errors import UnknownNameError
 from aggopt.models import satisfaction
 from aggopt.models._shift import renormalised
 from aggopt.solvers import SOLVERS, Status
@@ -78,32 +76,6 @@ def test_a_problem_starts_where_it_is_told_and_is_read_back(model, language):
     start = np.arange(4.0)
     problem = model.build(data, language, start=start)
     assert model.centroids(problem, data) == pytest.approx(start)
-
-
-@cases
-def test_nothing_is_solved_by_declaring(model):
-    assert model.build(instance(model, 1), "cvxpy").status is None
-
-
-@cases
-def test_an_unknown_language_is_refused(model):
-    with pytest.raises(UnknownNameError, match="did you mean 'cvxpy'"):
-        model.build(instance(model, 0), "cvxpi")
-
-
-@cases
-def test_printing_the_data_shows_no_record(model):
-    assert "array" not in repr(instance(model, 0))
-
-
-@cases
-def test_the_head_states_the_model(model):
-    places = [model.__doc__.find(f"\n{heading}") for heading in HEADINGS]
-    assert min(places) > 0
-    assert places == sorted(places)
-    assert f"Class: {model.MODEL.kind}" in model.__doc__
-    for name in ("mean", "variance"):
-        assert re.search(rf"^    {name}: ", model.__doc__, re.MULTILINE)
 
 
 @cases

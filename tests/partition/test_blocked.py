@@ -7,7 +7,7 @@ from threading import Event, Timer
 
 import numpy as np
 import pytest
-from partition import laws
+from partition.obeyed import obeys
 from scipy.spatial import cKDTree
 
 from aggopt.core.deadline import Deadline
@@ -39,30 +39,34 @@ def regions_of_70(monkeypatch):
 
 
 @pytest.mark.parametrize("k", [2, 3, 9, 20])
-@pytest.mark.parametrize("law", laws.ON_ANY_RECORDS)
-def test_laws_on_any_records(law, k, regions_of_70):
-    law(small, X, k)
-    law(small, np.floor(X), k)
+def test_laws_on_any_records(k, regions_of_70):
+    obeys(small, X, k)
+    obeys(small, np.floor(X), k)
 
 
 @pytest.mark.parametrize(
     "law",
     [
-        laws.container_does_not_matter,
-        laws.impossible_k_says_what_to_do,
-        laws.unusable_records_say_what_to_do,
+        "container_does_not_matter",
+        "impossible_k_is_refused",
+        "unusable_records_are_refused",
     ],
 )
 def test_laws_without_near_ties(law):
-    law(small, X, 3)
+    obeys(small, X, 3, [law])
 
 
 @pytest.mark.parametrize(
-    "law", [laws.order_of_attributes_does_not_matter, *laws.IF_IT_STANDARDISES]
+    "law",
+    [
+        "order_of_attributes_does_not_matter",
+        "units_do_not_matter",
+        "constant_attribute_does_not_matter",
+    ],
 )
 def test_laws_of_blocks_alone(law):
     # the search keeps what is not worse, of which rounding has a say
-    law(partial(blocked, block_size=40, time_limit=0), X, 3)
+    obeys(partial(blocked, block_size=40, time_limit=0), X, 3, [law])
 
 
 @pytest.mark.parametrize("k", [3, 8])

@@ -1,9 +1,10 @@
-"""Laws that every repair obeys, of the promises that it says it keeps."""
+"""Every repair obeys the laws of `aggopt.checks`, and can be asked of a job."""
 
 import pytest
 from tables import promising, salaried
 
 import aggopt
+from aggopt.checks import parametrize_with_checks
 from aggopt.errors import JobError
 from aggopt.repair._registry import ALL, REPAIRS
 
@@ -11,6 +12,11 @@ from aggopt.repair._registry import ALL, REPAIRS
 def paid():
     frame = salaried(40)
     return frame.assign(salary=frame["salary"] // 4000 * 4000)
+
+
+@parametrize_with_checks(*REPAIRS.values())
+def test_laws(check):
+    check()
 
 
 @pytest.mark.parametrize("name", REPAIRS)

@@ -54,11 +54,8 @@ def test_solvers_are_those_of_the_files():
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_each_says_what_it_takes_and_when_to_use_it(name):
+def test_each_says_when_to_use_it(name):
     solver = SOLVERS[name]
-    assert solver.takes <= {*CLASSES, *MODELS}
-    assert (solver.language is None) == (":" not in name)
-    assert solver.install
     assert solver.when
     assert not solver.when.endswith(".")
 

@@ -29,7 +29,7 @@ from aggopt.partition._shared.evidence import squares
 from aggopt.partition._shared.power_of_two import within_one
 from aggopt.partition._shared.result import INTERRUPTED, Partition
 from aggopt.partition._shared.scaling import scaled
-from aggopt.partition._shared.settings import Timed
+from aggopt.partition._shared.settings import OF_A_SEARCH, Timed
 from aggopt.solvers import Status
 
 LEAF = 64  # records that are in no order of their own
@@ -248,5 +248,6 @@ PARTITIONER = Partitioner(
     rank=30,
     function=blocked,
     settings=Blocked,
+    excused=OF_A_SEARCH,
     searches=True,
 )

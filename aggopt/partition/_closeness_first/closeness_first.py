@@ -174,6 +174,10 @@ PARTITIONER = Partitioner(
     rank=140,
     function=closeness_first,
     settings=ClosenessFirst,
+    excused={
+        "order_of_records_does_not_matter": "of records with one confidential value, "
+        "those that come first are taken first"
+    },
     guarantees=frozenset("kt"),
     confides=Confides.ONE,
 )

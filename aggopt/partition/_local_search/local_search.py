@@ -20,7 +20,7 @@ from aggopt.partition._shared.evidence import squares
 from aggopt.partition._shared.power_of_two import within_one
 from aggopt.partition._shared.result import INTERRUPTED, Partition
 from aggopt.partition._shared.scaling import scaled
-from aggopt.partition._shared.settings import Timed
+from aggopt.partition._shared.settings import OF_A_SEARCH, Timed
 from aggopt.solvers import Status
 
 
@@ -205,5 +205,6 @@ PARTITIONER = Partitioner(
     rank=10,
     function=local_search,
     settings=LocalSearch,
+    excused=OF_A_SEARCH,
     searches=True,
 )

@@ -12,6 +12,15 @@ from aggopt.errors import JobError
 TOGETHER: Final = "together"
 ONE_BY_ONE: Final = "one by one"
 WAYS = (TOGETHER, ONE_BY_ONE)
+OF_A_SEARCH = dict.fromkeys(  # laws of `aggopt.checks` that searches do not keep
+    (
+        "order_of_records_does_not_matter",
+        "order_of_attributes_does_not_matter",
+        "units_do_not_matter",
+        "constant_attribute_does_not_matter",
+    ),
+    "a search goes another way where a rounding, or the order of records, differs",
+)
 OF_TABLE = ("attributes", "weights")  # what a job needs to know, and no method
 
 

@@ -1,0 +1,230 @@
+"""Laws of an aggregator: f(X, labels) to the published values."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.aggregate import Aggregation, Aggregator
+from aggopt.checks._law import laws, not_tried, refused, require
+from aggopt.core.compile_time import compile_time
+from aggopt.core.types import F64, I64
+from aggopt.errors import JobError, TableError
+from aggopt.solvers import Certificate, Status
+
+SOON = 5.0  # seconds within which a limit of 0.05 is kept
+CLOSED = 1e-6  # gap of what is called optimal
+
+
+@dataclass(frozen=True, eq=False)
+class TriedAggregator:
+    """An aggregator with its settings, and how it is called by a law.
+
+    Attributes
+    ----------
+    function, settings
+        What is called, and the settings that it is called with.
+    method
+        What it says of itself; None of a function that says nothing.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    settings: Mapping[str, Any]
+    excused: Mapping[str, str]
+    method: Aggregator | None = None
+
+    @classmethod
+    def of(cls, method: Aggregator, settings: Mapping[str, Any], name: str) -> Any:
+        """Return a method as its laws see it."""
+        section = method.settings(method=method.name, **settings)
+        return cls(name, method.function, section.settings, method.excused, method)
+
+    @property
+    def keeps(self) -> frozenset[str]:
+        """Which of mean, variance and covariance it says that it keeps."""
+        if self.method is None:
+            return frozenset()
+        own = set(self.method.settings.model_fields)
+        given = {name: v for name, v in self.settings.items() if name in own}
+        return self.method.settings(method=self.method.name, **given).keeps
+
+    def __call__(self, X: Any, labels: Any, **how: Any) -> Aggregation:
+        """Return what it makes of records and their groups."""
+        found: Aggregation = self.function(X, labels, **{**self.settings, **how})
+        what = type(found).__name__
+        require(isinstance(found, Aggregation), f"it returns a {what}, no Aggregation")
+        return found
+
+    def values(self, X: Any, labels: Any) -> F64:
+        """Return the published value of each record and attribute, (n, d)."""
+        return self(X, labels).values
+
+
+def one_value_for_a_group_and_attribute(f: TriedAggregator) -> None:
+    """Each group has one finite value of each attribute, (m, d)."""
+    X, labels = records()
+    masked = f(X, labels)
+    shape = masked.centroids.shape
+    require(shape == (6, 3), f"centroids {shape} of 6 groups and 3 attributes")
+    same = np.array_equal(masked.values, masked.centroids[labels])
+    require(same, "what is published is not the value of the record's group")
+    require(np.isfinite(masked.values).all(), "some values are not finite")
+
+
+def units_do_not_matter(f: TriedAggregator) -> None:
+    """Records in other units, from other origins, get the same values in those."""
+    X, labels = records()
+    unit, origin = 8.0, np.array([64.0, -2.0, 0.0])
+    there = f.values(X * unit + origin, labels)
+    _require_near(there, f.values(X, labels) * unit + origin, "other units")
+
+
+def order_of_records_does_not_matter(f: TriedAggregator) -> None:
+    """Records in another order get the same values."""
+    X, labels = records()
+    order = np.random.default_rng(1).permutation(len(X))
+    there = f.values(X[order], labels[order])
+    _require_near(there, f.values(X, labels)[order], "another order")
+
+
+def numbers_of_groups_do_not_matter(f: TriedAggregator) -> None:
+    """Groups that are numbered otherwise get the same values."""
+    X, labels = records()
+    renamed = np.array([3, 5, 0, 1, 4, 2])[labels]
+    _require_near(f.values(X, renamed), f.values(X, labels), "other numbers")
+
+
+def each_attribute_is_aggregated_by_itself(f: TriedAggregator) -> None:
+    """The values of an attribute do not depend on the others, or on its place."""
+    if "covariance" in f.keeps:
+        not_tried("a covariance is kept of all attributes together")
+    X, labels = records()
+    values = f.values(X, labels)
+    moved = f.values(X[:, [1, 2, 0]], labels)
+    _require_near(moved, values[:, [1, 2, 0]], "another order of attributes")
+    _require_near(f.values(X[:, [0]], labels), values[:, [0]], "one attribute alone")
+
+
+def it_keeps_what_it_says(f: TriedAggregator) -> None:
+    """Mean, variance and covariance are after it as before, where it says so."""
+    if not f.keeps:
+        not_tried("it says that it keeps nothing")
+    X, labels = records()
+    values = f.values(X, labels)
+    if "mean" in f.keeps:
+        _require_near(values.mean(axis=0), X.mean(axis=0), "the mean")
+    if "variance" in f.keeps:
+        _require_near(values.std(axis=0), X.std(axis=0), "the standard deviation")
+    if "covariance" in f.keeps:
+        _require_near(np.cov(values.T), np.cov(X.T), "the covariance")
+
+
+def a_constant_attribute_is_kept(f: TriedAggregator) -> None:
+    """An attribute with one value is published as it is, to the last bit."""
+    X, labels = records()
+    masked = f(X, labels)
+    require((masked.values[:, 2] == X[0, 2]).all(), "it is published as another value")
+    lost = _certificate_of(masked, 2).objective
+    require(lost == 0, f"its objective is {lost:.6g}")
+
+
+def certificates_agree_with_themselves(f: TriedAggregator) -> None:
+    """No bound lies above its objective; what is called optimal has no gap."""
+    X, labels = records()
+    found = f(X, labels).certificates
+    require(found, "there is no certificate")
+    for j, own in enumerate(found):
+        where = f"certificate {j}"
+        require(own.violation <= 1e-6, f"{where}: violation {own.violation:.3g}")
+        if own.bound is not None:
+            slack = CLOSED * max(1.0, abs(own.objective))
+            below = own.bound <= own.objective + slack
+            stated = f"bound {own.bound:.9g}, objective {own.objective:.9g}"
+            require(below, f"{where}: {stated}")
+        if own.status is Status.OPTIMAL:
+            shown = own.gap is not None and own.gap <= CLOSED
+            require(shown, f"{where}: optimal, with gap {own.gap}")
+
+
+def records_are_left_alone(f: TriedAggregator) -> None:
+    """Records and labels may be read-only, and are not changed."""
+    X, labels = records()
+    before = X.copy(), labels.copy()
+    f(X, labels)
+    same = np.array_equal(X, before[0]) and np.array_equal(labels, before[1])
+    require(same, "records or labels are others afterwards")
+    X.flags.writeable = labels.flags.writeable = False
+    f(X, labels)
+
+
+def repeats_itself(f: TriedAggregator) -> None:
+    """The same records get the same values."""
+    X, labels = records()
+    same = np.array_equal(f.values(X, labels), f.values(X, labels))
+    require(same, "two runs differ")
+
+
+def a_time_limit_is_kept(f: TriedAggregator) -> None:
+    """With a limit of 0.05 seconds it is back within 5."""
+    if "time_limit" not in signature(f.function).parameters:
+        not_tried("it takes no time_limit")
+    X = np.random.default_rng(3).normal(size=(120, 1))
+    started = compile_time.now()
+    f(X, np.arange(120) // 4, time_limit=0.05)
+    spent = compile_time.now() - started
+    require(spent < SOON, f"it took {spent:.1f} seconds")
+
+
+def what_cannot_be_aggregated_is_refused(f: TriedAggregator) -> None:
+    """Missing values, and labels that are not groups of the records, are refused."""
+    if f.method is None:
+        not_tried("a job refuses that before it calls a function of one's own")
+    X, labels = records()
+    holed = X.copy()
+    holed[3, 1] = np.nan
+    says = "missing or infinite"
+    refused(lambda: f(holed, labels), "a missing value", TableError, says=says)
+    says = "skip a group number"
+    refused(lambda: f(X, labels * 2), "group 1 without a record", JobError, says=says)
+    says = "labels have shape (23,)"
+    refused(lambda: f(X, labels[1:]), "23 labels of 24 records", JobError, says=says)
+
+
+def records() -> tuple[F64, I64]:
+    """Return 24 records of three attributes, the last of one value, in six groups."""
+    rng = np.random.default_rng(13)
+    X = rng.gamma(2.0, size=(24, 3)) * [1.0, 500.0, 0.01]
+    X[:, 2] = 7.1
+    return X, rng.permutation(np.arange(24) // 4)
+
+
+def _certificate_of(masked: Aggregation, j: int) -> Certificate:
+    """Return the certificate that attribute j has a part in."""
+    return next(c for own, c in masked.named("012").items() if str(j) in own)
+
+
+def _require_near(
+    one: npt.NDArray[Any], other: npt.NDArray[Any], what: str, rel: float = 1e-6
+) -> None:
+    away = float(np.max(np.abs(one - other) / np.maximum(np.abs(other), 1e-12)))
+    require(away <= rel, f"{what}: values differ by {away:.3g} of themselves")
+
+
+LAWS = laws(
+    one_value_for_a_group_and_attribute,
+    units_do_not_matter,
+    order_of_records_does_not_matter,
+    numbers_of_groups_do_not_matter,
+    each_attribute_is_aggregated_by_itself,
+    it_keeps_what_it_says,
+    a_constant_attribute_is_kept,
+    certificates_agree_with_themselves,
+    records_are_left_alone,
+    repeats_itself,
+    a_time_limit_is_kept,
+    what_cannot_be_aggregated_is_refused,
+)

@@ -1,0 +1,89 @@
+"""A confidential attribute on which privacy models and repairs are tried."""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aggopt.checks._law import not_tried
+from aggopt.core.types import F64, I64
+from aggopt.privacy._distance import Distance
+from aggopt.privacy._exact import Numbers
+from aggopt.privacy._levels import levels_of
+from aggopt.privacy._metric import Metric
+from aggopt.privacy._model import PrivacyModel
+from aggopt.privacy._requirement import Requirement
+
+NAME, UNIT = "pay", 4000  # of the attribute: its name, and what its values differ by
+N, LEVELS = 40, 8  # records, and how many different values they have
+
+
+@dataclass(frozen=True, eq=False)
+class PayColumn:
+    """Whole numbers (n,), as privacy models read a confidential attribute."""
+
+    numbers_: I64 = field(repr=False)
+    treatment: Any = None
+    name: str = NAME
+
+    @cached_property
+    def codes(self) -> I64:
+        """Which of the distinct values each record has, (n,)."""
+        return np.unique(self.numbers_, return_inverse=True)[1].astype(np.int64)
+
+    @cached_property
+    def distinct(self) -> Sequence[int]:
+        """The distinct values, ascending."""
+        return [int(value) for value in np.unique(self.numbers_)]
+
+    def levels(self) -> I64:
+        """Return the level of each number, (n,)."""
+        return levels_of(self.numbers_, self.treatment.levels)
+
+    def distance(self) -> Distance:
+        """Return the ordered distance of the values."""
+        return Metric("ordered").of(self.numbers_, self.codes)
+
+    def numbers(self) -> Numbers:
+        """Return the values, exactly."""
+        return Numbers.of(self.distinct, self.codes)
+
+
+def people(n: int = N) -> tuple[F64, I64]:
+    """Return two quasi-identifiers (n, 2), and pay (n,) that goes with the first.
+
+    Each pay is that of n / 8 records, so that groups of one pay can be made.
+    """
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.gamma(2.0, 1e4, n), rng.integers(18, 90, n)])
+    rank = np.empty(n, np.int64)
+    rank[np.argsort(X[:, 0] * rng.uniform(0.7, 1.3, n))] = np.arange(n)
+    return X, UNIT * (1 + rank * LEVELS // n)
+
+
+def asked(model: PrivacyModel) -> dict[str, Any]:
+    """Return the keys of a model that its template shows, as [privacy] has them."""
+    shown = [line.removeprefix("# ") for line in model.template.splitlines()]
+    return tomllib.loads(
+        "\n".join(line for line in shown if line.startswith(f"{model.name} "))
+    )
+
+
+def requirement(model: PrivacyModel, pay: I64) -> Requirement:
+    """Return what a model asks of an attribute, by the line of its template."""
+    if model.requirement is None:
+        not_tried("it is of records alone, which partitioners are tried for")
+    keys = asked(model)
+    if not keys:
+        not_tried(f"its template has no line that begins with '# {model.name} = '")
+    ordered = {"distance": "ordered"} if "distance" in _fields(model.treatment) else {}
+    held = {"distance": "ordered"} if "distance" in _fields(model.settings) else {}
+    column = PayColumn(pay, model.treatment(**ordered))
+    return model.requirement(column, model.settings(**keys, **held))
+
+
+def _fields(section: Any) -> Any:
+    return section.model_fields

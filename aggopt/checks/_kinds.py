@@ -1,0 +1,175 @@
+"""Which kind a thing is of, and how its laws see it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from aggopt.checks._law import Law
+from aggopt.core.own_code import own_names
+from aggopt.core.registry import Method
+from aggopt.errors import JobError
+
+# by the class of a method: what it is called, its laws, and what tries it
+KINDS = {
+    "Model": ("model", "_models", "TriedModel"),
+    "Partitioner": ("partitioner", "_partitioners", "TriedPartitioner"),
+    "Aggregator": ("aggregator", "_aggregators", "TriedAggregator"),
+    "Solver": ("solver", "_solvers", "TriedSolver"),
+    "Measure": ("measure", "_measures", "TriedMeasure"),
+    "PrivacyModel": ("privacy model", "_privacy_models", "TriedPrivacyModel"),
+    "Repair": ("repair", "_repairs", "TriedRepair"),
+}
+FIRST = {  # arguments by which a function says what it is
+    ("X", "k"): "Partitioner",
+    ("X", "labels"): "Aggregator",
+    ("original", "released"): "Measure",
+}
+_SHAPES = (
+    "(X, k), a partitioner, of (X, labels), an aggregator, or of (original, released), "
+    "a measure"
+)
+HOMES = {  # of the methods of this package, whose functions are known by them
+    "Partitioner": ("aggopt.partition", "PARTITIONERS"),
+    "Aggregator": ("aggopt.aggregate", "AGGREGATORS"),
+    "Measure": ("aggopt.measure", "MEASURES"),
+}
+
+
+def subjects_of(thing: Any) -> Iterator[tuple[str, Any, tuple[Law, ...]]]:
+    """Yield the kind of a thing in words, the thing as its laws see it, and those.
+
+    Of the module of a file, each thing in it.
+
+    Raises
+    ------
+    JobError
+        It is nothing that laws are of; or `excused` is no dict of reasons.
+    """
+    for each in things_in(thing) if isinstance(thing, ModuleType) else [thing]:
+        yield _subject(each)
+
+
+def things_in(file: ModuleType) -> list[Any]:
+    """Return what a file declares that laws are of: methods, and functions of a kind.
+
+    A function that a method of the file is made of is not counted again.
+
+    Raises
+    ------
+    JobError
+        There is nothing of that.
+    """
+    public = {n: value for n, value in vars(file).items() if not n.startswith("_")}
+    methods = [value for value in public.values() if isinstance(value, Method)]
+    parts = [getattr(method, "function", None) for method in methods]
+    own = [public[name] for name in own_names(file)]
+    functions = [f for f in own if _first(f) in FIRST and f not in parts]
+    if not methods and not functions:
+        raise JobError(
+            f"Nothing in {Path(str(file.__file__)).name} is what laws are of.",
+            fix=f"declare a method there; or a function of {_SHAPES}.",
+        )
+    return [*methods, *functions]
+
+
+def _subject(thing: Any) -> tuple[str, Any, tuple[Law, ...]]:
+    function, settings = _unwrapped(thing)
+    method = function if isinstance(function, Method) else _known(function)
+    kind = _told(function) if method is None else _class(method)
+    noun, home, tried = KINDS[kind]
+    laws = import_module(f"aggopt.checks.{home}")
+    made = getattr(laws, tried)
+    called = _name(function) if method is None else method.name
+    name, excused = _with_settings(called, settings), _excused(thing, function, method)
+    if method is None:
+        subject = made(name, function, settings, excused)
+    else:
+        subject = replace(made.of(method, settings, name), excused=excused)
+    return noun, subject, laws.LAWS
+
+
+def _class(method: Method) -> str:
+    """Return the class of `KINDS` that a method is of."""
+    names = [base.__name__ for base in type(method).__mro__]
+    kind = next((name for name in names if name in KINDS), None)
+    if kind is None:
+        raise JobError(
+            f"There are no laws of a {type(method).__name__}.",
+            fix=f"pass one of {', '.join(KINDS)}; or a function of {_SHAPES}.",
+        )
+    return kind
+
+
+def _unwrapped(thing: Any) -> tuple[Any, Mapping[str, Any]]:
+    """Return what is called, and the settings that `functools.partial` gives it."""
+    if not isinstance(thing, partial):
+        return thing, {}
+    if thing.args:
+        raise JobError(
+            "The partial gives arguments by their places.",
+            fix="give settings by name: partial(mdav, ending='nearest').",
+        )
+    function, settings = _unwrapped(thing.func)
+    return function, {**settings, **thing.keywords}
+
+
+def _known(function: Any) -> Method | None:
+    """Return the method of this package whose function this is."""
+    for home, registry in HOMES.values():
+        for method in getattr(import_module(home), registry).values():
+            if method.function is function:
+                found: Method = method
+                return found
+    return None
+
+
+def _told(function: Any) -> str:
+    """Return the kind of a function, by the names of its first arguments."""
+    first = _first(function)
+    if first in FIRST:
+        return FIRST[first]
+    seen = f"A {type(function).__name__} is no method and no function"
+    if first is not None:
+        seen = f"{_name(function)} takes ({', '.join((*first, '...'))})"
+    raise JobError(
+        f"{seen}: there are no laws of that.",
+        fix=f"pass one of {', '.join(KINDS)}; or a function of {_SHAPES}.",
+    )
+
+
+def _first(function: Any) -> tuple[str, ...] | None:
+    """Return the names of the first two arguments of a function; else None."""
+    if not callable(function) or isinstance(function, type | Method):
+        return None
+    return tuple(signature(function).parameters)[:2]
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _with_settings(name: str, settings: Mapping[str, Any]) -> str:
+    shown = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+    return f"{name}({shown})" if shown else name
+
+
+def _excused(*things: Any) -> Mapping[str, str]:
+    """Return the declared exceptions, those of the first thing that has some."""
+    for thing in things:
+        declared = getattr(thing, "excused", None)
+        if not declared:
+            continue
+        if not isinstance(declared, Mapping) or not all(
+            isinstance(why, str) and why.strip() for why in declared.values()
+        ):
+            raise JobError(
+                "An exception to a law is declared without a reason.",
+                fix='declare excused = {"units_do_not_matter": "it is of euros"}.',
+            )
+        return declared
+    return {}

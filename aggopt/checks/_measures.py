@@ -1,0 +1,205 @@
+"""Laws of a measure: f(original, released) to a figure, or several."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, is_dataclass
+from math import inf, isclose, isfinite
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.checks._law import laws, require
+from aggopt.core.types import F64
+from aggopt.measure import Measure
+
+NOISES = (0.0, 0.01, 1.0, 1e6, 1e90)  # of a release, in those of an ordinary one
+
+
+@dataclass(frozen=True, eq=False)
+class TriedMeasure:
+    """A measure with its settings, and how it is called by a law.
+
+    Attributes
+    ----------
+    function, settings
+        What is called, and the settings that it is called with.
+    highest
+        The largest value that it says it can have.
+    needs
+        "both" tables, or one of "original" and "released".
+    public
+        Whether anybody may call it; a function of one's own is given arrays.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    settings: Mapping[str, Any]
+    excused: Mapping[str, str]
+    highest: float = inf
+    needs: str = "both"
+    public: bool = False
+
+    @classmethod
+    def of(cls, method: Measure, settings: Mapping[str, Any], name: str) -> Any:
+        """Return a method as its laws see it."""
+        own = method.function, settings, method.excused
+        return cls(name, *own, method.highest, method.needs, method.origin is None)
+
+    def __call__(self, original: Any, released: Any) -> dict[str, float]:
+        """Return the figures that it finds, by their names."""
+        tables = {"original": (original,), "released": (released,)}
+        given = tables.get(self.needs, (original, released))
+        return figures(self.function(*given, **self.settings))
+
+
+def figures(found: Any) -> dict[str, float]:
+    """Return the figures of what a measure returned, by name; counts are none.
+
+    A number has the name "value"; of an array stand its largest entry and its sum, of a
+    dataclass its floats.
+
+    >>> figures(0.5)
+    {'value': 0.5}
+    """
+    if isinstance(found, np.ndarray):
+        return {"largest": float(found.max()), "sum": float(found.sum())}
+    if is_dataclass(found):
+        named = ((name, getattr(found, name)) for name in found.__dataclass_fields__)
+        return {name: float(v) for name, v in named if isinstance(v, float)}
+    require(np.ndim(found) == 0, f"it returns a {type(found).__name__}, no number")
+    try:
+        return {"value": float(found)}
+    except (TypeError, ValueError):
+        require(False, f"it returns a {type(found).__name__}, no number")
+        raise
+
+
+def stays_in_its_range(f: TriedMeasure) -> None:
+    """It is a number from 0 to the largest it says, however noisy the release."""
+    X, Y = tables()
+    mean = np.broadcast_to(X.mean(axis=0), X.shape).copy()
+    releases = {f"noise {s:g}": X + s * (Y - X) for s in NOISES} | {"one group": mean}
+    for what, released in releases.items():
+        for name, value in f(X, released).items():
+            require(isfinite(value), f"{what}: {name} is {value}")
+            most = inf if name == "sum" else f.highest
+            within = 0 <= value <= most
+            require(within, f"{what}: {name} is {value:.6g}, not in 0..{most:g}")
+
+
+def units_do_not_matter(f: TriedMeasure) -> None:
+    """Both tables in other units, and from other origins, give the same."""
+    X, Y = tables()
+    unit, origin = np.array([1e-12, 1e12, 3.0, 0.7]), np.array([0.0, -5e12, 7.0, 1e3])
+    for what, release in (("noise", Y), ("groups", grouped(X))):
+        moved = f(X * unit + origin, release * unit + origin)
+        _require_same(f(X, release), moved, f"{what}, other units", 1e-6, 1e-12)
+
+
+def signs_do_not_matter(f: TriedMeasure) -> None:
+    """An attribute whose sign is turned in both tables gives the same."""
+    X, Y = tables()
+    sign = np.array([1.0, -1.0, 1.0, -1.0])
+    for what, release in (("noise", Y), ("groups", grouped(X))):
+        _require_same(f(X, release), f(X * sign, release * sign), what, 1e-9)
+
+
+def order_of_records_does_not_matter(f: TriedMeasure) -> None:
+    """Both tables in another order give the same, where all is tied, too."""
+    rng = np.random.default_rng(8)
+    pairs = {"noise": tables(), "groups": (tables()[0], grouped(tables()[0]))}
+    for entries in (2, 3):
+        X, Y = rng.integers(0, entries, (2, 30, 2)).astype(float)
+        pairs[f"{entries} different entries"] = X, Y
+    for what, (X, Y) in pairs.items():
+        p = rng.permutation(len(X))
+        _require_same(f(X, Y), f(X[p], Y[p]), what, 1e-12, 1e-12)
+
+
+def order_of_attributes_does_not_matter(f: TriedMeasure) -> None:
+    """Attributes in another order give the same."""
+    X, Y = tables()
+    p = [2, 0, 3, 1]
+    for what, release in (("noise", Y), ("groups", grouped(X))):
+        _require_same(f(X, release), f(X[:, p], release[:, p]), what, 1e-6, 1e-12)
+
+
+def constant_attribute_weighs_nothing(f: TriedMeasure) -> None:
+    """An attribute with one value more gives the same, whatever is released of it."""
+    X, Y = tables()
+    flat = np.full((len(X), 1), 5.0)
+    for released in (5.0, 6.0):
+        wide = np.hstack([flat, X]), np.hstack([np.full_like(flat, released), Y])
+        _require_same(f(X, Y), f(*wide), f"released as {released:g}")
+
+
+def container_does_not_matter(f: TriedMeasure) -> None:
+    """Whole numbers, lists and any memory layout give what floats give."""
+    X = np.random.default_rng(2).integers(0, 50, (12, 3))
+    Y = X + 1
+    known = f(X.astype(float), Y.astype(float))
+    _require_same(known, f(X, Y), "whole numbers")
+    if f.public:
+        _require_same(known, f(X.tolist(), Y.astype(float)), "a list")
+    _require_same(known, f(np.asfortranarray(X, float), Y), "columns side by side")
+
+
+def tables_are_left_alone(f: TriedMeasure) -> None:
+    """Both tables may be read-only, and are not changed."""
+    X, Y = tables()
+    before = X.copy(), Y.copy()
+    f(X, Y)
+    same = np.array_equal((X, Y), before)
+    require(same, "the tables are others afterwards")
+    X.flags.writeable = Y.flags.writeable = False
+    f(X, Y)
+
+
+def repeats_itself(f: TriedMeasure) -> None:
+    """The same tables give the same, whatever NumPy's global state."""
+    X, Y = tables()
+    before = np.random.get_state()  # noqa: NPY002
+    np.random.seed(1)  # noqa: NPY002
+    one = f(X, Y)
+    np.random.seed(2)  # noqa: NPY002
+    other = f(X, Y)
+    np.random.set_state(before)  # noqa: NPY002
+    _require_same(one, other, "two calls")
+
+
+def tables() -> tuple[F64, F64]:
+    """Return correlated, skewed records without ties, and a noisy release of them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4)) @ rng.normal(size=(4, 4))
+    X += rng.exponential(size=(40, 4))
+    return X, X + 0.15 * rng.normal(size=X.shape) * X.std(axis=0)
+
+
+def grouped(X: npt.NDArray[np.float64], k: int = 4) -> F64:
+    """Return the means of runs of k records, a release full of ties."""
+    return np.repeat(X.reshape(-1, k, X.shape[1]).mean(axis=1), k, axis=0)
+
+
+def _require_same(
+    one: Mapping[str, float],
+    other: Mapping[str, float],
+    what: str,
+    rel: float = 0.0,
+    least: float = 0.0,
+) -> None:
+    for name, value in one.items():
+        same = isclose(value, other[name], rel_tol=rel, abs_tol=least)
+        require(same, f"{what}: {name} is {value:.9g}, then {other[name]:.9g}")
+
+
+LAWS = laws(
+    stays_in_its_range,
+    units_do_not_matter,
+    signs_do_not_matter,
+    order_of_records_does_not_matter,
+    order_of_attributes_does_not_matter,
+    constant_attribute_weighs_nothing,
+    container_does_not_matter,
+    tables_are_left_alone,
+    repeats_itself,
+)

@@ -1,0 +1,296 @@
+"""Laws of a model: its declarations, and how a point of it is judged."""
+
+import pickle
+import re
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from aggopt.checks import _declared as declared
+from aggopt.checks._law import laws, not_tried, refused, require
+from aggopt.checks._model import TriedModel
+from aggopt.errors import AggoptError, UnknownNameError
+from aggopt.solvers._certificate import Status
+from aggopt.solvers._solver import BRANCHING, CLASSES
+
+HEADINGS = ("Data", "Variables", "Minimise", "Subject to", "Class:", "Source:")
+CLEAR, HELD = 1e-3, 1e-5  # what is missed; what solvers leave
+OFF = 1e-5  # of an optimum: what solvers leave
+SENTINEL = 7.31415926535
+
+
+def the_head_states_the_model(f: TriedModel) -> None:
+    """Its docstring has Data, Variables, Minimise, Subject to, Class and Source."""
+    head = f.file.__doc__ or ""
+    places = {heading: head.find(f"\n{heading}") for heading in HEADINGS}
+    lacking = [heading for heading, place in places.items() if place < 0]
+    require(not lacking, f"the docstring lacks {', '.join(lacking)}")
+    require(sorted(places, key=places.__getitem__) == list(HEADINGS), "another order")
+    kind = f.model.kind
+    require(kind in CLASSES, f"{kind} is none of the classes {', '.join(CLASSES)}")
+    stated = re.search(rf"^Class: {kind}\b", head, re.MULTILINE)
+    require(stated, f"the docstring does not say 'Class: {kind}'")
+
+
+def constraints_have_the_names_of_the_head(f: TriedModel) -> None:
+    """Declarations and `violations` call each constraint as the head does."""
+    said = set(_constraints(f))
+    require(said, "the head names no constraint: '    mean: sum_j c_j = 0'")
+    for language in f.model.languages:
+        unknown = declared.constraint_names(f.declared(language)) - said
+        require(not unknown, f"in {language}: {', '.join(sorted(unknown))}")
+    at = f.known
+    if at is not None:
+        judged = set(f.model.violations(f.data, at))
+        wrong = sorted(judged ^ said)
+        require(not wrong, f"violations and the head differ in {', '.join(wrong)}")
+
+
+def the_class_is_that_of_the_program(f: TriedModel) -> None:
+    """Its class is that of what `build` declares, in each language."""
+    for language in f.model.languages:
+        kind = declared.class_of(f.declared(language))
+        stated = f"in {language} it is of class {kind}, not {f.model.kind}"
+        require(kind == f.model.kind, stated)
+
+
+def declaring_solves_nothing(f: TriedModel) -> None:
+    """`build` returns a new program each time, which is not solved."""
+    for language in f.model.languages:
+        problem = f.model.build(f.data, language)
+        other = f.model.build(f.data, language)
+        require(problem is not other, f"in {language}: the same program again")
+        if language == "cvxpy":
+            require(problem.status is None, "the program has a status already")
+
+
+def an_unknown_language_is_refused(f: TriedModel) -> None:
+    """A language that is none of its is refused, with the nearest one."""
+    first = f.model.languages[0]
+    refused(
+        lambda: f.model.build(f.data, f"{first}i"),
+        f"the language '{first}i'",
+        UnknownNameError,
+        says=f"did you mean '{first}'",
+    )
+
+
+def data_show_no_record(f: TriedModel) -> None:
+    """What is printed of its data holds no array, and so no value of a record."""
+    require("array" not in repr(f.data), "an array is printed: field(repr=False)")
+
+
+def it_goes_to_another_process(f: TriedModel) -> None:
+    """The model can be pickled, and is the same afterwards."""
+    module = f.file.__name__
+    if module.startswith("aggopt_own"):
+        not_tried("a file of code is sent by its path and hash")
+    require(pickle.loads(pickle.dumps(f.model)) == f.model, "it is another afterwards")
+
+
+def languages_and_numpy_agree(f: TriedModel) -> None:
+    """At a point, and beside it, declarations and NumPy cost and miss the same."""
+    for language in f.model.languages:
+        problem = f.declared(language)
+        if not _has_variables(f, problem):
+            not_tried("a point lists what is not 0, not the variables")
+        for at in f.beside(problem):
+            declared.put(problem, at)
+            _require_agreement(f, problem, at, language)
+
+
+def the_solved_program_agrees(f: TriedModel) -> None:
+    """Solved in each language, NumPy finds the point feasible and of the same cost."""
+    tried, reasons = 0, []
+    for language in f.model.languages:
+        try:
+            ended = f.solved(language)
+        except Exception as none:
+            reasons.append(none)
+            continue
+        tried += 1
+        status = ended.status
+        require(status.usable, f"in {language}: its small data end as {status.value}")
+        require(ended.at is not None, f"in {language}: nothing is read off the program")
+        missed = f.model.violation(f.data, ended.at)
+        require(missed < HELD, f"in {language}: the point misses by {missed:.3g}")
+        own, stated = f.model.objective(f.data, ended.at), declared.cost(ended.problem)
+        near = abs(own - stated) <= OFF * max(1.0, abs(stated))
+        require(near, f"in {language}: objective {own:.9g}, the program {stated:.9g}")
+    if not tried:
+        raise reasons[0]
+
+
+def multipliers_prove_no_more_than_the_optimum(f: TriedModel) -> None:
+    """Multipliers prove no more than what is reached, and those found as much."""
+    if f.model.proven is None or f.model.multipliers is None:
+        both = f.model.proven is None and f.model.multipliers is None
+        require(both, "multipliers and proven go together")
+        not_tried("it proves nothing by multipliers")
+    for language in f.model.languages:
+        ended = f.solved(language)
+        best = declared.cost(ended.problem)
+        found = f.model.multipliers(ended.problem, f.data)
+        if found is None:
+            whole = f.model.kind in BRANCHING  # whose solvers leave none
+            require(whole, f"in {language}: a solved program has no multipliers")
+            continue
+        proven = f.model.proven(f.data, found)
+        near = abs(proven - best) <= OFF * max(1.0, abs(best))
+        require(near, f"in {language}: they prove {proven:.9g} of {best:.9g}")
+        rng = np.random.default_rng(0)
+        for by in (0.0, 0.5, 2.0):
+            other = by * np.asarray(found) + (by > 0) * rng.normal(size=found.shape)
+            proven = f.model.proven(f.data, other)
+            lies = f"other multipliers prove {proven:.9g}, and {best:.9g} is reached"
+            require(proven <= best + 1e-6 * max(1.0, abs(best)), lies)
+
+
+def no_point_beats_a_bound(f: TriedModel) -> None:
+    """Each solver finds a feasible point, and none beats the bound of another."""
+    costs, bounds, optimal = {}, {}, {}
+    for solver in f.solvers:
+        found = f.answer(solver)
+        ended = f"{solver.name} ends as {found.status.value}"
+        require(found.reading is not None or not solver.is_global, ended)
+        at = None if found.reading is None else f.at(found.reading)
+        if at is None:
+            continue
+        missed = f.model.violation(f.data, at)
+        require(missed < 1e-4, f"{solver.name}: its point misses by {missed:.3g}")
+        costs[solver.name] = f.model.objective(f.data, at)
+        if found.bound is not None:
+            bounds[solver.name] = found.bound
+        if found.status is Status.OPTIMAL:
+            optimal[solver.name] = costs[solver.name]
+    if not costs:
+        not_tried("no installed solver leaves a point of it")
+    best = min(costs, key=costs.__getitem__)
+    slack = OFF * max(1.0, abs(costs[best]))
+    for name, bound in bounds.items():
+        lies = f"{name} proves {bound:.9g}, and {best} reaches {costs[best]:.9g}"
+        require(bound <= costs[best] + slack, lies)
+    for name, value in optimal.items():
+        lies = f"{name} calls {value:.9g} optimal, and {best} reaches {costs[best]:.9g}"
+        require(value <= costs[best] + 10 * slack, lies)
+
+
+def judging_changes_nothing(f: TriedModel) -> None:
+    """Cost and violations of a point are the same each time; data stay as they were."""
+    at = f.known
+    if at is None:
+        not_tried("no point is known: no installed solver finds one")
+    before = pickle.dumps(_arrays(f.data))
+    one = f.model.objective(f.data, at), f.model.violations(f.data, at)
+    other = f.model.objective(f.data, at), f.model.violations(f.data, at)
+    require(one == other, "a point is judged otherwise the second time")
+    for language in f.model.languages:
+        f.declared(language)
+    same = before == pickle.dumps(_arrays(f.data))
+    require(same, "the data are others afterwards")
+
+
+def order_of_records_does_not_matter(f: TriedModel) -> None:
+    """Records and groups in another order cost the same, and miss the same."""
+    data, at = f.data, f.known
+    labels = getattr(data, "labels", None)
+    m = 0 if labels is None else int(labels.max()) + 1
+    reading = getattr(data, "means", None)
+    if labels is None or reading is None or np.shape(reading)[:1] != (m,):
+        not_tried("it is not of records in groups, with a value of each group")
+    n = len(labels)
+    order, number = np.random.default_rng(0).permutation(n), (np.arange(m) + 1) % m
+    moved = {
+        name: value[order]
+        for name, value in _arrays(data).items()
+        if name != "labels" and value.shape[:1] == (n,)
+    }
+    other = replace(data, **moved, labels=number[labels[order]])
+    there = np.empty_like(reading)
+    there[number] = reading
+    one, two = f.model.point(data, reading), f.model.point(other, there)
+    costs = f.model.objective(data, one), f.model.objective(other, two)
+    near = abs(costs[0] - costs[1]) <= 1e-8 * max(1.0, abs(costs[0]))
+    require(near and at is not None, f"it costs {costs[0]:.9g}, then {costs[1]:.9g}")
+    now = f.model.violations(other, two)
+    for name, amount in f.model.violations(data, one).items():
+        near = abs(amount - now[name]) <= 1e-8 * max(1.0, abs(amount))
+        require(near, f"{name} is missed by {amount:.9g}, then {now[name]:.9g}")
+
+
+def unusable_data_are_refused(f: TriedModel) -> None:
+    """A value that is missing is refused, and no message holds another."""
+    tried = False
+    for name, value in _arrays(f.data).items():
+        if value.dtype.kind != "f" or value.size < 2 or np.isinf(value).any():
+            continue
+        tried, holed = True, value.copy()
+        holed.flat[0], holed.flat[-1] = np.nan, SENTINEL
+        try:
+            replace(f.data, **{name: holed})
+        except AggoptError as refusal:
+            quoted = str(SENTINEL)[:7] in str(refusal)
+            require(not quoted, f"{name}: the refusal quotes a value")
+        else:
+            require(False, f"{name} with a missing value is taken")
+    if not tried:
+        not_tried("its data have no array of numbers")
+
+
+def _constraints(f: TriedModel) -> list[str]:
+    """Return the names that the head gives to constraints."""
+    head = f.file.__doc__ or ""
+    part = head.partition("\nSubject to\n")[2].partition("\n\n")[0]
+    return re.findall(r"^    (\w+): ", part, re.MULTILINE)
+
+
+def _has_variables(f: TriedModel, problem: Any) -> bool:
+    """Whether the fields of a point are variables of the problem, of the same shape."""
+    at = f.known
+    if at is None:
+        return True
+    shapes = [
+        (declared.shape_of(problem, n), np.shape(v)) for n, v in at._asdict().items()
+    ]
+    return any(known == own for known, own in shapes)
+
+
+def _require_agreement(f: TriedModel, problem: Any, at: Any, language: str) -> None:
+    own, stated = f.model.objective(f.data, at), declared.cost(problem)
+    near = abs(own - stated) <= 1e-6 * max(1.0, abs(own))
+    require(near, f"objective says {own:.9g}, {language} {stated:.9g}")
+    missed, seen = f.model.violations(f.data, at), declared.missed(problem)
+    domains = seen.pop(declared.OF_VARIABLES, 0.0)
+    for name, amount in missed.items():
+        there = seen.get(name, domains)  # what has no row is of the domains
+        says = f"{name}: violations say {amount:.3g}, {language} {there:.3g}"
+        require(amount < CLEAR or there > HELD, says)
+        require(there < CLEAR or amount > HELD or name not in seen, says)
+    worst = max([0.0, *missed.values()])
+    says = f"{language} misses its variables' domains by {domains:.3g}"
+    require(domains < CLEAR or worst > HELD, f"{says}, and violations say nothing")
+
+
+def _arrays(data: Any) -> dict[str, Any]:
+    """Return the arrays among the fields of data, by name."""
+    named = ((own.name, getattr(data, own.name)) for own in fields(data) if own.init)
+    return {name: v for name, v in named if isinstance(v, np.ndarray)}
+
+
+LAWS = laws(
+    the_head_states_the_model,
+    constraints_have_the_names_of_the_head,
+    the_class_is_that_of_the_program,
+    declaring_solves_nothing,
+    an_unknown_language_is_refused,
+    data_show_no_record,
+    unusable_data_are_refused,
+    it_goes_to_another_process,
+    the_solved_program_agrees,
+    languages_and_numpy_agree,
+    judging_changes_nothing,
+    order_of_records_does_not_matter,
+    multipliers_prove_no_more_than_the_optimum,
+    no_point_beats_a_bound,
+)

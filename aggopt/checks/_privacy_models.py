@@ -1,0 +1,202 @@
+"""Laws of a privacy model: what it requires of the groups of a release."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from aggopt.checks._attribute import UNIT, people, requirement
+from aggopt.checks._law import laws, not_tried, require
+from aggopt.checks._records import partitions
+from aggopt.core.types import I64, Labels
+from aggopt.errors import InfeasibleInputError
+from aggopt.privacy._model import PrivacyModel
+from aggopt.privacy._requirement import Requirement, members
+from aggopt.repair._merge_until_satisfied import merge_until_satisfied
+
+SEEDS, ROUNDED = range(3), 1e-9  # what `found` may be off by where `broken` is exact
+FEW = (  # pays of seven records, in units
+    (1, 1, 1, 1, 1, 1, 2),
+    (1, 1, 1, 1, 2, 2, 2),
+    (1, 1, 2, 2, 3, 3, 9),
+    (1, 2, 3, 4, 5, 6, 7),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TriedPrivacyModel:
+    """A privacy model, and what it requires of an attribute."""
+
+    name: str
+    method: PrivacyModel
+    excused: Mapping[str, str]
+
+    @classmethod
+    def of(cls, method: PrivacyModel, settings: Any, name: str) -> "TriedPrivacyModel":
+        """Return a method as its laws see it."""
+        return cls(name, method, method.excused)
+
+    @cached_property
+    def asked(self) -> Requirement:
+        """What it requires, by the line of its template, of forty records."""
+        return requirement(self.method, people()[1])
+
+    def of_values(self, values: I64) -> Requirement:
+        """Return what it requires of these numbers (n,)."""
+        return requirement(self.method, values)
+
+
+def groups_at_random(seed: int, n: int, most: int = 9) -> Labels:
+    """Return labels (n,) of groups of any size, `most` at most."""
+    rng = np.random.default_rng(seed)
+    found = np.unique(rng.integers(0, most, n), return_inverse=True)[1]
+    return found.astype(np.intp)
+
+
+def broken_is_what_found_shows(f: TriedPrivacyModel) -> None:
+    """A group breaks it exactly where it has less than is asked, or more of a "<="."""
+    of = f.asked
+    counts = of.asked.is_integer()  # then what is equal to it is not rounded
+    for seed in range(5):
+        records, starts = members(groups_at_random(seed, of.n, 9 - seed))
+        found, broken = of.found(records, starts), of.broken(records, starts)
+        require(found.shape == broken.shape == (len(starts) - 1,), "one for each group")
+        away = (found - of.asked) / max(1.0, abs(of.asked))
+        beyond = away if of.sign == "<=" else -away
+        for g in np.flatnonzero((np.abs(away) > ROUNDED) | (counts & (away == 0))):
+            said = "broken" if broken[g] else "kept"
+            stated = f"a group with {found[g]:.6g}, asked {of.sign} {of.asked:g}"
+            require(broken[g] == (beyond[g] > 0), f"{stated}, is said to be {said}")
+
+
+def groups_fall_short_exactly_where_they_break_it(f: TriedPrivacyModel) -> None:
+    """`short` is above 0 where a group breaks it, and 0 where it does not."""
+    for seed in SEEDS:
+        records, starts = members(groups_at_random(seed, f.asked.n))
+        short, broken = f.asked.short(records, starts), f.asked.broken(records, starts)
+        held = ((short > 0) == broken).all() and (short >= 0).all()
+        require(held, f"seed {seed}: they fall short elsewhere")
+
+
+def the_check_says_what_the_groups_have(f: TriedPrivacyModel) -> None:
+    """`satisfied` and `check` say what `broken` and `found` say of each group."""
+    of = f.asked
+    for seed in SEEDS:
+        labels = groups_at_random(seed, of.n)
+        records, starts = members(labels)
+        broken, found = of.broken(records, starts), of.found(records, starts)
+        check, worst = of.check(labels), found.max() if of.sign == "<=" else found.min()
+        where = f"seed {seed}"
+        require(of.satisfied(labels) == (not broken.any()), f"{where}: `satisfied`")
+        require(check.holds == (not broken.any()), f"{where}: the check holds or not")
+        require(check.broken == broken.sum(), f"{where}: groups that break it")
+        near = abs(check.found - worst) <= 1e-6 * max(1.0, abs(worst))
+        require(near, f"{where}: {check.found:.9g} found, the worst has {worst:.9g}")
+
+
+def each_group_is_judged_by_itself(f: TriedPrivacyModel) -> None:
+    """Whether a group breaks it does not depend on what the other groups are."""
+    of = f.asked
+    for seed in SEEDS:
+        labels = groups_at_random(seed, of.n)
+        broken = of.broken(*members(labels))
+        for g in range(3):
+            alone = of.broken(*members(np.where(labels == g, 0, 1)))[0]
+            require(alone == broken[g], f"seed {seed}: alone it is judged otherwise")
+
+
+def order_of_records_does_not_matter(f: TriedPrivacyModel) -> None:
+    """Neither the order of the groups nor that of their records matters."""
+    of, rng = f.asked, np.random.default_rng(1)
+    labels = rng.permutation(np.arange(of.n) % 8)
+    records, starts = members(labels)
+    mixed = records.copy()
+    for start, end in pairwise(starts.tolist()):
+        rng.shuffle(mixed[start:end])
+    same = np.array_equal(of.found(mixed, starts), of.found(records, starts))
+    require(same, "the records of a group in another order have something else")
+    renumbered = of.check((labels + 3) % 8)
+    require(
+        renumbered == of.check(labels), "groups numbered otherwise have another check"
+    )
+
+
+def one_value_protects_least(f: TriedPrivacyModel) -> None:
+    """No group has less of it than some group of as many records with one value."""
+    _, pay = people()
+    ends = [np.flatnonzero(pay == end) for end in (pay.min(), pay.max())]
+    of, size = f.asked, len(ends[0])
+    alone = [of.found(end, np.array([0, size]))[0] for end in ends]
+    least = max(alone) if of.sign == "<=" else min(alone)
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        group = rng.choice(of.n, size, replace=False).astype(np.int64)
+        found = of.found(group, np.array([0, size]))[0]
+        less = found > least + ROUNDED if of.sign == "<=" else found < least - ROUNDED
+        require(not less, f"a group with several values has {found:.6g}, one {least:g}")
+
+
+def a_union_satisfies_what_its_groups_do(f: TriedPrivacyModel) -> None:
+    """If it is additive, a union of two groups that keep it keeps it."""
+    if not f.asked.additive:
+        not_tried("it says that it is not additive")
+    rng = np.random.default_rng(2)
+    for groups in (5, f.asked.n // 2) * 40:
+        labels = rng.permutation(np.arange(f.asked.n) % groups)
+        union = np.unique(np.where(labels == 1, 0, labels), return_inverse=True)[1]
+        before = f.asked.broken(*members(labels))[:2].any()
+        after = f.asked.broken(*members(union))[0]
+        require(before or not after, "two groups keep it, and their union breaks it")
+
+
+def infeasible_is_proven(f: TriedPrivacyModel) -> None:
+    """Where it says that no groups of k satisfy it, none of all partitions does."""
+    for units in FEW:
+        of = f.of_values(UNIT * np.array(units, np.int64))
+        if of.infeasible(2) is None:
+            continue
+        labels = np.empty(len(units), np.intp)
+        for groups in partitions(len(units), 2):
+            for g, group in enumerate(groups):
+                labels[group] = g
+            stated = f"{len(groups)} groups of pays {units}"
+            require(not of.satisfied(labels), f"{stated} satisfy it all the same")
+
+
+def merging_satisfies_it(f: TriedPrivacyModel) -> None:
+    """Groups of three, merged until none falls short, satisfy it."""
+    X, _ = people()
+    labels = np.arange(len(X)) // 3
+    labels[-1] = labels[-2]
+    try:
+        merged = merge_until_satisfied(X, labels, [f.asked])
+    except InfeasibleInputError:
+        require(not f.asked.satisfied(np.zeros(len(X), np.intp)), "one group keeps it")
+        return
+    require(f.asked.satisfied(merged), "the groups that are left break it")
+
+
+def it_shows_no_record(f: TriedPrivacyModel) -> None:
+    """What is printed of it, and of a check, holds no value."""
+    of = f.asked
+    said = repr(of) + str(of.check(np.zeros(of.n, np.intp)))
+    seen = [value for value in np.unique(people()[1]) if value > UNIT]
+    require(not any(str(value) in said for value in seen), "a value is printed")
+    require("array" not in said, "an array is printed: field(repr=False)")
+
+
+LAWS = laws(
+    broken_is_what_found_shows,
+    groups_fall_short_exactly_where_they_break_it,
+    the_check_says_what_the_groups_have,
+    each_group_is_judged_by_itself,
+    order_of_records_does_not_matter,
+    one_value_protects_least,
+    a_union_satisfies_what_its_groups_do,
+    infeasible_is_proven,
+    merging_satisfies_it,
+    it_shows_no_record,
+)

@@ -1,0 +1,184 @@
+"""Laws of a repair: groups that satisfy what a partition does not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aggopt.checks._attribute import UNIT, people, requirement
+from aggopt.checks._law import laws, not_tried, require
+from aggopt.checks._records import partitions
+from aggopt.core.compile_time import compile_time
+from aggopt.core.types import F64, I64, Labels
+from aggopt.partition import Partition, mdav
+from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.sse import loss
+from aggopt.privacy._model import OF_RECORDS, REQUIREMENTS
+from aggopt.privacy._requirement import Requirement
+from aggopt.repair._registry import Given, Repair
+
+K, N = 3, 24  # few, as integer programs of all unions are solved
+FEW = (1, 1, 1, 2, 3, 4, 5)  # pays of seven records, in units: three of them alike
+HERE = "highs"  # which needs no process of its own, as the default does
+SOON = 5.0  # seconds within which a limit of 0.05 is kept
+
+
+@dataclass(frozen=True, eq=False)
+class TriedRepair:
+    """A repair with its settings, and how it is called by a law."""
+
+    name: str
+    method: Repair
+    settings: Mapping[str, Any]
+    excused: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls, method: Repair, settings: Mapping[str, Any], name: str
+    ) -> "TriedRepair":
+        """Return a method as its laws see it."""
+        return cls(name, method, settings, method.excused)
+
+    @property
+    def adds(self) -> list[str]:
+        """The privacy models that it makes groups satisfy, in their order."""
+        return [name for name in REQUIREMENTS if name in self.method.adds]
+
+    def __call__(
+        self, X: F64, labels: Labels, asked: Requirement, k: int = K, **how: Any
+    ) -> tuple[Labels, Partition | None]:
+        """Return the groups that it leaves, and what it returned."""
+        here = {"solver": HERE} if self.method.asks_solver else {}
+        section = self.method.settings(**{**here, **self.settings, **how})
+        given = Given(X, k, (asked,), None, None)
+        found = self.method.function(given, labels, section)
+        if found is None:
+            return labels, None
+        kind = type(found).__name__
+        require(isinstance(found, Partition), f"it returns a {kind}, no Partition")
+        return found.labels, found
+
+
+def it_keeps_k_and_what_it_adds(f: TriedRepair) -> None:
+    """Its groups have k records or more, and satisfy each requirement that it adds."""
+    require(f.adds, "it adds no requirement")
+    for name in f.adds:
+        X, labels, asked = _task(name)
+        repaired, _ = f(X, labels.copy(), asked)
+        require(repaired.shape == labels.shape, f"{name}: labels {repaired.shape}")
+        least = int(np.bincount(repaired).min())
+        require(least >= K, f"{name}: a group of {least} records, k = {K}")
+        require(asked.satisfied(repaired), f"{name}: its groups break it")
+
+
+def it_leaves_what_it_says(f: TriedRepair) -> None:
+    """What the groups satisfied of what it says it leaves, they satisfy after it."""
+    left = f.method.leaves - f.method.adds - {OF_RECORDS}
+    if not left:
+        not_tried("it says that it leaves k alone, or adds all that it leaves")
+    for name in sorted(f.adds):
+        X, labels, asked = _task(name)
+        for other in sorted(left):
+            kept = requirement(REQUIREMENTS[other], people(N)[1])
+            start = _satisfying(X, labels, kept)
+            repaired, _ = f(X, start.copy(), asked)
+            require(kept.satisfied(repaired), f"{name} is added, and {other} is lost")
+
+
+def groups_that_satisfy_it_lose_nothing(f: TriedRepair) -> None:
+    """Groups that satisfy it already lose no more after it."""
+    for name in f.adds:
+        X, labels, asked = _task(name)
+        start = _satisfying(X, labels, asked)
+        repaired, _ = f(X, start.copy(), asked)
+        before, after = (loss(scaled(X), found) for found in (start, repaired))
+        worse = f"{name}: they lost {before:.6g}, and lose {after:.6g}"
+        require(after <= before * (1 + 1e-9), worse)
+
+
+def certificate_is_true(f: TriedRepair) -> None:
+    """The objective is what the groups lose, and no groups that hold lose less."""
+    for name in f.adds:
+        X = people()[0][:7]
+        asked = requirement(REQUIREMENTS[name], UNIT * np.array(FEW, np.int64))
+        if not asked.satisfied(np.zeros(len(X), np.intp)):
+            continue
+        repaired, found = f(X, np.array([0, 0, 0, 1, 1, 1, 1]), asked, 2)
+        if found is None:
+            continue
+        certificate, own = found.certificate, loss(scaled(X), repaired)
+        stated = certificate.objective
+        near = abs(stated - own) <= 1e-6 * max(1.0, own)
+        require(near, f"{name}: objective {stated:.9g}, and the groups lose {own:.9g}")
+        missed = certificate.violation
+        require(missed == 0, f"{name}: violation {missed:.3g} is stated")
+        best, bound = _least(X, asked), certificate.bound
+        if bound is not None:
+            lies = f"{name}: it proves {bound:.9g}, and {best:.9g} is reached"
+            require(bound <= best + 1e-6 * max(1.0, best), lies)
+
+
+def groups_are_left_alone(f: TriedRepair) -> None:
+    """The groups that it is given, and the records, are not changed."""
+    X, labels, asked = _task(f.adds[0])
+    before = X.copy(), labels.copy()
+    f(X, labels, asked)
+    same = np.array_equal(X, before[0]) and np.array_equal(labels, before[1])
+    require(same, "records or labels are others afterwards")
+
+
+def repeats_itself(f: TriedRepair) -> None:
+    """The same groups are repaired alike."""
+    X, labels, asked = _task(f.adds[0])
+    one, other = (f(X, labels.copy(), asked)[0] for _ in range(2))
+    require(np.array_equal(one, other), "two runs differ")
+
+
+def a_time_limit_is_kept(f: TriedRepair) -> None:
+    """With a limit of 0.05 seconds it is back within 5, with groups that hold."""
+    if "time_limit" not in f.method.settings.model_fields:
+        not_tried("it takes no time_limit")
+    X, labels, asked = _task(f.adds[0])
+    started = compile_time.now()
+    repaired, _ = f(X, labels.copy(), asked, time_limit=0.05)
+    spent = compile_time.now() - started
+    require(spent < SOON, f"it took {spent:.1f} seconds")
+    require(asked.satisfied(repaired), "its groups break what was asked")
+
+
+def _task(name: str) -> tuple[F64, Labels, Requirement]:
+    """Return records, groups of MDAV, and what is required of them."""
+    X, pay = people(N)
+    labels = np.asarray(mdav(X, k=K)).astype(np.intp)
+    return X, labels, requirement(REQUIREMENTS[name], pay)
+
+
+def _satisfying(X: F64, labels: Labels, asked: Requirement) -> Labels:
+    """Return groups that satisfy it: these, merged."""
+    from aggopt.repair._merge_until_satisfied import merge_until_satisfied
+
+    return merge_until_satisfied(X, labels, [asked])
+
+
+def _least(X: F64, asked: Requirement) -> float:
+    """Return what the best groups of two or more lose that satisfy it."""
+    Z, best = scaled(X), np.inf
+    for groups in partitions(len(X), 2):
+        labels: I64 = np.empty(len(X), np.intp)
+        for g, group in enumerate(groups):
+            labels[group] = g
+        if asked.satisfied(labels):
+            best = min(best, loss(Z, labels))
+    return float(best)
+
+
+LAWS = laws(
+    it_keeps_k_and_what_it_adds,
+    it_leaves_what_it_says,
+    groups_that_satisfy_it_lose_nothing,
+    certificate_is_true,
+    groups_are_left_alone,
+    repeats_itself,
+    a_time_limit_is_kept,
+)
