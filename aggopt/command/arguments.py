@@ -9,9 +9,9 @@ from typer.core import TyperArgument
 from aggopt.errors import JobError
 
 
-def _no_table(context: typer.Context, job: Path) -> Path:
+def _no_table(context: typer.Context, job: Path | None) -> Path | None:
     """Return the path of a job; refuse that of a table before it is read as one."""
-    if job.suffix.lower() in (".csv", ".parquet"):
+    if job is not None and job.suffix.lower() in (".csv", ".parquet"):
         given = (p for p in context.command.params if isinstance(p, TyperArgument))
         order = " ".join(str(argument.metavar) for argument in given)
         raise JobError(
@@ -27,6 +27,18 @@ TableFile = Annotated[
 JobFile = Annotated[
     Path,
     typer.Argument(metavar="JOB", help="The job, a TOML file.", callback=_no_table),
+]
+TableOrCode = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE", help="A .csv or .parquet file; or FILE.py, or FILE.py:NAME."
+    ),
+]
+JobIfTable = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="JOB", help="The job of a table, a TOML file.", callback=_no_table
+    ),
 ]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of text.")
@@ -47,3 +59,25 @@ Trust = Annotated[
         default_factory=list,
     ),
 ]
+
+
+def required(job: Path | None) -> Path:
+    """Return the job that a table is checked with; refuse a table without one."""
+    if job is None:
+        raise JobError(
+            "A table is checked with its job, and none is named.",
+            fix="write aggopt check TABLE JOB; of code of your own, aggopt check "
+            "FILE.py.",
+        )
+    return job
+
+
+def require_none(job: Path | None) -> None:
+    """Refuse a job beside a file of code, which is checked on tables of the laws."""
+    if job is not None:
+        raise JobError(
+            "A file of code is checked by itself, on the tables of its laws, and a job "
+            "is named beside it.",
+            fix="leave the job out; to use the code in it, run aggopt mask TABLE JOB "
+            "--trust FILE.py.",
+        )

@@ -1,7 +1,7 @@
 """The command `aggopt`.
 
-Exit codes: 0 done and audited, 1 a privacy requirement is violated, 2 bad input or job;
-130 interrupted.
+Exit codes: 0 done and audited, 1 a privacy requirement is violated, or code breaks a
+law, 2 bad input or job; 130 interrupted.
 """
 
 import sys
@@ -14,14 +14,19 @@ from aggopt.command import console, show, show_solvers
 from aggopt.command.arguments import (
     AsJson,
     JobFile,
+    JobIfTable,
     Overwrite,
     PrivateFolder,
     TableFile,
+    TableOrCode,
     Trust,
+    require_none,
+    required,
 )
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.interrupt import EXIT, interrupts
 from aggopt.command.watch import watched
+from aggopt.core.own_code import names_file
 from aggopt.errors import AggoptError, PrivacyError
 
 app = typer.Typer(
@@ -154,24 +159,49 @@ def init(
 
 @app.command()
 def check(
-    table: TableFile, job: JobFile, trust: Trust, as_json: AsJson = False
+    table: TableOrCode,
+    trust: Trust,
+    job: JobIfTable = None,
+    as_json: AsJson = False,
 ) -> None:
     """Say whether `aggopt mask TABLE JOB` would begin, and all that stands in the way.
 
     A line for each column, every obstacle with what to do about it, and notes.  Writes
     nothing.  Exit code 0 if it would begin, 2 if not.
+
+    Or `aggopt check FILE.py[:NAME]`: whether models, partitioners, measures, ... of
+    your own obey the laws of their kinds.  Naming the file runs it.  Exit code 0 if no
+    law is broken, 1 if one is.
     """
+    if names_file(str(table)):
+        _check_code(str(table), job, as_json=as_json)
+        return
     from aggopt.command import show_check
     from aggopt.command.check import checked
 
     with console.progress(quiet=as_json):
-        found = checked(table, job, trust)
+        found = checked(table, required(job), trust)
     if as_json:
         console.as_json(found.to_dict())
     else:
         show_check.checked(found)
     if found.obstacles:
         raise typer.Exit(2)
+
+
+def _check_code(name: str, job: Path | None, *, as_json: bool) -> None:
+    from aggopt.command import show_laws
+    from aggopt.command.check_code import checked_code
+
+    require_none(job)
+    with console.progress(quiet=as_json):
+        found = checked_code(name)
+    if as_json:
+        console.as_json(found.to_dict())
+    else:
+        show_laws.laws(found)
+    if found.broken:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -1,0 +1,78 @@
+"""Whether code of one's own obeys the laws of its kind."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aggopt.checks._law import Verdict
+from aggopt.core.own_code import load
+from aggopt.core.trust import trusting
+
+
+@dataclass(frozen=True)
+class CheckedCode:
+    """What was found of a file of code.
+
+    Attributes
+    ----------
+    name, sha256
+        What was named, and the SHA-256 of the bytes that were run.
+    verdicts
+        How the trial of each thing in it by each law ended.
+    """
+
+    name: str
+    sha256: str
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def broken(self) -> int:
+        """How many laws are broken."""
+        return sum(verdict.ending == "broken" for verdict in self.verdicts)
+
+    def of_things(self) -> Iterator[tuple[str, list[Verdict]]]:
+        """Yield the verdicts of each thing, by what it is called."""
+        for thing in dict.fromkeys(verdict.thing for verdict in self.verdicts):
+            yield thing, [each for each in self.verdicts if each.thing == thing]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {
+            "code": self.name,
+            "sha256": self.sha256,
+            "broken": self.broken,
+            "laws": [
+                {
+                    "thing": verdict.thing,
+                    "law": verdict.law.name,
+                    "says": verdict.law.says,
+                    "ending": verdict.ending.value,
+                    "why": verdict.why,
+                    "seconds": round(verdict.seconds, 3),
+                }
+                for verdict in self.verdicts
+            ],
+        }
+
+
+def checked_code(name: str) -> CheckedCode:
+    """Return what is found of `file.py` or `file.py:object`, which is run.
+
+    A relative path is seen from the working directory: the caller named the file, and
+    no job did.
+
+    Raises
+    ------
+    JobError
+        The file cannot be read, or fails; or nothing in it is what laws are of.
+    UnknownNameError
+        It has no such object.
+    """
+    from aggopt.checks import report
+
+    file = name[: name.rindex(".py") + 3]
+    with trusting([file]):
+        thing, origin = load("models", name, beside=Path.cwd())
+        verdicts = tuple(report(thing))
+    return CheckedCode(origin.name, str(origin.sha256), verdicts)

@@ -1,0 +1,247 @@
+"""Laws by kind: what is tried, what is said of it, exceptions, refusals."""
+
+import json
+import re
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from checks.tried import by
+from command.test_cli import aggopt  # noqa: F401
+
+from aggopt.checks import (
+    Ending,
+    LawBrokenError,
+    checks_of,
+    parametrize_with_checks,
+    report,
+)
+from aggopt.checks._kinds import KINDS
+from aggopt.core.registry import Method
+from aggopt.errors import JobError, UnknownNameError
+from aggopt.measure import MEASURES, sse
+from aggopt.models import MODELS
+from aggopt.partition import PARTITIONERS, mdav
+
+LAW = "units_do_not_matter"
+
+
+def in_euros(original, released):
+    return float(np.abs(np.subtract(original, released)).mean())
+
+
+def halves(X, k):
+    return np.minimum(np.arange(len(X)) // max(k, len(X) // 2), 1)
+
+
+def test_a_broken_law_says_what_was_seen():
+    verdict = by(LAW, in_euros)
+    assert verdict.ending is Ending.BROKEN
+    assert verdict.why.startswith("noise, other units: value is ")
+    assert str(verdict).startswith("in_euros, units_do_not_matter: broken: noise")
+    (trial,) = (t for t in checks_of(in_euros) if t.law.name == LAW)
+    with pytest.raises(LawBrokenError, match="Both tables in other units") as said:
+        trial()
+    assert isinstance(said.value, AssertionError)
+    assert str(trial) == f"in_euros-{LAW}"
+
+
+def test_what_crashes_is_broken_and_the_crash_is_named():
+    def crashing(original, released):
+        raise ZeroDivisionError("of what")
+
+    verdict = by("repeats_itself", crashing)
+    assert (verdict.ending, verdict.why) == (
+        Ending.BROKEN,
+        "ZeroDivisionError: of what",
+    )
+
+
+def test_a_declared_exception_is_said_with_its_reason():
+    excused = partial(in_euros)
+    excused.excused = {LAW: "it is of euros"}
+    assert by(LAW, excused).ending is Ending.EXCUSED
+    assert by(LAW, excused).why == "it is of euros"
+    assert by("repeats_itself", excused).ending is Ending.KEPT
+    method = replace(MEASURES["sse"], function=in_euros, excused={LAW: "of euros"})
+    assert by(LAW, method).why == "of euros"
+
+
+def test_an_exception_that_is_not_needed_hides_nothing():
+    kept = partial(sse)
+    kept.excused = {LAW: "it is of euros"}
+    assert by(LAW, kept).ending is Ending.KEPT
+
+
+@pytest.mark.parametrize("declared", [{LAW: ""}, {LAW: None}, [LAW], {LAW: " "}])
+def test_an_exception_without_a_reason_is_refused(declared):
+    thing = partial(in_euros)
+    thing.excused = declared
+    with pytest.raises(JobError, match="declared without a reason"):
+        next(checks_of(thing))
+
+
+def test_an_exception_to_no_law_is_refused_with_the_nearest():
+    thing = partial(in_euros)
+    thing.excused = {"unit_do_not_matter": "it is of euros"}
+    with pytest.raises(UnknownNameError, match="did you mean 'units_do_not_matter'"):
+        next(checks_of(thing))
+
+
+@pytest.mark.parametrize(
+    ("nothing", "seen"),
+    [
+        (3, "A int is no method and no function"),
+        (np.mean, r"mean takes \(a, axis, ...\)"),
+        (dict, "A type is no method and no function"),
+        (Method(name="x", when="never"), "There are no laws of a Method"),
+    ],
+)
+def test_what_no_laws_are_of_is_refused(nothing, seen):
+    with pytest.raises(JobError, match=seen) as refusal:
+        next(checks_of(nothing))
+    assert "(original, released)" in refusal.value.fix
+
+
+def test_settings_are_given_by_name():
+    with pytest.raises(JobError, match="by their places"):
+        next(checks_of(partial(mdav, [[1.0]])))
+    named = next(checks_of(partial(mdav, ending="nearest")))
+    assert named.thing == "mdav(ending='nearest')"
+
+
+def test_a_function_of_this_package_is_its_method():
+    assert {t.thing for t in checks_of(mdav)} == {"mdav"}
+    subject = next(checks_of(partial(PARTITIONERS["local_search"].function))).subject
+    assert subject.excused == PARTITIONERS["local_search"].excused
+    assert subject.public
+
+
+def test_each_law_says_itself_in_a_sentence():
+    things = [mdav, sse, MODELS["p3m"]]
+    for law in {trial.law for thing in things for trial in checks_of(thing)}:
+        assert law.says.endswith(".")
+        assert law.says[0].isupper() or law.says[0] == "`"
+
+
+def test_the_page_lists_each_law_of_each_kind():
+    page = (Path(__file__).parents[2] / "docs" / "checks.md").read_text("utf-8")
+    for noun, home, _ in KINDS.values():
+        part = page.split(f"### {noun.capitalize()}s\n")[1].split("###")[0]
+        laws = import_module(f"aggopt.checks.{home}").LAWS
+        rows = [f"| `{law.name}` | {law.says} |" for law in laws]
+        assert re.findall(r"^\| `.*$", part, re.MULTILINE) == rows
+
+
+def test_the_code_of_the_page_runs():
+    page = (Path(__file__).parents[2] / "docs" / "checks.md").read_text("utf-8")
+    exec("\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)), {})
+
+
+def test_under_pytest_a_trial_is_a_test():
+    excused = partial(in_euros)
+    excused.excused = {LAW: "it is of euros"}
+    mark = parametrize_with_checks(halves, excused).mark
+    (names, tests), ids = mark.args, mark.kwargs["ids"]
+    assert names == "check"
+    by_id = dict(zip(ids, tests, strict=True))
+    assert "halves-groups_have_k_records" in by_id
+    with pytest.raises(LawBrokenError):
+        by_id["halves-groups_lose_less_than_chance"]()
+    with pytest.raises(pytest.skip.Exception, match="takes no time_limit"):
+        by_id["halves-a_time_limit_is_kept"]()
+    with pytest.raises(pytest.xfail.Exception, match="it is of euros"):
+        by_id[
+            f"in_euros()-{LAW}" if f"in_euros()-{LAW}" in by_id else f"in_euros-{LAW}"
+        ]()
+
+
+FILE = """
+import numpy as np
+from aggopt.partition import mdav
+
+
+def share(original, released):
+    original, released = np.asarray(original, float), np.asarray(released, float)
+    varies = original.std(axis=0) > 0
+    away = np.abs(original - released)[:, varies] / original.std(axis=0)[varies]
+    return away.mean()
+
+
+def first(original, released):
+    return float(np.abs(original - released)[0, 0])
+
+
+def helper(x):
+    return x
+"""
+
+
+@pytest.fixture
+def code(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(FILE)
+    monkeypatch.chdir(tmp_path)
+    return "mine.py"
+
+
+def test_the_command_holds_a_file_to_the_laws(code, aggopt):  # noqa: F811
+    ended, out, err = aggopt("check", f"{code}:share")
+    assert (ended, err) == (0, "")
+    assert out.startswith("mine.py:share  sha256 ")
+    assert "  kept      units_do_not_matter" in out
+    assert "9 laws: 9 kept" in out
+    assert out.rstrip().endswith("No law is broken.")
+
+
+def test_the_command_says_which_laws_are_broken(code, aggopt):  # noqa: F811
+    ended, out, _ = aggopt("check", code)
+    assert ended == 1
+    assert "share:" in out
+    assert "first:" in out
+    assert "helper" not in out
+    assert "      Both tables in other units, and from other origins," in out
+    assert "      Seen: noise, other units: value is" in out
+    ended, out, _ = aggopt("check", f"{code}:first", "--json")
+    said = json.loads(out)
+    assert (ended, said["code"]) == (1, "mine.py:first")
+    assert said["broken"] == sum(law["ending"] == "broken" for law in said["laws"]) > 2
+    assert len(said["sha256"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["mine.py:shares"], "No object in mine.py is called 'shares'"),
+        (["mine.py:helper"], "helper takes (x, ...)"),
+        (["none.py"], "none.py"),
+        (["mine.py", "job.toml"], "A file of code is checked by itself"),
+        (["people.csv"], "A table is checked with its job"),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_check(code, aggopt, words, says):  # noqa: F811
+    ended, _, err = aggopt("check", *words)
+    assert ended == 2
+    assert says in " ".join(err.split())
+
+
+def test_a_file_without_anything_to_check_is_refused(tmp_path, aggopt):  # noqa: F811
+    (tmp_path / "bare.py").write_text("x = 3\n")
+    ended, _, err = aggopt("check", str(tmp_path / "bare.py"))
+    assert ended == 2
+    assert "Nothing in bare.py is what laws are of" in err
+
+
+def test_a_file_with_a_model_is_held_to_the_laws_of_models(aggopt, request):  # noqa: F811
+    ended, out, _ = aggopt("check", str(request.path.with_name("median_mean.py")))
+    assert ended == 0, out
+    assert "median_mean:" in out
+    assert "kept      languages_and_numpy_agree" in out
+
+
+def test_a_report_goes_on_after_a_broken_law():
+    endings = [verdict.ending for verdict in report(in_euros)]
+    assert endings.count(Ending.BROKEN) >= 1
+    assert endings.count(Ending.KEPT) >= 5
