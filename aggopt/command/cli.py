@@ -24,6 +24,7 @@ from aggopt.command.arguments import (
     required,
 )
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
+from aggopt.command.exported import export, import_solution
 from aggopt.command.interrupt import EXIT, interrupts
 from aggopt.command.watch import watched
 from aggopt.core.own_code import names_file
@@ -220,6 +221,8 @@ def solvers(as_json: AsJson = False) -> None:
 app.command("compare-solvers")(compare_solvers)
 app.command()(sweep)
 app.command()(reproduce)
+app.command()(export)
+app.command("import-solution")(import_solution)
 
 
 @app.command()

@@ -90,6 +90,18 @@ def declare(
     >>> [row.label for row in problem.constraints]
     ['distance', 'mean', 'variance']
     """
+    return declared_of(data, job, attribute, language, trust)[0]
+
+
+def declared_of(
+    data: Any,
+    job: Job | str | Path,
+    attribute: str,
+    language: str,
+    trust: Iterable[str | Path],
+    known: str | None = None,
+) -> tuple[Any, Program, str]:
+    """Return a problem, what it is of, and the secret of its margins; or `known`."""
     job = job_of(job, trust)
     how = job.aggregation
     if not isinstance(how, Shifting | ByModel):
@@ -102,13 +114,13 @@ def declare(
             "The job keeps more than variances, and has no program of one attribute.",
             fix='set keep = "variance" under [aggregation].',
         )
-    given = group(data, job, listener(None))
+    given = group(data, job, listener(None), known=known)
     made = _program(given, attribute)
     require_known("modelling language of this model", language, made.model.languages)
     problem = made.model.build(made.data, language)
     for part in (problem, *_variables(problem)):
         setattr(part, KEPT, made)
-    return problem
+    return problem, made, given.secret
 
 
 def _program(given: Grouped, attribute: str) -> Program:
@@ -187,10 +199,11 @@ def adopt(
     reading = made.model.reader(problem, made.data)
     if reading is None:
         raise JobError("The problem holds no centroids.", fix="solve it first.")
-    return _judged(made, reading)
+    return judged(made, reading, by="adopted")
 
 
-def _judged(made: Program, reading: Any) -> Aggregation:
+def judged(made: Program, reading: Any, *, by: str) -> Aggregation:
+    """Return centroids with what their model says of them, whoever found them."""
     at = made.model.point(made.data, reading)
     c: Floats = np.asarray(at.c if hasattr(reading, "c") else reading, np.float64)
     cost = made.model.objective(made.data, at)
@@ -201,7 +214,7 @@ def _judged(made: Program, reading: Any) -> Aggregation:
         cost,
         None,
         missed,
-        "adopted",
+        by,
         0.0,
         judge=getattr(made.model, "judge", None),
     )

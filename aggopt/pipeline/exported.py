@@ -1,0 +1,192 @@
+"""The program of an attribute in a file for other solvers, and their solution judged.
+
+The file holds the originals, standardised, beside the secret margins; and the key that
+goes with it the secret, from which import makes the same program again.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aggopt.aggregate import Aggregation
+from aggopt.errors import JobError, require_known
+from aggopt.job import Job
+from aggopt.output.private_files import write_json
+from aggopt.output.staging import Staging, check_places
+from aggopt.pipeline.declared import declared_of, judged
+from aggopt.solvers._scratch import scratch
+
+FORMATS = ("nl", "lp", "mps")
+PLAIN = {"linear_presolve": False}  # of the writer of NL: every variable is there
+
+
+class Exported(NamedTuple):
+    """Where a program is, and the key with which its solution is read."""
+
+    program: Path
+    key: Path
+
+
+def export(
+    data: Any,
+    job: Job | str | Path,
+    attribute: str,
+    out: str | Path,
+    *,
+    format: str = "nl",
+    trust: Iterable[str | Path] = (),
+    overwrite: bool = False,
+) -> Exported:
+    """Return the files that hold the program of an attribute, written by Pyomo.
+
+    Names of rows and columns mean nothing, but the numbers are the originals,
+    standardised: both files are for their owner alone (mode 0600), none to be given
+    away.
+
+    Parameters
+    ----------
+    data, job, attribute, trust
+        As for `aggopt.declare`.
+    out
+        Where to write; the key goes beside it, `NAME.key.json`.
+    format
+        "nl" (AMPL), "lp" or "mps"; the last two hold linear and quadratic terms alone.
+    overwrite
+        Whether files that are there are replaced.
+
+    Raises
+    ------
+    JobError
+        The format has no such program; what `aggopt.declare` refuses.
+    TableError
+        A file is there already, or cannot be written.
+    """
+    require_known("format of programs", format, FORMATS)
+    program = Path(out)
+    made = Exported(program, _key_of(program))
+    check_places(*made, overwrite=overwrite)
+    problem, kept, secret = declared_of(data, job, attribute, "pyomo", trust)
+    stated = {"attribute": attribute, "table": kept.table, "secret": secret}
+    with Staging() as staging:
+        staging.write(program, lambda to: _write(problem, to, format))
+        staging.write(made.key, lambda to: write_json(to, stated))
+        staging.commit(*made, overwrite=overwrite)
+    return made
+
+
+def import_solution(
+    data: Any,
+    job: Job | str | Path,
+    attribute: str,
+    solution: str | Path,
+    *,
+    key: str | Path | None = None,
+    trust: Iterable[str | Path] = (),
+) -> Aggregation:
+    """Return what a solution publishes of an attribute, judged by its model.
+
+    Parameters
+    ----------
+    data, job, attribute, trust
+        Those of `export`.
+    solution
+        The `.sol` file that a solver of AMPL wrote of the exported NL file.
+    key
+        That of the export; `NAME.key.json` beside the solution when omitted.
+
+    Returns
+    -------
+    Aggregation
+        Of this attribute alone; the solver of the certificate is "file", and nothing is
+        proven.
+
+    Raises
+    ------
+    JobError
+        Key or solution cannot be read, or are of another table, attribute or program.
+    """
+    place = _key_of(Path(solution)) if key is None else Path(key)
+    stated = _stated(place)
+    if stated.get("attribute") != attribute:
+        raise JobError(
+            f"{place.name} is not the key of {attribute!r}.",
+            fix="name the attribute and the key of one export.",
+        )
+    secret = str(stated.get("secret"))
+    problem, kept, _ = declared_of(data, job, attribute, "pyomo", trust, secret)
+    if stated.get("table") != kept.table:
+        raise JobError(
+            f"{place.name} is the key of another table.", fix="pass that table."
+        )
+    _load(problem, Path(solution))
+    reading = kept.model.reader(problem, kept.data)
+    if reading is None:
+        raise _no_solution(Path(solution))
+    return judged(kept, reading, by="file")
+
+
+def _key_of(file: Path) -> Path:
+    return file.with_suffix(".key.json")
+
+
+def _stated(key: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(key.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise JobError(
+            f"{key} is no key of an export, or cannot be read.",
+            fix="pass the file that `aggopt export` wrote beside the program.",
+        )
+    return found
+
+
+def _write(problem: Any, to: Path, format: str) -> Any:
+    """Return what Pyomo knows of the names in the file that it wrote."""
+    how = PLAIN if format == "nl" else {}
+    try:
+        with _unheard():
+            return problem.write(str(to), format=format, io_options=how)[1]
+    except (RuntimeError, ValueError):
+        raise JobError(
+            f"The format {format!r} does not hold this program.",
+            fix='write it with format "nl", which holds any.',
+        ) from None
+
+
+def _load(problem: Any, solution: Path) -> None:
+    """Give the variables of a problem the values of a solution."""
+    from pyomo.opt import ReaderFactory
+
+    with scratch() as folder:
+        names = _write(problem, folder / "program.nl", "nl")
+    try:
+        with _unheard(), ReaderFactory("sol") as reader:
+            found = reader(str(solution))
+            found._smap_id = names
+            problem.solutions.load_from(found)
+    except Exception:  # whatever a reader raises may quote the file
+        pass
+    else:
+        return
+    raise _no_solution(solution)
+
+
+def _no_solution(solution: Path) -> JobError:
+    return JobError(
+        f"{solution.name} is no solution of the program, or cannot be read.",
+        fix="pass the .sol file that a solver wrote of the exported NL file.",
+    )
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Keep what Pyomo says, which may quote the problem."""
+    from pyomo.common.log import LoggingIntercept
+
+    with LoggingIntercept(StringIO(), "pyomo"):
+        yield
