@@ -1,0 +1,134 @@
+"""What a solver found of a model of the user's, judged by that model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf, isfinite, nan
+from typing import Any
+
+import numpy as np
+
+from aggopt.aggregate._aggregation import group_means
+from aggopt.aggregate._shifted import FEASIBLE
+from aggopt.core.compile_time import compile_time
+from aggopt.core.validation import Floats
+from aggopt.errors import JobError
+from aggopt.models._own import OwnModel
+from aggopt.solvers import Certificate, Solver, Status
+from aggopt.solvers._answer import Answer
+from aggopt.solvers._ask import answer
+from aggopt.solvers._certificate import closed
+
+
+@dataclass(frozen=True, eq=False)
+class OwnOptions:
+    """How to solve: the solver, where it sets out, when it stops, its own options."""
+
+    solver: Solver
+    start: Floats | None = None
+    time_limit: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Centroids (m,), what they cost, and by how much they miss a constraint."""
+
+    centroids: Floats
+    cost: float
+    violation: float
+
+    @property
+    def fit(self) -> bool:
+        """Whether they may be published."""
+        return self.violation <= FEASIBLE and isfinite(self.cost)
+
+
+def solution(model: OwnModel, data: Any, how: OwnOptions) -> tuple[Floats, Certificate]:
+    """Return the centroids (m,) that a solver found, judged, and their certificate.
+
+    Where it found none that may be published: what the model falls back on, if that
+    may be, after a limit; else the group means, and a status that is not usable.
+    """
+    started = compile_time.now()
+    found = answer(
+        model,
+        data,
+        how.solver,
+        how.start,
+        time_limit=how.time_limit,
+        options=how.options,
+    )
+    status, best = found.status, None
+    if found.reading is not None and status.usable:
+        best = judged(model, data, found.reading)
+        status = status if best.fit else Status.FAILED
+    elif status.usable:
+        status = Status.FAILED
+    if status is Status.FAILED and found.status is Status.LIMIT and model.fallback:
+        best = judged(model, data, model.fallback(data))
+        status = Status.FALLBACK if best.fit else Status.FAILED
+    if best is None:
+        means = group_means(data.x[:, None], data.labels)[:, 0]
+        best = Judged(means, nan, inf)
+    return best.centroids, certified(model, found, status, best, started)
+
+
+def certified(
+    model: OwnModel, found: Answer, status: Status, best: Judged, started: float
+) -> Certificate:
+    """Return what holds of centroids, as they were judged."""
+    bound = _true(found.bound, best.cost) if status.usable else None
+    if status in (Status.OPTIMAL, Status.LOCAL):
+        shown = bound is not None and closed(best.cost, bound)
+        weaker = Status.LIMIT if status is Status.OPTIMAL else status
+        status = Status.OPTIMAL if shown else weaker
+    claim = found.claimed if status.usable else None
+    if claim is not None and _true(claim.bound, best.cost) is None:
+        claim = None  # this very point shows that it is false
+    return Certificate(
+        status,
+        best.cost,
+        bound,
+        best.violation,
+        found.solver,
+        compile_time.now() - started,
+        claimed=claim,
+        judge=model.judge,
+    )
+
+
+def _true(bound: float | None, cost: float) -> float | None:
+    """Return a bound that a cost does not show to be false, no higher than the cost."""
+    if bound is None or not (bound <= cost or closed(cost, bound)):
+        return None
+    return min(bound, cost)
+
+
+def judged(model: OwnModel, data: Any, reading: Any) -> Judged:
+    """Return centroids by what the model says of them, whoever found them.
+
+    Raises
+    ------
+    JobError
+        They are no number for each group.
+    """
+    m = int(data.labels.max()) + 1
+    if not model.declared:
+        reading = _centroids(model, reading, m)
+    at = model.point(data, reading)
+    c = _centroids(model, at.c, m) if model.declared else reading
+    return Judged(c, model.objective(data, at), model.violation(data, at))
+
+
+def _centroids(model: OwnModel, found: Any, m: int) -> Floats:
+    try:
+        c = np.asarray(found, np.float64)
+    except (TypeError, ValueError):
+        c = np.empty(0)
+    if c.shape != (m,) or not np.isfinite(c).all():
+        raise JobError(
+            f"{model.name} gives centroids of shape {c.shape}, or some that are not "
+            f"finite, for {m} groups.",
+            fix="return one number for each group, or None where there is none.",
+        )
+    return c
