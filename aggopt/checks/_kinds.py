@@ -10,9 +10,10 @@ from types import ModuleType
 from typing import Any
 
 from aggopt.checks._law import Law
-from aggopt.core.own_code import own_names
+from aggopt.core.own_code import Origin, of_object, own_names
 from aggopt.core.registry import Method
 from aggopt.errors import JobError
+from aggopt.models._own import adopted
 
 # by the class of a method: what it is called, its laws, and what tries it
 KINDS = {
@@ -28,10 +29,11 @@ FIRST = {  # arguments by which a function says what it is
     ("X", "k"): "Partitioner",
     ("X", "labels"): "Aggregator",
     ("original", "released"): "Measure",
+    ("x", "labels"): "Model",
 }
 _SHAPES = (
-    "(X, k), a partitioner, of (X, labels), an aggregator, or of (original, released), "
-    "a measure"
+    "(X, k), a partitioner, of (X, labels), an aggregator, of (x, labels, sizes), a "
+    "model, or of (original, released), a measure"
 )
 HOMES = {  # of the methods of this package, whose functions are known by them
     "Partitioner": ("aggopt.partition", "PARTITIONERS"),
@@ -69,6 +71,9 @@ def things_in(file: ModuleType) -> list[Any]:
     parts = [getattr(method, "function", None) for method in methods]
     own = [public[name] for name in own_names(file)]
     functions = [f for f in own if _first(f) in FIRST and f not in parts]
+    if not methods and "build" in public:  # the parts of a model, by their names
+        path = Path(str(file.__file__))
+        return [adopted(file, Origin(path.name, "models", "file", path)), *functions]
     if not methods and not functions:
         raise JobError(
             f"Nothing in {Path(str(file.__file__)).name} is what laws are of.",
@@ -81,6 +86,8 @@ def _subject(thing: Any) -> tuple[str, Any, tuple[Law, ...]]:
     function, settings = _unwrapped(thing)
     method = function if isinstance(function, Method) else _known(function)
     kind = _told(function) if method is None else _class(method)
+    if method is None and kind == "Model":
+        method = adopted(function, of_object("models", function))
     noun, home, tried = KINDS[kind]
     laws = import_module(f"aggopt.checks.{home}")
     made = getattr(laws, tried)

@@ -1,8 +1,9 @@
 """A model with small data, its solved points, and points beside them."""
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from inspect import signature
 from types import ModuleType
@@ -12,8 +13,10 @@ import numpy as np
 
 from aggopt.checks import _declared as declared
 from aggopt.checks._law import not_tried
+from aggopt.core.types import F64, I64
 from aggopt.errors import JobError, SolverError
 from aggopt.models import Model
+from aggopt.models._own import OwnModel
 from aggopt.solvers import SOLVERS, Solver, choose, solve
 from aggopt.solvers._answer import Answer, answer_here
 from aggopt.solvers._certificate import Status
@@ -40,30 +43,50 @@ class TriedModel:
     name: str
     model: Model
     excused: Mapping[str, str]
+    settings: Mapping[str, Any] = field(default_factory=dict)
     _solved: dict[str, SolvedProgram] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, method: Model, settings: Any, name: str) -> "TriedModel":
         """Return a model as its laws see it."""
-        return cls(name, method, method.excused)
+        return cls(name, method, method.excused, settings)
 
     @cached_property
     def data(self) -> Any:
         """Its small data."""
-        if self.model.example is None:
+        if self.model.example is not None:
+            return self.model.example()
+        if not isinstance(self.model, OwnModel):
             not_tried("it gives no example: small data to try it on")
-        return self.model.example()
+        return self.model.data(*standardised(), **self.settings)
+
+    @cached_property
+    def kind(self) -> str:
+        """Its class; of a function that of the program that it declares."""
+        if isinstance(self.model, OwnModel):
+            return self.model.kind_with(self.settings)
+        return self.model.kind
+
+    @property
+    def declared_alone(self) -> bool:
+        """Whether it is a function, whose program is its own judge."""
+        return isinstance(self.model, OwnModel) and self.model.declared
 
     @property
     def file(self) -> ModuleType:
         """The file that declares it."""
-        return sys.modules[self.model.data.__module__]
+        if self.model.origin is None or self.model.origin.file is None:
+            return sys.modules[self.model.data.__module__]
+        path = str(self.model.origin.file)
+        files = list(sys.modules.values())
+        return next(m for m in files if getattr(m, "__file__", None) == path)
 
     @cached_property
     def solvers(self) -> list[Solver]:
         """The installed solvers that take it, and read a language of its."""
         spoken = (None, *self.model.languages)
-        fit = [s for s in SOLVERS.values() if s.fits(*self.model.kinds)]
+        kinds = (self.model.name, self.kind)
+        fit = [s for s in SOLVERS.values() if s.fits(*kinds)]
         return [s for s in fit if s.language in spoken and s.installed]
 
     def declared(self, language: str) -> Any:
@@ -78,7 +101,7 @@ class TriedModel:
         if language not in self._solved:
             problem = self.declared(language)
             try:
-                solver = choose(None, self.model.kind, language=language)
+                solver = choose(None, self.kind, language=language)
             except (JobError, SolverError) as none:
                 not_tried(f"{none.problem} {none.fix}")
             outcome = solve(problem, solver.name, time_limit=LIMIT)
@@ -108,7 +131,7 @@ class TriedModel:
         start = getattr(self.data, "means", None)
         starts = "start" in signature(self.model.build).parameters
         branches = solver.time_limit and (
-            solver.language is None or self.model.kind in BRANCHING
+            solver.language is None or self.kind in BRANCHING
         )
         limit = LIMIT if branches else None
         begin = start if starts else None
@@ -149,3 +172,24 @@ class TriedModel:
                     if declared.is_symmetric(problem, name):
                         moved = (moved + moved.T) / 2
                     yield at._replace(**{name: moved})
+
+
+def standardised() -> tuple[F64, I64]:
+    """Return x (n,), of mean 0 and variance 1, and labels (n,) of two groups."""
+    x = np.array([-2.0, -1.0, 0.5, -0.5, 2.5, 1.0, 0.25])
+    return (x - x.mean()) / x.std(), np.array([0, 0, 0, 1, 1, 1, 1])
+
+
+def constraints_of(f: TriedModel) -> list[str]:
+    """Return the names that the head gives to constraints."""
+    head = f.file.__doc__ or ""
+    part = head.partition("\nSubject to\n")[2].partition("\n\n")[0]
+    return re.findall(r"^    (\w+): ", part, re.MULTILINE)
+
+
+def arrays(data: Any) -> dict[str, Any]:
+    """Return the arrays among the fields of data, by name."""
+    if not is_dataclass(data):
+        return {}
+    named = ((own.name, getattr(data, own.name)) for own in fields(data) if own.init)
+    return {name: v for name, v in named if isinstance(v, np.ndarray)}

@@ -2,14 +2,14 @@
 
 import pickle
 import re
-from dataclasses import fields, replace
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from aggopt.checks import _declared as declared
 from aggopt.checks._law import laws, not_tried, refused, require
-from aggopt.checks._model import TriedModel
+from aggopt.checks._model import TriedModel, arrays, constraints_of
 from aggopt.errors import AggoptError, UnknownNameError
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._solver import BRANCHING, CLASSES
@@ -22,6 +22,7 @@ SENTINEL = 7.31415926535
 
 def the_head_states_the_model(f: TriedModel) -> None:
     """Its docstring has Data, Variables, Minimise, Subject to, Class and Source."""
+    _require_file(f)
     head = f.file.__doc__ or ""
     places = {heading: head.find(f"\n{heading}") for heading in HEADINGS}
     lacking = [heading for heading, place in places.items() if place < 0]
@@ -35,7 +36,8 @@ def the_head_states_the_model(f: TriedModel) -> None:
 
 def constraints_have_the_names_of_the_head(f: TriedModel) -> None:
     """Declarations and `violations` call each constraint as the head does."""
-    said = set(_constraints(f))
+    _require_file(f)
+    said = set(constraints_of(f))
     require(said, "the head names no constraint: '    mean: sum_j c_j = 0'")
     for language in f.model.languages:
         unknown = declared.constraint_names(f.declared(language)) - said
@@ -49,6 +51,7 @@ def constraints_have_the_names_of_the_head(f: TriedModel) -> None:
 
 def the_class_is_that_of_the_program(f: TriedModel) -> None:
     """Its class is that of what `build` declares, in each language."""
+    _require_file(f)
     for language in f.model.languages:
         kind = declared.class_of(f.declared(language))
         stated = f"in {language} it is of class {kind}, not {f.model.kind}"
@@ -67,6 +70,8 @@ def declaring_solves_nothing(f: TriedModel) -> None:
 
 def an_unknown_language_is_refused(f: TriedModel) -> None:
     """A language that is none of its is refused, with the nearest one."""
+    if f.model.origin is not None:
+        not_tried("a job asks for no other language")
     first = f.model.languages[0]
     refused(
         lambda: f.model.build(f.data, f"{first}i"),
@@ -83,14 +88,14 @@ def data_show_no_record(f: TriedModel) -> None:
 
 def it_goes_to_another_process(f: TriedModel) -> None:
     """The model can be pickled, and is the same afterwards."""
-    module = f.file.__name__
-    if module.startswith("aggopt_own"):
-        not_tried("a file of code is sent by its path and hash")
+    if f.model.origin is not None:
+        not_tried("code of one's own is sent by its path and hash")
     require(pickle.loads(pickle.dumps(f.model)) == f.model, "it is another afterwards")
 
 
 def languages_and_numpy_agree(f: TriedModel) -> None:
     """At a point, and beside it, declarations and NumPy cost and miss the same."""
+    _require_file(f)
     for language in f.model.languages:
         problem = f.declared(language)
         if not _has_variables(f, problem):
@@ -181,19 +186,21 @@ def judging_changes_nothing(f: TriedModel) -> None:
     at = f.known
     if at is None:
         not_tried("no point is known: no installed solver finds one")
-    before = pickle.dumps(_arrays(f.data))
+    before = pickle.dumps(arrays(f.data))
     one = f.model.objective(f.data, at), f.model.violations(f.data, at)
     other = f.model.objective(f.data, at), f.model.violations(f.data, at)
     require(one == other, "a point is judged otherwise the second time")
     for language in f.model.languages:
         f.declared(language)
-    same = before == pickle.dumps(_arrays(f.data))
+    same = before == pickle.dumps(arrays(f.data))
     require(same, "the data are others afterwards")
 
 
 def order_of_records_does_not_matter(f: TriedModel) -> None:
     """Records and groups in another order cost the same, and miss the same."""
     data, at = f.data, f.known
+    if not is_dataclass(f.data):
+        not_tried("its data are no dataclass, which alone can be put in another order")
     labels = getattr(data, "labels", None)
     m = 0 if labels is None else int(labels.max()) + 1
     reading = getattr(data, "means", None)
@@ -203,7 +210,7 @@ def order_of_records_does_not_matter(f: TriedModel) -> None:
     order, number = np.random.default_rng(0).permutation(n), (np.arange(m) + 1) % m
     moved = {
         name: value[order]
-        for name, value in _arrays(data).items()
+        for name, value in arrays(data).items()
         if name != "labels" and value.shape[:1] == (n,)
     }
     other = replace(data, **moved, labels=number[labels[order]])
@@ -221,8 +228,9 @@ def order_of_records_does_not_matter(f: TriedModel) -> None:
 
 def unusable_data_are_refused(f: TriedModel) -> None:
     """A value that is missing is refused, and no message holds another."""
+    _require_file(f)
     tried = False
-    for name, value in _arrays(f.data).items():
+    for name, value in arrays(f.data).items():
         if value.dtype.kind != "f" or value.size < 2 or np.isinf(value).any():
             continue
         tried, holed = True, value.copy()
@@ -238,11 +246,9 @@ def unusable_data_are_refused(f: TriedModel) -> None:
         not_tried("its data have no array of numbers")
 
 
-def _constraints(f: TriedModel) -> list[str]:
-    """Return the names that the head gives to constraints."""
-    head = f.file.__doc__ or ""
-    part = head.partition("\nSubject to\n")[2].partition("\n\n")[0]
-    return re.findall(r"^    (\w+): ", part, re.MULTILINE)
+def _require_file(f: TriedModel) -> None:
+    if f.declared_alone:
+        not_tried("a function that declares a program is its own judge")
 
 
 def _has_variables(f: TriedModel, problem: Any) -> bool:
@@ -270,12 +276,6 @@ def _require_agreement(f: TriedModel, problem: Any, at: Any, language: str) -> N
     worst = max([0.0, *missed.values()])
     says = f"{language} misses its variables' domains by {domains:.3g}"
     require(domains < CLEAR or worst > HELD, f"{says}, and violations say nothing")
-
-
-def _arrays(data: Any) -> dict[str, Any]:
-    """Return the arrays among the fields of data, by name."""
-    named = ((own.name, getattr(data, own.name)) for own in fields(data) if own.init)
-    return {name: v for name, v in named if isinstance(v, np.ndarray)}
 
 
 LAWS = laws(

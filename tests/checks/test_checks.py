@@ -211,27 +211,58 @@ def test_the_command_says_which_laws_are_broken(code, aggopt):  # noqa: F811
     assert len(said["sha256"]) == 64
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["mine.py:shares"], "No object in mine.py is called 'shares'"),
-        (["mine.py:helper"], "helper takes (x, ...)"),
-        (["none.py"], "none.py"),
-        (["mine.py", "job.toml"], "A file of code is checked by itself"),
-        (["people.csv"], "A table is checked with its job"),
-    ],
-)
-def test_the_command_refuses_what_it_cannot_check(code, aggopt, words, says):  # noqa: F811
-    ended, _, err = aggopt("check", *words)
-    assert ended == 2
-    assert says in " ".join(err.split())
+EXCUSED = """
+import numpy as np
 
 
-def test_a_file_without_anything_to_check_is_refused(tmp_path, aggopt):  # noqa: F811
-    (tmp_path / "bare.py").write_text("x = 3\n")
-    ended, _, err = aggopt("check", str(tmp_path / "bare.py"))
-    assert ended == 2
-    assert "Nothing in bare.py is what laws are of" in err
+def euros(original, released):
+    return float(np.abs(original - released).mean())
+
+
+euros.excused = {%r: %r}
+"""
+OWN = Path(__file__).parents[2] / "examples" / "own" / "median_mean.py"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "input-contract.md"
+CASES = {  # by the row of the page: words on the command line, and the file
+    "a file with a function of a kind": (["good.py"], FILE.partition("def first")[0]),
+    "a file whose function breaks a law": (["mine.py"], FILE),
+    "a file with the parts of a model": (["own.py"], OWN.read_text("utf-8")),
+    "an object of a file": (["mine.py:share"], FILE),
+    "a file that is not there": (["none.py"], ""),
+    "an object that the file does not have": (["mine.py:shares"], FILE),
+    "a function of no kind": (["mine.py:helper"], FILE),
+    "a file with nothing of a kind": (["bare.py"], "x = 3"),
+    "a job beside a file of code": (["mine.py", "job.toml"], FILE),
+    "a table without a job": (["people.csv"], ""),
+    "an exception without a reason": (["no.py"], EXCUSED % (LAW, " ")),
+    "an exception to a law that there is not": (
+        ["no.py"],
+        EXCUSED % ("unit_do_not_matter", "it is of euros"),
+    ),
+}
+
+
+def rows():
+    part = DOCUMENT.read_text("utf-8").split("## Code that is held to laws\n")[1]
+    found = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", part, re.MULTILINE)
+    return {name: (outcome, says) for name, outcome, says in found[1:]}
+
+
+def test_the_page_and_the_tests_list_the_same_inputs():
+    assert list(rows()) == list(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_row_of_the_contract(tmp_path, monkeypatch, aggopt, name):  # noqa: F811
+    (words, code), (outcome, says) = CASES[name], rows()[name]
+    file = words[0].partition(":")[0]
+    if code:
+        (tmp_path / file).write_text(code, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    ended, out, err = aggopt("check", *words)
+    exits = {"refused": 2, "tried, exit code 1": 1, "tried": 0}
+    assert ended == exits[outcome], out + err
+    assert says in (" ".join(err.split()) if ended == 2 else out)
 
 
 def test_a_file_with_a_model_is_held_to_the_laws_of_models(aggopt, request):  # noqa: F811
@@ -239,6 +270,23 @@ def test_a_file_with_a_model_is_held_to_the_laws_of_models(aggopt, request):  # 
     assert ended == 0, out
     assert "median_mean:" in out
     assert "kept      languages_and_numpy_agree" in out
+
+
+def capped(x, labels, sizes, *, cap=1.5):
+    import cvxpy as cp
+
+    c = cp.Variable(len(sizes), name="c")
+    off = c[labels] - x
+    cost = cp.Minimize(cp.sum_squares(off))
+    return cp.Problem(cost, [cp.abs(off) <= cap, sizes @ c == 0])
+
+
+def test_a_function_that_declares_a_program_is_a_model():
+    verdicts = list(report(capped))
+    endings = {verdict.ending for verdict in verdicts}
+    assert endings == {Ending.KEPT, Ending.NOT_TRIED}
+    (trial,) = (t for t in checks_of(partial(capped, cap=0.01)) if "solved" in str(t))
+    assert "small data end as infeasible" in trial.verdict().why
 
 
 def test_a_report_goes_on_after_a_broken_law():
