@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic import field_validator
 
 from aggopt.aggregate._aggregation import Aggregation
+from aggopt.aggregate._own import OwnAggregator
 from aggopt.aggregate.categories._registry import CATEGORY_AGGREGATORS, CategorySection
+from aggopt.core.own_code import Origin
 from aggopt.core.registry import Method, Registry, require_arguments
 from aggopt.core.section import MethodSection, one_of
 from aggopt.models import Model
+
+# a margin is added to what is asked for; categories have functions of their own
+BESIDE = frozenset({"method", "margin", "categories"})
 
 if TYPE_CHECKING:
     Categories: TypeAlias = CategorySection
@@ -79,10 +84,26 @@ class Aggregator(Method):
     template: str = ""
 
     def __post_init__(self) -> None:
-        # a margin is added to what is asked for; categories have functions of their own
-        beside = {"method", "margin", "categories"}
-        settings = set(self.settings.model_fields) - beside
+        settings = set(self.settings.model_fields) - BESIDE
         require_arguments(self.name, settings, self.function)
 
 
-AGGREGATORS = Registry("aggopt.aggregate", Aggregator, "aggregation")
+def _adopted(thing: object, origin: Origin) -> Aggregator:
+    """Return the aggregation that a function of the user's is."""
+    return Aggregator(
+        name=origin.name,
+        when="an aggregation of your own",
+        origin=origin,
+        function=OwnAggregator.of(thing, origin, BESIDE),
+        settings=Aggregating,
+        certificate="sum of squared errors, and the least, that of the means",
+    )
+
+
+AGGREGATORS = Registry(
+    "aggopt.aggregate",
+    Aggregator,
+    "aggregation",
+    own="aggregators",
+    adopt=_adopted,
+)

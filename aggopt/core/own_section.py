@@ -13,10 +13,23 @@ from pydantic import (
 )
 
 from aggopt.core.registry import Method, Registry
-from aggopt.core.section import MethodSection, plain
+from aggopt.core.section import MethodSection, Section, plain
 
 
-class OwnSection(MethodSection):
+class Coded(Section):
+    """A section that may name code of the user's."""
+
+    def contained(self) -> Self:
+        """Return it with what it names loaded."""
+        raise NotImplementedError
+
+    @property
+    def own_methods(self) -> tuple[Method, ...]:
+        """The methods of the user's that it names, once they are loaded."""
+        raise NotImplementedError
+
+
+class OwnSection(MethodSection, Coded):
     """A section whose method is an entry point, a file's or an object.
 
     What it names is loaded by `contained`, not before: to read a job runs no code.  An
@@ -37,6 +50,11 @@ class OwnSection(MethodSection):
     def own(self) -> Method | None:
         """The method that it names, once it is loaded."""
         return self._own
+
+    @property
+    def own_methods(self) -> tuple[Method, ...]:
+        """Its method, once it is loaded."""
+        return () if self._own is None else (self._own,)
 
     @property
     def settings(self) -> dict[str, Any]:

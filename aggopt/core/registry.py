@@ -139,6 +139,8 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         here = self.declared_as(named)
         if here is not None:
             return here
+        if isinstance(named, self.kind) and named.origin is not None:
+            return named  # adopted before
         if self._adopt is None or not self.names_own(named):
             return self.named(named)
         if isinstance(named, str):

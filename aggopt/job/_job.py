@@ -16,13 +16,15 @@ from pydantic import (
 from pydantic import ValidationError as Invalid
 
 from aggopt.aggregate._mean import Mean
+from aggopt.aggregate._registry import AGGREGATORS
 from aggopt.core.html import lines, titled
 from aggopt.core.own_code import Origin
 from aggopt.core.regular import require_regular
 from aggopt.core.section import Section
 from aggopt.errors import JobError, naming, require_known
-from aggopt.job._aggregation import Aggregation
+from aggopt.job._aggregation import Aggregation, OwnAggregating
 from aggopt.job._attributes import AttributeSection
+from aggopt.job._measures import Measures
 from aggopt.job._missing import Missing
 from aggopt.job._own import (
     by_name,
@@ -73,6 +75,7 @@ class Job(Section):
     privacy: Privacy
     partition: Partition = Recommended()
     aggregation: Aggregation = Mean()
+    measures: Measures = Measures()
     input: Input = Input()
     output: Output = Output()
 
@@ -91,7 +94,10 @@ class Job(Section):
         """Read a section that speaks of categories alone as one of means."""
         if isinstance(section, dict) and set(section) == {"categories"}:
             section = {"method": "mean", **section}
-        return model_section(section, cls) or read(section)
+        if (by_model := model_section(section, cls)) is not None:
+            return by_model
+        section = by_name(section, AGGREGATORS)
+        return own_section(section, OwnAggregating, "aggregation", cls) or read(section)
 
     if TYPE_CHECKING:
 
@@ -136,8 +142,9 @@ class Job(Section):
 
     @model_serializer(mode="wrap")
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out a section of attributes that names none."""
-        return {k: v for k, v in dump(self).items() if k != "attributes" or v}
+        """Leave out sections of attributes and of measures that name none."""
+        idle = {"attributes": not self.attributes, "measures": not self.measures.extra}
+        return {k: v for k, v in dump(self).items() if not idle.get(k)}
 
     def _require_search(self) -> None:
         """Refuse settings of a search that do not go together, or not with k."""
@@ -150,6 +157,11 @@ class Job(Section):
         All that acts is written, defaults too: another version of the package, with
         other defaults, would do the same.
 
+        Raises
+        ------
+        JobError
+            It has an object of Python's, which no file names.
+
         Examples
         --------
         >>> roles = {"quasi-identifier": ["age"]}
@@ -157,6 +169,16 @@ class Job(Section):
         >>> [line for line in text.splitlines() if line.startswith("k =")]
         ['k = 3']
         """
+        for origin in self.code:
+            if origin.where == "object":
+                raise JobError(
+                    f"{origin.name} is an object of Python's, which no job file names.",
+                    fix=f'write it into a file, and name it "FILE.py:{origin.name}".',
+                )
+        return self.as_text()
+
+    def as_text(self) -> str:
+        """Return the same for a person to read, objects by their names."""
         import tomlkit  # not needed to mask
 
         sections = self.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -164,7 +186,7 @@ class Job(Section):
 
     def _repr_html_(self) -> str:
         """Return the job as a file says it, for a notebook."""
-        return titled("Job", lines(self.to_toml()))
+        return titled("Job", lines(self.as_text()))
 
     @classmethod
     def read(cls, path: str | Path) -> "Job":

@@ -9,14 +9,21 @@ from pydantic import ValidationError as Invalid
 
 from aggopt.aggregate.own._section import ByModel
 from aggopt.core.own_code import Origin, seen_from
-from aggopt.core.own_section import OwnSection
+from aggopt.core.own_section import Coded, OwnSection
 from aggopt.core.registry import Registry
 from aggopt.errors import JobError, naming
 from aggopt.job._refusal import refused
 from aggopt.solvers import SOLVERS
 
 Own = TypeVar("Own", bound=OwnSection)
-_NAMING = ("method", "initial", "inner", "model", "solver")  # keys that may name it
+_NAMING = (
+    "method",
+    "initial",
+    "inner",
+    "model",
+    "solver",
+    "extra",
+)  # keys that may name it
 
 
 def by_name(section: Any, methods: Registry[Any]) -> Any:
@@ -81,13 +88,19 @@ def with_paths(sections: dict[str, Any], folder: Path) -> dict[str, Any]:
 def renamed(sections: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
     """Return the sections of a job, changed where they may name code of the user's."""
     return {
-        key: change(value)
-        if key in _NAMING and isinstance(value, str)
-        else renamed(value, change)
+        key: renamed(value, change)
         if isinstance(value, dict)
+        else _changed(value, change)
+        if key in _NAMING
         else value
         for key, value in sections.items()
     }
+
+
+def _changed(named: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(named, list | tuple):
+        return [_changed(each, change) for each in named]
+    return change(named) if isinstance(named, str) else named
 
 
 def loaded(job: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -100,7 +113,7 @@ def loaded(job: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """
     found = {}
     for title, section in job:
-        own = isinstance(section, OwnSection)
+        own = isinstance(section, Coded)
         with naming(f"[{title}]"):
             made = with_solver(section.contained() if own else section)
         if made is not section:
@@ -131,7 +144,7 @@ def own_methods(job: Iterable[tuple[str, Any]]) -> tuple[Any, ...]:
     """Return the methods of the user's that a job names, as far as they are loaded."""
     named: list[Any] = []
     for _, section in job:
+        named += section.own_methods if isinstance(section, Coded) else ()
         inner = getattr(section, "categories", None)
-        named += [getattr(section, "own", None)]
         named += [getattr(each, "solver", None) for each in (section, inner)]
     return tuple(each for each in named if getattr(each, "origin", None) is not None)

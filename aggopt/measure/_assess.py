@@ -1,5 +1,6 @@
 """Every measure of one release at once."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -7,13 +8,20 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.frame import framed
+from aggopt.core.validation import matrix
 from aggopt.encoding import Encoded
 from aggopt.errors import JobError, TableError
 from aggopt.measure._assessment import Assessment
 from aggopt.measure._interval import checked_safety
 from aggopt.measure._linkage import WHOLE, checked_whole, linked
 from aggopt.measure._pair import Pair
-from aggopt.measure._registry import MEASURES, Comparison, TypedComparison
+from aggopt.measure._registry import (
+    MEASURES,
+    Comparison,
+    Measure,
+    TypedComparison,
+    own_measures,
+)
 from aggopt.measure._sl import SL
 from aggopt.measure._typed_pair import Types
 from aggopt.measure.types import TypedAssessment
@@ -28,6 +36,7 @@ def assess(
     delta: npt.ArrayLike = 0.1,
     weights: npt.ArrayLike = 1.0,
     whole: int = WHOLE,
+    extra: Mapping[str, Any] | Iterable[Any] = (),
 ) -> Assessment:
     """Return every measure of a release, each computed once.
 
@@ -52,6 +61,10 @@ def assess(
         As in `sl`: of the columns that are numbers.
     whole
         As in `linkage`.
+    extra
+        Measures of your own beside: functions f(original, released) that return one
+        number, by name; or a list of them, which have names themselves.  They get
+        copies of the numbers (n, d); tables with other columns as they are.
 
     Raises
     ------
@@ -60,6 +73,8 @@ def assess(
         in `assess_types`.
     JobError
         safety, delta, weights or whole cannot be used; see `sdid`, `sl`, `linkage`.
+        A measure of `extra` fails, returns no finite number, or has a name that is
+        taken.
     InfeasibleInputError
         There is not enough memory; see `linkage`.
 
@@ -71,7 +86,7 @@ def assess(
     >>> round(result.il, 6), result.average_risk, result.linkage, result.sl
     (0.2, 0.5, 0.5, 1.0)
     """
-    width, most = checked_safety(safety), checked_whole(whole)
+    width, most, own = checked_safety(safety), checked_whole(whole), own_measures(extra)
     given: dict[str, Any] = {
         "safety": width,
         "delta": delta,
@@ -79,21 +94,27 @@ def assess(
         "whole": most,
     }
     if attributes is None and _all_numbers(original):
-        return _assessed(Comparison(Pair.of(original, released), **given))
-    tables = TypedComparison.of(original, released, attributes, **given)
-    numeric = any(each.of.numbers is not None for each in tables.typed.attributes)
+        tables = Comparison(Pair.of(original, released), **given)
+        return _assessed(tables, _own(own, matrix(original), matrix(released)))
+    typed = TypedComparison.of(original, released, attributes, **given)
+    numeric = any(each.of.numbers is not None for each in typed.typed.attributes)
     if not numeric and max(np.size(delta), np.size(weights)) > 1:
         raise JobError(
             "delta or weights are given by attribute, and no attribute is numeric.",
             fix="leave them out: distances are asked of numbers alone.",
         )
-    if not tables.pair.varying.any():
+    if not typed.pair.varying.any():
         raise TableError(
-            f"No attribute of the original varies ({tables.pair.n} record(s), "
-            f"{len(tables.pair.varying)} attribute(s)), so nothing can be lost.",
+            f"No attribute of the original varies ({typed.pair.n} record(s), "
+            f"{len(typed.pair.varying)} attribute(s)), so nothing can be lost.",
             fix="pass at least two records that differ.",
         )
-    return _assessed(tables)
+    return _assessed(typed, _own(own, original, released))
+
+
+def _own(measures: Mapping[str, Measure], *tables: Any) -> tuple[tuple[str, Any], ...]:
+    """Return what measures of the user's find, before linkage takes its time."""
+    return tuple((name, each.function(*tables)) for name, each in measures.items())
 
 
 def _all_numbers(original: Any) -> bool:
@@ -107,7 +128,7 @@ def _all_numbers(original: Any) -> bool:
     return all(kind.is_numeric() for kind in columns.values())
 
 
-def _assessed(tables: Comparison) -> Assessment:
+def _assessed(tables: Comparison, mine: tuple[tuple[str, Any], ...]) -> Assessment:
     tables.figure(SL)  # its arguments: before linkage takes its time
     found = {name: tables.figure(m) for name, m in MEASURES.items() if m.of}
     own = {f.name for f in fields(Assessment)}
@@ -124,6 +145,7 @@ def _assessed(tables: Comparison) -> Assessment:
         delta=_number(tables.delta),
         further=tuple((name, found[name]) for name in found if name not in own),
         types=types,
+        own=mine,
     )
 
 

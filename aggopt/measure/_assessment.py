@@ -54,6 +54,8 @@ class Assessment:
         attributes; None where all of them are numbers.
     further
         Name and value of each measure of `MEASURES` that has no attribute here.
+    own
+        Name and value of each measure of the user's, in the order of `extra`.
 
     All but `reidentifications`, `sse` and `sst` are fractions, not percentages; `il`
     and `il1s` alone may exceed 1.  Each is defined at the function of its name in
@@ -87,6 +89,7 @@ class Assessment:
     delta: float | None
     further: tuple[tuple[str, Any], ...] = ()
     types: TypedAssessment | None = None
+    own: tuple[tuple[str, float], ...] = ()
 
     def __getitem__(self, name: str) -> Any:
         """Return what the measure of this name found.
@@ -100,6 +103,7 @@ class Assessment:
         """
         found = {f.name: getattr(self, f.name) for f in fields(self)}
         known = {n: found[n] for n in found if n in MEASURES} | dict(self.further)
+        known |= dict(self.own)
         require_known("measure of an assessment", name, known)
         return known[name]
 
@@ -107,7 +111,8 @@ class Assessment:
         """Return plain values, ready for JSON; with `types` a map by attribute."""
         values = asdict(replace(self, types=None))
         del values["types"]
-        plain = values | dict(values.pop("further"))
+        own = dict(values.pop("own"))
+        plain = values | dict(values.pop("further")) | ({"own": own} if own else {})
         return plain if self.types is None else plain | self.types.to_dict()
 
     def to_json(self) -> str:
@@ -143,6 +148,8 @@ class Assessment:
         for heading, rows in sections.items():
             lines += ["", heading.value] if rows else []
             lines += [f"  {name:<14}{v:>9}  {says}".rstrip() for name, v, says in rows]
+        lines += ["", "Of your own"] if self.own else []
+        lines += [f"  {name:<14}{_plain(value):>9}" for name, value in self.own]
         return "\n".join(lines)
 
     def _rows(self, measure: Measure) -> Iterator[tuple[str, str, str]]:

@@ -1,6 +1,6 @@
 """The measures by name: each is declared in its own file of this folder."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 
 import numpy.typing as npt
 
+from aggopt.core.own_code import Origin
 from aggopt.core.registry import Method, Registry
 from aggopt.errors import JobError
+from aggopt.measure._own import OwnMeasure
 from aggopt.measure._pair import Pair
 from aggopt.measure._parts import WHOLE
 from aggopt.measure._typed_pair import TypedPair, Types
@@ -18,6 +20,7 @@ Found = TypeVar("Found")
 TAKEN = {  # by an `Assessment` and the arguments of `assess`
     *("n", "d", "varying", "linkage_limit", "linkage_blocks", "further", "types"),
     *("original", "released", "attributes", "safety", "delta", "weights", "whole"),
+    *("extra", "own"),
 }
 
 
@@ -171,4 +174,44 @@ def of_numbers(found: Any) -> str:
     return "" if found.types is None else ", of the numbers"
 
 
-MEASURES = Registry("aggopt.measure", Measure, "measure")
+def _adopted(thing: object, origin: Origin) -> Measure:
+    """Return the measure that a function of the user's is; its range is not known."""
+    return Measure(
+        name=origin.name,
+        when="a measure of your own",
+        origin=origin,
+        function=OwnMeasure.of(thing, origin, frozenset()),
+        range="..",
+        better="-",
+        source=str(origin),
+    )
+
+
+MEASURES = Registry(
+    "aggopt.measure", Measure, "measure", own="measures", adopt=_adopted
+)
+
+
+def own_measures(extra: Mapping[str, Any] | Iterable[Any]) -> dict[str, Measure]:
+    """Return measures of the user's by the names that they go by.
+
+    Raises
+    ------
+    JobError
+        Two have one name, or that of something else of an assessment; or one cannot
+        be used, or needs settings.
+    """
+    named = extra.items() if isinstance(extra, Mapping) else ((None, e) for e in extra)
+    found: dict[str, Measure] = {}
+    for name, each in named:
+        measure = MEASURES.adopted(each)
+        called = measure.name if name is None else name
+        if called in (*found, *MEASURES, *TAKEN):
+            raise JobError(
+                f"An extra measure is called {called!r}, which an assessment has "
+                "already.",
+                fix="give it another name; those of this package are measured anyway.",
+            )
+        measure.function.checked({})  # type: ignore[attr-defined]
+        found[called] = measure
+    return found

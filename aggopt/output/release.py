@@ -94,7 +94,7 @@ class Release(Fieldwise):
             table(HEADER, rows(self._solved)),
             listed(self.notes),
             *([folded("Measures", lines(str(self.measures)))] if self.measures else []),
-            folded("Job", lines(self.job.to_toml())),
+            folded("Job", lines(self.job.as_text())),
         )
 
     @property

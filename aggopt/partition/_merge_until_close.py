@@ -17,6 +17,7 @@ from aggopt.partition._registry import (
     PARTITIONERS,
     Confides,
     Divide,
+    FromGroups,
     InitialMethod,
     Partitioner,
     initial_methods,
@@ -24,7 +25,6 @@ from aggopt.partition._registry import (
 from aggopt.partition._shared.evidence import squares
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
-from aggopt.partition._shared.settings import Grouping
 
 
 @renamed(start="initial")
@@ -122,7 +122,7 @@ def _method(initial: str | Divide) -> Divide:
     return PARTITIONERS[initial].function
 
 
-class MergeUntilClose(Grouping):
+class MergeUntilClose(FromGroups):
     """Settings of `aggopt.partition.merge_until_close`."""
 
     method: Literal["merge_until_close"]

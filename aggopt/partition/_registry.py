@@ -1,16 +1,19 @@
 """The partitioners by name: each is declared in its own file of this folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any, Self
 
 import numpy.typing as npt
-from pydantic import AfterValidator
+from pydantic import AfterValidator, PlainSerializer
 
 from aggopt.core.own_code import Origin
+from aggopt.core.own_section import Coded
 from aggopt.core.registry import Method, Registry, require_arguments
 from aggopt.core.section import MethodSection
+from aggopt.errors import require_known
 from aggopt.partition._own import OwnPartitioner
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.settings import OF_TABLE, Grouping, one_of_these
@@ -137,13 +140,69 @@ def block_methods() -> tuple[str, ...]:
     return tuple(name for name, method in PARTITIONERS.items() if method.in_blocks)
 
 
-def _initial(name: str) -> str:
-    return one_of_these(name, initial_methods())
+def divide_of(named: object, noun: str, known: Collection[str]) -> Divide:
+    """Return the function of one of the known methods, or one of the user's.
+
+    Raises
+    ------
+    UnknownNameError, JobError
+        No method is called so, or nothing can be made of what is no name.
+    """
+    if isinstance(named, OwnPartitioner):
+        return named
+    if callable(named):
+        named = PARTITIONERS.declared_as(named) or PARTITIONERS.adopted(named)
+        if named.origin is not None:
+            return named.function
+        named = named.name
+    require_known(noun, named, known)
+    return PARTITIONERS[str(named)].function
 
 
-def _inner(name: str) -> str:
-    return one_of_these(name, inner_methods())
+def _one_of(known: Callable[[], tuple[str, ...]], named: Any) -> Any:
+    """Return a name that is known or may be the user's, or a function as a method."""
+    if not callable(named):
+        own = isinstance(named, str) and PARTITIONERS.names_own(named)
+        return named if own else one_of_these(named, known())
+    method = PARTITIONERS.adopted(named)
+    if method.origin is None:
+        return one_of_these(method.name, known())
+    return method.function
 
 
-InitialMethod = Annotated[str, AfterValidator(_initial)]
-InnerMethod = Annotated[str, AfterValidator(_inner)]
+def _written(named: Any) -> Any:
+    return named.origin.name if isinstance(named, OwnPartitioner) else named
+
+
+InitialMethod = Annotated[
+    Any, AfterValidator(partial(_one_of, initial_methods)), PlainSerializer(_written)
+]
+InnerMethod = Annotated[
+    Any, AfterValidator(partial(_one_of, inner_methods)), PlainSerializer(_written)
+]
+
+
+class FromGroups(Grouping, Coded):
+    """A method that calls another, which may be the user's: `initial` or `inner`."""
+
+    def contained(self) -> Self:
+        """Return it with the other method loaded; raises as `Registry.adopted`."""
+        update = {
+            key: PARTITIONERS.adopted(named).function
+            for key, named in self._others
+            if isinstance(named, str) and PARTITIONERS.names_own(named)
+        }
+        return self.model_copy(update=update) if update else self
+
+    @property
+    def own_methods(self) -> tuple[Partitioner, ...]:
+        """The other method, if it is the user's."""
+        return tuple(
+            _adopted(named.function, named.origin)
+            for _, named in self._others
+            if not isinstance(named, str)
+        )
+
+    @property
+    def _others(self) -> list[tuple[str, Any]]:
+        return [(key, value) for key, value in self if key in ("initial", "inner")]

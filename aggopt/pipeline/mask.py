@@ -111,7 +111,7 @@ def release_of(given: Grouped, told: Progress) -> Release:
     told("measure", 0.0)
     after = given.of_numbers(both.after)
     drift = rounding.drifts(given, given.of_numbers(masked.values), after)
-    measures = measured_if_any(given.table, released, given.asked)
+    measures = measured_if_any(given.table, released, given.asked, job.measures.own)
     notes = (
         *found.notes,
         *masked.notes,

@@ -1,6 +1,8 @@
 """The measures of a release: of all its quasi-identifiers, whatever their types."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -9,13 +11,16 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import TableError
 from aggopt.input.table import Table
-from aggopt.measure import WHOLE, Assessment, assess
+from aggopt.measure import WHOLE, Assessment, Measure, assess
 
 AT_ONCE = 1000  # records that are linked at once where a release is only tried: .1 s
 
 
 def measured_if_any(
-    original: Table, released: Table, asked: dict[str, Floats]
+    original: Table,
+    released: Table,
+    asked: dict[str, Floats],
+    extra: Mapping[str, Measure] = MappingProxyType({}),
 ) -> Assessment | None:
     """Return the measures of a release; None where no quasi-identifier varies.
 
@@ -26,7 +31,7 @@ def measured_if_any(
     if (X[rows][:1] == X[rows]).all():
         return None
     try:
-        return measured(original, released, asked)
+        return measured(original, released, asked, extra=extra)
     except TableError:
         if rows.all():
             raise
@@ -58,8 +63,11 @@ def measured(
     asked: dict[str, Floats],
     *,
     whole: int = WHOLE,
+    extra: Mapping[str, Measure] = MappingProxyType({}),
 ) -> Assessment:
     """Return the measures of a release; SL by what the records ask for, if they do.
+
+    `extra` are measures of the user's.
 
     Each attribute weighs as much as another, whatever the job says, so that releases of
     one table can be compared.  More than `whole` records are linked in blocks: see
@@ -72,7 +80,7 @@ def measured(
         its order or tree has.
     """
     original, released, asked = _without_holes(original, released, asked)
-    given: dict[str, Any] = {"whole": whole}
+    given: dict[str, Any] = {"whole": whole, "extra": extra}
     if asked:
         importance = asked["importance"]
         given["weights"] = importance if importance.any() else 1.0

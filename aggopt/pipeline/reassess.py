@@ -111,7 +111,7 @@ def review(
     beside = replace(second, frame=second.frame[place.tolist()])
     asked = wishes_of(first, X, job)
     try:
-        measures = measured_if_any(first, beside, asked)
+        measures = measured_if_any(first, beside, asked, job.measures.own)
     except TableError as error:  # that of its audit is known all the same
         said = f"Nothing but equal records was measured. {error.problem}"
         return Review(found, None, same_order, said)

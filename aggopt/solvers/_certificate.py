@@ -1,7 +1,7 @@
 """What every solve returns: how it ended and how good the answer provably is."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -91,6 +91,10 @@ class Certificate:
         if self.bound is None:
             return None
         return (self.objective - self.bound) / max(1.0, abs(self.objective))
+
+    def claiming(self, claim: Claim) -> "Certificate":
+        """Return the same, and what code of the user's claims beside it."""
+        return replace(self, claimed=claim)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON; what is of the user's where it is."""

@@ -165,7 +165,7 @@ def test_defaults_are_those_of_the_measures() -> None:
 
 
 def plain(found: measure.Assessment) -> dict[str, object]:
-    left_out = ("further", "types")
+    left_out = ("further", "types", "own")
     return {name: v for name, v in asdict(found).items() if name not in left_out}
 
 

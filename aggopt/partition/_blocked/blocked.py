@@ -20,9 +20,11 @@ from aggopt.partition._blocked.improve import ANNEALED, EFFORTS, improve
 from aggopt.partition._blocked.initial import block_size_of, in_blocks
 from aggopt.partition._neighbours.spatial_order import in_space
 from aggopt.partition._registry import (
-    PARTITIONERS,
+    Divide,
+    FromGroups,
     InnerMethod,
     Partitioner,
+    divide_of,
     inner_methods,
 )
 from aggopt.partition._shared.evidence import squares
@@ -37,7 +39,7 @@ START = 0.1  # share of the work, about, that comes before the search
 
 
 class _BlockedOptions(NamedTuple):
-    inner: str
+    inner: str | Divide
     block_size: int | None
     effort: str
     time_limit: float | None
@@ -59,7 +61,7 @@ def blocked(
     X: npt.ArrayLike,
     k: int,
     *,
-    inner: str = "mdav",
+    inner: str | Divide = "mdav",
     block_size: int | None = None,
     effort: str = "default",
     time_limit: float | None = None,
@@ -82,8 +84,8 @@ def blocked(
     k : int
         Records per group, at least; 1 <= k <= n.  With n < 2k all records are one
         group.
-    inner : "mdav", "cbfs", "projection" or "vmdav"
-        What partitions a block.
+    inner : "mdav", "cbfs", "projection" or "vmdav", or callable
+        What partitions a block; or a function f(X, k) of yours does.
     block_size : int, optional
         Most records of a block, 2k or more: 1000 when omitted, or 20 k where that is
         more.  Larger ones begin better and take longer; the search evens that out.
@@ -190,9 +192,11 @@ def _partitioned(
 
 
 @cache
-def _compile(inner: str) -> None:
+def _compile(inner: str | Divide) -> None:
     """Compile what is needed, or load it: no one's time is to pay for it."""
-    divide = PARTITIONERS[inner].function
+    if callable(inner):  # of the user's: it may take its time for nothing
+        return
+    divide = divide_of(inner, "inner method", inner_methods())
     many = np.repeat(np.arange(5000.0)[:, None], 2, axis=1)
     divide(many, 2, scale="none")  # through a tree, where there is one
     for k in (2, ANNEALED):
@@ -211,7 +215,7 @@ def _between(report: Progress, begin: float, end: float, share: float) -> None:
 
 
 def _require(how: _BlockedOptions) -> None:
-    require_known("inner method", how.inner, inner_methods())
+    divide_of(how.inner, "inner method", inner_methods())
     require_known("effort", how.effort, EFFORTS)
     require_seed(how.seed)
     require_time_limit(how.time_limit)
@@ -223,7 +227,7 @@ def _require(how: _BlockedOptions) -> None:
         )
 
 
-class Blocked(Timed):
+class Blocked(FromGroups, Timed):
     """Settings of `aggopt.partition.blocked`."""
 
     method: Literal["blocked"]

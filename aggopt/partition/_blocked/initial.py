@@ -8,7 +8,7 @@ from aggopt.core.validation import Floats, Labels, is_whole
 from aggopt.errors import JobError
 from aggopt.partition._blocked.regions import firsts
 from aggopt.partition._neighbours.spatial_order import parts
-from aggopt.partition._registry import PARTITIONERS
+from aggopt.partition._registry import Divide, divide_of, inner_methods
 
 BLOCK, GROUPS = 1000, 20  # records of a block, or so many times k
 
@@ -27,18 +27,23 @@ def block_size_of(asked: object, k: int) -> int:
 
 
 def in_blocks(
-    rows: Floats, k: int, inner: str, size: int, threads: ThreadPool, progress: Progress
+    rows: Floats,
+    k: int,
+    inner: str | Divide,
+    size: int,
+    threads: ThreadPool,
+    progress: Progress,
 ) -> Labels:
     """Return the first record of each record's group, (n,).
 
     The rows (n, d) are in spatial order, and each block of `size` or fewer is
     partitioned by the method `inner`.
     """
-    divide = PARTITIONERS[inner].function
+    divide = divide_of(inner, "inner method", inner_methods())
 
     def block(part: slice) -> Labels:
         return np.asarray(
-            part.start + firsts(divide(rows[part], k, scale="none").labels)
+            part.start + firsts(np.asarray(divide(rows[part], k, scale="none")))
         )
 
     return np.concatenate(threads.each(block, parts(len(rows), size), progress))

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.validation import Floats, Labels, groups, numbered
-from aggopt.errors import JobError, require_known
+from aggopt.errors import JobError
 from aggopt.partition._closeness_first.closeness_first import (
     fitted,
     least_strata,
@@ -12,16 +12,16 @@ from aggopt.partition._closeness_first.closeness_first import (
 )
 from aggopt.partition._constraints.constraints import Constraints
 from aggopt.partition._diverse_vmdav.diverse_vmdav import diverse_vmdav
-from aggopt.partition._registry import PARTITIONERS, initial_methods
+from aggopt.partition._registry import Divide, divide_of, initial_methods
 
-Initial = tuple[str | None, npt.ArrayLike | None]  # a method, or labels
+Initial = tuple[str | Divide | None, npt.ArrayLike | None]  # a method, or labels
 STRATA = 1.5  # times as many as t needs: best on the whole
 
 
 def first_groups(
     records: Floats,
     k: int,
-    initial: str | None,
+    initial: str | Divide | None,
     labels: npt.ArrayLike | None,
     promised: Constraints | None,
 ) -> Labels:
@@ -37,8 +37,8 @@ def first_groups(
         promise.
     """
     if initial is not None:
-        _require_name(initial)
-        require_known("initial method", initial, initial_methods())
+        _require_method(initial)
+        divide_of(initial, "initial method", initial_methods())
     if labels is not None:
         if initial is not None:
             raise JobError(
@@ -55,17 +55,17 @@ def first_groups(
     return numbered(promised.united(records, made))
 
 
-def _require_name(initial: object) -> None:
-    if not isinstance(initial, str):
+def _require_method(initial: object) -> None:
+    if not (isinstance(initial, str) or callable(initial)):
         raise JobError(
             f"initial is of type {type(initial).__name__}, and no name of a method.",
             fix='pass groups as initial_labels; initial takes a name: initial="mdav".',
         )
 
 
-def _by_method(records: Floats, k: int, name: str) -> Labels:
-    method = PARTITIONERS[name].function
-    return numbered(method(records, k, scale="none").labels)
+def _by_method(records: Floats, k: int, named: str | Divide) -> Labels:
+    method = divide_of(named, "initial method", initial_methods())
+    return numbered(groups(method(records, k, scale="none"), len(records)))
 
 
 def _promising(records: Floats, k: int, promised: Constraints) -> Labels:

@@ -15,7 +15,12 @@ from aggopt.partition._constraints.arguments import Asked
 from aggopt.partition._constraints.constraints import promised
 from aggopt.partition._local_search.effort import Effort, grouped
 from aggopt.partition._local_search.initial import Initial, first_groups
-from aggopt.partition._registry import InitialMethod, Partitioner
+from aggopt.partition._registry import (
+    Divide,
+    FromGroups,
+    InitialMethod,
+    Partitioner,
+)
 from aggopt.partition._shared.evidence import squares
 from aggopt.partition._shared.power_of_two import within_one
 from aggopt.partition._shared.result import INTERRUPTED, Partition
@@ -29,7 +34,7 @@ def local_search(
     X: npt.ArrayLike,
     k: int,
     *,
-    initial: str | None = None,
+    initial: str | Divide | None = None,
     initial_labels: npt.ArrayLike | None = None,
     time_limit: float | None = None,
     effort: str = "default",
@@ -61,10 +66,10 @@ def local_search(
         Quasi-identifiers in their own units: numbers, none missing.
     k : int
         Records per group, 1 <= k <= n.  With n < 2k all records are one group.
-    initial : "mdav", "cbfs", "vmdav", "mhm" or "projection", optional
-        The method whose partition the search sets out from: "mdav" if omitted.  Where
-        t or l is promised, its groups are united until they keep it; if omitted, they
-        are made for it.
+    initial : "mdav", "cbfs", "vmdav", "mhm" or "projection", or callable, optional
+        The method, or a function f(X, k) of yours, whose partition the search sets out
+        from: "mdav" if omitted.  Where t or l is promised, its groups are united until
+        they keep it; if omitted, they are made for it.
     initial_labels : (n,) ints, optional
         The partition to set out from, in place of a method's: labels 0..m-1 of groups
         of k or more.  Groups of 2k or more are split; where t or l is promised, labels
@@ -182,7 +187,7 @@ def _searched(
     return labels, status
 
 
-class LocalSearch(Timed):
+class LocalSearch(FromGroups, Timed):
     """Settings of `aggopt.partition.local_search`.
 
     Attributes

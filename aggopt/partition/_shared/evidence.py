@@ -1,7 +1,6 @@
 """Certificates that are worked out when somebody first looks at them."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from math import isfinite
 
@@ -61,7 +60,7 @@ class Evidence:
         return Evidence(
             self.status,
             lambda: self.loss,
-            lambda loss: replace(self.certificate, claimed=claim),
+            lambda loss: self.certificate.claiming(claim),
         )
 
     @property

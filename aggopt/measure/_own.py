@@ -1,0 +1,44 @@
+"""A measure of the user's: one number of the original and the released table."""
+
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aggopt.core.own_function import OwnFunction
+from aggopt.errors import JobError
+
+
+@dataclass(frozen=True)
+class OwnMeasure(OwnFunction):
+    """A function f(original, released) of the user's."""
+
+    data: ClassVar[tuple[str, ...]] = ("original", "released")
+
+    def __call__(self, original: Any, released: Any) -> float:
+        """Return what it finds; it gets copies of arrays.
+
+        Raises
+        ------
+        JobError
+            It fails, or returns no finite number.
+        """
+        found = self.run(*map(_copied, (original, released)))
+        plain = found.item() if isinstance(found, np.generic) else found
+        if isinstance(plain, bool) or not isinstance(plain, Real):
+            raise self._no_number(f"something of type {type(found).__name__}")
+        if not isfinite(plain):
+            raise self._no_number("a number that is not finite")
+        return float(plain)
+
+    def _no_number(self, what: str) -> JobError:
+        return JobError(
+            f"The measure {self.origin.name} returns {what}.",
+            fix="return one finite number.",
+        )
+
+
+def _copied(table: Any) -> Any:
+    return table.copy() if isinstance(table, np.ndarray) else table

@@ -1,0 +1,175 @@
+"""A measure of the user's: one finite number beside those of the package."""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables import job, people
+
+import aggopt
+from aggopt import Job
+from aggopt.core.trust import trusting
+from aggopt.errors import JobError, UnknownNameError, UntrustedCodeError
+from aggopt.measure import MEASURES, assess
+from aggopt.measure._own import OwnMeasure
+
+X = np.array([[0.0], [2.0], [4.0], [6.0]])
+Y = np.array([[1.0], [1.0], [5.0], [5.0]])
+
+
+def shift(original, released):
+    return np.abs(original - released).max()
+
+
+def test_it_is_found_beside_the_others() -> None:
+    found = assess(X, Y, extra={"my shift": shift})
+    assert found.own == (("my shift", 1.0),)
+    assert type(found["my shift"]) is float
+    assert found["il"] == assess(X, Y)["il"]
+    assert found.to_dict()["own"] == {"my shift": 1.0}
+    assert "own" not in assess(X, Y).to_dict()
+    assert str(found).endswith("\n\nOf your own\n  my shift              1")
+    assert "Of your own" not in str(assess(X, Y))
+    assert assess(X, Y, extra=[shift]).own == (("shift", 1.0),)
+    with pytest.raises(UnknownNameError):
+        assess(X, Y)["shift"]
+
+
+def test_values_that_are_numbers_are_taken() -> None:
+    for value in (1, np.float32(1), np.int64(1), Fraction(1), 1.0):
+        assert assess(X, Y, extra={"x": lambda a, b, v=value: v}).own == (("x", 1.0),)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("4711", "returns something of type str."),
+        (None, "returns something of type NoneType."),
+        (True, "returns something of type bool."),
+        (np.array([1.0, 2.0]), "returns something of type ndarray."),
+        (float("nan"), "returns a number that is not finite."),
+        (-np.inf, "returns a number that is not finite."),
+    ],
+)
+def test_what_is_no_number_is_refused(value, said) -> None:
+    def odd(original, released):
+        return value
+
+    with pytest.raises(JobError) as refused:
+        assess(X, Y, extra=[odd])
+    assert refused.value.problem == f"The measure odd {said}"
+    assert refused.value.fix == "return one finite number."
+
+
+def needing(original, released, *, width):
+    return width
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        ({"il": shift}, "An extra measure is called 'il', which an assessment has"),
+        ({"types": shift}, "An extra measure is called 'types'"),
+        ({"own": shift}, "An extra measure is called 'own'"),
+        ([shift, shift], "An extra measure is called 'shift'"),
+        (["il"], "An extra measure is called 'il'"),
+        ([needing], "needing needs width."),
+        ([lambda original: 1.0], "does not take original, released"),
+        ([3], "No measure is called '3'"),
+        (["shfit"], "No measure is called 'shfit'"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_any_work(extra, said) -> None:
+    with pytest.raises(JobError, match=re.escape(said)):
+        assess(X, Y, extra=extra)
+
+
+def test_a_name_that_is_taken_is_refused_with_what_to_do() -> None:
+    with pytest.raises(JobError) as refused:
+        assess(X, Y, extra={"sl": shift})
+    assert refused.value.fix == (
+        "give it another name; those of this package are measured anyway."
+    )
+
+
+def test_it_gets_copies_of_numbers_and_tables_as_they_are() -> None:
+    seen = []
+
+    def looks(original, released):
+        seen.extend([original, released])
+        if isinstance(original, np.ndarray):
+            original[:] = released[:] = 0.0
+        return 0
+
+    before = X.copy(), Y.copy()
+    assess(X, Y, extra=[looks])
+    assert np.array_equal(X, before[0])
+    assert np.array_equal(Y, before[1])
+    assert [type(table) for table in seen] == [np.ndarray, np.ndarray]
+    frame = pd.DataFrame({"a": ["x", "y", "x", "y"], "b": [1.0, 2.0, 3.0, 4.0]})
+    assess(frame, frame, extra=[looks])
+    assert seen[2] is frame
+
+
+def test_what_it_is_stands_with_it() -> None:
+    measure = MEASURES.adopted(shift)
+    assert isinstance(measure.function, OwnMeasure)
+    assert (measure.name, measure.range, measure.better) == ("shift", "..", "-")
+    assert (measure.source, measure.heading) == ("object shift", None)
+    assert measure.when == "a measure of your own"
+
+
+CODE = "def gap(original, released):\n    return abs(original - released).max()\n"
+
+
+@pytest.fixture
+def code(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(CODE)
+    return path
+
+
+def test_a_job_names_it(code, tmp_path) -> None:
+    asked = job(measures={"extra": [f"{code}:gap"]})
+    with pytest.raises(UntrustedCodeError, match=r"\[measures\]"):
+        aggopt.mask(people(), asked)
+    release = aggopt.mask(people(), asked, trust=[code])
+    ((name, value),) = release.measures.own
+    assert name == "mine.py:gap"
+    names = ["age", "income"]
+    moved = (people()[names] - release.table[names]).abs().to_numpy()
+    assert value == pytest.approx(moved.max())
+    stated = release.manifest()
+    assert stated["measures"]["own"] == {"mine.py:gap": value}
+    assert stated["job"]["measures"] == {"extra": ["mine.py:gap"]}
+    assert [each["kind"] for each in stated["code"]] == ["measures"]
+    files = release.write(tmp_path / "masked.csv")
+    again = aggopt.repeat(
+        files.manifest, people(), tmp_path / "again.csv", trust=[code]
+    )
+    assert again.table.read_bytes() == files.table.read_bytes()
+
+
+def test_a_job_file_names_it_from_where_it_lies(code, tmp_path) -> None:
+    text = job(measures={"extra": ["mine.py:gap"]}).to_toml()
+    (tmp_path / "job.toml").write_text(text)
+    read = Job.read(tmp_path / "job.toml")
+    assert read.measures.extra == (f"{code}:gap",)
+    assert read.measures.own == {}
+    with trusting([code]):
+        assert list(read.loaded().measures.own) == ["mine.py:gap"]
+
+
+def test_a_job_takes_functions_and_leaves_out_what_names_none() -> None:
+    found = aggopt.mask(people(), job(measures={"extra": [shift]}))
+    assert [name for name, _ in found.measures.own] == ["shift"]
+    assert "measures" not in job().model_dump()
+    assert job(measures={"extra": []}) == job()
+    with pytest.raises(JobError, match=r"measures\.extra"):
+        job(measures={"extra": 3})
+    with pytest.raises(JobError, match="extra"):
+        job(measures={"extr": []})
+    with pytest.raises(JobError, match="write text"):
+        job(measures={"extra": [3]})
