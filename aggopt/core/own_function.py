@@ -138,17 +138,21 @@ class OwnFunction:
                 fix=f"write {_KINDS[kind]}, as its default is.",
             )
 
-    def run(self, *data: Any, progress: Any = None, **settings: Any) -> Any:
-        """Return what it returns; it gets `progress` if it takes it.
+    def run(self, *data: Any, **settings: Any) -> Any:
+        """Return what it returns; of what is `given` it gets what it takes.
 
         Raises
         ------
         JobError
             It fails.
         """
-        if progress is not None and any(p.name == "progress" for p in self._arguments):
-            settings["progress"] = progress
-        return self.origin.run(self.function, *data, **settings)
+        takes = {p.name for p in self._arguments}
+        how = {
+            name: value
+            for name, value in settings.items()
+            if name not in self.given or (name in takes and value is not None)
+        }
+        return self.origin.run(self.function, *data, **how)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.origin.where == "object":

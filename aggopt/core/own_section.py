@@ -54,7 +54,7 @@ class OwnSection(MethodSection, Coded):
     @property
     def own_methods(self) -> tuple[Method, ...]:
         """Its method, once it is loaded."""
-        return () if self._own is None else (self._own,)
+        return () if self.own is None else (self.own,)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -110,7 +110,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
 
     def of(self, section: Any) -> Kind:
         """Return the method that a section of a job names, one of the user's if so."""
-        found: Kind | None = section.own
+        found: Kind | None = getattr(section, "own", None)
         return self[section.method] if found is None else found
 
     def names_own(self, named: object) -> bool:

@@ -182,7 +182,7 @@ def _solved_by(job: Job) -> _Step:
             )
         return _Step(model_of(how), how.time_limit, _aggregated)
     repair = job.privacy.repair
-    method = REPAIRS[repair.method] if repair else None
+    method = REPAIRS.of(repair) if repair else None
     named = repair is not None and repair.solver is not None
     if repair and method and method.model and (named or method.asks_solver):
         return _Step(MODELS[method.model], repair.time_limit, _repaired)

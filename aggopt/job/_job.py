@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         AggregationKeys,
         AttributeKeys,
         InputKeys,
+        MeasuresKeys,
         MissingKeys,
         OutputKeys,
         PartitionKeys,
@@ -110,6 +111,7 @@ class Job(Section):
             missing: MissingKeys | Missing = ...,
             partition: PartitionKeys | Partition = ...,
             aggregation: AggregationKeys | Aggregation = ...,
+            measures: MeasuresKeys | Measures = ...,
             input: InputKeys | Input = ...,
             output: OutputKeys | Output = ...,
         ) -> None: ...

@@ -16,14 +16,8 @@ from aggopt.job._refusal import refused
 from aggopt.solvers import SOLVERS
 
 Own = TypeVar("Own", bound=OwnSection)
-_NAMING = (
-    "method",
-    "initial",
-    "inner",
-    "model",
-    "solver",
-    "extra",
-)  # keys that may name it
+# keys that may name it
+_NAMING = ("method", "initial", "inner", "model", "solver", "repair", "extra")
 
 
 def by_name(section: Any, methods: Registry[Any]) -> Any:

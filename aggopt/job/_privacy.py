@@ -4,18 +4,23 @@ Each privacy model owns some keys, of the section or of an attribute; see
 `aggopt.privacy._model`.
 """
 
-from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
-    BeforeValidator,
     Field,
+    SerializeAsAny,
     SerializerFunctionWrapHandler,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     create_model,
     model_serializer,
     model_validator,
 )
+from pydantic import ValidationError as Invalid
 
+from aggopt.core.own_section import Coded, OwnSection
+from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section, given
 from aggopt.privacy._model import REQUIREMENTS, PrivacyModel, require_apart
 from aggopt.repair._registry import REPAIRS
@@ -88,11 +93,28 @@ class Repairing(_RepairKeys):  # type: ignore[misc,valid-type]
         return self
 
 
-def _named(repair: Any) -> Any:
-    return {"method": repair} if isinstance(repair, str) else repair
+class OwnRepairing(OwnSection):
+    """A repair of the user's; the keys beside are its settings."""
+
+    methods: ClassVar[Registry[Any]] = REPAIRS
+    solver: ClassVar[None] = None
 
 
-class Privacy(_PrivacyKeys):  # type: ignore[misc,valid-type]
+def _read(repair: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    """Return the section of a repair, which its name alone may stand for."""
+    if isinstance(repair, str) or callable(repair):
+        repair = {"method": repair}
+    named = repair.get("method") if isinstance(repair, Mapping) else None
+    if isinstance(repair, OwnRepairing) or not REPAIRS.names_own(named):
+        return repair if isinstance(repair, OwnRepairing) else read(repair)
+    try:
+        return OwnRepairing.model_validate(repair)
+    except Invalid as invalid:
+        (wrong,) = invalid.errors(include_url=False)
+        raise wrong["ctx"]["error"] from None
+
+
+class Privacy(_PrivacyKeys, Coded):  # type: ignore[misc,valid-type]
     """What the release promises; it is audited on the values that are written.
 
     The keys of a privacy model are documented with it: `k` and `scope`; `l`,
@@ -109,9 +131,20 @@ class Privacy(_PrivacyKeys):  # type: ignore[misc,valid-type]
         the sum of absolute values of an attribute; with 1 there is no such note.
     """
 
-    repair: Annotated[Repairing | None, BeforeValidator(_named)] = None
+    repair: Annotated[SerializeAsAny[Repairing] | None, WrapValidator(_read)] = None
     confidential: dict[str, Treatment] = Field(default_factory=dict)
     dominance: float = Field(default=0.7, gt=0, le=1, strict=True)
+
+    def contained(self) -> Self:
+        """Return it with a repair of the user's loaded."""
+        if not isinstance(self.repair, OwnRepairing):
+            return self
+        return self.model_copy(update={"repair": self.repair.contained()})
+
+    @property
+    def own_methods(self) -> tuple[Method, ...]:
+        """A repair of the user's, once it is loaded."""
+        return self.repair.own_methods if isinstance(self.repair, OwnRepairing) else ()
 
     @property
     def asked(self) -> frozenset[str]:

@@ -38,9 +38,10 @@ def _named(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the section, the solver and the model of each solver that is named."""
     repair = privacy.repair
-    model = None if repair is None else REPAIRS[repair.method].model
-    if repair is not None and model is not None and repair.solver is not None:
-        yield "privacy", repair.solver, model
+    if repair is not None and repair.solver is not None:
+        model = REPAIRS[repair.method].model
+        if model is not None:
+            yield "privacy", repair.solver, model
     solver = getattr(partition, "solver", None)
     if solver is not None and (own := PARTITIONERS[partition.method].model):
         yield "partition", solver, own

@@ -47,7 +47,7 @@ class TreatmentKeys(TypedDict, total=False):
 class RepairKeys(TypedDict, total=False):
     """[privacy.repair]."""
 
-    method: Literal["merge", "search", "merge-ilp", "swap", "sweep"]
+    method: Literal["merge", "search", "merge-ilp", "swap", "sweep"] | Own
     time_limit: float | None
     solver: str | None
 
@@ -80,7 +80,7 @@ class PrivacyKeys(TypedDict, total=False):
     p: int | None
     proximity: ProximityKeys | None
     dissimilarity: DissimilarityKeys | None
-    repair: RepairKeys | str | None
+    repair: RepairKeys | str | Own | None
     confidential: Mapping[str, TreatmentKeys]
     dominance: float
 
@@ -101,8 +101,8 @@ class PartitionKeys(TypedDict, total=False):
     weights: Literal["variance", "range"]
     time_limit: float | None
     effort: Literal["fast", "default", "best"]
-    initial: str
-    inner: str
+    initial: str | Own
+    inner: str | Own
     block_size: int | None
     seed: int
     solver: str | Own | None
@@ -186,6 +186,12 @@ class AggregationKeys(TypedDict, total=False):
     starts: int
     seed: int | None
     price: float
+
+
+class MeasuresKeys(TypedDict, total=False):
+    """[measures]: those of the user's."""
+
+    extra: Sequence[str | Own]
 
 
 class InputKeys(TypedDict, total=False):

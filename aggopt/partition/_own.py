@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.deadline import Deadline
+from aggopt.core.own_code import Origin
 from aggopt.core.own_function import OwnFunction
 from aggopt.core.progress import Progress
 from aggopt.core.types import F64, Labels
@@ -53,30 +54,10 @@ class OwnPartitioner(OwnFunction):
         clock, records = Deadline(None), own_units(X)
         k = group_size(k, len(records))
         found = self.run(_copy(records), k, progress=progress, **settings)
-        labels = self._counted(found, len(records), k)
+        labels = counted(self.origin, found, len(records), k)
         Z, spent = scaled(records, scale), clock.spent
         evidence = squares(Z, labels, k, by=self.origin.name, seconds=spent)
         return Partition(labels, self._beside(evidence, found))
-
-    def _counted(self, found: Any, n: int, k: int) -> Labels:
-        """Return its labels (n,), checked."""
-        given = found.labels if isinstance(found, Partition) else found
-        array = self.origin.run(np.array, given)
-        try:
-            labels = groups(array, n)
-        except AggoptError as error:
-            raise JobError(
-                f"{self.origin.name} returns no partition: {error.problem}",
-                fix="return one group number for each record, shape (n,): 0, 1, ...",
-            ) from None
-        smallest = int(np.bincount(labels).min())
-        if smallest < k:
-            raise PrivacyError(
-                f"{self.origin.name} made a group of {smallest}, and k = {k} is asked "
-                "for.",
-                fix="correct it, or name a method of this package.",
-            )
-        return labels
 
     def _beside(self, evidence: Evidence, found: Any) -> Evidence:
         """Return evidence of ours with the bound that it claims, if it does."""
@@ -91,3 +72,31 @@ class OwnPartitioner(OwnFunction):
 def _copy(records: F64 | Encoded) -> F64:
     coordinates = records.coordinates if isinstance(records, Encoded) else records
     return coordinates.copy()
+
+
+def counted(origin: Origin, found: Any, n: int, k: int) -> Labels:
+    """Return labels (n,) that code of the user's found, checked.
+
+    Raises
+    ------
+    JobError
+        They are no group for each record.
+    PrivacyError
+        A group has fewer than k records.
+    """
+    given = found.labels if isinstance(found, Partition) else found
+    array = origin.run(np.array, given)
+    try:
+        labels = groups(array, n)
+    except AggoptError as error:
+        raise JobError(
+            f"{origin.name} returns no partition: {error.problem}",
+            fix="return one group number for each record, shape (n,): 0, 1, ...",
+        ) from None
+    smallest = int(np.bincount(labels).min())
+    if smallest < k:
+        raise PrivacyError(
+            f"{origin.name} made a group of {smallest}, and k = {k} is asked for.",
+            fix="correct it, or name a method of this package.",
+        )
+    return labels

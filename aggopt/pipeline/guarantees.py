@@ -118,7 +118,7 @@ def _require_use(privacy: Privacy) -> None:
     """Refuse a repair that keeps nothing of what is required."""
     if privacy.repair is None:
         return
-    repair = REPAIRS[privacy.repair.method]
+    repair = REPAIRS.of(privacy.repair)
     if not repair.adds & privacy.asked:
         kept = " or ".join(sorted(repair.adds))
         raise JobError(
@@ -199,7 +199,7 @@ def repaired(
         return block
     bound, asked = _bound_of_start(block, job), (*requirements_of(held), *more)
     given = Given(X, job.privacy.k, asked, bound, told)
-    made = REPAIRS[how.method].function(given, block.labels, how)
+    made = REPAIRS.of(how).function(given, block.labels, how)
     return block if made is None else replace(block, partition=made)
 
 
@@ -220,7 +220,7 @@ def _require_solver(privacy: Privacy) -> None:
     """Refuse now a solver that the repair could not use."""
     if privacy.repair is None:
         return
-    repair, name = REPAIRS[privacy.repair.method], privacy.repair.solver
+    repair, name = REPAIRS.of(privacy.repair), privacy.repair.solver
     if repair.model and (name is not None or repair.asks_solver):
         choose(name, *MODELS[repair.model].kinds)
 
@@ -236,7 +236,7 @@ def _kept_by(job: Job) -> frozenset[str]:
     start = kept & ({"k"} if alone else {"k", *simple})
     if privacy.repair is None:
         return start
-    repair = REPAIRS[privacy.repair.method]
+    repair = REPAIRS.of(privacy.repair)
     fits = repair.any_distance or not (several or repair.adds - simple)
     return (start & repair.leaves) | (repair.adds if fits else frozenset())
 

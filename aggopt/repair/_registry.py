@@ -1,43 +1,21 @@
 """Repairs by name: each is declared in a file of its own, in `_methods`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import Field
 
-from aggopt.core.progress import Progress
+from aggopt.core.own_code import Origin
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section
-from aggopt.core.types import F64, Labels
-from aggopt.encoding._encoded import Encoded
+from aggopt.core.types import Labels
 from aggopt.partition._shared.result import Partition
 from aggopt.privacy._model import REQUIREMENTS
-from aggopt.privacy._requirement import Requirement
+from aggopt.repair._given import Given as Given
+from aggopt.repair._own import OwnRepair
 
 ALL = frozenset(REQUIREMENTS)
-
-
-class Given(NamedTuple):
-    """What a repair is given beside the groups.
-
-    Attributes
-    ----------
-    X : (n, d)
-        Quasi-identifiers in their own units, or encoded.
-    k, requirements
-        What groups are to satisfy.
-    bound
-        What the partition has proven of the loss of any groups of k, if anything.
-    progress
-        Progress callback: called with the share that is done.
-    """
-
-    X: F64 | Encoded
-    k: int
-    requirements: Sequence[Requirement]
-    bound: float | None
-    progress: Progress | None
 
 
 class Limited(Section):
@@ -106,4 +84,17 @@ class Repair(Method):
     solve: Callable[..., Any] | None = None
 
 
-REPAIRS = Registry("aggopt.repair._methods", Repair, "repair")
+def _adopted(thing: object, origin: Origin) -> Repair:
+    """Return the repair that a function of the user's is: what it makes is checked."""
+    return Repair(
+        name=origin.name,
+        when="a repair of your own",
+        origin=origin,
+        function=OwnRepair.of(thing, origin, frozenset({"method"})),
+        certificate="heuristic; a bound on any groups of k, or as close",
+    )
+
+
+REPAIRS = Registry(
+    "aggopt.repair._methods", Repair, "repair", own="repairs", adopt=_adopted
+)

@@ -9,10 +9,10 @@ import pytest
 from aggopt.core import own_code
 from aggopt.core.own_code import Origin, load, of_object
 from aggopt.core.own_function import OwnFunction
+from aggopt.core.registry import Method, Registry
 from aggopt.core.trust import trusting
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.partition import PARTITIONERS, mdav
-from aggopt.solvers import SOLVERS
 
 
 class Halving(OwnFunction):
@@ -195,11 +195,12 @@ def test_a_name_that_nothing_has_is_refused_with_the_nearest() -> None:
 
 
 def test_kinds_that_take_no_code_say_so() -> None:
-    if SOLVERS.own:
-        pytest.skip("solvers take code of the user's: another kind may not")
-    assert not SOLVERS.names_own("mine.py:f")
-    with pytest.raises(UnknownNameError):
-        SOLVERS.adopted("mine.py:f")
+    methods = Registry("aggopt.core", Method, "kind of method")
+    assert not methods.names_own("mine.py:f")
+    with pytest.raises(
+        UnknownNameError, match=r"No kind of method is called 'mine\.py"
+    ):
+        methods.adopted("mine.py:f")
 
 
 def test_an_origin_is_of_this_package_if_nothing_is_said() -> None:

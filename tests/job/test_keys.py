@@ -18,6 +18,7 @@ from aggopt.aggregate import _wish_sections as wishes
 from aggopt.aggregate._keeping import KeptApart
 from aggopt.aggregate.own._section import ByModel
 from aggopt.job import AttributeSection, Correlation, Job, Missing, Recommended, keys
+from aggopt.job._measures import Measures
 from aggopt.job._privacy import Privacy, Repairing, Treatment
 from aggopt.job._section import Input, Output
 from aggopt.partition import PARTITIONERS
@@ -40,6 +41,7 @@ SECTIONS: dict[Any, Iterable[type[BaseModel]]] = {
     keys.KeepKeys: [KeptApart],
     keys.CategoryKeys: [m.settings for m in CATEGORY_AGGREGATORS.values()],
     keys.AggregationKeys: [ByModel, *(m.settings for m in AGGREGATORS.values())],
+    keys.MeasuresKeys: [Measures],
     keys.InputKeys: [Input],
     keys.OutputKeys: [Output],
 }
@@ -47,8 +49,11 @@ OF = {section: kind for kind, own in SECTIONS.items() for section in own}
 NAMED = {
     "method",
     "model",
+    "initial",
+    "inner",
     "repair",
     "solver",
+    "extra",
 }  # by more than we have
 
 

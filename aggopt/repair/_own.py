@@ -1,0 +1,65 @@
+"""A repair of the user's: what it makes is checked before it is believed."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aggopt.core.deadline import Deadline
+from aggopt.core.own_function import OwnFunction
+from aggopt.core.types import Bool, Labels
+from aggopt.encoding._encoded import Encoded
+from aggopt.errors import PrivacyError
+from aggopt.partition._own import counted
+from aggopt.partition._shared.result import Partition
+from aggopt.privacy._requirement import broken_by
+from aggopt.repair._given import Given
+
+
+@dataclass(frozen=True)
+class OwnRepair(OwnFunction):
+    """A function f(X, labels, k, *, broken, progress, **settings) of the user's.
+
+    It gets copies of records X (n, d) and of the group of each (n,), and a function
+    `broken` that says of labels (n,) which groups (m,) do not satisfy what the job
+    requires; it returns labels (n,).
+    """
+
+    data: ClassVar[tuple[str, ...]] = ("X", "labels", "k")
+    given: ClassVar[tuple[str, ...]] = ("progress", "broken")
+
+    def __call__(self, given: Given, labels: Labels, how: Any) -> Partition | None:
+        """Return its groups, certified; None where they are those that it got.
+
+        Raises
+        ------
+        JobError
+            It fails, or returns no group for each record.
+        PrivacyError
+            A group of its is too small, or does not satisfy what is required.
+        """
+        from aggopt.repair._merge_until_satisfied import certified
+
+        X, asked, clock = given.X, given.requirements, Deadline(None)
+
+        def broken(found: Any) -> Bool:
+            return broken_by(asked, counted(self.origin, found, len(labels), 1))
+
+        records = np.array(X.coordinates if isinstance(X, Encoded) else X)
+        settings = {**how.settings, "broken": broken}
+        found = self.run(
+            records, labels.copy(), given.k, progress=given.progress, **settings
+        )
+        made = counted(self.origin, found, len(labels), given.k)
+        left = int(broken_by(asked, made).sum())
+        if left:
+            raise PrivacyError(
+                f"{self.origin.name} leaves {left} of {made.max() + 1} groups that do "
+                "not satisfy what is required.",
+                fix='correct it, or set repair = "merge" under [privacy].',
+            )
+        if np.array_equal(made, labels):
+            return None
+        by, spent = self.origin.name, clock.spent
+        proof = certified(X, made, asked, spent, given.k, given.bound, by=by)
+        return Partition(made, proof)
