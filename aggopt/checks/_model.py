@@ -23,6 +23,7 @@ from aggopt.solvers._certificate import Status
 from aggopt.solvers._solver import BRANCHING
 
 TOUCH = 1e-5  # what solvers of integer programs allow themselves, where points count
+HELD = 1e-5  # what solvers leave of a constraint
 LIMIT = 20.0  # seconds of a solve of small data
 STEPS, ENTRIES = (0.1, -0.1), 6  # off a feasible point; of each variable, at most
 

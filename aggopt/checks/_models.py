@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from aggopt.checks import _declared as declared
+from aggopt.checks import _model_ends as ends
 from aggopt.checks._law import laws, not_tried, refused, require
-from aggopt.checks._model import TriedModel, arrays, constraints_of
+from aggopt.checks._model import HELD, TriedModel, arrays, constraints_of
 from aggopt.errors import AggoptError, UnknownNameError
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._solver import BRANCHING, CLASSES
 
 HEADINGS = ("Data", "Variables", "Minimise", "Subject to", "Class:", "Source:")
-CLEAR, HELD = 1e-3, 1e-5  # what is missed; what solvers leave
+CLEAR = 1e-3  # what is missed
 OFF = 1e-5  # of an optimum: what solvers leave
 SENTINEL = 7.31415926535
 
@@ -289,6 +290,8 @@ LAWS = laws(
     it_goes_to_another_process,
     the_solved_program_agrees,
     languages_and_numpy_agree,
+    ends.a_fallback_is_feasible,
+    ends.impossible_data_end_without_an_answer,
     judging_changes_nothing,
     order_of_records_does_not_matter,
     multipliers_prove_no_more_than_the_optimum,

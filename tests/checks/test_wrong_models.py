@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 from checks.tried import by, caught
 
@@ -168,6 +169,27 @@ def test_multipliers_that_prove_too_much_are_caught(changed):
     caught(
         law, replace(model, multipliers=found, proven=too_much, languages=("cvxpy",))
     )
+
+
+def test_a_fallback_that_is_none_is_caught(changed):
+    model = changed("x", "x")
+    off = replace(model, fallback=lambda data: data.means + 0.1)
+    assert "it misses by 0.7" in caught("a_fallback_is_feasible", off)
+    means = replace(model, fallback=lambda data: data.means)
+    assert by("a_fallback_is_feasible", means).ending is Ending.KEPT
+
+
+def test_impossible_data_that_are_possible_are_caught(changed):
+    law = "impossible_data_end_without_an_answer"
+    model = changed("x", "x")
+    possible = replace(model, impossible=model.example)
+    assert "in cvxpy they end as optimal" in caught(law, possible)
+    refusing = replace(model, impossible=lambda: model.data(np.zeros(2), np.zeros(2)))
+    assert by(law, refusing).ending is Ending.KEPT
+    never = "== 0\n    rows", "== 0 * c[0] + [0.0, 1.0]\n    rows"
+    hopeless = replace(changed(*never), languages=("cvxpy",))
+    ends = replace(hopeless, impossible=hopeless.example)
+    assert by(law, ends).ending is Ending.KEPT
 
 
 def test_a_model_that_cannot_be_sent_is_caught(changed):
