@@ -55,7 +55,7 @@ class OwnSolving(OwnFunction):
                     "name.",
                 )
         begun = compile_time.now()
-        said = self.run(model, data, **taken)
+        said = self.origin.run(self.function, model, data, **taken)
         spent = compile_time.now() - begun
         return self._answer(said, spent)
 

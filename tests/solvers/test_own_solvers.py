@@ -83,6 +83,22 @@ def test_it_gets_the_limit_and_options_that_it_takes():
     assert not choose(stretch, "NLP").limited
 
 
+def test_it_gets_none_of_what_is_not_given():
+    seen = []
+
+    def documented(model, data, *, start, time_limit, options):
+        seen.append((time_limit, options))
+        return data.renormalised
+
+    def of_any(model, data, **how):
+        seen.append((how["time_limit"], how["options"]))
+        return data.renormalised
+
+    p3m(X, LABELS, solver=documented)
+    p3m(X, LABELS, solver=of_any)
+    assert seen == [(None, None)] * 2
+
+
 def test_what_it_raises_is_told_by_type():
     def failing(model, data):
         raise ValueError("4711")
