@@ -64,7 +64,7 @@ def assess(
     extra
         Measures of your own beside: functions f(original, released) that return one
         number, by name; or a list of them, which have names themselves.  They get
-        copies of the numbers (n, d); tables with other columns as they are.
+        copies: the numbers (n, d), or tables with other columns as they are.
 
     Raises
     ------

@@ -1,5 +1,6 @@
 """A measure of the user's: one number of the original and the released table."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
@@ -18,20 +19,20 @@ class OwnMeasure(OwnFunction):
     data: ClassVar[tuple[str, ...]] = ("original", "released")
 
     def __call__(self, original: Any, released: Any) -> float:
-        """Return what it finds; it gets copies of arrays.
+        """Return what it finds; it gets deep copies of both tables.
 
         Raises
         ------
         JobError
             It fails, or returns no finite number.
         """
-        found = self.run(*map(_copied, (original, released)))
-        plain = found.item() if isinstance(found, np.generic) else found
-        if isinstance(plain, bool) or not isinstance(plain, Real):
+        found = self.run(deepcopy(original), deepcopy(released))
+        number = self.origin.run(_number, found)  # which may be code of the user's
+        if number is None:
             raise self._no_number(f"something of type {type(found).__name__}")
-        if not isfinite(plain):
+        if not isfinite(number):
             raise self._no_number("a number that is not finite")
-        return float(plain)
+        return number
 
     def _no_number(self, what: str) -> JobError:
         return JobError(
@@ -40,5 +41,9 @@ class OwnMeasure(OwnFunction):
         )
 
 
-def _copied(table: Any) -> Any:
-    return table.copy() if isinstance(table, np.ndarray) else table
+def _number(found: Any) -> float | None:
+    """Return a number as a float, None if it is none."""
+    plain = found.item() if isinstance(found, np.generic) else found
+    if isinstance(plain, bool) or not isinstance(plain, Real):
+        return None
+    return float(plain)

@@ -94,13 +94,37 @@ def test_a_name_that_is_taken_is_refused_with_what_to_do() -> None:
     )
 
 
-def test_it_gets_copies_of_numbers_and_tables_as_they_are() -> None:
+def large(original, released):
+    return 10**400
+
+
+class Float(Fraction):
+    def __float__(self):
+        raise ValueError("987654")
+
+
+def odd(original, released):
+    return Float(1)
+
+
+@pytest.mark.parametrize(
+    ("measure", "kind"), [(large, "an OverflowError"), (odd, "a ValueError")]
+)
+def test_a_number_that_cannot_be_converted_is_a_failure_of_the_measure(
+    measure, kind
+) -> None:
+    with pytest.raises(JobError) as refused:
+        assess(X, Y, extra=[measure])
+    assert refused.value.problem.startswith(f"{measure.__name__} fails with {kind}")
+    assert "987654" not in str(refused.value)
+
+
+def test_it_gets_copies_of_numbers() -> None:
     seen = []
 
     def looks(original, released):
         seen.extend([original, released])
-        if isinstance(original, np.ndarray):
-            original[:] = released[:] = 0.0
+        original[:] = released[:] = 0.0
         return 0
 
     before = X.copy(), Y.copy()
@@ -108,9 +132,19 @@ def test_it_gets_copies_of_numbers_and_tables_as_they_are() -> None:
     assert np.array_equal(X, before[0])
     assert np.array_equal(Y, before[1])
     assert [type(table) for table in seen] == [np.ndarray, np.ndarray]
+
+
+def test_it_gets_copies_of_tables() -> None:
+    def clears(original, released):
+        original["b"] = released["b"] = 0.0
+        original.loc[0, "a"] = released.loc[0, "a"] = "z"
+        return 0
+
     frame = pd.DataFrame({"a": ["x", "y", "x", "y"], "b": [1.0, 2.0, 3.0, 4.0]})
-    assess(frame, frame, extra=[looks])
-    assert seen[2] is frame
+    other, before = frame.copy(), frame.copy()
+    assess(frame, other, extra=[clears])
+    pd.testing.assert_frame_equal(frame, before)
+    pd.testing.assert_frame_equal(other, before)
 
 
 def test_what_it_is_stands_with_it() -> None:
