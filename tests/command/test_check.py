@@ -125,11 +125,16 @@ def test_it_answers_in_json(here, aggopt):  # noqa: F811
 
 @pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
 def test_it_refuses_what_mask_refuses(tmp_path, name):
-    """Of every table that the contract lists: check says so exactly if mask does."""
+    """Of every table that the contract lists: check says so exactly if mask does.
+
+    But for what only the groups tell, which check does not make.
+    """
     path, file, compared = tmp_path / name, tmp_path / "job.toml", 0
     other = tmp_path / "other"
     other.mkdir()
-    for case in CASES.values():
+    for row, case in CASES.items():
+        if row == "demands that no values meet which keep the covariance":
+            continue
         try:
             data, job = case(other)
             data.to_csv(path, index=False)

@@ -46,7 +46,7 @@ def test_the_bound_of_the_same_cost_and_any_centroids_is_kept(asked, bound):
 def test_a_repair_hears_of_the_bound(monkeypatch):
     heard = []
     method = SimpleNamespace(function=lambda given, *_: heard.append(given))
-    monkeypatch.setattr(guarantees, "REPAIRS", {"merge": method})
+    monkeypatch.setattr(guarantees, "REPAIRS", SimpleNamespace(of=lambda _: method))
     start = block()
     assert repaired(start, X, job(), (), None) is start
     assert [given.bound for given in heard] == [0.75]
@@ -55,7 +55,7 @@ def test_a_repair_hears_of_the_bound(monkeypatch):
 
 
 def test_groups_are_left_alone_without_a_repair_and_after_an_interrupt(monkeypatch):
-    monkeypatch.setattr(guarantees, "REPAIRS", {})
+    monkeypatch.setattr(guarantees, "REPAIRS", None)
     for start, asked in (
         (block(), job(repair=None)),
         (block(Status.INTERRUPTED), job()),

@@ -132,7 +132,8 @@ def test_a_repair_that_keeps_nothing_of_what_is_promised_is_refused(monkeypatch)
         'state t, leave repair out, or set repair = "merge", which keeps every promise.'
     )
     both = SimpleNamespace(name="sweep", adds=frozenset("tl"))
-    monkeypatch.setattr(guarantees, "REPAIRS", {"sweep": both})
+    only = SimpleNamespace(of=lambda _: both)
+    monkeypatch.setattr(guarantees, "REPAIRS", only)
     with pytest.raises(JobError, match=r"keeps l or t, and .* states no l or t"):
         require_guarantees(asked(p=2, repair="sweep"))
 
