@@ -123,7 +123,9 @@ def test_it_answers_in_json(here, aggopt):  # noqa: F811
     assert all(each["problem"] and each["fix"] for each in found["obstacles"])
 
 
-@pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
+@pytest.mark.parametrize(
+    "name", ["people.csv", pytest.param("people.parquet", marks=pytest.mark.slow)]
+)
 def test_it_refuses_what_mask_refuses(tmp_path, name):
     """Of every table that the contract lists: check says so exactly if mask does.
 

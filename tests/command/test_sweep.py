@@ -90,7 +90,7 @@ PROGRAMS = [  # solvers of integer programs, in each step that asks them
 
 @pytest.mark.parametrize("asked", PROGRAMS)
 def test_integer_programs_are_compared_and_their_values_audited(asked):
-    names, frame = ["cvxpy:highs", "pyomo:highs"], salaried(24)
+    names, frame = ["cvxpy:highs", "pyomo:highs"], salaried(18)
     rows = list(compare_solvers.compare(frame, promising(**asked), names, 20.0))
     assert [row.solver for row in rows] == names
     for row in rows:

@@ -442,7 +442,7 @@ def test_solvers_of_partitions_and_repairs_are_compared_with_categories_too() ->
     repair = {"method": "merge-ilp"}
     of_illness = {"illness": {"order": ["none", "flu", "asthma"]}}
     privacy = {"k": 3, "t": 0.4, "confidential": of_illness, "repair": repair}
-    (row,) = compare(mixed(), asked(privacy=privacy), ["cvxpy:highs"], 1.0)
+    (row,) = compare(mixed(24), asked(privacy=privacy), ["cvxpy:highs"], 1.0)
     assert row.holds or row.note
 
 
