@@ -1,6 +1,7 @@
 """A solver of the user's: what it finds is judged, what it proves is a claim."""
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from inspect import Parameter
 from typing import Any, ClassVar
@@ -24,7 +25,8 @@ class OwnSolving(OwnFunction):
     """A function (model, data, *, start, time_limit, options) that solves.
 
     It gets those of the last three that it takes, and returns what it read of a point,
-    that and a bound, or None where it found nothing.
+    that and a bound, or None where it found nothing.  All that it gets are copies: what
+    it does to them changes neither what is judged nor the judge.
     """
 
     data: ClassVar[tuple[str, ...]] = ("model", "data")
@@ -54,10 +56,15 @@ class OwnSolving(OwnFunction):
                     fix=f"leave {name} out, or give the function an argument of this "
                     "name.",
                 )
+        copies = (getattr(model, "origin", None) or self.origin).run(deepcopy, data)
         begun = compile_time.now()
-        said = self.origin.run(self.function, model, data, **taken)
+        said = self.origin.run(self.function, replace(model), copies, **deepcopy(taken))
         spent = compile_time.now() - begun
-        return self._answer(said, spent)
+        found = self._answer(said, spent)
+        if not getattr(model, "declared", False):
+            return found
+        centroids = self.origin.run(getattr, found.reading, "c", found.reading)
+        return replace(found, reading=centroids)  # not what they cost, too
 
     def takes(self, name: str) -> bool:
         """Whether it takes an argument of this name."""

@@ -7,7 +7,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from aggopt.aggregate import p3m
+from aggopt.aggregate import by_model, p3m
 from aggopt.core.trust import trusting
 from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCodeError
 from aggopt.solvers import SOLVERS, Status, choose, solve
@@ -97,6 +97,36 @@ def test_it_gets_none_of_what_is_not_given():
     p3m(X, LABELS, solver=documented)
     p3m(X, LABELS, solver=of_any)
     assert seen == [(None, None)] * 2
+
+
+def test_it_gets_copies_and_cannot_change_what_judges_it():
+    def cheat(model, data, *, start):
+        object.__setattr__(model, "objective", lambda data, at: -1.0)
+        start[...] = 0.0
+        data.sizes[...] = 3 * (data.renormalised > 0)
+        data.x[...] = 0.0
+        data.labels[...] = 0
+        return data.renormalised
+
+    plain = p3m(X, LABELS, solver=stretch)
+    made = p3m(X, LABELS, solver=cheat)
+    assert (made.centroids == plain.centroids).all()
+    theirs, ours = made.certificates[0], plain.certificates[0]
+    assert (theirs.objective, theirs.violation) == (ours.objective, ours.violation)
+
+
+def test_a_function_is_judged_by_its_program_whatever_a_solver_says_of_a_point():
+    def near(x, labels, sizes):
+        c = cp.Variable(len(sizes), name="c")
+        return cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)), [c <= 9])
+
+    def lying(model, data):
+        problem = model.build(data, "cvxpy")
+        problem.var_dict["c"].value = np.full(len(data.sizes), 0.0)
+        return model.reader(problem, data)._replace(cost=-1e9)
+
+    made = by_model(X, LABELS, near, solver=lying)
+    assert made.certificates[0].objective == pytest.approx(12.0)
 
 
 def test_what_it_raises_is_told_by_type():
