@@ -1,5 +1,6 @@
 """One cell of an experiment: from its job to its rows, or why there are none."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from aggopt.pipeline.mask import release_of
 from aggopt.pipeline.partition_step import group
 from aggopt.solvers import Certificate
 
+PROVEN = ("status", "objective", "bound", "gap", "violation", "solver", "seconds")
 SHARE = 0.8  # of a cell's time that solvers get: audit and measures need the rest
 Figures = dict[str, Any]
 
@@ -124,11 +126,10 @@ def _ignored(step: str, share: float) -> None:
 
 
 def _figures(certificate: Certificate) -> Figures:
-    order = ("status", "objective", "bound", "gap", "violation", "solver", "seconds")
     known = certificate.to_dict()
     claim = certificate.claimed
     claimed = {} if claim is None else {"claimed": claim.bound}
-    return {name: known[name] for name in order} | claimed
+    return {name: known[name] for name in PROVEN} | claimed
 
 
 def _of_groups(release: Release, attribute: str) -> Figures:
@@ -149,11 +150,18 @@ def _block(release: Release, attribute: str) -> Block:
 
 
 def _measures(release: Release) -> Figures:
-    """Return the measures that are one figure, parts of PIL among them."""
+    """Return the measures that are one figure, parts of PIL and own ones too."""
+    own = dict.fromkeys(release.job.measures.own)
     if release.measures is None:
-        return {}
+        return _named(own)
     found = release.measures.to_dict()
     parts = {f"pil_{name}": share for name, share in found["pil_parts"].items()}
     plain = {n: v for n, v in found.items() if isinstance(v, int | float | None)}
     arguments = ("safety", "delta")
-    return {name: plain[name] for name in plain if name not in arguments} | parts
+    whole = {name: plain[name] for name in plain if name not in arguments}
+    return whole | parts | _named(found.get("own", own))
+
+
+def _named(own: Mapping[str, float | None]) -> Figures:
+    """Return the columns of measures of the user's."""
+    return {f"measures.{name}": figure for name, figure in own.items()}

@@ -168,13 +168,19 @@ def _said(entries: Mapping[str, Any]) -> dict[str, Any]:
 def _flat(name: str, value: Any) -> dict[str, Any]:
     """Return a column for each setting, those of settings under both names."""
     if not isinstance(value, Mapping):
-        own = callable(value) or isinstance(value, Method)
-        called = of_object("partitioners", value).name if own else value
-        return {name: plain_number(called)}
+        return {name: _called(value)}
     found: dict[str, Any] = {}
     for key, inner in value.items():
         found |= _flat(f"{name}.{key}", inner)
     return found
+
+
+def _called(value: Any) -> Any:
+    """Return a value as a table shows it: code of the user's by its name."""
+    if isinstance(value, list | tuple):
+        return [_called(each) for each in value]
+    own = callable(value) or isinstance(value, Method)
+    return plain_number(of_object("partitioners", value).name if own else value)
 
 
 def _seeds(seeds: Iterable[int] | None) -> list[int | None]:

@@ -42,8 +42,8 @@ class Experiment(Fieldwise):
           `seconds` of its certificate: see `aggopt.solvers.Certificate`
         - `groups`, their number; `smallest`, as the audit counted; `groups.status` and
           so on, of the certificate of its partition
-        - the measures of the release, the same in each row of a cell: see
-          `aggopt.measure.Assessment`
+        - the measures of the release, the same in each row of a cell, your own as
+          `measures.NAME`: see `aggopt.measure.Assessment`
     """
 
     rows: tuple[Figures, ...] = field(repr=False)

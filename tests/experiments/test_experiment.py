@@ -399,6 +399,29 @@ def test_own_models_and_solvers_stand_in_a_grid(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def gap(original, released):
+    return np.abs(original - released).max()
+
+
+def test_own_measures_are_columns():
+    asked = [{"extra": [gap]}, {"extra": []}]
+    first, _, last, _ = found({"k": 3, "partition": "mdav", "measures": asked}).rows
+    release = mask(FRAME, job(measures={"extra": [gap]}))
+    assert first["measures.gap"] == release.measures["gap"]
+    assert first["gap"] == next(iter(release.certificates.values())).gap
+    assert (first["measures.extra"], last["measures.extra"]) == (["gap"], [])
+    assert "measures.gap" not in last
+
+
+def test_own_measures_have_their_columns_where_nothing_can_be_measured():
+    age = np.where(np.arange(24) < 6, 3.0, np.arange(24))
+    flat = FRAME.assign(age=age, income=np.where(age == 3.0, 4.0, np.nan))
+    grid = {"k": 3, "partition": "mdav", "missing": {"policy": "patterns"}}
+    rows = found({**grid, "measures": {"extra": [gap]}}, flat).rows
+    assert {row["measures.gap"] for row in rows} == {None}
+    assert "il" not in rows[0]
+
+
 # the cache
 
 
