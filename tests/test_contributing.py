@@ -126,7 +126,7 @@ except JobError as refused:
 else:
     raise SystemExit("midrange takes no alpha")
 assert choose("osqp", "QP").name == "cvxpy:osqp"
-assert choose(None, "QP").name == "cvxpy:highs"
+assert choose(None, "QP").name == "cvxpy:clarabel"
 sys.argv = ["aggopt", "solvers", "--json"]
 from aggopt.command.cli import main
 main()

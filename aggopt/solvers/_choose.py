@@ -110,7 +110,8 @@ def able_for(
 ) -> list[Solver]:
     """Return the solvers that take one of these kinds, those that are missing, too."""
     every = (s for s in SOLVERS.values() if s.fits(*problems))
-    return [s for s in every if _reads(s, language)]
+    read = (s for s in every if _reads(s, language))
+    return sorted(read, key=lambda s: s.rank_for(*problems))
 
 
 def _first_installed(

@@ -3,7 +3,8 @@
 A name is `language:solver`; a solver that takes one model's data as it is, because it
 uses the model's structure, has no language.  A bare word that is no name means the
 first solver that ends so.  Among those that take a problem, the first that is
-installed is the default: a lower rank comes first.
+installed is the default: a lower rank comes first, and a rank of a class stands before
+that of the solver.
 """
 
 from aggopt.core.registry import Registry

@@ -33,6 +33,7 @@ class Solver(Method):
     harmless: frozenset[str] = frozenset()  # options that leave its bound a proof
     # its tolerances as they are; smaller ones leave its bound a proof, too
     tolerances: Mapping[str, float] = field(default_factory=dict)
+    ranks: Mapping[str, int] = field(default_factory=dict)  # of a class: another rank
     aborts: bool = False  # may crash the process: it runs in a subprocess
     # of a class, options among `fixed` without which it is asked again where it fails
     loosened: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -86,6 +87,11 @@ class Solver(Method):
         if not is_number(value) or name not in self.tolerances:
             return False
         return 0 <= float(value) <= self.tolerances[name]  # type: ignore[arg-type]
+
+    def rank_for(self, *problems: str) -> int:
+        """Return its place among those that take one of these: lower comes first."""
+        taken = self.takes.intersection(problems)
+        return min((self.ranks.get(p, self.rank) for p in taken), default=self.rank)
 
     def fits(self, *problems: str) -> bool:
         """Whether it takes any of these classes or models."""

@@ -14,6 +14,7 @@ from aggopt.models import MODELS
 from aggopt.solvers import SOLVERS, Status, choose, solve
 from aggopt.solvers import _cvxpy as in_cvxpy
 from aggopt.solvers import _pyomo as in_pyomo
+from aggopt.solvers._choose import able_for
 from aggopt.solvers._solver import CLASSES
 
 LANGUAGES = {"cvxpy": in_cvxpy, "pyomo": in_pyomo}
@@ -46,7 +47,7 @@ def test_no_law_is_left_out_where_a_solver_is_promised(name):
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("kind", CLASSES)
 def test_without_a_name_the_first_of_language_and_class_is_taken(language, kind):
-    fit = [s for s in SOLVERS.values() if s.language == language and s.fits(kind)]
+    fit = able_for(kind, language=language)
     if language == "pyomo" and kind == "SDP":
         return  # it has no semidefinite matrices
     if not fit:

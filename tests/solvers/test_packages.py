@@ -18,7 +18,7 @@ IN_CVXPY = ["cvxpy:ipopt", "cvxpy:uno", "cvxpy:knitro"]
 IN_PYOMO = ["pyomo:ripopt", "pyomo:ipopt", "pyomo:cyipopt", "pyomo:gams"]
 ORDER = {  # who takes a class or a model; the first that is installed is the default
     "LP": [*LINEAR, "pyomo:scip"],
-    "QP": [*LINEAR, *IN_PYOMO, "pyomo:scip"],
+    "QP": ["cvxpy:clarabel", "cvxpy:highs", "pyomo:highs", *IN_PYOMO, "pyomo:scip"],
     "SOCP": ["cvxpy:clarabel", *IN_PYOMO, "pyomo:scip"],
     "SDP": ["cvxpy:clarabel"],
     "MILP": ["cvxpy:highs", "pyomo:highs", "pyomo:scip"],

@@ -8,6 +8,7 @@ SOLVER = Solver(
     name="cvxpy:clarabel",
     when="conic programs in cvxpy, such as bounds on t-close loss",
     rank=100,
+    ranks={"QP": 85},  # before HiGHS, which fails on many quadratic programs
     language="cvxpy",
     native="CLARABEL",
     takes=frozenset({"LP", "QP", "SOCP", "SDP"}),
