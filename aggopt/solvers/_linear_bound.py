@@ -5,7 +5,8 @@ Of multipliers y, x in its box, and rows between low and high,
     c'x + sum_j p_j x_j^2 / 2 = y'(A x) + sum_j (p_j x_j^2 / 2 + (c - A'y)_j x_j)
 
 and each term has a least value.  Rounding is accounted for, so that the bound holds in
-exact arithmetic.
+exact arithmetic.  A reduced cost that is 0 but for a rounding, such as 1 - .3 - .7, has
+none where x has no end: multipliers a little nearer to 0 leave it a share of its cost.
 
 Source: Neumaier and Shcherbina, Mathematical Programming 99, 2004.
 """
@@ -22,6 +23,7 @@ from aggopt.core.validation import Floats
 # more than a few operations round, those that made the program's data among them
 EPS = 16 * float(np.finfo(float).eps)
 ROUNDS = 2  # of narrowing the box; each looks at every row once
+NEARER = 1 - 2**-33  # times multipliers: far less than an optimum is shown by
 EXACT = 1000  # columns that are worked out in exact fractions, at most
 
 
@@ -68,7 +70,7 @@ def proven(program: LinearProgram, multipliers: Floats) -> float | None:
     for _ in range(ROUNDS):
         program = narrowed(program)
     y = np.where(np.isfinite(multipliers), multipliers, 0.0)
-    found = [_bound(program, sign * y) for sign in (1.0, -1.0)]
+    found = [_bound(program, part * y) for part in (1.0, -1.0, NEARER, -NEARER)]
     return max((b for b in found if isfinite(b)), default=None)
 
 
