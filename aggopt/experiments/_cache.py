@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from aggopt.errors import JobError
-from aggopt.experiments._cell import Figures
+from aggopt.experiments._cell import Figures, columns_of
 from aggopt.experiments._code import code_of
+from aggopt.experiments._grid import Cell
 from aggopt.job import Job
 from aggopt.output.manifest import versions_of
 from aggopt.output.staging import Staging, make_folder
@@ -36,14 +37,17 @@ class Cache:
             raise JobError(f"cache = {self.folder} is no folder.", fix="name another.")
         make_folder(self.folder)
 
-    def rows(self, key: str) -> list[Figures] | None:
-        """Return the rows of a cell, None if it is not there or is damaged."""
+    def rows(self, key: str, cell: Cell) -> list[Figures] | None:
+        """Return the rows of a cell, None if they are not there or not such as it has.
+
+        They have the columns of their own, and none of those that say which it is.
+        """
         try:
             found = json.loads(self._file(key).read_bytes())
         except (OSError, ValueError, RecursionError):
             return None
         whole = isinstance(found, dict) and found.get("cell") == key
-        return found["rows"] if whole and _are_rows(found.get("rows")) else None
+        return found["rows"] if whole and _are_rows(found.get("rows"), cell) else None
 
     def keep(self, key: str, rows: list[Figures]) -> None:
         """Write a cell: aside, mode 0600, and under its name once it is whole.
@@ -63,8 +67,18 @@ class Cache:
         return Path(str(self.folder), f"{key}.json")
 
 
-def _are_rows(found: Any) -> bool:
-    return isinstance(found, list) and all(isinstance(row, dict) for row in found)
+def _are_rows(found: Any, cell: Cell) -> bool:
+    return (
+        isinstance(found, list) and found != [] and all(_is_row(r, cell) for r in found)
+    )
+
+
+def _is_row(found: Any, cell: Cell) -> bool:
+    if not isinstance(found, dict) or not columns_of(cell.job) <= found.keys():
+        return False
+    foreign = found.keys() & {*cell.start, "error", "message"}
+    plain = all(isinstance(v, str | int | float | None) for v in found.values())
+    return plain and not foreign
 
 
 def key_of(fingerprint: str, job: Job, secret: str, seconds: float | None) -> str:

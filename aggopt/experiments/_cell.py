@@ -117,6 +117,13 @@ def rows_of(release: Release) -> list[Figures]:
     ]
 
 
+def columns_of(job: Job) -> set[str]:
+    """Return the columns that every row of a cell has."""
+    own = dict.fromkeys(job.measures.own)
+    groups = {"groups", "smallest", *(f"groups.{name}" for name in PROVEN)}
+    return {"attribute", *PROVEN, *groups, *_named(own)}
+
+
 def _grouped(work: Work, job: Job) -> Grouped:
     return group(work.data, job, _ignored, known=work.secret, made=work.groups)
 

@@ -85,7 +85,7 @@ class Run:
             rows = None
             if self.cache.folder is not None:
                 key = key_of(mark, cell.job, _secret(cell), self.seconds)
-                self.keys[place], rows = key, self.cache.rows(key)
+                self.keys[place], rows = key, self.cache.rows(key, cell)
             if rows is None:
                 left[_shared(cell)].append(place)
             else:

@@ -496,6 +496,34 @@ def test_a_damaged_cell_is_made_again(tmp_path, spoilt):
     assert json.loads(cell.read_bytes())["cell"] == cell.stem
 
 
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda rows: [],
+        lambda rows: [{}],
+        lambda rows: [*rows, 3],
+        lambda rows: rows[0],
+        *(
+            lambda rows, name=name: [rows[0], {**rows[1], name: "x"}]
+            for name in ("table", "k", "partition", "seed", "error", "message")
+        ),
+        *(
+            lambda rows, name=name: [{n: v for n, v in rows[0].items() if n != name}]
+            for name in ("attribute", "status", "groups.bound", "measures.gap")
+        ),
+        lambda rows: [{**rows[0], "il": [1.0]}],
+    ],
+)
+def test_rows_that_a_cell_cannot_have_are_made_again(tmp_path, spoil):
+    grid = {"k": 3, "partition": "mdav", "measures": {"extra": [gap]}}
+    first = found(grid, cache=tmp_path)
+    (cell,) = tmp_path.iterdir()
+    whole = json.loads(cell.read_bytes())
+    cell.write_text(json.dumps({**whole, "rows": spoil(whole["rows"])}))
+    assert timeless(found(grid, cache=tmp_path)) == timeless(first)
+    assert timeless(json.loads(cell.read_bytes())["rows"]) == timeless(whole["rows"])
+
+
 def test_failures_are_tried_again(tmp_path, monkeypatch):
     grid = {"k": 3, "partition": "mdav"}
     with monkeypatch.context() as once:
