@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from aggopt.output.release import Release as Release
     from aggopt.pipeline.declared import adopt as adopt
     from aggopt.pipeline.declared import declare as declare
+    from aggopt.pipeline.exported import export as export
+    from aggopt.pipeline.exported import import_solution as import_solution
     from aggopt.pipeline.mask import mask as mask
     from aggopt.pipeline.repeat import repeat as repeat
 
@@ -54,6 +56,8 @@ _HOMES = {
     "Release": "output.release",
     "encode": "encoding",
     "experiment": "experiments.experiment",
+    "export": "pipeline.exported",
+    "import_solution": "pipeline.exported",
     "mask": "pipeline.mask",
     "repeat": "pipeline.repeat",
 }
@@ -70,6 +74,8 @@ __all__ = [
     "encode",
     "encoding",
     "experiment",
+    "export",
+    "import_solution",
     "mask",
     "measure",
     "missing",

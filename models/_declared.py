@@ -101,7 +101,7 @@ class Declaration(OwnFunction):
 def point_in(problem: Any, data: DeclaredData) -> DeclaredPoint | None:
     """Return the point that a solved problem holds; None where it holds none."""
     c, cost = problem.var_dict["c"].value, problem.objective.value
-    if c is None or cost is None:
+    if c is None or cost is None or any(v.value is None for v in problem.variables()):
         return None
     return DeclaredPoint(np.asarray(c, np.float64), float(cost), missed_by(problem))
 

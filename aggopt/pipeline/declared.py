@@ -1,7 +1,9 @@
 """The program of an attribute of a job: declared for others to solve, and judged."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from typing import Any, cast
@@ -39,6 +41,8 @@ class Program:
         That of the attribute.
     table
         The fingerprint of the table.
+    job
+        The job, with all that it names loaded.
     """
 
     model: Model
@@ -47,6 +51,26 @@ class Program:
     scale: Scale = field(repr=False)
     table: str = field(repr=False)
     attribute: str
+    job: Job = field(repr=False)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the job's sections, of its code and of the groups it made."""
+        stated = (*_stated(self.job), self.labels.tolist())
+        return sha256(json.dumps(stated).encode()).hexdigest()
+
+    def is_under(self, job: Job) -> bool:
+        """Whether a job is the one that it was declared under, objects the very same.
+
+        What is read of the same files twice is the same.
+        """
+        objects = any(origin.where == "object" for origin in job.code)
+        return self.job == job or (not objects and _stated(self.job) == _stated(job))
+
+
+def _stated(job: Job) -> tuple[str, list[dict[str, Any]]]:
+    """Return the sections of a job, and which code they name."""
+    return job.as_text(), [origin.to_dict() for origin in job.code]
 
 
 def declare(
@@ -102,7 +126,7 @@ def declared_of(
     known: str | None = None,
 ) -> tuple[Any, Program, str]:
     """Return a problem, what it is of, and the secret of its margins; or `known`."""
-    job = job_of(job, trust)
+    job = job_of(job, trust).contained()
     how = job.aggregation
     if not isinstance(how, Shifting | ByModel):
         raise JobError(
@@ -115,7 +139,7 @@ def declared_of(
             fix='set keep = "variance" under [aggregation].',
         )
     given = group(data, job, listener(None), known=known)
-    made = _program(given, attribute)
+    made = _program(given, attribute, job)
     require_known("modelling language of this model", language, made.model.languages)
     problem = made.model.build(made.data, language)
     for part in (problem, *_variables(problem)):
@@ -123,7 +147,7 @@ def declared_of(
     return problem, made, given.secret
 
 
-def _program(given: Grouped, attribute: str) -> Program:
+def _program(given: Grouped, attribute: str, job: Job) -> Program:
     require_known("quasi-identifier that is a number", attribute, given.names)
     if given.kept is not None:
         raise JobError(
@@ -150,7 +174,7 @@ def _program(given: Grouped, attribute: str) -> Program:
             x, label, asked["delta"][:, j].copy(), asked["importance"][:, j], weight
         )
     known = given.source.fingerprint
-    return Program(model, stated, label, scale, known, attribute)
+    return Program(model, stated, label, scale, known, attribute, job)
 
 
 def _variables(problem: Any) -> list[Any]:
@@ -159,30 +183,37 @@ def _variables(problem: Any) -> list[Any]:
 
 
 def adopt(
-    problem: Any, data: Any, job: Job | str | Path, attribute: str
+    problem: Any,
+    data: Any,
+    job: Job | str | Path,
+    attribute: str,
+    *,
+    trust: Iterable[str | Path] = (),
 ) -> Aggregation:
     """Return what a solved problem publishes of an attribute, judged by its model.
 
     Whatever was added to it and whoever solved it: objective and violation are those of
-    the model at the centroids that it holds.  Nothing is proven by it.
+    the model as it was declared, at the centroids that it holds.  Nothing is proven.
 
     Parameters
     ----------
     problem
         That of `aggopt.declare`, solved; in cvxpy also another of its variables.
-    data, job, attribute
-        Those it was declared of.
+    data, job, attribute, trust
+        Those it was declared of: the very table, and the very job.
 
     Returns
     -------
     Aggregation
         Of this attribute alone, in its unit; the solver is called "adopted".  The
-        status is FAILED where a constraint of the model is missed by more than 1e-6.
+        status is FAILED where a constraint of the model is missed by more than 1e-6,
+        else HEURISTIC: nobody here has seen how the centroids were found.
 
     Raises
     ------
     JobError
-        It was declared of something else, or holds no centroids.
+        It was declared of something else, or holds no centroids, or values that are
+        not one real number for each entry of a variable.
     """
     kept = (getattr(part, KEPT, None) for part in (problem, *_variables(problem)))
     made = next((each for each in kept if each is not None), None)
@@ -190,27 +221,58 @@ def adopt(
         raise JobError(
             "The problem was not declared here.", fix="pass that of aggopt.declare."
         )
-    table, _ = read_table(data, job_of(job) if isinstance(job, str | Path) else job)
+    job = job_of(job, trust).contained()
+    if not made.is_under(job):
+        raise JobError(
+            "The problem was declared under another job.",
+            fix="pass the job that aggopt.declare was given; or declare it anew.",
+        )
+    table, _ = read_table(data, job)
     if (made.table, made.attribute) != (fingerprint(table.frame), attribute):
         raise JobError(
             f"The problem was declared of {made.attribute!r}, or of another table.",
             fix="pass table, job and attribute that it was declared of.",
         )
-    reading = made.model.reader(problem, made.data)
+    reading = _held(made, problem)
     if reading is None:
         raise JobError("The problem holds no centroids.", fix="solve it first.")
     return judged(made, reading, by="adopted")
 
 
+def _held(made: Program, problem: Any) -> Any:
+    """Return what a problem holds, of one that judges itself the centroids alone."""
+    for each in _variables(problem):
+        seen = each.value
+        if seen is not None and (np.shape(seen) != each.shape or np.iscomplexobj(seen)):
+            raise JobError(
+                f"The variable {each.name()!r} of shape {each.shape} holds values of "
+                f"shape {np.shape(seen)}, or complex ones.",
+                fix="give it one real number for each of its entries.",
+            )
+    try:
+        if getattr(made.model, "declared", False):
+            return problem.var_dict["c"].value
+        return made.model.reader(problem, made.data)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None  # a variable of the model was taken out, or replaced
+
+
 def judged(made: Program, reading: Any, *, by: str) -> Aggregation:
     """Return centroids with what their model says of them, whoever found them."""
+    found, m = np.asarray(getattr(reading, "c", reading)), int(made.labels.max()) + 1
+    if found.shape != (m,) or found.dtype.kind not in "iuf":
+        raise JobError(
+            f"There are centroids of shape {found.shape} and type {found.dtype}, for "
+            f"{m} groups.",
+            fix="bring one real number for each group.",
+        )
     at = made.model.point(made.data, reading)
     c: Floats = np.asarray(at.c if hasattr(reading, "c") else reading, np.float64)
     cost = made.model.objective(made.data, at)
     missed = made.model.violation(made.data, at)
     fit = missed <= FEASIBLE and isfinite(cost)
     proof = Certificate(
-        Status.LOCAL if fit else Status.FAILED,
+        Status.HEURISTIC if fit else Status.FAILED,
         cost,
         None,
         missed,

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aggopt.aggregate import Aggregation
+from aggopt.aggregate.own._section import ByModel
 from aggopt.errors import JobError, require_known
 from aggopt.job import Job
 from aggopt.output.private_files import write_json
 from aggopt.output.staging import Staging, check_places
 from aggopt.pipeline.declared import declared_of, judged
+from aggopt.pipeline.partition_step import job_of
 from aggopt.solvers._scratch import scratch
 
 FORMATS = ("nl", "lp", "mps")
@@ -51,7 +53,7 @@ def export(
     data, job, attribute, trust
         As for `aggopt.declare`.
     out
-        Where to write; the key goes beside it, `NAME.key.json`.
+        Where to write; the key goes beside it, as `age.nl.key.json` beside `age.nl`.
     format
         "nl" (AMPL), "lp" or "mps"; the last two hold linear and quadratic terms alone.
     overwrite
@@ -60,16 +62,24 @@ def export(
     Raises
     ------
     JobError
-        The format has no such program; what `aggopt.declare` refuses.
+        The format has no such program; the model is not declared in Pyomo; what
+        `aggopt.declare` refuses.
     TableError
         A file is there already, or cannot be written.
     """
     require_known("format of programs", format, FORMATS)
     program = Path(out)
     made = Exported(program, _key_of(program))
+    job = job_of(job, trust)
+    _require_pyomo(job)
     check_places(*made, overwrite=overwrite)
     problem, kept, secret = declared_of(data, job, attribute, "pyomo", trust)
-    stated = {"attribute": attribute, "table": kept.table, "secret": secret}
+    stated = {
+        "attribute": attribute,
+        "table": kept.table,
+        "job": kept.digest,
+        "secret": secret,
+    }
     with Staging() as staging:
         staging.write(program, lambda to: _write(problem, to, format))
         staging.write(made.key, lambda to: write_json(to, stated))
@@ -95,20 +105,24 @@ def import_solution(
     solution
         The `.sol` file that a solver of AMPL wrote of the exported NL file.
     key
-        That of the export; `NAME.key.json` beside the solution when omitted.
+        That of the export; when omitted that of the NL file of the same name beside
+        the solution: `age.nl.key.json` for `age.sol`.
 
     Returns
     -------
     Aggregation
         Of this attribute alone; the solver of the certificate is "file", and nothing is
-        proven.
+        proven: the status is HEURISTIC, or FAILED where a constraint is missed.
 
     Raises
     ------
     JobError
-        Key or solution cannot be read, or are of another table, attribute or program.
+        Key or solution are not there, cannot be read, or are of another table, job,
+        attribute or program.
     """
-    place = _key_of(Path(solution)) if key is None else Path(key)
+    place = _key_beside(Path(solution)) if key is None else Path(key)
+    _require_there(place, "key", "the key that `aggopt export` wrote beside it")
+    _require_there(Path(solution), "solution", "the .sol file that a solver wrote")
     stated = _stated(place)
     if stated.get("attribute") != attribute:
         raise JobError(
@@ -121,6 +135,11 @@ def import_solution(
         raise JobError(
             f"{place.name} is the key of another table.", fix="pass that table."
         )
+    if stated.get("job") != kept.digest:
+        raise JobError(
+            f"{place.name} is the key of another job.",
+            fix="pass the job of the export; or export the program of this one.",
+        )
     _load(problem, Path(solution))
     reading = kept.model.reader(problem, kept.data)
     if reading is None:
@@ -129,7 +148,30 @@ def import_solution(
 
 
 def _key_of(file: Path) -> Path:
-    return file.with_suffix(".key.json")
+    return file.with_name(f"{file.name}.key.json")
+
+
+def _key_beside(solution: Path) -> Path:
+    """Return the key of the NL file that a solution is of, with a suffix or none."""
+    bare = _key_of(solution.with_suffix(""))
+    return bare if bare.exists() else _key_of(solution.with_suffix(".nl"))
+
+
+def _require_there(file: Path, what: str, asked: str) -> None:
+    if not file.exists():
+        raise JobError(f"There is no {what} {file}.", fix=f"name {asked}.")
+
+
+def _require_pyomo(job: Job) -> None:
+    """Refuse a model that only cvxpy can hold."""
+    how = job.aggregation
+    if isinstance(how, ByModel) and "pyomo" not in how.program.languages:
+        raise JobError(
+            f"{how.program.name} is declared in cvxpy alone, and an export needs a "
+            "declaration in Pyomo.",
+            fix='write a file of a model with "pyomo" among its LANGUAGES; or solve '
+            "the problem of aggopt.declare.",
+        )
 
 
 def _stated(key: Path) -> dict[str, Any]:
