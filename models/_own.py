@@ -11,8 +11,11 @@ from functools import partial
 from types import MappingProxyType, ModuleType
 from typing import Any, ClassVar
 
+import numpy as np
+
 from aggopt.core.own_code import Origin, loaded_again
 from aggopt.core.own_function import OwnFunction
+from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError, require_known
 from aggopt.models._declared import (
     ABOUT,
@@ -162,6 +165,7 @@ def _of_parts(parts: Mapping[str, Any], origin: Origin, kept: object) -> OwnMode
     _require_parts(parts, origin)
     called = {n: v for n, v in parts.items() if n in CALLED and v is not None}
     guarded: dict[str, Any] = {n: partial(origin.run, v) for n, v in called.items()}
+    guarded["data"] = partial(_told, origin, parts["data"])
     guarded["objective"] = partial(origin.run, _number, parts["objective"])
     guarded["violations"] = partial(origin.run, _numbers, parts["violations"])
     return OwnModel(
@@ -174,6 +178,29 @@ def _of_parts(parts: Mapping[str, Any], origin: Origin, kept: object) -> OwnMode
         thing=kept,
         **guarded,
     )
+
+
+def _told(
+    origin: Origin, kind: Callable[..., Any], x: Floats, labels: Labels, **settings: Any
+) -> Any:
+    """Return data of one attribute, made of copies of x and labels, each (n,).
+
+    Raises
+    ------
+    JobError
+        It fails, or does not keep them as they are: another table would be judged.
+    """
+    data = origin.run(kind, x.copy(), labels.copy(), **settings)
+    if not origin.run(_keeps, data, x, labels):
+        raise JobError(
+            f"Data of {origin.name} does not keep x and labels as they are given.",
+            fix="keep both under these names, and what is made of them under others.",
+        )
+    return data
+
+
+def _keeps(data: Any, x: Floats, labels: Labels) -> bool:
+    return bool(np.array_equal(data.x, x) and np.array_equal(data.labels, labels))
 
 
 def _number(function: Callable[..., Any], data: Any, at: Any) -> float:

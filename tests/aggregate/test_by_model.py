@@ -154,6 +154,22 @@ def test_centroids_that_are_none_are_refused(returned, match, tmp_path):
         by_model(X, LABELS, in_file(text, tmp_path))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "x[...] = 0.0; self.x, self.labels = x, labels",
+        "labels[0] = 1; self.x, self.labels = x, labels",
+        "self.x, self.labels = x, labels[:-1]",
+    ],
+)
+def test_data_that_are_not_those_of_the_attribute_are_refused(change, tmp_path):
+    text = FILE.read_text("utf-8").replace("self.x, self.labels = x, labels", change)
+    labels = LABELS.copy()
+    with pytest.raises(JobError, match="does not keep x and labels as they are given"):
+        by_model(X, labels, in_file(text, tmp_path))
+    assert (labels == LABELS).all()
+
+
 def test_an_answer_that_the_file_finds_infeasible_is_not_published(tmp_path):
     text = FILE.read_text("utf-8").replace('"mean": mean', '"mean": 0.5')
     made = by_model(X, LABELS, in_file(text, tmp_path))
