@@ -1,10 +1,14 @@
 """Code of the user's that a cell runs, as a hash that changes with it."""
 
+import json
+from collections.abc import Iterator
 from hashlib import sha256
 from inspect import getsource, getsourcefile
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
+from aggopt.core.section import plain
 from aggopt.errors import JobError
 from aggopt.job import Job
 from aggopt.job._own import own_methods
@@ -13,12 +17,14 @@ from aggopt.job._own import own_methods
 def code_of(job: Job) -> list[str]:
     """Return what tells the code of a job from any other: files by their bytes.
 
-    Of an object it is the file that defines it, or in a notebook its own source.
+    Of an object it is the file that defines it, or in a notebook its own source, and
+    its defaults; what else it finds in its module when it runs does not count.
 
     Raises
     ------
     JobError
-        An object has no source, or holds values that its source does not say.
+        An object has no source, holds values that its source does not say, or is not
+        what its file says now.
     """
     return [
         method.origin.sha256 or method.origin.package or _source(method)
@@ -34,9 +40,57 @@ def _source(method: Any) -> str:
         file = getsourcefile(function)
         whole = file is not None and Path(file).is_file()
         text = Path(str(file)).read_bytes() if whole else getsource(function).encode()
-    except (OSError, TypeError):
+        said = f"{function.__qualname__}\n{_defaults(function)}\n"
+    except (OSError, TypeError, ValueError):
         raise _unknown(name) from None
-    return sha256(f"{function.__qualname__}\n".encode() + text).hexdigest()
+    if whole and not _reached(function) <= _written(text):
+        raise JobError(
+            f"{name} is not what its file says: the file has changed since it was "
+            "loaded.",
+            fix="load it again, in a new process; or leave cache out.",
+        )
+    return sha256(said.encode() + text).hexdigest()
+
+
+def _defaults(function: FunctionType) -> str:
+    """Return the defaults as text; ValueError if a job file could not hold one."""
+    named = function.__kwdefaults__ or {}
+    given = [*(function.__defaults__ or ()), *named, *named.values()]
+    return json.dumps([None if each is None else plain(each) for each in given])
+
+
+def _reached(function: FunctionType) -> set[CodeType]:
+    """Return the code of a function, and of those of its file that it names."""
+    found, left = set[CodeType](), [function]
+    while left:
+        code = left.pop().__code__
+        found.add(code)
+        names = {name for each in _nested(code) for name in each.co_names}
+        named = (function.__globals__.get(name) for name in names)
+        left += [
+            each
+            for each in named
+            if isinstance(each, FunctionType)
+            and each.__code__.co_filename == code.co_filename
+            and each.__code__ not in found
+        ]
+    return found
+
+
+def _written(text: bytes) -> set[CodeType]:
+    """Return all code that a file has; none if it cannot be compiled."""
+    try:
+        return set(_nested(compile(text, "", "exec", dont_inherit=True)))
+    except (SyntaxError, ValueError):
+        return set()
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    """Yield code and all that is defined in it."""
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _nested(inner)
 
 
 def _thing(method: Any) -> Any:

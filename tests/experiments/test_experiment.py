@@ -10,6 +10,7 @@ import time
 from functools import partial
 from inspect import getsource
 from pathlib import Path
+from types import ModuleType
 
 import cvxpy as cp
 import numpy as np
@@ -375,6 +376,49 @@ def test_a_cache_refuses_code_that_it_cannot_tell_from_other_code(tmp_path, own)
     with pytest.raises(JobError, match=r"A cache cannot tell .* from another"):
         found(grid, cache=tmp_path, on_error="row")
     assert not found(grid, on_error="row").failures
+
+
+LOADED = """import numpy as np
+def rank(X): return np.argsort(np.argsort(X[:, 0]))
+def split(X, k, *, least=None): return np.minimum(rank(X) // k, len(X) // k - 1)
+"""
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    path = tmp_path / "loaded.py"
+    path.write_text(LOADED)
+    module = ModuleType("loaded")
+    exec(compile(LOADED, str(path), "exec", dont_inherit=True), vars(module))
+    return path, module
+
+
+@pytest.mark.parametrize(
+    "change", [("// k,", "// (k + 0),"), ("X[:, 0]", "-X[:, 0]"), ("import", "imprt")]
+)
+def test_a_cache_refuses_code_whose_file_has_changed(tmp_path, loaded, change):
+    path, module = loaded
+    grid, cells = {"k": 3, "partition": module.split}, tmp_path / "cells"
+    found(grid, cache=cells)
+    path.write_text(LOADED + "# another byte\n")
+    found(grid, cache=cells)
+    assert len(list(cells.iterdir())) == 2
+    path.write_text(LOADED.replace(*change))
+    with pytest.raises(JobError, match="split is not what its file says") as refused:
+        found(grid, cache=cells, on_error="row")
+    assert refused.value.fix == "load it again, in a new process; or leave cache out."
+
+
+def test_defaults_of_a_function_tell_it_from_another(tmp_path, loaded):
+    split, cells = loaded[1].split, tmp_path / "cells"
+    grid = {"k": 3, "partition": split}
+    for default in (None, 1.0, 2.0, 2.0):
+        split.__kwdefaults__["least"] = default
+        found(grid, cache=cells)
+    assert len(list(cells.iterdir())) == 3
+    split.__kwdefaults__["least"] = np.zeros(2)
+    with pytest.raises(JobError, match="A cache cannot tell split from another"):
+        found(grid, cache=cells)
 
 
 def capped(x, labels, sizes, *, cap=1.0):
