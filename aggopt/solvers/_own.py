@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from inspect import Parameter
 from typing import Any, ClassVar
 
+import numpy as np
+
 from aggopt.core.compile_time import compile_time
 from aggopt.core.own_code import Origin
 from aggopt.core.own_function import OwnFunction
@@ -61,10 +63,25 @@ class OwnSolving(OwnFunction):
         said = self.origin.run(self.function, replace(model), copies, **deepcopy(taken))
         spent = compile_time.now() - begun
         found = self._answer(said, spent)
-        if not getattr(model, "declared", False):
+        if found.reading is None:
             return found
-        centroids = self.origin.run(getattr, found.reading, "c", found.reading)
-        return replace(found, reading=centroids)  # not what they cost, too
+        return replace(found, reading=self._read(model, data, found.reading))
+
+    def _read(self, model: Any, data: Any, reading: Any) -> Any:
+        """Return what it read of a point as an array of ours, if that can be judged."""
+        theirs = getattr(model, "origin", None) is not None
+        if theirs and model.declared:  # centroids, and not what it says that they cost
+            reading = self.origin.run(getattr, reading, "c", reading)
+        found = self.origin.run(np.array, reading)
+        kinds, shape = _wanted(data, theirs)
+        fit = found.dtype.kind in kinds and shape in (None, found.shape)
+        if not fit or not (theirs or _is_judged(model, data, found)):
+            raise JobError(
+                f"{self.origin.name} returns an array of shape {found.shape} and type "
+                f"{found.dtype.name}, which {model.name} cannot judge.",
+                fix=ABOUT,
+            )
+        return found
 
     def takes(self, name: str) -> bool:
         """Whether it takes an argument of this name."""
@@ -74,7 +91,7 @@ class OwnSolving(OwnFunction):
     def _answer(self, said: Any, seconds: float) -> Answer:
         by = self.origin.name
         if isinstance(said, Answer):
-            bound, status = said.bound, _believed(said.status)
+            bound, status = said.bound, self.origin.run(_believed, said.status)
             reading = said.reading
         else:
             reading, bound = said if _is_pair(said) else (said, None)
@@ -85,6 +102,24 @@ class OwnSolving(OwnFunction):
         return Answer(reading, status, None, by, seconds, claimed=claim)
 
 
+def _wanted(data: Any, theirs: bool) -> tuple[str, tuple[int, ...] | None]:
+    """Return the kinds of dtype that a reading may have, and its shape if known."""
+    if theirs:
+        return "iuf", (int(data.labels.max()) + 1,)
+    if hasattr(data, "renormalised"):
+        return "iuf", data.renormalised.shape
+    return "iu", data.x.shape[:1] if hasattr(data, "x") else None  # a label each
+
+
+def _is_judged(model: Any, data: Any, reading: Any) -> bool:
+    """Whether a model can say of a reading by how much it misses a constraint."""
+    try:
+        model.violation(data, model.point(data, reading))
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return False
+    return True
+
+
 def _is_pair(said: object) -> bool:
     """Whether it is a reading and a bound, and no array or point of two."""
     return type(said) is tuple and len(said) == 2
@@ -93,7 +128,7 @@ def _is_pair(said: object) -> bool:
 def _believed(status: Status) -> Status:
     """Return how a solve ended whose solver proves nothing."""
     weaker = {Status.OPTIMAL: Status.LOCAL, Status.INFEASIBLE: Status.FAILED}
-    return weaker.get(status, status)
+    return weaker.get(status, Status(status))
 
 
 def adopted(thing: object, origin: Origin) -> Solver:

@@ -1,6 +1,7 @@
 """Solvers of the user's, and those that a language has: their word proves nothing."""
 
 import pickle
+from functools import partial
 
 import cvxpy as cp
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from aggopt.aggregate import by_model, p3m
 from aggopt.core.trust import trusting
 from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCodeError
+from aggopt.partition import univariate
 from aggopt.solvers import SOLVERS, Status, choose, solve
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._solver import LOCAL_OPTIMUM
@@ -116,10 +118,6 @@ def test_it_gets_copies_and_cannot_change_what_judges_it():
 
 
 def test_a_function_is_judged_by_its_program_whatever_a_solver_says_of_a_point():
-    def near(x, labels, sizes):
-        c = cp.Variable(len(sizes), name="c")
-        return cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)), [c <= 9])
-
     def lying(model, data):
         problem = model.build(data, "cvxpy")
         problem.var_dict["c"].value = np.full(len(data.sizes), 0.0)
@@ -142,6 +140,48 @@ def test_what_it_raises_is_told_by_type():
 
     with pytest.raises(JobError, match="strange fails with a ValueError"):
         p3m(X, LABELS, solver=strange)
+
+
+class Telling:
+    def __array__(self, *how, **more):
+        raise RuntimeError("4711")
+
+    c = property(__array__)
+
+
+def near(x, labels, sizes):
+    c = cp.Variable(len(sizes), name="c")
+    return cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)), [c <= 9])
+
+
+@pytest.mark.parametrize(
+    ("returned", "match"),
+    [
+        (lambda m: np.zeros(m - 1), r"shape \(3,\) and type float64"),
+        (lambda m: np.zeros((m, 1)), r"shape \(4, 1\) and type float64"),
+        (lambda m: np.full(m, 1j), "type complex128"),
+        (lambda m: "4711", "of shape \\(\\) and type str"),
+        (lambda m: Answer(np.zeros(m), "4711", None, "mine", 0.0), "a ValueError"),
+        (lambda m: Telling(), "fails with a RuntimeError"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_in_words(returned, match):
+    def wrong(model, data):
+        return returned(4)
+
+    runs = (lambda: p3m(X, LABELS, solver=wrong), lambda: own(X, LABELS, solver=wrong))
+    own = partial(by_model, model=near)
+    for run in runs:
+        with pytest.raises(JobError, match=match) as refused:
+            run()
+        assert "wrong" in str(refused.value)
+        assert "4711" not in str(refused.value)
+
+
+@pytest.mark.parametrize("returned", [np.zeros(3, int), np.full(12, 0.5), "4711"])
+def test_labels_that_cannot_be_judged_are_refused_in_words(returned):
+    with pytest.raises(JobError, match="which univariate cannot judge"):
+        univariate(X[:, 0], 3, solver=lambda model, data: returned)
 
 
 def test_a_file_with_a_solver_is_run_only_if_it_is_trusted(tmp_path):
