@@ -77,7 +77,7 @@ class Declaration(OwnFunction):
         import cvxpy as cp
 
         name = self.origin.name
-        if not isinstance(problem, cp.Problem):
+        if type(problem) is not cp.Problem:
             seen = f"a {type(problem).__name__}, and no cvxpy.Problem"
             raise JobError(f"{name} returns {seen}.", fix=ABOUT)
         if not isinstance(problem.objective, cp.Minimize):
@@ -86,6 +86,8 @@ class Declaration(OwnFunction):
         if c is None or c.shape != (m,):
             seen = "no variable" if c is None else f"a variable of shape {c.shape}"
             raise JobError(f'{name} has {seen} called "c", for {m} groups.', fix=ABOUT)
+        if c.is_complex():
+            raise JobError(f"{name} has complex centroids.", fix=ABOUT)
 
     def point(self, data: DeclaredData, reading: Any) -> DeclaredPoint:
         """Return a point as it is, or that of centroids (m,) with the best others."""
@@ -94,7 +96,7 @@ class Declaration(OwnFunction):
         c = np.asarray(reading, np.float64)
         problem = self.build(data, "cvxpy")
         complete(problem, c)
-        found = point_in(problem, data)
+        found = self.origin.run(point_in, problem, data)
         return found or DeclaredPoint(c, np.nan, {"variables": np.inf})
 
 

@@ -153,7 +153,7 @@ def _of_function(
         build=declaration.build,
         objective=cost_at,
         violations=missed_at,
-        reader=point_in,
+        reader=partial(origin.run, point_in),
         point=declaration.point,
         origin=origin,
         takes=declaration,
@@ -168,6 +168,8 @@ def _of_parts(parts: Mapping[str, Any], origin: Origin, kept: object) -> OwnMode
     guarded["data"] = partial(_told, origin, parts["data"])
     guarded["objective"] = partial(origin.run, _number, parts["objective"])
     guarded["violations"] = partial(origin.run, _numbers, parts["violations"])
+    if "proven" in called:
+        guarded["proven"] = partial(origin.run, _number, parts["proven"])
     return OwnModel(
         name=origin.name,
         when="a model of your own",

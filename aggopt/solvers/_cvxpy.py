@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import cvxpy as cp
 import numpy as np
 from cvxpy import settings
+from cvxpy.error import DNLPError
 from cvxpy.reductions.solvers import defines
 
 from aggopt.core.compile_time import compile_time
 from aggopt.core.validation import Floats
+from aggopt.errors import JobError
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._cvxpy_program import problem_class as problem_class
 from aggopt.solvers._cvxpy_program import program_of
@@ -71,6 +73,12 @@ def run(
         status = _MEANING.get(problem.status, Status.FAILED)
     except cp.SolverError:
         status = Status.FAILED
+    except (cp.DCPError, DNLPError):  # what they say quotes numbers of the problem
+        raise JobError(
+            "The problem breaks the rules by which cvxpy takes one that is not convex.",
+            fix="state it by smooth functions; what is not smooth must be convex where "
+            "it is minimised, or bounded from above.",
+        ) from None
     except (TypeError, KeyError, ValueError, RuntimeError) as refusal:
         raise refused(solver, native, refusal) from None
     there = status.usable and problem.value is not None

@@ -69,7 +69,8 @@ def solve(
     ------
     UnknownNameError, JobError, SolverError
         Unknown, unfit or missing solver, an option it does not have, no problem, or one
-        with parts that solvers are not given, such as a disjunction of Pyomo.
+        with parts that solvers are not given, such as a disjunction of Pyomo, or that
+        breaks cvxpy's rules of what need not be convex.
 
     Examples
     --------

@@ -140,6 +140,7 @@ def test_what_a_file_raises_is_told_by_type_and_line(tmp_path):
         ("np.zeros(3)", "of shape \\(3,\\)"),
         ("np.full(4, np.nan)", "not finite, for 4 groups"),
         ("'many'", "of shape"),
+        ("problem.var_dict['c'].value + 1j", "of shape"),
     ],
 )
 def test_centroids_that_are_none_are_refused(returned, match, tmp_path):
@@ -192,6 +193,9 @@ def test_what_a_file_proves_is_claimed_and_a_false_claim_is_dropped(tmp_path):
     assert proof.claimed.bound == 0.5
     assert proof.claimed.by == str(model.origin)
     assert proof.bound > 0.5
+    words = in_file(text + proves.format("'many'"), tmp_path)
+    with pytest.raises(JobError, match="fails with a ValueError"):
+        by_model(X, LABELS, words)
     lies = in_file(text + proves.format("1e9"), tmp_path)
     proof = by_model(X, LABELS, lies).certificates[0]
     assert proof.claimed is None
@@ -235,6 +239,24 @@ def test_models_of_this_package_are_named_by_their_aggregation():
                 cp.Minimize(cp.norm(cp.Variable(7, name="c")))
             ),
             r'a variable of shape \(7,\) called "c"',
+        ),
+        (
+            lambda x, labels, sizes: cp.Problem(
+                cp.Minimize(cp.norm(cp.Variable(4, name="c", complex=True)))
+            ),
+            "has complex centroids",
+        ),
+        (
+            lambda x, labels, sizes: cp.Problem(
+                cp.Minimize(-cp.sum(cp.abs(cp.Variable(4, name="c") - 4711)))
+            ),
+            "breaks the rules",
+        ),
+        (
+            lambda x, labels, sizes: type("Own", (cp.Problem,), {})(
+                cp.Minimize(cp.norm(cp.Variable(4, name="c")))
+            ),
+            "returns a Own, and no cvxpy.Problem",
         ),
         (lambda x: 3, "does not take x, labels, sizes"),
         (lambda x, labels, sizes, *, solver: 3, "takes solver, which a job has"),

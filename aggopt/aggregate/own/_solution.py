@@ -121,10 +121,9 @@ def judged(model: OwnModel, data: Any, reading: Any) -> Judged:
 
 
 def _centroids(model: OwnModel, found: Any, m: int) -> Floats:
-    try:
-        c = np.asarray(found, np.float64)
-    except (TypeError, ValueError):
-        c = np.empty(0)
+    array = model.origin.run(np.array, found)
+    numbers = array.dtype.kind in "biuf"
+    c = array.astype(np.float64) if numbers else np.empty(0)
     if c.shape != (m,) or not np.isfinite(c).all():
         raise JobError(
             f"{model.name} gives centroids of shape {c.shape}, or some that are not "
