@@ -14,6 +14,7 @@ from aggopt.core.own_code import Origin, of_object, own_names
 from aggopt.core.registry import Method
 from aggopt.errors import JobError
 from aggopt.models._own import adopted
+from aggopt.repair._registry import REPAIRS
 
 # by the class of a method: what it is called, its laws, and what tries it
 KINDS = {
@@ -27,13 +28,14 @@ KINDS = {
 }
 FIRST = {  # arguments by which a function says what it is
     ("X", "k"): "Partitioner",
+    ("X", "labels", "k"): "Repair",
     ("X", "labels"): "Aggregator",
     ("original", "released"): "Measure",
     ("x", "labels"): "Model",
 }
 _SHAPES = (
-    "(X, k), a partitioner, of (X, labels), an aggregator, of (x, labels, sizes), a "
-    "model, or of (original, released), a measure"
+    "(X, k), a partitioner, of (X, labels), an aggregator, of (X, labels, k), a "
+    "repair, of (x, labels, sizes), a model, or of (original, released), a measure"
 )
 HOMES = {  # of the methods of this package, whose functions are known by them
     "Partitioner": ("aggopt.partition", "PARTITIONERS"),
@@ -88,6 +90,8 @@ def _subject(thing: Any) -> tuple[str, Any, tuple[Law, ...]]:
     kind = _told(function) if method is None else _class(method)
     if method is None and kind == "Model":
         method = adopted(function, of_object("models", function))
+    elif method is None and kind == "Repair":
+        method = REPAIRS.adopted(function)
     noun, home, tried = KINDS[kind]
     laws = import_module(f"aggopt.checks.{home}")
     made = getattr(laws, tried)
@@ -150,10 +154,11 @@ def _told(function: Any) -> str:
 
 
 def _first(function: Any) -> tuple[str, ...] | None:
-    """Return the names of the first two arguments of a function; else None."""
+    """Return the first two arguments of a function, three of a repair; else None."""
     if not callable(function) or isinstance(function, type | Method):
         return None
-    return tuple(signature(function).parameters)[:2]
+    names = tuple(signature(function).parameters)
+    return names[:3] if names[:3] in FIRST else names[:2]
 
 
 def _name(function: Callable[..., Any]) -> str:

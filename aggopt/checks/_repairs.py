@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from aggopt.partition._shared.scaling import scaled
 from aggopt.partition._shared.sse import loss
 from aggopt.privacy._model import OF_RECORDS, REQUIREMENTS
 from aggopt.privacy._requirement import Requirement
+from aggopt.repair._own import OwnRepair
 from aggopt.repair._registry import Given, Repair
 
 K, N = 3, 24  # few, as integer programs of all unions are solved
@@ -50,9 +52,14 @@ class TriedRepair:
     ) -> tuple[Labels, Partition | None]:
         """Return the groups that it leaves, and what it returned."""
         here = {"solver": HERE} if self.method.asks_solver else {}
-        section = self.method.settings(**{**here, **self.settings, **how})
-        given = Given(X, k, (asked,), None, None)
-        found = self.method.function(given, labels, section)
+        named = {**here, **self.settings, **how}
+        own = self.method.function
+        section: Any = (
+            SimpleNamespace(settings=own.checked(named))
+            if isinstance(own, OwnRepair)
+            else self.method.settings(**named)
+        )
+        found = own(Given(X, k, (asked,), None, None), labels, section)
         if found is None:
             return labels, None
         kind = type(found).__name__

@@ -289,6 +289,29 @@ def test_a_function_that_declares_a_program_is_a_model():
     assert "small data end as infeasible" in trial.verdict().why
 
 
+def test_centroids_are_taken_from_an_aggregator_as_a_job_takes_them():
+    def middle(X, labels):
+        groups = [X[labels == g] for g in range(labels.max() + 1)]
+        return np.array([(g.min(axis=0) + g.max(axis=0)) / 2 for g in groups])
+
+    assert Ending.BROKEN not in {verdict.ending for verdict in report(middle)}
+    verdicts = {v.law.name: v for v in report(lambda X, labels: X)}
+    why = verdicts["one_value_for_a_group_and_attribute"].why
+    assert "they have shape (24, 3)" in why
+
+
+def test_a_function_of_records_groups_and_k_is_a_repair():
+    def one_group(X, labels, k, *, broken, always=False):
+        return 0 * labels if always or broken(labels).any() else labels
+
+    verdicts = {v.law.name: v for v in report(one_group)}
+    assert {v.ending for v in verdicts.values()} == {Ending.KEPT, Ending.NOT_TRIED}
+    verdicts = {v.law.name: v for v in report(partial(one_group, always=True))}
+    assert verdicts["groups_that_satisfy_it_lose_nothing"].ending is Ending.BROKEN
+    verdicts = {v.law.name: v for v in report(lambda X, labels, k: labels)}
+    assert "do not satisfy" in verdicts["it_keeps_k_and_what_it_adds"].why
+
+
 def test_a_report_goes_on_after_a_broken_law():
     endings = [verdict.ending for verdict in report(in_euros)]
     assert endings.count(Ending.BROKEN) >= 1
