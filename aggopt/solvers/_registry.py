@@ -7,11 +7,36 @@ installed is the default: a lower rank comes first, and a rank of a class stands
 that of the solver.
 """
 
+from typing import Any
+
+from aggopt.core.own_code import Origin
 from aggopt.core.registry import Registry
+from aggopt.errors import JobError
 from aggopt.solvers._own import adopted
 from aggopt.solvers._solver import Solver
 
-SOLVERS = Registry(
-    "aggopt.solvers.packages", Solver, "solver", own="solvers", adopt=adopted
-)
 RENAMED = {"dual": "lagrangian", "path": "shortest_path"}
+NO_SOLVER = frozenset({"adopted", "file"})  # what certificates say of points from them
+
+
+def _of_users(thing: Any, origin: Origin) -> Solver:
+    """Return code of the user's as a solver.
+
+    Raises
+    ------
+    JobError
+        As `adopted`; or an object of Python's would look like another on a certificate.
+    """
+    named = {name.partition(":")[2] for name in SOLVERS} | RENAMED.keys() | NO_SOLVER
+    if origin.where == "object" and (origin.name in named or {*": "} & {*origin.name}):
+        raise JobError(
+            f"A solver of yours is called {origin.name!r}, as other solvers are, or "
+            "with a colon or a space.",
+            fix="give it another name.",
+        )
+    return adopted(thing, origin)
+
+
+SOLVERS = Registry(
+    "aggopt.solvers.packages", Solver, "solver", own="solvers", adopt=_of_users
+)

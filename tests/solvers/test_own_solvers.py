@@ -212,6 +212,16 @@ def test_a_solver_object_of_the_users_proves_nothing():
     assert choose(SOLVERS["cvxpy:highs"], "LP") is SOLVERS["cvxpy:highs"]
 
 
+@pytest.mark.parametrize("name", ["scip", "cvxpy:HIGHS", "closed form", "adopted"])
+def test_what_would_look_like_another_solver_is_refused(name):
+    def own(model, data):
+        return data.renormalised
+
+    own.__name__ = name
+    with pytest.raises(JobError, match=f"is called '{name}', as other solvers are"):
+        choose(own, "NLP")
+
+
 def test_what_is_no_solver_is_refused():
     with pytest.raises(UnknownNameError):
         choose(3, "LP")
