@@ -79,6 +79,8 @@ def compare(
 ) -> Iterator[Row]:
     """Yield a row for each solver that takes the job's model, in the table's order.
 
+    One that the job names and the table has not, such as yours, comes first.
+
     Compared is the last step of the job that a solver carries out: its aggregation, on
     one and the same partition; or its repair, of the same groups; or its partition, as
     it is before any repair.  `solvers` names some of them; those must be there.
@@ -121,7 +123,7 @@ def compare(
     with trusting(trust):
         seen = (name if folder is None else seen_from(folder, name) for name in solvers)
         named = [choose(name, *step.kinds, language=step.language) for name in seen]
-    able = named or able_for(*step.kinds, language=step.language)
+        able = named or step.able
     for done, solver in enumerate(able):
         report(solver.name, done / len(able))
         if solver.lacks:
@@ -144,7 +146,7 @@ def _first(asked: float | None, of_job: float | None) -> float:
 
 
 class _Step(NamedTuple):
-    """The step of a job that a solver carries out: model, time limit, row.
+    """The step of a job that a solver carries out: model, time limit, row, section.
 
     Of a model of the user's `own` is the class of its programs, and `language` what it
     is declared in.
@@ -153,6 +155,7 @@ class _Step(NamedTuple):
     model: Model
     limit: float | None
     row: Callable[[Grouped, Solver, float, Share], Row]
+    section: Any
     own: str = ""
     language: tuple[str, ...] | None = None
 
@@ -161,18 +164,29 @@ class _Step(NamedTuple):
         """By what a solver may say that it takes the model."""
         return (self.model.name, self.own or self.model.kind)
 
+    @property
+    def able(self) -> list[Solver]:
+        """The solvers that take it, the job's own first if the table has it not."""
+        able = able_for(*self.kinds, language=self.language)
+        named = getattr(self.section, "solver", None)
+        known = [name for s in able for name in (s.name, s.name.partition(":")[2])]
+        if named is None or named in known:
+            return able
+        own = choose(named, *self.kinds, language=self.language)
+        return able if own.name in known else [own, *able]
+
 
 def _solved_by(job: Job) -> _Step:
     """Return the last step of a job that a solver carries out."""
     of_categories = job.aggregation.categories
     if isinstance(of_categories, Solved):
         limit = of_categories.time_limit
-        return _Step(model_of(of_categories), limit, _categorised)
+        return _Step(model_of(of_categories), limit, _categorised, of_categories)
     how = job.aggregation
     if isinstance(how, ByModel):
         own = how.program
         kind = own.kind_with(how.arguments)
-        return _Step(own, how.time_limit, _aggregated, kind, own.languages)
+        return _Step(own, how.time_limit, _aggregated, how, kind, own.languages)
     if isinstance(how, Shifting):
         if len(how.programs) > 1:
             raise JobError(
@@ -180,17 +194,18 @@ def _solved_by(job: Job) -> _Step:
                 "is compared on two.",
                 fix='set keep = "variance" or keep = "covariance" to compare solvers.',
             )
-        return _Step(model_of(how), how.time_limit, _aggregated)
+        return _Step(model_of(how), how.time_limit, _aggregated, how)
     repair = job.privacy.repair
     method = REPAIRS.of(repair) if repair else None
     named = repair is not None and repair.solver is not None
     if repair and method and method.model and (named or method.asks_solver):
-        return _Step(MODELS[method.model], repair.time_limit, _repaired)
+        return _Step(MODELS[method.model], repair.time_limit, _repaired, repair)
     if isinstance(job.partition, Solved):
-        return _Step(model_of(job.partition), job.partition.time_limit, _partitioned)
+        split = job.partition
+        return _Step(model_of(split), split.time_limit, _partitioned, split)
     if model := PARTITIONERS.of(job.partition).model:
         limit = job.partition.settings["time_limit"]
-        return _Step(MODELS[model], limit, _divided)
+        return _Step(MODELS[model], limit, _divided, job.partition)
     raise JobError(
         f"No solver is asked in {job.partition.method!r} and "
         f"{job.aggregation.method!r}, nor in a repair: they have methods of their own.",
@@ -201,9 +216,14 @@ def _solved_by(job: Job) -> _Step:
     )
 
 
+def _passed(solver: Solver) -> Any:
+    """Return what stands for a solver among settings: code of the user's, or a name."""
+    return solver if solver.origin else solver.name
+
+
 def _aggregated(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     how = cast(Solved, given.job.aggregation)  # as was looked at before
-    named = solver if solver.origin else solver.name
+    named = _passed(solver)
     settings = {**how.settings, **program(given), "solver": named, "options": {}}
     settings |= {"time_limit": limit if solver.limited else None, "progress": told}
     if solver.is_global:
@@ -227,7 +247,7 @@ def _aggregated(given: Grouped, solver: Solver, limit: float, told: Share) -> Ro
 def _categorised(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     """Return a solver's row for the categories of the same groups."""
     how = given.job.aggregation
-    asked = {"solver": solver.name, "time_limit": limit, "options": {}}
+    asked = {"solver": _passed(solver), "time_limit": limit, "options": {}}
     own = how.categories.model_copy(update=asked)  # type: ignore[union-attr]
     update = {"aggregation": how.model_copy(update={"categories": own})}
     given = replace(given, job=given.job.model_copy(update=update))
@@ -250,9 +270,9 @@ def _categorised(given: Grouped, solver: Solver, limit: float, told: Share) -> R
 
 def _partitioned(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     how, names = given.job.partition, given.job.roles.quasi_identifier
-    settings = {**how.settings, "solver": solver.name, "options": {}}
+    settings = {**how.settings, "solver": _passed(solver), "options": {}}
     settings["time_limit"] = limit if solver.language else None
-    univariate(np.arange(9.0), 3, solver=solver.name)  # loads, compiles: not timed
+    univariate(np.arange(9.0), 3, solver=_passed(solver))  # loads, compiles: not timed
     columns = [block.columns for block in given.blocks]
     k, started = given.job.privacy.k, compile_time.now()
     try:
@@ -267,7 +287,11 @@ def _divided(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     """Return a solver's row for a partition of several attributes together."""
     job, names = given.job, given.job.roles.quasi_identifier
     divide = PARTITIONERS.of(job.partition).function
-    settings = {**job.partition.settings, "solver": solver.name, "time_limit": limit}
+    settings = {
+        **job.partition.settings,
+        "solver": _passed(solver),
+        "time_limit": limit,
+    }
     columns = [block.columns for block in given.blocks]
     try:
         k = job.privacy.k
@@ -280,7 +304,7 @@ def _divided(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
 def _repaired(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     """Return a solver's row for a repair of the same groups."""
     privacy = given.job.privacy
-    asked = {"solver": solver.name, "time_limit": limit}
+    asked = {"solver": _passed(solver), "time_limit": limit}
     how = privacy.repair.model_copy(update=asked)  # type: ignore[union-attr]
     update = {"privacy": privacy.model_copy(update={"repair": how})}
     job = given.job.model_copy(update=update)

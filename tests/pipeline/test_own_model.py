@@ -1,16 +1,18 @@
 """A model and a solver of the user's in a job: trusted, judged, compared, recorded."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import cvxpy as cp
+import numpy as np
 import pytest
 from tables import job, people
 
 import aggopt
 from aggopt import Job
 from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCodeError
-from aggopt.experiments.compare_solvers import compare
+from aggopt.experiments.compare_solvers import _solved_by, compare
 from aggopt.experiments.sweep import sweep
 from aggopt.pipeline.before_work import model_of
 from aggopt.pipeline.partition_step import job_of
@@ -47,6 +49,10 @@ def capped(x, labels, sizes, *, cap=1.0):
     c = cp.Variable(len(sizes), name="c")
     off = c[labels] - x
     return cp.Problem(cp.Minimize(cp.sum_squares(off)), [cp.abs(off) <= cap])
+
+
+def means(model, data):
+    return np.bincount(data.labels, data.x) / data.sizes
 
 
 NOTE = (
@@ -125,11 +131,27 @@ def test_solvers_are_compared_on_it_the_users_among_them(file):
     least = rows["cvxpy:clarabel"].bound
     assert all(row.objective >= least - 1e-6 for row in rows.values())
     assert rows["mine.py:means"].bound is None
+    path.write_text(FILE.format("lib/mine.py:means"))
+    first = next(compare(people(), path, trust=[code]))
+    assert first == replace(rows["mine.py:means"], seconds=first.seconds)
     own = job(aggregation={"model": capped, "cap": 9.0})
     able = [row.solver for row in compare(people(), own, ["highs"])]
     assert able == ["cvxpy:highs"]
     with pytest.raises(JobError, match="cannot read a problem declared in cvxpy"):
         list(compare(people(), own, ["pyomo:highs"]))
+
+
+@pytest.mark.parametrize(
+    ("solver", "first"),
+    [(means, ["means", "lagrangian"]), ("cvxpy:OSQP", ["cvxpy:OSQP", "lagrangian"])]
+    + [(name, ["lagrangian", "ipopt"]) for name in ("ipopt", "cvxpy:uno", "uno", None)],
+)
+def test_the_solver_of_a_job_is_among_those_compared(solver, first):
+    named = {} if solver is None else {"solver": solver}
+    rows = _solved_by(job(aggregation={"method": "p3m", **named})).able
+    names = [each.name for each in rows]
+    assert names[:2] == first
+    assert len(set(names)) == len(names)
 
 
 def test_a_sweep_says_that_it_is_of_p3m(file):
