@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.checks._law import require
+
 OF_VARIABLES = "of its variables"  # what no constraint states, but their domains
 
 
@@ -59,6 +61,9 @@ def put(problem: Any, at: Any) -> None:
         for where in getattr(problem, name):
             number = float(values[where])
             getattr(problem, name)[where].set_value(number, skip_validation=True)
+    if language_of(problem) == "cvxpy":  # Pyomo names such a variable itself
+        lacking = [v.name() for v in problem.variables() if v.value is None]
+        require(not lacking, f"its point has no value of {', '.join(lacking)}")
 
 
 def taken(problem: Any, names: tuple[str, ...]) -> list[npt.NDArray[Any]] | None:

@@ -4,6 +4,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -154,6 +155,21 @@ def changed():
 def test_a_wrong_model_is_caught(changed, what):
     old, new, law = WRONG[what]
     caught(law, changed(old, new))
+
+
+def test_a_variable_that_a_point_lacks_is_told_by_its_name(changed):
+    class Centroids(NamedTuple):
+        c: np.ndarray
+
+    model = replace(
+        changed("x", "x"),
+        point=lambda data, centroids: Centroids(centroids),
+        objective=lambda data, at: float(abs(data.x - at.c[data.labels]).sum()),
+        violations=lambda data, at: {"mean": abs(float(data.sizes @ at.c))},
+    )
+    (verdict,) = (v for v in report(model) if v.law.name == AGREE)
+    assert verdict.ending is Ending.BROKEN
+    assert verdict.why == "its point has no value of e"
 
 
 def test_multipliers_that_prove_too_much_are_caught(changed):
