@@ -16,8 +16,15 @@ from aggopt.job._refusal import refused
 from aggopt.solvers import SOLVERS
 
 Own = TypeVar("Own", bound=OwnSection)
-# keys that may name it
-_NAMING = ("method", "initial", "inner", "model", "solver", "repair", "extra")
+_NAMING = {  # keys that may name it, and its kind; a method is of what it stands in
+    "initial": "partitioners",
+    "inner": "partitioners",
+    "model": "models",
+    "solver": "solvers",
+    "repair": "repairs",
+    "extra": "measures",
+}
+_METHODS = {**_NAMING, "partition": "partitioners", "aggregation": "aggregators"}
 
 
 def by_name(section: Any, methods: Registry[Any]) -> Any:
@@ -76,16 +83,22 @@ def _read(section: Any, kind: type[Own], title: str, job: Any) -> Own:
 
 def with_paths(sections: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the sections of a job file with the whole path of each file of code."""
-    return renamed(sections, partial(seen_from, folder))
+    return renamed(sections, lambda _, name: seen_from(folder, name))
 
 
-def renamed(sections: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    """Return the sections of a job, changed where they may name code of the user's."""
+def renamed(
+    sections: dict[str, Any], change: Callable[[str, str], str], within: str = ""
+) -> dict[str, Any]:
+    """Return the sections of a job, changed where they may name code of the user's.
+
+    `change` gets the kind of code and the name.
+    """
+    kinds = {**_NAMING, "method": _METHODS.get(within, "")}
     return {
-        key: renamed(value, change)
+        key: renamed(value, change, key)
         if isinstance(value, dict)
-        else _changed(value, change)
-        if key in _NAMING
+        else _changed(value, partial(change, kinds[key]))
+        if key in kinds
         else value
         for key, value in sections.items()
     }

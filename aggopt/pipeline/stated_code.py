@@ -35,8 +35,10 @@ def with_trusted_code(job: dict[str, Any], stated: Any) -> dict[str, Any]:
         if each["where"] == "file":
             file = each["file"]
             path = _of(file, each["sha256"], trusted_files()).path
-            found[each["name"]] = f"{path}{each['name'].removeprefix(file)}"
-    return renamed(job, lambda name: found.get(name, name))
+            found[each["kind"], each["name"]] = (
+                f"{path}{each['name'].removeprefix(file)}"
+            )
+    return renamed(job, lambda kind, name: found.get((kind, name), name))
 
 
 def _entries(stated: Any) -> list[dict[str, str]]:
@@ -59,8 +61,8 @@ def _entries(stated: Any) -> list[dict[str, str]]:
 
 
 def _is_file(stated: dict[str, Any]) -> bool:
-    file, sha256 = stated.get("file"), stated.get("sha256")
-    whole = isinstance(file, str) and isinstance(sha256, str)
+    file = stated.get("file")
+    whole = all(isinstance(stated.get(key), str) for key in ("kind", "file", "sha256"))
     return whole and stated["name"].startswith(str(file))
 
 

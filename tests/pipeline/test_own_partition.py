@@ -21,6 +21,7 @@ from aggopt.errors import (
 )
 from aggopt.experiments.compare_solvers import compare
 from aggopt.experiments.sweep import sweep
+from aggopt.job._own import renamed
 from aggopt.output import manifest as manifest_module
 from aggopt.partition import Partition
 from aggopt.pipeline.stated_code import with_trusted_code
@@ -262,7 +263,44 @@ def test_a_release_of_an_object_is_not_repeated(tmp_path) -> None:
     )
 
 
+def test_two_files_of_one_name_are_told_apart_by_what_they_do(tmp_path) -> None:
+    gap = "def f(original, released):\n    return abs(original - released).max()\n"
+    paths = []
+    for folder, text in (("x", SPLIT.replace("def split", "def f")), ("y", gap)):
+        (tmp_path / folder).mkdir()
+        paths.append(tmp_path / folder / "same.py")
+        paths[-1].write_text(text)
+    two = job(
+        partition={"method": f"{paths[0]}:f"}, measures={"extra": [f"{paths[1]}:f"]}
+    )
+    files = aggopt.mask(people(), two, trust=paths).write(tmp_path / "masked.csv")
+    again = aggopt.repeat(files.manifest, people(), tmp_path / "again.csv", trust=paths)
+    assert again.table.read_bytes() == files.table.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("kind", "sections"),
+    [
+        ("partitioners", {"partition": {"method": "a"}}),
+        ("partitioners", {"partition": {"method": "z", "initial": "a"}}),
+        ("partitioners", {"partition": {"inner": {"method": "a"}}}),
+        ("aggregators", {"aggregation": {"method": "a"}}),
+        ("models", {"aggregation": {"model": "a"}}),
+        ("solvers", {"aggregation": {"categories": {"solver": "a"}}}),
+        ("repairs", {"privacy": {"repair": "a"}}),
+        ("repairs", {"privacy": {"repair": {"method": "a"}}}),
+        ("measures", {"measures": {"extra": ["a"]}}),
+        ("", {"other": {"method": "a"}}),
+    ],
+)
+def test_code_is_named_by_its_kind_where_it_stands(kind, sections) -> None:
+    seen = []
+    renamed(sections, lambda *of: seen.append(of) or "b")
+    assert (kind, "a") in seen
+
+
 STATED = {"name": "a.py:f", "where": "file", "file": "a.py", "sha256": "0"}
+STATED |= {"kind": "solvers"}
 
 
 @pytest.mark.parametrize(
