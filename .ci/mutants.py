@@ -13,7 +13,7 @@ A mutant that no test notices fails the run, unless tests/equivalent_mutants.tom
 why nothing can notice it.  Time-outs, crashes and interruptions are tried again, alone
 and with more time.  So does a function fail it that mutmut would leave out unasked.
 PATTERN such as "aggopt.privacy*" runs some only; --again runs, of these, what was not
-noticed last time.  --on goes on with a run that was stopped: it tries what has not been
+noticed last time, with more tests.  --on goes on with a run that was stopped: it tries what has not been
 tried, and functions that have changed since.  Without any, all begins anew.
 """
 
@@ -51,6 +51,7 @@ LISTS = Path("tests/equivalent_mutants.toml")
 SHARED = Path("../shared/data")
 FIRST = 25  # tests, in a session of their own: most changes are noticed by these
 SECONDS = 4.0  # of tests a mutant; more would notice little, and late
+MORE = 60.0  # the same, of those that --again tries
 LIMIT = 80  # seconds of processor for these; half as many by the clock
 GENEROUS = 480  # the same, of the second try
 
@@ -86,7 +87,7 @@ def learn() -> None:
     file_mutation.function_trampoline_arrangement = arrange
 
 
-def hurry(limit: int) -> None:
+def hurry(limit: int, seconds: float = SECONDS) -> None:
     """Run the tests of the changed file's own folder first, the quickest before.
 
     Those of the test file that is called like it count as four times as quick.
@@ -104,7 +105,7 @@ def hurry(limit: int) -> None:
 
         tests = sorted(tests, key=order)
         ends = accumulate(times[test] for test in tests)
-        few = [test for test, end in zip(tests, ends, strict=True) if end < SECONDS]
+        few = [test for test, end in zip(tests, ends, strict=True) if end < seconds]
         SUBMIT(self, name, few or tests[:1], limit, estimated)
 
     def in_two(self: PytestRunner, *, mutant_name: str, tests: list[str]) -> int:
@@ -203,7 +204,7 @@ def again(asked: list[str]) -> None:
     if not before:
         return
     print(f"Trying {len(before)} again that timed out, crashed or stopped:", *before)
-    hurry(GENEROUS)
+    hurry(GENEROUS, MORE)
     mutmut._run(list(before), 1)
     for data in files():
         codes = data.exit_code_by_key
@@ -223,18 +224,18 @@ def main(arguments: list[str]) -> int:
         print("To fix: let .ci/mutants.py learn it, or give a reason in LEFT_OUT.")
         return 1
     asked = [a for a in arguments if a not in ("--again", "--on")]
-    patterns = asked
+    patterns, seconds = asked, SECONDS
     if "--again" in arguments:
         last = matching(results(), asked or ["*"])
         if missing := unmet(last, asked or ["*"]):
             print("No results to begin with of:", *missing, "(run without --again)")
             return 1
-        patterns = [m.name for m in last if not m.verdict.noticed]
+        patterns, seconds = [m.name for m in last if not m.verdict.noticed], MORE
         print(f"{len(patterns)} of {len(last)} mutants were not noticed last time.")
     elif not patterns and "--on" not in arguments:
         shutil.rmtree(RESULTS, ignore_errors=True)
     if patterns or "--again" not in arguments:
-        run(patterns)
+        run(patterns, seconds)
     ended = matching(results(), asked or ["*"])
     if missing := unmet(ended, asked):
         print("No mutant has a name like:", *missing)
@@ -249,13 +250,13 @@ def unmet(mutants: list[Mutant], patterns: list[str]) -> list[str]:
     return [p for p in patterns if not matching(mutants, [p])]
 
 
-def run(patterns: list[str]) -> None:
+def run(patterns: list[str], seconds: float) -> None:
     """Try the mutants, and some of them again."""
     if SHARED.is_dir():
         os.environ.setdefault("AGGOPT_DATA", str(SHARED.resolve()))
     renew()
     learn()
-    hurry(LIMIT)
+    hurry(LIMIT, seconds)
     mutmut.print_stats = lambda *_, **__: None  # a line for each mutant
     mutmut._run(patterns, os.cpu_count())
     again(patterns)

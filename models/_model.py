@@ -63,6 +63,16 @@ class Model(Method):
     impossible: Callable[..., Any] | None = None
 
     @property
+    def declared(self) -> bool:
+        """Whether its own problem judges its answers."""
+        return False
+
+    @property
+    def judge(self) -> str | None:
+        """What judges its answers, unless it is of this package."""
+        return None
+
+    @property
     def kinds(self) -> tuple[str, str]:
         """By what a solver may say that it takes this model: its name, its class."""
         return self.name, self.kind

@@ -23,7 +23,7 @@ from aggopt.models import Model
 from aggopt.pipeline.before_work import model_of
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.margins import program
-from aggopt.pipeline.partition_step import group, job_of, listener, read_table
+from aggopt.pipeline.partition_step import group, job_of, read_table
 from aggopt.solvers import Certificate, Status
 
 KEPT = "_aggopt_program"  # where a problem, or a variable of it, has what it is of
@@ -138,7 +138,7 @@ def declared_of(
             "The job keeps more than variances, and has no program of one attribute.",
             fix='set keep = "variance" under [aggregation].',
         )
-    given = group(data, job, listener(None), known=known)
+    given = group(data, job, None, known=known)
     made = _program(given, attribute, job)
     require_known("modelling language of this model", language, made.model.languages)
     problem = made.model.build(made.data, language)
@@ -250,7 +250,7 @@ def _held(made: Program, problem: Any) -> Any:
                 fix="give it one real number for each of its entries.",
             )
     try:
-        if getattr(made.model, "declared", False):
+        if made.model.declared:
             return problem.var_dict["c"].value
         return made.model.reader(problem, made.data)
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -278,6 +278,6 @@ def judged(made: Program, reading: Any, *, by: str) -> Aggregation:
         missed,
         by,
         0.0,
-        judge=getattr(made.model, "judge", None),
+        judge=made.model.judge,
     )
     return Aggregation(made.scale.undo(c[:, None]), made.labels, (proof,))

@@ -7,7 +7,6 @@ goes with it the secret, from which import makes the same program again.
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -178,13 +177,14 @@ def _stated(key: Path) -> dict[str, Any]:
     try:
         found = json.loads(key.read_bytes())
     except (OSError, ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise JobError(
-            f"{key} is no key of an export, or cannot be read.",
-            fix="pass the file that `aggopt export` wrote beside the program.",
-        )
-    return found
+        pass
+    else:
+        if isinstance(found, dict):
+            return found
+    raise JobError(
+        f"{key} is no key of an export, or cannot be read.",
+        fix="pass the file that `aggopt export` wrote beside the program.",
+    )
 
 
 def _write(problem: Any, to: Path, format: str) -> Any:
@@ -230,5 +230,5 @@ def _unheard() -> Iterator[None]:
     """Keep what Pyomo says, which may quote the problem."""
     from pyomo.common.log import LoggingIntercept
 
-    with LoggingIntercept(StringIO(), "pyomo"):
+    with LoggingIntercept(module="pyomo"):
         yield

@@ -63,7 +63,7 @@ def listener(progress: Progress | None) -> Progress:
 def group(
     data: Any,
     job: Job | str | Path,
-    told: Progress,
+    told: Progress | None,
     *,
     known: str | None = None,
     repair: bool = True,

@@ -1,19 +1,23 @@
 """Programs go to other solvers in files, and what comes back is judged by the model."""
 
 import json
+import logging
 import stat
 import sys
+from dataclasses import replace
 
 import cvxpy as cp
 import pyomo.environ as pyo
 import pytest
+from refusals import refused
 from tables import job, people
 
 import aggopt
 from aggopt.command import cli
 from aggopt.errors import JobError, TableError, UnknownNameError
+from aggopt.pipeline import exported
 from aggopt.pipeline.declared import declared_of
-from aggopt.pipeline.exported import _write, export, import_solution
+from aggopt.pipeline.exported import _unheard, _write, export, import_solution
 from aggopt.solvers import Status
 
 P3M = {"method": "p3m", "delta": 0.3}
@@ -31,7 +35,7 @@ def solution_of(problem, names, change) -> str:
 
 
 @pytest.fixture
-def exported(tmp_path):
+def files(tmp_path):
     """Export a program; return the folder and the job."""
     asked = job(aggregation=P3M)
     made = export(TABLE, asked, "age", tmp_path / "age.nl")
@@ -49,8 +53,8 @@ def solved(folder, asked, change=0.0):
     return made
 
 
-def test_files_are_for_their_owner_alone_and_name_nobody(exported):
-    folder, _ = exported
+def test_files_are_for_their_owner_alone_and_name_nobody(files):
+    folder, _ = files
     for name in ("age.nl", "age.nl.key.json"):
         assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
         assert "Person" not in (folder / name).read_text()
@@ -58,8 +62,8 @@ def test_files_are_for_their_owner_alone_and_name_nobody(exported):
     assert set(stated) == {"attribute", "table", "job", "secret"}
 
 
-def test_a_solution_is_judged_by_the_model(exported):
-    folder, asked = exported
+def test_a_solution_is_judged_by_the_model(files):
+    folder, asked = files
     made = solved(folder, asked)
     found = import_solution(TABLE, asked, "age", folder / "age.sol")
     (proof,) = found.certificates
@@ -69,48 +73,93 @@ def test_a_solution_is_judged_by_the_model(exported):
     assert found.centroids == pytest.approx(expected)
 
 
-def test_a_solution_that_misses_a_constraint_has_failed(exported):
-    folder, asked = exported
+def test_a_solution_that_misses_a_constraint_has_failed(files):
+    folder, asked = files
     solved(folder, asked, 0.1)
     (proof,) = import_solution(TABLE, asked, "age", folder / "age.sol").certificates
     assert proof.status is Status.FAILED
     assert proof.violation > 1e-3
 
 
-def test_what_belongs_to_something_else_is_refused(exported):
-    folder, asked = exported
+def test_what_belongs_to_something_else_is_refused(files):
+    folder, asked = files
     solved(folder, asked)
-    sol = folder / "age.sol"
-    with pytest.raises(JobError, match=r"nl\.key\.json is not the key of 'income'"):
+    sol, key = folder / "age.sol", "age.nl.key.json"
+    with refused(
+        f"{key} is not the key of 'income'.",
+        "name the attribute and the key of one export.",
+    ):
         import_solution(TABLE, asked, "income", sol)
-    with pytest.raises(JobError, match=r"nl\.key\.json is the key of another table"):
+    with refused(f"{key} is the key of another table.", "pass that table."):
         import_solution(people(12, seed=1), asked, "age", sol)
-    with pytest.raises(JobError, match="is no key of an export"):
+    with refused(
+        f"{folder / 'age.nl'} is no key of an export, or cannot be read.",
+        "pass the file that `aggopt export` wrote beside the program.",
+    ):
         import_solution(TABLE, asked, "age", sol, key=folder / "age.nl")
-    with pytest.raises(JobError, match=r"There is no key .*none\.nl\.key\.json"):
-        import_solution(TABLE, asked, "age", folder / "none.sol")
-    key = folder / "age.nl.key.json"
-    with pytest.raises(JobError, match=r"There is no solution .*none\.sol"):
-        import_solution(TABLE, asked, "age", folder / "none.sol", key=key)
+    none = folder / "none.sol"
+    with refused(
+        f"There is no key {folder / 'none.nl.key.json'}.",
+        "name the key that `aggopt export` wrote beside it.",
+    ):
+        import_solution(TABLE, asked, "age", none)
+    with refused(
+        f"There is no solution {none}.", "name the .sol file that a solver wrote."
+    ):
+        import_solution(TABLE, asked, "age", none, key=folder / key)
     for other in (job(4, aggregation=P3M), job(aggregation={**P3M, "delta": 0.4})):
-        with pytest.raises(JobError, match=r"nl\.key\.json is the key of another job"):
+        with refused(
+            f"{key} is the key of another job.",
+            "pass the job of the export; or export the program of this one.",
+        ):
             import_solution(TABLE, other, "age", sol)
+
+
+NONE = (
+    "age.sol is no solution of the program, or cannot be read.",
+    "pass the .sol file that a solver wrote of the exported NL file.",
+)
+
+
+def test_what_is_no_solution_is_refused_and_nothing_is_left_behind(files, monkeypatch):
+    folder, asked = files
+    sol, here = folder / "age.sol", folder / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
     sol.write_text("4711 nothing")
-    with pytest.raises(JobError, match=r"age\.sol is no solution") as refused:
+    with refused(*NONE):
         import_solution(TABLE, asked, "age", sol)
-    assert "4711" not in str(refused.value)
+    solved(folder, asked)
+    import_solution(TABLE, asked, "age", sol)
+
+    def without_values(*of):
+        problem, made, secret = declared_of(*of)
+        model = replace(made.model, reader=lambda *_: None)
+        return problem, replace(made, model=model), secret
+
+    monkeypatch.setattr(exported, "declared_of", without_values)
+    with refused(*NONE):
+        import_solution(TABLE, asked, "age", sol)
+    assert not list(here.iterdir())
 
 
 def test_formats_hold_what_they_can_and_no_file_is_lost(tmp_path):
     asked = job(aggregation=P3M)
-    with pytest.raises(UnknownNameError, match="did you mean 'nl'"):
+    with refused(
+        "No format of programs is called 'nll'.",
+        "did you mean 'nl'? The known names are lp, mps, nl.",
+        UnknownNameError,
+    ):
         export(TABLE, asked, "age", tmp_path / "a", format="nll")
     assert not list(tmp_path.iterdir())
     problem = pyo.ConcreteModel()
     problem.x = pyo.Var()
     problem.cost = pyo.Objective(expr=pyo.exp(problem.x))
     for format in ("lp", "mps"):
-        with pytest.raises(JobError, match=f"'{format}' does not hold this program"):
+        with refused(
+            f"The format {format!r} does not hold this program.",
+            'write it with format "nl", which holds any.',
+        ):
             _write(problem, tmp_path / "x", format)
         made = export(TABLE, asked, "age", tmp_path / f"age.{format}", format=format)
         assert made.program.stat().st_size > 100
@@ -121,8 +170,61 @@ def test_formats_hold_what_they_can_and_no_file_is_lost(tmp_path):
     export(TABLE, asked, "age", tmp_path / "age.nl", overwrite=True)
 
 
-def test_a_file_without_a_suffix_has_its_key_beside_its_solution(exported):
-    folder, asked = exported
+def test_a_file_names_every_variable_in_the_format_that_is_asked(tmp_path):
+    problem = pyo.ConcreteModel()
+    problem.x, problem.y = pyo.Var(), pyo.Var()
+    problem.cost = pyo.Objective(expr=problem.x + problem.y)
+    problem.row = pyo.Constraint(expr=problem.x == 2)  # which a presolve would use up
+    problem.least = pyo.Constraint(expr=problem.y >= 1)
+    known = _write(problem, tmp_path / "none", "nl")
+    named = problem.solutions.symbol_map[known].bySymbol.values()
+    assert {"x", "y"} <= {each.name for each in named}
+    assert (tmp_path / "none").read_text().startswith("g3 1 1 0")
+    _write(problem, tmp_path / "none.nl", "lp")
+    assert "s.t." in (tmp_path / "none.nl").read_text()
+
+
+def test_the_key_holds_the_margins(tmp_path):
+    asked = job(aggregation={**P3M, "margin": 0.5})
+    export(TABLE, asked, "age", tmp_path / "age.nl")
+    made = solved(tmp_path, asked)
+    (proof,) = import_solution(TABLE, asked, "age", tmp_path / "age.sol").certificates
+    at = made.model.point(made.data, made.data.renormalised)
+    assert proof.objective == pytest.approx(made.model.objective(made.data, at))
+
+
+OWN = """
+import cvxpy as cp
+
+def first(x, labels, sizes):
+    c = cp.Variable(len(sizes), name="c")
+    return cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)))
+"""
+
+
+def test_what_can_be_known_before_is_refused_before_work(tmp_path):
+    code, file = tmp_path / "own.py", tmp_path / "job.toml"
+    code.write_text(OWN)
+    file.write_text(job().to_toml().split("[aggregation]")[0])
+    file.write_text(file.read_text() + '[aggregation]\nmodel = "own.py:first"\n')
+    with pytest.raises(JobError, match="first is declared in cvxpy alone"):
+        export(None, file, "age", tmp_path / "age.nl", trust=[code])
+    for there in ("age.nl", "age.nl.key.json"):
+        (tmp_path / there).touch()
+        with pytest.raises(TableError, match="would be overwritten"):
+            export(None, job(aggregation=P3M), "age", tmp_path / "age.nl")
+        (tmp_path / there).unlink()
+
+
+def test_what_pyomo_says_is_heard_nowhere(capsys, caplog):
+    with _unheard():
+        logging.getLogger("pyomo.core").error("4711")
+    assert not caplog.records
+    assert "4711" not in "".join(capsys.readouterr())
+
+
+def test_a_file_without_a_suffix_has_its_key_beside_its_solution(files):
+    folder, asked = files
     solved(folder, asked)
     (folder / "age.nl.key.json").rename(folder / "age.key.json")
     found = aggopt.import_solution(TABLE, asked, "age", folder / "age.sol")
@@ -136,12 +238,17 @@ def capped(x, labels, sizes):
 
 def test_models_without_a_declaration_in_pyomo_are_refused_before_work(tmp_path):
     asked = job(aggregation={"model": capped})
-    with pytest.raises(JobError, match="capped is declared in cvxpy alone"):
+    with refused(
+        "capped is declared in cvxpy alone, and an export needs a declaration in "
+        "Pyomo.",
+        'write a file of a model with "pyomo" among its LANGUAGES; or solve the '
+        "problem of aggopt.declare.",
+    ):
         aggopt.export(None, asked, "age", tmp_path / "age.nl")
 
 
-def test_the_commands_export_and_judge(exported, monkeypatch, capsys):
-    folder, asked = exported
+def test_the_commands_export_and_judge(files, monkeypatch, capsys):
+    folder, asked = files
     solved(folder, asked)
     TABLE.to_csv(folder / "people.csv", index=False)
     (folder / "job.toml").write_text(asked.to_toml())
