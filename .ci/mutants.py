@@ -13,8 +13,9 @@ A mutant that no test notices fails the run, unless tests/equivalent_mutants.tom
 why nothing can notice it.  Time-outs, crashes and interruptions are tried again, alone
 and with more time.  So does a function fail it that mutmut would leave out unasked.
 PATTERN such as "aggopt.privacy*" runs some only; --again runs, of these, what was not
-noticed last time, with more tests.  --on goes on with a run that was stopped: it tries what has not been
-tried, and functions that have changed since.  Without any, all begins anew.
+noticed last time, with more tests.  --on goes on with a run that was stopped: it tries
+what has not been tried, and functions that have changed since.  Without any, all begins
+anew.
 """
 
 import fnmatch

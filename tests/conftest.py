@@ -2,11 +2,13 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
 
+from aggopt.command import cli
 from aggopt.solvers import SOLVERS
 
 # `make mutants` wants to know whether a test fails, the same each time, not why
@@ -33,9 +35,25 @@ def handlers_of_signals():
     """Give back what the command, run within a test, made of signals."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     before = {number: signal.getsignal(number) for number in numbers}
-    yield
+    yield before
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def aggopt(handlers_of_signals, monkeypatch, capsys):
+    """Run the command; return exit code, standard output and standard error."""
+
+    def run(*words):
+        for number, handler in handlers_of_signals.items():
+            signal.signal(number, handler)
+        monkeypatch.setattr(sys, "argv", ["aggopt", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        return ended.value.code or 0, out, err
+
+    return run
 
 
 def require_solver(name: str) -> None:

@@ -6,8 +6,6 @@ from math import isfinite
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
-
 from aggopt.core.own_function import OwnFunction
 from aggopt.errors import JobError
 
@@ -43,7 +41,6 @@ class OwnMeasure(OwnFunction):
 
 def _number(found: Any) -> float | None:
     """Return a number as a float, None if it is none."""
-    plain = found.item() if isinstance(found, np.generic) else found
-    if isinstance(plain, bool) or not isinstance(plain, Real):
+    if isinstance(found, bool) or not isinstance(found, Real):
         return None
-    return float(plain)
+    return float(found)

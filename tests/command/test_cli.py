@@ -42,23 +42,6 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def aggopt(monkeypatch, capsys):
-    """Run the command; return exit code, standard output and standard error."""
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-
-    def run(*words):
-        for number in SIGNALS:
-            signal.signal(number, before[number])
-        monkeypatch.setattr(sys, "argv", ["aggopt", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
-
-
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 GIVEN = {"people.csv", "job.toml"}
 MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")

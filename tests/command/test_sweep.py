@@ -1,7 +1,6 @@
 """Solvers side by side, and P3M over a grid."""
 
 import json
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 from tables import job, people, promising, salaried, wide, wide_job
 
 from aggopt import mask
-from aggopt.command import cli, sweep_files
+from aggopt.command import sweep_files
 from aggopt.errors import (
     AggoptError,
     JobError,
@@ -292,7 +291,7 @@ def test_a_sweep_overwrites_nothing_unasked(tmp_path):
 
 
 @pytest.fixture
-def aggopt(monkeypatch, capsys, tmp_path):
+def aggopt(aggopt, monkeypatch, tmp_path):
     """Run the command in a folder with a table and a job."""
     monkeypatch.chdir(tmp_path)
     people().drop(columns=["name", "note"]).to_csv("people.csv", index=False)
@@ -300,14 +299,7 @@ def aggopt(monkeypatch, capsys, tmp_path):
         '[roles]\nquasi-identifier = ["age", "income"]\nconfidential = ["illness"]\n'
         '[privacy]\nk = 3\n[aggregation]\nmethod = "p3m"\nsolver = "uno"\n'
     )
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["aggopt", *words])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return ended.value.code or 0, *capsys.readouterr()
-
-    return run
+    return aggopt
 
 
 def test_interrupted_a_sweep_says_that_points_are_kept(aggopt, monkeypatch, tmp_path):

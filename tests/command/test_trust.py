@@ -1,13 +1,9 @@
 """Every command that reads a job runs the code that it names only if told to."""
 
 import json
-import signal
-import sys
 
 import pytest
 from tables import people
-
-from aggopt.command import cli
 
 CODE = """
 from pathlib import Path
@@ -29,7 +25,6 @@ k = 4
 [partition]
 method = "mine.py:split"
 """
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 @pytest.fixture
@@ -40,23 +35,6 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "job.toml").write_text(JOB)
     (tmp_path / "mine.py").write_text(CODE)
     return tmp_path
-
-
-@pytest.fixture
-def aggopt(monkeypatch, capsys):
-    """Run the command; return exit code, standard output and standard error."""
-    before = {number: signal.getsignal(number) for number in SIGNALS}
-
-    def run(*words):
-        for number in SIGNALS:
-            signal.signal(number, before[number])
-        monkeypatch.setattr(sys, "argv", ["aggopt", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return run
 
 
 TRUST = ("--trust", "mine.py")

@@ -3,7 +3,6 @@
 import json
 import logging
 import stat
-import sys
 from dataclasses import replace
 
 import cvxpy as cp
@@ -13,7 +12,6 @@ from refusals import refused
 from tables import job, people
 
 import aggopt
-from aggopt.command import cli
 from aggopt.errors import JobError, TableError, UnknownNameError
 from aggopt.pipeline import exported
 from aggopt.pipeline.declared import declared_of
@@ -247,29 +245,22 @@ def test_models_without_a_declaration_in_pyomo_are_refused_before_work(tmp_path)
         aggopt.export(None, asked, "age", tmp_path / "age.nl")
 
 
-def test_the_commands_export_and_judge(files, monkeypatch, capsys):
+def test_the_commands_export_and_judge(files, monkeypatch, aggopt):
     folder, asked = files
     solved(folder, asked)
     TABLE.to_csv(folder / "people.csv", index=False)
     (folder / "job.toml").write_text(asked.to_toml())
     monkeypatch.chdir(folder)
-
-    def run(*words: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["aggopt", *words])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return int(ended.value.code or 0), capsys.readouterr().out
-
     both = ("people.csv", "job.toml", "--attribute", "age")
-    code, said = run("export", *both, "--out", "new.nl")
+    code, said, _ = aggopt("export", *both, "--out", "new.nl")
     assert (code, (folder / "new.nl").exists()) == (0, True)
     assert "new.nl.key.json is its key: keep both to yourself." in said
     assert "new.nl holds the originals of 'age', standardised." in said
-    code, said = run("import-solution", *both[:2], "age.sol", *both[2:])
+    code, said, _ = aggopt("import-solution", *both[:2], "age.sol", *both[2:])
     assert code == 0
     assert said.startswith("age: heuristic, nothing else tried, objective ")
     assert said.endswith("; nothing is proven.\n")
     solved(folder, asked, 0.1)
     both = (*both[:2], "age.sol", "--key", "age.nl.key.json", *both[2:])
-    code, said = run("import-solution", *both, "--json")
+    code, said, _ = aggopt("import-solution", *both, "--json")
     assert (code, json.loads(said)["status"]) == (1, "failed")
