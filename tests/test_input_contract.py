@@ -39,6 +39,10 @@ def with_job(data: Any = frame, **sections: Any) -> Case:
     return lambda _: (data, job(**sections))
 
 
+def with_risk(**asked: Any) -> Case:
+    return lambda _: (frame, job(risk=asked))
+
+
 def with_file(name: str, content: bytes | None) -> Case:
     def case(folder: Path) -> tuple[Any, Any]:
         path = folder / name
@@ -613,6 +617,14 @@ CASES: dict[str, Case] = {
         privacy={"k": 3, "l": 2, "confidential": {"ilness": {}}}
     ),
     "fewer than 2k records, t promised": kept(k=21, t=0.2, distance="equal"),
+    "sampling weights of zero": with_column(
+        "note", [0, 0, *[1] * 38], risk={"weight": "note"}
+    ),
+    "sampling weights that are missing": with_column(
+        "note", [np.nan, *[1] * 39], risk={"weight": "note"}
+    ),
+    "sampling weights that are masked": with_risk(weight="income"),
+    "a target of attribution that is not published": with_risk(target=["name"]),
 }
 
 

@@ -28,6 +28,13 @@ JobFile = Annotated[
     Path,
     typer.Argument(metavar="JOB", help="The job, a TOML file.", callback=_no_table),
 ]
+MaskedFile = Annotated[
+    Path, typer.Argument(metavar="MASKED", help="The released .csv or .parquet.")
+]
+SameOrder = Annotated[
+    bool,
+    typer.Option("--same-order", help="The two tables have the same record order."),
+]
 TableOrCode = Annotated[
     Path,
     typer.Argument(
@@ -59,6 +66,11 @@ Trust = Annotated[
         default_factory=list,
     ),
 ]
+
+
+def words(listed: str) -> list[str]:
+    """Return names that are separated by commas."""
+    return [word.strip() for word in listed.split(",") if word.strip()]
 
 
 def required(job: Path | None) -> Path:

@@ -23,6 +23,7 @@ from aggopt.command.arguments import (
     require_none,
     required,
 )
+from aggopt.command.assessments import assess, risk
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.exported import export, import_solution
 from aggopt.command.interrupt import EXIT, interrupts
@@ -96,35 +97,6 @@ def repeat(
             release.staged(out, overwrite=overwrite, private=private, again=written)
         )
     show.finished(release, files, as_json=as_json)
-
-
-@app.command()
-def assess(
-    table: TableFile,
-    masked: Annotated[
-        Path, typer.Argument(metavar="MASKED", help="The released .csv or .parquet.")
-    ],
-    job: JobFile,
-    trust: Trust,
-    same_order: Annotated[
-        bool,
-        typer.Option("--same-order", help="The two tables have the same record order."),
-    ] = False,
-    private: PrivateFolder = None,
-    as_json: AsJson = False,
-) -> None:
-    """Recount MASKED from its values and measure its risk and loss against TABLE."""
-    from aggopt.pipeline.partition_step import job_of
-    from aggopt.pipeline.reassess import review
-
-    asked = job_of(job, trust)
-    found = review(table, masked, asked, same_order=same_order, private=private)
-    if as_json:
-        console.as_json(found.to_dict())
-    else:
-        show.review(found)
-    if not found.audit.holds:
-        raise typer.Exit(1)
 
 
 @app.command()
@@ -218,6 +190,8 @@ def solvers(as_json: AsJson = False) -> None:
         show_solvers.solvers(list(SOLVERS.values()))
 
 
+app.command()(assess)
+app.command()(risk)
 app.command("compare-solvers")(compare_solvers)
 app.command()(sweep)
 app.command()(reproduce)

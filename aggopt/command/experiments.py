@@ -7,7 +7,14 @@ from typing import Annotated
 import typer
 
 from aggopt.command import console, show_solvers
-from aggopt.command.arguments import AsJson, JobFile, Overwrite, TableFile, Trust
+from aggopt.command.arguments import (
+    AsJson,
+    JobFile,
+    Overwrite,
+    TableFile,
+    Trust,
+    words,
+)
 from aggopt.command.interrupt import interrupts
 from aggopt.errors import JobError
 
@@ -37,7 +44,7 @@ def compare_solvers(
 
     with console.progress(quiet=as_json) as report:
         of_job = compare(
-            table, job, _words(solvers), time_limit, progress=report, trust=trust
+            table, job, words(solvers), time_limit, progress=report, trust=trust
         )
         rows = list(of_job)
     if as_json:
@@ -76,7 +83,7 @@ def sweep(
     from aggopt.experiments.sweep import sweep as points
 
     grid = _numbers(alpha, "alpha"), _numbers(delta, "delta")
-    statistics = _words(keep)
+    statistics = words(keep)
     with (
         console.progress() as report,
         sweep_files.keep(out, overwrite=overwrite, inputs=(job, table)) as kept,
@@ -112,7 +119,7 @@ def reproduce(
     from aggopt.command import show_reproduced
     from aggopt.experiments.reproduce import reproduce as reproduced
 
-    own = {"columns": _words(columns), "confidential": _words(confidential)}
+    own = {"columns": words(columns), "confidential": words(confidential)}
     if not study:
         given = table is not None or data is not None or any(own.values())
         show_reproduced.listed(given=given, json=as_json)
@@ -122,13 +129,9 @@ def reproduce(
     show_reproduced.reproduced(study, cells, json=as_json)
 
 
-def _words(listed: str) -> list[str]:
-    return [word.strip() for word in listed.split(",") if word.strip()]
-
-
 def _numbers(listed: str, name: str) -> list[float]:
     try:
-        return [float(word) for word in _words(listed)]
+        return [float(word) for word in words(listed)]
     except ValueError:
         raise JobError(
             f"{name} is {listed!r}.", fix="list numbers: 0.2,0.4,0.6."

@@ -82,6 +82,12 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 # [aggregation.categories] # of quasi-identifiers that are categories
 {of_categories}
 
+# [risk]                 # measured beside: sums in the manifest, records in the key
+# weight = "w"           # how many of the population each record stands for
+# unit = ["household"]   # whose risk is that anybody of it is found
+# target = ["illness"]   # how often a group gives a confidential value away
+# suda = 3               # who is special by up to 3 quasi-identifiers
+
 [input]
 separator = {separator}          # of a CSV file; the release is written with it too
 decimal = {decimal}            # or ","

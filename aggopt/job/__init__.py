@@ -17,6 +17,7 @@ from aggopt.job._partition import Recommended as Recommended
 from aggopt.job._privacy import Privacy as Privacy
 from aggopt.job._privacy import Repairing as Repairing
 from aggopt.job._privacy import Treatment as Treatment
+from aggopt.job._risk import Risk as Risk
 from aggopt.job._section import SEPARATORS as SEPARATORS
 from aggopt.job._section import Input as Input
 from aggopt.job._section import Output as Output

@@ -37,6 +37,7 @@ from aggopt.job._own import (
 from aggopt.job._partition import OwnGrouping, Partition, Recommended
 from aggopt.job._privacy import Privacy
 from aggopt.job._refusal import refusal
+from aggopt.job._risk import Risk
 from aggopt.job._roles import Roles
 from aggopt.job._section import Input, Output
 from aggopt.job._solvers import require_solvers
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         OutputKeys,
         PartitionKeys,
         PrivacyKeys,
+        RiskKeys,
         RoleNames,
     )
 
@@ -77,6 +79,7 @@ class Job(Section):
     partition: Partition = Recommended()
     aggregation: Aggregation = Mean()
     measures: Measures = Measures()
+    risk: Risk = Risk()
     input: Input = Input()
     output: Output = Output()
 
@@ -112,6 +115,7 @@ class Job(Section):
             partition: PartitionKeys | Partition = ...,
             aggregation: AggregationKeys | Aggregation = ...,
             measures: MeasuresKeys | Measures = ...,
+            risk: RiskKeys | Risk = ...,
             input: InputKeys | Input = ...,
             output: OutputKeys | Output = ...,
         ) -> None: ...
@@ -139,13 +143,15 @@ class Job(Section):
             require_known("quasi-identifier", name, self.roles.quasi_identifier)
             with naming(f"[attributes.{name}]"):
                 attribute.require()
+        self.risk.require(self.roles)
         self._require_search()
         return self
 
     @model_serializer(mode="wrap")
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out sections of attributes and of measures that name none."""
+        """Leave out sections of attributes, of measures and of risk that name none."""
         idle = {"attributes": not self.attributes, "measures": not self.measures.extra}
+        idle["risk"] = self.risk.idle
         return {k: v for k, v in dump(self).items() if not idle.get(k)}
 
     def _require_search(self) -> None:

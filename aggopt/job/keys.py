@@ -194,6 +194,15 @@ class MeasuresKeys(TypedDict, total=False):
     extra: Sequence[str | Own]
 
 
+class RiskKeys(TypedDict, total=False):
+    """[risk]: what is measured beside the risks of every release."""
+
+    weight: str | None
+    unit: Names
+    target: Names
+    suda: int | None
+
+
 class InputKeys(TypedDict, total=False):
     """[input]: how a CSV file is written."""
 

@@ -8,6 +8,7 @@ nothing; when all are, there is no unit to measure in and every function refuses
 
 from typing import Any
 
+from aggopt.measure import risk
 from aggopt.measure._assess import assess
 from aggopt.measure._assessment import Assessment
 from aggopt.measure._correlation_error import (
@@ -54,6 +55,7 @@ __all__ = [
     "pil_parts",
     "record_risk",
     "reidentifications",
+    "risk",
     "sdid",
     "sdid_chance",
     "si",

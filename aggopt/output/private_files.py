@@ -1,9 +1,11 @@
 """The two files of a release that are for its owner alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 
@@ -12,16 +14,24 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.partition._shared.block import Block
 
 
-def write_key(to: Path, blocks: Sequence[Block], place: Labels, risk: Floats) -> None:
-    """Write group, place in the masked table and risk of each record of the input."""
+def write_key(
+    to: Path,
+    blocks: Sequence[Block],
+    place: Labels,
+    risk: Floats,
+    further: Mapping[str, npt.NDArray[Any]] = MappingProxyType({}),
+) -> None:
+    """Write group, place in the masked table and risk of each record of the input.
+
+    `further` are other figures of each record, by name.
+    """
     several = len(blocks) > 1
     labels = {
         f"group_{number}" if several else "group": block.labels
         for number, block in enumerate(blocks, start=1)
     }
-    pyarrow.csv.write_csv(
-        pa.table({**labels, "released_record": place, "risk": risk}), to
-    )
+    found = {**labels, "released_record": place, "risk": risk, **further}
+    pyarrow.csv.write_csv(pa.table(found), to)
 
 
 def write_json(to: Path, stated: dict[str, Any]) -> None:

@@ -30,6 +30,7 @@ from aggopt.output.places import Files
 from aggopt.output.private_files import write_json, write_key
 from aggopt.output.recount import recounted
 from aggopt.output.risk import risk_of
+from aggopt.output.risks import Risks
 from aggopt.output.staging import Staging, sha256
 from aggopt.output.written import Written
 from aggopt.partition._shared.block import Block, labels_of
@@ -66,6 +67,8 @@ class Release(Fieldwise):
         the order of records come.  Private.
     drift
         By how much rounding moved those attributes that were rounded, by name.
+    risks
+        What [risk] of the job asked for; None where it asked for nothing.
     """
 
     masked: Table
@@ -78,6 +81,7 @@ class Release(Fieldwise):
     source: Source
     secret: str = field(repr=False)
     drift: dict[str, Drift]
+    risks: Risks | None = None
 
     def __repr__(self) -> str:
         """Return verdict, certificates and how many notes there are."""
@@ -119,7 +123,8 @@ class Release(Fieldwise):
 
     def manifest(self) -> dict[str, Any]:
         """Return how the release was made, for its owner."""
-        return manifest(
+        more = {} if self.risks is None else {"risk": self.risks.totals}
+        stated = manifest(
             self.job,
             self.source,
             self.blocks,
@@ -129,6 +134,7 @@ class Release(Fieldwise):
             self.notes,
             self.drift,
         )
+        return stated | more
 
     def write(
         self,
@@ -146,8 +152,9 @@ class Release(Fieldwise):
         input to its `group` (with several blocks of attributes `group_1`, `group_2`,
         ... in the manifest's order) and to its place in the masked table
         (`released_record`), with its `risk`: 1 / number of records that share its
-        published quasi-identifiers.  These two go to the folder `private`, if one is
-        named, so that what is published can be handed on as it lies.
+        published quasi-identifiers, and what [risk] asks for.  These two go to the
+        folder `private`, if one is named, so that what is published can be handed on
+        as it lies.
 
         The table is written aside and recounted from the bytes of that file; only
         then do the files appear under their names: all, or none.  An interrupt while
@@ -198,9 +205,10 @@ class Release(Fieldwise):
         again: Written | None,
     ) -> None:
         risk = risk_of(self.masked.frame, self.job.roles.quasi_identifier)
+        further = {} if self.risks is None else self.risks.records
         key = staging.write(
             files.private,
-            lambda to: write_key(to, self.blocks, place, risk),
+            lambda to: write_key(to, self.blocks, place, risk, further),
         )
         aside = staging.write(
             files.table, lambda to: self._write_table(to, np.argsort(place))

@@ -13,6 +13,7 @@ from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.input.table import Table
 from aggopt.job import Job, Mean, Solved
 from aggopt.models import MODELS, Model
+from aggopt.output.risks import require_risk
 from aggopt.pipeline.attribute_blocks import (
     Columns,
     require_one_at_a_time,
@@ -60,6 +61,7 @@ def before_work(
     yield partial(require_together, job, table, columns)
     yield partial(require_weights, job, table, columns)
     yield partial(require_guarantees, job)
+    yield partial(require_risk, table, job)
     at = {place: j for j, place in enumerate(table.places)}
     own = (tuple(at[place] for place in block if place in at) for block in columns)
     numbers = tuple(filter(None, own))

@@ -17,6 +17,7 @@ from aggopt.measure import Assessment
 from aggopt.output.block_names import names_of, proven
 from aggopt.output.release import Release
 from aggopt.output.risk import as_counted
+from aggopt.output.risks import risks_of
 from aggopt.pipeline import margins, rounding
 from aggopt.pipeline.aggregate_step import aggregated
 from aggopt.pipeline.audit_values import audit_of
@@ -135,6 +136,7 @@ def release_of(given: Grouped, told: Progress) -> Release:
         source=given.source,
         secret=given.secret,
         drift=drift,
+        risks=risks_of(given.table, released, job),
     )
 
 

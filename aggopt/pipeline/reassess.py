@@ -19,6 +19,7 @@ from aggopt.output.block_names import names_in
 from aggopt.output.manifest import SHUFFLED, stated
 from aggopt.output.places import Files
 from aggopt.output.risk import as_counted
+from aggopt.output.risks import Risks, risks_of
 from aggopt.output.staging import sha256
 from aggopt.pipeline.attribute_blocks import blocks_of
 from aggopt.pipeline.compared import compared
@@ -38,6 +39,7 @@ class Review:
     measures: Assessment | None
     same_order: bool = False  # taken for granted, with no key to show it
     unmeasured: str | None = None  # why there are no measures, where something forbids
+    risks: Risks | None = None  # that [risk] asks for
 
     @property
     def warning(self) -> str | None:
@@ -62,6 +64,7 @@ class Review:
             "audit": self.audit.to_dict(),
             "measures": None if self.measures is None else self.measures.to_dict(),
             "warning": self.warning,
+            **({} if self.risks is None else {"risk": self.risks.totals}),
         }
 
 
@@ -87,13 +90,8 @@ def review(
         records differ; the key is missing or belongs to another release; or
         `same_order` is false by the manifest or the key.
     """
-    _require_turn(original, released)
-    first, second = _both(original, released, job)
-    n = len(first.frame)
-    files = Files.beside(released, private)
-    if same_order:
-        _require_order(original, files, n)
-    place = np.arange(n) if same_order else _places(original, files, n)
+    first, second = tables_of(original, released, job)
+    place = places_of(original, released, len(first.frame), same_order, private)
     X = first.matrix()
     encoded = first.encoded(job.partition.weights)
     blocks = names_in(blocks_of(job, X if encoded is None else encoded), job)
@@ -116,7 +114,28 @@ def review(
         said = f"Nothing but equal records was measured. {error.problem}"
         return Review(found, None, same_order, said)
     counted = None if measures is None else as_counted(measures, found)
-    return Review(found, counted, same_order)
+    return Review(found, counted, same_order, risks=risks_of(first, beside, job))
+
+
+def tables_of(original: Path, released: Path, job: Job) -> tuple[Table, Table]:
+    """Return the original and its release, each in its own order; as `review`."""
+    _require_turn(original, released)
+    return _both(original, released, job)
+
+
+def places_of(
+    original: Path,
+    released: Path,
+    n: int,
+    same_order: bool = False,
+    private: Path | None = None,
+) -> Labels:
+    """Return the place of each of n records in the release (n,); as `review`."""
+    files = Files.beside(released, private)
+    if same_order:
+        _require_order(original, files, n)
+        return np.arange(n)
+    return places_by(original, files, n)
 
 
 def _require_turn(original: Path, released: Path) -> None:
@@ -175,7 +194,7 @@ def _without(table: Any, dropped: tuple[str, ...]) -> Any:
     return table.drop_columns([c for c in dropped if c in table.column_names])
 
 
-def _places(original: Path, files: Files, n: int) -> Labels:
+def places_by(original: Path, files: Files, n: int) -> Labels:
     """Return the place of each record in the released table (n,), by its key."""
     for written in (files.manifest, files.private):
         if written.exists():

@@ -20,6 +20,7 @@ from aggopt.aggregate.own._section import ByModel
 from aggopt.job import AttributeSection, Correlation, Job, Missing, Recommended, keys
 from aggopt.job._measures import Measures
 from aggopt.job._privacy import Privacy, Repairing, Treatment
+from aggopt.job._risk import Risk
 from aggopt.job._section import Input, Output
 from aggopt.partition import PARTITIONERS
 from aggopt.privacy._models.dissimilarity import DissimilaritySettings
@@ -42,6 +43,7 @@ SECTIONS: dict[Any, Iterable[type[BaseModel]]] = {
     keys.CategoryKeys: [m.settings for m in CATEGORY_AGGREGATORS.values()],
     keys.AggregationKeys: [ByModel, *(m.settings for m in AGGREGATORS.values())],
     keys.MeasuresKeys: [Measures],
+    keys.RiskKeys: [Risk],
     keys.InputKeys: [Input],
     keys.OutputKeys: [Output],
 }

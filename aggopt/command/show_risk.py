@@ -1,0 +1,89 @@
+"""What `aggopt risk` prints: names and figures, no value of a record."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from aggopt.command import show
+from aggopt.command.console import add_row, line, out
+
+if TYPE_CHECKING:
+    from aggopt.measure import Assessment
+    from aggopt.pipeline.reassess import Review
+
+Row = tuple[str, str, str]
+
+
+def risk(found: "Review") -> None:
+    """Print the audit, the risks before and after, and those beside chance."""
+    show.audit(found.audit)
+    if found.warning:
+        line(f"WARNING: {found.warning}", style="bold red")
+    totals = {} if found.risks is None else found.risks.totals
+    _print("Risk of re-identification", ("original", "released"), before_after(totals))
+    _print("Risk of the release", ("found", "beside"), beside(found.measures, totals))
+    if found.audit.unchanged:
+        said = found.audit.unchanged.said(found.audit.records)
+        line(said or "No record is published unchanged.")
+
+
+def before_after(totals: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the risks of both tables."""
+    for name, what in (("individual", "records"), ("household", "units")):
+        if name in totals:
+            yield _row(totals[name], "largest", f"{name} risk, largest", _percent)
+            yield _row(
+                totals[name], "expected", f"{what} re-identified, expected", _number
+            )
+    if "suda" in totals:
+        of = f"by up to {totals['suda']['attributes']} attributes (SUDA)"
+        yield _row(totals["suda"], "records", f"records special {of}", str)
+        yield _row(totals["suda"], "largest", "largest score", str)
+        yield _row(totals["suda"], "total", "sum of scores", str)
+    if "dis" in totals:
+        shown = {side: {"dis": found} for side, found in totals["dis"].items()}
+        yield _row(shown, "dis", "a unique match is right (DIS)", _percent)
+
+
+def beside(measures: "Assessment | None", totals: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the risks that are of both tables, and what they are compared with."""
+    if measures is not None:
+        limit = f"at most {_percent(measures.linkage_limit)}"
+        yield "linked one to one", _percent(measures.linkage), limit
+        chance = f"by chance {_percent(measures.sdid_chance)}"
+        near = f"values within {measures.safety:g} standard deviations"
+        yield near, _percent(measures.sdid), chance
+    for name, found in totals.get("attribution", {}).items():
+        without = found["undefined"]
+        more = f", {without} without a guess" if without else ""
+        chance = f"by chance {_percent(found['chance'])}{more}"
+        yield f"{name!r} guessed from the group", _percent(found["share"]), chance
+    if "dominance" in totals:
+        found = totals["dominance"]
+        what = f"groups in which one record has more than {_percent(found['above'])}"
+        largest = f"at most {_percent(found['largest'])}"
+        yield f"{what} of the weight", str(found["groups"]), largest
+
+
+def _row(found: Mapping[str, Any], key: str, what: str, shown: Any) -> Row:
+    return what, shown(found["original"][key]), shown(found["released"][key])
+
+
+def _print(title: str, headings: tuple[str, str], rows: Iterator[Row]) -> None:
+    table = Table(title=title)
+    table.add_column("figure")
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for row in rows:
+        add_row(table, *row)
+    if table.row_count:
+        out.print(table)
+
+
+def _percent(share: float | None) -> str:
+    return "none" if share is None else f"{100 * share:.2f} %"
+
+
+def _number(found: float) -> str:
+    return f"{found:.2f}"

@@ -1,0 +1,21 @@
+"""Disclosure risks that take more than a table and its release: keys, weights, units.
+
+Each is a pure function.  Linkage, intervals beside chance and what is unchanged are
+measures of every release: `linkage`, `sdid`, `sdid_chance`, `types.unchanged`.
+"""
+
+from aggopt.measure.risk._attribution import Attribution, attribution
+from aggopt.measure.risk._dominance import dominance
+from aggopt.measure.risk._individual import household_risk, individual_risk
+from aggopt.measure.risk._suda import Suda, dis, suda
+
+__all__ = [
+    "Attribution",
+    "Suda",
+    "attribution",
+    "dis",
+    "dominance",
+    "household_risk",
+    "individual_risk",
+    "suda",
+]

@@ -1,0 +1,113 @@
+"""How likely a record of a sample is re-identified in the population."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.sampling_weights import sampling_weights
+from aggopt.core.types import AnyInt
+from aggopt.core.validation import Floats
+from aggopt.errors import TableError
+from aggopt.privacy._values import groups_of, labels_of
+
+BY_SERIES = 10  # records from which on the series is short, and hyp2f1 may be nan
+SMALLEST_TERM = 1e-17  # of a sum: less than a float of it tells
+
+
+def individual_risk(keys: Any, weights: npt.ArrayLike | None = None) -> Floats:
+    """Return the risk of each record to be re-identified in the population, (n,).
+
+    r = E[1/F given f]: f records of the sample have the record's combination of keys,
+    and F of the population, whoever else is meant being equally likely.  F has the
+    negative binomial distribution of parameters f and p = f / (sum of their weights),
+    so r = p/f 2F1(1, 1; f+1; 1-p), fractions in (0, 1].  Without weights the sample is
+    the population, and r = 1/f; so it is where weights add up to f or less.  Lower is
+    better.
+
+    Parameters
+    ----------
+    keys
+        What an intruder knows: a table (n, d), or the group of each record (n,).
+    weights : (n,)
+        How many of the population each record stands for, above 0.
+
+    Raises
+    ------
+    TableError, JobError
+        keys are no table and no groups, or have no record; or weights are not one
+        positive number for each record.
+
+    Source: Benedetti and Franconi (1998); Franconi and Polettini (2004).
+
+    Examples
+    --------
+    >>> individual_risk([["a"], ["a"], ["b"]], [10.0, 10.0, 10.0]).round(4).tolist()
+    [0.0827, 0.0827, 0.2558]
+    """
+    labels = labels_of(keys)
+    weight = sampling_weights(weights, len(labels))
+    records = np.bincount(labels)
+    total = np.bincount(labels, weight).astype(np.float64)
+    found = _expected(records, total)
+    return np.asarray(found[labels])
+
+
+def household_risk(risk: npt.ArrayLike, households: Any) -> Floats:
+    """Return the risk that anybody of its household is re-identified, (n,).
+
+    1 - prod (1 - r) over the records of the household, or another unit: fractions.
+    Lower is better.
+
+    Parameters
+    ----------
+    risk : (n,)
+        Of each record, such as `individual_risk`.
+    households
+        That of each record: a column (n,), or a table of several that together name it.
+
+    Raises
+    ------
+    TableError
+        The risks are no fractions, or there is not one for each record.
+
+    Source: Boole; Franconi and Polettini (2004).
+
+    Examples
+    --------
+    >>> household_risk([0.5, 0.5, 0.2], ["a", "a", "b"]).round(6).tolist()
+    [0.75, 0.75, 0.2]
+    """
+    unit, own = groups_of(households), np.asarray(risk, dtype=np.float64)
+    if own.shape != unit.shape or not ((own >= 0) & (own <= 1)).all():
+        raise TableError(
+            f"There are {len(unit)} records, and risks of shape {own.shape}, or some "
+            "are no fractions.",
+            fix="pass one risk from 0 to 1 per record.",
+        )
+    with np.errstate(divide="ignore"):  # of a risk of 1
+        none = np.bincount(unit, np.log1p(-own))
+    return np.asarray(-np.expm1(none)[unit])
+
+
+def _expected(f: AnyInt, F: Floats) -> Floats:
+    """Return E[1/F given f] of groups with f records and a sum of weights F, (m,)."""
+    p = np.minimum(f / F, 1.0)
+    factor = np.ones(len(f))
+    few = f < BY_SERIES
+    if few.any():
+        from scipy.special import hyp2f1
+
+        factor[few] = hyp2f1(1, 1, f[few] + 1, 1 - p[few])
+    factor[~few] = _series(f[~few], 1 - p[~few])
+    return np.asarray(p / f * factor)
+
+
+def _series(f: AnyInt, z: Floats) -> Floats:
+    """Return 2F1(1, 1; f+1; z) of 0 <= z < 1: the sum of n! / (f+1)_n z^n over n."""
+    term = np.ones(len(f))
+    total, n = term.copy(), 0
+    while (term > SMALLEST_TERM * total).any():
+        term = term * (n + 1) / (f + 1 + n) * z
+        total, n = total + term, n + 1
+    return total

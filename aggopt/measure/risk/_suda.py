@@ -1,0 +1,189 @@
+"""Which records are special: small combinations of keys that nobody else has."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from aggopt.core.types import I64, Bool, Labels
+from aggopt.core.validation import is_whole
+from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.privacy._columns import columns, factorized
+from aggopt.privacy._values import groups_of
+
+MOST = 20_000  # sets of attributes: minutes of 100 000 records
+LONGEST = 20  # attributes: 20! is the last factorial that 64 bits hold
+
+
+@dataclass(frozen=True, eq=False)
+class Suda:
+    """How special each record is.
+
+    Attributes
+    ----------
+    scores : (n,)
+        Sum of (d - s)! over the record's minimal sample uniques, s their attributes; 0
+        of a record that shares every combination.
+    shares : (n, d)
+        Of which each attribute has part in that much.
+    uniques : (n,)
+        How many minimal sample uniques it has.
+    """
+
+    scores: I64 = field(repr=False)
+    shares: I64 = field(repr=False)
+    uniques: I64 = field(repr=False)
+
+    @property
+    def special(self) -> int:
+        """How many records have a score."""
+        return int((self.scores > 0).sum())
+
+    @property
+    def total(self) -> int:
+        """The sum of all scores."""
+        return int(self.scores.sum())
+
+    @property
+    def largest(self) -> int:
+        """The largest score."""
+        return int(self.scores.max())
+
+
+def suda(keys: Any, *, size: int | None = None) -> Suda:
+    """Return the SUDA scores of each record: how special it is; lower is better.
+
+    A minimal sample unique of a record is a set of attributes whose combination no
+    other record has, while it shares each smaller one.  A record that is alone with
+    few of them is found by who knows little, and so scores (d - s)! for each of s
+    attributes.
+
+    Parameters
+    ----------
+    keys
+        What an intruder may know: a table (n, d).  What is missing is one value.
+    size
+        Look at sets of up to so many attributes only; d when omitted.
+
+    Raises
+    ------
+    TableError
+        keys are no table, or have no record.
+    JobError
+        size is not a whole number of at least 1.
+    InfeasibleInputError
+        There are more than 20 attributes, or more than 20 000 sets of them.
+
+    Source: Elliot, Manning and Ford (2002); sdcMicro's suda2 with its default scores.
+
+    Examples
+    --------
+    >>> suda([["a", "x"], ["a", "y"], ["b", "x"], ["a", "x"]]).scores.tolist()
+    [0, 1, 1, 0]
+    """
+    parts = [
+        factorized(values)[0] + 1 for _, values in columns(keys, "The table of keys")
+    ]
+    n, d = len(parts[0]), len(parts)
+    most = checked_size(size, d)
+    scores, uniques = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    shares = np.zeros((n, d), np.int64)
+    for attributes, records in _minimal(parts, most):
+        points = factorial(d - len(attributes))
+        scores[records] += points
+        uniques[records] += 1
+        for j in attributes:
+            shares[records, j] += points
+    return Suda(scores, shares, uniques)
+
+
+def dis(keys: Any, fraction: float) -> float:
+    """Return how likely a unique match with the sample is right, a fraction.
+
+    Data intrusion simulation: U p / (U p + P (1 - p)), of U records that are alone with
+    their combination of keys and P that share it with one other, in a sample that is a
+    share p of its population; 0 where no record is alone.  Lower is better.
+
+    Parameters
+    ----------
+    keys
+        What an intruder knows: a table (n, d).
+    fraction
+        Share of the population that is in the sample, above 0 and up to 1.
+
+    Raises
+    ------
+    TableError, JobError
+        keys are no table, or have no record; or the fraction is none.
+
+    Source: Skinner and Elliot (2002).
+
+    Examples
+    --------
+    >>> dis([["a"], ["b"], ["b"]], 0.2)
+    0.11111111111111112
+    """
+    number = isinstance(fraction, int | float) and not isinstance(fraction, bool)
+    if not number or not 0 < fraction <= 1:
+        raise JobError(
+            "fraction is no number above 0 and up to 1.",
+            fix="pass records / persons of the population, such as 0.01.",
+        )
+    sizes = np.bincount(groups_of(keys))
+    alone, paired = (sizes == 1).sum(), 2 * (sizes == 2).sum()
+    if not alone:
+        return 0.0
+    return float(alone * fraction / (alone * fraction + paired * (1 - fraction)))
+
+
+def checked_size(size: object, d: int) -> int:
+    """Return up to how many of d attributes are looked at, or refuse; see `suda`."""
+    if size is not None and not (is_whole(size) and size >= 1):
+        raise JobError(
+            "size is not a whole number of at least 1.",
+            fix="leave it out, or pass a number of attributes, such as size=3.",
+        )
+    most = d if size is None else min(int(size), d)
+    sets = sum(comb(d, s) for s in range(1, most + 1))
+    if d > LONGEST:
+        raise InfeasibleInputError(
+            f"{d} attributes make scores that 64 bits do not hold.",
+            fix=f"pass at most {LONGEST} of them.",
+        )
+    if sets > MOST:
+        raise InfeasibleInputError(
+            f"{d} attributes have {sets} sets of up to {most} of them, and up to "
+            f"{MOST} are looked at.",
+            fix="choose a smaller size, such as 3, or pass fewer attributes.",
+        )
+    return most
+
+
+def _minimal(parts: list[I64], most: int) -> Iterator[tuple[tuple[int, ...], Labels]]:
+    """Yield each set of attributes with the records that it is minimal unique of."""
+    n = len(parts[0])
+    smaller: dict[tuple[int, ...], Labels] = {(): np.empty(0, np.intp)}
+    for s in range(1, most + 1):
+        found: dict[tuple[int, ...], Labels] = {}
+        for attributes in combinations(range(len(parts)), s):
+            records = np.flatnonzero(_alone([parts[j] for j in attributes]))
+            found[attributes] = records
+            known = np.zeros(n, bool)
+            for less in combinations(attributes, s - 1):
+                known[smaller[less]] = True
+            new = records[~known[records]]
+            if new.size:
+                yield attributes, new
+        smaller = found
+
+
+def _alone(parts: list[I64]) -> Bool:
+    """Return which records (n,) are alone with their combination of codes."""
+    labels = parts[0]
+    for codes in parts[1:]:
+        labels = pd.factorize(labels * (codes.max() + 1) + codes)[0]
+    return np.asarray(np.bincount(labels)[labels] == 1)
