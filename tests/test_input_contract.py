@@ -164,6 +164,10 @@ def kept(**privacy: Any) -> Case:
     return promised(**privacy, **about, repair="merge")
 
 
+def several(values: Any) -> bool:
+    return len(set(values)) > 1
+
+
 PATTERNS, FILLING = {"policy": "patterns"}, {"policy": "fill"}
 
 
@@ -573,6 +577,10 @@ CASES: dict[str, Case] = {
         aggregation={"method": "p3m", "solver": "cvxpy:OSPQ"}
     ),
     "code with the name of a method": with_object("mdav"),
+    "a privacy model of yours, kept by merging": kept(own=several),
+    "a privacy model of yours that nothing keeps": promised(own=several),
+    "a privacy model of yours that returns a number": kept(own=lambda values: 1),
+    "a name that is no privacy model of yours": kept(own="sevral"),
     "a promise of l that the partition does not guarantee": promised(l=2),
     "a promise of t that the partition does not guarantee": promised(t=0.2),
     "l and t, kept by merging": kept(l=2, t=0.2, distance="equal"),

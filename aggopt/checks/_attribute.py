@@ -1,9 +1,10 @@
 """A confidential attribute on which privacy models and repairs are tried."""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from aggopt.privacy._distance import Distance
 from aggopt.privacy._exact import Numbers
 from aggopt.privacy._levels import levels_of
 from aggopt.privacy._metric import Metric
-from aggopt.privacy._model import PrivacyModel
+from aggopt.privacy._model import OwnPrivacyModel, PrivacyModel
+from aggopt.privacy._own import OwnRequirement
 from aggopt.privacy._requirement import Requirement
 
 NAME, UNIT = "pay", 4000  # of the attribute: its name, and what its values differ by
@@ -51,6 +53,10 @@ class PayColumn:
         """Return the values, exactly."""
         return Numbers.of(self.distinct, self.codes)
 
+    def entries(self) -> I64:
+        """Return the values, (n,)."""
+        return self.numbers_
+
 
 def people(n: int = N) -> tuple[F64, I64]:
     """Return two quasi-identifiers (n, 2), and pay (n,) that goes with the first.
@@ -72,8 +78,16 @@ def asked(model: PrivacyModel) -> dict[str, Any]:
     )
 
 
-def requirement(model: PrivacyModel, pay: I64) -> Requirement:
-    """Return what a model asks of an attribute, by the line of its template."""
+def requirement(
+    model: PrivacyModel, pay: I64, settings: Mapping[str, Any] = MappingProxyType({})
+) -> Requirement:
+    """Return what a model asks of an attribute, by the line of its template.
+
+    One of the user's asks it with these settings.
+    """
+    if isinstance(model, OwnPrivacyModel):
+        how = model.function.checked(settings)
+        return OwnRequirement(NAME, pay, model.function, how)
     if model.requirement is None:
         not_tried("it is of records alone, which partitioners are tried for")
     keys = asked(model)

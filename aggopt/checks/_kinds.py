@@ -14,6 +14,7 @@ from aggopt.core.own_code import Origin, of_object, own_names
 from aggopt.core.registry import Method
 from aggopt.errors import JobError
 from aggopt.models._own import adopted
+from aggopt.privacy._model import REQUIREMENTS
 from aggopt.repair._registry import REPAIRS
 
 # by the class of a method: what it is called, its laws, and what tries it
@@ -32,10 +33,12 @@ FIRST = {  # arguments by which a function says what it is
     ("X", "labels"): "Aggregator",
     ("original", "released"): "Measure",
     ("x", "labels"): "Model",
+    ("values",): "PrivacyModel",
 }
 _SHAPES = (
     "(X, k), a partitioner, of (X, labels), an aggregator, of (X, labels, k), a "
-    "repair, of (x, labels, sizes), a model, or of (original, released), a measure"
+    "repair, of (x, labels, sizes), a model, of (values), a privacy model, or of "
+    "(original, released), a measure"
 )
 HOMES = {  # of the methods of this package, whose functions are known by them
     "Partitioner": ("aggopt.partition", "PARTITIONERS"),
@@ -92,6 +95,8 @@ def _subject(thing: Any) -> tuple[str, Any, tuple[Law, ...]]:
         method = adopted(function, of_object("models", function))
     elif method is None and kind == "Repair":
         method = REPAIRS.adopted(function)
+    elif method is None and kind == "PrivacyModel":
+        method = REQUIREMENTS.adopted(function)
     noun, home, tried = KINDS[kind]
     laws = import_module(f"aggopt.checks.{home}")
     made = getattr(laws, tried)
@@ -154,11 +159,11 @@ def _told(function: Any) -> str:
 
 
 def _first(function: Any) -> tuple[str, ...] | None:
-    """Return the first two arguments of a function, three of a repair; else None."""
+    """Return the first arguments of a function, as many as tell its kind; else two."""
     if not callable(function) or isinstance(function, type | Method):
         return None
     names = tuple(signature(function).parameters)
-    return names[:3] if names[:3] in FIRST else names[:2]
+    return next((names[:n] for n in (3, 1) if names[:n] in FIRST), names[:2])
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -32,21 +32,24 @@ class TriedPrivacyModel:
 
     name: str
     method: PrivacyModel
+    settings: Mapping[str, Any]
     excused: Mapping[str, str]
 
     @classmethod
-    def of(cls, method: PrivacyModel, settings: Any, name: str) -> "TriedPrivacyModel":
+    def of(
+        cls, method: PrivacyModel, settings: Mapping[str, Any], name: str
+    ) -> "TriedPrivacyModel":
         """Return a method as its laws see it."""
-        return cls(name, method, method.excused)
+        return cls(name, method, settings, method.excused)
 
     @cached_property
     def asked(self) -> Requirement:
         """What it requires, by the line of its template, of forty records."""
-        return requirement(self.method, people()[1])
+        return self.of_values(people()[1])
 
     def of_values(self, values: I64) -> Requirement:
         """Return what it requires of these numbers (n,)."""
-        return requirement(self.method, values)
+        return requirement(self.method, values, self.settings)
 
 
 def groups_at_random(seed: int, n: int, most: int = 9) -> Labels:
@@ -139,6 +142,14 @@ def one_value_protects_least(f: TriedPrivacyModel) -> None:
         require(not less, f"a group with several values has {found:.6g}, one {least:g}")
 
 
+def some_groups_break_it(f: TriedPrivacyModel) -> None:
+    """It asks something: of groups at random, and of one value, some break it."""
+    of, codes = f.asked, np.unique(people()[1], return_inverse=True)[1]
+    tried = [codes, *(groups_at_random(seed, of.n) for seed in SEEDS)]
+    broken = any(of.broken(*members(labels)).any() for labels in tried)
+    require(broken, "no group breaks it, not one of a single value")
+
+
 def a_union_satisfies_what_its_groups_do(f: TriedPrivacyModel) -> None:
     """If it is additive, a union of two groups that keep it keeps it."""
     if not f.asked.additive:
@@ -195,6 +206,7 @@ LAWS = laws(
     each_group_is_judged_by_itself,
     order_of_records_does_not_matter,
     one_value_protects_least,
+    some_groups_break_it,
     a_union_satisfies_what_its_groups_do,
     infeasible_is_proven,
     merging_satisfies_it,

@@ -179,6 +179,8 @@ def _called(value: Any) -> Any:
     """Return a value as a table shows it: code of the user's by its name."""
     if isinstance(value, list | tuple):
         return [_called(each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: _called(inner) for key, inner in value.items()}
     own = callable(value) or isinstance(value, Method)
     return plain_number(of_object("partitioners", value).name if own else value)
 

@@ -10,10 +10,19 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import numpy.typing as npt
 
 from aggopt.core.types import I64
 from aggopt.errors import JobError, TableError, naming
-from aggopt.input.entries import Entry, Values, entry_of, is_date, is_doubtful, tree_of
+from aggopt.input.entries import (
+    Entries,
+    Entry,
+    Values,
+    entry_of,
+    is_date,
+    is_doubtful,
+    tree_of,
+)
 from aggopt.job import Privacy, Treatment
 from aggopt.job._roles import Roles
 from aggopt.privacy._distance import Distance
@@ -78,7 +87,8 @@ def _read(
     values = Values.of(column, entry)
     codes = coded(values.all, treatment.missing)
     of = _Column(column.name, treatment, codes, values, entry)
-    made = (model.requirement for model in privacy.models)
+    concerned = (model for model in privacy.models if model.concerns(column.name))
+    made = (model.requirement for model in concerned)
     asked = tuple(require(of, privacy) for require in made if require is not None)
     return Confidential(column.name, codes, asked, _notes(column.name, values))
 
@@ -129,6 +139,24 @@ class _Column:
         """Return the values as numbers, exactly."""
         _require_no_dates(self.values, "a distance between numbers")
         return Numbers.of(self.values.distinct.tolist(), self.values.which)
+
+    def entries(self) -> npt.NDArray[Any]:
+        """Return the values (n,): numbers where all are, else what they are."""
+        _require_no_dates(self.values, "a privacy model of yours")
+        return _typed(self.values.distinct)[self.values.which]
+
+
+def _typed(distinct: Entries) -> npt.NDArray[Any]:
+    """Return values as an array of numbers, if it can hold them all."""
+    kinds = {type(value) for value in distinct}
+    try:
+        if kinds == {int}:
+            return np.array(distinct.tolist(), np.int64)
+        if kinds <= {int, float}:
+            return np.array(distinct.tolist(), np.float64)
+    except OverflowError:
+        pass
+    return distinct
 
 
 def _require_no_dates(values: Values, way: str) -> None:

@@ -23,6 +23,7 @@ _NAMING = {  # keys that may name it, and its kind; a method is of what it stand
     "solver": "solvers",
     "repair": "repairs",
     "extra": "measures",
+    "own": "privacy_models",
 }
 _METHODS = {**_NAMING, "partition": "partitioners", "aggregation": "aggregators"}
 
@@ -97,17 +98,22 @@ def renamed(
     return {
         key: renamed(value, change, key)
         if isinstance(value, dict)
-        else _changed(value, partial(change, kinds[key]))
+        else _changed(value, partial(change, kinds[key]), change, key)
         if key in kinds
         else value
         for key, value in sections.items()
     }
 
 
-def _changed(named: Any, change: Callable[[str], str]) -> Any:
+def _changed(
+    named: Any, own: Callable[[str], str], change: Callable[[str, str], str], key: str
+) -> Any:
+    """Return what a key names, changed: a name by `own`, or several; or sections."""
     if isinstance(named, list | tuple):
-        return [_changed(each, change) for each in named]
-    return change(named) if isinstance(named, str) else named
+        return [_changed(each, own, change, key) for each in named]
+    if isinstance(named, dict):
+        return renamed(named, change, key)
+    return own(named) if isinstance(named, str) else named
 
 
 def loaded(job: Iterable[tuple[str, Any]]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
+    BeforeValidator,
     Field,
     SerializeAsAny,
     SerializerFunctionWrapHandler,
@@ -22,7 +23,14 @@ from pydantic import ValidationError as Invalid
 from aggopt.core.own_section import Coded, OwnSection
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section, given
-from aggopt.privacy._model import REQUIREMENTS, PrivacyModel, require_apart
+from aggopt.job._own_privacy import OwnRequiring, listed
+from aggopt.privacy._model import (
+    OF_RECORDS,
+    OWN_MODELS,
+    REQUIREMENTS,
+    PrivacyModel,
+    require_apart,
+)
 from aggopt.repair._registry import REPAIRS
 
 
@@ -122,6 +130,8 @@ class Privacy(_PrivacyKeys, Coded):  # type: ignore[misc,valid-type]
 
     Attributes
     ----------
+    own
+        Privacy models of the user's.
     repair
         What makes the groups of the partition keep that, where it does not by itself.
     confidential
@@ -131,31 +141,42 @@ class Privacy(_PrivacyKeys, Coded):  # type: ignore[misc,valid-type]
         the sum of absolute values of an attribute; with 1 there is no such note.
     """
 
+    own: Annotated[tuple[OwnRequiring, ...], BeforeValidator(listed)] = ()
     repair: Annotated[SerializeAsAny[Repairing] | None, WrapValidator(_read)] = None
     confidential: dict[str, Treatment] = Field(default_factory=dict)
     dominance: float = Field(default=0.7, gt=0, le=1, strict=True)
 
     def contained(self) -> Self:
-        """Return it with a repair of the user's loaded."""
-        if not isinstance(self.repair, OwnRepairing):
-            return self
-        return self.model_copy(update={"repair": self.repair.contained()})
+        """Return it with what is the user's loaded: privacy models and a repair."""
+        found: dict[str, Any] = {"own": tuple(each.contained() for each in self.own)}
+        if isinstance(self.repair, OwnRepairing):
+            found["repair"] = self.repair.contained()
+        return self.model_copy(update=found)
 
     @property
     def own_methods(self) -> tuple[Method, ...]:
-        """A repair of the user's, once it is loaded."""
-        return self.repair.own_methods if isinstance(self.repair, OwnRepairing) else ()
+        """The privacy models and the repair of the user's, once they are loaded."""
+        mended = (self.repair,) if isinstance(self.repair, OwnRepairing) else ()
+        return tuple(m for each in (*self.own, *mended) for m in each.own_methods)
 
     @property
     def asked(self) -> frozenset[str]:
-        """The names of the privacy models that are promised."""
-        return frozenset(n for n in REQUIREMENTS if getattr(self, n) is not None)
+        """The names of the privacy models that are promised; "own" of the user's."""
+        named = (n for n in REQUIREMENTS if getattr(self, n) is not None)
+        return frozenset({*named, *([OWN_MODELS] if self.own else [])})
 
     @property
     def models(self) -> tuple[PrivacyModel, ...]:
-        """Those that are promised of confidential attributes."""
+        """Those that are promised of confidential attributes.
+
+        Raises
+        ------
+        UntrustedCodeError, JobError
+            One of the user's is not loaded, and cannot be.
+        """
         asked = (REQUIREMENTS[n] for n in REQUIREMENTS if n in self.asked)
-        return tuple(model for model in asked if model.requirement is not None)
+        ours = (model for model in asked if model.requirement is not None)
+        return (*ours, *(each.model for each in self.own))
 
     def treatment(self, name: str) -> Treatment:
         """Return how values of an attribute are compared, by the section if need be."""
@@ -169,6 +190,7 @@ class Privacy(_PrivacyKeys, Coded):  # type: ignore[misc,valid-type]
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what does not act, which a job does not take either."""
         idle = {n for n, needs in _needs().items() if not self.asked & set(needs)}
+        idle |= set() if self.own else {OWN_MODELS}
         return {name: value for name, value in dump(self).items() if name not in idle}
 
     @model_validator(mode="after")
@@ -179,7 +201,7 @@ class Privacy(_PrivacyKeys, Coded):  # type: ignore[misc,valid-type]
                 raise ValueError(f"{name} is given, but no {' or '.join(needs)}")
         for model in REQUIREMENTS.values():
             model.check(self)
-        if self.scope == "blocks" and self.models:
+        if self.scope == "blocks" and self.asked - {OF_RECORDS}:
             raise ValueError(
                 "l, t and what else is promised of confidential values are promised "
                 'of the combination: leave out scope = "blocks"'
@@ -200,6 +222,7 @@ class Privacy(_PrivacyKeys, Coded):  # type: ignore[misc,valid-type]
 def _needs() -> dict[str, tuple[str, ...]]:
     """Return of which models one must be promised for a key to act."""
     of_values = tuple(n for n, model in REQUIREMENTS.items() if model.requirement)
+    of_values += (OWN_MODELS,)
     found = {"repair": of_values, "confidential": of_values}
     for model in REQUIREMENTS.values():
         others = [key for key in model.settings.model_fields if key != model.name]

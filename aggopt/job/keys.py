@@ -67,6 +67,9 @@ class DissimilarityKeys(TypedDict, total=False):
     delta: float
 
 
+OwnAsked: TypeAlias = str | Own | Mapping[str, Any]
+
+
 class PrivacyKeys(TypedDict, total=False):
     """[privacy]."""
 
@@ -80,6 +83,7 @@ class PrivacyKeys(TypedDict, total=False):
     p: int | None
     proximity: ProximityKeys | None
     dissimilarity: DissimilarityKeys | None
+    own: OwnAsked | Sequence[OwnAsked]
     repair: RepairKeys | str | Own | None
     confidential: Mapping[str, TreatmentKeys]
     dominance: float

@@ -41,9 +41,10 @@ def too_few(least: int, k: int) -> PrivacyError:
 
 def not_kept(check: Check) -> PrivacyError:
     """Return the error of a requirement that does not hold."""
+    less = f"promise {check.keeps}, which these groups keep"
     return PrivacyError(
         str(check),
-        fix='nothing was written; set repair = "merge" under [privacy], or promise '
-        f"{check.keeps}, which these groups keep. Where a repair is set: groups that "
-        "publish the same values count as one, so publish more digits.",
+        fix='nothing was written; set repair = "merge" under [privacy], or '
+        f"{less if check.keeps else 'ask less of it'}. Where a repair is set: groups "
+        "that publish the same values count as one, so publish more digits.",
     )

@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from aggopt.core.section import Section, given
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
 from aggopt.errors import JobError, UnknownNameError
@@ -28,7 +27,9 @@ from aggopt.partition._registry import PARTITIONERS, Bound, Confides, Partitione
 from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import Partition
 from aggopt.pipeline.infeasibility import measured
+from aggopt.pipeline.requirement_names import named, stated
 from aggopt.privacy._closeness import unwarned_of_constants
+from aggopt.privacy._model import OWN_MODELS
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._requirement import Requirement
@@ -56,7 +57,7 @@ def with_search(job: Job) -> tuple[Job, tuple[str, ...]]:
     if not (method.searches and privacy.models) or privacy.repair:
         return job, ()
     reason = (
-        f"{_stated(privacy)}, and no repair is named: the groups of {how.method!r} are "
+        f"{stated(privacy)}, and no repair is named: the groups of {how.method!r} are "
         'merged until they keep it, then searched further, by repair = "search".'
     )
     asked = privacy.model_copy(update={"repair": Repairing(method="search")})
@@ -92,14 +93,14 @@ def require_guarantees(job: Job) -> None:
     _require_solver(privacy)
     if not names:
         raise JobError(
-            f"{_stated(privacy)}, and no attribute is confidential.",
+            f"{stated(privacy)}, and no attribute is confidential.",
             fix='name those that are under [roles]: confidential = ["NAME"].',
         )
     hoped = sorted(privacy.asked - _kept_by(job))
     if hoped:
         raise JobError(
-            f"{_stated(privacy)}, and {_together(job)} does not guarantee "
-            f"{' and '.join(hoped)} {_of(job)}.",
+            f"{stated(privacy)}, and {_together(job)} does not guarantee "
+            f"{' and '.join(named(hoped, privacy))} {_of(job)}.",
             fix='set repair = "merge" under [privacy], which keeps every promise, or '
             '"search", which loses less and takes longer'
             f"{_made_for(privacy)}.{measured(privacy)}",
@@ -234,6 +235,7 @@ def _kept_by(job: Job) -> frozenset[str]:
     simple = {m.name for m in privacy.models if m.simple(privacy, treatments)}
     alone = several and method.confides is not Confides.SEVERAL
     start = kept & ({"k"} if alone else {"k", *simple})
+    start |= {OWN_MODELS} if method.origin else set()  # which the audit will tell
     if privacy.repair is None:
         return start
     repair = REPAIRS.of(privacy.repair)
@@ -254,25 +256,6 @@ def _places(held: Sequence[Confidential]) -> Any:
     """Return ranks of confidential values, (n,) of one attribute or (n, c)."""
     ranks = [each.distance.place for each in _of_kind(held, Closeness)]
     return ranks[0] if len(ranks) == 1 else np.stack(ranks, axis=1)
-
-
-def _stated(privacy: Privacy) -> str:
-    return f"{_listed(privacy)} {'is' if len(privacy.models) == 1 else 'are'} promised"
-
-
-def _listed(privacy: Privacy) -> str:
-    return " and ".join(
-        f"{model.name} = {_written(getattr(privacy, model.name))}"
-        for model in privacy.models
-    )
-
-
-def _written(value: Any) -> str:
-    """Return a key's value as a job file has it."""
-    if not isinstance(value, Section):
-        return str(value)
-    inner = (f"{key} = {_written(v)}" for key, v in value if key in given(value))
-    return f"{{ {', '.join(inner)} }}"
 
 
 def _together(job: Job) -> str:

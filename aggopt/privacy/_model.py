@@ -1,18 +1,24 @@
 """Privacy models by name: each is declared in a file of its own, in `_models`."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
+import numpy.typing as npt
+
+from aggopt.core.own_code import Origin
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section
 from aggopt.core.types import I64
 from aggopt.errors import JobError
 from aggopt.privacy._distance import Distance
 from aggopt.privacy._exact import Numbers
+from aggopt.privacy._own import OwnJudge, OwnRequirement
 from aggopt.privacy._requirement import Requirement
 
 OF_RECORDS = "k"  # the model that is of records alone: the audit counts them
+OWN_MODELS = "own"  # the key of [privacy] that names models of the user's
 
 
 class Attribute(Protocol):
@@ -41,6 +47,9 @@ class Attribute(Protocol):
 
     def numbers(self) -> Numbers:
         """Return its values as numbers, exactly."""
+
+    def entries(self) -> npt.NDArray[Any]:
+        """Return its values (n,): numbers, or what they are; None if missing."""
 
 
 def _nothing(asked: Any) -> None:
@@ -104,6 +113,10 @@ class PrivacyModel(Method):
         """The keys of [privacy] that it owns."""
         return frozenset({self.name, *self.settings.model_fields})
 
+    def concerns(self, attribute: str) -> bool:
+        """Whether it asks something of a confidential attribute."""
+        return True
+
     def __post_init__(self) -> None:
         if self.requirement is None and self.name != OF_RECORDS:
             raise JobError(
@@ -111,6 +124,60 @@ class PrivacyModel(Method):
                 "release would be audited for it.",
                 fix="declare its `requirement`: what makes one of an attribute.",
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnPrivacyModel(PrivacyModel):
+    """A privacy model of the user's.
+
+    Attributes
+    ----------
+    function
+        Judges a group.
+    only
+        The attributes that it is of; None of all.
+    """
+
+    function: OwnJudge
+    only: tuple[str, ...] | None = None
+
+    def asking(
+        self, settings: Mapping[str, Any], only: tuple[str, ...] | None
+    ) -> "OwnPrivacyModel":
+        """Return it with settings of its function, of some attributes or of all."""
+        return replace(
+            self,
+            requirement=partial(_judged, self.function, settings),
+            attributes=partial(_these, only or ()),
+            only=only,
+        )
+
+    def concerns(self, attribute: str) -> bool:
+        """Whether it asks something of a confidential attribute."""
+        return self.only is None or attribute in self.only
+
+
+def _judged(
+    judge: OwnJudge, settings: Mapping[str, Any], of: Attribute, asked: Any
+) -> Requirement:
+    return OwnRequirement(of.name, of.entries(), judge, settings)
+
+
+def _these(names: tuple[str, ...], asked: Any) -> Iterable[str]:
+    return names
+
+
+def _adopted(thing: object, origin: Origin) -> OwnPrivacyModel:
+    """Return the privacy model that a function of the user's is."""
+    judge = OwnJudge.of(thing, origin, frozenset({"method", "attributes"}))
+    return OwnPrivacyModel(
+        name=origin.name,
+        when="a privacy model of your own",
+        origin=origin,
+        settings=Section,
+        requirement=partial(_judged, judge, {}),
+        function=judge,
+    )
 
 
 def require_apart(models: Iterable[PrivacyModel], taken: Iterable[str]) -> None:
@@ -136,5 +203,12 @@ def require_apart(models: Iterable[PrivacyModel], taken: Iterable[str]) -> None:
                 )
 
 
-TAKEN = ("confidential", "dominance", "repair")  # other keys of [privacy]
-REQUIREMENTS = Registry("aggopt.privacy._models", PrivacyModel, "privacy model", TAKEN)
+TAKEN = ("confidential", "dominance", "repair", OWN_MODELS)  # other keys of [privacy]
+REQUIREMENTS = Registry(
+    "aggopt.privacy._models",
+    PrivacyModel,
+    "privacy model",
+    TAKEN,
+    own="privacy_models",
+    adopt=_adopted,
+)

@@ -71,9 +71,10 @@ def _require_satisfied(labels: Labels, requirements: Sequence[Requirement]) -> N
     for requirement in requirements:
         found = requirement.check(labels)
         if not found.holds:
+            less = f"promise {found.keeps}, which it does, or less"
             raise InfeasibleInputError(
                 f"Merging ended with one group, and {found}",
-                fix=f"promise {found.keeps}, which it does, or less; other groups may "
+                fix=f"{less if found.keeps else 'ask less of it'}; other groups may "
                 "keep more, which merging does not find.",
             )
 

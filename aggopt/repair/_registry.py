@@ -11,11 +11,11 @@ from aggopt.core.registry import Method, Registry
 from aggopt.core.section import Section
 from aggopt.core.types import Labels
 from aggopt.partition._shared.result import Partition
-from aggopt.privacy._model import REQUIREMENTS
+from aggopt.privacy._model import OWN_MODELS, REQUIREMENTS
 from aggopt.repair._given import Given as Given
 from aggopt.repair._own import OwnRepair
 
-ALL = frozenset(REQUIREMENTS)
+ALL = frozenset({*REQUIREMENTS, OWN_MODELS})
 
 
 class Limited(Section):
@@ -60,7 +60,7 @@ class Repair(Method):
         mean one thing.
     adds, leaves
         The privacy models that it makes groups satisfy, and of others those that it
-        leaves satisfied.
+        leaves satisfied; "own" are those of the user's.
     any_distance
         Whether it adds them of several attributes and however they are counted.
     asks_solver

@@ -3,12 +3,13 @@
 import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 from checks.tried import caught
 
-from aggopt.checks import _repairs
+from aggopt.checks import _repairs, checks_of, report
 from aggopt.partition import Partition
 from aggopt.privacy._model import REQUIREMENTS
 from aggopt.privacy._models.epsilon_m import Proximity
@@ -132,6 +133,62 @@ def test_one_that_says_it_is_additive_and_is_not_is_caught():
 def test_one_that_prints_values_is_caught():
     wrong = replace(REQUIREMENTS["p"], requirement=shown)
     assert "a value is printed" in caught("it_shows_no_record", wrong)
+
+
+def spread(values, *, least=8000):
+    return np.ptp(values) >= least
+
+
+def inverted(values):
+    return np.ptp(values) < 8000
+
+
+def of_the_first(values):
+    return values[0] >= 8000
+
+
+def asks_nothing(values):
+    return True
+
+
+def whole_number(values):
+    return int(np.ptp(values) >= 8000)
+
+
+class Once:
+    """A function that remembers."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, values):
+        self.calls += 1
+        return self.calls % 3 != 0
+
+
+WRONG_FUNCTIONS = [
+    (inverted, "one_value_protects_least"),
+    (of_the_first, "order_of_records_does_not_matter"),
+    (asks_nothing, "some_groups_break_it"),
+    (whole_number, "broken_is_what_found_shows"),
+    (Once(), "each_group_is_judged_by_itself"),
+]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "law"), WRONG_FUNCTIONS, ids=lambda x: getattr(x, "__name__", x)
+)
+def test_a_wrong_function_that_judges_groups_is_caught(wrong, law):
+    caught(law, wrong)
+
+
+def test_a_function_that_judges_groups_keeps_the_laws():
+    for thing in (spread, partial(spread, least=4000)):
+        endings = {verdict.law.name: verdict.ending for verdict in report(thing)}
+        assert endings.pop("a_union_satisfies_what_its_groups_do") == "not tried"
+        assert set(endings.values()) == {"kept"}
+    assert "least=4000" in next(checks_of(thing)).thing
+    caught("merging_satisfies_it", partial(spread, leest=1))
 
 
 MERGE = REPAIRS["merge"]

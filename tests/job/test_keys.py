@@ -56,6 +56,7 @@ NAMED = {
     "repair",
     "solver",
     "extra",
+    "own",
 }  # by more than we have
 
 

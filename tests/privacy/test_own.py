@@ -1,0 +1,150 @@
+"""A privacy model of the user's: what its function is given, says, and is read as."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from aggopt.core.own_code import Origin
+from aggopt.errors import JobError
+from aggopt.privacy._model import OWN_MODELS, REQUIREMENTS, OwnPrivacyModel
+from aggopt.privacy._own import OwnJudge, OwnRequirement
+
+PAY = np.array([1, 1, 5, 2, 9, 3])
+LABELS = np.array([0, 0, 1, 1, 2, 2])
+
+
+def spread(values, *, least=3):
+    return np.ptp(values) >= least
+
+
+def requirement(function, values=PAY, **settings):
+    judge = OwnJudge(function, Origin("spread", "privacy_models", "object"))
+    return OwnRequirement("pay", values, judge, settings)
+
+
+def test_each_group_is_judged_by_its_own_values():
+    seen = []
+
+    def judge(values, whole, **how):
+        seen.append((values.tolist(), whole.tolist(), how))
+        return len(seen) != 2
+
+    asked = requirement(judge, least=4)
+    records, starts = np.array([3, 0, 5, 4]), np.array([0, 1, 4])
+    assert asked.broken(records, starts).tolist() == [False, True]
+    whole = PAY.tolist()
+    assert seen == [([2], whole, {"least": 4}), ([1, 3, 9], whole, {"least": 4})]
+
+
+def test_what_it_is_given_is_a_copy_or_cannot_be_changed():
+    def greedy(values, whole):
+        values[:] = 0
+        with pytest.raises(ValueError, match="read-only"):
+            whole[:] = 0
+        return True
+
+    values = PAY.copy()
+    asked = requirement(greedy, values)
+    assert asked.satisfied(LABELS)
+    assert values.tolist() == PAY.tolist()
+    values[0] = 7  # which the view alone forbids
+
+
+def test_what_it_has_is_one_or_nothing():
+    asked = requirement(spread)
+    records, starts = np.arange(6), np.array([0, 2, 4, 6])
+    assert asked.found(records, starts).tolist() == [0.0, 1.0, 1.0]
+    short = asked.short(records, starts)
+    assert (short.tolist(), short.dtype) == ([1.0, 0.0, 0.0], np.float64)
+    assert asked.broken(records, starts).dtype == np.bool_
+    assert asked.broken(records[:0], np.array([0])).tolist() == []
+    assert (asked.n, asked.name, asked.asked) == (6, "spread", 1.0)
+    assert (asked.attribute, asked.model, asked.sign) == ("pay", OWN_MODELS, ">=")
+    assert asked.infeasible(2) is None  # all records together keep it
+    assert requirement(spread, least=99).infeasible(2) is None  # others might
+    assert "9" not in repr(asked)
+
+
+def test_the_check_says_who_counted():
+    broken = requirement(spread).check(LABELS)
+    assert (broken.holds, broken.found, broken.asked) == (False, 0.0, 1.0)
+    assert (broken.groups, broken.broken, broken.worst) == (3, 1, 2)
+    assert (broken.keeps, broken.promise) == ("", "spread")
+    assert str(broken) == (
+        "spread DOES NOT HOLD for 'pay', by object spread: 1 of 3 groups fail, the "
+        "smallest of 2 records."
+    )
+    kept = requirement(spread, least=0).check(LABELS)
+    assert kept.holds
+    assert kept.counted_by == "object spread"
+    assert str(kept) == "spread holds for 'pay', by object spread."
+
+
+@pytest.mark.parametrize("said", [True, np.True_, False, np.False_])
+def test_true_and_false_are_taken(said):
+    assert requirement(lambda values: said).satisfied(LABELS) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"), [(1, "int"), (None, "NoneType"), (np.array([True]), "ndarray")]
+)
+def test_anything_else_is_refused(said, kind):
+    with pytest.raises(JobError) as refused:
+        requirement(lambda values: said).satisfied(LABELS)
+    assert refused.value.problem == (
+        f"The privacy model spread returns something of type {kind}."
+    )
+    assert refused.value.fix == (
+        "return True where the values of the group satisfy it, else False."
+    )
+
+
+class Pay:
+    """An attribute as an own model reads it."""
+
+    name = "pay"
+
+    def entries(self):
+        return PAY
+
+
+def test_a_function_is_adopted_and_asks_with_its_settings():
+    model = REQUIREMENTS.adopted(spread)
+    assert isinstance(model, OwnPrivacyModel)
+    assert (model.name, model.when) == ("spread", "a privacy model of your own")
+    assert model.origin.kind == "privacy_models"
+    assert model.origin.where == "object"
+    assert list(model.settings.model_fields) == []
+    assert model.requirement(Pay(), None).settings == {}
+    assert model.concerns("pay")
+    assert list(model.attributes(None)) == []
+    asking = model.asking({"least": 4}, ("pay", "rent"))
+    asked = asking.requirement(Pay(), None)
+    assert (asked.attribute, asked.settings) == ("pay", {"least": 4})
+    assert asked.values is PAY
+    assert asked.judge is model.function
+    assert asking.attributes(None) == ("pay", "rent")
+    assert (asking.concerns("rent"), asking.concerns("age")) == (True, False)
+    every = asking.asking({}, None)
+    assert (every.only, every.concerns("age"), list(every.attributes(None))) == (
+        None,
+        True,
+        [],
+    )
+    again = pickle.loads(pickle.dumps(asking))
+    assert again.concerns("rent")
+    assert REQUIREMENTS["p"].concerns("age")
+
+
+@pytest.mark.parametrize("taken", ["method", "attributes"])
+def test_keys_of_the_section_are_no_settings(taken):
+    space: dict = {}
+    exec(f"def judge(values, *, {taken}=1): return True", space)
+    with pytest.raises(JobError, match=f"judge takes {taken}, which a job has"):
+        REQUIREMENTS.adopted(space["judge"])
+
+
+def test_no_model_has_the_key_of_those():
+    assert OWN_MODELS == "own"
+    assert OWN_MODELS in REQUIREMENTS.taken
