@@ -25,6 +25,7 @@ _NAMING = {  # keys that may name it, and its kind; a method is of what it stand
     "extra": "measures",
     "own": "privacy_models",
 }
+_INNER = ("categories", "repair")  # sections within sections that name solvers
 _METHODS = {**_NAMING, "partition": "partitioners", "aggregation": "aggregators"}
 
 
@@ -142,9 +143,10 @@ def with_solver(section: Any) -> Any:
     if not known and SOLVERS.names_own(named):
         with naming("solver"):
             update["solver"] = SOLVERS.adopted(named)
-    inner = getattr(section, "categories", None)
-    if inner is not None and (made := with_solver(inner)) is not inner:
-        update["categories"] = made
+    for name in _INNER:
+        inner = getattr(section, name, None)
+        if inner is not None and (made := with_solver(inner)) is not inner:
+            update[name] = made
     return section.model_copy(update=update) if update else section
 
 
@@ -158,6 +160,6 @@ def own_methods(job: Iterable[tuple[str, Any]]) -> tuple[Any, ...]:
     named: list[Any] = []
     for _, section in job:
         named += section.own_methods if isinstance(section, Coded) else ()
-        inner = getattr(section, "categories", None)
-        named += [getattr(each, "solver", None) for each in (section, inner)]
+        inner = (getattr(section, name, None) for name in _INNER)
+        named += [getattr(each, "solver", None) for each in (section, *inner)]
     return tuple(each for each in named if getattr(each, "origin", None) is not None)

@@ -49,7 +49,7 @@ class RepairKeys(TypedDict, total=False):
 
     method: Literal["merge", "search", "merge-ilp", "swap", "sweep"] | Own
     time_limit: float | None
-    solver: str | None
+    solver: str | Own | None
 
 
 class ProximityKeys(TypedDict, total=False):

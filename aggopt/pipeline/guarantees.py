@@ -35,6 +35,7 @@ from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._requirement import Requirement
 from aggopt.repair._registry import REPAIRS, Given
 from aggopt.solvers import choose
+from aggopt.solvers._options import require_limited
 
 Kind = TypeVar("Kind", bound=Requirement)
 
@@ -223,7 +224,8 @@ def _require_solver(privacy: Privacy) -> None:
         return
     repair, name = REPAIRS.of(privacy.repair), privacy.repair.solver
     if repair.model and (name is not None or repair.asks_solver):
-        choose(name, *MODELS[repair.model].kinds)
+        solver = choose(name, *MODELS[repair.model].kinds)
+        require_limited(solver, privacy.repair.time_limit)
 
 
 def _kept_by(job: Job) -> frozenset[str]:

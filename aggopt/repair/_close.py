@@ -36,8 +36,8 @@ def methods() -> dict[str, Repair]:
     return {n: method for n, method in REPAIRS.items() if method.solve is not None}
 
 
-def chosen_solver(name: str | None) -> Solver:
-    """Return the solver of that name for programs over unions; refuse another."""
+def chosen_solver(name: object) -> Solver:
+    """Return the solver that is named, for programs over unions; refuse another."""
     return choose(name, *MODEL.kinds)
 
 

@@ -1,5 +1,8 @@
 """Partitions repaired: made t-close, at the least loss that is found."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy.typing as npt
 
 from aggopt.core.deadline import LONGEST, Deadline
@@ -14,7 +17,7 @@ from aggopt.repair._close import How, Solve, chosen_solver, compile_for, methods
 from aggopt.repair._problem import Problem, problem_of, rows
 from aggopt.repair._repaired import Found, not_worse, repaired
 from aggopt.solvers import Solver
-from aggopt.solvers._options import check_time_limit
+from aggopt.solvers._options import check_time_limit, require_limited
 
 PROPOSALS = 10_000  # of annealing, for each record
 
@@ -28,7 +31,7 @@ def closeness(
     t: float,
     *,
     method: str = "merge-ilp",
-    solver: str | None = None,
+    solver: str | Solver | Callable[..., Any] | None = None,
     time_limit: float | None = None,
     seed: int = 0,
     bins: str = "distinct",
@@ -60,11 +63,11 @@ def closeness(
         "sweep", the strongest, makes groups of several sizes from strata of the
         confidential values, swaps and moves, and anneals the best.
     solver
-        A name of `aggopt.solvers.SOLVERS` that takes MILP.  "merge-ilp" needs one, and
-        takes the first that is installed.  After "swap" and "sweep", if one is named,
-        an integer program exchanges records between many groups at once, from groups
-        that differ in one record or two, until that brings nothing; of `time_limit`,
-        the search then has three fifths.
+        A name of `aggopt.solvers.SOLVERS` that takes MILP, or a function of yours.
+        "merge-ilp" needs one, and takes the first that is installed.  After "swap" and
+        "sweep", if one is named, an integer program exchanges records between many
+        groups at once, from groups that differ in one record or two, until that brings
+        nothing; of `time_limit`, the search then has three fifths.
     time_limit
         Seconds after which the best so far is returned, with status LIMIT.  If omitted,
         600 for what an integer program does, which might never end: "merge-ilp", and
@@ -129,6 +132,8 @@ def closeness(
     """
     _require_of_method(method, seed, proposals)
     named = None if solver is None else chosen_solver(solver)
+    if named is not None:
+        require_limited(named, time_limit)
     problem = problem_of(X, confidential, k, t, bins)
     how = How(named, _proposals(proposals, method, len(problem.Z)), seed)
     given = groups(rows(labels), len(problem.Z))

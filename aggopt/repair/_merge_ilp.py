@@ -16,7 +16,8 @@ from aggopt.repair._problem import Problem
 from aggopt.repair._unions import Unions, close_unions
 from aggopt.solvers import Certificate, Solver, Status
 from aggopt.solvers._answer import Answer
-from aggopt.solvers._child import GRACE, answer_apart
+from aggopt.solvers._ask import hard_limited
+from aggopt.solvers._child import GRACE
 
 ROUNDING = 1e-9
 MANY = 40_000  # unions in the last integer program, at most
@@ -123,7 +124,7 @@ def _solved(unions: Unions, asked: Labels, solver: Solver, left: float) -> Answe
     """Ask in a process of its own: HiGHS's time limit is soft, and this one is not."""
     limit = max(left - GRACE, left / 2) if np.isfinite(left) else None
     exactly = EXACTLY.get(solver.native.lower())
-    return answer_apart(MODEL, unions.data(asked), solver, None, limit, exactly)
+    return hard_limited(MODEL, unions.data(asked), solver, limit, exactly)
 
 
 def _certificate(
@@ -135,7 +136,7 @@ def _certificate(
     clock: Deadline,
 ) -> Certificate:
     ended = Status.OPTIMAL if complete else Status.LIMIT
-    if not complete and status is Status.OPTIMAL:
+    if not complete and status in (Status.OPTIMAL, Status.LOCAL):
         ended = Status.LOCAL
     bound = max(prices.bound, (1 - TRUST) * least) if complete else prices.bound
     bound = min(bound, least)

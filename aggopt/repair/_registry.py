@@ -8,7 +8,7 @@ from pydantic import Field
 
 from aggopt.core.own_code import Origin
 from aggopt.core.registry import Method, Registry
-from aggopt.core.section import Section
+from aggopt.core.section import Section, SolverName
 from aggopt.core.types import Labels
 from aggopt.partition._shared.result import Partition
 from aggopt.privacy._model import OWN_MODELS, REQUIREMENTS
@@ -43,7 +43,7 @@ class Solving(Limited):
         or none.
     """
 
-    solver: str | None = None
+    solver: SolverName = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,13 +1,17 @@
 """Ask a solver for one model's data, here or in a process of its own."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from aggopt.core.signals import heeded
 from aggopt.core.validation import Floats
 from aggopt.solvers._answer import Answer, answer_here
+from aggopt.solvers._certificate import Status
 from aggopt.solvers._child import answer_apart
 from aggopt.solvers._solver import Solver
+
+MISSED = 1e-6  # what an answer may miss a constraint by
 
 
 def answer(
@@ -23,3 +27,26 @@ def answer(
     ask = answer_apart if solver.aborts else answer_here
     with heeded():
         return ask(model, data, solver, start, time_limit, options)
+
+
+def hard_limited(
+    model: Any,
+    data: Any,
+    solver: Solver,
+    time_limit: float | None,
+    options: Mapping[str, Any] | None,
+) -> Answer:
+    """Return what `solver` finds, in a process that is ended with the limit.
+
+    One of the user's is asked here, for a limit if it takes one and without options; it
+    has failed where its answer misses a constraint.
+    """
+    if solver.origin is None:
+        return answer_apart(model, data, solver, None, time_limit, options)
+    limit = time_limit if solver.limited else None
+    found = answer(model, data, solver, None, time_limit=limit)
+    if found.reading is None:
+        return found
+    if model.violation(data, model.point(data, found.reading)) <= MISSED:
+        return found
+    return replace(found, reading=None, status=Status.FAILED)

@@ -17,6 +17,7 @@ from typing import Any
 from aggopt.core.validation import Floats
 from aggopt.errors import AggoptError
 from aggopt.solvers._answer import Answer, answer_here
+from aggopt.solvers._by_language import of_language
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._registry import SOLVERS
 from aggopt.solvers._scratch import WHERE, scratch
@@ -35,9 +36,11 @@ def answer_apart(
 ) -> Answer:
     """Return what `answer_here` returns, or says, in another process.
 
-    A solver that aborts has failed; one that does not end in time is ended.
+    A solver that aborts has failed; one that does not end in time, or takes no limit,
+    is ended.
     """
-    asked = (model, data, solver.name, start, time_limit, dict(options or {}))
+    limit = time_limit if solver.limited else None
+    asked = (model, data, solver.name, start, limit, dict(options or {}))
     longest = None if time_limit is None else min(time_limit + GRACE, TIMEOUT_MAX)
     with scratch() as folder:  # made here, so that it goes even if the child is ended
         try:
@@ -79,7 +82,8 @@ def _main() -> None:
     os.dup2(2, 1)  # what the solver itself prints is not a reply
     model, data, solver, *rest = pickle.load(sys.stdin.buffer)
     try:
-        said: object = answer_here(model, data, SOLVERS[solver], *rest)
+        by = SOLVERS.get(solver) or of_language(solver)
+        said: object = answer_here(model, data, by, *rest)  # type: ignore[arg-type]
     except AggoptError as refusal:
         said = refusal
     with os.fdopen(replies, "wb") as stream:

@@ -76,6 +76,23 @@ def native_options(
     return native
 
 
+def require_limited(solver: Solver, time_limit: float | None) -> None:
+    """Refuse, before any work, a limit of time that code of the user's does not take.
+
+    Other solvers are ended where they do not end themselves.
+
+    Raises
+    ------
+    JobError
+        The solver is the user's, and takes none.
+    """
+    if time_limit is not None and solver.origin and not solver.limited:
+        raise JobError(
+            f"{solver.name} takes no time_limit.",
+            fix="leave time_limit out, or give the function an argument of this name.",
+        )
+
+
 def _names(options: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of options, those within a group of them, too."""
     for name, value in options.items():

@@ -1,8 +1,9 @@
 """Partitions that are provably near the best, with what is proven of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from aggopt.core.deadline import LONGEST, Deadline, require_time_limit
 from aggopt.core.memory import require_memory
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.renamed import renamed
+from aggopt.core.section import SolverName
 from aggopt.core.validation import (
     Floats,
     Labels,
@@ -35,6 +37,7 @@ from aggopt.partition._shared.scaling import scaled
 from aggopt.partition._shared.settings import Grouping, Seconds
 from aggopt.partition._shared.sse import loss
 from aggopt.solvers import Solver, Status, choose
+from aggopt.solvers._options import require_limited
 
 LARGE = 10_000  # records, above which there is no linear program
 NEIGHBOURS = 20
@@ -48,7 +51,7 @@ def optimal(
     X: npt.ArrayLike,
     k: int,
     *,
-    solver: str | None = None,
+    solver: str | Solver | Callable[..., Any] | None = None,
     time_limit: float | None = None,
     gap_tol: float = PROVEN,
     seed: int = 0,
@@ -70,8 +73,9 @@ def optimal(
         Records per group, at least; 1 <= k <= n.
     solver
         Who solves the integer programs: a name of `aggopt.solvers.SOLVERS` that takes
-        MILP; the first installed one when omitted.  Linear programs go to HiGHS.  Up to
-        17 records need no solver: where none is named, all groups are looked at.
+        MILP, or a function of yours; the first installed one when omitted.  Linear
+        programs go to HiGHS.  Up to 17 records need no solver: where none is named, all
+        groups are looked at.
     time_limit
         Seconds after which the best so far is returned, with status LIMIT; at once if
         0: MDAV's groups, and the bound that neighbours prove.  600 when omitted: where
@@ -138,6 +142,7 @@ def optimal(
     k = group_size(k, len(records))
     perturbations = PERTURBATIONS if time_limit is None else inf
     by = choose(solver, *MODEL.kinds)
+    require_limited(by, time_limit)
     how = _OptimalOptions(
         by, seed, rarely(progress), perturbations, every=solver is None
     )
@@ -258,7 +263,7 @@ class Optimal(Grouping):
     """Settings of `aggopt.partition.optimal`."""
 
     method: Literal["optimal"]
-    solver: str | None = None
+    solver: SolverName = None
     time_limit: Seconds | None = None
     gap_tol: float = Field(default=PROVEN, ge=0, lt=1, allow_inf_nan=False, strict=True)
     seed: StrictInt = Field(default=0, ge=0)

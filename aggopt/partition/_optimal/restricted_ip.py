@@ -13,7 +13,8 @@ from aggopt.partition._optimal.pricing import Cut
 from aggopt.partition._optimal.subset_row_cuts import halves
 from aggopt.solvers import Solver, Status
 from aggopt.solvers._answer import Answer
-from aggopt.solvers._child import GRACE, answer_apart
+from aggopt.solvers._ask import hard_limited
+from aggopt.solvers._child import GRACE
 
 # solvers of integer programs are content with a gap of 1e-4 unless they are set
 EXACTLY = {
@@ -55,7 +56,7 @@ def chosen(
 def _asked(data: model.Data, solver: Solver, limit: float | None) -> Answer:
     """Ask in a process of its own: HiGHS's time limit is soft, and this one is not."""
     native = solver.native.lower()
-    return answer_apart(model.MODEL, data, solver, None, limit, EXACTLY.get(native))
+    return hard_limited(model.MODEL, data, solver, limit, EXACTLY.get(native))
 
 
 def _data(Z: Floats, k: int, groups: GroupColumns, cuts: Sequence[Cut]) -> model.Data:

@@ -1,0 +1,87 @@
+"""A solver of integer programs that is ended with its limit, and one of the user's."""
+
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from aggopt.errors import JobError
+from aggopt.solvers import SOLVERS, Status, _ask, _child
+from aggopt.solvers._options import require_limited
+
+OURS = SOLVERS["cvxpy:highs"]
+
+
+def choose(model, data, *, time_limit=None):
+    return np.array([data.limit if time_limit is None else time_limit])
+
+
+def unlimited(model, data):
+    return np.array([7])
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A model of which every point misses a constraint by its first entry less 7."""
+
+    name: str = "judge"
+    origin: None = None
+
+    def point(self, data, reading):
+        return reading
+
+    def violation(self, data, at):
+        return float(at[0]) - 7
+
+
+def test_one_of_this_package_is_asked_apart(monkeypatch):
+    seen = []
+    monkeypatch.setattr(_ask, "answer_apart", lambda *asked: seen.append(asked))
+    _ask.hard_limited("model", "data", OURS, 2.0, {"a": 1})
+    assert seen == [("model", "data", OURS, None, 2.0, {"a": 1})]
+
+
+def test_one_of_the_users_is_asked_here_for_a_limit_if_it_takes_one():
+    own, data = SOLVERS.adopted(choose), SimpleNamespace(limit=3)
+    found = _ask.hard_limited(Judge(), data, own, 5, {"mip_rel_gap": 0.0})
+    assert (found.reading.tolist(), found.status) == ([5], Status.LOCAL)
+    assert _ask.hard_limited(Judge(), data, own, None, None).reading.tolist() == [3]
+    without = SOLVERS.adopted(unlimited)
+    found = _ask.hard_limited(Judge(), data, without, 5, None)
+    assert (found.reading.tolist(), found.solver) == ([7], "unlimited")
+
+
+def test_an_answer_that_misses_a_constraint_is_none():
+    own = SOLVERS.adopted(choose)
+    found = _ask.hard_limited(Judge(), SimpleNamespace(), own, 8, None)
+    assert (found.reading, found.status) == (None, Status.FAILED)
+    nothing = SOLVERS.adopted(lambda model, data: None)
+    assert _ask.hard_limited(Judge(), None, nothing, 8, None).reading is None
+
+
+def test_a_limit_that_code_does_not_take_is_refused():
+    own = SOLVERS.adopted(unlimited)
+    with pytest.raises(JobError, match="unlimited takes no time_limit") as refused:
+        require_limited(own, 5.0)
+    assert "give the function an argument of this name" in refused.value.fix
+    require_limited(own, None)
+    require_limited(SOLVERS.adopted(choose), 5.0)
+    require_limited(replace(OURS, time_limit=None), 5.0)
+
+
+def test_a_solver_that_only_its_language_knows_is_asked_apart(monkeypatch):
+    sent = []
+
+    def run(words, *, input, timeout, **how):
+        sent.append((_child.pickle.loads(input), timeout))
+        return SimpleNamespace(returncode=1)
+
+    monkeypatch.setattr(_child.subprocess, "run", run)
+    unknown = replace(OURS, name="cvxpy:SCIPY", time_limit=None)
+    assert _child.answer_apart("m", "d", unknown, None, 2.0, None).status == "failed"
+    _child.answer_apart("m", "d", OURS, None, 2.0, None)
+    assert [(asked[2], asked[4], ended) for asked, ended in sent] == [
+        ("cvxpy:SCIPY", None, 2.0 + _child.GRACE),  # which is ended all the same
+        ("cvxpy:highs", 2.0, 2.0 + _child.GRACE),
+    ]
