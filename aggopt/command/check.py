@@ -64,28 +64,25 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     `trust` are the files of code that the job may name.
     """
     wrong: list[Obstacle] = []
+    stated: Job | None = None
     job: Job | None = None
     table = None
     try:
-        job = job_of(file, trust)
+        stated = Job.read(file)
+        job = job_of(stated, trust)
     except AggoptError as error:
         wrong.append(Obstacle.of(error))
     try:
-        how = job.input if job else None
+        how = stated.input if stated else None
         table, how = (as_written(path, how), how) if how else as_found(path)
     except AggoptError as error:
         wrong.append(Obstacle.of(error))
     if table is None or how is None:
         return Checked(None, (), tuple(wrong), ())
     seen = tuple(looks(table, how if is_csv(path) else None))
+    columns = _with_roles(seen, stated, table.column_names)
     if job is None:
-        hidden = numbers_among(table.column_names)
-        shown = () if hidden else seen
-        return Checked(len(table), tuple((s, None) for s in shown), tuple(wrong), ())
-    roles, spelled = role_of(job), spellings()
-    columns = tuple((look, spelled.get(roles.get(look.name, ""))) for look in seen)
-    if hides_names(job, table.column_names):
-        columns = tuple(pair for pair in columns if pair[1])
+        return Checked(len(table), columns, tuple(wrong), ())
     k, said = job.privacy.k, {n: how.type.kind for n, how in job.attributes.items()}
     found = obstacles(path, table, job)
     refused = {each.column for each in found}
@@ -102,6 +99,21 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     if not is_csv(path):
         notes += tuple(_lost_in_csv(table, columns))
     return Checked(len(table), columns, found, notes)
+
+
+def _with_roles(
+    seen: Iterable[Look], job: Job | None, names: list[str]
+) -> tuple[tuple[Look, str | None], ...]:
+    """Return the columns that may be shown with their roles, if a job says them.
+
+    The job need not be loaded: code that it names has no part in roles.
+    """
+    if job is None:
+        return tuple((look, None) for look in seen if not numbers_among(names))
+    roles, spelled = role_of(job), spellings()
+    columns = tuple((look, spelled.get(roles.get(look.name, ""))) for look in seen)
+    hidden = hides_names(job, names)
+    return tuple(pair for pair in columns if pair[1] or not hidden)
 
 
 def spellings() -> dict[str, str]:

@@ -90,6 +90,10 @@ class OwnFunction:
             if p.kind not in (_ANY_DATA, _ANY_SETTING) and p.name not in self.given
         }
 
+    def lacks(self, name: str) -> bool:
+        """Whether it has no setting of this name."""
+        return name not in self.settings and not self._has(_ANY_SETTING)
+
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return settings as a job gives them, and the defaults of those it does not.
 
@@ -101,9 +105,8 @@ class OwnFunction:
             It has none at all, one is missing, or is of another kind than its default.
         """
         known = self.settings
-        for name in given:
-            if name not in known and not self._has(_ANY_SETTING):
-                raise self._unknown(name)
+        for name in filter(self.lacks, given):
+            raise self._unknown(name)
         lacking = [
             name
             for name, p in known.items()

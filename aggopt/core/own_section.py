@@ -1,6 +1,7 @@
 """A section of a job that names code of the user's; its other keys are its settings."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, ClassVar, Self
 
 from pydantic import (
@@ -12,8 +13,10 @@ from pydantic import (
     model_validator,
 )
 
+from aggopt.core.own_function import OwnFunction
 from aggopt.core.registry import Method, Registry
 from aggopt.core.section import MethodSection, Section, plain
+from aggopt.errors import JobError
 
 
 class Coded(Section):
@@ -79,6 +82,21 @@ class OwnSection(MethodSection, Coded):
         own = keys.pop("arguments", {})
         return {**keys, **own}
 
+    def checked(self, takes: OwnFunction) -> dict[str, Any]:
+        """Return the settings of a function, checked; raises as `OwnFunction.checked`.
+
+        A name that is nearest to another key of the section is said to be.
+        """
+        keys = type(self).model_fields.keys() - {"arguments"}
+        for name in filter(takes.lacks, self.arguments):
+            near = get_close_matches(name.lower(), [*takes.settings, *keys], n=1)
+            if near and near[0] in keys:
+                raise JobError(
+                    f"No setting of {takes.origin.name} is called {name!r}.",
+                    fix=f"did you mean {near[0]!r}, a key beside its settings?",
+                )
+        return takes.checked(self.arguments)
+
     def contained(self) -> Self:
         """Return it with what it names loaded and its settings checked.
 
@@ -92,7 +110,7 @@ class OwnSection(MethodSection, Coded):
         return self._with(self.methods.adopted(self.method))
 
     def _with(self, own: Any) -> Self:
-        arguments = own.function.checked(self.arguments)
+        arguments = self.checked(own.function)
         made = self.model_copy(update={"method": own.name, "arguments": arguments})
         made._own = own
         return made

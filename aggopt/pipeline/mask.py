@@ -25,6 +25,7 @@ from aggopt.pipeline.compared import compared
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.infeasibility import forced
 from aggopt.pipeline.measured import complete, measured_if_any
+from aggopt.pipeline.own_model_words import why_stopped
 from aggopt.pipeline.partition_step import (
     Progress,
     group,
@@ -151,6 +152,7 @@ def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:
     of_groups = {f"groups of {name}": grouped[name] for name in grouped}
     notes += [
         f"{name!r}: {certificate.solver} {certificate.status}."
+        f"{why_stopped(certificate, given.job)}"
         for name, certificate in (of_groups | certificates).items()
         if certificate.status in (Status.GAP, Status.LIMIT, Status.FALLBACK)
     ]

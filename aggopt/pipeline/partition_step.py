@@ -48,6 +48,7 @@ from aggopt.pipeline.guarantees import (
 from aggopt.pipeline.guarantees import read as read_confidential
 from aggopt.pipeline.holes import How, Told, with_means
 from aggopt.pipeline.infeasibility import forced
+from aggopt.pipeline.own_model_words import remedy
 from aggopt.solvers import Certificate
 
 Progress = Callable[[str, float], None]
@@ -195,8 +196,7 @@ def require_solved(certificates: Mapping[str, Certificate]) -> None:
         seen = ", ".join(f"{n!r}: {c.status} ({c.solver})" for n, c in failed.items())
         raise SolverError(
             f"No usable answer was found for {seen}.",
-            fix="name another solver in the job, allow it more time, or state other "
-            "wishes (delta, alpha, margin); nothing was released.",
+            fix=f"{remedy(failed.values())}; nothing was released.",
         )
 
 

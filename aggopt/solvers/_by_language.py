@@ -7,7 +7,7 @@ from importlib import import_module
 
 from aggopt.errors import SolverError, UnknownNameError
 from aggopt.solvers._registry import SOLVERS
-from aggopt.solvers._solver import CLASSES, LOCAL_OPTIMUM, Solver
+from aggopt.solvers._solver import LOCAL_OPTIMUM, Solver
 
 LANGUAGES = ("cvxpy", "pyomo")
 
@@ -43,7 +43,7 @@ def of_language(name: str) -> Solver | None:
         when=f"as {language} has it",
         language=language,
         native=called,
-        takes=frozenset(CLASSES),
+        takes=spoken.classes_of(called),
         finds=LOCAL_OPTIMUM,
         install=f"see the pages of {language} on its solvers",
         time_limit=None,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from aggopt.errors import JobError, SolverError, UnknownNameError
 from aggopt.solvers._by_language import of_language
 from aggopt.solvers._registry import RENAMED, SOLVERS
-from aggopt.solvers._solver import Solver
+from aggopt.solvers._solver import CLASSES, Solver
 
 
 def choose(
@@ -88,7 +88,11 @@ def _unfit(
 ) -> str:
     if not _reads(solver, language) and solver.fits(*problems):
         return f"{solver.name} cannot read a problem declared in {_listed(language)}."
-    return f"{solver.name} does not take problems of class {problems[-1]}."
+    taken = sorted(solver.takes, key=lambda kind: (kind not in CLASSES, kind))
+    return (
+        f"{solver.name} does not take problems of class {problems[-1]}: it takes "
+        f"{', '.join(taken)}."
+    )
 
 
 def _instead(able: list[Solver]) -> str:

@@ -2,7 +2,7 @@
 
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import cvxpy as cp
@@ -43,6 +43,28 @@ def known_solvers() -> list[str]:
     """Return the names of all solvers that cvxpy knows, those that are missing, too."""
     maps = defines.SOLVER_MAP_CONIC, defines.SOLVER_MAP_QP, defines.SOLVER_MAP_NLP
     return list(dict.fromkeys(name for one in maps for name in one))
+
+
+def classes_of(name: str) -> frozenset[str]:
+    """Return the classes of problems that cvxpy hands to a solver that it knows."""
+    found: set[str] = set()
+    if (quadratic := defines.SOLVER_MAP_QP.get(name)) is not None:
+        found |= {"LP", "QP"} | ({"MILP", "MIQP"} if quadratic.MIP_CAPABLE else set())
+    if (conic := defines.SOLVER_MAP_CONIC.get(name)) is not None:
+        squares = conic.supports_quad_obj()
+        found |= _of_cones(conic.SUPPORTED_CONSTRAINTS, squares=squares)
+        if conic.MIP_CAPABLE:
+            whole = _of_cones(conic.MI_SUPPORTED_CONSTRAINTS, squares=squares)
+            found |= {f"MI{kind}" for kind in whole & {"LP", "QP"}}
+    return frozenset(found | ({"NLP"} if name in defines.SOLVER_MAP_NLP else set()))
+
+
+def _of_cones(cones: Iterable[type], *, squares: bool) -> set[str]:
+    """Return the classes that some cones are enough for."""
+    names = {cone.__name__ for cone in cones}
+    found = {"LP"} | ({"QP"} if squares or "SOC" in names else set())
+    found |= {"SOCP"} if "SOC" in names else set()
+    return found | ({"SDP"} if names & {"PSD", "SvecPSD"} else set())
 
 
 def is_installed(name: str) -> bool:

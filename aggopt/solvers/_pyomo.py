@@ -36,7 +36,7 @@ from aggopt.solvers._pyomo_program import problem_class as problem_class
 from aggopt.solvers._pyomo_program import program_of
 from aggopt.solvers._pyomo_scale import scale_of_problem
 from aggopt.solvers._scratch import scratch
-from aggopt.solvers._solver import Solver
+from aggopt.solvers._solver import CLASSES, Solver
 
 NAME = "pyomo"
 _MEANING = {
@@ -62,6 +62,11 @@ def is_problem(problem: object) -> bool:
 def known_solvers() -> list[str]:
     """Return the names of all solvers that Pyomo knows, those that are missing, too."""
     return [name for name in pyo.SolverFactory if not name.startswith("_")]
+
+
+def classes_of(name: str) -> frozenset[str]:
+    """Return all classes: Pyomo does not say what a solver that it knows can solve."""
+    return frozenset(CLASSES)
 
 
 def is_installed(name: str) -> bool:

@@ -55,6 +55,7 @@ def test_without_trust_a_command_ends_with_2_and_runs_nothing(
     said = " ".join((out + err).split())
     assert "names code, mine.py" in said
     assert "--trust" in said
+    assert "no role" not in said
     left = {path.name for path in here.iterdir()}
     assert left == {"people.csv", "job.toml", "mine.py"}
 

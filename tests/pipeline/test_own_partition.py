@@ -128,6 +128,9 @@ def test_a_path_without_a_job_file_is_whole(code) -> None:
     ("settings", "said"),
     [
         ({"revers": True}, "No setting of split is called 'revers'"),
+        ({"revers": True}, "did you mean 'reverse'? The known"),
+        ({"weigths": "range"}, "No setting of split is called 'weigths'"),
+        ({"weigths": "range"}, "did you mean 'weights', a key beside its settings?"),
         ({"reverse": 1}, "reverse of split is of type int"),
         ({"weights": "none"}, "weights is 'none'"),
         ({"attributes": 3}, "partition.attributes is 3"),

@@ -8,12 +8,14 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
+import aggopt
 from aggopt.aggregate import by_model, p3m
 from aggopt.core.trust import trusting
 from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCodeError
 from aggopt.partition import univariate
 from aggopt.solvers import SOLVERS, Status, choose, solve
 from aggopt.solvers._answer import Answer
+from aggopt.solvers._cvxpy import classes_of
 from aggopt.solvers._solver import LOCAL_OPTIMUM
 
 X = np.sort(np.random.default_rng(0).normal(size=(12, 1)), axis=0)
@@ -284,6 +286,38 @@ def test_any_solver_of_pyomo_solves_and_its_bound_is_recomputed():
 def test_solvers_that_a_language_has_not_are_refused(name, error, match):
     with pytest.raises(error, match=match):
         choose(name, "LP")
+
+
+@pytest.mark.parametrize(
+    ("name", "classes"),
+    [
+        ("OSQP", {"LP", "QP"}),
+        ("SCS", {"LP", "QP", "SOCP", "SDP"}),
+        ("CVXOPT", {"LP", "QP", "SOCP", "SDP"}),
+        ("ECOS", {"LP", "QP", "SOCP"}),
+        ("SCIPY", {"LP", "MILP"}),
+        ("GLOP", {"LP"}),
+        ("XPRESS", {"LP", "QP", "SOCP", "MILP", "MIQP"}),
+        ("IPOPT", {"NLP"}),
+        ("nobody", set()),
+    ],
+)
+def test_a_solver_of_cvxpy_takes_the_classes_that_it_is_handed(name, classes):
+    assert classes_of(name) == classes
+
+
+def test_a_class_that_it_does_not_take_is_refused_with_those_that_it_does():
+    with pytest.raises(JobError, match="class NLP: it takes LP, QP") as refused:
+        choose("cvxpy:OSQP", "p3m", "NLP")
+    assert refused.value.fix.startswith("choose one of lagrangian, ")
+    with pytest.raises(JobError, match=r"class LP: it takes p3m, p3m_onesided, sat"):
+        choose("lagrangian", "LP")
+    with pytest.raises(JobError, match="OSQP does not take problems of class NLP"):
+        aggopt.Job(
+            roles={"quasi-identifier": ["age"]},
+            privacy={"k": 3},
+            aggregation={"method": "p3m", "solver": "cvxpy:OSQP"},
+        )
 
 
 def test_a_solver_that_is_known_here_is_the_one_that_is_known():

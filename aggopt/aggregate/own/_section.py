@@ -77,7 +77,7 @@ class ByModel(OwnSection, Solved, Aggregating):
         return self if self._own is not None else self._with(own_model(self.model))
 
     def _with(self, own: OwnModel) -> Self:
-        arguments = own.takes.checked(self.arguments)
+        arguments = self.checked(own.takes)
         made = self.model_copy(update={"model": own.name, "arguments": arguments})
         made._own = own
         return made

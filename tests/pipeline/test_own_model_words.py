@@ -1,0 +1,73 @@
+"""What is said of a model of the user's that has no answer, or none shown best."""
+
+from dataclasses import replace
+
+import cvxpy as cp
+import pytest
+from tables import job, people
+
+import aggopt
+from aggopt.errors import SolverError
+from aggopt.pipeline.own_model_words import remedy, why_stopped
+from aggopt.pipeline.partition_step import require_solved
+from aggopt.solvers import Certificate, Status
+
+OURS = Certificate(Status.INFEASIBLE, 1.0, None, 0.0, "highs", 0.1)
+OWN = replace(OURS, judge="mine.py")
+WISHES = (
+    "name another solver in the job, allow it more time, or state other wishes "
+    "(delta, alpha, margin)"
+)
+SETTINGS = "give your model other settings, or correct it"
+WHY = (
+    " The job names no limit: the solver ended by itself, and nothing shows that no "
+    "values are better. Its word is taken where each variable has bounds, no number of "
+    "the program is tiny or huge, and its gap is 1e-6 or less."
+)
+
+
+def whole(x, labels, sizes, *, reach=0):
+    box = {"bounds": [-reach, reach]} if reach else {}
+    c = cp.Variable(len(sizes), name="c", integer=True, **box)
+    return cp.Problem(cp.Minimize(cp.sum(cp.abs(c[labels] - x))))
+
+
+def test_wishes_are_spoken_of_where_a_model_of_ours_fails() -> None:
+    assert remedy([OURS]) == remedy([OWN, OURS]) == WISHES
+    assert remedy([OWN]) == f"no values satisfy all its constraints: {SETTINGS}"
+    failed = replace(OWN, status=Status.FAILED)
+    more = f"name another solver in the job, allow it more time, or {SETTINGS}"
+    assert remedy([failed]) == remedy([failed, OWN]) == more
+
+
+@pytest.mark.parametrize(("by", "fix"), [(OURS, WISHES), (OWN, remedy([OWN]))])
+def test_a_refusal_says_it(by, fix) -> None:
+    with pytest.raises(SolverError, match="'age': infeasible") as refused:
+        require_solved({"age": by, "pay": replace(OURS, status=Status.OPTIMAL)})
+    assert refused.value.fix == f"{fix}; nothing was released."
+
+
+def test_a_limit_that_nobody_named_is_explained() -> None:
+    stopped = replace(OWN, status=Status.LIMIT)
+    own = job(aggregation={"model": whole})
+    assert why_stopped(stopped, own) == WHY
+    assert why_stopped(stopped, job()) == WHY
+    assert why_stopped(replace(OURS, status=Status.LIMIT), own) == ""
+    assert why_stopped(replace(OWN, status=Status.GAP), own) == ""
+    for named in ({"time_limit": 9.0}, {"options": {"mip_rel_gap": 0.1}}):
+        limited = job(aggregation={"model": whole, "solver": "highs", **named})
+        assert why_stopped(stopped, limited) == ""
+
+
+def test_a_release_by_an_integer_program_says_why_it_is_not_shown_best() -> None:
+    def notes(**settings):
+        section = {"model": whole, "solver": "cvxpy:highs", **settings}
+        release = aggopt.mask(people(9), job(aggregation=section))
+        return release.certificates["age"].status, "\n".join(release.notes)
+
+    status, said = notes()
+    assert status is Status.LIMIT
+    assert f"'age': cvxpy:highs {status}.{WHY}" in said
+    status, said = notes(reach=9)
+    assert status is Status.OPTIMAL
+    assert WHY not in said
