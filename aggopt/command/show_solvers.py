@@ -10,7 +10,7 @@ from rich.table import Table
 from aggopt.command.console import add_row, line, out
 
 if TYPE_CHECKING:
-    from aggopt.experiments.compare_solvers import Row
+    from aggopt.experiments._solver_rows import Row
     from aggopt.experiments.sweep import SweepPoint
     from aggopt.solvers import Solver
 

@@ -12,7 +12,8 @@ from tables import job, people
 import aggopt
 from aggopt import Job
 from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCodeError
-from aggopt.experiments.compare_solvers import _solved_by, compare
+from aggopt.experiments._solver_step import solved_by
+from aggopt.experiments.compare_solvers import compare
 from aggopt.experiments.sweep import sweep
 from aggopt.pipeline.before_work import model_of
 from aggopt.pipeline.partition_step import job_of
@@ -151,7 +152,7 @@ HIGHS = "pyomo:appsi_highs"  # of whose classes Pyomo says nothing
 )
 def test_the_solver_of_a_job_is_among_those_compared(solver, first):
     named = {} if solver is None else {"solver": solver}
-    rows = _solved_by(job(aggregation={"method": "p3m", **named})).able
+    rows = solved_by(job(aggregation={"method": "p3m", **named})).able
     names = [each.name for each in rows]
     assert names[:2] == first
     assert len(set(names)) == len(names)

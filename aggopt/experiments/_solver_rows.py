@@ -1,0 +1,187 @@
+"""What one solver makes of the step of a job that solvers are compared on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from aggopt.aggregate import AGGREGATORS
+from aggopt.core.compile_time import compile_time
+from aggopt.core.validation import Floats
+from aggopt.errors import InfeasibleInputError, SolverError, TableError
+from aggopt.job import Shifting, Solved
+from aggopt.partition import univariate
+from aggopt.partition._in_blocks import divided
+from aggopt.partition._registry import PARTITIONERS
+from aggopt.pipeline.aggregate_step import aggregated, categories, placed
+from aggopt.pipeline.audit_values import audit_of
+from aggopt.pipeline.grouped import Grouped
+from aggopt.pipeline.guarantees import repaired
+from aggopt.pipeline.margins import program
+from aggopt.pipeline.measured import AT_ONCE, measured
+from aggopt.pipeline.observed import combined
+from aggopt.pipeline.rounding import released
+from aggopt.solvers import Solver
+from aggopt.solvers._certificate import endings, largest_gap, total_bound
+
+Share = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """Result of one solver on a job: sums and extremes over its attributes.
+
+    `bound` and `gap` are None where nothing is proven.  `sl`, `si` and `holds`,
+    whether the audit of these values finds all that the job promises, are None where
+    no values are made: for groups of one attribute at a time.  `note` is the reason
+    why a solver was left out or failed; all its figures are then None.
+    """
+
+    solver: str
+    status: str | None = None
+    objective: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    violation: float | None = None
+    sl: float | None = None
+    si: float | None = None
+    seconds: float | None = None
+    holds: bool | None = None
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return asdict(self)
+
+
+def _passed(solver: Solver) -> Any:
+    """Return what stands for a solver among settings: code of the user's, or a name."""
+    return solver if solver.origin else solver.name
+
+
+def of_aggregation(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
+    how = cast(Solved, given.job.aggregation)  # as was looked at before
+    named = _passed(solver)
+    settings = {**how.settings, **program(given), "solver": named, "options": {}}
+    settings |= {"time_limit": limit if solver.limited else None, "progress": told}
+    if solver.is_global:
+        for of_local in ("start", "starts", "seed"):
+            settings.pop(of_local, None)
+    if isinstance(how, Shifting):
+        few, groups = np.arange(9.0)[:, None] ** 2, np.arange(9) // 3
+        combine, (kind,) = AGGREGATORS[how.method].function, how.kinds
+        combine(few, groups, solver=named, keep=kind)  # compiles: not timed
+    started = compile_time.now()
+    masked = combined(given, settings)
+    seconds = compile_time.now() - started
+    tried = released(given, placed(given, masked, categories(given, _ignored)).values)
+    found = measured(given.table, tried, given.asked, whole=AT_ONCE)
+    row = _summed(solver.name, masked.certificates, seconds)
+    usable = all(c.status.usable for c in masked.certificates)
+    holds = audit_of(given, tried).holds if usable else None
+    return replace(row, sl=found.sl, si=found.si, holds=holds)
+
+
+def of_categories(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
+    """Return a solver's row for the categories of the same groups."""
+    how = given.job.aggregation
+    asked = {"solver": _passed(solver), "time_limit": limit, "options": {}}
+    own = how.categories.model_copy(update=asked)  # type: ignore[union-attr]
+    update = {"aggregation": how.model_copy(update={"categories": own})}
+    given = replace(given, job=given.job.model_copy(update=update))
+
+    def heard(step: str, share: float) -> None:
+        if step == "categories":  # numbers are published by the job's own method
+            told(share)
+
+    try:
+        masked = aggregated(given, heard)
+    except InfeasibleInputError as refusal:
+        return Row(solver.name, note=refusal.problem)
+    named = [masked.certificates[name] for name in given.table.domains]
+    proofs = list({id(c): c for c in named}.values())  # one of what goes together
+    row = _summed(solver.name, proofs, sum(c.seconds for c in proofs))
+    if not all(c.status.usable for c in proofs):
+        return row
+    return _measured(given, row, masked.values)
+
+
+def of_partition(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
+    how, names = given.job.partition, given.job.roles.quasi_identifier
+    settings = {**how.settings, "solver": _passed(solver), "options": {}}
+    settings["time_limit"] = limit if solver.language else None
+    univariate(np.arange(9.0), 3, solver=_passed(solver))  # loads, compiles: not timed
+    columns = [block.columns for block in given.blocks]
+    k, started = given.job.privacy.k, compile_time.now()
+    try:
+        blocks = divided(given.X, k, columns, how.function, settings, told, names)
+    except (SolverError, TableError, InfeasibleInputError) as refusal:
+        return Row(solver.name, note=refusal.problem)
+    seconds = compile_time.now() - started
+    return _summed(solver.name, [b.certificate for b in blocks], seconds)
+
+
+def of_blocks(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
+    """Return a solver's row for a partition of several attributes together."""
+    job, names = given.job, given.job.roles.quasi_identifier
+    divide = PARTITIONERS.of(job.partition).function
+    settings = {
+        **job.partition.settings,
+        "solver": _passed(solver),
+        "time_limit": limit,
+    }
+    columns = [block.columns for block in given.blocks]
+    try:
+        k = job.privacy.k
+        found = divided(given.records, k, columns, divide, settings, told, names)
+    except (SolverError, TableError, InfeasibleInputError) as refusal:
+        return Row(solver.name, note=refusal.problem)
+    return _valued(replace(given, blocks=found), solver)
+
+
+def of_repair(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
+    """Return a solver's row for a repair of the same groups."""
+    privacy = given.job.privacy
+    asked = {"solver": _passed(solver), "time_limit": limit}
+    how = privacy.repair.model_copy(update=asked)  # type: ignore[union-attr]
+    update = {"privacy": privacy.model_copy(update={"repair": how})}
+    job = given.job.model_copy(update=update)
+    try:
+        block = repaired(given.blocks[0], given.records, job, given.held, told)
+    except (SolverError, TableError, InfeasibleInputError) as refusal:
+        return Row(solver.name, note=refusal.problem)
+    return _valued(replace(given, blocks=(block,)), solver)
+
+
+def _ignored(*_: object) -> None:
+    """Do nothing: what is left is quick."""
+
+
+def _valued(given: Grouped, solver: Solver) -> Row:
+    """Return the row of a partition, with the measures and the audit of its values."""
+    proofs = [block.certificate for block in given.blocks]
+    row = _summed(solver.name, proofs, sum(c.seconds for c in proofs))
+    try:
+        return _measured(given, row, aggregated(given, _ignored).values)
+    except InfeasibleInputError as refusal:
+        return replace(row, note=refusal.problem)
+
+
+def _measured(given: Grouped, row: Row, values: Floats) -> Row:
+    """Return a row with the measures and the audit of values (n, d)."""
+    tried = released(given, values)
+    found = measured(given.table, tried, given.asked, whole=AT_ONCE)
+    return replace(row, sl=found.sl, si=found.si, holds=audit_of(given, tried).holds)
+
+
+def _summed(name: str, certificates: Sequence[Any], seconds: float) -> Row:
+    return Row(
+        solver=name,
+        status=endings(certificates),
+        objective=sum(c.objective for c in certificates),
+        bound=total_bound(certificates),
+        gap=largest_gap(certificates),
+        violation=max(c.violation for c in certificates),
+        seconds=seconds,
+    )
