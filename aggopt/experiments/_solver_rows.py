@@ -60,6 +60,11 @@ def _passed(solver: Solver) -> Any:
     return solver if solver.origin else solver.name
 
 
+def _taken(solver: Solver, limit: float) -> float | None:
+    """Return a limit, None for code of the user's that takes none."""
+    return None if solver.origin and not solver.limited else limit
+
+
 def of_aggregation(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     how = cast(Solved, given.job.aggregation)  # as was looked at before
     named = _passed(solver)
@@ -129,7 +134,7 @@ def of_blocks(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     settings = {
         **job.partition.settings,
         "solver": _passed(solver),
-        "time_limit": limit,
+        "time_limit": _taken(solver, limit),
     }
     columns = [block.columns for block in given.blocks]
     try:
@@ -143,7 +148,7 @@ def of_blocks(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
 def of_repair(given: Grouped, solver: Solver, limit: float, told: Share) -> Row:
     """Return a solver's row for a repair of the same groups."""
     privacy = given.job.privacy
-    asked = {"solver": _passed(solver), "time_limit": limit}
+    asked = {"solver": _passed(solver), "time_limit": _taken(solver, limit)}
     how = privacy.repair.model_copy(update=asked)  # type: ignore[union-attr]
     update = {"privacy": privacy.model_copy(update={"repair": how})}
     job = given.job.model_copy(update=update)

@@ -65,8 +65,11 @@ def test_a_repair_asks_a_trusted_file(tmp_path, paid):
     assert (stated["kind"], stated["name"]) == ("solvers", "mine.py:choose")
     assert release.manifest()["job"]["privacy"]["repair"]["solver"] == "mine.py:choose"
     assert release.blocks[0].certificate.status is not Status.LIMIT
-    rows = {row.solver: row for row in compare(paid, path, ["highs"], trust=[code])}
-    assert rows["cvxpy:highs"].objective == release.blocks[0].certificate.objective
+    names = ["highs", "lib/mine.py:choose"]
+    rows = {row.solver: row for row in compare(paid, path, names, trust=[code])}
+    assert list(rows) == ["cvxpy:highs", "mine.py:choose"]
+    objective = release.blocks[0].certificate.objective
+    assert [row.objective for row in rows.values()] == [objective, objective]
 
 
 def test_optimal_asks_a_function_and_believes_no_proof_of_it():
