@@ -104,6 +104,7 @@ AGGREGATORS = Registry(
     "aggopt.aggregate",
     Aggregator,
     "aggregation",
+    ["by_model"],  # of a model of the user's, which `model` names
     own="aggregators",
     adopt=_adopted,
 )

@@ -113,12 +113,19 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         found: Kind | None = getattr(section, "own", None)
         return self[section.method] if found is None else found
 
+    def reserves(self, name: str) -> bool:
+        """Whether a name means something of this package: no code of the user's has it.
+
+        An entry point of that name is ignored.
+        """
+        return name in self or name in self.taken
+
     def names_own(self, named: object) -> bool:
         """Whether it can only name code of the user's; none is loaded to know."""
         if not isinstance(named, str):
             plain = named is None or isinstance(named, _PLAIN)
             return not plain and self.declared_as(named) is None
-        if named in self or self._adopt is None:
+        if self._adopt is None or self.reserves(named):
             return False
         return names_file(named) or named in plugins(self.own)
 

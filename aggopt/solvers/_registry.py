@@ -16,6 +16,7 @@ from aggopt.solvers._own import adopted
 from aggopt.solvers._solver import Solver
 
 RENAMED = {"dual": "lagrangian", "path": "shortest_path"}
+_LANGUAGES = ("cvxpy:", "pyomo:")  # what stands before the name of a solver of theirs
 NO_SOLVER = frozenset({"adopted", "file"})  # what certificates say of points from them
 
 
@@ -37,6 +38,16 @@ def _of_users(thing: Any, origin: Origin) -> Solver:
     return adopted(thing, origin)
 
 
-SOLVERS = Registry(
+class _Solvers(Registry[Solver]):
+    """Solvers, of which a name may be the bare word, or one that a language knows."""
+
+    def reserves(self, name: str) -> bool:
+        """Whether a name means a solver of this package, or of a language."""
+        bare = {each.partition(":")[2] for each in self}
+        known = name in bare | RENAMED.keys() | NO_SOLVER
+        return known or name.startswith(_LANGUAGES) or super().reserves(name)
+
+
+SOLVERS = _Solvers(
     "aggopt.solvers.packages", Solver, "solver", own="solvers", adopt=_of_users
 )

@@ -2,6 +2,7 @@
 
 import pickle
 from functools import partial
+from types import SimpleNamespace
 
 import cvxpy as cp
 import numpy as np
@@ -9,10 +10,13 @@ import pyomo.environ as pyo
 import pytest
 
 import aggopt
-from aggopt.aggregate import by_model, p3m
+from aggopt.aggregate import AGGREGATORS, by_model, p3m
+from aggopt.core import own_code
 from aggopt.core.trust import trusting
 from aggopt.errors import JobError, SolverError, UnknownNameError, UntrustedCodeError
-from aggopt.partition import univariate
+from aggopt.job import Recommended
+from aggopt.partition import PARTITIONERS, univariate
+from aggopt.privacy._model import REQUIREMENTS
 from aggopt.solvers import SOLVERS, Status, choose, solve
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._cvxpy import classes_of
@@ -336,3 +340,50 @@ def test_highs_that_gives_up_on_exact_reduced_costs_is_asked_again():
     assert ended.bound == pytest.approx(problem.value, abs=1e-4)
     tight = solve(problem, "highs", options={"dual_feasibility_tolerance": 1e-9})
     assert tight.status is Status.FAILED  # as it was asked
+
+
+class Plugin(SimpleNamespace):
+    """An entry point that must not be loaded."""
+
+    value, dist = "evil:thing", None
+
+    def load(self):
+        raise AssertionError(f"{self.name} is loaded")
+
+
+@pytest.mark.parametrize(
+    ("kind", "registry", "names"),
+    [
+        ("solvers", SOLVERS, ["uno", "dual", "cvxpy:uno", "cvxpy:OSQP", "adopted"]),
+        ("partitioners", PARTITIONERS, ["mdav", "recommended", "loss_bound"]),
+        ("aggregators", AGGREGATORS, ["mean", "by_model"]),
+        ("privacy_models", REQUIREMENTS, ["l", "repair", "own"]),
+    ],
+)
+def test_no_entry_point_takes_a_name_that_means_something_here(
+    monkeypatch, kind, registry, names
+):
+    points = [Plugin(name=name) for name in (*names, "free")]
+    monkeypatch.setattr(own_code, "entry_points", lambda *, group: points)
+    assert [name for name in names if registry.names_own(name)] == []
+    assert registry.names_own("free")
+    assert registry.own == kind
+
+
+def test_a_job_means_what_it_says_whatever_is_installed(monkeypatch):
+    points = [Plugin(name=name) for name in ("uno", "dual", "recommended", "by_model")]
+    monkeypatch.setattr(own_code, "entry_points", lambda *, group: points)
+    roles, privacy = {"quasi-identifier": ["age"]}, {"k": 3}
+
+    def job(**sections):
+        return aggopt.Job(roles=roles, privacy=privacy, **sections).loaded()
+
+    uno = job(aggregation={"method": "p3m", "solver": "uno"})
+    assert uno.aggregation.solver == "uno"
+    assert choose("uno", "p3m", "NLP").name == "cvxpy:uno"
+    with pytest.raises(JobError, match="'dual' is now called 'lagrangian'"):
+        job(aggregation={"method": "p3m", "solver": "dual"})
+    for said in ({"method": "recommended"}, {"attributes": "together"}):
+        assert isinstance(job(partition=said).partition, Recommended)
+    with pytest.raises(UnknownNameError, match="No aggregation method is called 'by_"):
+        job(aggregation={"method": "by_model"})
