@@ -191,3 +191,9 @@ def read(problem: Any, name: str, shape: tuple[int, ...]) -> Floats | None:
     if found is None or not np.isfinite(found).all():
         return None
     return np.asarray(found, dtype=np.float64)
+
+
+def centroids(problem: Any, data: Records) -> Floats | None:
+    """Read the centroids (m, d) off a solved problem; None where it holds none."""
+    shift = read(problem, "shift", data.means.shape)
+    return None if shift is None else data.means + shift

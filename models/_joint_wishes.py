@@ -10,6 +10,7 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import naming
 from aggopt.models._joint import Records
+from aggopt.models._joint_demands import Demanded, require_room
 from aggopt.models._model import Model
 
 
@@ -60,3 +61,34 @@ class JointWishes(Records):
         x, delta, importance = (np.ascontiguousarray(table[:, a]) for table in tables)
         with naming(f"Attribute {a} of those that vary"):
             return self.alone.data(x, self.labels, delta, importance, self.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredWishes(JointWishes):
+    """Wishes of which misses are squared, or none is allowed.
+
+    Attributes
+    ----------
+    alpha
+        Weight of the distances against the shifts, in [0, 1].
+    """
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_room(self, self.demanded())
+
+    @property
+    def weight(self) -> float:
+        """The number that weighs wishes against shifts."""
+        return self.alpha
+
+    @property
+    def wished(self) -> bool:
+        """Whether anything is asked for: otherwise only shifts cost."""
+        return self.alpha > 0 or bool(self.hard.any())
+
+    def demanded(self) -> Demanded:
+        """Return the intervals that demands leave, by group and attribute."""
+        raise NotImplementedError

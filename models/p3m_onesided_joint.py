@@ -40,40 +40,25 @@ from aggopt.errors import UnknownNameError
 from aggopt.models import p3m_joint, p3m_onesided
 from aggopt.models._constraints import labelled
 from aggopt.models._joint import (
+    centroids,
     keep_in_pyomo,
     kept_in_cvxpy,
     mean_and_covariance,
-    read,
 )
-from aggopt.models._joint_demands import Demanded, Interval, require_room
-from aggopt.models._joint_wishes import JointWishes
+from aggopt.models._joint_demands import Demanded, Interval
+from aggopt.models._joint_wishes import SquaredWishes
 from aggopt.models._model import Model
 
 LANGUAGES = ("cvxpy", "pyomo")
 
 
 @dataclass(frozen=True, eq=False)
-class Data(JointWishes):
+class Data(SquaredWishes):
     """Data of the model; see the module's docstring."""
 
     alone: ClassVar[Model] = p3m_onesided.MODEL
-    alpha: float
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_room(self, self._demanded())
-
-    @property
-    def weight(self) -> float:
-        """The number that weighs wishes against shifts."""
-        return self.alpha
-
-    @property
-    def wished(self) -> bool:
-        """Whether anything is asked for: otherwise only shifts cost."""
-        return self.alpha > 0 or bool(self.hard.any())
-
-    def _demanded(self) -> Demanded:
+    def demanded(self) -> Demanded:
         """Return the intervals that demands leave, by group and attribute."""
         found: dict[int, dict[int, list[Interval]]] = {}
         for a, alone in enumerate(self.apart):
@@ -179,12 +164,6 @@ def point(data: Data, centroids: Floats) -> Point:
     forgiven = np.where(data.hard, 1.0, 1 - data.importance)
     gamma = np.where(data.hard, 0.0, np.maximum(near, 0.0) / forgiven)
     return Point(centroids - data.means, gamma)
-
-
-def centroids(problem: Any, data: Data) -> Floats | None:
-    """Read the centroids (m, d) off a solved problem; None where it holds none."""
-    shift = read(problem, "shift", data.means.shape)
-    return None if shift is None else data.means + shift
 
 
 def example() -> Data:

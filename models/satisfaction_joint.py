@@ -42,10 +42,10 @@ from aggopt.errors import UnknownNameError
 from aggopt.models import satisfaction
 from aggopt.models._constraints import labelled, off_whole
 from aggopt.models._joint import (
+    centroids,
     keep_in_pyomo,
     kept_in_cvxpy,
     mean_and_covariance,
-    read,
 )
 from aggopt.models._joint_wishes import JointWishes
 from aggopt.models._model import Model
@@ -201,12 +201,6 @@ def point(data: Data, centroids: Floats, *, touch: float = TOUCH) -> Point:
     above = lead >= data.delta - touch
     below = (-lead >= data.delta - touch) & ~above
     return Point(centroids - data.means, above.astype(float), below.astype(float))
-
-
-def centroids(problem: Any, data: Data) -> Floats | None:
-    """Read the centroids (m, d) off a solved problem; None where it holds none."""
-    shift = read(problem, "shift", data.means.shape)
-    return None if shift is None else data.means + shift
 
 
 def example() -> Data:
