@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from aggopt.core.plural import many
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, TableError
 
@@ -40,7 +41,7 @@ class Records:
         m, rank = int(self.labels.max()) + 1, len(self.root)
         if m <= rank:
             raise InfeasibleInputError(
-                f"{m} group(s) cannot keep a covariance matrix of rank {rank}: "
+                f"{many(m, 'group')} cannot keep a covariance matrix of rank {rank}: "
                 f"{rank + 1} groups or more can.",
                 fix='choose a smaller k, fewer attributes, or keep = "variance".',
             )

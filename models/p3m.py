@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggopt.core.plural import many
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, UnknownNameError
 from aggopt.models._constraints import labelled
@@ -183,8 +184,8 @@ def _require_agreement(data: Data) -> None:
     if apart.size:
         shown = ", ".join(map(str, apart[:10].tolist()))
         raise InfeasibleInputError(
-            f"The hard wishes (importance 1) within {apart.size} group(s) contradict "
-            f"each other; the first are groups {shown}.",
+            f"The hard wishes (importance 1) within {many(apart.size, 'group')} "
+            f"contradict each other; the first are groups {shown}.",
             fix="lower the importance of some of their records below 1, or group "
             "those with the same demands together.",
         )
