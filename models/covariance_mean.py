@@ -39,13 +39,13 @@ from aggopt.errors import UnknownNameError
 from aggopt.models._constraints import labelled
 from aggopt.models._joint import (
     Records,
-    aligned,
     keep_in_pyomo,
     kept_in_cvxpy,
     mean_and_covariance,
     read,
 )
 from aggopt.models._model import Model
+from aggopt.models._orthogonal import aligned
 from aggopt.models._response import Free, beside_response
 
 LANGUAGES = ("cvxpy", "pyomo")

@@ -13,7 +13,7 @@ from aggopt.errors import InfeasibleInputError, JobError, TableError, require_kn
 from aggopt.input.entries import Moment, Values, entry_of
 from aggopt.input.table import Table
 from aggopt.job import Job
-from aggopt.models._joint import root
+from aggopt.models._orthogonal import root
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.grouped import Grouped
 
