@@ -64,5 +64,4 @@ def descend(
 
 def _looked_at(cost: CellCost, space: Manifold, A: Floats) -> tuple[float, Floats]:
     c = A / space.weight
-    slope, _, _ = space.tangent(A, cost.slope(c) / space.weight)
-    return cost.value(c), slope
+    return cost.value(c), space.tangent(A, cost.slope(c) / space.weight)

@@ -55,16 +55,14 @@ class Manifold:
             Q = Q @ (1.5 * np.eye(len(values)) - 0.5 * (Q.T @ Q))
         return np.asarray(Q @ self.data.root)
 
-    def tangent(self, A: Floats, G: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the part of a gradient G (m, d) that is tangent to A, and multipliers.
+    def tangent(self, A: Floats, G: Floats) -> Floats:
+        """Return the part of a gradient G (m, d) that is tangent to A.
 
-        Of A'A (d, d), symmetric, and of u'A (d,): G is the tangent part plus
-        A @ theirs plus u times theirs.
+        The rest is A L and u mu', of some symmetric L (d, d) and some mu (d,).
         """
         V = self.directions
         slope, own = G @ V, A @ V
         inner = own.T @ slope
         L = (inner + inner.T) / (self.squares[:, None] + self.squares)
-        mu = self.u @ slope
-        free = slope - own @ L - np.outer(self.u, mu)
-        return free @ V.T, V @ L @ V.T, V @ mu
+        free = slope - own @ L - np.outer(self.u, self.u @ slope)
+        return np.asarray(free @ V.T)

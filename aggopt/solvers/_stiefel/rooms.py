@@ -62,9 +62,9 @@ class Rooms(Manifold):
             free &= to == A
         return np.full(A.shape, np.nan)
 
-    def tangent(self, A: Floats, G: Floats) -> tuple[Floats, Floats, Floats]:
+    def tangent(self, A: Floats, G: Floats) -> Floats:
         """Return what `Manifold.tangent` does, of entries that a descent can move."""
-        d, (low, high) = A.shape[1], self.ends
+        low, high = self.ends
         free = low < high
         at_low = A - low <= AT_END * self.weight
         at_high = high - A <= AT_END * self.weight
@@ -76,9 +76,7 @@ class Rooms(Manifold):
             if not out.any():
                 break
             free &= ~out
-        L = np.zeros((d, d))
-        L[self.pairs] = y[d:]
-        return np.where(free, slope, 0.0), L + L.T, y[:d]
+        return np.where(free, slope, 0.0)
 
     def _missed(self, A: Floats) -> Floats:
         """Return by how much u'A and A'A are missed (p,)."""
