@@ -1,4 +1,4 @@
-"""What the models of all attributes at once share: records, groups, covariance."""
+"""What the models of all attributes at once share: records, groups, what is kept."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +10,7 @@ from aggopt.core.plural import many
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.models._orthogonal import aligned, root
+from aggopt.models._response import Free, beside_response
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,19 +23,17 @@ class Records:
         Original values: each attribute has mean 0, variance 1, no unit.
     labels : (n,)
         Group of each record, 0..m-1; at least one group more than the rank of Z.
+    y : (n,)
+        A response that is published as it is, standardised, if there is one: its
+        covariance with each attribute is then kept, too.
     """
 
     Z: Floats = field(repr=False)
     labels: Labels = field(repr=False)
+    y: Floats | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        mean, square = self.Z.mean(axis=0), np.einsum("ij,ij->j", self.Z, self.Z)
-        variance = square / len(self.Z) - mean**2
-        if (abs(mean) > 1e-9).any() or (abs(variance - 1) > 1e-9).any():
-            raise TableError(
-                "Z is not standardised: a mean is not 0 or a variance not 1.",
-                fix="pass (X - X.mean(axis=0)) / X.std(axis=0), without constants.",
-            )
+        _require_standardised("Z", self.Z)
         m, rank = int(self.labels.max()) + 1, len(self.root)
         if m <= rank:
             raise InfeasibleInputError(
@@ -42,6 +41,9 @@ class Records:
                 f"{rank + 1} groups or more can.",
                 fix='choose a smaller k, fewer attributes, or keep = "variance".',
             )
+        if self.y is not None:
+            _require_standardised("y", self.y[:, None])
+        _ = self.free  # refuses a response whose covariances no groups keep
 
     @cached_property
     def sizes(self) -> Floats:
@@ -65,8 +67,45 @@ class Records:
         return np.asarray(self.root.T @ self.root)
 
     @cached_property
+    def response(self) -> Floats:
+        """Mean response of each group, ybar_j (m,); 0 without one."""
+        if self.y is None:
+            return np.zeros(len(self.sizes))
+        return np.asarray(np.bincount(self.labels, self.y) / self.sizes)
+
+    @cached_property
+    def with_response(self) -> Floats:
+        """What sum_j n_j ybar_j c_j is to be, Z'y (d,); 0 without a response."""
+        d = self.Z.shape[1]
+        return np.zeros(d) if self.y is None else np.asarray(self.Z.T @ self.y)
+
+    @cached_property
+    def free(self) -> Free:
+        """What feasible centroids have in common, and what they are free in."""
+        if self.y is None:
+            return Free(np.zeros_like(self.means), self.root, self.u[:, None])
+        b = np.sqrt(self.sizes) * self.response
+        return beside_response(self.root, self.u, b, self.with_response, len(self.Z))
+
+    @cached_property
+    def rows(self) -> Floats:
+        """Linear rows (m, q), of the mean and then of a response, in its own scale.
+
+        sum_j n_j rows_j c_j is to be `sums`.
+        """
+        beside = self.free.apart[:, 1:] / self.u[:, None]
+        return np.column_stack([np.ones(len(self.u)), beside])
+
+    @cached_property
+    def sums(self) -> Floats:
+        """What the linear rows are to sum up to (q, d)."""
+        fixed, _, apart = self.free
+        beside = np.sqrt(self.sizes.sum()) * (apart[:, 1:].T @ fixed)
+        return np.vstack([np.zeros(fixed.shape[1]), beside])
+
+    @cached_property
     def renormalised(self) -> Floats:
-        """Centroids (m, d) that keep mean and covariance, nearest to the means."""
+        """Centroids (m, d) that keep what is to be kept, nearest to the means."""
         weight = np.sqrt(self.sizes)[:, None]
         return nearest(self, weight * self.means) / weight
 
@@ -76,25 +115,43 @@ class Records:
         return np.asarray(np.sqrt(self.sizes / self.sizes.sum()))
 
 
+def _require_standardised(name: str, table: Floats) -> None:
+    mean, square = table.mean(axis=0), np.einsum("ij,ij->j", table, table)
+    variance = square / len(table) - mean**2
+    if not ((abs(mean) <= 1e-9).all() and (abs(variance - 1) <= 1e-9).all()):
+        raise TableError(
+            f"{name} is not standardised: a mean is not 0 or a variance not 1.",
+            fix=f"pass ({name} - {name}.mean(axis=0)) / {name}.std(axis=0), without "
+            "constants.",
+        )
+
+
 def nearest(data: Records, A: Floats) -> Floats:
-    """Return the matrix nearest to A (m, d) of those with A'A = S and u'A = 0.
+    """Return the matrix nearest to A (m, d) of those that keep what is to be kept.
 
-    u_j = sqrt(n_j / n).  Any such matrix is Q R with Q'Q = I and u'Q = 0; the nearest
-    has the Q that is nearest to A R'.
+    A'A = S and u'A = 0, u_j = sqrt(n_j / n).  Any such matrix is Q R with Q'Q = I and
+    u'Q = 0; the nearest has the Q that is nearest to A R'.  With a response, part of it
+    is fixed (`Free`), and Q and R are those of what is left.
     """
-    return aligned(A @ data.root.T, data.u[:, None]) @ data.root
+    fixed, root, apart = data.free
+    return fixed + aligned(A @ root.T, apart) @ root
 
 
-def mean_and_covariance(data: Records, c: Floats) -> dict[str, float]:
-    """Return by how much centroids c (m, d) miss mean and covariance, per record."""
+def moments_missed(data: Records, c: Floats) -> dict[str, float]:
+    """Return by how much centroids c (m, d) miss what is to be kept, per record."""
     n = len(data.Z)
     mean = np.abs(data.sizes @ c).max() / n
     away = c.T @ (data.sizes[:, None] * c) - data.covariance
-    return {"mean": float(mean), "covariance": float(np.abs(away).max() / n)}
+    beside = (data.sizes * data.response) @ c - data.with_response
+    return {
+        "mean": float(mean),
+        "covariance": float(np.abs(away).max() / n),
+        "response": float(np.abs(beside).max() / n),
+    }
 
 
 def kept_in_cvxpy(data: Records, c: Any) -> dict[str, Any]:
-    """Return the rows of mean and covariance of the expression c (m, d), by name."""
+    """Return the rows of what is kept of the expression c (m, d), by name."""
     import cvxpy as cp
 
     d, S = data.means.shape[1], data.covariance
@@ -104,15 +161,19 @@ def kept_in_cvxpy(data: Records, c: Any) -> dict[str, Any]:
         cp.sum(cp.multiply(data.sizes, cp.multiply(c[:, a], c[:, b]))) == S[a, b]
         for a, b in pairs
     ]
-    return {"mean": mean, "covariance": covariance}
+    if data.y is None:
+        return {"mean": mean, "covariance": covariance}
+    response = (data.sizes * data.response) @ c == data.with_response
+    return {"mean": mean, "covariance": covariance, "response": response}
 
 
 def keep_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> None:
-    """Add the rows of mean and covariance of the expressions c (m, d)."""
+    """Add the rows of what is kept of the expressions c (m, d)."""
     import pyomo.environ as pyo
 
     groups, attributes = range(len(c)), range(len(c[0]))
     size, S = data.sizes.tolist(), data.covariance.tolist()
+    with_y, kept = (data.sizes * data.response).tolist(), data.with_response.tolist()
 
     def mean(_: Any, a: int) -> Any:
         return pyo.quicksum(size[j] * c[j][a] for j in groups) == 0
@@ -122,8 +183,13 @@ def keep_in_pyomo(data: Records, problem: Any, c: list[list[Any]]) -> None:
             return pyo.Constraint.Skip
         return pyo.quicksum(size[j] * c[j][a] * c[j][b] for j in groups) == S[a][b]
 
+    def response(_: Any, a: int) -> Any:
+        return pyo.quicksum(with_y[j] * c[j][a] for j in groups) == kept[a]
+
     problem.mean = pyo.Constraint(attributes, rule=mean)
     problem.covariance = pyo.Constraint(attributes, attributes, rule=covariance)
+    if data.y is not None:
+        problem.response = pyo.Constraint(attributes, rule=response)
 
 
 def read(problem: Any, name: str, shape: tuple[int, ...]) -> Floats | None:

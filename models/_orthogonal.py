@@ -31,6 +31,8 @@ def aligned(image: Floats, apart: Floats) -> Floats:
     decomposition U s V' of what of the image is orthogonal to them (orthogonal
     Procrustes).  Where it leaves directions open, vectors of cosines fill them.
     """
+    if not image.size:
+        return image
     own = image - apart @ (apart.T @ image)
     U, size, Vt = np.linalg.svd(own, full_matrices=False)
     known = int((size > SINGULAR * size[0]).sum()) if size[0] > 0 else 0

@@ -6,7 +6,7 @@ import numpy as np
 
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError
-from aggopt.models._joint import Records
+from aggopt.models._orthogonal import root
 
 NEARLY = 1e-9  # of a variance: rounding
 
@@ -14,7 +14,8 @@ NEARLY = 1e-9  # of a variance: rounding
 class Free(NamedTuple):
     """Feasible centroids: sqrt(n_j) c_j = fixed + N root, N'N = I, apart'N = 0.
 
-    fixed (m, d), root (r, d), apart (m, q) with orthonormal columns.
+    fixed (m, d), root (r, d) with orthogonal rows, apart (m, q) with orthonormal
+    columns: sqrt(n_j / n), and that of a response, if groups differ in one.
     """
 
     fixed: Floats
@@ -22,21 +23,21 @@ class Free(NamedTuple):
     apart: Floats
 
 
-def beside_response(data: Records, y: Floats, b: Floats) -> Free:
-    """Return what a response y (n,), standardised, leaves free.
+def beside_response(R: Floats, u: Floats, b: Floats, kept: Floats, n: int) -> Free:
+    """Return what a response, standardised, leaves free of n records with root R.
 
-    b (m,) are its group means times sqrt(n_j).  With A = sqrt(n_j) c_j = Q R, Q'b is to
-    be t, so that Q is v w' and a part apart from v = b / |b|, w = t / |b|; the Gram
-    matrix of that part is I - w w'.  Proof: docs/mathematics/joint.md.
+    b (m,) are its group means times sqrt(n_j), `kept` (d,) its products with the
+    attributes.  With A = sqrt(n_j) c_j = Q R, Q'b is to be t, R't = kept, so that Q is
+    v w' and a part apart from v = b / |b|, w = t / |b|; the Gram matrix of that part
+    is I - w w'.  Proof: docs/mathematics/joint.md.
 
     Raises
     ------
     InfeasibleInputError
         That is not positive semidefinite, or there are too few groups for it.
     """
-    R, u, n = data.root, data.u, len(y)
     _require_groups(len(b), len(R))
-    t = R @ (data.Z.T @ y) / np.sum(R**2, axis=1)
+    t = R @ kept / np.sum(R**2, axis=1)
     between, explained = float(b @ b), float(t @ t)
     if explained > between + NEARLY * n:
         raise InfeasibleInputError(
@@ -52,8 +53,8 @@ def beside_response(data: Records, y: Floats, b: Floats) -> Free:
     v, w = b / length, t / length
     square = min(float(w @ w), 1.0)
     shrunk = (1 - np.sqrt(1 - square)) / square if square > 0 else 0.0
-    root = R - shrunk * np.outer(w, w @ R)  # (I - w w')^(1/2) R
-    return Free(np.outer(v, w @ R), root, np.column_stack([u, v]))
+    left = root(R - shrunk * np.outer(w, w @ R))  # of (I - w w')^(1/2) R
+    return Free(np.outer(v, w @ R), left, np.column_stack([u, v]))
 
 
 def _require_groups(m: int, rank: int) -> None:

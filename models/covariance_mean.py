@@ -28,7 +28,7 @@ distributions, which multipliers of the covariance prove.
 Source: Schönemann, Psychometrika 31 (1966), for the closed form; the rest is ours.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -41,12 +41,10 @@ from aggopt.models._joint import (
     Records,
     keep_in_pyomo,
     kept_in_cvxpy,
-    mean_and_covariance,
+    moments_missed,
     read,
 )
 from aggopt.models._model import Model
-from aggopt.models._orthogonal import aligned
-from aggopt.models._response import Free, beside_response
 
 LANGUAGES = ("cvxpy", "pyomo")
 EPS = 2.220446049250313e-16  # one unit in the last place of 1
@@ -57,36 +55,10 @@ ROUNDINGS = 100.0  # units in the last place: more than any sum of products lose
 class Data(Records):
     """Data of the model; see the module's docstring."""
 
-    y: Floats | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self.free  # refuses a response whose covariances no groups keep
-
     @cached_property
     def target(self) -> Floats:
         """B (m, d): sqrt(n_j) C_j."""
         return np.asarray(np.sqrt(self.sizes)[:, None] * self.means)
-
-    @cached_property
-    def response(self) -> Floats:
-        """B (m,): sqrt(n_j) ybar_j."""
-        return np.asarray(np.bincount(self.labels, self.y) / np.sqrt(self.sizes))
-
-    @cached_property
-    def free(self) -> Free:
-        """What feasible centroids have in common, and what they are free in."""
-        if self.y is None:
-            nothing = np.zeros_like(self.target)
-            return Free(nothing, self.root, self.u[:, None])
-        return beside_response(self, self.y, self.response)
-
-    @cached_property
-    def renormalised(self) -> Floats:
-        """Centroids (m, d) that keep what is to be kept, nearest to the means."""
-        fixed, root, apart = self.free
-        A = fixed + aligned(self.target @ root.T, apart) @ root
-        return np.asarray(A / np.sqrt(self.sizes)[:, None])
 
 
 class Point(NamedTuple):
@@ -115,11 +87,7 @@ def _in_cvxpy(data: Data, first: Floats) -> Any:
     c = cp.Variable(first.shape, name="c", value=first)
     size = np.repeat(data.sizes[:, None], first.shape[1], axis=1)
     cost = cp.sum(cp.multiply(size, cp.square(c - data.means)))
-    rows = kept_in_cvxpy(data, c)
-    if data.y is not None:
-        with_y = np.sqrt(data.sizes) * data.response
-        rows["response"] = with_y @ c == data.Z.T @ data.y
-    return cp.Problem(cp.Minimize(cost), labelled(**rows))
+    return cp.Problem(cp.Minimize(cost), labelled(**kept_in_cvxpy(data, c)))
 
 
 def _in_pyomo(data: Data, first: Floats) -> Any:
@@ -132,14 +100,6 @@ def _in_pyomo(data: Data, first: Floats) -> Any:
         groups, attributes, initialize=lambda _, j, a: float(first[j, a])
     )
     keep_in_pyomo(data, problem, [[c[j, a] for a in attributes] for j in groups])
-    if data.y is not None:
-        with_y = (np.sqrt(data.sizes) * data.response).tolist()
-        kept = (data.Z.T @ data.y).tolist()
-
-        def response(_: Any, a: int) -> Any:
-            return pyo.quicksum(with_y[j] * c[j, a] for j in groups) == kept[a]
-
-        problem.response = pyo.Constraint(attributes, rule=response)
     problem.cost = pyo.Objective(
         expr=pyo.quicksum(
             size[j] * (c[j, a] - C[j][a]) ** 2 for j in groups for a in attributes
@@ -155,11 +115,7 @@ def objective(data: Data, at: Point) -> float:
 
 def violations(data: Data, at: Point) -> dict[str, float]:
     """Return by how much each constraint is missed, per record, by its name."""
-    found = mean_and_covariance(data, at.c)
-    if data.y is None:
-        return {**found, "response": 0.0}
-    away = (np.sqrt(data.sizes) * data.response) @ at.c - data.Z.T @ data.y
-    return {**found, "response": float(np.abs(away).max() / len(data.Z))}
+    return moments_missed(data, at.c)
 
 
 def centroids(problem: Any, data: Data) -> Floats | None:

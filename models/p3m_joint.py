@@ -12,6 +12,8 @@ Data
     alpha               weight of the distances against the shifts, in [0, 1]
     n_j, C_j    (m, d)  size and mean of each group, derived from Z and labels
     S           (d, d)  Z'Z, n times the covariance matrix
+    y           (n,)    a response that is published as it is, standardised, if any
+    ybar_j      (m,)    its mean in each group
 Variables
     shift_j     (m, d)  published centroid less group mean: c_j = C_j + shift_j
     gamma_ia    (n, d)  what record i is missed by, in squared distance
@@ -21,6 +23,7 @@ Subject to
     distance:    (c_ja - z_ia)^2 = delta_ia^2 - (1 - w_ia) gamma_ia,    j = labels_i
     mean:        sum_j n_j c_j = 0
     covariance:  sum_j n_j c_j c_j' = S
+    response:    sum_j n_j ybar_j c_j = Z'y, if there is one
 
 Class: NLP.  Not convex: a local solver gives a local minimum.  Without the covariances
 of different attributes it is P3M of each attribute, whose bounds add up to one.
@@ -42,7 +45,7 @@ from aggopt.models._joint import (
     centroids,
     keep_in_pyomo,
     kept_in_cvxpy,
-    mean_and_covariance,
+    moments_missed,
 )
 from aggopt.models._joint_demands import Demanded, Interval
 from aggopt.models._joint_wishes import SquaredWishes
@@ -153,7 +156,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     soft = np.abs(away**2 - asked)
     # a demand is missed by a distance: near 0 its square would hide it
     distance = np.where(data.hard, np.abs(away - data.delta), soft).max()
-    return {"distance": float(distance), **mean_and_covariance(data, c)}
+    return {"distance": float(distance), **moments_missed(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:

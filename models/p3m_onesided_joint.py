@@ -12,6 +12,8 @@ Data
     alpha               weight of the distances against the shifts, in [0, 1]
     n_j, C_j    (m, d)  size and mean of each group, derived from Z and labels
     S           (d, d)  Z'Z, n times the covariance matrix
+    y           (n,)    a response that is published as it is, standardised, if any
+    ybar_j      (m,)    its mean in each group
 Variables
     shift_j     (m, d)  published centroid less group mean: c_j = C_j + shift_j
     gamma_ia    (n, d)  by what the published value is too near, in squared distance
@@ -21,6 +23,7 @@ Subject to
     distance:    (c_ja - z_ia)^2 >= delta_ia^2 - (1 - w_ia) gamma_ia,    j = labels_i
     mean:        sum_j n_j c_j = 0
     covariance:  sum_j n_j c_j c_j' = S
+    response:    sum_j n_j ybar_j c_j = Z'y, if there is one
     sign:        gamma_ia >= 0
 
 Class: NLP.  Not convex: a local solver gives a local minimum.  Without the covariances
@@ -43,7 +46,7 @@ from aggopt.models._joint import (
     centroids,
     keep_in_pyomo,
     kept_in_cvxpy,
-    mean_and_covariance,
+    moments_missed,
 )
 from aggopt.models._joint_demands import Demanded, Interval
 from aggopt.models._joint_wishes import SquaredWishes
@@ -155,7 +158,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     asked = data.delta**2 - (1 - data.importance) * at.gamma
     distance = (asked - (c[data.labels] - data.Z) ** 2).max()
     own = {"distance": float(distance), "sign": float((-at.gamma).max())}
-    return {**own, **mean_and_covariance(data, c)}
+    return {**own, **moments_missed(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:

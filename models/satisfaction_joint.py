@@ -11,6 +11,8 @@ Data
     price               of one squared standard deviation of shift, per record, > 0
     n_j, C_j    (m, d)  size and mean of each group, derived from Z and labels
     S           (d, d)  Z'Z, n times the covariance matrix
+    y           (n,)    a response that is published as it is, standardised, if any
+    ybar_j      (m,)    its mean in each group
     M_ia        (n, d)  sqrt(n / n_j) + |z_ia| + delta_ia: no distance exceeds it
 Variables
     shift_j     (m, d)  published centroid less group mean: c_j = C_j + shift_j
@@ -24,6 +26,7 @@ Subject to
     once:        above_ia + below_ia <= 1
     mean:        sum_j n_j c_j = 0
     covariance:  sum_j n_j c_j c_j' = S
+    response:    sum_j n_j ybar_j c_j = Z'y, if there is one
     whole:       above_ia and below_ia are 0 or 1
 
 Class: MINLP.  The covariance is not convex, and the counts are not continuous.
@@ -45,7 +48,7 @@ from aggopt.models._joint import (
     centroids,
     keep_in_pyomo,
     kept_in_cvxpy,
-    mean_and_covariance,
+    moments_missed,
 )
 from aggopt.models._joint_wishes import JointWishes
 from aggopt.models._model import Model
@@ -191,7 +194,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
         "under": float(under.max()),
         "once": float((at.above + at.below - 1).max()),
         "whole": off_whole(at.above, at.below, most=1),
-        **mean_and_covariance(data, c),
+        **moments_missed(data, c),
     }
 
 

@@ -1,6 +1,7 @@
 """Small random instances of joint wishes, and all their feasible points."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -33,23 +34,42 @@ def of_model(kind: ModuleType, data: model.Data, weight: float | None = None) ->
     return kind.Data(*asked, data.alpha if weight is None else weight)
 
 
+def beside(data: Any, seed: int) -> Any:
+    """Return the same with a response, which the attributes explain little of."""
+    rng = np.random.default_rng([seed, 1])
+    of_groups = rng.normal(size=len(data.sizes))[data.labels]
+    noise = 0.3 * rng.normal(size=len(data.labels))
+    y = 0.2 * data.Z[:, 0] + of_groups + noise
+    return replace(data, y=standardised(y))
+
+
+def rows_missed(data: Records, c: np.ndarray) -> float:
+    """Return the largest miss of a row of what is kept, as the heads say them."""
+    x, n = c[data.labels], len(data.Z)
+    missed = [x.sum(axis=0), (x.T @ x - data.Z.T @ data.Z).ravel()]
+    if data.y is not None:
+        missed.append(x.T @ data.y - data.Z.T @ data.y)
+    return float(abs(np.concatenate(missed)).max() / n)
+
+
 def circle(data: Records, angles: int) -> Iterator[np.ndarray]:
     """Yield the centroids of all points of three groups and two attributes.
 
-    They are turned and mirrored by one angle, up to its step.
+    They are turned and mirrored by one angle, up to its step.  With a response there is
+    as much freedom in four groups.
     """
-    u = np.sqrt(data.sizes / data.sizes.sum())
-    apart = np.linalg.svd(u[None])[2][1:].T  # two columns orthogonal to u
+    fixed, root, taken = data.free
+    apart = np.linalg.svd(taken.T)[2][taken.shape[1] :].T  # two columns
     for angle in np.linspace(0, 2 * np.pi, angles, endpoint=False):
         cos, sin = np.cos(angle), np.sin(angle)
         for side in (1, -1):
             Q = apart @ np.array([[cos, -side * sin], [sin, side * cos]])
-            yield Q @ data.root / np.sqrt(data.sizes)[:, None]
+            yield (fixed + Q @ root) / np.sqrt(data.sizes)[:, None]
 
 
 def rotation(data: Records, rng: np.random.Generator) -> np.ndarray:
     """Return the centroids of a feasible point at random."""
-    u = np.sqrt(data.sizes / data.sizes.sum())
-    A = rng.normal(size=(len(u), len(data.root)))
-    Q, _ = np.linalg.qr(A - np.outer(u, u @ A))
-    return Q @ data.root / np.sqrt(data.sizes)[:, None]
+    fixed, root, taken = data.free
+    A = rng.normal(size=(len(taken), len(root)))
+    Q, _ = np.linalg.qr(A - taken @ (taken.T @ A))
+    return (fixed + Q @ root) / np.sqrt(data.sizes)[:, None]

@@ -500,7 +500,7 @@ CASES: dict[str, Case] = {
         job(aggregation=keeping(regression="illness ~ age + income")),
     ),
     "a regression kept by P3M": lambda _: (
-        frame,
+        frame.assign(illness=bills),
         job(aggregation=keeping("p3m", regression="illness ~ age + income")),
     ),
     "means that keep nothing": lambda _: (

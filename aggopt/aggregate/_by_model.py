@@ -69,8 +69,12 @@ def by_joint_model(
     wishes: tuple[Wish, Wish, float],
     how: tuple[Any, ...],
     progress: Callable[[float], None] | None,
+    y: Floats | None = None,
 ) -> Aggregation:
-    """Return what `by_model` does, by a model of all attributes at once."""
+    """Return what `by_model` does, by a model of all attributes at once.
+
+    Where there is a response y (n,), standardised, its covariances are kept as well.
+    """
     require_progress(progress)
     records = numbers(X)
     label = labellings(labels, *records.shape)
@@ -78,7 +82,7 @@ def by_joint_model(
 
     def solve(Z: Floats, own: Labels, columns: I64) -> tuple[Floats, Certificate]:
         delta, importance = asked.delta[:, columns], asked.importance[:, columns]
-        data = model.data(Z, own, delta, importance, wishes[2])
+        data = model.data(Z, own, delta, importance, wishes[2], y=y)
         shape = (len(data.sizes), len(asked.scale.spread))
         here = _begun(asked.settings.start, asked.scale, shape)
         if not (here is None or isinstance(here, str)):

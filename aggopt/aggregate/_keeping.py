@@ -12,7 +12,7 @@ from aggopt.errors import JobError, require_known
 
 Statistic = Literal["nothing", "mean", "variance", "covariance"]
 STATISTICS = ("nothing", "mean", "variance", "covariance")  # each with those before it
-ABLE = ("variance", "covariance")  # what the programs of wishes can keep
+ABLE = ("variance", "covariance", "regression")  # what programs of wishes can keep
 TABLE = '{ covariance = ["NAME", ...], variance = ["NAME", ...] }'
 FORMULA = '{ regression = "y ~ a + b" }'
 
@@ -46,11 +46,6 @@ def require_able(method: str, able: Sequence[str], statistic: str) -> None:
 def _reason(method: str, keep: str) -> tuple[str, str]:
     if method == "mean":
         return "the means of groups keep the mean, asked or not", ""
-    if keep == "regression":
-        return (
-            "the rows of a regression are in the program of means alone",
-            '; or method = "mean" with the same keep',
-        )
     return (
         "its program keeps mean and variance, and what is proven of it needs both",
         '; or method = "mean", which can keep less',

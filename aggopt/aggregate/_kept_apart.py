@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation
 from aggopt.aggregate._keeping import STATISTICS, require_able
-from aggopt.core.validation import Floats, Labels, is_whole
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels, is_whole, vector
 from aggopt.errors import JobError, naming, require_known
 from aggopt.solvers import Certificate
 
@@ -59,6 +61,41 @@ def _require_each_once(columns: Sequence[Any], d: int) -> None:
                 f"keep names column(s) {np.flatnonzero(wrong).tolist()} {said}.",
                 fix="name each column under one statistic.",
             )
+
+
+def response_for(
+    parts: Sequence[Part], response: npt.ArrayLike | None, n: int
+) -> Floats | None:
+    """Return the response (n,) of the regression in `parts`, standardised, if any.
+
+    Raises
+    ------
+    TableError
+        The response has holes.
+    JobError
+        There is one without a regression, or a regression without it; or it is not of
+        n records, or of one value.
+    """
+    named = any(part.statistic == "regression" for part in parts)
+    if response is None:
+        if named:
+            raise JobError(
+                "keep names a regression, and no response is given.",
+                fix="pass response, the values (n,) that the regression is of.",
+            )
+        return None
+    if not named:
+        raise JobError(
+            "A response is given, and keep names no regression.",
+            fix='pass keep={"regression": columns}, or leave the response out.',
+        )
+    y = vector(response, name="response")
+    if len(y) != n or np.ptp(y) == 0:
+        raise JobError(
+            f"response has {len(y)} values for {n} records, or one value only.",
+            fix="pass one value for each record, of which some differ.",
+        )
+    return Scale.of(y[:, None]).standardise(y[:, None])[:, 0]
 
 
 def start_of(

@@ -15,15 +15,21 @@ from aggopt.aggregate._keeping import (
     Statistic,
     require_kept,
 )
-from aggopt.aggregate._kept_apart import Keep, Part, parts_of, put_together
+from aggopt.aggregate._kept_apart import (
+    Keep,
+    Part,
+    parts_of,
+    put_together,
+    response_for,
+)
 from aggopt.aggregate._numbers import numbers
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._together import covariance_kept
 from aggopt.core.compile_time import compile_time
 from aggopt.core.renamed import renamed
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels, labellings, vector
-from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.core.validation import Floats, Labels, labellings
+from aggopt.errors import InfeasibleInputError
 from aggopt.solvers import Certificate, Status
 
 
@@ -90,12 +96,8 @@ def mean(
     if isinstance(keep, Mapping):
         return _apart(X, labels, keep, response)
     require_kept("mean", Mean.able, keep)
-    if response is not None:
-        raise JobError(
-            "A response is given, and keep names no regression.",
-            fix='pass keep={"regression": columns}, or leave the response out.',
-        )
     records = numbers(X)
+    response_for((), response, len(records))
     label = labellings(labels, *records.shape)
     if keep == "covariance":
         return covariance_kept(records, label)
@@ -123,20 +125,7 @@ def _apart(
     records = numbers(X)
     label = labellings(labels, *records.shape)
     parts = parts_of("mean", Mean.able, keep, records.shape[1])
-    y = None if response is None else vector(response, name="response")
-    regressions = sum(part.statistic == "regression" for part in parts)
-    if regressions != (y is not None):
-        raise JobError(
-            f"keep names {regressions} regression(s), and response is "
-            f"{'not ' if y is None else ''}given.",
-            fix="pass the values (n,) that the regression is of.",
-        )
-    if y is not None and (len(y) != len(records) or np.ptp(y) == 0):
-        raise JobError(
-            f"response has {len(y)} values for {len(records)} records, or one value "
-            "only.",
-            fix="pass one value for each record, of which some differ.",
-        )
+    y = response_for(parts, response, len(records))
 
     def combine(part: Part, own: Floats, groups: Labels) -> Aggregation:
         if part.statistic == "regression":

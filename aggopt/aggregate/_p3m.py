@@ -29,6 +29,7 @@ def p3m(
     importance: Wish = 0.001,
     alpha: float = 0.5,
     keep: Keep = "variance",
+    response: npt.ArrayLike | None = None,
     solver: str | None = None,
     start: str | Floats | None = None,
     starts: int = 0,
@@ -69,6 +70,10 @@ def p3m(
         with a bound; the certificate is of all attributes that vary.  A table says it
         by columns, each of them once: {"covariance": [0, 2], "variance": [1]}, where
         "covariance" may be several lists of columns, each a program of its own.
+        {"regression": [0, 2]} keeps the covariance of these columns, and theirs with
+        `response`: so the coefficients of its regression on them.
+    response : (n,)
+        Of a regression: what is published beside the attributes as it is.
     solver
         A name of `aggopt.solvers.SOLVERS` that takes the model: "lagrangian"
         (global, the default), or "ipopt", "cvxpy:uno", "pyomo:ripopt" and others.
@@ -104,7 +109,8 @@ def p3m(
     InfeasibleInputError
         One group only, or demands within a group that contradict each other; for the
         covariance no more groups than linearly independent attributes, or demands
-        within a group that no values meet which keep it.
+        within a group that no values meet which keep it; for a regression not one
+        group more besides, or groups have lost too much of the response.
     SolverError
         The solver is not installed.
 
@@ -120,7 +126,7 @@ def p3m(
     require_number(alpha, "alpha")
     how = (solver, start, starts, seed, time_limit, options)
     wishes = delta, importance, alpha
-    return by_wishes(WISHING, X, labels, wishes, keep, how, progress)
+    return by_wishes(WISHING, X, labels, wishes, keep, response, how, progress)
 
 
 class P3m(Squared):

@@ -29,6 +29,7 @@ def p3m_onesided(
     importance: Wish = 0.001,
     alpha: float = 0.5,
     keep: Keep = "variance",
+    response: npt.ArrayLike | None = None,
     solver: str | None = None,
     start: str | Floats | None = None,
     starts: int = 0,
@@ -54,7 +55,7 @@ def p3m_onesided(
     require_number(alpha, "alpha")
     how = (solver, start, starts, seed, time_limit, options)
     wishes = delta, importance, alpha
-    return by_wishes(WISHING, X, labels, wishes, keep, how, progress)
+    return by_wishes(WISHING, X, labels, wishes, keep, response, how, progress)
 
 
 class P3mOnesided(Squared):

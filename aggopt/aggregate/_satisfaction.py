@@ -30,6 +30,7 @@ def satisfaction(
     importance: Wish = 1.0,
     price: float = 1.0,
     keep: Keep = "variance",
+    response: npt.ArrayLike | None = None,
     solver: str | None = None,
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
@@ -58,7 +59,7 @@ def satisfaction(
     require_number(price, "price")
     how = (solver, None, 0, None, time_limit, options)
     wishes = delta, importance, price
-    return by_wishes(WISHING, X, labels, wishes, keep, how, progress)
+    return by_wishes(WISHING, X, labels, wishes, keep, response, how, progress)
 
 
 class Satisfaction(Shifting):

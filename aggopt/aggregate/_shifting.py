@@ -71,7 +71,12 @@ class Shifting(Solved, Keeping):
     def function(self) -> str:
         """The name of the model that it is solved by."""
         name: str = self.method
-        return f"{name}_joint" if "covariance" in self.kinds else name
+        return f"{name}_joint" if self.joint else name
+
+    @property
+    def joint(self) -> bool:
+        """Whether it has a program of several attributes at once."""
+        return not {"covariance", "regression"}.isdisjoint(self.kinds)
 
     @property
     def settings(self) -> dict[str, Any]:

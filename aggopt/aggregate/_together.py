@@ -56,12 +56,10 @@ def in_common(labels: Labels) -> Labels:
     return np.ascontiguousarray(labels[:, 0])
 
 
-def covariance_kept(
-    X: Floats, labels: Labels, response: Floats | None = None
-) -> Aggregation:
+def covariance_kept(X: Floats, labels: Labels, y: Floats | None = None) -> Aggregation:
     """Return the centroids nearest to the means of X (n, d) that keep its covariance.
 
-    Where there is a `response` (n,), they keep its covariance with X, too.
+    Where there is a response y (n,), standardised, they keep its covariance with X.
 
     Raises
     ------
@@ -70,9 +68,6 @@ def covariance_kept(
     InfeasibleInputError
         There are too few groups, or they have lost too much of the response.
     """
-    y = None
-    if response is not None:
-        y = Scale.of(response[:, None]).standardise(response[:, None])[:, 0]
 
     def solve(Z: Floats, own: Labels, columns: I64) -> tuple[Floats, Certificate]:
         return _nearest_to_means(Z, own, y)
@@ -84,7 +79,7 @@ def _nearest_to_means(
     Z: Floats, labels: Labels, y: Floats | None
 ) -> tuple[Floats, Certificate]:
     started = compile_time.now()
-    data = model.Data(Z, labels, y)
+    data = model.Data(Z, labels, y=y)
     solver = choose(None, *model.MODEL.kinds)
     found = answer(model.MODEL, data, solver, None)
     at = model.point(data, found.reading)

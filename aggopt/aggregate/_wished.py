@@ -8,7 +8,14 @@ import numpy.typing as npt
 from aggopt.aggregate._aggregation import Aggregation, scale_for
 from aggopt.aggregate._by_model import by_joint_model, by_model
 from aggopt.aggregate._keeping import ABLE, require_kept
-from aggopt.aggregate._kept_apart import Keep, Part, parts_of, put_together, start_of
+from aggopt.aggregate._kept_apart import (
+    Keep,
+    Part,
+    parts_of,
+    put_together,
+    response_for,
+    start_of,
+)
 from aggopt.aggregate._wishes import Wish, spread
 from aggopt.core.progress import require_progress
 from aggopt.core.validation import Floats, Labels, labellings, matrix
@@ -31,6 +38,7 @@ def by_wishes(
     labels: npt.ArrayLike,
     wishes: tuple[Wish, Wish, float],
     keep: Keep,
+    response: npt.ArrayLike | None,
     how: tuple[Any, ...],
     progress: Progress,
 ) -> Aggregation:
@@ -40,8 +48,9 @@ def by_wishes(
     solver, start, starts, seed, time_limit and options.
     """
     if isinstance(keep, Mapping):
-        return _by_parts(method, X, labels, wishes, keep, how, progress)
+        return _by_parts(method, X, labels, wishes, keep, response, how, progress)
     require_kept(method.name, ABLE, keep)
+    response_for((), response, 0)
     if keep == "covariance":
         return by_joint_model(method.together, X, labels, wishes, how, progress)
     return by_model(method.alone, X, labels, wishes, how, progress)
@@ -53,6 +62,7 @@ def _by_parts(
     labels: npt.ArrayLike,
     wishes: tuple[Wish, Wish, float],
     keep: Mapping[str, Any],
+    response: npt.ArrayLike | None,
     how: tuple[Any, ...],
     progress: Progress,
 ) -> Aggregation:
@@ -61,6 +71,7 @@ def _by_parts(
     records = matrix(X)
     label = labellings(labels, *records.shape)
     parts = parts_of(method.name, ABLE, keep, records.shape[1])
+    y = response_for(parts, response, len(records))
     Z = scale_for(records, label).standardise(records)
     delta, importance = (
         spread(wish, Z, name)
@@ -73,6 +84,9 @@ def _by_parts(
         begun = start_of(start, few, (int(label.max()) + 1, len(Z.T)))
         asked = delta[:, few], importance[:, few], wishes[2]
         told = solver, begun, *others
-        return by_wishes(method, own, groups, asked, part.statistic, told, None)
+        if part.statistic == "variance":
+            return by_model(method.alone, own, groups, asked, told, None)
+        beside = y if part.statistic == "regression" else None
+        return by_joint_model(method.together, own, groups, asked, told, None, beside)
 
     return put_together(records, label, parts, combine, progress)

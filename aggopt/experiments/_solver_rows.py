@@ -75,8 +75,9 @@ def of_aggregation(given: Grouped, solver: Solver, limit: float, told: Share) ->
             settings.pop(of_local, None)
     if isinstance(how, Shifting):
         few, groups = np.arange(9.0)[:, None] ** 2, np.arange(9) // 3
-        combine, (kind,) = AGGREGATORS[how.method].function, how.kinds
-        combine(few, groups, solver=named, keep=kind)  # compiles: not timed
+        combine = AGGREGATORS[how.method].function
+        keep = "covariance" if how.joint else "variance"
+        combine(few, groups, solver=named, keep=keep)  # compiles: not timed
     started = compile_time.now()
     masked = combined(given, settings)
     seconds = compile_time.now() - started

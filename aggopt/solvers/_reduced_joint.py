@@ -1,7 +1,8 @@
 """Joint P3M reduced to its m d centroids, as interior-point solvers ask for it.
 
-Rows are the d means and the d (d + 1) / 2 covariances, per record; the Hessian of the
-Lagrangian is one block of d x d for each group.
+Rows are the d means, the d covariances with a response, if there is one, and the d (d +
+1) / 2 covariances, per record; the Hessian of the Lagrangian is one block of d x d for
+each group.
 """
 
 from typing import Any
@@ -20,9 +21,10 @@ class JointReduced:
         self._cost = Cost.of(data)
         self._means, self._shape = data.means, data.means.shape
         self._share = data.sizes / data.sizes.sum()
+        self._linear = (self._share[:, None] * data.rows).T
         self._pairs = np.triu_indices(self._shape[1])
-        kept = data.covariance[self._pairs] / data.sizes.sum()
-        self.target = np.concatenate([np.zeros(self._shape[1]), kept])
+        kept = np.concatenate([data.sums.ravel(), data.covariance[self._pairs]])
+        self.target = kept / data.sizes.sum()
 
     def _c(self, t: Floats) -> Floats:
         return self._means + t.reshape(self._shape)
@@ -36,18 +38,19 @@ class JointReduced:
         return self._cost.slope(self._c(t)).ravel()
 
     def constraints(self, t: Floats) -> Floats:
-        """Return the means and covariances, per record."""
+        """Return the linear rows and the covariances, per record."""
         c = self._c(t)
         squares = c.T @ (self._share[:, None] * c)
-        return np.concatenate([self._share @ c, squares[self._pairs]])
+        return np.concatenate([(self._linear @ c).ravel(), squares[self._pairs]])
 
     def jacobianstructure(self) -> tuple[Any, Any]:
-        """Return rows and columns: of each mean m, of each pair of attributes 2 m."""
+        """Return rows and columns: of each linear row m, of each pair 2 m."""
         m, d = self._shape
-        of_group = d * np.arange(m)
+        linear, of_group = d * len(self._linear), d * np.arange(m)
         a, b = self._pairs
-        rows = [np.repeat(np.arange(d), m), np.repeat(d + np.arange(len(a)), 2 * m)]
-        columns = [*(of_group + i for i in range(d))]
+        pairs = linear + np.arange(len(a))
+        rows = [np.repeat(np.arange(linear), m), np.repeat(pairs, 2 * m)]
+        columns = [of_group + i % d for i in range(linear)]
         for one, other in zip(a, b, strict=True):
             columns += [of_group + one, of_group + other]
         return np.concatenate(rows), np.concatenate(columns)
@@ -55,7 +58,7 @@ class JointReduced:
     def jacobian(self, t: Floats) -> Floats:
         """Return the entries in that order; a pair of one attribute has them twice."""
         weighted = self._share[:, None] * self._c(t)
-        parts = [self._share] * self._shape[1]
+        parts = [row for row in self._linear for _ in range(self._shape[1])]
         for one, other in zip(*self._pairs, strict=True):
             parts += [weighted[:, other], weighted[:, one]]
         return np.concatenate(parts)
@@ -71,7 +74,7 @@ class JointReduced:
         """Return the entries of the Hessian of the Lagrangian in that order."""
         d = self._shape[1]
         block = np.zeros((d, d))
-        block[self._pairs] = multipliers[d:]
+        block[self._pairs] = multipliers[d * len(self._linear) :]
         block = block + block.T
         a, b = np.tril_indices(d)
         entries = self._share[:, None] * block[a, b]

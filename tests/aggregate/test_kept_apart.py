@@ -107,9 +107,7 @@ def test_a_start_of_another_shape_is_refused():
         assert "shape (8, 4)" in no.value.fix
 
 
-def test_p3m_keeps_no_regression_and_no_mean_alone():
-    with pytest.raises(JobError, match="in the program of means alone"):
-        p3m(X, LABELS, keep={"regression": [0, 1], "variance": [2, 3]})
+def test_p3m_keeps_no_mean_alone():
     with pytest.raises(JobError, match="needs both"):
         p3m(X, LABELS, keep={"mean": [0, 1], "variance": [2, 3]})
 
@@ -142,19 +140,40 @@ def test_regressions_beside_other_parts_and_in_any_units():
     assert masked.together == ((0, 2), (1,), (3,))
 
 
+@pytest.mark.parametrize("combine", [p3m, p3m_onesided, satisfaction])
+def test_wishes_keep_the_regression_of_the_originals(combine):
+    y = 1e3 * rng.normal(size=8)[LABELS] + 50 * X[:, 0] / X[:, 0].std()
+    delta = np.array([0.4, 0.2, 0.3])
+    keep = {"variance": [1], "regression": [0, 2]}
+    masked = combine(X[:, :3], LABELS, delta=delta, keep=keep, response=y)
+    few = X[:, [0, 2]] / X[:, [0, 2]].std(axis=0)
+    kept = coefficients(masked.values[:, [0, 2]] / X[:, [0, 2]].std(axis=0), y)
+    assert kept == pytest.approx(coefficients(few, y), rel=1e-9)
+    assert masked.together == ((1,), (0, 2))
+    assert [c.solver for c in masked.certificates] == ["lagrangian", "stiefel"]
+    proof = masked.certificates[1]
+    assert proof.violation < 1e-9
+    assert proof.bound <= proof.objective
+    less = combine(X[:, [0, 2]], LABELS, delta=delta[[0, 2]], keep="covariance")
+    assert proof.objective >= less.certificates[0].bound
+    plain = coefficients(less.values / X[:, [0, 2]].std(axis=0), y)
+    assert plain != pytest.approx(coefficients(few, y), rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("keep", "response", "says"),
     [
         ("variance", X[:, 0], "keep names no regression"),
-        ({"regression": [0, 1, 2, 3]}, None, r"1 regression.* not given"),
-        ({"variance": [0, 1, 2, 3]}, X[:, 0], r"0 regression.* is given"),
+        ({"regression": [0, 1, 2, 3]}, None, "a regression, and no response"),
+        ({"variance": [0, 1, 2, 3]}, X[:, 0], "keep names no regression"),
         ({"regression": [0, 1, 2, 3]}, X[1:, 0], "39 values for 40 records"),
         ({"regression": [0, 1, 2, 3]}, np.ones(40), "one value only"),
     ],
 )
 def test_responses_that_cannot_be_used_are_refused(keep, response, says):
-    with pytest.raises(JobError, match=says):
-        mean(X, LABELS, keep=keep, response=response)
+    for aggregate in (mean, p3m):
+        with pytest.raises(JobError, match=says):
+            aggregate(X, LABELS, keep=keep, response=response)
 
 
 def test_a_response_with_holes_or_lost_in_groups_is_refused():

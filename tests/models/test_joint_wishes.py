@@ -3,7 +3,7 @@
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from joint_instances import instance, of_model, rotation, standardised
+from joint_instances import beside, instance, of_model, rotation, standardised
 
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import p3m_joint, p3m_onesided, p3m_onesided_joint
@@ -26,13 +26,14 @@ def somewhere(kind, data, seed):
 def by_hand(kind, data, at):
     """Objective and largest violation, read off the heads of the models' files."""
     (n, d), cost, worst = data.Z.shape, 0.0, 0.0
-    mean, kept = np.zeros(d), np.zeros((d, d))
+    mean, kept, with_y = np.zeros(d), np.zeros((d, d)), np.zeros(d)
     for j in range(max(data.labels) + 1):
         rows = np.flatnonzero(data.labels == j)
         c = data.Z[rows].mean(axis=0) + at.shift[j]
         price = data.price if kind is counted else 1 - data.alpha
         cost += price * len(rows) * (at.shift[j] ** 2).sum()
         mean, kept = mean + len(rows) * c, kept + len(rows) * np.outer(c, c)
+        with_y += data.y[rows].sum() * c
         for i in rows:
             delta, w, lead = data.delta[i], data.importance[i], c - data.Z[i]
             if kind is counted:
@@ -47,13 +48,14 @@ def by_hand(kind, data, at):
                 near = delta**2 - (1 - w) * at.gamma[i] - lead**2
                 worst = max(worst, *near, *-at.gamma[i])
     off = abs(kept - data.Z.T @ data.Z).max()
-    return cost, max(worst, abs(mean).max() / n, off / n)
+    beside_y = abs(with_y - data.Z.T @ data.y).max()
+    return cost, max(worst, abs(mean).max() / n, off / n, beside_y / n)
 
 
 @kinds
 @seeds
 def test_objective_and_violation_say_what_the_docstring_says(kind, seed):
-    data = of_model(kind, instance(seed))
+    data = beside(of_model(kind, instance(seed)), seed)
     at = somewhere(kind, data, seed)
     cost, worst = by_hand(kind, data, at)
     assert kind.objective(data, at) == pytest.approx(cost)
@@ -63,7 +65,7 @@ def test_objective_and_violation_say_what_the_docstring_says(kind, seed):
 @kinds
 @seeds
 def test_both_languages_and_numpy_say_the_same(kind, seed):
-    data = of_model(kind, instance(seed))
+    data = beside(of_model(kind, instance(seed)), seed)
     at = somewhere(kind, data, seed)
     one, other = (kind.build(data, language) for language in kind.LANGUAGES)
     for name, value in at._asdict().items():
@@ -73,7 +75,7 @@ def test_both_languages_and_numpy_say_the_same(kind, seed):
     assert float(one.objective.value) == pytest.approx(kind.objective(data, at))
     assert float(pyo.value(other.cost)) == pytest.approx(kind.objective(data, at))
     said = kind.violations(data, at)
-    share = {"mean": len(data.Z), "covariance": len(data.Z)}
+    share = dict.fromkeys(("mean", "covariance", "response"), len(data.Z))
     missed: dict[str, float] = {}
     for row in one.constraints:
         worst = np.max(row.violation()) / share.get(row.label, 1)

@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from joint_instances import circle, instance
+from joint_instances import beside, circle, instance
 
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.models import p3m
@@ -23,25 +23,27 @@ def somewhere(data: model.Data, seed: int) -> model.Point:
 def by_hand(data: model.Data, at: model.Point) -> tuple[float, float]:
     """Objective and largest violation, read off the head of the model's file."""
     (n, d), cost, worst = data.Z.shape, 0.0, 0.0
-    mean, kept = np.zeros(d), np.zeros((d, d))
+    mean, kept, with_y = np.zeros(d), np.zeros((d, d)), np.zeros(d)
     for j in range(max(data.labels) + 1):
         members = data.Z[data.labels == j]
         c = members.mean(axis=0) + at.shift[j]
         cost += (1 - data.alpha) * len(members) * (at.shift[j] ** 2).sum()
         mean += len(members) * c
         kept += len(members) * np.outer(c, c)
+        with_y += data.y[data.labels == j].sum() * c
         for i in np.flatnonzero(data.labels == j):
             cost += data.alpha * (at.gamma[i] ** 2).sum()
             left = (c - data.Z[i]) ** 2
             right = data.delta[i] ** 2 - (1 - data.importance[i]) * at.gamma[i]
             worst = max(worst, abs(left - right).max())
     off = abs(kept - data.Z.T @ data.Z).max()
-    return cost, max(worst, abs(mean).max() / n, off / n)
+    beside_y = abs(with_y - data.Z.T @ data.y).max()
+    return cost, max(worst, abs(mean).max() / n, off / n, beside_y / n)
 
 
 @seeds
 def test_objective_and_violation_say_what_the_docstring_says(seed):
-    data = instance(seed)
+    data = beside(instance(seed), seed)
     at = somewhere(data, seed)
     cost, worst = by_hand(data, at)
     assert model.objective(data, at) == pytest.approx(cost)
@@ -50,7 +52,7 @@ def test_objective_and_violation_say_what_the_docstring_says(seed):
 
 @seeds
 def test_both_languages_and_numpy_say_the_same(seed):
-    data = instance(seed)
+    data = beside(instance(seed), seed)
     at = somewhere(data, seed)
     one, other = (model.build(data, language) for language in model.LANGUAGES)
     for name, value in at._asdict().items():
@@ -65,7 +67,8 @@ def test_both_languages_and_numpy_say_the_same(seed):
     ]
     worst = max(distance, *(missed / n for missed in moments))
     assert model.MODEL.violation(data, at) == pytest.approx(worst)
-    for block, share in (("distance", 1), ("mean", 1 / n), ("covariance", 1 / n)):
+    shares = {"distance": 1, "mean": 1 / n, "covariance": 1 / n, "response": 1 / n}
+    for block, share in shares.items():
         rows = getattr(other, block).values()
         missed = max(abs(pyo.value(row.body) - pyo.value(row.upper)) for row in rows)
         assert missed * share <= worst * (1 + 1e-9)
@@ -109,6 +112,9 @@ def changed(**fields):
     [
         ({"Z": instance(0).Z * 2}, TableError, "not standardised"),
         ({"labels": np.arange(14) // 7}, InfeasibleInputError, "2 group.*rank 2: 3 gr"),
+        ({"y": np.arange(14.0)}, TableError, "^y is not standardised"),
+        ({"y": np.full(14, np.nan)}, TableError, "^y is not standardised"),
+        ({"y": instance(0).Z[:, 0]}, InfeasibleInputError, "within groups, of which"),
         ({"alpha": 1.5}, JobError, "Attribute 0 of those that vary: alpha = 1.5"),
         ({"delta": np.full((14, 2), -0.1)}, JobError, "negative"),
         ({"importance": np.full((14, 2), 1.1)}, JobError, r"outside \[0, 1\]"),

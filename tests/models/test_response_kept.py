@@ -26,7 +26,7 @@ def instance(seed: int, n: int = 24, d: int = 2, m: int = 7) -> model.Data:
     Z = standardised(rng.normal(size=(n, d)) ** 3)
     labels = np.argsort(np.argsort(Z[:, 0] + rng.normal(size=n))) * m // n
     noise = rng.normal(size=m)[labels] + 0.3 * rng.normal(size=n)
-    return model.Data(Z, labels, standardised(0.4 * Z[:, 0] + noise))
+    return model.Data(Z, labels, y=standardised(0.4 * Z[:, 0] + noise))
 
 
 def solved(data: model.Data) -> tuple[np.ndarray, float]:
@@ -109,9 +109,9 @@ def test_it_is_refused_where_the_attributes_explain_more_than_groups_have(seed):
     if share > means.var():
         said = rf"^{1 - means.var():.1%} of the resp.* for the {share:.1%} that the"
         with pytest.raises(InfeasibleInputError, match=said):
-            model.Data(Z, labels, y)
+            model.Data(Z, labels, y=y)
         return
-    data = model.Data(Z, labels, y)
+    data = model.Data(Z, labels, y=y)
     assert abs(by_hand(data, solved(data)[0])).max() < 1e-10
 
 
@@ -120,7 +120,7 @@ def test_a_response_that_groups_determine_leaves_its_own_attribute_alone():
     of_groups = np.repeat(rng.normal(size=8), 3)
     Z = standardised(np.column_stack([of_groups, rng.normal(size=24)]))
     labels = np.arange(24) // 3
-    data = model.Data(Z, labels, Z[:, 0])
+    data = model.Data(Z, labels, y=Z[:, 0])
     c, bound = solved(data)
     assert c[:, 0] == pytest.approx(data.means[:, 0], abs=1e-7)
     assert abs(by_hand(data, c)).max() < 1e-6
@@ -133,7 +133,7 @@ def test_a_response_without_differences_between_groups_changes_nothing():
     labels = np.arange(24) // 4
     y = np.tile([1.0, -1.0], 12)
     plain = solved(model.Data(Z, labels))
-    found = solved(model.Data(Z, labels, y))
+    found = solved(model.Data(Z, labels, y=y))
     assert found[0] == pytest.approx(plain[0])
     assert found[1] == plain[1]
 
@@ -141,7 +141,7 @@ def test_a_response_without_differences_between_groups_changes_nothing():
 def test_attributes_that_determine_each_other_count_once():
     data = instance(1)
     twice = standardised(np.column_stack([data.Z, data.Z @ [1, 2]]))
-    more = model.Data(twice, data.labels, data.y)
+    more = model.Data(twice, data.labels, y=data.y)
     assert len(more.root) == 2
     assert abs(by_hand(more, solved(more)[0])).max() < 1e-11
 
@@ -151,8 +151,8 @@ def test_one_group_more_is_needed_than_without_a_response():
     Z = standardised(rng.normal(size=(24, 2)))
     y = standardised(np.repeat(rng.normal(size=8), 3) + 0.01 * rng.normal(size=24))
     with pytest.raises(InfeasibleInputError, match=r"^3 groups .* rank 2: 4 or more"):
-        model.Data(Z, np.arange(24) // 8, y)
-    data = model.Data(Z, np.arange(24) // 6, y)
+        model.Data(Z, np.arange(24) // 8, y=y)
+    data = model.Data(Z, np.arange(24) // 6, y=y)
     assert abs(by_hand(data, solved(data)[0])).max() < 1e-11
 
 

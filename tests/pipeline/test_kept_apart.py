@@ -293,10 +293,19 @@ def test_a_response_that_groups_have_lost_is_refused_with_both_shares():
 
 
 @pytest.mark.parametrize("method", ["p3m", "p3m_onesided", "satisfaction"])
-def test_other_methods_refuse_what_they_have_no_program_for(method):
-    with pytest.raises(JobError, match="program of means alone") as no:
-        job(aggregation={"method": method, "keep": DEBT})
-    assert "regression" not in no.value.fix.split(";")[0]
+def test_wishes_keep_a_regression_of_what_is_published_as_it_is(method):
+    frame, names = billed(), ["income", "age"]
+    how = {"method": method, "keep": DEBT, "delta": 0.3}
+    release = aggopt.mask(frame, job(aggregation=how, output=FULL))
+    own = coefficients(frame, "illness", names)
+    assert coefficients(release.table, "illness", names) == pytest.approx(own, rel=1e-9)
+    assert release.certificates["income, age"].solver == "stiefel"
+
+
+def test_solvers_are_compared_on_the_program_of_a_regression():
+    how = {"method": "p3m", "keep": DEBT, "delta": 0.3}
+    (row,) = compare_solvers.compare(billed(), job(aggregation=how), ["stiefel"])
+    assert row.holds
 
 
 def test_missing_values_are_refused_with_a_table():

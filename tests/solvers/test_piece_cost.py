@@ -41,7 +41,8 @@ def test_three_groups_get_the_best_of_all_points_and_no_bound_is_above(kind, see
     rng = np.random.default_rng(seed)
     for size in (0.0, 0.1, 1.0):
         T, p = rng.normal(size=(2, 2)) * size, rng.normal(size=(3, 2))
-        assert proven(data, Tangents(*rng.normal(size=(2, 2)), T, p)) <= best
+        y = Tangents(rng.normal(size=2), rng.normal(size=(1, 2)), T, p)
+        assert proven(data, y) <= best
 
 
 @kinds
@@ -120,7 +121,7 @@ def test_rooms_end_where_a_count_changes_and_where_demands_bar():
 def test_under_a_growing_penalty_mean_and_covariance_are_all_but_kept(kind):
     data = of_model(kind, instance(2, n=60, d=3, m=12, alpha=0.9))
     cost, space = PieceCost.of(data), Manifold(data)
-    rng, none = np.random.default_rng(2), (np.zeros((3, 3)), np.zeros(3))
+    rng, none = np.random.default_rng(2), (np.zeros((3, 3)), np.zeros((1, 3)))
     c = annealed(cost, space, data.means, none, 400, rng, Deadline(None))
     off = c.T @ (data.sizes[:, None] * c) - data.covariance
     assert abs(off).max() < 1e-2 * len(data.Z)

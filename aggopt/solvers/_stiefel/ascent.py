@@ -41,13 +41,14 @@ class Dual:
 
     @cached_property
     def scales(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Units of lam, mu (d,), a basis of T (d, d), units of p (m, 1)."""
+        """Units of lam (d,), mu (q, d), a basis of T (d, d), units of p (m, 1)."""
         n, S = self.data.sizes[:, None], self.data.covariance
         share = n**2 / self.stiffness
         squares, V = np.linalg.eigh(S / n.sum())
         basis = V / np.sqrt(2 * n.sum() * np.maximum(squares, LEAST))
         of_lam = 1 / np.sqrt(np.sum(4 * share * self.c**2, axis=0))
-        return of_lam, 1 / np.sqrt(np.sum(share, axis=0)), basis, 1 / np.sqrt(2 * n)
+        of_mu = 1 / np.sqrt((self.data.rows**2).T @ share)
+        return of_lam, of_mu, basis, 1 / np.sqrt(2 * n)
 
     @cached_property
     def stiffness(self) -> Floats:
@@ -62,15 +63,16 @@ class Dual:
         n, S = self.data.sizes[:, None], self.data.covariance
         of_lam, of_mu, basis, of_p = self.scales
         by_lam = np.sum(n * square, axis=0) - np.diag(S)
+        by_mu = self.data.rows.T @ (n * mean) - self.data.sums
         by_T = 2 * (n * mean).T @ y.p - 2 * S @ y.T
         by_p = 2 * n * (mean @ y.T - y.p)
-        parts = (of_lam * by_lam, of_mu * np.sum(n * mean, axis=0), basis.T @ by_T)
+        parts = (of_lam * by_lam, of_mu * by_mu, basis.T @ by_T)
         return -value, -np.concatenate([*map(np.ravel, parts), (of_p * by_p).ravel()])
 
     def at(self, y: Tangents) -> tuple[float, Floats, Floats]:
         """Return the smoothed bound, and the means of c and c^2 that attain it."""
         mean, square = np.empty_like(self.c), np.empty_like(self.c)
-        line = y.mu + 2 * y.p @ y.T.T
+        line = self.data.rows @ y.mu + 2 * y.p @ y.T.T
         total = self.cost.smoothed(line, y.lam, self.soft, mean, square)
         of_squares = float(y.lam @ np.diag(self.data.covariance))
         return total + constant(self.data, y) - of_squares, mean, square
@@ -79,17 +81,16 @@ class Dual:
         """Return what `unpacked` takes."""
         of_lam, of_mu, basis, of_p = self.scales
         T = np.linalg.solve(basis, y.T)
-        return np.concatenate(
-            [y.lam / of_lam, y.mu / of_mu, T.ravel(), (y.p / of_p).ravel()]
-        )
+        parts = y.lam / of_lam, y.mu / of_mu, T, y.p / of_p
+        return np.concatenate(list(map(np.ravel, parts)))
 
     def unpacked(self, flat: Floats) -> Tangents:
         """Return (lam, mu, T, p) in their own units."""
         of_lam, of_mu, basis, of_p = self.scales
         m, d = self.c.shape
-        lam, mu, T, p = np.split(flat, np.cumsum([d, d, d * d]))
-        T = basis @ T.reshape(d, d)
-        return Tangents(lam * of_lam, mu * of_mu, T, p.reshape(m, d) * of_p)
+        lam, mu, T, p = np.split(flat, np.cumsum([d, of_mu.size, d * d]))
+        mu, T = mu.reshape(-1, d) * of_mu, basis @ T.reshape(d, d)
+        return Tangents(lam * of_lam, mu, T, p.reshape(m, d) * of_p)
 
 
 def ascended(
@@ -131,10 +132,11 @@ def first(data: JointWishes, cost: CellCost, c: Floats) -> Tangents:
     inside = np.minimum(c - low, high - c) > AT_END
     weight = np.where(inside, 1 / np.sqrt(stiff), 0.0)
     slope = -weight * cost.slope(c)
+    rows = n[:, None] * data.rows
     fits = [
-        np.linalg.lstsq(np.stack([2 * n * x * w, n * w], axis=1), g, rcond=None)[0]
+        np.linalg.lstsq(np.c_[2 * n * x, rows] * w[:, None], g, rcond=None)[0]
         for x, w, g in zip(c.T, weight.T, slope.T, strict=True)
     ]
-    lam, mu = np.transpose(fits)
+    lam, *mu = np.transpose(fits)
     T = np.sqrt(SQUARE * np.median(stiff / n[:, None])) * np.eye(d)
-    return Tangents(lam, mu, T, c @ T)
+    return Tangents(lam, np.array(mu), T, c @ T)

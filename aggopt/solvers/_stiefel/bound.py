@@ -1,10 +1,11 @@
 r"""A lower bound of wishes of all attributes at once, from tangents of a square.
 
-For multipliers L = diag(lam) + W of the covariance, W = T T', mu of the mean, and any
-points p_j, |T'c - p|^2 >= 0, so that c'Wc >= 2 p'T'c - |p|^2 gives the bound
+For multipliers L = diag(lam) + W of the covariance, W = T T', mu of linear rows h_j
+(of the mean 1, of a response its means), sum_j n_j h_j c_j' = H, and any points p_j,
+|T'c - p|^2 >= 0, so that c'Wc >= 2 p'T'c - |p|^2 gives the bound
 
-    sum_ja min_x [ f_ja(x) + n_j (lam_a x^2 + (mu_a + 2 (T p_j)_a) x) ]
-        - sum_j n_j |p_j|^2 - <L, S>
+    sum_ja min_x [ f_ja(x) + n_j (lam_a x^2 + (h_j'mu_a + 2 (T p_j)_a) x) ]
+        - sum_j n_j |p_j|^2 - <L, S> - <mu, H>
 
 whose inner minima are of (piecewise) quartics in one variable.  It is concave in
 (lam, mu, W) and T p_j together.  W = 0 leaves the dual of each attribute by itself.
@@ -25,7 +26,10 @@ ROUNDINGS = 64.0  # units in the last place of each product that is added up
 
 @dataclass(frozen=True, eq=False)
 class Tangents:
-    """Multipliers and points that prove a bound: lam, mu (d,), T (d, r), p (m, r)."""
+    """Multipliers and points that prove a bound.
+
+    lam (d,), mu (q, d), T (d, r), p (m, r).
+    """
 
     lam: Floats = field(repr=False)
     mu: Floats = field(repr=False)
@@ -34,14 +38,15 @@ class Tangents:
 
     @property
     def multipliers(self) -> tuple[Floats, Floats]:
-        """Those of the covariance, L (d, d), and of the mean, mu (d,)."""
+        """Those of the covariance, L (d, d), and of linear rows, mu (q, d)."""
         return np.diag(self.lam) + self.T @ self.T.T, self.mu
 
 
 def constant(data: JointWishes, y: Tangents) -> float:
-    """Return what T and p add to the bound beside the inner minima."""
+    """Return what T, p and mu add to the bound beside the inner minima."""
     of_points = np.sum(data.sizes[:, None] * y.p**2)
-    return -float(of_points + np.sum(y.T * (data.covariance @ y.T)))
+    of_rows = np.sum(y.mu * data.sums)
+    return -float(of_points + np.sum(y.T * (data.covariance @ y.T)) + of_rows)
 
 
 def proven(data: JointWishes, y: Tangents) -> float:
@@ -52,14 +57,15 @@ def proven(data: JointWishes, y: Tangents) -> float:
     """
     from aggopt.solvers._lagrangian.bound import bound
 
-    line = 2 * data.sizes[:, None] * (y.p @ y.T.T)
+    beside = data.rows[:, 1:] @ y.mu[1:]
+    line = data.sizes[:, None] * (beside + 2 * (y.p @ y.T.T))
     least = [
         bound(program, implied_box(program), np.array([-mu, -lam, 0.0]))
-        for program, mu, lam in zip(_inner(data, line), y.mu, y.lam, strict=True)
+        for program, mu, lam in zip(_inner(data, line), y.mu[0], y.lam, strict=True)
     ]
     S = data.covariance
     size = (np.sum(y.T**2) + np.abs(y.lam).sum()) * np.trace(S)
-    size += np.sum(data.sizes[:, None] * y.p**2)
+    size += np.sum(data.sizes[:, None] * y.p**2) + np.sum(np.abs(y.mu * data.sums))
     lost = ROUNDINGS * EPS * len(S) * float(size + sum(map(abs, least)))
     return float(sum(least)) + constant(data, y) - lost
 

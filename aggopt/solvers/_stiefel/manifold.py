@@ -1,8 +1,8 @@
 """The centroids that keep mean and covariance: a Stiefel manifold, its tangents.
 
-With A = sqrt(n_j) c_j they are A'A = S and u'A = 0, u_j = sqrt(n_j / n).  S = R'R, and
-A = Q R with Q'Q = I.  In the coordinates A V of the singular directions of R, S is
-diagonal.
+With A = sqrt(n_j) c_j they are A = F + N R, N'N = I and P'N = 0.  Without a response F
+is 0, P is u_j = sqrt(n_j / n), and S = R'R; with one, see `aggopt.models._response`.
+In the coordinates of the singular directions V of R, V'R'R V is diagonal.
 """
 
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ STEPS = 3  # of Newton and Schulz: an error of 2e-3, eps / PLAIN, is then none
 
 @dataclass(frozen=True, eq=False)
 class Manifold:
-    """All A (m, d) with A'A = S and u'A = 0."""
+    """All A (m, d) that keep mean, covariance and that with a response."""
 
     data: Records = field(repr=False)
 
@@ -29,40 +29,36 @@ class Manifold:
         return np.asarray(np.sqrt(self.data.sizes)[:, None])
 
     @cached_property
-    def u(self) -> Floats:
-        """sqrt(n_j / n), (m,)."""
-        return np.asarray(self.weight[:, 0] / np.sqrt(self.data.sizes.sum()))
-
-    @cached_property
     def squares(self) -> Floats:
-        """The eigenvalues of S that are not 0 (r,)."""
-        return np.asarray(np.sum(self.data.root**2, axis=1))
+        """The eigenvalues of R'R that are not 0 (r,)."""
+        return np.asarray(np.sum(self.data.free.root**2, axis=1))
 
     @cached_property
     def directions(self) -> Floats:
         """Their eigenvectors V (d, r)."""
-        return np.asarray((self.data.root / np.sqrt(self.squares)[:, None]).T)
+        return np.asarray((self.data.free.root / np.sqrt(self.squares)[:, None]).T)
 
     def nearest(self, A: Floats) -> Floats:
         """Return the point nearest to A (m, d): by Gram matrices, where these do."""
-        image = A @ self.data.root.T
-        image -= np.outer(self.u, self.u @ image)
+        fixed, root, apart = self.data.free
+        image = A @ root.T
+        image -= apart @ (apart.T @ image)
         values, vectors = np.linalg.eigh(image.T @ image)
-        if not values[0] > PLAIN * values[-1]:
+        if not (values.size and values[0] > PLAIN * values[-1]):
             return nearest(self.data, A)
         Q = image @ (vectors / np.sqrt(values)) @ vectors.T
         for _ in range(STEPS):
             Q = Q @ (1.5 * np.eye(len(values)) - 0.5 * (Q.T @ Q))
-        return np.asarray(Q @ self.data.root)
+        return np.asarray(fixed + Q @ root)
 
     def tangent(self, A: Floats, G: Floats) -> Floats:
         """Return the part of a gradient G (m, d) that is tangent to A.
 
-        The rest is A L and u mu', of some symmetric L (d, d) and some mu (d,).
+        The rest is (A - F) L and P M, of some symmetric L (d, d) and some M (q, d).
         """
-        V = self.directions
-        slope, own = G @ V, A @ V
+        V, (fixed, _, apart) = self.directions, self.data.free
+        slope, own = G @ V, (A - fixed) @ V
         inner = own.T @ slope
         L = (inner + inner.T) / (self.squares[:, None] + self.squares)
-        free = slope - own @ L - np.outer(self.u, self.u @ slope)
+        free = slope - own @ L - apart @ (apart.T @ slope)
         return np.asarray(free @ V.T)

@@ -17,7 +17,7 @@ AT_END = 1e-12  # standard deviations from an end: there
 
 @dataclass(frozen=True, eq=False)
 class Rooms(Manifold):
-    """All A (m, d) with A'A = S and u'A = 0 whose centroids lie in low..high (m, d).
+    """All A (m, d) of the manifold whose centroids lie in low..high (m, d).
 
     Where low is high a centroid stays as it is.
     """
@@ -79,33 +79,36 @@ class Rooms(Manifold):
         return np.where(free, slope, 0.0)
 
     def _missed(self, A: Floats) -> Floats:
-        """Return by how much u'A and A'A are missed (p,)."""
+        """Return by how much P'A and A'A are missed (p,)."""
+        fixed, _, apart = self.data.free
         off = A.T @ A - self.data.covariance
-        return np.concatenate([self.u @ A, off[self.pairs]])
+        return np.concatenate([(apart.T @ (A - fixed)).ravel(), off[self.pairs]])
 
     def _along(self, A: Floats, G: Floats) -> Floats:
         """Return the derivatives (p,) of what `_missed` returns along G (m, d)."""
         inner = A.T @ G
-        return np.concatenate([self.u @ G, (inner + inner.T)[self.pairs]])
+        rows = self.data.free.apart.T @ G
+        return np.concatenate([rows.ravel(), (inner + inner.T)[self.pairs]])
 
     def _across(self, A: Floats, y: Floats) -> Floats:
         """Return the gradient (m, d) of y'`_missed`."""
-        d = A.shape[1]
+        d, apart = A.shape[1], self.data.free.apart
         L = np.zeros((d, d))
-        L[self.pairs] = y[d:]
-        return np.outer(self.u, y[:d]) + A @ (L + L.T)
+        rows, L[self.pairs] = np.split(y, [d * apart.shape[1]])
+        return apart @ rows.reshape(-1, d) + A @ (L + L.T)
 
     def _gram(self, A: Floats, free: Bool) -> Floats:
         """Return the inner products (p, p) of the rows' gradients, of what is free.
 
         A row of a and b has A_jb at c_ja and A_ja at c_jb, twice where they are one.
         """
-        d = A.shape[1]
-        gram = np.zeros((d + len(self.pairs[0]),) * 2)
+        d, apart = A.shape[1], self.data.free.apart
+        rows = np.arange(d * apart.shape[1])
+        gram = np.zeros((len(rows) + len(self.pairs[0]),) * 2)
         for a in range(d):
             twice = np.where(np.arange(d) == a, 2.0, 1.0)
-            own = np.column_stack([self.u, A * twice]) * free[:, [a]]
-            place = np.concatenate([[a], d + self.places[a]])
+            own = np.column_stack([apart, A * twice]) * free[:, [a]]
+            place = np.concatenate([rows[a::d], len(rows) + self.places[a]])
             gram[np.ix_(place, place)] += own.T @ own
         return gram
 
