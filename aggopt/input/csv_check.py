@@ -7,10 +7,12 @@ and every quote its end.
 
 import csv
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TextIO
 
 from aggopt.core.plural import many
 from aggopt.errors import TableError
@@ -35,7 +37,7 @@ def checked(path: Path, how: Input) -> Shape:
         Not UTF-8, no header, an open quote, or lines of unequal length.
     """
     with path.open(encoding="utf-8-sig", newline="") as stream, _long_entries():
-        lines = csv.reader(stream, delimiter=how.separator, strict=True)
+        lines = _lines(stream, how)
         try:
             names = next(lines, None)
             if not names:
@@ -43,6 +45,12 @@ def checked(path: Path, how: Input) -> Shape:
                     f"{path.name} is empty.", fix="bring a file with a header line."
                 )
             _check_separator(path, names, how)
+            widths = Counter(map(len, lines))
+            if lines.line_num == 1 + widths.total() and _alike(widths, len(names)):
+                return Shape(tuple(names), _records(widths, len(names)), 0)
+            stream.seek(0)  # once more, to say what is wrong, and where
+            lines = _lines(stream, how)
+            next(lines)
             return _walked(path, lines, tuple(names), how)
         except UnicodeError:  # a message of its own would quote the file
             problem, fix = "is not UTF-8 text", "save it again as CSV UTF-8"
@@ -52,6 +60,20 @@ def checked(path: Path, how: Input) -> Shape:
             )
             fix = "close every quote, and double those inside an entry"
     raise TableError(f"{path.name} {problem}.", fix=f"{fix}.")
+
+
+def _lines(stream: TextIO, how: Input) -> Any:
+    return csv.reader(stream, delimiter=how.separator, strict=True)
+
+
+def _alike(widths: Counter[int], columns: int) -> bool:
+    """Whether all lines have as many entries as the header, or are empty."""
+    return widths.keys() <= {0, columns}
+
+
+def _records(widths: Counter[int], columns: int) -> int:
+    """Return how many there are; an empty line is one where there is one column."""
+    return widths[columns] + (widths[0] if columns == 1 else 0)
 
 
 def _walked(
