@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pandas as pd
+import pyreadstat
 import pytest
 from tables import ROLES, job, people, smallest
 
@@ -112,6 +114,54 @@ def pipe(folder: Path) -> tuple[Any, Any]:
     return path, job()
 
 
+WRITERS = {
+    ".sav": pyreadstat.write_sav,
+    ".dta": pyreadstat.write_dta,
+    ".xpt": pyreadstat.write_xport,
+}
+
+
+def with_table(
+    ending: str,
+    data: pd.DataFrame = frame,
+    *,
+    sections: dict[str, Any] | None = None,
+    **how: Any,
+) -> Case:
+    """Return a table as a file of SPSS, Stata or SAS, which says this of it."""
+
+    def case(folder: Path) -> tuple[Any, Any]:
+        WRITERS[ending](data, folder / f"people{ending}", **how)
+        return folder / f"people{ending}", job(**(sections or {}))
+
+    return case
+
+
+def two_data_sets(folder: Path) -> tuple[Any, Any]:
+    path = folder / "people.xpt"
+    pyreadstat.write_xport(frame, path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[whole.index(b"HEADER RECORD*******MEMB") :])
+    return path, job()
+
+
+def with_sheet(
+    data: pd.DataFrame = frame, spoilt: Callable[[Any], object] | None = None
+) -> Case:
+    """Return a table as an Excel file, in which something is then wrong."""
+
+    def case(folder: Path) -> tuple[Any, Any]:
+        path = folder / "people.xlsx"
+        data.to_excel(path, index=False)
+        if spoilt is not None:
+            book = openpyxl.load_workbook(path)
+            spoilt(book.active)
+            book.save(path)
+        return path, job()
+
+    return case
+
+
 def spelled(yes: str, no: str) -> bytes:
     return frame.assign(age=np.where(flags, yes, no)).to_csv(index=False).encode()
 
@@ -131,6 +181,13 @@ ISO = "%Y-%m-%d"
 HEADER = b"name,age,illness,income,note\n"
 roles_twice = {**ROLES, "other": ["note", "age"]}
 flags = np.arange(40) % 3 == 0
+UNASKED = frame.assign(age=frame["age"].where(frame.index > 1, -9))
+CODED = frame.assign(age=[1, 2, 3, 1] * 10)
+TEXTS = {1: "low", 2: "middle", 3: "high", 9: "none has it"}
+SOME_TEXTS: dict[str, Any] = {
+    "data": frame.assign(age=[98, 99, 99, *range(18, 55)]),
+    "variable_value_labels": {"age": {98: "refused", 99: "unknown"}},
+}
 rounding = {"output": {"round_integers": True}}
 
 blockwise = {"privacy": {"k": 3, "scope": "blocks"}}
@@ -404,7 +461,7 @@ CASES: dict[str, Case] = {
     ),
     "a file that does not exist": with_file("none.csv", None),
     "a directory": directory,
-    "an unknown ending": with_file("people.xlsx", b""),
+    "an unknown ending": with_file("people.ods", b""),
     "a CSV file with lines of unequal length": with_file(
         "people.csv", HEADER + b"a,1,b,2,c\na,1,b,2\n"
     ),
@@ -420,6 +477,62 @@ CASES: dict[str, Case] = {
     "a header line alone, without its line end": with_file("people.csv", HEADER[:-1]),
     "a table without columns": with_job(pd.DataFrame(index=range(40))),
     "a named pipe in place of a file": pipe,
+    "an SPSS file": with_table(".sav"),
+    "an SPSS file with codes that are missing": with_table(
+        ".sav", UNASKED, missing_ranges={"age": [-9]}
+    ),
+    "an SPSS file with codes that are missing, filling asked": with_table(
+        ".sav", UNASKED, missing_ranges={"age": [-9]}, sections={"missing": FILLING}
+    ),
+    "an SPSS file with a text for each code": with_table(
+        ".sav", CODED, variable_value_labels={"age": TEXTS}
+    ),
+    "an SPSS file with a text for some codes": with_table(".sav", **SOME_TEXTS),
+    "an SPSS file with a text for some codes, numbers said": with_table(
+        ".sav", **SOME_TEXTS, sections={"attributes": {"age": {"kind": "numeric"}}}
+    ),
+    "an SPSS file with a text for some codes, names said": with_table(
+        ".sav",
+        frame.assign(age=[1, 2, 3, 4] * 10),
+        variable_value_labels={"age": {1: "low", 2: "high"}},
+        sections={"attributes": {"age": {"kind": "nominal"}}},
+    ),
+    "an SPSS file with one text for two codes, names said": with_table(
+        ".sav",
+        frame.assign(age=[1, 2, 3, 4] * 10),
+        variable_value_labels={"age": {1: "low", 2: "low"}},
+        sections={"attributes": {"age": {"kind": "nominal"}}},
+    ),
+    "an SPSS file with times of a day and more": with_table(
+        ".sav",
+        frame.assign(note=np.arange(1.0, 41) * 86_399),
+        variable_format={"note": "TIME8"},
+    ),
+    "an SPSS file that is encrypted": with_file(
+        "people.sav", b"ENCRYPTEDSAV" + bytes(99)
+    ),
+    "a damaged SPSS file": with_file("people.sav", b"$FL2 no"),
+    "a Stata file": with_table(".dta"),
+    "a SAS transport file": with_table(".xpt"),
+    "a SAS transport file of two data sets": two_data_sets,
+    "an Excel file": with_sheet(),
+    "an Excel file with formulas": with_sheet(frame.assign(note="=1+1")),
+    "an Excel file with merged cells": with_sheet(
+        spoilt=lambda sheet: sheet.merge_cells("A2:B3")
+    ),
+    "an Excel file with several sheets": with_sheet(
+        spoilt=lambda sheet: sheet.parent.create_sheet("more").append([1, 2])
+    ),
+    "an Excel file with a column of several types": with_sheet(
+        frame.assign(age=["unknown"] * 3 + [1] * 37)
+    ),
+    "an Excel file with an error in a cell": with_sheet(
+        spoilt=lambda sheet: sheet.cell(3, 2, "#DIV/0!")
+    ),
+    "an Excel file that is encrypted": with_file(
+        "people.xlsx", bytes.fromhex("d0cf11e0a1b11ae1") + bytes(99)
+    ),
+    "a damaged Excel file": with_file("people.xlsx", b"PK no"),
     "truth values spelled TRUE and FALSE in a CSV file": with_file(
         "people.csv", spelled("TRUE", "FALSE")
     ),
@@ -673,7 +786,8 @@ def test_masked(name: str, tmp_path: Path) -> None:
     by_block = TABLE[name][0] == "masked, k in each block"
     for block in [(name,) for name in names] if by_block else [names]:
         there = release.table
-        spelled = there if asked.missing == Missing() else there.astype(str)
+        as_is = isinstance(data, Path) or asked.missing == Missing()
+        spelled = there if as_is else there.astype(str)
         assert smallest(spelled, block) >= asked.privacy.k
     assert TABLE[name][1] in "\n".join([*release.notes, str(release.audit)])
     assert HOLDS.get(TABLE[name][0], lambda *_: True)(data, release.table)

@@ -7,11 +7,12 @@ import typer
 from typer.core import TyperArgument
 
 from aggopt.errors import JobError
+from aggopt.input.formats import ENDINGS, FILES
 
 
 def _no_table(context: typer.Context, job: Path | None) -> Path | None:
     """Return the path of a job; refuse that of a table before it is read as one."""
-    if job is not None and job.suffix.lower() in (".csv", ".parquet"):
+    if job is not None and job.suffix.lower() in ENDINGS:
         given = (p for p in context.command.params if isinstance(p, TyperArgument))
         order = " ".join(str(argument.metavar) for argument in given)
         raise JobError(
@@ -21,15 +22,13 @@ def _no_table(context: typer.Context, job: Path | None) -> Path | None:
     return job
 
 
-TableFile = Annotated[
-    Path, typer.Argument(metavar="TABLE", help="A .csv or .parquet file.")
-]
+TableFile = Annotated[Path, typer.Argument(metavar="TABLE", help=f"A {FILES} file.")]
 JobFile = Annotated[
     Path,
     typer.Argument(metavar="JOB", help="The job, a TOML file.", callback=_no_table),
 ]
 MaskedFile = Annotated[
-    Path, typer.Argument(metavar="MASKED", help="The released .csv or .parquet.")
+    Path, typer.Argument(metavar="MASKED", help="The released table.")
 ]
 SameOrder = Annotated[
     bool,
@@ -38,7 +37,7 @@ SameOrder = Annotated[
 TableOrCode = Annotated[
     Path,
     typer.Argument(
-        metavar="TABLE", help="A .csv or .parquet file; or FILE.py, or FILE.py:NAME."
+        metavar="TABLE", help=f"A {FILES} file; or FILE.py, or FILE.py:NAME."
     ),
 ]
 JobIfTable = Annotated[

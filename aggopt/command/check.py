@@ -14,8 +14,10 @@ from aggopt.core.plural import many
 from aggopt.encoding._encode import said_of_codes
 from aggopt.errors import AggoptError
 from aggopt.input.dialect import as_found
-from aggopt.input.files import as_written, is_csv, reads_as_missing
+from aggopt.input.files import as_written
+from aggopt.input.formats import is_csv
 from aggopt.input.look import OTHER_DATES, SPELLED_DATES, Look, looks
+from aggopt.input.spelled import reads_as_missing
 from aggopt.job import Job
 from aggopt.job._roles import Roles
 from aggopt.pipeline.partition_step import job_of

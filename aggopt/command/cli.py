@@ -47,7 +47,7 @@ app = typer.Typer(
 def mask(
     table: TableFile,
     job: JobFile,
-    out: Annotated[Path, typer.Option(help="Where to write: .csv or .parquet.")],
+    out: Annotated[Path, typer.Option(help="Where to write; the ending says how.")],
     trust: Trust,
     private: PrivateFolder = None,
     overwrite: Overwrite = False,
@@ -64,7 +64,7 @@ def mask(
     from aggopt.pipeline.mask import mask as masked
 
     asked, places = Job.read(job), Files.beside(out, private)
-    places.check(overwrite=overwrite, inputs=(table, job))
+    places.check(overwrite=overwrite, inputs=(table, job), names=asked.roles.published)
     with console.progress(quiet=as_json) as report:
         release = masked(table, asked, progress=report, trust=trust)
         files = console.release(

@@ -22,7 +22,7 @@ from aggopt.core.names import numbers_among
 from aggopt.core.plural import many
 from aggopt.errors import TableError
 from aggopt.input.dialect import as_found
-from aggopt.input.files import is_csv
+from aggopt.input.formats import is_csv
 from aggopt.input.look import looks, names_among_entries
 from aggopt.job import Job
 

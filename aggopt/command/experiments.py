@@ -17,6 +17,7 @@ from aggopt.command.arguments import (
 )
 from aggopt.command.interrupt import interrupts
 from aggopt.errors import JobError
+from aggopt.input.formats import FILES
 
 
 def compare_solvers(
@@ -105,7 +106,7 @@ def reproduce(
         str | None, typer.Option(help="Number of the table; all when left out.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(help="A .csv or .parquet file of your own.")
+        Path | None, typer.Option(help=f"A {FILES} file of your own.")
     ] = None,
     columns: Annotated[
         str, typer.Option(help="Its quasi-identifiers, separated by commas.")

@@ -15,7 +15,9 @@ import pyarrow.compute as pc
 from aggopt.encoding._attribute_type import NUMERIC
 from aggopt.encoding._iso import spells_dates
 from aggopt.errors import AggoptError
-from aggopt.input.files import is_csv, numbers_alone, typed
+from aggopt.input.files import settled
+from aggopt.input.formats import is_csv
+from aggopt.input.spelled import numbers_alone
 from aggopt.input.table import Table
 from aggopt.job import AttributeSection, Job
 from aggopt.job._roles import Roles
@@ -56,15 +58,15 @@ def mended(path: Path, table: pa.Table, job: Job, name: str, role: str) -> Mende
     alone, column = _about(job, {name: role}), table[name]
     wrong: list[AggoptError] = []
 
-    def read(text: pa.ChunkedArray) -> pa.ChunkedArray:
-        part = pa.table({name: text})
-        return typed(part, alone.roles, job.input, alone.attributes)[name]
+    def read(part: pa.Table) -> pa.ChunkedArray:
+        return settled(path, part, alone.roles, job.input, alone.attributes)[name]
 
     try:
-        column = read(column) if is_csv(path) else column
+        column = read(table.select([name]))
     except AggoptError as error:
         wrong.append(error)
-        column = read(numbers_alone(column, job.input))
+        if is_csv(path):
+            column = read(pa.table({name: numbers_alone(column, job.input)}))
     for tried in list(_fillings(column))[len(wrong) :]:
         try:
             _read(pa.table({name: tried}), alone)

@@ -102,7 +102,7 @@ def reproduce(
     table
         Its number; all of the study's when omitted.
     data
-        A table of your own, or the path of a .csv or .parquet file: then ours are of
+        A table of your own, or the path of a file (docs/files.md): then ours are of
         it, and published cells come without.
     columns
         Its quasi-identifiers, numbers.

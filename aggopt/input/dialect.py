@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aggopt.core.regular import require_regular
-from aggopt.input.files import as_written, check_ending, is_csv, parsed, stripped
+from aggopt.input.files import as_written
+from aggopt.input.formats import check_ending, is_csv
+from aggopt.input.spelled import parsed, stripped
 from aggopt.job import SEPARATORS, Input, input_section
 
 SAMPLE = 2**20  # bytes that are looked at for the separator

@@ -18,8 +18,8 @@ import pandas as pd
 import pyarrow as pa
 
 from aggopt.errors import JobError, TableError
-from aggopt.input.files import MISSING
 from aggopt.input.released import plain
+from aggopt.input.spelled import MISSING
 
 _WHOLE = re.compile(r"[+-]?\d{1,1000}")
 _NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"

@@ -76,6 +76,31 @@ def plain(column: Any) -> Any:
     return column
 
 
+def as_arrow(frame: nw.DataFrame[Any]) -> Any:
+    """Return a table as a PyArrow table, a pandas index left out.
+
+    Raises
+    ------
+    TableError
+        A column mixes types that no file can hold.
+    """
+    import pyarrow as pa
+
+    columns = {}
+    for name in frame.columns:
+        try:
+            columns[name] = plain(frame[name].to_arrow())
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            columns[name] = None  # the original message quotes entries
+    mixed = [name for name, column in columns.items() if column is None]
+    if mixed:
+        raise TableError(
+            f"Columns that no file can hold: {', '.join(map(repr, mixed))}.",
+            fix="make each of one plain type, numbers, text or dates, before masking.",
+        )
+    return pa.table(columns)
+
+
 def at_rows(
     column: nw.Series[Any], rows: Labels, *, like: nw.Series[Any] | None = None
 ) -> nw.Series[Any]:

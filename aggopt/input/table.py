@@ -21,16 +21,16 @@ from aggopt.input.categories import (
     published,
     types_of,
 )
+from aggopt.input.codebook import Codebook, codebooks_in, published_books
 from aggopt.input.columns import check_comparable, floats_of, same_frames
 from aggopt.input.dates import clocks_of, with_dates
+from aggopt.input.formats import FILES
 from aggopt.input.refused import CHECK, NOT_AS_THEY_ARE, UNDONE
-from aggopt.input.released import bare, plain, replaced, used
+from aggopt.input.released import as_arrow, bare, replaced, used
 from aggopt.input.unicode import check_text
 from aggopt.job import AttributeSection, Missing
 from aggopt.job._roles import Roles
 from aggopt.privacy._values import REFUSE
-
-FILES = ", or the path of a .csv or .parquet file"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +49,8 @@ class Table:
         What those count that are dates, times of day or durations, by name.
     kept
         Quasi-identifiers of which some values may be missing, and stay so.
+    codebooks
+        What a statistical file says of the columns, by name.
     """
 
     frame: nw.DataFrame[Any] = field(repr=False)
@@ -58,6 +60,7 @@ class Table:
     domains: Mapping[str, Domain] = field(default_factory=dict, repr=False)
     clocks: Mapping[str, Clock] = field(default_factory=dict, repr=False)
     kept: frozenset[str] = frozenset()
+    codebooks: Mapping[str, Codebook] = field(default_factory=dict, repr=False)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table):
@@ -94,7 +97,7 @@ class Table:
             dates nor a category, or has missing or infinite entries.
         """
         is_array = isinstance(data, np.ndarray)
-        frame = framed(data, or_else=FILES)
+        frame = framed(data, or_else=f", or the path of a {FILES} file")
         roles.check(frame.columns)
         require_records(frame)
         check_text(frame)
@@ -106,7 +109,8 @@ class Table:
         kept = like.kept if like else _kept(names, attributes or {}, policy)
         domains = like.domains if like else domains_of(frame, names, types, kept)
         clocks = like.clocks if like else clocks_of(frame, names, types, domains)
-        table = cls(frame, roles, is_array, types, domains, clocks, kept)
+        books = codebooks_in(data)
+        table = cls(frame, roles, is_array, types, domains, clocks, kept, books)
         _check_numeric(table)
         _check_complete(table)
         _check_digits(table)
@@ -180,7 +184,9 @@ class Table:
         kinds = frame.schema
         coded = [n for n in frame.columns if kinds[n] in (nw.Categorical, nw.Enum)]
         frame = frame.with_columns(*(used(frame[name]) for name in coded))
-        return replace(self, frame=bare(frame), roles=self.roles.released)
+        books = published_books(self.codebooks, frame.columns, self.numeric)
+        released = self.roles.released
+        return replace(self, frame=bare(frame), roles=released, codebooks=books)
 
     def _column(self, name: str, values: Floats, whole: bool) -> nw.Series[Any]:
         column = self.frame[name]
@@ -214,22 +220,7 @@ class Table:
         TableError
             A column mixes types that no file can hold.
         """
-        import pyarrow as pa
-
-        columns = {}
-        for name in self.frame.columns:
-            try:
-                columns[name] = plain(self.frame[name].to_arrow())
-            except (pa.ArrowException, TypeError, ValueError, OverflowError):
-                columns[name] = None  # the original message quotes entries
-        mixed = [name for name, column in columns.items() if column is None]
-        if mixed:
-            raise TableError(
-                f"Columns that no file can hold: {', '.join(map(repr, mixed))}.",
-                fix="make each of one plain type, numbers, text or dates, before "
-                "masking.",
-            )
-        return pa.table(columns)
+        return as_arrow(self.frame)
 
 
 def _check_numeric(table: Table) -> None:

@@ -59,6 +59,11 @@ class Roles(BaseModel):
         return (*self.identifier, *self.wish)
 
     @property
+    def published(self) -> tuple[str, ...]:
+        """Attributes that a release holds."""
+        return (*self.quasi_identifier, *self.confidential, *self.other)
+
+    @property
     def released(self) -> "Roles":
         """The roles that are left in a release."""
         return self.model_copy(update={"identifier": (), "wish": ()})

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from aggopt.encoding._clock import nanoseconds
 from aggopt.encoding._iso import iso_duration
 from aggopt.errors import TableError
-from aggopt.input.files import reads_as_missing
+from aggopt.input.spelled import reads_as_missing
 from aggopt.job import Input
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aggopt.errors import TableError
-from aggopt.input.files import check_ending
+from aggopt.input.formats import check_ending
+from aggopt.output.column_names import require_column_names
 from aggopt.output.manifest import stated
 from aggopt.output.staging import Staging, check_places, sha256
 
@@ -39,19 +40,23 @@ class Files:
         overwrite: bool,
         inputs: Sequence[Path] = (),
         masked: str | None = None,
+        names: Sequence[str] = (),
     ) -> None:
         """Refuse early what could not be written, or would be lost.
 
-        `masked` is the SHA-256 of the file that was masked, wherever it is.
+        `masked` is the SHA-256 of the file that was masked, wherever it is, and `names`
+        are those of the columns that the table will have.
 
         Raises
         ------
         TableError
-            As `check_places`; or a file would be lost that `overwrite` is not meant
-            for: the table that was masked, or manifest and key of another table; or
-            those of a release before would stay beside a table whose own lie elsewhere.
+            As `check_places`, `check_ending` and `require_column_names`; or a file
+            would be lost that `overwrite` is not meant for: the table that was masked,
+            or manifest and key of another table; or those of a release before would
+            stay beside a table whose own lie elsewhere.
         """
-        check_ending(self.table)
+        check_ending(self.table, written=True)
+        require_column_names(self.table, names)
         places = (self.table, self.manifest, self.private)
         check_places(*places, overwrite=overwrite, inputs=inputs)
         for place in places:

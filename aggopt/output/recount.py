@@ -21,7 +21,7 @@ def recounted(
     """
     try:
         how = job.input.model_copy(update={"multiline": True})
-        written = as_released(aside, how)
+        written = as_released(aside, how, job.roles)
     except TableError:
         written = ()
     if len(written) != records:

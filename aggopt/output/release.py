@@ -9,29 +9,27 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
 from aggopt.core.equal import Fieldwise
 from aggopt.core.html import as_text, folded, lines, listed, table, titled
 from aggopt.core.plural import many
 from aggopt.core.randomness import BITS, permutation
 from aggopt.core.validation import Labels
-from aggopt.input.files import is_csv
+from aggopt.input.formats import packages_of
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit
 from aggopt.output.block_names import names_of, proven
-from aggopt.output.csv_file import write_csv
 from aggopt.output.drift import Drift
-from aggopt.output.manifest import Source, manifest
+from aggopt.output.manifest import Source, manifest, versions_of
 from aggopt.output.places import Files
 from aggopt.output.private_files import write_json, write_key
 from aggopt.output.recount import recounted
 from aggopt.output.risk import risk_of
 from aggopt.output.risks import Risks
 from aggopt.output.staging import Staging, sha256
+from aggopt.output.table_file import write_table
 from aggopt.output.written import Written
 from aggopt.partition._shared.block import Block, labels_of
 from aggopt.solvers import Certificate
@@ -145,8 +143,8 @@ class Release(Fieldwise):
     ) -> Files:
         """Write the release and return the paths of its three files.
 
-        `path` (.csv or .parquet) gets the masked table, without identifiers and
-        index, in random order unless the job says otherwise: this one is for the
+        `path` (.csv, .parquet, .sav, ...) gets the masked table, without identifiers
+        and index, in random order unless the job says otherwise: this one is for the
         public.  The other two are for you alone (mode 0600): `NAME.manifest.json`
         says how the release was made, `NAME.private.csv` links each record of the
         input to its `group` (with several blocks of attributes `group_1`, `group_2`,
@@ -163,7 +161,8 @@ class Release(Fieldwise):
         Raises
         ------
         TableError
-            The path has another ending, a folder does not exist, a file is there
+            The path has another ending or the table names that such a file does not
+            allow, a folder does not exist, a file is there
             already and `overwrite` is not set, or is the table that was masked, or
             the key of another; a column cannot be written, or the disk refuses.
         PrivacyError
@@ -187,7 +186,11 @@ class Release(Fieldwise):
         Nothing is left behind of files that it was not called for.
         """
         files = Files.beside(Path(path), None if private is None else Path(private))
-        files.check(overwrite=overwrite, masked=self.source.sha256)
+        files.check(
+            overwrite=overwrite,
+            masked=self.source.sha256,
+            names=self.masked.frame.columns,
+        )
         seed = again.seed if again else self.job.output.seed
         if seed is None:
             seed = secrets.randbits(BITS)
@@ -218,7 +221,9 @@ class Release(Fieldwise):
         blocks = names_of(self.blocks, self.job)
         found = recounted(aside, self.job, blocks, len(self.masked.frame))
         found.require()
-        stated = self.manifest() | {
+        stated = self.manifest()
+        stated["versions"] |= versions_of(packages_of(files.table))
+        stated |= {
             "output": {
                 "file": files.table.name,
                 "sha256": sha256(aside),
@@ -243,8 +248,4 @@ class Release(Fieldwise):
 
     def _write_table(self, to: Path, rows: Labels) -> None:
         shuffled = self.masked.arrow().take(pa.array(rows))
-        if is_csv(to):
-            masked = self.job.roles.quasi_identifier
-            write_csv(to, shuffled, self.job.input, masked=masked)
-        else:
-            pyarrow.parquet.write_table(shuffled, to)
+        write_table(to, shuffled, self.job, self.masked.codebooks)

@@ -53,7 +53,7 @@ def mask(
     ----------
     data
         A pandas, Polars or PyArrow table, a two-dimensional NumPy array (its columns
-        are called "0", "1", ...), or the path of a .csv or .parquet file.
+        are called "0", "1", ...), or the path of a file (docs/files.md).
     job
         What to mask and how: a `Job`, or the path of a TOML file.
     progress

@@ -95,7 +95,7 @@ def review(
     X = first.matrix()
     encoded = first.encoded(job.partition.weights)
     blocks = names_in(blocks_of(job, X if encoded is None else encoded), job)
-    written = as_released(released, job.input)
+    written = as_released(released, job.input, job.roles)
     Y = second.matrix()
     found = audit(
         written,

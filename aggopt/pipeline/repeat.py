@@ -11,7 +11,7 @@ from aggopt.core.randomness import is_secret
 from aggopt.core.regular import require_regular
 from aggopt.core.trust import trusting
 from aggopt.errors import JobError, RepeatError, TableError
-from aggopt.input.files import ENDINGS
+from aggopt.input.formats import WRITTEN
 from aggopt.job import Job
 from aggopt.output.manifest import stated, versions_of
 from aggopt.output.places import Files
@@ -104,7 +104,7 @@ _EXPECTED: dict[str, Callable[[Any, Job], bool]] = {
     "seed": _is_seed,
     "sha256": _is_digest,
     "fingerprint": _is_digest,
-    "file": lambda found, job: Path(str(found)).suffix.lower() in ENDINGS,
+    "file": lambda found, job: Path(str(found)).suffix.lower() in WRITTEN,
     "versions": _are_versions,
 }
 

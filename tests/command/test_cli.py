@@ -300,7 +300,7 @@ def test_assess_says_that_a_broken_block_fails(here, aggopt):
 REFUSED = {
     ("mask", "none.csv", "job.toml", "--out", "m.csv"): "There is no file none.csv",
     ("mask", "people.csv", "none.toml", "--out", "m.csv"): "none.toml cannot be read",
-    ("mask", "people.csv", "job.toml", "--out", "m.txt"): "neither .csv nor .parquet",
+    ("mask", "people.csv", "job.toml", "--out", "m.txt"): "ends in none of .csv",
     ("mask", "people.csv", "job.toml", "--out", "no/m.csv"): "no folder no",
     ("mask", "people.csv", "job.toml", "--out", "people.csv"): "over the input itself",
     ("mask", "people.csv", "none.toml", "--out", "people.csv"): "none.toml cannot be",
@@ -629,7 +629,7 @@ def test_the_disk_refusing_is_not_a_defect(here, aggopt, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(release_module, "write_csv", full)
+    monkeypatch.setattr(release_module, "write_table", full)
     code, _, err = aggopt(*MASK)
     assert code == 2
     assert "masked.csv cannot be written: No space left on device" in err

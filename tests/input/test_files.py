@@ -139,7 +139,7 @@ def test_paths_that_are_no_table_are_refused(tmp_path):
     for name, message in {
         "none.csv": "There is no file",
         "folder.csv": "is a directory",
-        "table.xlsx": "ends in neither .csv nor .parquet",
+        "table.ods": "ends in none of .csv, .parquet",
     }.items():
         with pytest.raises(TableError, match=message):
             as_written(tmp_path / name, Input())

@@ -101,7 +101,7 @@ def test_no_old_key_stays_beside_a_table_whose_own_lies_elsewhere(
 @pytest.mark.parametrize(
     ("writer", "named"),
     [
-        ("write_csv", "masked.csv"),
+        ("write_table", "masked.csv"),
         ("write_key", "keep/masked.private.csv"),
         ("write_json", "keep/masked.manifest.json"),
     ],

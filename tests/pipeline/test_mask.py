@@ -409,7 +409,7 @@ def test_nothing_is_overwritten_unasked(tmp_path, release):
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("masked.txt", "neither .csv nor"), ("no/masked.csv", "There is no folder")],
+    [("masked.txt", "ends in none of .csv"), ("no/masked.csv", "There is no folder")],
 )
 def test_a_place_that_cannot_be_written_is_refused(tmp_path, release, name, message):
     with pytest.raises(TableError, match=message):

@@ -1,0 +1,158 @@
+"""Read a workbook of Excel: one sheet, a line of names, columns of one type each."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from datetime import date, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from aggopt.core.names import check_header
+from aggopt.core.plural import many
+from aggopt.errors import TableError
+from aggopt.input.coded import whole_if_all
+from aggopt.input.spelled import MISSING
+
+_PROTECTED = bytes.fromhex("d0cf11e0a1b11ae1")  # how older and encrypted files begin
+_NOTHING = ("#N/A", "#NULL!")  # errors that say that there is no value
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "truth values": lambda v: isinstance(v, bool),
+    "numbers": lambda v: isinstance(v, int | float) and not isinstance(v, bool),
+    "text": lambda v: isinstance(v, str),
+    "dates": lambda v: isinstance(v, date),
+    "times of day": lambda v: isinstance(v, time),
+    "durations": lambda v: isinstance(v, timedelta),
+}
+
+
+def read_excel(path: Path) -> pa.Table:
+    """Return the table in a .xlsx file: its one sheet with anything in it.
+
+    The first row has the names.  Rows without an entry are no records, empty cells and
+    #N/A are missing, and dates without a time of day are dates.  Text that stands for
+    what is missing in a CSV file does so here among numbers, not among text.
+
+    Raises
+    ------
+    TableError
+        Several sheets, merged cells, formulas or other errors; a column of several
+        types, or without a name; or the file is encrypted or cannot be read.  No
+        message has an entry, and formulas are not worked out.
+    """
+    sheet = _sheet(path)
+    merged = len(sheet.merged_cells.ranges)
+    if merged:
+        raise TableError(
+            f"{path.name} has {many(merged, 'range')} of merged cells.",
+            fix="unmerge them, so that each record has its own entries.",
+        )
+    header, *rows = list(sheet.iter_rows()) or [()]
+    _require_values(path, [header, *rows])
+    names = ["" if cell.value is None else str(cell.value) for cell in header]
+    there = [row for row in rows if any(_entry(cell) is not None for cell in row)]
+    columns = [[_entry(row[j]) for row in there] for j in range(len(names))]
+    while names and not names[-1] and not any(v is not None for v in columns[-1]):
+        names.pop(), columns.pop()
+    if not names:
+        raise TableError(f"{path.name} is empty.", fix="bring a sheet with names.")
+    check_header(names, path.name)
+    entries = dict(zip(names, columns, strict=True))
+    kinds = _kinds(path, entries)
+    return pa.table({name: _column(v, kinds[name]) for name, v in entries.items()})
+
+
+def _sheet(path: Path) -> Any:
+    """Return the one worksheet that has entries."""
+    import openpyxl
+
+    with path.open("rb") as stream:
+        protected = stream.read(len(_PROTECTED)) == _PROTECTED
+    if protected:
+        raise TableError(
+            f"{path.name} is encrypted, or of a version of Excel before 2007.",
+            fix="save it without a password as .xlsx, or as CSV UTF-8.",
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what does not travel; one quotes
+            sheets = openpyxl.load_workbook(path).worksheets
+    except Exception:  # of several libraries; a message may quote the file
+        raise TableError(
+            f"{path.name} is not a readable xlsx file.",
+            fix="check that it is what its ending says, and not damaged.",
+        ) from None
+    used = [s for s in sheets if s.max_row > 1 or s.max_column > 1 or s["A1"].value]
+    if len(used) > 1:
+        raise TableError(
+            f"{path.name} has {len(used)} sheets with entries, hidden ones included.",
+            fix="leave one of them, or write each to a file of its own.",
+        )
+    return (used or sheets)[0]
+
+
+def _require_values(path: Path, rows: Sequence[Sequence[Any]]) -> None:
+    """Refuse formulas, and cells that hold an error."""
+    cells = [cell for row in rows for cell in row]
+    formulas = sum(cell.data_type == "f" for cell in cells)
+    errors = sum(cell.data_type == "e" and cell.value not in _NOTHING for cell in cells)
+    if formulas:
+        raise TableError(
+            f"{path.name} has {many(formulas, 'formula')}, and what they give may be "
+            "out of date.",
+            fix="copy the sheet and paste it as values.",
+        )
+    if errors:
+        raise TableError(
+            f"{path.name} has {many(errors, 'cell')} with an error, such as #DIV/0!.",
+            fix="correct them, or leave them empty, as what is missing is.",
+        )
+
+
+def _entry(cell: Any) -> Any:
+    """Return the value of a cell; None if it is missing."""
+    missing = cell.value == "" or cell.data_type == "e"
+    return None if missing else cell.value
+
+
+def _kinds(path: Path, columns: dict[str, list[Any]]) -> dict[str, str]:
+    """Return what the entries of each column are; refuse those that mix types."""
+    found, mixed = {}, []
+    for name, values in columns.items():
+        counts = {kind: sum(map(test, values)) for kind, test in _KINDS.items()}
+        spelled = sum(isinstance(v, str) and v.strip() in MISSING for v in values)
+        if any(counts[kind] for kind in counts if kind != "text"):
+            counts["text"] -= spelled
+        there = [kind for kind, count in counts.items() if count]
+        found[name] = there[0] if there else ""
+        if len(there) > 1:
+            seen = ", ".join(f"{counts[kind]} {kind}" for kind in there)
+            mixed.append(f"{name!r} ({seen})")
+    if mixed:
+        raise TableError(
+            f"Columns of {path.name} have entries of several types: "
+            f"{'; '.join(mixed)}.",
+            fix="make each of them one type throughout; or save the sheet as CSV "
+            "UTF-8, where all of them are text.",
+        )
+    return found
+
+
+def _column(values: Sequence[Any], kind: str) -> pa.Array:
+    """Return entries of one kind (n,) as a column."""
+    if kind != "text":
+        values = [None if isinstance(value, str) else value for value in values]
+    if kind == "numbers":
+        return whole_if_all(pa.array(map(_float, values), pa.float64()))
+    if kind == "dates":
+        moments = [value for value in values if value is not None]
+        timed = any(getattr(moment, "time", time)() != time() for moment in moments)
+        if not timed:
+            days = [None if v is None else date(v.year, v.month, v.day) for v in values]
+            return pa.array(days, pa.date32())
+        return pa.array(values, pa.timestamp("us"))
+    return pa.array(values, pa.float64() if not kind else None)
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)

@@ -1,0 +1,66 @@
+"""Types of columns that files of other programs do not have."""
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.errors import TableError
+
+MOST_WHOLE = 2**53  # beyond it not every whole number is a float
+Test = Callable[[pa.DataType], bool]
+TYPES: tuple[Test, ...] = (
+    *(pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating),
+    *(pa.types.is_string, pa.types.is_large_string, pa.types.is_null),
+    *(pa.types.is_date, pa.types.is_time, pa.types.is_timestamp),
+)
+
+
+def require_held(table: pa.Table, ending: str, types: Sequence[Test] = TYPES) -> None:
+    """Refuse columns of other types, and numbers that such files do not tell apart.
+
+    Raises
+    ------
+    TableError
+        With the names of the columns, and their types.
+    """
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    wrong = [
+        f"{name!r} ({column.type})"
+        for name, column in columns.items()
+        if not any(test(column.type) for test in types) or _is_zoned(column.type)
+    ]
+    if wrong:
+        raise TableError(
+            f"Columns of types that a {ending} file does not have: {', '.join(wrong)}.",
+            fix="make them numbers, text, or dates without a time zone, before "
+            "masking; or write a .parquet file.",
+        )
+    large = [repr(name) for name, c in columns.items() if _reaches(c) > MOST_WHOLE]
+    if large:
+        raise TableError(
+            f"Columns of numbers with more digits than a {ending} file has, or "
+            f"infinite: {', '.join(large)}.",
+            fix="make them text before masking; or write a .parquet or a .csv file.",
+        )
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether entries of a type are text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_zoned(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) and kind.tz is not None
+
+
+def _reaches(column: pa.ChunkedArray) -> float:
+    """Return the largest of whole numbers, by size; infinity if a float is infinite."""
+    if pa.types.is_floating(column.type):
+        infinite = pc.any(pc.is_inf(column)).as_py()
+        return float("inf") if infinite else 0
+    if not pa.types.is_integer(column.type):
+        return 0
+    ends = pc.min_max(column).as_py()
+    farthest: int = max(abs(ends["min"] or 0), abs(ends["max"] or 0))
+    return farthest  # no float: it would be rounded

@@ -1,0 +1,156 @@
+"""A release is written by the ending of its name, and reads as it was."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pyarrow as pa
+import pyreadstat
+import pytest
+from tables import job
+
+from aggopt.errors import TableError
+from aggopt.input.codebook import Codebook
+from aggopt.input.files import as_written, read
+from aggopt.job import Input
+from aggopt.output import table_file
+from aggopt.output.table_file import without_codes, write_table
+
+STATISTICAL = (".sav", ".zsav", ".dta", ".xpt")
+KINDS = (*STATISTICAL, ".xlsx", ".parquet")
+ASKED = job(roles={"quasi-identifier": ["x", "s"], "other": ["o"]})
+COLUMNS = {"x": [1.5, 2.5, None], "s": ["a", "b", "b"], "o": [1, 2, 3]}
+MISSING = Codebook("", ((98.0, "asked"), (99.0, "refused")), missing=((98.0, 99.0),))
+
+
+def written(folder, ending, books=None, **columns):
+    """Return the path of a table of three columns, some of them other ones."""
+    path = folder / f"t{ending}"
+    write_table(path, pa.table({**COLUMNS, **columns}), ASKED, books or {})
+    return path
+
+
+@pytest.mark.parametrize("ending", [*KINDS, ".SAV", ".XLSX"])
+def test_a_file_is_of_the_kind_that_its_ending_says(tmp_path, ending) -> None:
+    path = written(tmp_path, ending)
+    assert read(path, ASKED.roles, Input()).to_pydict() == COLUMNS
+
+
+def test_a_csv_file_is_written_as_the_job_says(tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    asked = job(roles=ASKED.roles, input={"separator": ";", "decimal": ","})
+    single = pa.array([0.1, 2.5, None], pa.float32())
+    write_table(path, pa.table({**COLUMNS, "x": single}), asked, {})
+    assert path.read_text() == "x;s;o\n0,1;a;1\n2,5;b;2\n;b;3\n"
+
+
+@pytest.mark.parametrize("ending", [*KINDS, ".csv"])
+def test_codes_that_are_missing_are_values_only_where_that_is_declared(
+    tmp_path, ending
+) -> None:
+    path = written(tmp_path, ending, {"o": MISSING}, o=[1, 99, 98])
+    found = as_written(path, Input())["o"].to_pylist()
+    assert [int(v) if v else None for v in found] == [1, None, None]
+    if ending in (".sav", ".zsav"):
+        kept = as_written(path, Input(), keep=["o"])["o"].to_pylist()
+        assert kept == [1, 99, 98]
+
+
+@pytest.mark.parametrize(
+    ("entries", "book", "expected"),
+    [
+        ([1, 99, None], MISSING, [1, None, None]),
+        ([1.0, 98.5, 97.9], MISSING, [1.0, None, 97.9]),
+        (["refused", "1", None], MISSING, [None, "1", None]),
+        (["*", "refused", "x"], MISSING, ["*", "refused", "x"]),
+        (["F", "M"], Codebook("", (), missing=(("F", "F"),)), [None, "M"]),
+        ([1, 2], MISSING, [1, 2]),
+    ],
+)
+def test_codes_become_null(entries, book, expected) -> None:
+    column = pa.chunked_array([pa.array(entries)])
+    found = without_codes(column, book)
+    assert found.to_pylist() == expected
+    assert found.type == column.type
+
+
+@pytest.mark.parametrize("ending", STATISTICAL)
+def test_truth_values_are_texts_of_codes(tmp_path, ending) -> None:
+    book = {"o": Codebook("Whether", ((7.0, "seven"),))}
+    path = written(tmp_path, ending, book, o=[True, None, False])
+    assert as_written(path, Input())["o"].to_pylist() == ["True", None, "False"]
+    reader = {"dta": pyreadstat.read_dta, "xpt": pyreadstat.read_xport}
+    read_it = reader.get(ending[1:], pyreadstat.read_sav)
+    found, about = read_it(path, output_format="dict")
+    assert about.column_names_to_labels["o"] == "Whether"
+    if ending != ".xpt":
+        assert found["o"] == [1, None, 0]
+        assert about.variable_value_labels == {"o": {0: "False", 1: "True"}}
+
+
+def test_excel_has_truth_values(tmp_path) -> None:
+    path = written(tmp_path, ".xlsx", o=[True, None, False])
+    assert as_written(path, Input())["o"].to_pylist() == [True, None, False]
+
+
+@pytest.mark.parametrize("ending", [*STATISTICAL, ".xlsx"])
+def test_masked_names_that_are_empty_would_be_missing(tmp_path, ending) -> None:
+    with pytest.raises(TableError) as refused:
+        written(tmp_path, ending, s=["", "b", ""])
+    assert str(refused.value) == (
+        "Columns have entries that are empty text, and missing when they are read from "
+        f"a {ending} file ('s': 2).\nTo fix: write a .parquet file; or, before "
+        "masking, give what is empty another name, or make it missing."
+    )
+    assert not (tmp_path / f"t{ending}").exists()
+    path = written(tmp_path, ending, o=["", "b", ""])
+    assert as_written(path, Input())["o"].to_pylist() == [None, "b", None]
+
+
+@pytest.mark.parametrize("ending", [".sav", ".xpt"])
+def test_what_does_not_read_as_it_was_is_refused(tmp_path, ending) -> None:
+    with pytest.raises(TableError) as refused:
+        written(tmp_path, ending, s=["a ", "b", "c "], o=["x", "y ", None])
+    assert str(refused.value) == (
+        f"A {ending} file does not hold some entries as they are ('s': 2; 'o': 1).\n"
+        "To fix: write a .parquet file; or, before masking, shorten long text, remove "
+        "blanks at its ends, and round times to milliseconds."
+    )
+
+
+SMALL = pa.array([dt.datetime(2020, 1, 1, 0, 0, 0, 1)] * 3, pa.timestamp("us"))
+LOST = [
+    (".xpt", [1e-200, 1.0, 2.0], 1),
+    (".xpt", [1.0, 1e300, -1e300], 2),
+    (".xpt", [-0.0, 0.0, 1.0], 1),
+    (".dta", SMALL, 3),
+    (".xlsx", ["x" * 32_768, "y", None], 1),
+    (".xlsx", ["", "a\r\nb", "\ra"], 2),
+]
+
+
+@pytest.mark.parametrize(("ending", "values", "count"), LOST)
+def test_what_a_kind_of_file_rounds_or_cuts_is_refused(
+    tmp_path, ending, values, count
+) -> None:
+    with pytest.raises(TableError, match=rf"as they are \('o': {count}\)"):
+        written(tmp_path, ending, o=values)
+
+
+def differing(one, other):
+    first, second = (pa.chunked_array([pa.array(c)]) for c in (one, other))
+    return table_file._differing(first, second)
+
+
+def test_entries_are_compared_bit_by_bit() -> None:
+    assert differing([0.0, 1.0], [-0.0, 1.0]) == 1
+    assert differing([0.1 + 0.2], [0.3]) == 1
+    assert differing([1, None, 3], [1.0, float("nan"), 3.0]) == 0
+    assert differing([float("nan"), 1.0], [None, 1.0]) == 0
+    assert differing([None, 1.0], [2.0, None]) == 2
+    assert differing([True, False], [1, 0]) == 0
+    assert differing(["a", ""], ["a", None]) == 0
+    assert differing([None, "b"], ["a", "c"]) == 2
+    assert differing(["1", "2"], [1, 2]) == 2
+    assert differing([1, 2, 3], [1, 2]) == 3
+    assert differing([dt.date(2020, 1, 1)], [dt.date(2020, 1, 2)]) == 1
+    assert differing([Decimal(1)], [Decimal(1)]) == 0
