@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from command.test_cli import JOB, aggopt, here  # noqa: F401
+from command.test_cli import JOB, here  # noqa: F401
 from tables import people, put_partitioner
 from test_input_contract import CASES
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command.test_check import HOSTILE
-from command.test_cli import aggopt, here  # noqa: F401
+from command.test_cli import here  # noqa: F401
 from tables import people, smallest
 
 from aggopt import Job

@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-from command.test_cli import JOB, aggopt, here  # noqa: F401
+from command.test_cli import JOB, here  # noqa: F401
 
 from aggopt import job as job_module
 
@@ -26,7 +26,7 @@ def promising(here):  # noqa: F811
     return here
 
 
-def test_mask_says_what_holds(promising, aggopt):  # noqa: F811
+def test_mask_says_what_holds(promising, aggopt):
     code, out, err = aggopt(*WORDS)
     assert (code, err) == (0, "")
     assert "distinct l >= 2 holds for 'illness': the worst group" in out
@@ -36,7 +36,7 @@ def test_mask_says_what_holds(promising, aggopt):  # noqa: F811
     assert "t (equal) <= 0.3 holds" in out
 
 
-def test_assess_finds_a_promise_that_does_not_hold(promising, aggopt):  # noqa: F811
+def test_assess_finds_a_promise_that_does_not_hold(promising, aggopt):
     aggopt(*WORDS)
     strict = PROMISING.replace("t = 0.3", "t = 0.01")
     (promising / "job.toml").write_text(strict)
@@ -52,7 +52,7 @@ def test_assess_finds_a_promise_that_does_not_hold(promising, aggopt):  # noqa: 
 
 def test_a_broken_promise_ends_with_1_and_leaves_nothing(
     promising,
-    aggopt,  # noqa: F811
+    aggopt,
     monkeypatch,
 ):
     from aggopt.repair import _merge_until_satisfied
@@ -74,7 +74,7 @@ COMPARE = ("compare-solvers", "job.toml", "people.csv", "--solvers", "uno", "--j
 GRID = ("--alpha", "0.5", "--delta", "0.1", "--jobs", "1", "--overwrite")
 
 
-def test_what_is_only_tried_is_audited_too(promising, aggopt, monkeypatch):  # noqa: F811
+def test_what_is_only_tried_is_audited_too(promising, aggopt, monkeypatch):
     from aggopt.repair import _merge_until_satisfied
 
     (promising / "job.toml").write_text(PROMISING + P3M)
@@ -97,7 +97,7 @@ def test_what_is_only_tried_is_audited_too(promising, aggopt, monkeypatch):  # n
         )
 
 
-def test_a_job_that_only_hopes_ends_with_2(promising, aggopt):  # noqa: F811
+def test_a_job_that_only_hopes_ends_with_2(promising, aggopt):
     hoping = PROMISING.replace('repair = "merge"', "")
     (promising / "job.toml").write_text(hoping + '\n[partition]\nmethod = "mdav"\n')
     code, _, err = aggopt(*WORDS)
@@ -105,7 +105,7 @@ def test_a_job_that_only_hopes_ends_with_2(promising, aggopt):  # noqa: F811
     assert "does not guarantee l and t" in err
 
 
-def test_a_recommended_search_gets_a_repair(promising, aggopt):  # noqa: F811
+def test_a_recommended_search_gets_a_repair(promising, aggopt):
     (promising / "job.toml").write_text(PROMISING.replace('repair = "merge"', ""))
     code, out, _ = aggopt(*WORDS)
     assert code == 0
