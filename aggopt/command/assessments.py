@@ -1,5 +1,6 @@
 """The commands that look at releases that are written, and write nothing."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -92,4 +93,88 @@ def risk(
     else:
         show_risk.risk(found)
     if not found.audit.holds:
+        raise typer.Exit(1)
+
+
+def utility(
+    table: TableFile,
+    masked: MaskedFile,
+    job: JobFile,
+    trust: Trust,
+    model: Annotated[
+        list[str],
+        typer.Option(
+            help='A regression, such as "y ~ age + income"; may be given again.',
+            default_factory=list,
+        ),
+    ],
+    weight: Annotated[
+        str, typer.Option(help="The column of sampling weights; else [risk] weight.")
+    ] = "",
+    strata: Annotated[
+        str, typer.Option(help="Columns in whose combinations totals are taken.")
+    ] = "",
+    same_order: SameOrder = False,
+    private: PrivateFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what analysts can still learn from MASKED, beside TABLE.
+
+    Whether a classifier tells the two apart (pMSE), distributions, correlations,
+    regressions, tables of categories and weighted totals.
+    """
+    from aggopt.command import show_utility
+    from aggopt.pipeline.partition_step import job_of
+    from aggopt.pipeline.usefulness import usefulness
+
+    asked = job_of(job, trust)
+    found = usefulness(
+        table,
+        masked,
+        asked,
+        model=model,
+        weight=weight or asked.risk.weight,
+        strata=words(strata),
+        same_order=same_order,
+        private=private,
+    )
+    if as_json:
+        console.as_json(found.to_dict())
+    else:
+        show_utility.utility(found)
+
+
+def compare(
+    releases: Annotated[
+        list[Path], typer.Argument(metavar="MASKED...", help="Two releases or more.")
+    ],
+    original: Annotated[Path, typer.Option(help="The table they were made from.")],
+    manifests: Annotated[
+        list[Path],
+        typer.Option(
+            help="The manifest of each, in their order; else those beside them.",
+            default_factory=list,
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Put releases of one table side by side, and count what they say together.
+
+    Who knows the group of a person in each release knows that the person is in all of
+    these groups: their intersection counts.  Exit code 1 where fewer than the smaller
+    k are in one: then the releases must not be published both.
+    """
+    from aggopt.command import show_utility
+    from aggopt.output.places import Files
+    from aggopt.pipeline.compare_releases import compare_releases
+
+    tables = [path for path in releases if path.suffix != ".json"]
+    named = [*manifests, *(path for path in releases if path.suffix == ".json")]
+    beside = [Files.beside(path).manifest for path in tables]
+    found = compare_releases(tables, original, named or beside)
+    if as_json:
+        console.as_json(found.to_dict())
+    else:
+        show_utility.compared(found)
+    if not found.holds:
         raise typer.Exit(1)

@@ -23,7 +23,7 @@ from aggopt.command.arguments import (
     require_none,
     required,
 )
-from aggopt.command.assessments import assess, risk
+from aggopt.command.assessments import assess, compare, risk, utility
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.exported import export, import_solution
 from aggopt.command.interrupt import EXIT, interrupts
@@ -192,6 +192,8 @@ def solvers(as_json: AsJson = False) -> None:
 
 app.command()(assess)
 app.command()(risk)
+app.command()(utility)
+app.command()(compare)
 app.command("compare-solvers")(compare_solvers)
 app.command()(sweep)
 app.command()(reproduce)

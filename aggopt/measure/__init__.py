@@ -8,7 +8,7 @@ nothing; when all are, there is no unit to measure in and every function refuses
 
 from typing import Any
 
-from aggopt.measure import risk
+from aggopt.measure import risk, utility
 from aggopt.measure._assess import assess
 from aggopt.measure._assessment import Assessment
 from aggopt.measure._correlation_error import (
@@ -62,6 +62,7 @@ __all__ = [
     "sl",
     "sse",
     "sst",
+    "utility",
 ]
 
 

@@ -1,7 +1,10 @@
 """The commands that look at written releases: what they print and return."""
 
 import json
+import re
+from pathlib import Path
 
+import pandas as pd
 import pytest
 from tables import people
 
@@ -9,6 +12,7 @@ import aggopt
 from aggopt.command import cli
 from aggopt.errors import AggoptError
 
+EXTRA = "needs the extra stats: pip install '.[stats]'"
 JOB = """
 [roles]
 identifier = ["name"]
@@ -100,3 +104,102 @@ def test_a_release_that_breaks_what_is_asked_is_measured_with_exit_code_1(
     code, out = printed("risk", "people.csv", "masked.csv", "wider.toml")
     assert code == 1
     assert "k = 20 DOES NOT HOLD" in out
+
+
+def test_utility_is_printed_line_by_line(printed) -> None:
+    pytest.importorskip("statsmodels", reason=EXTRA)
+    code, out = printed("utility", *LOOK, "--model", "w ~ age", "--strata", "illness")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "Utility"
+    assert "  w ~ age" in lines
+    assert any(line.startswith("    age  ") for line in lines)
+    assert any(line.startswith("  total of income ") for line in lines)
+    more = ("--model", "w ~ age", "--model", "w ~ income", "--weight", "w", "--json")
+    found = json.loads(printed("utility", *LOOK, *more)[1])
+    assert [each["formula"] for each in found["regressions"]] == [
+        "w ~ age",
+        "w ~ income",
+    ]
+
+
+@pytest.fixture(scope="module")
+def several(folder):
+    """The same folder with other releases: again, in other groups, of another table."""
+    (folder / "other.toml").write_text(
+        JOB.replace("k = 4", "k = 3") + '[partition]\nmethod = "mdav"\n'
+    )
+    short = pd.read_csv(folder / "people.csv").iloc[:39]
+    short.to_csv(folder / "short.csv", index=False)
+    for table, asked, name in (
+        ("people.csv", "job.toml", "again.csv"),
+        ("people.csv", "other.toml", "other.csv"),
+        ("short.csv", "job.toml", "shorter.csv"),
+    ):
+        aggopt.mask(folder / table, folder / asked).write(folder / name)
+    return folder
+
+
+def test_releases_are_compared_side_by_side(printed, several) -> None:
+    code, out = printed(
+        "compare",
+        *("masked.csv", "other.csv", "--original", "people.csv", "--manifests"),
+        *("masked.manifest.json", "other.manifest.json"),
+    )
+    assert code == 1
+    assert "DOES NOT LEAVE k = 3" in out
+    assert "4 *" in out
+    code, said = printed(
+        "compare", "masked.csv", "again.csv", "--original", "people.csv", "--json"
+    )
+    assert code == 0
+    assert json.loads(said)["holds"]
+
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "input-contract.md"
+OF = ("--original", "people.csv")
+CASES = {  # by the row of the page: words on the command line
+    "a table, its release and their job": ("risk", *LOOK),
+    "a weight that is masked": ("risk", *LOOK, "--weight", "age"),
+    "a weight that is text": ("utility", *LOOK, "--weight", "note"),
+    "a formula": ("utility", *LOOK, "--model", "w ~ age"),
+    "a formula with an unknown name": ("utility", *LOOK, "--model", "w ~ wealth"),
+    "a formula with an identifier": ("utility", *LOOK, "--model", "w ~ name"),
+    "a formula that runs code": ("utility", *LOOK, "--model", "w ~ I(age.sum())"),
+    "a formula that cannot be read": ("utility", *LOOK, "--model", "w ~ ("),
+    "a stratum that is masked": ("utility", *LOOK, "--strata", "age"),
+    "two releases in the same groups": ("compare", "masked.csv", "again.csv", *OF),
+    "two releases in other groups": ("compare", "masked.csv", "other.csv", *OF),
+    "releases of different tables": ("compare", "masked.csv", "shorter.csv", *OF),
+    "one release": ("compare", "masked.csv", *OF),
+    "a release without its manifest": ("compare", "masked.csv", "people.csv", *OF),
+}
+
+
+def rows() -> dict[str, tuple[str, str]]:
+    part = DOCUMENT.read_text("utf-8").split("## Releases that are looked at again\n")[
+        1
+    ]
+    part = part.split("\n## ")[0]
+    found = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", part, re.MULTILINE)
+    return {name: (outcome, says) for name, outcome, says in found[1:]}
+
+
+def test_the_page_and_the_tests_list_the_same_inputs() -> None:
+    assert list(rows()) == list(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_row_of_the_contract(printed, several, name) -> None:
+    pytest.importorskip("statsmodels", reason=EXTRA)
+    outcome, says = rows()[name]
+    there = {path.name for path in several.iterdir()}
+    if outcome == "refused":
+        with pytest.raises(AggoptError) as error:
+            printed(*CASES[name])
+        assert says in error.value.problem
+    else:
+        code, out = printed(*CASES[name])
+        assert code == ("exit code 1" in outcome)
+        assert says in out
+    assert {path.name for path in several.iterdir()} == there

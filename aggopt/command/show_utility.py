@@ -1,0 +1,46 @@
+"""What `aggopt utility` and `aggopt compare` print: names and figures."""
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from aggopt.command.console import add_row, line, out
+
+if TYPE_CHECKING:
+    from aggopt.measure.utility import Utility
+    from aggopt.pipeline.releases_compared import ReleasesCompared
+
+SHOWN = {
+    "k": ("k", "d"),
+    "smallest": ("smallest group", "d"),
+    "il": ("information loss (IL)", ".2%"),
+    "linkage": ("linked one to one", ".2%"),
+    "pmse_ratio": ("pMSE, ratio to an independent table", ".3g"),
+    "pmse_tree": ("pMSE, tree", ".4f"),
+    "gap": ("largest gap", ".1e"),
+}
+
+
+def utility(found: "Utility") -> None:
+    """Print what can still be learnt."""
+    out.print(str(found), markup=False, soft_wrap=True)
+
+
+def compared(found: "ReleasesCompared") -> None:
+    """Print releases side by side, and what they are together."""
+    table = Table(title="Releases side by side (* the better)")
+    table.add_column("figure")
+    for each in found.figures:
+        table.add_column(each.file, justify="right")
+    for name, (label, how) in SHOWN.items():
+        best = found.best.get(name, [])
+        cells = []
+        for each in found.figures:
+            value = getattr(each, name)
+            shown = "none" if value is None else format(value, how)
+            cells.append(f"{shown} *" if each.file in best else shown)
+        add_row(table, label, *cells)
+    out.print(table)
+    line(found.verdict, style=None if found.holds else "bold red")
+    for note in found.notes:
+        line(f"Note: {note}")

@@ -1,0 +1,200 @@
+"""What analysts can still learn from a release, in one table."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.html import lines
+from aggopt.errors import InfeasibleInputError, require_known
+from aggopt.measure.utility._distributions import ks, wasserstein
+from aggopt.measure.utility._frames import both, complete, is_numeric, names_of
+from aggopt.measure.utility._propensity import Propensity, pmse, pmse_tree
+from aggopt.measure.utility._regression import RegressionKept, interval_overlap
+from aggopt.measure.utility._tables import Totals, contingency, totals
+
+
+@dataclass(frozen=True, eq=False)
+class Utility:
+    """How useful a release is; printed, it is a table.
+
+    Attributes
+    ----------
+    propensity
+        `pmse` of the masked attributes; None where these are too many for the records.
+    tree
+        `pmse_tree` of them.
+    wasserstein, ks
+        Of each masked number, by name.
+    correlation
+        The largest change of a correlation of two numbers; None of fewer than two.
+    regressions
+        What each formula keeps.
+    contingency
+        Total variation of tables of masked categories and what stands beside them.
+    totals
+        Weighted totals in the strata; None without numbers.
+    """
+
+    propensity: Propensity | None
+    tree: float
+    wasserstein: dict[str, float]
+    ks: dict[str, float | None]
+    correlation: float | None
+    regressions: tuple[RegressionKept, ...]
+    contingency: dict[tuple[str, str], float]
+    totals: Totals | None = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON; of totals how far they moved."""
+        from dataclasses import asdict
+
+        tables = {" x ".join(pair): found for pair, found in self.contingency.items()}
+        return {
+            "pmse": None if self.propensity is None else asdict(self.propensity),
+            "pmse_tree": self.tree,
+            "wasserstein": self.wasserstein,
+            "ks": self.ks,
+            "correlation": self.correlation,
+            "regressions": [asdict(each) for each in self.regressions],
+            "contingency": tables,
+            "totals": None if self.totals is None else self.totals.largest,
+        }
+
+    def __str__(self) -> str:
+        """Return a table in plain text."""
+        found = [f"  {name:<34}{shown:>9}  {says}" for name, shown, says in self._rows]
+        return "\n".join(line.rstrip() for line in ["Utility", *found])
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook."""
+        return lines(str(self))
+
+    @property
+    def _rows(self) -> Iterator[tuple[str, str, str]]:
+        if self.propensity is None:
+            yield "pMSE", "none", "too many attributes for the records"
+        else:
+            ratio = f"{self.propensity.ratio:.3g} of an independent table's"
+            yield "pMSE, products of two", f"{self.propensity.pmse:.5f}", ratio
+        yield "pMSE, tree", f"{self.tree:.5f}", "0.25: all are told apart"
+        for name, found in self.wasserstein.items():
+            far = self.ks[name]
+            beside = "" if far is None else f"; KS {far:.3f}"
+            yield f"distribution of {name}", f"{found:.4f}", f"W1 in sd{beside}"
+        if self.correlation is not None:
+            yield "correlations", f"{self.correlation:.4f}", "largest change"
+        for each in self.regressions:
+            yield from _of_regression(each)
+        for (one, other), found in self.contingency.items():
+            yield f"{one} x {other}", f"{found:.4f}", "total variation"
+        if self.totals is not None:
+            for name, far in self.totals.largest.items():
+                moved = "standard errors, largest of the strata"
+                yield f"total of {name}", f"{far:.3f}", moved
+
+
+def _of_regression(found: RegressionKept) -> Iterator[tuple[str, str, str]]:
+    yield found.formula, "", ""
+    for each in found.coefficients:
+        kept = "same sign" if each.sign else "OTHER SIGN"
+        kept += "" if each.significance else ", other significance"
+        shown = "none" if each.overlap is None else f"{each.overlap:.3f}"
+        yield f"  {each.name}", shown, f"interval overlap; {kept}"
+
+
+def assess(
+    original: Any,
+    released: Any,
+    *,
+    model: str | Sequence[str] = (),
+    masked: Sequence[str] | None = None,
+    beside: Sequence[str] = (),
+    strata: Sequence[str] = (),
+    weights: npt.ArrayLike | None = None,
+    released_weights: npt.ArrayLike | None = None,
+    seed: int = 0,
+) -> Utility:
+    """Return what can still be learnt from a release; see `Utility`.
+
+    Parameters
+    ----------
+    original, released
+        Tables of the same columns, in any order of records.
+    model
+        Formulas of regressions, such as "y ~ a + b"; needs the extra `stats`.
+    masked
+        The columns that were masked; all others than strata and those beside when left
+        out.
+    beside
+        Columns that stand beside masked categories in two-way tables.
+    strata
+        Columns in whose combinations totals are taken.
+    weights, released_weights : (n,), (m,)
+        Sampling weights, for regressions and totals; see `totals`.
+    seed
+        Of `pmse_tree`.
+
+    Raises
+    ------
+    TableError, JobError
+        As `pmse_tree`, `wasserstein`, `interval_overlap`, `contingency` and `totals`.
+    UnknownNameError
+        A name is that of no column.
+
+    Source: each at the function of its name.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(200, 2))
+    >>> found = assess(x, x)
+    >>> found.propensity.pmse < 1e-9, found.wasserstein, found.correlation
+    (True, {'0': 0.0, '1': 0.0}, 0.0)
+    """
+    one, other = both(original, released)
+    for name in (*(masked or ()), *beside, *strata):
+        require_known("column", name, names_of(one))
+    kept = {*beside, *strata}
+    names = (
+        [n for n in names_of(one) if n not in kept] if masked is None else list(masked)
+    )
+    before, after = one[names], other[names]
+    categories = [name for name in names if not is_numeric(one, name)]
+    figures = [name for name in names if name not in categories]
+    given = {"weights": weights, "released_weights": released_weights}
+    formulas = (model,) if isinstance(model, str) else tuple(model)
+    of_totals = [*figures, *strata]
+    return Utility(
+        regressions=tuple(interval_overlap(f, one, other, **given) for f in formulas),
+        propensity=_propensity(before, after),
+        tree=pmse_tree(before, after, seed=seed),
+        wasserstein=wasserstein(before, after),
+        ks=ks(before, after),
+        correlation=_correlation(before, after),
+        contingency=contingency(one, other, categories, [*beside, *strata]),
+        totals=totals(one[of_totals], other[of_totals], strata=strata, **given)
+        if figures
+        else None,
+    )
+
+
+def _propensity(before: Any, after: Any) -> Propensity | None:
+    try:
+        return pmse(before, after)
+    except InfeasibleInputError:
+        return None
+
+
+def _correlation(before: Any, after: Any) -> float | None:
+    """Return the largest change of a correlation of two numbers that vary."""
+    numeric = [name for name in names_of(before) if is_numeric(before, name)]
+    tables = [frame[numeric][complete(frame)] for frame in (before, after)]
+    varying = [
+        name for name in numeric if all(table[name].nunique() > 1 for table in tables)
+    ]
+    if len(varying) < 2:
+        return None
+    one, other = (np.corrcoef(table[varying].to_numpy().T) for table in tables)
+    return float(np.abs(other - one).max())

@@ -1,0 +1,65 @@
+"""Two tables with the same columns, whatever records they have."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aggopt.core.frame import framed, require_records
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats
+from aggopt.errors import TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def both(original: Any, released: Any) -> tuple["pd.DataFrame", "pd.DataFrame"]:
+    """Return two tables as pandas has them, with the columns of the first.
+
+    Raises
+    ------
+    TableError
+        One is no table, has no records, or columns differ by name or type.
+    """
+    one, other = framed(original), framed(released)
+    if set(one.columns) != set(other.columns):
+        differing = sorted(set(one.columns) ^ set(other.columns))
+        raise TableError(
+            f"Columns of one of the tables alone: {', '.join(map(repr, differing))}.",
+            fix="pass the same columns of both.",
+        )
+    for frame in (one, other):
+        require_records(frame)
+    first, second = one.to_pandas(), other.select(one.columns).to_pandas()
+    other_type = [
+        n for n in names_of(first) if is_numeric(first, n) != is_numeric(second, n)
+    ]
+    if other_type:
+        raise TableError(
+            f"Numbers in one table and none in the other: "
+            f"{', '.join(map(repr, other_type))}.",
+            fix="pass columns of the same types.",
+        )
+    return first, second
+
+
+def names_of(frame: "pd.DataFrame") -> list[str]:
+    """Return the names of its columns."""
+    return [str(name) for name in frame.columns]
+
+
+def is_numeric(frame: "pd.DataFrame", name: str) -> bool:
+    """Whether a column has numbers; truth values are none."""
+    return frame[name].dtype.kind in "iuf"
+
+
+def numbers(frame: "pd.DataFrame", name: str) -> Floats:
+    """Return the numbers of a column that are not missing."""
+    found = frame[name].to_numpy(np.float64)
+    return np.asarray(found[~np.isnan(found)])
+
+
+def complete(frame: "pd.DataFrame") -> Bool:
+    """Return which records miss no number, (n,); a category may be missing."""
+    names = [name for name in names_of(frame) if is_numeric(frame, name)]
+    return np.asarray(frame[names].notna().all(axis=1))

@@ -1,0 +1,217 @@
+"""Tables of counts and of weighted totals, before and after."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.sampling_weights import sampling_weights
+from aggopt.core.types import Labels
+from aggopt.core.validation import Floats
+from aggopt.errors import TableError, require_known
+from aggopt.measure.utility._frames import both, is_numeric, names_of, numbers
+from aggopt.privacy._values import groups_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEW = 10  # records of a cell: smaller ones are one cell together
+FIFTHS = np.arange(1, 5) / 5  # at which numbers of many values are cut
+COARSE = 20  # values: of more, a number is cut
+
+
+def contingency(
+    original: Any,
+    released: Any,
+    rows: Sequence[str],
+    columns: Sequence[str],
+) -> dict[tuple[str, str], float]:
+    """Return the total variation of each two-way table, 0 to 1; lower is better.
+
+    Half the sum of |p' - p| over the cells of a row attribute and a column attribute,
+    p and p' being shares of records.  Cells with fewer than 10 original records are one
+    cell together, with those that the original does not have.  Numbers of more than 20
+    values are cut at the fifths of the original.
+
+    Parameters
+    ----------
+    rows, columns
+        Names, such as strata and confidential attributes; each row attribute with each
+        column attribute but itself.
+
+    Raises
+    ------
+    TableError
+        No tables of the same columns, or a number is missing in every record.
+    UnknownNameError
+        A name is that of no column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> one = pd.DataFrame({"a": ["x"] * 20 + ["y"] * 20, "b": ["u", "v"] * 20})
+    >>> other = one.assign(a="x")
+    >>> contingency(one, other, ["a"], ["b"])
+    {('a', 'b'): 0.5}
+    """
+    first, second = both(original, released)
+    for name in (*rows, *columns):
+        require_known("column", name, names_of(first))
+    cut = {name: _levels(first, second, name) for name in {*rows, *columns}}
+    pairs = [(a, b) for a, b in product(rows, columns) if a != b]
+    return {pair: _variation(*(cut[name] for name in pair)) for pair in pairs}
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Weighted totals of numbers in strata, before and after.
+
+    Attributes
+    ----------
+    names
+        The numbers.
+    before, after : (strata, d)
+        Their totals.
+    errors : (strata, d)
+        Standard errors of those before: those of a sample with replacement in each
+        stratum; nan in a stratum of one record.
+    """
+
+    names: tuple[str, ...]
+    before: Floats = field(repr=False)
+    after: Floats = field(repr=False)
+    errors: Floats = field(repr=False)
+
+    @property
+    def shifts(self) -> Floats:
+        """By how many standard errors each total moved; nan where there is none."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            moved = np.abs(self.after - self.before)
+            return np.where(moved == 0, 0.0, moved / self.errors)
+
+    @property
+    def largest(self) -> dict[str, float]:
+        """The largest shift of each number, by name, strata of one record left out."""
+        known = np.where(np.isnan(self.errors), 0.0, self.shifts)
+        return dict(zip(self.names, known.max(axis=0).tolist(), strict=True))
+
+
+def totals(
+    original: Any,
+    released: Any,
+    *,
+    strata: Sequence[str] = (),
+    weights: npt.ArrayLike | None = None,
+    released_weights: npt.ArrayLike | None = None,
+) -> Totals:
+    """Return the weighted totals of all numbers in each stratum; see `Totals`.
+
+    Parameters
+    ----------
+    original, released
+        Tables of the same columns.
+    strata
+        Columns whose combinations are the strata; one stratum without any.
+    weights, released_weights : (n,), (m,)
+        Of the records; released ones are those of the original when left out, for
+        tables in the same order.
+
+    Raises
+    ------
+    TableError
+        No tables of the same columns, no numbers or some missing, a stratum of the
+        original is none of the release, or weights are not positive.
+    UnknownNameError
+        A stratum is no column.
+
+    Source: Cochran, Sampling Techniques (1977), section 5.
+
+    Examples
+    --------
+    >>> one, other = np.array([[1.0], [3.0]]), np.array([[2.0], [3.0]])
+    >>> totals(one, other).largest
+    {'0': 0.5}
+    """
+    first, second = both(original, released)
+    for name in strata:
+        require_known("column", name, names_of(first))
+    w = sampling_weights(weights, len(first))
+    same = released_weights is None and len(first) == len(second)
+    v = w if same else sampling_weights(released_weights, len(second))
+    names = [n for n in names_of(first) if is_numeric(first, n) and n not in strata]
+    _require_numbers((first, second), names)
+    here, there = _strata(first, second, strata)
+    X = first[names].to_numpy(np.float64) * w[:, None]
+    Y = second[names].to_numpy(np.float64) * v[:, None]
+    before, after = _sums(X, here), _sums(Y, there)
+    size = np.bincount(here)[:, None]
+    off = X - (before / size)[here]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        errors = np.sqrt(size / (size - 1) * _sums(off**2, here))
+    return Totals(tuple(names), before, after, errors)
+
+
+def _require_numbers(frames: Sequence["pd.DataFrame"], names: Sequence[str]) -> None:
+    holed = [n for n in names if any(frame[n].isna().any() for frame in frames)]
+    if holed or not names:
+        said = f"Missing values in {', '.join(map(repr, holed))}."
+        raise TableError(
+            said if holed else "There is no column of numbers.",
+            fix="pass columns of numbers that are complete.",
+        )
+
+
+def _strata(
+    first: "pd.DataFrame", second: "pd.DataFrame", names: Sequence[str]
+) -> tuple[Labels, Labels]:
+    """Return the stratum of each record of both tables."""
+    if not names:
+        return np.zeros(len(first), np.intp), np.zeros(len(second), np.intp)
+    import pandas as pd
+
+    labels = groups_of(pd.concat([first[list(names)], second[list(names)]]))
+    here, there = labels[: len(first)], labels[len(first) :]
+    if set(here.tolist()) != set(there.tolist()):
+        raise TableError(
+            "The strata of the release are not those of the original.",
+            fix="name columns that are published as they are.",
+        )
+    return here, there
+
+
+def _sums(values: Floats, labels: Labels) -> Floats:
+    columns = [np.bincount(labels, column) for column in values.T]
+    return np.column_stack(columns)
+
+
+def _levels(first: "pd.DataFrame", second: "pd.DataFrame", name: str) -> list[Labels]:
+    """Return the level of each record of both tables."""
+    import pandas as pd
+
+    x, y = first[name], second[name]
+    if is_numeric(first, name) and x.nunique() > COARSE:
+        cuts = np.quantile(numbers(first, name), FIFTHS)
+        missing = len(cuts) + 1
+        return [
+            np.where(each.isna(), missing, np.searchsorted(cuts, each.to_numpy(float)))
+            for each in (x, y)
+        ]
+    codes, _ = pd.factorize(pd.concat([x, y]), use_na_sentinel=False)
+    return [codes[: len(x)], codes[len(x) :]]
+
+
+def _variation(one: list[Labels], other: list[Labels]) -> float:
+    """Return the total variation of the table of two attributes' levels."""
+    wide = max(codes.max() for codes in other) + 1
+    cells = [a * wide + b for a, b in zip(one, other, strict=True)]
+    most = max(each.max() for each in cells) + 1
+    before, after = (np.bincount(each, minlength=most) for each in cells)
+    kept = before >= FEW
+    shares = [
+        np.append(counts[kept], counts[~kept].sum()) / counts.sum()
+        for counts in (before, after)
+    ]
+    return float(np.abs(shares[1] - shares[0]).sum() / 2)

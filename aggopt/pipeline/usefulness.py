@@ -1,0 +1,88 @@
+"""How useful a written release is beside the table that it was made from."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggopt.errors import require_known
+from aggopt.input.table import Table
+from aggopt.job import Job
+from aggopt.measure.utility import Utility, assess
+from aggopt.output.risks import column_of, weights_of
+from aggopt.pipeline.reassess import places_of, tables_of
+
+
+def usefulness(
+    original: Path,
+    released: Path,
+    job: Job,
+    *,
+    model: Sequence[str] = (),
+    weight: str | None = None,
+    strata: Sequence[str] = (),
+    same_order: bool = False,
+    private: Path | None = None,
+) -> Utility:
+    """Return what can still be learnt from a release that was written before.
+
+    Formulas may name every column that is published.  Without a weight the order of
+    the records does not matter; with one that is not published, the private key says
+    it, see `aggopt.pipeline.reassess.review`.
+
+    Raises
+    ------
+    TableError, JobError
+        As `review` and `aggopt.measure.utility.assess`.
+    """
+    roles = job.roles
+    plain = (*roles.confidential, *roles.other)
+    for name in strata:
+        require_known("column that is published as it is", name, plain)
+    if weight is not None:
+        kept = (*roles.identifier, *plain)
+        require_known("column that is not masked", weight, kept)
+    first, second = tables_of(original, released, job)
+    weights = weights_of(first, weight, job)
+    after = None
+    if weight in plain:
+        after = weights_of(second, weight, job)
+    elif weights is not None:
+        n = len(weights)
+        place = places_of(original, released, n, same_order, private)
+        after = np.empty(n)
+        after[place] = weights
+    return assess(
+        _frame(first, job),
+        _frame(second, job),
+        model=model,
+        masked=roles.quasi_identifier,
+        beside=[name for name in roles.confidential if name not in strata],
+        strata=strata,
+        weights=weights,
+        released_weights=after,
+    )
+
+
+def _frame(table: Table, job: Job) -> Any:
+    """Return what is published as pandas has it: numbers, and text for all else."""
+    import pandas as pd
+
+    found: dict[str, Any] = {}
+    for name in job.roles.quasi_identifier:
+        if name in table.numeric:
+            found[name] = table.numbers(name)
+        else:
+            found[name] = _text(table.frame[name].to_list())
+    for name in (*job.roles.confidential, *job.roles.other):
+        column = column_of(table, name, job)
+        found[name] = _text(column.tolist()) if column.dtype == object else column
+    return pd.DataFrame(found)
+
+
+def _text(entries: Sequence[Any]) -> Any:
+    """Return entries as text, None where one is missing."""
+    found = np.empty(len(entries), dtype=object)
+    found[:] = [None if entry is None else str(entry) for entry in entries]
+    return found

@@ -1,0 +1,258 @@
+"""Releases of one table together: the groups that they have in common."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables import people
+
+import aggopt
+from aggopt.errors import AggoptError
+from aggopt.output.counts import Count
+from aggopt.pipeline.compare_releases import compare_releases
+from aggopt.pipeline.releases_compared import Figures, ReleasesCompared
+
+ROLES = {
+    "identifier": ["name"],
+    "quasi-identifier": ["age", "income"],
+    "confidential": ["illness"],
+    "other": ["note", "person"],
+}
+
+
+def job(k=4, **sections):
+    return aggopt.Job(
+        roles=ROLES, privacy={"k": k}, partition={"method": "mdav"}, **sections
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three releases of one table: a and b alike, c in other groups."""
+    folder = tmp_path_factory.mktemp("together")
+    frame = people(48).assign(person=np.arange(48) + 1000)
+    path = folder / "people.csv"
+    frame.to_csv(path, index=False)
+    aggopt.mask(path, job()).write(folder / "a.csv")
+    aggopt.mask(path, job()).write(folder / "b.csv")
+    roles = {**ROLES, "quasi-identifier": ["income"], "identifier": ["name", "age"]}
+    alone = aggopt.Job(roles=roles, privacy={"k": 3}, partition={"method": "mdav"})
+    aggopt.mask(path, alone).write(folder / "c.csv")
+    return folder
+
+
+def together(folder, *names, manifests=None):
+    tables = [folder / f"{name}.csv" for name in names]
+    beside = [folder / f"{name}.manifest.json" for name in manifests or names]
+    return compare_releases(tables, folder / "people.csv", beside)
+
+
+def labels(folder, name):
+    return pd.read_csv(folder / f"{name}.private.csv")["group"]
+
+
+def test_releases_in_the_same_groups_leave_k(folder) -> None:
+    found = together(folder, "a", "b")
+    assert found.holds
+    assert (found.k, found.together.rarest, found.together.unique) == (4, 4, 0)
+    assert found.together.attributes == ("age", "income")
+    assert found.verdict == (
+        "Publishing all 2 releases leaves k = 4: the smallest group that they have in "
+        "common is of 4 records."
+    )
+    assert found.best == {}
+
+
+def test_releases_in_other_groups_break_the_smaller_k(folder) -> None:
+    found = together(folder, "a", "c")
+    sizes = pd.crosstab(labels(folder, "a"), labels(folder, "c")).to_numpy().ravel()
+    sizes = sizes[sizes > 0]
+    assert not found.holds
+    assert found.k == 3
+    assert found.together == Count(
+        ("age", "income"),
+        len(sizes),
+        sizes.min(),
+        sizes[sizes < 3].sum(),
+        (sizes == 1).sum(),
+    )
+    rare, alone = found.together.rare, found.together.unique
+    assert found.verdict == (
+        "Publishing all 2 releases DOES NOT LEAVE k = 3: the smallest group that they "
+        f"have in common is of 1 record, {rare} records are in such of fewer than 3, "
+        f"{alone} alone."
+    )
+
+
+def test_three_releases_are_together_what_two_of_them_are(folder) -> None:
+    assert (
+        together(folder, "a", "b", "c").together == together(folder, "a", "c").together
+    )
+
+
+def test_figures_are_those_of_the_manifests_and_of_the_files(folder) -> None:
+    found = together(folder, "a", "c")
+    for each, name in zip(found.figures, ("a", "c"), strict=True):
+        stated = json.loads((folder / f"{name}.manifest.json").read_text())
+        assert each.file == f"{name}.csv"
+        assert each.k == stated["job"]["privacy"]["k"]
+        assert each.smallest == stated["audit"]["smallest"]
+        assert each.il == stated["measures"]["il"]
+        assert each.linkage == stated["measures"]["linkage"]
+        gaps = [c["gap"] for c in stated["certificates"].values()]
+        gaps += [part["certificate"]["gap"] for part in stated["partition"]]
+        assert each.gap == max(gaps)
+        names = list(stated["certificates"])
+        one, other = (
+            pd.read_csv(folder / file)[names] for file in ("people.csv", f"{name}.csv")
+        )
+        assert each.pmse_tree == aggopt.measure.utility.pmse_tree(one, other)
+    assert found.figures[0].pmse_ratio is None  # five terms of 48 records
+    assert found.figures[1].pmse_ratio is not None
+    assert found.to_dict()["releases"][1]["file"] == "c.csv"
+    assert found.to_dict()["together"]["rarest"] == 1
+    assert set(found.to_dict()) == {
+        *("releases", "together", "k", "holds", "best", "notes")
+    }
+
+
+def test_a_person_key_that_all_publish_is_named(folder) -> None:
+    found = together(folder, "a", "c")
+    assert found.keys == ("person",)
+    assert found.notes == [
+        "'person' differs in every record of all releases: it says which records are "
+        "of one person."
+    ]
+
+
+def test_of_each_figure_the_better_is_marked() -> None:
+    one = Figures("a.csv", 3, 3, 0.1, 0.2, 0.5, 0.2, None)
+    two = Figures("b.csv", 5, 5, 0.3, 0.2, None, 0.1, 0.01)
+    count = Count(("x",), 2, 5, 0, 0)
+    found = ReleasesCompared((one, two), count, 3, ())
+    assert found.best == {"k": ["b.csv"], "il": ["a.csv"], "pmse_tree": ["b.csv"]}
+    three = replace(one, file="c.csv", gap=0.02)
+    near = replace(two, il=one.il * (1 + 1e-12), pmse_tree=one.pmse_tree)
+    assert set(ReleasesCompared((one, near), count, 3, ()).best) == {"k"}
+    more = ReleasesCompared((one, two, three), count, 3, ())
+    assert more.best["il"] == ["a.csv", "c.csv"]
+    assert more.best["gap"] == ["b.csv"]
+    assert more.holds
+    assert not ReleasesCompared((one, two), replace(count, rarest=2), 3, ()).holds
+    assert ReleasesCompared((one, two), replace(count, rarest=3), 3, ()).holds
+
+
+def test_one_table_and_one_release_too_few_are_refused(folder) -> None:
+    for names, manifests in ((["a"], ["a"]), (["a", "b"], ["a"])):
+        with pytest.raises(AggoptError) as error:
+            together(folder, *names, manifests=manifests)
+        assert error.value.problem == (
+            f"There are {len(names)} releases and 1 manifests."
+        )
+        assert error.value.fix == (
+            "name two releases or more, and the manifest of each in their order: "
+            "aggopt compare a.csv b.csv --original people.csv --manifests "
+            "a.manifest.json b.manifest.json."
+        )
+
+
+@pytest.fixture
+def copied(folder, tmp_path):
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    return tmp_path
+
+
+def edit(path, change):
+    stated = json.loads(path.read_text())
+    change(stated)
+    path.write_text(json.dumps(stated))
+
+
+def test_releases_of_different_tables_are_refused(copied) -> None:
+    manifest = copied / "b.manifest.json"
+    for change in ({"sha256": "0" * 64}, {"records": 47}):
+        edit(manifest, lambda stated, change=change: stated["input"].update(change))
+        with pytest.raises(AggoptError) as error:
+            together(copied, "a", "b")
+        assert error.value.problem == (
+            "a.csv, b.csv are releases of different tables, by their manifests."
+        )
+        assert error.value.fix == (
+            "compare releases that were made from one and the same file."
+        )
+
+
+def test_another_original_is_refused(copied) -> None:
+    (copied / "people.csv").write_text("name\nA\n")
+    with pytest.raises(
+        AggoptError, match=r"people.csv is not the file that a.manifest"
+    ):
+        together(copied, "a", "b")
+
+
+def test_manifests_in_another_order_are_refused(copied) -> None:
+    with pytest.raises(AggoptError, match="is not the file that"):
+        together(copied, "a", "c", manifests=["c", "a"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", "3", '{"job": {}, "input": {}, "audit": {}, "certificates": {}}'],
+)
+def test_what_is_no_manifest_is_refused(copied, text) -> None:
+    path = copied / "b.manifest.json"
+    path.write_text(text)
+    with pytest.raises(AggoptError) as error:
+        together(copied, "a", "b")
+    assert error.value.problem == (
+        f"{path} is not the manifest of a release, or cannot be read."
+    )
+    assert error.value.fix == "name the NAME.manifest.json that aggopt mask wrote."
+    path.unlink()
+    with pytest.raises(AggoptError, match="is not the manifest of a release"):
+        together(copied, "a", "b")
+
+
+def test_a_release_without_its_key_is_refused(copied) -> None:
+    (copied / "b.private.csv").unlink()
+    with pytest.raises(AggoptError, match=r"b.private.csv is not there"):
+        together(copied, "a", "b")
+
+
+def test_a_release_that_lacks_a_column_is_refused(copied) -> None:
+    pd.read_csv(copied / "b.csv").drop(columns="age").to_csv(
+        copied / "b.csv", index=False
+    )
+    with pytest.raises(AggoptError) as error:
+        together(copied, "a", "b")
+    assert error.value.problem == ("b.csv lacks 'age', which its manifest says it has.")
+    assert error.value.fix == "bring together the files of one and the same run."
+
+
+def test_a_release_that_kept_nothing_measured_has_no_figures(copied) -> None:
+    def change(stated):
+        stated["measures"] = None
+        stated["certificates"]["age"]["gap"] = None
+
+    edit(copied / "b.manifest.json", change)
+    found = together(copied, "a", "b").figures[1]
+    assert (found.il, found.linkage, found.gap) == (None, None, None)
+
+
+def test_two_releases_of_the_demo_leave_some_alone(tmp_path) -> None:
+    from aggopt.command.demo import patients
+
+    names = ["age", "sex", "bmi", "bp"]
+    patients()[names].to_csv(tmp_path / "people.csv", index=False)
+    for name, method in (("a", "local_search"), ("b", "mdav")):
+        asked = aggopt.Job(
+            roles={"quasi-identifier": names},
+            privacy={"k": 5},
+            partition={"method": method},
+        )
+        aggopt.mask(tmp_path / "people.csv", asked).write(tmp_path / f"{name}.csv")
+    found = together(tmp_path, "a", "b").together
+    assert (found.rarest, found.rare, found.unique) == (1, 357, 95)

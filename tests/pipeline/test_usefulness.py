@@ -1,0 +1,136 @@
+"""How useful a written release is: columns, weights and order as files have them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables import people
+
+import aggopt
+from aggopt.errors import AggoptError
+from aggopt.measure import utility
+from aggopt.pipeline.usefulness import usefulness
+
+EXTRA = "needs the extra stats: pip install '.[stats]'"
+ROLES = {
+    "identifier": ["name", "hidden"],
+    "quasi-identifier": ["age", "income", "town"],
+    "confidential": ["illness", "cost"],
+    "other": ["note", "w"],
+}
+JOB = aggopt.Job(roles=ROLES, privacy={"k": 3}, partition={"method": "mdav"})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table and its release, in another order."""
+    folder = tmp_path_factory.mktemp("useful")
+    frame = people(60).assign(
+        w=np.linspace(1, 3, 60),
+        hidden=np.linspace(3, 1, 60) ** 2,
+        town=np.resize(["north", "south", None], 60),
+        cost=np.arange(60.0) ** 2 % 37,
+    )
+    frame["town"] = frame["town"].fillna("none of these")
+    frame.to_csv(folder / "people.csv", index=False)
+    aggopt.mask(folder / "people.csv", JOB).write(folder / "masked.csv")
+    return folder
+
+
+def found(folder, **how):
+    return usefulness(folder / "people.csv", folder / "masked.csv", JOB, **how)
+
+
+def tables(folder):
+    return (pd.read_csv(folder / f"{name}.csv") for name in ("people", "masked"))
+
+
+def test_columns_are_what_their_roles_say(folder) -> None:
+    pytest.importorskip("statsmodels", reason=EXTRA)
+    one, other = tables(folder)
+    seen = found(folder, model=["cost ~ age + town + w"])
+    names = ["age", "income", "town"]
+    assert seen.tree == utility.pmse_tree(one[names], other[names])
+    assert seen.wasserstein == pytest.approx(
+        utility.wasserstein(one[names], other[names])
+    )
+    kept = [*names, "illness", "cost", "note", "w"]
+    expected = utility.contingency(
+        one[kept], other[kept], ["town"], ["illness", "cost"]
+    )
+    assert seen.contingency == pytest.approx(expected)
+    (regression,) = seen.regressions
+    assert regression.smallest == pytest.approx(
+        utility.interval_overlap(
+            "cost ~ age + town + w", one[kept], other[kept]
+        ).smallest
+    )
+    assert seen.totals.names == ("age", "income")
+
+
+def test_strata_are_published_columns_and_no_column_beside(folder) -> None:
+    seen = found(folder, strata=["illness"])
+    assert set(seen.contingency) == {("town", "illness"), ("town", "cost")}
+    assert seen.totals.before.shape == (3, 2)
+
+
+def test_weights_are_those_of_each_record(folder) -> None:
+    one, other = tables(folder)
+    names = ["age", "income"]
+    published = found(folder, weight="w").totals
+    expected = utility.totals(
+        one[names], other[names], weights=one["w"], released_weights=other["w"]
+    )
+    assert published.after == pytest.approx(expected.after)
+    assert published.before == pytest.approx(expected.before)
+    key = pd.read_csv(folder / "masked.private.csv")["released_record"]
+    hidden = found(folder, weight="hidden").totals
+    after = other[names].iloc[key].to_numpy() * one[["hidden"]].to_numpy()
+    assert hidden.after.ravel() == pytest.approx(after.sum(axis=0))
+
+
+def test_a_weight_that_is_not_published_needs_the_key(folder, tmp_path) -> None:
+    for name in ("people.csv", "masked.csv"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    assert found(tmp_path).totals is not None
+    with pytest.raises(AggoptError, match="is not there, so nobody can tell"):
+        found(tmp_path, weight="hidden")
+    assert found(tmp_path, weight="hidden", same_order=True).totals is not None
+    keys = tmp_path / "keys"
+    keys.mkdir()
+    key = "masked.private.csv"
+    (keys / key).write_bytes((folder / key).read_bytes())
+    elsewhere = found(tmp_path, weight="hidden", private=keys).totals
+    assert elsewhere.after == pytest.approx(found(folder, weight="hidden").totals.after)
+
+
+REFUSED = {
+    "a stratum that is masked": (
+        {"strata": ["age"]},
+        "No column that is published as it is is called 'age'.",
+    ),
+    "a weight that is masked": (
+        {"weight": "age"},
+        "No column that is not masked is called 'age'.",
+    ),
+    "a weight that is no number": (
+        {"weight": "note"},
+        "Column 'note': 39 of 60 weights are no numbers.",
+    ),
+    "a formula with an unknown name": (
+        {"model": ["cost ~ wealth"]},
+        "No column is called 'wealth'.",
+    ),
+    "a formula with an identifier": (
+        {"model": ["cost ~ hidden"]},
+        "No column is called 'hidden'.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_it_is_refused_in_words(folder, case) -> None:
+    pytest.importorskip("statsmodels", reason=EXTRA)
+    asked, problem = REFUSED[case]
+    with pytest.raises(AggoptError) as error:
+        found(folder, **asked)
+    assert error.value.problem == problem
