@@ -1,7 +1,8 @@
 """Work spread over processes, one result after the other as it is done."""
 
+import pickle
 from collections.abc import Callable, Generator, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from aggopt.core.validation import is_whole
 from aggopt.errors import JobError
@@ -29,8 +30,14 @@ def results(
 
     `jobs` processes get parts through pipes, not files; -1 is one per core, and 1 is
     this process.
+
+    Raises
+    ------
+    UntrustedCodeError
+        A file of code that a part names has changed since it was trusted.
     """
     from joblib import Parallel, delayed
+    from joblib.externals.loky.backend.reduction import dumps
 
     run = Parallel(
         n_jobs=jobs,
@@ -38,4 +45,17 @@ def results(
         max_nbytes=None,
         batch_size=1,  # else several short tasks are handed back, or lost, at once
     )
-    yield from run(delayed(task)(part) for part in parts)
+    if jobs == 1:
+        yield from run(delayed(task)(part) for part in parts)
+    else:
+        yield from run(delayed(_unpacked)(bytes(dumps((task, part)))) for part in parts)
+
+
+def _unpacked(packed: bytes) -> Any:
+    """Return the result of a task for a part.
+
+    It is unpacked here, and not on its way: what refuses to be loaded, code of the
+    user's that has changed, is told as any other error is.
+    """
+    task, part = pickle.loads(packed)
+    return task(part)

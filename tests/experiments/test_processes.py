@@ -1,0 +1,53 @@
+"""Work for other processes: what refuses to be loaded there says why."""
+
+import joblib
+import pytest
+
+from aggopt.core.trust import trusting
+from aggopt.errors import UntrustedCodeError
+from aggopt.experiments._processes import results
+from aggopt.partition import PARTITIONERS
+
+
+class Here:
+    """What stands for the processes of joblib: each task in turn, in this one."""
+
+    def __init__(self, **how):
+        assert how["max_nbytes"] is None
+
+    def __call__(self, tasks):
+        return (function(*given) for function, given, _ in tasks)
+
+
+def doubled(part):
+    return 2 * part
+
+
+def called(method):
+    return method.name
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_each_part_has_its_result(monkeypatch, jobs):
+    monkeypatch.setattr(joblib, "Parallel", Here)
+    assert list(results(doubled, [1, 2], jobs)) == [2, 4]
+    assert list(results(lambda part: part + 1, [1, 2], jobs)) == [2, 3]
+
+
+def test_code_that_changed_is_refused_in_words(monkeypatch, tmp_path):
+    monkeypatch.setattr(joblib, "Parallel", Here)
+    code = tmp_path / "mine.py"
+    code.write_text("def split(X, k):\n    return X\n")
+    with trusting([code]):
+        method = PARTITIONERS.adopted(f"{code}:split")
+    assert list(results(called, [method], 2)) == ["mine.py:split"]
+
+    def parts():
+        yield method
+        code.write_text("raise SystemExit")
+        yield method
+
+    left = results(called, parts(), 2)
+    assert next(left) == "mine.py:split"
+    with pytest.raises(UntrustedCodeError, match="has changed since it was trusted"):
+        next(left)
