@@ -1,7 +1,7 @@
 """The command `aggopt`.
 
-Exit codes: 0 done and audited, 1 a privacy requirement is violated, or code breaks a
-law, 2 bad input or job; 130 interrupted.
+Exit codes: 0 done and audited, 1 a privacy requirement is violated, code breaks a law,
+or a cell of an experiment failed, 2 bad input or job; 130 interrupted.
 """
 
 import sys
@@ -24,6 +24,7 @@ from aggopt.command.arguments import (
     required,
 )
 from aggopt.command.assessments import assess, compare, risk, utility
+from aggopt.command.experiment import experiment
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.exported import export, import_solution
 from aggopt.command.interrupt import EXIT, interrupts
@@ -196,6 +197,7 @@ app.command()(utility)
 app.command()(compare)
 app.command("compare-solvers")(compare_solvers)
 app.command()(sweep)
+app.command()(experiment)
 app.command()(reproduce)
 app.command()(export)
 app.command("import-solution")(import_solution)
