@@ -55,6 +55,22 @@ def with_file(name: str, content: bytes | None) -> Case:
     return case
 
 
+STRETCHED = {"method": "mean", "keep": "variance"}
+WITHIN = {**ROLES, "other": [], "stratum": ["note"]}
+
+
+def stratified(*sizes: int, spoiled: Any = ("note", 0, None), **sections: Any) -> Case:
+    """Return strata of so many records and of what is left.
+
+    `spoiled` is a column, and what its first records, so many, have in it.
+    """
+    of = np.repeat(np.arange(len(sizes) + 1), (*sizes, len(frame) - sum(sizes)))
+    made = frame.assign(note=[f"s{j}" for j in of])
+    name, count, value = spoiled
+    made.loc[made.index < count, name] = value
+    return lambda _: (made, job(roles=WITHIN, **sections))
+
+
 CODE = """
 def split(X, k, *, size=40):
     step = 40 // size
@@ -538,6 +554,35 @@ CASES: dict[str, Case] = {
     ),
     "truth values spelled T and F in a CSV file": with_file(
         "people.csv", spelled("T", "F")
+    ),
+    "a stratum of fewer than k records": stratified(2, 18),
+    "a stratum of fewer than k records, merging asked": stratified(
+        2, 18, strata={"small": "merge"}
+    ),
+    "a stratum of fewer than k records, dropping asked": stratified(
+        2, 18, strata={"small": "drop"}
+    ),
+    "a stratum with a missing value": stratified(20, spoiled=("note", 1, None)),
+    "strata that groups would have to be made across": stratified(
+        20,
+        spoiled=("illness", 20, "none"),
+        privacy={"k": 3, "l": 2, "repair": "merge"},
+    ),
+    "a method of all records within strata": stratified(
+        20, partition={"method": "diverse_vmdav"}, privacy={"k": 3, "l": 2}
+    ),
+    "holes within strata": stratified(
+        20, spoiled=("income", 2, np.nan), missing={"policy": "patterns"}
+    ),
+    "strata of one group, the variance of each kept": stratified(
+        5, aggregation=STRETCHED
+    ),
+    "strata of one group, the variance of all kept": stratified(
+        5, aggregation=STRETCHED, strata={"keep": "overall"}
+    ),
+    "what is said of strata, and there are none": with_job(strata={"small": "drop"}),
+    "a weight of a stratum": stratified(
+        20, strata={"small": "merge"}, attributes={"note": {"weight": 2.0}}
     ),
     "a column of wishes that nothing reads": with_column(
         "far", 0.1, roles={**ROLES, "wish": ["far"]}, aggregation=P3M

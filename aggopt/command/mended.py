@@ -154,6 +154,8 @@ def _stand_in(kind: str, n: int, role: str, k: int) -> pa.Array:
     """Return values that no check refuses; no wishes, and names of k records each."""
     if role == "wish":
         return pa.array(np.zeros(n))
+    if role == "stratum":  # of all records
+        return pa.array(["x"] * n)
     place = np.arange(n)
     if kind == NUMBERS:
         return pa.array(place)

@@ -27,6 +27,7 @@ ROLES = {
     "quasi-identifier": "known to others, together telling; masked",
     "confidential": "what must not be given away; published as it is",
     "other": "neither; published as it is: what others know undoes k",
+    "stratum": "what groups lie within; published as it is, and part of what k is of",
     "wish": "how far a record asks to be moved; dropped from the release",
 }
 

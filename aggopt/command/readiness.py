@@ -18,6 +18,7 @@ from aggopt.core.names import may_be_record
 from aggopt.core.validation import Floats, group_size
 from aggopt.encoding import Encoded
 from aggopt.errors import AggoptError
+from aggopt.input.strata import stratified
 from aggopt.input.table import Table
 from aggopt.input.wishes import resolved
 from aggopt.job import Correlation, Job, Shifting, settled
@@ -166,6 +167,9 @@ def _of_whole(job: Job, whole: Table, lost: bool) -> Iterator[Obstacle]:
 
     If a column is `lost`, and others stand in for it, correlations say nothing.
     """
+    within, wrong = _tried(stratified, whole, job)
+    yield from wrong
+    whole, strata = within or (whole, None)
     X, n, names = whole.matrix(), len(whole.frame), whole.roles.quasi_identifier
     records, together = _encoded(whole, X, job), (tuple(range(len(names))),)
     columns = None
@@ -184,7 +188,7 @@ def _of_whole(job: Job, whole: Table, lost: bool) -> Iterator[Obstacle]:
     made, wrong = _tried(with_categories, job, whole)
     if job.privacy.k <= n or categories is None:
         yield from wrong
-    for each in before_work(whole, X, made or job, columns):
+    for each in before_work(whole, X, made or job, columns, strata):
         if job.privacy.k <= n or each.func not in OF_K:
             yield from _caught(each)
     yield from _of_wishes(made or job, whole, X)

@@ -42,6 +42,12 @@ _TEXT = """\
 # groups of records that miss the same; or "fill": what the group publishes, too
 # report_compatible = true # of patterns: count as if a hole were anything, too
 
+# [strata]                 # where [roles] has a stratum, as region and sex
+# small = "refuse"         # those of fewer than k records; or "merge", each with the
+#                          nearest, also by an order or a tree under [attributes.NAME];
+#                          or "drop": left out of the release
+# keep = "stratum"         # means, variances, ... of each; or "overall"
+
 [privacy]
 {of_k}
 # dominance = 0.7        # a note counts groups in which one record has more of a sum

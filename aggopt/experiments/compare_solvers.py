@@ -75,6 +75,11 @@ def compare(
             fix='compare them on an aggregation, method = "p3m"; or remove the records '
             "that miss a value.",
         )
+    if given.strata is not None and step.row not in (of_aggregation, of_categories):
+        raise JobError(
+            "Solvers are compared on partitions and repairs without strata.",
+            fix='compare them on an aggregation, method = "p3m"; or leave stratum out.',
+        )
     if data_job is not job:
         own = given.job.model_copy(update={"partition": job.partition})
         given = replace(given, job=own)  # which says how categories are published

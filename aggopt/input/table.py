@@ -102,11 +102,12 @@ class Table:
         require_records(frame)
         check_text(frame)
         check_comparable(frame)
-        types = like.types if like else types_of(frame, attributes or {})
         names = roles.quasi_identifier
+        attributes = {n: how for n, how in (attributes or {}).items() if n in names}
+        types = like.types if like else types_of(frame, attributes)
         frame = with_dates(frame, types, like.clocks if like else ())
         policy = missing.policy if missing else REFUSE
-        kept = like.kept if like else _kept(names, attributes or {}, policy)
+        kept = like.kept if like else _kept(names, attributes, policy)
         domains = like.domains if like else domains_of(frame, names, types, kept)
         clocks = like.clocks if like else clocks_of(frame, names, types, domains)
         books = codebooks_in(data)
@@ -149,13 +150,15 @@ class Table:
     def encoded(self, weights: str) -> Encoded | None:
         """Return the quasi-identifiers as they are encoded; None where X will do.
 
-        Where values are missing, so are coordinates: they are nan.
+        That is where all are plain numbers, and grouped without strata.  Where values
+        are missing, so are coordinates: they are nan.
         """
         quasi = self.frame.select(*self.roles.quasi_identifier)
         if self.kept and (absent := np.isnan(self.matrix())).any():
             return encode_observed(quasi, absent, self.types, weights)
         weighted = any(how.weight != 1 for how in self.types.values())
-        if not (self.domains or weighted or weights != "variance"):
+        within = bool(self.roles.stratum)  # on the scale of all records
+        if not (self.domains or weighted or within or weights != "variance"):
             return None
         return encode(quasi.to_native(), self.types, weights=weights)
 

@@ -41,6 +41,7 @@ from aggopt.job._risk import Risk
 from aggopt.job._roles import Roles
 from aggopt.job._section import Input, Output
 from aggopt.job._solvers import require_solvers
+from aggopt.job._strata import Strata, require_strata
 from aggopt.partition._registry import PARTITIONERS
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         PrivacyKeys,
         RiskKeys,
         RoleNames,
+        StrataKeys,
     )
 
 
@@ -75,6 +77,7 @@ class Job(Section):
     roles: Roles
     attributes: dict[str, AttributeSection] = Field(default_factory=dict)
     missing: Missing = Missing()
+    strata: Strata = Strata()
     privacy: Privacy
     partition: Partition = Recommended()
     aggregation: Aggregation = Mean()
@@ -112,6 +115,7 @@ class Job(Section):
             privacy: PrivacyKeys | Privacy,
             attributes: Mapping[str, AttributeKeys | AttributeSection] = ...,
             missing: MissingKeys | Missing = ...,
+            strata: StrataKeys | Strata = ...,
             partition: PartitionKeys | Partition = ...,
             aggregation: AggregationKeys | Aggregation = ...,
             measures: MeasuresKeys | Measures = ...,
@@ -140,18 +144,23 @@ class Job(Section):
                 '"distinct" or "entropy", without c.',
             )
         for name, attribute in self.attributes.items():
-            require_known("quasi-identifier", name, self.roles.quasi_identifier)
+            require_known("quasi-identifier", name, self.roles.combination)
             with naming(f"[attributes.{name}]"):
                 attribute.require()
+        require_strata(self.strata, self.roles, self.attributes)
         self.risk.require(self.roles)
         self._require_search()
         return self
 
     @model_serializer(mode="wrap")
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out sections of attributes, of measures and of risk that name none."""
-        idle = {"attributes": not self.attributes, "measures": not self.measures.extra}
-        idle["risk"] = self.risk.idle
+        """Leave out sections of what there is none of."""
+        idle = {
+            "attributes": not self.attributes,
+            "strata": not self.roles.stratum,
+            "measures": not self.measures.extra,
+            "risk": self.risk.idle,
+        }
         return {k: v for k, v in dump(self).items() if not idle.get(k)}
 
     def _require_search(self) -> None:

@@ -28,6 +28,9 @@ class Roles(BaseModel):
         Published as it is.
     other
         Neither known to others nor confidential.  Published as it is.
+    stratum
+        What the groups lie within (region, sex): records of a group have the same
+        value.  Published as it is, and part of every combination that k is of.
     wish
         How far a record asks to be moved, or how much it insists; numeric.  Read by
         an aggregation that the job tells to, dropped from every release.
@@ -39,6 +42,7 @@ class Roles(BaseModel):
     quasi_identifier: tuple[str, ...] = Field(alias="quasi-identifier", min_length=1)
     confidential: tuple[str, ...] = ()
     other: tuple[str, ...] = ()
+    stratum: tuple[str, ...] = ()
     wish: tuple[str, ...] = ()
 
     @field_validator("*", mode="before")
@@ -61,7 +65,12 @@ class Roles(BaseModel):
     @property
     def published(self) -> tuple[str, ...]:
         """Attributes that a release holds."""
-        return (*self.quasi_identifier, *self.confidential, *self.other)
+        return (*self.combination, *self.confidential, *self.other)
+
+    @property
+    def combination(self) -> tuple[str, ...]:
+        """Attributes whose combination k records share in a release."""
+        return (*self.quasi_identifier, *self.stratum)
 
     @property
     def released(self) -> "Roles":
@@ -97,7 +106,7 @@ class Roles(BaseModel):
             raise TableError(
                 f"No role is declared for {_listed(undeclared)}.",
                 fix="name each in one of [roles] identifier, quasi-identifier, "
-                "confidential, other, wish.",
+                "confidential, other, stratum, wish.",
             )
 
 

@@ -34,6 +34,13 @@ class MissingKeys(TypedDict, total=False):
     report_compatible: bool
 
 
+class StrataKeys(TypedDict, total=False):
+    """[strata]."""
+
+    small: Literal["refuse", "merge", "drop"]
+    keep: Literal["stratum", "overall"]
+
+
 class TreatmentKeys(TypedDict, total=False):
     """[privacy.confidential.NAME]: how values of a confidential attribute compare."""
 

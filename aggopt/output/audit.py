@@ -1,15 +1,13 @@
 """Recount a release from its values, trusting nothing that made them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import repeat
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
 from aggopt.core.html import lines, listed, titled
 from aggopt.core.plural import many
-from aggopt.core.types import AnyInt
 from aggopt.errors import PrivacyError
 from aggopt.input.confidential import (
     Confidential,
@@ -18,7 +16,7 @@ from aggopt.input.confidential import (
 )
 from aggopt.job import Privacy
 from aggopt.job._roles import Roles
-from aggopt.output.beside import Beside, beside
+from aggopt.output.beside import Beside, beside, telling
 from aggopt.output.counts import Count, codes_of, together
 from aggopt.output.missing import Holes, compared, found_missing
 from aggopt.output.originals import Originals
@@ -41,9 +39,10 @@ class Audit:
         What was promised: k records share each combination of all quasi-identifiers
         ("combination"), or each of the attributes of a block ("blocks").
     whole
-        The combinations of all quasi-identifiers.
+        The combinations of all quasi-identifiers, with those columns that are strata.
     blocks
-        Those of each block of attributes that were microaggregated together.
+        Those of each block of attributes that were microaggregated together; these
+        with the strata, too.
     identifiers
         Identifiers, and wishes, that are still there; there must be none.
     promises
@@ -58,6 +57,8 @@ class Audit:
         Values of quasi-identifiers that are missing; None where none is.
     notes
         What a data steward should look at; counts and names, no values.
+    strata
+        The columns of strata: published as they are, and counted in each combination.
     """
 
     records: int
@@ -71,6 +72,7 @@ class Audit:
     unchanged: Unchanged | None = None
     missing: Holes | None = None
     notes: tuple[str, ...] = ()
+    strata: tuple[str, ...] = ()
 
     @property
     def groups(self) -> int:
@@ -120,6 +122,8 @@ class Audit:
     def verdict(self) -> str:
         """Say whether the promise holds, and what it does not cover, with counts."""
         covers = [" on the masked attributes"] if self.beside else []
+        within = [f" within strata of {', '.join(map(repr, self.strata))}"]
+        covers += within if self.strata else []
         what = f"{many(self.groups, 'published combination')}, the rarest"
         if self.scope == "blocks" and len(self.blocks) > 1:
             covers += [f" in each of {len(self.blocks)} blocks of attributes"]
@@ -153,11 +157,13 @@ class Audit:
         if self.scope == "combination" or self.combination >= self.k:
             return None
         within = " k holds within each block only." if self.holds else ""
+        with_strata = " and strata" if self.strata else ""
         share = "shares its own" if self.whole.rare == 1 else "share theirs"
         alone = f"of them {self.unique} {'is' if self.unique == 1 else 'are'}"
         return (
             f"NOT {self.k}-anonymous on the combination of all "
-            f"{len(self.whole.attributes)} quasi-identifiers: {self.whole.rare} of "
+            f"{len(self.whole.attributes)} quasi-identifiers{with_strata}: "
+            f"{self.whole.rare} of "
             f"{self.records} records {share} with fewer than "
             f"{many(self.k - 1, 'other')}, {alone} alone with it.{within}"
         )
@@ -213,13 +219,12 @@ def audit(
     `blocks` are the quasi-identifiers that were microaggregated together; all of them
     when omitted.  Entries are compared as they are, so that a table of text, read from
     the file that was written, is recounted as any reader of that file would; what is
-    missing in it is null.  Groups
-    are records equal in all quasi-identifiers, whatever made them; numbers among
-    confidential text have this `decimal` point.  With the `originals`, in the order of
-    these records, it is also counted what is published unchanged, which records
-    dominate their group, and which values are no originals.  What is missing is a value
-    of its own; how many records would share the rarest combination if it equalled
-    anything is counted if `compatible`.
+    missing in it is null.  Groups are records equal in all quasi-identifiers and
+    strata, whatever made them; numbers among confidential text have this `decimal`
+    point.  With the `originals`, in the order of these records, it is also counted what
+    is published unchanged, which records dominate their group, and which values are no
+    originals.  What is missing is a value of its own; how many records would share the
+    rarest combination if it equalled anything is counted if `compatible`.
 
     Raises
     ------
@@ -234,36 +239,43 @@ def audit(
     require_cover(parts, everything, "quasi-identifier")
     k, confidential = privacy.k, confidential_of(frame, roles, privacy, decimal)
     coded = {name: codes_of(frame[name]) for name in everything}
-    groups = [together([coded[name] for name in part]) for part in parts]
-    whole = groups[0] if len(parts) == 1 else together(coded.values())
+    strata = {name: codes_of(frame[name]) for name in roles.stratum}
+    within = strata.values()
+    groups = [together([*(coded[n] for n in part), *within]) for part in parts]
+    whole = groups[0] if len(parts) == 1 else together([*coded.values(), *within])
     others = {n: codes_of(frame[n]) for n in (*roles.confidential, *roles.other)}
+    pairs = zip(parts, groups, strict=True)
     found = Audit(
         records=len(frame),
         k=k,
         scope=privacy.scope,
-        whole=Count.of(everything, whole, k),
-        blocks=tuple(map(Count.of, parts, groups, repeat(k))),
+        whole=Count.of(roles.combination, whole, k),
+        blocks=tuple(Count.of((*part, *strata), labels, k) for part, labels in pairs),
         identifiers=tuple(n for n in roles.dropped if n in frame.columns),
         promises=_checks(frame, roles, confidential),
-        beside=beside(everything, whole, others, k),
+        beside=beside(roles.combination, whole, others, k),
         missing=found_missing(frame, coded, compatible=compatible),
+        strata=roles.stratum,
     )
     notes = [found.warning] if found.warning else []
     notes += [note for each in confidential for note in each.notes]
-    notes += _telling(frame, {name: others[name] for name in roles.other})
+    notes += telling(frame, {name: others[name] for name in roles.other})
     found = replace(found, notes=tuple(notes))
     if originals is None:
         return found._with_missing
     places = [[everything.index(name) for name in part] for part in parts]
     grouped = [(place, groups[block]) for block, place in enumerate(places)]
-    return _compared(found, originals, grouped, privacy.dominance)
+    return _compared(found, everything, originals, grouped, privacy.dominance)
 
 
 def _compared(
-    found: Audit, originals: Originals, groups: Sequence[Grouped], dominance: float
+    found: Audit,
+    names: Sequence[str],
+    originals: Originals,
+    groups: Sequence[Grouped],
+    dominance: float,
 ) -> Audit:
-    """Return an audit with what the originals say beside it."""
-    names = found.whole.attributes
+    """Return an audit with what the originals say of the columns of these names."""
     same = originals.unchanged(names, groups)
     single = originals.notes(names, groups, dominance)
     missing = compared(found.missing, originals.before, originals.after, groups)
@@ -277,15 +289,5 @@ def _checks(
 ) -> tuple[Check, ...]:
     if not confidential:
         return ()
-    published = groups_of(frame.select(*roles.quasi_identifier).to_native())
+    published = groups_of(frame.select(*roles.combination).to_native())
     return tuple(each.check(published) for each in requirements_of(confidential))
-
-
-def _telling(frame: nw.DataFrame[Any], others: Mapping[str, AnyInt]) -> list[str]:
-    """Name attributes without protection that tell every record apart."""
-    return [
-        f"{name!r} (other) differs in every record: is it an identifier?"
-        for name, codes in others.items()
-        if (frame[name].dtype == nw.String or frame[name].dtype.is_integer())
-        and 1 < len(frame) == codes.max() + 1
-    ]

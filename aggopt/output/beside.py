@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
 
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Labels
@@ -100,3 +103,13 @@ def beside(
         count = Count.of([*quasi, *names], published, k)
         found.append(Beside(tuple(names), is_few, count))
     return tuple(found)
+
+
+def telling(frame: nw.DataFrame[Any], others: Mapping[str, AnyInt]) -> list[str]:
+    """Name attributes without protection that tell every record apart."""
+    return [
+        f"{name!r} (other) differs in every record: is it an identifier?"
+        for name, codes in others.items()
+        if (frame[name].dtype == nw.String or frame[name].dtype.is_integer())
+        and 1 < len(frame) == codes.max() + 1
+    ]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from aggopt.core.own_code import Origin
+from aggopt.input.strata import Stratified
 from aggopt.job import Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit
@@ -50,6 +51,7 @@ def manifest(
     certificates: Mapping[str, Certificate],
     notes: Sequence[str],
     drift: Mapping[str, Drift],
+    strata: Stratified | None,
 ) -> dict[str, Any]:
     """Return versions, job, input, partition, audit, measures and certificates."""
     solved = [*certificates.values(), *proven(blocks, job).values()]
@@ -61,6 +63,7 @@ def manifest(
         "code": [origin.to_dict() for origin in job.code],
         "input": asdict(source),
         "order": order,
+        "strata": None if strata is None else strata.to_dict(),
         "partition": _partition(blocks, job),
         "audit": audit.to_dict(),
         "measures": None if measures is None else measures.to_dict(),

@@ -5,11 +5,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 
 from aggopt.core.json_text import json_text
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._shared.block import Block
 
@@ -20,10 +22,12 @@ def write_key(
     place: Labels,
     risk: Floats,
     further: Mapping[str, npt.NDArray[Any]] = MappingProxyType({}),
+    kept: Bool | None = None,
 ) -> None:
     """Write group, place in the masked table and risk of each record of the input.
 
-    `further` are other figures of each record, by name.
+    `further` are other figures of each record, by name.  `kept` says which records are
+    released, all if it is None; the others have nothing.
     """
     several = len(blocks) > 1
     labels = {
@@ -31,7 +35,10 @@ def write_key(
         for number, block in enumerate(blocks, start=1)
     }
     found = {**labels, "released_record": place, "risk": risk, **further}
-    pyarrow.csv.write_csv(pa.table(found), to)
+    key = pa.table(found)
+    if kept is not None:
+        key = key.take(pa.array(np.cumsum(kept) - 1, mask=~kept))
+    pyarrow.csv.write_csv(key, to)
 
 
 def write_json(to: Path, stated: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from aggopt.core.plural import many
 from aggopt.core.randomness import BITS, permutation
 from aggopt.core.validation import Labels
 from aggopt.input.formats import packages_of
+from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure import Assessment
@@ -67,6 +68,8 @@ class Release(Fieldwise):
         By how much rounding moved those attributes that were rounded, by name.
     risks
         What [risk] of the job asked for; None where it asked for nothing.
+    strata
+        What the groups lie within; None where the job names none.  Private.
     """
 
     masked: Table
@@ -80,6 +83,7 @@ class Release(Fieldwise):
     secret: str = field(repr=False)
     drift: dict[str, Drift]
     risks: Risks | None = None
+    strata: Stratified | None = None
 
     def __repr__(self) -> str:
         """Return verdict, certificates and how many notes there are."""
@@ -131,6 +135,7 @@ class Release(Fieldwise):
             self.certificates,
             self.notes,
             self.drift,
+            self.strata,
         )
         return stated | more
 
@@ -150,9 +155,9 @@ class Release(Fieldwise):
         input to its `group` (with several blocks of attributes `group_1`, `group_2`,
         ... in the manifest's order) and to its place in the masked table
         (`released_record`), with its `risk`: 1 / number of records that share its
-        published quasi-identifiers, and what [risk] asks for.  These two go to the
-        folder `private`, if one is named, so that what is published can be handed on
-        as it lies.
+        published quasi-identifiers, and what [risk] asks for; nothing, where it was
+        left out.  These two go to the folder `private`, if one is named, so that what
+        is published can be handed on as it lies.
 
         The table is written aside and recounted from the bytes of that file; only
         then do the files appear under their names: all, or none.  An interrupt while
@@ -207,11 +212,12 @@ class Release(Fieldwise):
         seed: int,
         again: Written | None,
     ) -> None:
-        risk = risk_of(self.masked.frame, self.job.roles.quasi_identifier)
+        risk = risk_of(self.masked.frame, self.job.roles.combination)
         further = {} if self.risks is None else self.risks.records
+        kept = self.strata.kept if self.strata else None
         key = staging.write(
             files.private,
-            lambda to: write_key(to, self.blocks, place, risk, further),
+            lambda to: write_key(to, self.blocks, place, risk, further, kept),
         )
         aside = staging.write(
             files.table, lambda to: self._write_table(to, np.argsort(place))

@@ -52,7 +52,7 @@ class _Both:
     @classmethod
     def of(cls, original: Table, released: Table, job: Job) -> "_Both":
         both = {BEFORE: original, AFTER: released}
-        names = job.roles.quasi_identifier
+        names = job.roles.combination
         found = {side: _groups(table, names) for side, table in both.items()}
         return cls(job, original, released, found)
 
@@ -62,7 +62,7 @@ class _Both:
 
     def keys(self, side: str) -> Any:
         table = self.original if side == BEFORE else self.released
-        return table.frame.select(*self.job.roles.quasi_identifier).to_native()
+        return table.frame.select(*self.job.roles.combination).to_native()
 
 
 def risks_of(original: Table, released: Table, job: Job) -> Risks | None:
@@ -103,7 +103,7 @@ def require_risk(table: Table, job: Job) -> None:
     """Refuse now what `risks_of` would refuse of a table once it is masked."""
     weights_of(table, job.risk.weight, job)
     if job.risk.suda is not None:
-        checked_size(job.risk.suda, len(job.roles.quasi_identifier))
+        checked_size(job.risk.suda, len(job.roles.combination))
 
 
 def _groups(table: Table, names: Sequence[str]) -> Labels:

@@ -10,6 +10,7 @@ from aggopt.aggregate.own._by_model import solver_for
 from aggopt.aggregate.own._section import ByModel
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.job import Job, Mean, Solved
 from aggopt.models import MODELS, Model
@@ -29,6 +30,7 @@ from aggopt.pipeline.grouped import constant_in
 from aggopt.pipeline.guarantees import require_guarantees
 from aggopt.pipeline.holes import require_covered, require_patterns, require_values
 from aggopt.pipeline.observed import require_alone
+from aggopt.pipeline.strata import require_twice, require_within
 from aggopt.pipeline.weights import require_weights
 from aggopt.solvers import Solver, choose
 from aggopt.solvers._options import native_options
@@ -37,12 +39,15 @@ Check = partial[None]
 
 
 def before_work(
-    table: Table, whole: Floats, job: Job, columns: Columns
+    table: Table, whole: Floats, job: Job, columns: Columns, strata: Stratified | None
 ) -> Iterator[Check]:
     """Yield what refuses, before any work, a job that a table cannot be masked by.
 
-    `whole` (n, d) are its quasi-identifiers, `columns` those grouped together.
+    `whole` (n, d) are its quasi-identifiers, `columns` those grouped together within
+    `strata`.
     """
+    yield partial(require_within, job, whole)
+    yield partial(require_twice, job, strata)
     yield partial(require_values, table, whole, job)
     yield partial(require_covered, table, whole, job)
     yield partial(require_patterns, whole, job)
@@ -65,7 +70,8 @@ def before_work(
     at = {place: j for j, place in enumerate(table.places)}
     own = (tuple(at[place] for place in block if place in at) for block in columns)
     numbers = tuple(filter(None, own))
-    yield partial(require_covariance, table, whole[:, table.places], numbers, job)
+    X = whole[:, table.places]
+    yield partial(require_covariance, table, X, numbers, job, strata)
 
 
 def model_of(how: Solved) -> Model:

@@ -11,19 +11,24 @@ from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, JobError, TableError, require_known
 from aggopt.input.entries import Moment, Values, entry_of
+from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.models._orthogonal import root
 from aggopt.pipeline.attribute_blocks import Columns
+from aggopt.pipeline.by_stratum import each_by_itself
 from aggopt.pipeline.grouped import Grouped
 
 FARTHEST = 1e100  # of a response: squares of it still fit into a float
 
 
-def require_covariance(table: Table, X: Floats, places: Columns, job: Job) -> None:
+def require_covariance(
+    table: Table, X: Floats, places: Columns, job: Job, strata: Stratified | None
+) -> None:
     """Refuse numbers X (n, p) of which no groups of the job keep what it asks.
 
-    `places` are the columns of X that are grouped together, block by block.
+    `places` are the columns of X that are grouped together, block by block; each of the
+    `strata` is looked at that is aggregated by itself.
 
     Raises
     ------
@@ -38,15 +43,22 @@ def require_covariance(table: Table, X: Floats, places: Columns, job: Job) -> No
     if not isinstance(job.aggregation, Keeping):
         return
     keep = job.aggregation.keep
+    apart = strata is not None and each_by_itself(job)
+    rows = list(strata.members) if strata and apart else [np.arange(len(X))]
+    who = "records of one stratum" if apart else "records"
     if isinstance(keep, KeptApart):
         _require_names(keep, table.numeric)
         if keep.formula:
             response_of(table, job)
         for what, columns in _parts(keep, table.numeric):
             if what in ("covariance", "regression"):
-                _require_kept(what, X[:, columns], _among(places, columns), job)
+                _require_together(what, _among(places, columns))
+                for own in rows:
+                    _require_kept(what, X[own][:, columns], job, who)
     elif keep == "covariance":
-        _require_kept(keep, X, len(places), job)
+        _require_together(keep, len(places))
+        for own in rows:
+            _require_kept(keep, X[own], job, who)
 
 
 def _require_names(keep: KeptApart, names: Sequence[str]) -> None:
@@ -70,14 +82,18 @@ def _among(places: Columns, columns: Sequence[int]) -> int:
     return sum(not set(block).isdisjoint(columns) for block in places)
 
 
-def _require_kept(what: str, X: Floats, blocks: int, job: Job) -> None:
-    """Refuse attributes X (n, p), in so many blocks, that are to be kept together."""
+def _require_together(what: str, blocks: int) -> None:
+    """Refuse attributes in several blocks that are to be kept together."""
     if blocks > 1:
         raise JobError(
             f'keep = "{what}" is of attributes that are grouped together, and '
             f"[partition] attributes puts the numbers into {blocks} blocks.",
             fix='leave attributes out under [partition], or set keep = "variance".',
         )
+
+
+def _require_kept(what: str, X: Floats, job: Job, who: str) -> None:
+    """Refuse attributes X (n, p) of too few records to be kept together."""
     if np.isnan(X).any():
         return  # which is refused by itself
     scale = Scale.of(X)
@@ -87,7 +103,7 @@ def _require_kept(what: str, X: Floats, blocks: int, job: Job) -> None:
     most = len(X) // job.privacy.k
     if most < rank + more:
         raise InfeasibleInputError(
-            f"{len(X)} records with k = {job.privacy.k} make {many(most, 'group')} at "
+            f"{len(X)} {who} with k = {job.privacy.k} make {many(most, 'group')} at "
             f"most, and a {of} of rank {rank} is kept by {rank + more} or "
             "more.",
             fix='choose a smaller k, fewer quasi-identifiers, or keep = "variance".',

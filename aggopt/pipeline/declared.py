@@ -21,6 +21,7 @@ from aggopt.input.fingerprint import fingerprint
 from aggopt.job import Job, Shifting, Squared
 from aggopt.models import Model
 from aggopt.pipeline.before_work import model_of
+from aggopt.pipeline.by_stratum import each_by_itself
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.margins import program
 from aggopt.pipeline.partition_step import group, job_of, read_table
@@ -153,6 +154,12 @@ def _program(given: Grouped, attribute: str, job: Job) -> Program:
         raise JobError(
             "Programs are declared of complete tables, and values are missing.",
             fix="remove the records that miss a value.",
+        )
+    if given.strata is not None and each_by_itself(job):
+        raise JobError(
+            "Programs are declared of all records together, and the job keeps what it "
+            "keeps in each stratum.",
+            fix='set keep = "overall" under [strata].',
         )
     j = given.names.index(attribute)
     how = cast(Any, given.job.aggregation)

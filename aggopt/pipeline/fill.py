@@ -22,15 +22,13 @@ from aggopt.pipeline.before_work import keeps_variance
 from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.holes import (
     Holed,
-    How,
-    Told,
     absent_of,
     by_patterns,
     observed_sse,
     repaired_across,
     require_published,
-    share_of,
 )
+from aggopt.pipeline.parts import How, Told, share_of
 from aggopt.privacy._requirement import Requirement
 from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 from aggopt.solvers import Certificate, Status

@@ -12,6 +12,7 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.encoding import Encoded
 from aggopt.input.confidential import Confidential
+from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.output.manifest import Source
@@ -35,7 +36,8 @@ class Grouped:
     confidential, `reasons` why the partition's method was chosen where the job leaves
     that open, `secret` what all of the release's secret randomness comes from.  Where
     values are missing, `whole` is nan, and `kept` (n, d) says which values decide what
-    their group publishes; it is None where all of them do.
+    their group publishes; it is None where all of them do.  `strata` are what groups
+    lie within, None where there are none.
     """
 
     job: Job
@@ -49,6 +51,7 @@ class Grouped:
     reasons: tuple[str, ...] = ()
     secret: str = field(default_factory=secret, repr=False)
     kept: Bool | None = field(default=None, repr=False)
+    strata: Stratified | None = None
 
     @property
     def groups(self) -> Blocks:

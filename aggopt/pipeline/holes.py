@@ -1,34 +1,29 @@
 """Groups of records of which some values are missing: how, and what is said of it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import compress
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from aggopt.aggregate._keeping import Keeping, KeptApart
 from aggopt.core.group_sums import group_sse
 from aggopt.core.types import F64, Bool, Labels
-from aggopt.core.validation import Floats, numbered
+from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded, EncodedAttribute
-from aggopt.encoding._incomplete import filled, in_rows
+from aggopt.encoding._incomplete import filled
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.input.confidential import Confidential
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.missing._patterns import Patterns, joined
-from aggopt.partition._in_blocks import divided
 from aggopt.partition._registry import PARTITIONERS, Confides
 from aggopt.partition._shared.block import Block
-from aggopt.partition._shared.result import Partition, Proof
+from aggopt.partition._shared.result import Partition
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.guarantees import repaired
+from aggopt.pipeline.parts import How, Parts, Told, divided_within
 from aggopt.solvers import Certificate, Status
-
-Told = Callable[[float], None]
-How = tuple[str | Callable[..., Partition], Mapping[str, Any], Told]
 
 
 class Holed(NamedTuple):
@@ -153,75 +148,22 @@ def by_patterns(
 ) -> Holed:
     """Return groups, each of records whose values are missing in the same attributes.
 
-    Each pattern is a complete table, with distances as they are between all records;
-    its partition is proven for itself, and the bounds add up to one on all groups
-    within these patterns.  A limit of time is shared out by records.
+    Each pattern is a part of the table, see `divided_within`.
 
     Raises
     ------
     InfeasibleInputError
         Nothing of an attribute would be published.
     """
-    absent, blocks = absent_of(incomplete), []
+    absent = absent_of(incomplete)
     kept = ~absent
-    divide, settings, told = how
     patterns = [joined_in(incomplete, absent, k, block) for block in columns]
     for block, found in zip(columns, patterns, strict=True):
         kept[:, list(block)] &= ~found.suppressed
     require_published(kept, names)  # before any group is made
-    for done, (block, found) in enumerate(zip(columns, patterns, strict=True)):
-        own, places = incomplete.only(block), list(block)
-        part = partial(share_of, told, done, len(columns))
-        of = _Patterns(own, found.labels, kept[:, places], [names[j] for j in block])
-        blocks.append(Block(block, of.divided(k, (divide, settings, part))))
-    told(1.0)
-    return Holed(tuple(blocks), kept)
-
-
-@dataclass(frozen=True, eq=False)
-class _Patterns:
-    """A block of attributes: records, their patterns (n,), what is held (n, d)."""
-
-    records: Encoded = field(repr=False)
-    labels: Labels = field(repr=False)
-    held: Bool = field(repr=False)
-    names: Sequence[str]
-
-    def divided(self, k: int, how: How) -> Partition:
-        """Return the groups of all patterns, and the proof of each."""
-        divide, settings, told = how
-        n, done, first = len(self.labels), 0, 0
-        groups = np.empty(n, np.intp)
-        proofs: list[Proof] = []
-        for pattern in range(int(self.labels.max()) + 1):
-            rows = np.flatnonzero(self.labels == pattern)
-            part = partial(share_of, told, done / len(rows), n / len(rows))
-            own = self._of(rows, k, (divide, _share(settings, len(rows) / n), part))
-            groups[rows] = first + own.labels
-            proofs += own.evidence
-            done, first = done + len(rows), first + len(own.sizes)
-        return Partition(numbered(groups), proofs)
-
-    def _of(self, rows: Labels, k: int, how: How) -> Partition:
-        held = self.held[rows[0]]
-        if not held.any():
-            proof = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "nothing published", 0.0)
-            return Partition(np.zeros(len(rows), np.intp), proof)
-        whole = (tuple(range(int(held.sum()))),)
-        names = list(compress(self.names, held))
-        part = in_rows(self.records, rows, held)
-        (block,) = divided(part, k, whole, *how, names)
-        return block.partition
-
-
-def _share(settings: Mapping[str, Any], share: float) -> dict[str, Any]:
-    limit = settings.get("time_limit")
-    return {**settings, **({} if limit is None else {"time_limit": share * limit})}
-
-
-def share_of(told: Told, done: float, of: float, share: float) -> None:
-    """Call a progress callback with the share of the whole that a part has done."""
-    told((done + share) / of)
+    pairs = zip(columns, patterns, strict=True)
+    parts = [Parts(found.labels, kept[:, list(block)]) for block, found in pairs]
+    return Holed(divided_within(incomplete, columns, parts, k, how, names), kept)
 
 
 def repaired_across(

@@ -18,7 +18,7 @@ from aggopt.output.block_names import names_of, proven
 from aggopt.output.release import Release
 from aggopt.output.risk import as_counted
 from aggopt.output.risks import risks_of
-from aggopt.pipeline import margins, rounding
+from aggopt.pipeline import by_stratum, margins, rounding
 from aggopt.pipeline.aggregate_step import aggregated
 from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.compared import compared
@@ -120,6 +120,8 @@ def release_of(given: Grouped, told: Progress) -> Release:
         *margins.notes(given),
         *margins.nearer(given, after),
         *given.reasons,
+        *(given.strata.notes if given.strata else ()),
+        *by_stratum.notes(given.job, given.strata),
         *_notes(given, certificates),
         *_beyond(given, after),
         *_spanning(released, job),
@@ -138,6 +140,7 @@ def release_of(given: Grouped, told: Progress) -> Release:
         secret=given.secret,
         drift=drift,
         risks=risks_of(given.table, released, job),
+        strata=given.strata,
     )
 
 

@@ -14,6 +14,7 @@ from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.partition._in_blocks import called
 from aggopt.pipeline.attribute_blocks import Columns
+from aggopt.pipeline.by_stratum import by_stratum, each_by_itself
 from aggopt.pipeline.category_job import by_block
 from aggopt.pipeline.covariance import in_columns
 from aggopt.pipeline.grouped import Grouped
@@ -37,12 +38,15 @@ class Having(NamedTuple):
 def combined(given: Grouped, settings: Mapping[str, Any]) -> Aggregation:
     """Return what the aggregation of the job makes of the numbers, with `settings`.
 
-    Where some of them are missing, each attribute is that of the records that have it,
-    by itself: its centroids are nan where no record of the group has one.
+    In each stratum by itself, if the job keeps anything there.  Where some of them are
+    missing, each attribute is that of the records that have it, by itself: its
+    centroids are nan where no record of the group has one.
     """
     combine = AGGREGATORS.of(given.job.aggregation).function
     X, labels = given.X, given.labels_of_numbers
     settings = in_columns(given, settings)
+    if given.strata is not None and each_by_itself(given.job):
+        return by_stratum(combine, X, labels, settings, given.strata)
     kept = None if given.kept is None else given.of_numbers(given.kept)
     if kept is None or kept.all():
         made: Aggregation = called(combine, X, labels, **settings)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from aggopt.errors import InfeasibleInputError, JobError, SolverError
 from aggopt.input.confidential import Confidential
 from aggopt.input.files import read
 from aggopt.input.fingerprint import fingerprint
+from aggopt.input.strata import Stratified, stratified
 from aggopt.input.table import Table
 from aggopt.input.wishes import require_reach, require_read, resolved
 from aggopt.job import Job, Shifting, settled
@@ -46,9 +47,11 @@ from aggopt.pipeline.guarantees import (
     with_search,
 )
 from aggopt.pipeline.guarantees import read as read_confidential
-from aggopt.pipeline.holes import How, Told, with_means
+from aggopt.pipeline.holes import with_means
 from aggopt.pipeline.infeasibility import forced
 from aggopt.pipeline.own_model_words import remedy
+from aggopt.pipeline.parts import How, Told
+from aggopt.pipeline.strata import repaired_within, within_strata
 from aggopt.solvers import Certificate
 
 Progress = Callable[[str, float], None]
@@ -81,6 +84,7 @@ def group(
     own = secret() if known is None else require_secret(known)
     told("read", 0.0)
     table, source = read_table(data, job)
+    table, strata = stratified(table, job)
     whole = table.matrix()
     group_size(job.privacy.k, len(whole))
     encoded = table.encoded(job.partition.weights)
@@ -93,42 +97,50 @@ def group(
     job, chosen = settled(job, len(whole), widest(records, columns), differing)
     job, added = with_search(with_categories(job, table))
     reasons = (*chosen, *added, *(() if encoded is None else encoded.notes))
-    for check in before_work(table, whole, job, columns):
+    for check in before_work(table, whole, job, columns, strata):
         check()
     asked = wishes_of(table, whole, job)
     held = read_confidential(table, job, job.input.decimal)
     if made is None:
         how = partitioner(job, held), job.partition.settings, partial(told, "group")
         mended = partial(told, "repair") if job.privacy.repair and repair else None
-        made = _made(records, holes, columns, how, job, held, mended)
+        given = records, holes, strata
+        made = _made(given, columns, how, job, held, mended)
     blocks, kept = made
     _require_variance(job, held, blocks)
     told("bound", 0.0)
     require_solved(proven(blocks, job))
-    return Grouped(
-        job, table, source, whole, records, blocks, asked, held, reasons, own, kept
-    )
+    found = job, table, source, whole, records, blocks, asked, held, reasons
+    return Grouped(*found, own, kept, strata)
 
 
 def _made(
-    records: Floats | Encoded,
-    holes: Encoded | None,
+    given: tuple[Floats | Encoded, Encoded | None, Stratified | None],
     columns: Columns,
     how: How,
     job: Job,
     held: tuple[Confidential, ...],
     mended: Told | None,
 ) -> Blocks:
-    """Return the groups of records, by the policy of the job if some have `holes`."""
+    """Return the groups of records, by the policy of the job if some have holes.
+
+    `given` are records, the same with their holes if some have any, and strata.
+    """
+    records, holes, strata = given
+    names, kept = job.roles.quasi_identifier, None
     blocks: tuple[Block, ...]
     with _interrupts_left_to_mask():
         if holes is not None:
             blocks, kept = by_policy(holes, columns, how, job, held, mended)
+        elif strata is not None:
+            whole = cast(Encoded, records)  # as of any table with strata
+            blocks = within_strata(whole, strata, columns, job.privacy.k, how, names)
+            if mended:
+                blocks = (repaired_within(blocks[0], whole, strata, job, held, mended),)
         else:
-            names, kept = job.roles.quasi_identifier, None
             blocks = divided(records, job.privacy.k, columns, *how, names)
-    if mended and kept is None:
-        blocks = (repaired(blocks[0], records, job, held, mended),)
+            if mended:
+                blocks = (repaired(blocks[0], records, job, held, mended),)
     if any(block.partition.interrupted for block in blocks):
         raise KeyboardInterrupt
     return Blocks(blocks, kept)

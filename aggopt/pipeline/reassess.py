@@ -11,6 +11,7 @@ from aggopt.core.regular import require_regular
 from aggopt.core.validation import Labels
 from aggopt.errors import TableError
 from aggopt.input.files import as_released, read
+from aggopt.input.strata import stratified
 from aggopt.input.table import Table
 from aggopt.job import AttributeSection, Job
 from aggopt.measure import Assessment
@@ -157,7 +158,7 @@ def _both(original: Path, released: Path, job: Job) -> tuple[Table, Table]:
     """Return the original and its release, which is read as the original is."""
     roles, types = job.roles, job.attributes
     data = read(original, roles, job.input, types)
-    first = Table.of(data, roles, types, missing=job.missing)
+    first, _ = stratified(Table.of(data, roles, types, missing=job.missing), job)
     kept, levels = roles.released, dict.fromkeys(first.domains, NAMES)
     again = read(released, kept, job.input, {**levels, **types})
     second = Table.of(_without(again, roles.dropped), kept, like=first)
@@ -220,7 +221,7 @@ def places_by(original: Path, files: Files, n: int) -> Labels:
 def _key(path: Path, n: int) -> Labels | None:
     """Return the order of n records that a private key states, None if it is none."""
     try:
-        place = pyarrow.csv.read_csv(path)["released_record"].to_numpy()
+        place = pyarrow.csv.read_csv(path)["released_record"].drop_null().to_numpy()
     except (pyarrow.ArrowException, KeyError):
         return None
     whole = np.array_equal(np.sort(place), np.arange(n))

@@ -17,7 +17,15 @@ from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
 from aggopt.aggregate import _wish_sections as wishes
 from aggopt.aggregate._keeping import KeptApart
 from aggopt.aggregate.own._section import ByModel
-from aggopt.job import AttributeSection, Correlation, Job, Missing, Recommended, keys
+from aggopt.job import (
+    AttributeSection,
+    Correlation,
+    Job,
+    Missing,
+    Recommended,
+    Strata,
+    keys,
+)
 from aggopt.job._measures import Measures
 from aggopt.job._privacy import Privacy, Repairing, Treatment
 from aggopt.job._risk import Risk
@@ -29,6 +37,7 @@ from aggopt.privacy._models.epsilon_m import ProximitySettings
 SECTIONS: dict[Any, Iterable[type[BaseModel]]] = {
     keys.AttributeKeys: [AttributeSection],
     keys.MissingKeys: [Missing],
+    keys.StrataKeys: [Strata],
     keys.TreatmentKeys: [Treatment],
     keys.RepairKeys: [Repairing],
     keys.ProximityKeys: [ProximitySettings],

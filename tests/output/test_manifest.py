@@ -12,7 +12,8 @@ import aggopt
 from aggopt.output.manifest import stated, versions_of
 
 SECTIONS = (
-    *("made", "versions", "job", "code", "input", "order", "partition", "audit"),
+    *("made", "versions", "job", "code", "input", "order", "strata"),
+    *("partition", "audit"),
     *("measures", "measured", "rounding", "certificates", "notes"),
 )
 

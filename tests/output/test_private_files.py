@@ -27,6 +27,14 @@ def test_a_key_has_the_groups_of_each_block(tmp_path, blocks, header, line) -> N
     assert len(lines) == 4
 
 
+def test_a_key_has_nothing_of_a_record_that_was_left_out(tmp_path) -> None:
+    kept = np.array([True, False, True, True])
+    each = [SimpleNamespace(labels=np.array(GROUPS[0]))]
+    write_key(tmp_path / "key.csv", each, PLACE, RISK, kept=kept)
+    lines = (tmp_path / "key.csv").read_text().splitlines()
+    assert lines[1:] == ["0,2,0.5", ",,", "0,0,0.5", "1,1,1"]
+
+
 def test_a_manifest_is_json_that_a_person_can_read(tmp_path) -> None:
     write_json(tmp_path / "m.json", {"name": "Aß", "parts": [1, None]})
     text = (tmp_path / "m.json").read_bytes()

@@ -6,8 +6,8 @@ import pytest
 from holed import of_numbers, persons
 
 import aggopt
-from aggopt.pipeline.holes import share_of
 from aggopt.pipeline.partition_step import group
+from aggopt.pipeline.parts import share_of
 
 
 def test_a_limit_of_time_is_shared_out_by_records(monkeypatch):

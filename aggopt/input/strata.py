@@ -1,0 +1,187 @@
+"""Records by stratum: the values of the columns that groups lie within."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.equal import Fieldwise
+from aggopt.core.group_sums import plain_group_means
+from aggopt.core.plural import many
+from aggopt.core.types import I64, Bool, Labels
+from aggopt.core.validation import Floats
+from aggopt.encoding import AttributeType, Domain
+from aggopt.errors import InfeasibleInputError, TableError
+from aggopt.input.categories import absent_in, codes_in, domains_of, published, types_of
+from aggopt.input.strata_merged import merged
+from aggopt.input.table import Table
+from aggopt.job import Job
+
+
+@dataclass(frozen=True, eq=False)
+class Stratified(Fieldwise):
+    """The strata of a table, each of k records or more, and what became of small ones.
+
+    Attributes
+    ----------
+    labels : (n,)
+        Stratum of each record, 0..s-1.
+    small, records
+        How many strata had fewer than k records, and how many records these had.
+    changed
+        How many records are published in another stratum than their own.
+    kept
+        Which records of the table as it came are left; None where none is dropped.
+    """
+
+    labels: Labels = field(repr=False)
+    small: int = 0
+    records: int = 0
+    changed: int = 0
+    kept: Bool | None = field(default=None, repr=False)
+
+    @property
+    def sizes(self) -> I64:
+        """How many records each has, (s,)."""
+        return np.bincount(self.labels)
+
+    @property
+    def members(self) -> Iterator[Labels]:
+        """Yield the rows of each."""
+        ends = np.cumsum(self.sizes)[:-1]
+        yield from np.split(np.argsort(self.labels, kind="stable"), ends)
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """Yield what became of small strata, in counts."""
+        if not self.small:
+            return
+        were = (
+            f"{many(self.small, 'stratum', 'strata')} had fewer than k records, "
+            f"{many(self.records, 'record')} in all"
+        )
+        if self.kept is not None:
+            yield f"{were}: they are left out of the release."
+            return
+        yield (
+            f"{were}: merged with the nearest, so that "
+            f"{many(self.changed, 'record')} {'is' if self.changed == 1 else 'are'} "
+            "published with values of another stratum, or of a node above both."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return counts, ready for JSON."""
+        sizes = self.sizes
+        return {
+            "strata": len(sizes),
+            "smallest": int(sizes.min()),
+            "small": self.small,
+            "records": self.records,
+            "changed": self.changed,
+            "dropped": 0 if self.kept is None else self.records,
+        }
+
+
+def stratified(table: Table, job: Job) -> tuple[Table, Stratified | None]:
+    """Return the table that is masked, and its strata of k records or more each.
+
+    A stratum is its values: records are in one if they have the same in each column.
+    It is None where no column has the role.  Small strata are merged in the columns of
+    the table, or their records taken out, as the job says.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Strata have fewer than k records, and are to be refused; or all have.
+    TableError, JobError
+        A value is missing, or not in the order or tree that the job gives.
+    """
+    names = table.roles.stratum
+    if not names:
+        return table, None
+    domains = _domains(table, job)
+    codes = np.stack([codes_in(table.frame[n], domains[n]) for n in names], axis=1)
+    keys, labels = _numbered(codes)
+    sizes = np.bincount(labels)
+    few = sizes < job.privacy.k
+    if not few.any():
+        return table, Stratified(labels)
+    small, records = int(few.sum()), int(sizes[few].sum())
+    if job.strata.small == "refuse":
+        raise _too_small(small, len(sizes), records, job.privacy.k)
+    if few.all() and job.strata.small == "drop":
+        raise InfeasibleInputError(
+            f"All {len(sizes)} strata have fewer than k = {job.privacy.k} records: "
+            "without them there are none.",
+            fix='choose a smaller k, fewer columns as stratum, or small = "merge".',
+        )
+    if job.strata.small == "drop":
+        kept = ~few[labels]
+        left = _numbered(codes[kept])[1]
+        return _of_rows(table, kept, job), Stratified(left, small, records, kept=kept)
+    made = merged(keys, sizes, _centres(table, job, labels), domains, job)[labels]
+    changed = int((made != codes).any(axis=1).sum())
+    return _with(table, domains, made), Stratified(
+        _numbered(made)[1], small, records, changed
+    )
+
+
+def _domains(table: Table, job: Job) -> Mapping[str, Domain]:
+    """Return what the values of each column of strata are, near or not."""
+    names = table.roles.stratum
+    _require_complete(table)
+    said = {name: how for name, how in job.attributes.items() if name in names}
+    types = dict.fromkeys(names, AttributeType("nominal"))
+    return domains_of(table.frame, names, types | dict(types_of(table.frame, said)))
+
+
+def _require_complete(table: Table) -> None:
+    """Refuse columns of strata with missing values."""
+    for name in table.roles.stratum:
+        missing = int(absent_in(table.frame[name]).sum())
+        if missing:
+            raise TableError(
+                f"{name!r} is a stratum, and {many(missing, 'value')} "
+                f"{'is' if missing == 1 else 'are'} missing.",
+                fix='give them a value of their own, such as "unknown", or remove '
+                "those records.",
+            )
+
+
+def _numbered(codes: I64) -> tuple[I64, Labels]:
+    """Return the strata (s, q) of codes (n, q), in their order, and that of each."""
+    keys, labels = np.unique(codes, axis=0, return_inverse=True)
+    return keys, labels.ravel().astype(np.intp)
+
+
+def _too_small(small: int, strata: int, records: int, k: int) -> InfeasibleInputError:
+    return InfeasibleInputError(
+        f"{small} of {many(strata, 'stratum', 'strata')} "
+        f"{'has' if small == 1 else 'have'} fewer than k = {k} records, "
+        f"{many(records, 'record')} in all.",
+        fix='set small = "merge" under [strata], which puts each with the nearest one, '
+        'or "drop", which leaves their records out; or name fewer columns as stratum, '
+        "or a smaller k.",
+    )
+
+
+def _centres(table: Table, job: Job, labels: Labels) -> Floats:
+    """Return the mean of each stratum's records, as they are encoded."""
+    records = table.encoded(job.partition.weights)
+    return plain_group_means(np.asarray(records), labels)
+
+
+def _with(table: Table, domains: Mapping[str, Domain], nodes: I64) -> Table:
+    """Return the table with these nodes (n, q) in its columns of strata."""
+    columns = [
+        published(table.frame[name], domains[name], nodes[:, j].astype(np.float64))
+        for j, name in enumerate(table.roles.stratum)
+    ]
+    return replace(table, frame=table.frame.with_columns(*columns))
+
+
+def _of_rows(table: Table, kept: Bool, job: Job) -> Table:
+    """Return the table of some records, which is checked anew: levels may be gone."""
+    part = replace(table, frame=table.frame[np.flatnonzero(kept)])
+    return Table.of(part.native, table.roles, job.attributes, missing=job.missing)

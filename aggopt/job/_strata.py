@@ -1,0 +1,61 @@
+"""The section that says what happens within strata, and to those that are small."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from aggopt.core.section import Section, given
+from aggopt.errors import JobError
+from aggopt.job._attributes import AttributeSection
+from aggopt.job._roles import Roles
+
+
+class Strata(Section):
+    """What groups that lie within strata keep, and what becomes of small strata.
+
+    Attributes
+    ----------
+    small
+        What happens to strata of fewer than k records: "refuse"; "merge", each with the
+        nearest one; or "drop", which leaves their records out of the release.
+    keep
+        What an aggregation of numbers keeps, means and variances, is kept in each
+        "stratum", or "overall".
+    """
+
+    small: Literal["refuse", "merge", "drop"] = "refuse"
+    keep: Literal["stratum", "overall"] = "stratum"
+
+
+def require_strata(
+    strata: Strata, roles: Roles, attributes: Mapping[str, AttributeSection]
+) -> None:
+    """Refuse what is said of strata and does nothing.
+
+    Raises
+    ------
+    JobError
+        There are none; or more is said of a column of theirs than how near its values
+        are, or that without strata to merge.
+    """
+    if given(strata) and not roles.stratum:
+        raise JobError(
+            "[strata] is given, and no column has the role stratum.",
+            fix='name those that groups lie within, under [roles]: stratum = ["NAME"]; '
+            "or leave the section out.",
+        )
+    for name in filter(attributes.__contains__, roles.stratum):
+        if strata.small != "merge" or not _near(attributes[name]):
+            raise JobError(
+                f"[attributes.{name}] is of a stratum, which is published as it is: "
+                "only an order or a tree of its values does something, where small "
+                "strata are merged.",
+                fix='leave all else out, and set small = "merge" under [strata]; or '
+                "leave the section out.",
+            )
+
+
+def _near(section: AttributeSection) -> bool:
+    """Whether a section has an order or a tree, and nothing else that acts."""
+    nothing = {"kind": None, "order": None, "tree": None}
+    idle = section.model_copy(update=nothing) == AttributeSection()
+    return idle and (section.order is not None or section.tree is not None)

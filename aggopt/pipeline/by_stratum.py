@@ -1,0 +1,126 @@
+"""Aggregation of numbers in each stratum by itself, as of a table of its own."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from aggopt.aggregate import Aggregation
+from aggopt.aggregate._aggregation import stacked
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats, Labels
+from aggopt.errors import naming
+from aggopt.input.strata import Stratified
+from aggopt.job import Job, Mean, Median
+from aggopt.models._shift import FARTHEST
+from aggopt.partition._in_blocks import called
+from aggopt.pipeline.parts import share_of, shared_out
+from aggopt.solvers import Certificate
+from aggopt.solvers._certificate import summed
+
+Together = tuple[tuple[int, ...], ...]
+
+
+def each_by_itself(job: Job) -> bool:
+    """Whether the numbers of each stratum are aggregated by themselves.
+
+    Not where the values of a group depend on its own records alone.
+    """
+    how = job.aggregation
+    of_groups = isinstance(how, Mean | Median) and not how.keeps - {"mean"}
+    return bool(job.roles.stratum) and job.strata.keep == "stratum" and not of_groups
+
+
+def notes(job: Job, strata: Stratified | None) -> list[str]:
+    """Say what is kept of each stratum, and what certificates are of."""
+    if strata is None or not each_by_itself(job):
+        return []
+    return [
+        f"Numbers are aggregated in each of {len(strata.sizes)} strata by themselves, "
+        "so that what is kept is kept in each; a certificate is the sum of theirs, "
+        "each on z-scores of its own stratum."
+    ]
+
+
+def by_stratum(
+    combine: Callable[..., Aggregation],
+    X: Floats,
+    labels: Labels,
+    settings: Mapping[str, Any],
+    strata: Stratified,
+) -> Aggregation:
+    """Return what `combine` makes of X (n, d) in each stratum, as of a whole table.
+
+    `labels` (n,) or (n, d) are groups within strata.  Distances that records ask for
+    are those of the whole table: in `settings` they are in its standard deviations, and
+    each stratum is told them in its own.  A limit of time is shared out by records.
+    The certificates of strata are added.
+    """
+    centroids = np.full((int(labels.max()) + 1, X.shape[1]), np.nan)
+    spread, done, found = Scale.of(X).spread, 0, []
+    for rows in strata.members:
+        own, there = _renumbered(labels[rows], X.shape[1])
+        asked = _told(settings, len(X), rows, there, done)
+        if "delta" in settings:
+            asked["delta"] = _in_own(asked["delta"], spread, X[rows])
+        with naming("In one stratum"):
+            made = called(combine, X[rows], own, **asked)
+        for j, groups in enumerate(there):
+            centroids[groups, j] = made.centroids[: len(groups), j]
+        found.append(made)
+        done += len(rows)
+    together, certificates = _added(found, X.shape[1])
+    return Aggregation(centroids, labels, certificates, together)
+
+
+def _renumbered(labels: Labels, d: int) -> tuple[Labels, list[Labels]]:
+    """Return groups from 0 on, and which they were, of each of d attributes."""
+    if labels.ndim == 1:
+        there, own = np.unique(labels, return_inverse=True)
+        return own, [there] * d
+    parts = [np.unique(column, return_inverse=True) for column in labels.T]
+    return np.stack([own for _, own in parts], axis=1), [there for there, _ in parts]
+
+
+def _told(
+    settings: Mapping[str, Any],
+    n: int,
+    rows: Labels,
+    there: Sequence[Labels],
+    done: int,
+) -> dict[str, Any]:
+    """Return what settings say of these rows of n, and of the groups `there`."""
+    found = shared_out(settings, len(rows) / n)
+    for key, value in settings.items():
+        if isinstance(value, np.ndarray):
+            own = [value[groups, j] for j, groups in enumerate(there) if key == "start"]
+            found[key] = stacked(own) if own else value[rows]
+    if "progress" in settings:
+        told = settings["progress"]
+        found["progress"] = partial(share_of, told, done / len(rows), n / len(rows))
+    return found
+
+
+def _in_own(delta: Floats, spread: Floats, X: Floats) -> Floats:
+    """Return distances (rows, d) in standard deviations of these rows X (rows, d)."""
+    own = Scale.of(X).spread
+    ratio = np.divide(spread, own, out=np.ones_like(own), where=own > 0)
+    return np.minimum(delta * ratio, np.maximum(delta, FARTHEST))
+
+
+def _added(
+    found: Sequence[Aggregation], d: int
+) -> tuple[Together, tuple[Certificate, ...]]:
+    """Return the attributes of each certificate, and it: the sum of those of strata.
+
+    One of all attributes where strata have solved different ones together.
+    """
+    alone = tuple((j,) for j in range(d))
+    ways = {made.together or alone for made in found}
+    if len(ways) == 1:
+        (columns,) = ways
+        each = zip(*(made.certificates for made in found), strict=True)
+        return columns, tuple(map(summed, each))
+    every = [proof for made in found for proof in made.certificates]
+    return (tuple(range(d)),), (summed(every),)

@@ -1,0 +1,67 @@
+"""What a job says of strata, and what of it would do nothing."""
+
+import pytest
+from stratified import KEYS, ROLES, within
+
+from aggopt import Job
+from aggopt.errors import JobError
+
+MERGE = {"small": "merge"}
+NO_STRATA = {**ROLES, "stratum": [], "other": KEYS}
+IDLE = (
+    "[attributes.region] is of a stratum, which is published as it is: only an order "
+    "or a tree of its values does something, where small strata are merged."
+)
+
+
+def test_strata_are_kept_in_a_file_and_refused_where_small():
+    job = within(strata={"keep": "overall"})
+    again = Job.model_validate(job.model_dump(by_alias=True))
+    assert again == job
+    assert (job.strata.small, job.strata.keep) == ("refuse", "overall")
+    assert "[strata]" in job.to_toml()
+    assert "[strata]" not in within(roles=NO_STRATA).to_toml()
+
+
+def test_the_combination_is_of_quasi_identifiers_and_strata():
+    assert within().roles.combination == ("age", "income", "region", "sex")
+    assert within().roles.released.stratum == ("region", "sex")
+
+
+def test_a_section_without_strata_is_refused():
+    with pytest.raises(JobError) as error:
+        within(roles=NO_STRATA, strata=MERGE)
+    assert error.value.problem == (
+        "[strata] is given, and no column has the role stratum."
+    )
+    assert error.value.fix == (
+        'name those that groups lie within, under [roles]: stratum = ["NAME"]; or '
+        "leave the section out."
+    )
+
+
+@pytest.mark.parametrize(
+    ("strata", "said"),
+    [
+        (MERGE, {"kind": "nominal"}),
+        (MERGE, {"order": ["n", "s"], "weight": 2.0}),
+        (MERGE, {"tree": {"all": ["n", "s"]}, "publish": "node"}),
+        (MERGE, {}),
+        ({}, {"order": ["n", "s"]}),
+        ({"small": "drop"}, {"order": ["n", "s"]}),
+    ],
+)
+def test_what_does_nothing_to_a_stratum_is_refused(strata, said):
+    with pytest.raises(JobError) as error:
+        within(strata=strata, attributes={"region": said})
+    assert (error.value.problem, error.value.fix) == (
+        IDLE,
+        'leave all else out, and set small = "merge" under [strata]; or leave the '
+        "section out.",
+    )
+
+
+@pytest.mark.parametrize("said", [{"order": ["n", "s"]}, {"tree": {"all": ["n", "s"]}}])
+def test_an_order_or_a_tree_of_strata_that_are_merged_survives_a_file(said):
+    job = within(strata=MERGE, attributes={"region": said})
+    assert Job.model_validate(job.model_dump(by_alias=True)) == job
