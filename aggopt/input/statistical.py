@@ -53,9 +53,10 @@ def read_statistical(path: Path, keep: Collection[str] = ()) -> pa.Table:
             data |= _raw(path, list(ranges), user_missing=True)[0]
     columns, books = {}, {}
     for name, values in data.items():
+        texts = about.variable_value_labels.get(name, {}).items()
         book = Codebook(
             label=about.column_names_to_labels.get(name) or "",
-            texts=tuple(sorted(about.variable_value_labels.get(name, {}).items())),
+            texts=tuple(sorted(pair for pair in texts if pair[1])),
             ordered=about.variable_measure.get(name) == "ordinal",
             missing=tuple((each["lo"], each["hi"]) for each in ranges.get(name, ())),
         )

@@ -36,7 +36,7 @@ def require_held(table: pa.Table, ending: str, types: Sequence[Test] = TYPES) ->
             fix="make them numbers, text, or dates without a time zone, before "
             "masking; or write a .parquet file.",
         )
-    large = [repr(name) for name, c in columns.items() if _reaches(c) > MOST_WHOLE]
+    large = [repr(name) for name, column in columns.items() if _too_large(column)]
     if large:
         raise TableError(
             f"Columns of numbers with more digits than a {ending} file has, or "
@@ -54,13 +54,11 @@ def _is_zoned(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and kind.tz is not None
 
 
-def _reaches(column: pa.ChunkedArray) -> float:
-    """Return the largest of whole numbers, by size; infinity if a float is infinite."""
+def _too_large(column: pa.ChunkedArray) -> bool:
+    """Whether a whole number is no float, or a float is infinite."""
     if pa.types.is_floating(column.type):
-        infinite = pc.any(pc.is_inf(column)).as_py()
-        return float("inf") if infinite else 0
+        return bool(pc.any(pc.is_inf(column)).as_py())
     if not pa.types.is_integer(column.type):
-        return 0
-    ends = pc.min_max(column).as_py()
-    farthest: int = max(abs(ends["min"] or 0), abs(ends["max"] or 0))
-    return farthest  # no float: it would be rounded
+        return False
+    ends = pc.min_max(column).as_py().values()
+    return any(end is not None and abs(end) > MOST_WHOLE for end in ends)

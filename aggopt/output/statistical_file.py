@@ -104,7 +104,7 @@ def _cut(label: str, longest: int) -> str:
 
 def _is_short(columns: Mapping[str, Prepared], labels: Mapping[str, str]) -> bool:
     """Whether version 5 of SAS transport files, which most programs read, will do."""
-    text = [each.values for each in columns.values() if each.values.dtype == "str"]
+    text = [each.values for each in columns.values() if each.values.dtype == "string"]
     entries = (entry for column in text for entry in column.dropna())
     return (
         max(map(len, columns)) <= 8
@@ -120,15 +120,15 @@ def _prepared(column: pa.ChunkedArray, book: Codebook, ending: str) -> Prepared:
         entries = column.to_pylist()
         codes = book.codes(entries) if said else None
         if codes is None or not _may_have_texts(codes, ending):
-            return Prepared(pd.Series(entries, dtype="str"), measure="nominal")
+            return Prepared(pd.Series(entries, dtype="string"), measure="nominal")
         return _with_texts(codes, book, "ordinal" if book.ordered else "nominal")
     if pa.types.is_timestamp(kind):
         return Prepared(column.cast(pa.timestamp("us"), safe=False).to_pandas())
     if pa.types.is_time(kind):
         times = column.cast(pa.time64("us"), safe=False).to_pylist()
-        return Prepared(pd.Series(times, dtype=object))
+        return Prepared(pd.Series(times))
     if pa.types.is_date(kind):
-        return Prepared(pd.Series(column.to_pylist(), dtype=object))
+        return Prepared(pd.Series(column.to_pylist()))
     numbers = column.cast(pa.float64()).to_pylist()
     if not said or not _may_have_texts(numbers, ending):
         return Prepared(pd.Series(numbers, dtype="float64"))
@@ -146,7 +146,7 @@ def _may_have_texts(codes: Sequence[Code | None], ending: str) -> bool:
 def _with_texts(codes: Sequence[Code | None], book: Codebook, measure: str) -> Prepared:
     """Return codes with the texts, and the declarations of missing ones, they need."""
     there = {code for code in codes if code is not None}
-    kind = "str" if any(isinstance(code, str) for code in there) else "float64"
+    kind = "string" if any(isinstance(code, str) for code in there) else "float64"
     texts = {code: text for code, text in book.texts if code in there}
     ends = (_within(there, *ends) for ends in book.missing)
     missing = [_range(found[0], found[-1]) for found in ends if found]

@@ -123,8 +123,20 @@ def _differing(written: pa.ChunkedArray, again: pa.ChunkedArray) -> int:
         x, y = _floats(written), _floats(again)
         same = x.view(np.int64) == y.view(np.int64)
         return int((~(same | (np.isnan(x) & np.isnan(y)))).sum())
-    pairs = zip(written.to_pylist(), again.to_pylist(), strict=True)
-    return sum((one or None) != (other or None) for one, other in pairs)
+    pairs = zip(_entries(written), _entries(again), strict=True)
+    return sum(_there(one) != _there(other) for one, other in pairs)
+
+
+def _entries(column: pa.ChunkedArray) -> list[Any]:
+    """Return entries; of times their nanoseconds, which Python's have none of."""
+    if pa.types.is_time(column.type):
+        column = column.cast(pa.time64("ns")).cast(pa.int64())
+    entries: list[Any] = column.to_pylist()
+    return entries
+
+
+def _there(entry: Any) -> Any:
+    return None if entry == "" else entry
 
 
 def _is_number(kind: pa.DataType) -> bool:

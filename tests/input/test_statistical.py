@@ -273,3 +273,10 @@ def test_a_file_that_ends_early_is_refused(tmp_path) -> None:
     path.write_bytes(path.read_bytes()[:-80])
     with pytest.raises(TableError, match="not a readable sav file"):
         as_written(path, Input())
+
+
+def test_a_text_without_a_character_is_none(tmp_path) -> None:
+    texts = {1.0: "low", 2.0: "", 3.0: "high"}
+    path = sav(tmp_path, CODES, variable_value_labels={"x": texts})
+    with pytest.raises(TableError, match=r"'x': 3 with a text, 1 without"):
+        settled(path)

@@ -43,6 +43,10 @@ def test_entries_of_every_type_come_back(tmp_path, ending) -> None:
         "t": pa.array([TIME, None, dt.time()], pa.time64("ns")),
         "m": pa.array([MOMENT, None, dt.datetime(2020, 1, 1)], pa.timestamp("ns")),
         "o": pa.nulls(3),
+        "e": pa.nulls(3, pa.string()),
+        "c": ["1", "2", None],
+        "u": pa.nulls(3, pa.date32()),
+        "v": pa.nulls(3, pa.time64("us")),
     }
     found, _ = written(tmp_path, ending, columns)
     assert found["x"] == [0.1 + 0.2, None, -1e70]
@@ -54,6 +58,9 @@ def test_entries_of_every_type_come_back(tmp_path, ending) -> None:
     assert found["t"] == [TIME, None, dt.time()]
     assert found["m"] == [MOMENT, None, dt.datetime(2020, 1, 1)]
     assert found["o"] == [None] * 3
+    assert found["e"] == [""] * 3
+    assert found["c"] == ["1", "2", ""]
+    assert {*found["u"], *found["v"]} <= {None, ""}
 
 
 @pytest.mark.parametrize("ending", READERS)

@@ -3,13 +3,16 @@
 import datetime as dt
 from decimal import Decimal
 
+import pandas as pd
 import pyarrow as pa
 import pyreadstat
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tables import job
 
 from aggopt.errors import TableError
-from aggopt.input.codebook import Codebook
+from aggopt.input.codebook import Codebook, codebooks_in
 from aggopt.input.files import as_written, read
 from aggopt.job import Input
 from aggopt.output import table_file
@@ -87,6 +90,12 @@ def test_truth_values_are_texts_of_codes(tmp_path, ending) -> None:
         assert about.variable_value_labels == {"o": {0: "False", 1: "True"}}
 
 
+def test_excel_has_durations(tmp_path) -> None:
+    spans = [dt.timedelta(0), None, dt.timedelta(days=400, seconds=1)]
+    path = written(tmp_path, ".xlsx", o=spans)
+    assert as_written(path, Input())["o"].to_pylist() == spans
+
+
 def test_excel_has_truth_values(tmp_path) -> None:
     path = written(tmp_path, ".xlsx", o=[True, None, False])
     assert as_written(path, Input())["o"].to_pylist() == [True, None, False]
@@ -123,6 +132,8 @@ LOST = [
     (".xpt", [1.0, 1e300, -1e300], 2),
     (".xpt", [-0.0, 0.0, 1.0], 1),
     (".dta", SMALL, 3),
+    (".sav", pa.array([1, 10**9, None], pa.timestamp("ns")), 1),
+    (".sav", pa.array([1, 10**9, None], pa.time64("ns")), 1),
     (".xlsx", ["x" * 32_768, "y", None], 1),
     (".xlsx", ["", "a\r\nb", "\ra"], 2),
 ]
@@ -154,3 +165,36 @@ def test_entries_are_compared_bit_by_bit() -> None:
     assert differing([1, 2, 3], [1, 2]) == 3
     assert differing([dt.date(2020, 1, 1)], [dt.date(2020, 1, 2)]) == 1
     assert differing([Decimal(1)], [Decimal(1)]) == 0
+    assert differing([dt.timedelta(0), None], [None, dt.timedelta(0)]) == 2
+
+
+CODE = st.integers(-9, 12).map(float)
+NAME = st.text(st.characters(codec="ascii", categories=["L", "N"]), max_size=4)
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.dictionaries(CODE, NAME, max_size=6),
+    st.lists(CODE | st.none(), min_size=1, max_size=9),
+    st.sampled_from([".sav", ".dta"]),
+)
+def test_what_was_read_is_written_and_read_as_the_same(
+    tmp_path, texts, codes, ending
+) -> None:
+    """Codes with any texts, those of other codes among them, stay what they are."""
+    path = tmp_path / f"t{ending}"
+    write = {".sav": pyreadstat.write_sav, ".dta": pyreadstat.write_dta}[ending]
+    values = {code: text for code, text in texts.items() if text}
+    frame = pd.DataFrame({"o": codes}, dtype=float)
+    write(frame, path, variable_value_labels={"o": values} if values else None)
+    before = as_written(path, Input())
+    books = codebooks_in(before)
+    columns = {**{n: ["a"] * len(codes) for n in "xs"}, "o": _plain(before["o"])}
+    write_table(path, pa.table(columns), ASKED, books)
+    assert as_written(path, Input())["o"].to_pylist() == before["o"].to_pylist()
+    read_it = {".sav": pyreadstat.read_sav, ".dta": pyreadstat.read_dta}[ending]
+    assert read_it(path, output_format="dict")[0]["o"] == codes
+
+
+def _plain(column):
+    return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
