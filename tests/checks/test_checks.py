@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks.tried import by
-from command.test_cli import aggopt  # noqa: F401
 
 from aggopt.checks import (
     Ending,
@@ -187,7 +186,7 @@ def code(tmp_path, monkeypatch):
     return "mine.py"
 
 
-def test_the_command_holds_a_file_to_the_laws(code, aggopt):  # noqa: F811
+def test_the_command_holds_a_file_to_the_laws(code, aggopt):
     ended, out, err = aggopt("check", f"{code}:share")
     assert (ended, err) == (0, "")
     assert out.startswith("mine.py:share  sha256 ")
@@ -196,7 +195,7 @@ def test_the_command_holds_a_file_to_the_laws(code, aggopt):  # noqa: F811
     assert out.rstrip().endswith("No law is broken.")
 
 
-def test_the_command_says_which_laws_are_broken(code, aggopt):  # noqa: F811
+def test_the_command_says_which_laws_are_broken(code, aggopt):
     ended, out, _ = aggopt("check", code)
     assert ended == 1
     assert "share:" in out
@@ -253,7 +252,7 @@ def test_the_page_and_the_tests_list_the_same_inputs():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_row_of_the_contract(tmp_path, monkeypatch, aggopt, name):  # noqa: F811
+def test_each_row_of_the_contract(tmp_path, monkeypatch, aggopt, name):
     (words, code), (outcome, says) = CASES[name], rows()[name]
     file = words[0].partition(":")[0]
     if code:
@@ -265,7 +264,7 @@ def test_each_row_of_the_contract(tmp_path, monkeypatch, aggopt, name):  # noqa:
     assert says in (" ".join(err.split()) if ended == 2 else out)
 
 
-def test_a_file_with_a_model_is_held_to_the_laws_of_models(aggopt, request):  # noqa: F811
+def test_a_file_with_a_model_is_held_to_the_laws_of_models(aggopt, request):
     ended, out, _ = aggopt("check", str(request.path.with_name("median_mean.py")))
     assert ended == 0, out
     assert "median_mean:" in out
