@@ -8,6 +8,7 @@ that what it raises reaches no message.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
+from inspect import signature
 from types import MappingProxyType, ModuleType
 from typing import Any, ClassVar
 
@@ -165,6 +166,7 @@ def _of_parts(parts: Mapping[str, Any], origin: Origin, kept: object) -> OwnMode
     _require_parts(parts, origin)
     called = {n: v for n, v in parts.items() if n in CALLED and v is not None}
     guarded: dict[str, Any] = {n: partial(origin.run, v) for n, v in called.items()}
+    guarded["build"] = partial(_built, origin, parts["build"])
     guarded["data"] = partial(_told, origin, parts["data"])
     guarded["objective"] = partial(origin.run, _number, parts["objective"])
     guarded["violations"] = partial(origin.run, _numbers, parts["violations"])
@@ -180,6 +182,23 @@ def _of_parts(parts: Mapping[str, Any], origin: Origin, kept: object) -> OwnMode
         thing=kept,
         **guarded,
     )
+
+
+def _built(
+    origin: Origin,
+    build: Callable[..., Any],
+    data: Any,
+    language: str,
+    *,
+    start: Any = None,
+) -> Any:
+    """Return what a file declares, from `start` if it takes one."""
+    begin = {"start": start} if start is not None and "start" in _taken(build) else {}
+    return origin.run(build, data, language, **begin)
+
+
+def _taken(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(signature(function).parameters)
 
 
 def _told(

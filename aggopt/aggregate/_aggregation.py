@@ -11,7 +11,7 @@ from aggopt.core.equal import Fieldwise
 from aggopt.core.html import table, titled
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels
-from aggopt.errors import naming
+from aggopt.errors import JobError, naming
 from aggopt.solvers import Certificate
 from aggopt.solvers._certificate import HEADER, endings, largest_gap, rows
 
@@ -70,6 +70,27 @@ class Aggregation(Fieldwise):
     def status(self) -> str:
         """How the attributes ended, each way named once."""
         return endings(self.certificates)
+
+
+def begun_by(
+    start: "str | Floats | Aggregation | None", labels: npt.ArrayLike
+) -> str | Floats | None:
+    """Return where to set out: of an aggregation of the same groups its centroids.
+
+    Raises
+    ------
+    JobError
+        It is of other groups, so that its centroids are of another program.
+    """
+    if not isinstance(start, Aggregation):
+        return start
+    if not np.array_equal(start.labels, labels):
+        raise JobError(
+            f"start is an aggregation of {len(start.labels)} records in other groups "
+            "than labels.",
+            fix="start from one of the same records in the same groups.",
+        )
+    return start.centroids
 
 
 def by_attribute(

@@ -31,7 +31,7 @@ def p3m(
     keep: Keep = "variance",
     response: npt.ArrayLike | None = None,
     solver: str | None = None,
-    start: str | Floats | None = None,
+    start: str | Floats | Aggregation | None = None,
     starts: int = 0,
     seed: int | None = None,
     time_limit: float | None = None,
@@ -80,8 +80,10 @@ def p3m(
     start, starts, seed
         Of a local solver: where it sets out, "means" (group means), "renormalised"
         (those of `mean` with the same `keep`),
-        "lagrangian" or centroids (m, d) in the original units (as an `Aggregation` has
-        them); how many random starts it tries besides; and their seed.
+        "lagrangian", centroids (m, d) in the original units, or an earlier
+        `Aggregation` of the same groups; how many random starts it tries besides; and
+        their seed.  What is published never costs more than centroids that were given
+        and are feasible: where nothing better is found, these are kept.
     time_limit
         Seconds per attribute; when omitted, 600 for a solver such as SCIP that branches
         and might never end, none for others, which end by themselves.

@@ -31,7 +31,7 @@ def p3m_onesided(
     keep: Keep = "variance",
     response: npt.ArrayLike | None = None,
     solver: str | None = None,
-    start: str | Floats | None = None,
+    start: str | Floats | Aggregation | None = None,
     starts: int = 0,
     seed: int | None = None,
     time_limit: float | None = None,

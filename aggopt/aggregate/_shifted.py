@@ -33,7 +33,8 @@ class ShiftOptions:
     ----------
     start
         For a local solver: "means" (group means, the default), "renormalised" means,
-        the "lagrangian" solver's point, or centroids (m, d) in the original units.
+        the "lagrangian" solver's point, or centroids (m, d) in the original units,
+        which are kept where nothing better is found.
     starts
         For a local solver: how many random starts to try besides; the best is kept.
     seed
@@ -147,12 +148,14 @@ def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certif
     """
     started = compile_time.now()
     answers = list(_answers(model, data, how, started))
-    fit = [(a, cost) for a in answers if (cost := _cost(model, data, a)) is not None]
+    tried = [*answers, *_given(how)]  # of equals the first
+    fit = [(a, cost) for a in tried if (cost := _cost(model, data, a)) is not None]
     if fit:
         best, _ = min(fit, key=lambda pair: pair[1])
         centroids, status = best.reading, best.status
     else:
-        centroids, status = None, _failure({a.status for a in answers})
+        best, centroids = None, None
+        status = _failure({a.status for a in answers})
     if centroids is None:
         centroids = data.renormalised
     at = model.point(data, centroids)
@@ -160,8 +163,11 @@ def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certif
         status = Status.FAILED  # hard wishes: the renormalised means miss them
     objective = model.objective(data, at)
     bound = _bound(answers, objective) if status.usable else None
-    if status is Status.OPTIMAL and (bound is None or not closed(objective, bound)):
+    is_shown = bound is not None and closed(objective, bound)
+    if status is Status.OPTIMAL and not is_shown:
         status = Status.LIMIT  # it was content with less, or with another point
+    if status is Status.KEPT and is_shown:
+        status = Status.OPTIMAL
     certificate = Certificate(
         status,
         objective,
@@ -170,8 +176,16 @@ def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certif
         how.solver.name,
         compile_time.now() - started,
         claimed=_claim(answers, objective) if status.usable else None,
+        iterations=best.iterations if best else None,
+        multipliers=best.multipliers if best else None,
     )
     return centroids, certificate
+
+
+def _given(how: ShiftOptions) -> Iterator[Answer]:
+    """Yield the centroids that were given to set out from, as a point like others."""
+    if isinstance(how.start, np.ndarray):
+        yield Answer(how.start, Status.KEPT, None, how.solver.name, 0.0)
 
 
 def _bound(answers: Sequence[Answer], objective: float) -> float | None:

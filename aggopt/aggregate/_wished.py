@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from aggopt.aggregate._aggregation import Aggregation, scale_for
+from aggopt.aggregate._aggregation import Aggregation, begun_by, scale_for
 from aggopt.aggregate._by_model import by_joint_model, by_model
 from aggopt.aggregate._keeping import ABLE, require_kept
 from aggopt.aggregate._kept_apart import (
@@ -47,6 +47,8 @@ def by_wishes(
     `wishes` are distances, importances and the number that weighs them; `how` are
     solver, start, starts, seed, time_limit and options.
     """
+    solver, start, *others = how
+    how = (solver, begun_by(start, labels), *others)
     if isinstance(keep, Mapping):
         return _by_parts(method, X, labels, wishes, keep, response, how, progress)
     require_kept(method.name, ABLE, keep)

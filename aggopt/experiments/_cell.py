@@ -18,7 +18,10 @@ from aggopt.pipeline.mask import release_of
 from aggopt.pipeline.partition_step import group
 from aggopt.solvers import Certificate
 
-PROVEN = ("status", "objective", "bound", "gap", "violation", "solver", "seconds")
+PROVEN = (
+    *("status", "objective", "bound", "gap", "violation", "solver", "seconds"),
+    "iterations",
+)
 SHARE = 0.8  # of a cell's time that solvers get: audit and measures need the rest
 Figures = dict[str, Any]
 
@@ -136,7 +139,7 @@ def _figures(certificate: Certificate) -> Figures:
     known = certificate.to_dict()
     claim = certificate.claimed
     claimed = {} if claim is None else {"claimed": claim.bound}
-    return {name: known[name] for name in PROVEN} | claimed
+    return {name: known.get(name) for name in PROVEN} | claimed
 
 
 def _of_groups(release: Release, attribute: str) -> Figures:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from aggopt.core.validation import is_whole
 from aggopt.errors import JobError
+from aggopt.solvers._log import is_logged
 
 Part = TypeVar("Part")
 Made = TypeVar("Made")
@@ -17,10 +18,16 @@ def require_jobs(jobs: object) -> None:
     Raises
     ------
     JobError
-        It is 0, or not a whole number.
+        It is 0, or not a whole number; or there are several, and what solvers print is
+        kept, which is of one process.
     """
     if not is_whole(jobs) or jobs == 0:
         raise JobError(f"jobs = {jobs}.", fix="name a number of processes, or -1.")
+    if jobs != 1 and is_logged():
+        raise JobError(
+            f"jobs = {jobs}, and a log of solvers is kept, which is of one process.",
+            fix="set jobs = 1, or keep no log.",
+        )
 
 
 def results(

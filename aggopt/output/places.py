@@ -9,6 +9,7 @@ from aggopt.input.formats import check_ending
 from aggopt.output.column_names import require_column_names
 from aggopt.output.manifest import stated
 from aggopt.output.staging import Staging, check_places, sha256
+from aggopt.solvers._log import require_no_log
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,11 @@ class Files:
             As `check_places`, `check_ending` and `require_column_names`; or a file
             would be lost that `overwrite` is not meant for: the table that was masked,
             or manifest and key of another table; or those of a release before would
-            stay beside a table whose own lie elsewhere.
+            stay beside a table whose own lie elsewhere; or a log of solvers lies there.
         """
         check_ending(self.table, written=True)
         require_column_names(self.table, names)
+        require_no_log(self.table.parent, self.manifest.parent)
         places = (self.table, self.manifest, self.private)
         check_places(*places, overwrite=overwrite, inputs=inputs)
         for place in places:

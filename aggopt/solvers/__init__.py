@@ -4,6 +4,7 @@ from aggopt.solvers._certificate import Certificate as Certificate
 from aggopt.solvers._certificate import Claim as Claim
 from aggopt.solvers._certificate import Status as Status
 from aggopt.solvers._choose import choose as choose
+from aggopt.solvers._log import logged as logged
 from aggopt.solvers._registry import SOLVERS as SOLVERS
 from aggopt.solvers._solve import Outcome as Outcome
 from aggopt.solvers._solve import solve as solve

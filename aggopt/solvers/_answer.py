@@ -7,6 +7,7 @@ from typing import Any
 from aggopt.core.validation import Floats
 from aggopt.solvers._certificate import Claim
 from aggopt.solvers._found import Answer as Answer
+from aggopt.solvers._log import heard
 from aggopt.solvers._options import native_options
 from aggopt.solvers._solve import solve
 from aggopt.solvers._solver import Solver
@@ -27,7 +28,8 @@ def answer_here(
     if solver.language is None:
         native = native_options(solver, time_limit, options)
         own = import_module(f"aggopt.solvers.{solver.native}")
-        found: Answer = own.run(data, solver, native, start)
+        with heard(solver.name):
+            found: Answer = own.run(data, solver, native, start)
         return found
     begin = {} if start is None else {"start": start}
     problem = model.build(data, solver.language, **begin)
@@ -43,6 +45,8 @@ def answer_here(
         outcome.solver,
         outcome.seconds,
         Claim(stated, str(origin)) if origin and stated is not None else None,
+        outcome.iterations,
+        outcome.multipliers,
     )
 
 

@@ -1,11 +1,12 @@
 """What every solve returns: how it ended and how good the answer provably is."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 
 from aggopt.core.html import table, titled
+from aggopt.core.validation import Floats
 
 PROVEN = 1e-6  # of max(1, |objective|): the gap up to which a point is called optimal
 
@@ -74,6 +75,16 @@ class Certificate:
     judge
         Which code of the user's says objective and violation, and what the program is
         that a bound is of; None of this package's models.
+    iterations
+        How many the solver says that it took, of its own kind: pivots, steps of an
+        interior-point method, evaluations of a dual function.  None where it does not
+        say, or took none.
+    multipliers
+        Those that the solver found, by the constraint's name; None where it has none.
+        That of an inequality is by how much the objective falls, at first, for each
+        unit by which it is loosened, 0 or more; that of an equality, for each unit by
+        which its left side may exceed the right.  They tell which records a centroid
+        depends on: no file of a release has them.
     """
 
     status: Status
@@ -84,6 +95,10 @@ class Certificate:
     seconds: float
     claimed: Claim | None = None
     judge: str | None = None
+    iterations: int | None = None
+    multipliers: Mapping[str, Floats] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     @property
     def gap(self) -> float | None:
@@ -97,14 +112,18 @@ class Certificate:
         return replace(self, claimed=claim)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON; what is of the user's where it is."""
-        values = {**asdict(self), "status": self.status.value, "gap": self.gap}
-        return {n: v for n, v in values.items() if n not in OWN or v is not None}
+        """Return plain values, ready for JSON, but for multipliers.
+
+        What only some solves have is there where it is.
+        """
+        values = {**asdict(replace(self, multipliers=None)), "gap": self.gap}
+        values["status"] = self.status.value
+        return {n: v for n, v in values.items() if n not in SOME or v is not None}
 
     def __repr__(self) -> str:
         """Return what it says, the gap beside the bound."""
-        every = {f.name: getattr(self, f.name) for f in fields(self)}
-        known = {n: v for n, v in every.items() if n not in OWN or v is not None}
+        every = {f.name: getattr(self, f.name) for f in fields(self) if f.repr}
+        known = {n: v for n, v in every.items() if n not in SOME or v is not None}
         status, objective, bound, *others = (f"{n}={v!r}" for n, v in known.items())
         said = ", ".join((status, objective, bound, f"gap={self.gap!r}", *others))
         return f"Certificate({said})"
@@ -114,7 +133,8 @@ class Certificate:
         return titled("Certificate", table(("", "value"), self.to_dict().items()))
 
 
-OWN = ("claimed", "judge")  # of a certificate: only where code of the user's ran
+# of a certificate, only where they are: code of the user's ran, or a solver told
+SOME = ("claimed", "judge", "iterations", "multipliers")
 HEADER = ("", "status", "gap", "objective", "bound", "violation", "solver", "seconds")
 
 

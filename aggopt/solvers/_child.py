@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from threading import TIMEOUT_MAX
 from typing import Any
 
@@ -19,6 +20,7 @@ from aggopt.errors import AggoptError
 from aggopt.solvers._answer import Answer, answer_here
 from aggopt.solvers._by_language import of_language
 from aggopt.solvers._certificate import Status
+from aggopt.solvers._log import is_logged, log_of, logged_here
 from aggopt.solvers._registry import SOLVERS
 from aggopt.solvers._scratch import WHERE, scratch
 from aggopt.solvers._solver import Solver
@@ -40,15 +42,20 @@ def answer_apart(
     is ended.
     """
     limit = time_limit if solver.limited else None
-    asked = (model, data, solver.name, start, limit, dict(options or {}))
+    how = (start, limit, dict(options or {}))
+    asked = (is_logged(), model, data, solver.name, *how)
     longest = None if time_limit is None else min(time_limit + GRACE, TIMEOUT_MAX)
-    with scratch() as folder:  # made here, so that it goes even if the child is ended
+    # the folder is made here, so that it goes even if the child is ended
+    with (
+        log_of(solver.name) as log,
+        scratch() as folder,
+    ):
         try:
             ended = subprocess.run(
                 [sys.executable, "-m", "aggopt.solvers._child"],
                 input=pickle.dumps(asked),
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=log or subprocess.DEVNULL,
                 env={**os.environ, WHERE: str(folder)},
                 timeout=longest,
                 check=False,
@@ -80,10 +87,11 @@ def _main() -> None:
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     replies = os.dup(1)
     os.dup2(2, 1)  # what the solver itself prints is not a reply
-    model, data, solver, *rest = pickle.load(sys.stdin.buffer)
+    is_loud, model, data, solver, *rest = pickle.load(sys.stdin.buffer)
     try:
         by = SOLVERS.get(solver) or of_language(solver)
-        said: object = answer_here(model, data, by, *rest)  # type: ignore[arg-type]
+        with logged_here() if is_loud else nullcontext():
+            said: object = answer_here(model, data, by, *rest)  # type: ignore[arg-type]
     except AggoptError as refusal:
         said = refusal
     with os.fdopen(replies, "wb") as stream:

@@ -17,8 +17,9 @@ from aggopt.errors import JobError
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._cvxpy_program import problem_class as problem_class
 from aggopt.solvers._cvxpy_program import program_of
-from aggopt.solvers._ended import Ended
+from aggopt.solvers._ended import Ended, counted
 from aggopt.solvers._linear_bound import LinearProgram, proven
+from aggopt.solvers._log import is_logged
 from aggopt.solvers._multipliers import multipliers_anew
 from aggopt.solvers._options import refused
 from aggopt.solvers._scale import scale_of
@@ -73,11 +74,15 @@ def is_installed(name: str) -> bool:
 
 
 class CvxpySolution(NamedTuple):
-    """A bound, as a problem of minimising, if it is proven, and the linear program."""
+    """A bound, as a problem of minimising, if it is proven, and the linear program.
+
+    `iterations` is what the solver says.
+    """
 
     bound: float | None = None
     proven: bool = False
     program: LinearProgram | None = None
+    iterations: object = None
 
 
 def run(
@@ -86,10 +91,11 @@ def run(
     """Return how solving `problem` in place ended."""
     maximised = isinstance(problem.objective, cp.Maximize)
     found = CvxpySolution()
+    _forget_multipliers(problem)
     started = compile_time.now()
     try:
         if kind in ("NLP", "MINLP"):
-            _solve_smooth(problem, solver, native)
+            found = _solve_smooth(problem, solver, native)
         else:
             found = _solve_cones(problem, solver, native)
         status = _MEANING.get(problem.status, Status.FAILED)
@@ -115,15 +121,45 @@ def run(
         compile_time.now() - started,
         maximised,
         scale_of(program) if taken and program is not None else None,
+        counted(found.iterations),
+        multipliers_of(problem) if there else None,
     )
+
+
+def multipliers_of(problem: cp.Problem) -> dict[str, Floats] | None:
+    """Return the multipliers that a solve left, by label or by place; None without.
+
+    Constraints of one label are put one after the other.
+    """
+    found: dict[str, list[Floats]] = {}
+    for place, row in enumerate(problem.constraints, 1):
+        for each in row.dual_variables:
+            if each.value is not None:
+                own = found.setdefault(row.label or f"constraint {place}", [])
+                own.append(np.array(each.value, np.float64))
+    joined = {
+        name: every[0] if len(every) == 1 else np.concatenate([*map(np.ravel, every)])
+        for name, every in found.items()
+    }
+    return joined or None
+
+
+def _forget_multipliers(problem: cp.Problem) -> None:
+    """Clear those of another solve."""
+    for row in problem.constraints:
+        for each in row.dual_variables:
+            each.save_value(None)
 
 
 def _solve_smooth(
     problem: cp.Problem, solver: Solver, native: Mapping[str, Any]
-) -> None:
+) -> CvxpySolution:
     with _WARNINGS, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        problem.solve(solver=solver.native, nlp=True, **native)
+        loud = solver.loud if is_logged() else {}
+        problem.solve(solver=solver.native, nlp=True, **{**native, **loud})
+    told = problem.solver_stats
+    return CvxpySolution(iterations=None if told is None else told.num_iters)
 
 
 def _solve_cones(
@@ -132,23 +168,24 @@ def _solve_cones(
     """Solve it; return what is known of its bound."""
     given = dict(native)
     data, chain, inverse = problem.get_problem_data(solver.native, solver_opts=given)
-    raw = chain.solve_via_data(problem, data, False, False, dict(native))
+    raw = chain.solve_via_data(problem, data, False, is_logged(), dict(native))
     solution = chain.invert(raw, inverse)
     if solution.status in settings.ERROR:
         raise cp.SolverError("failed")
     problem.unpack(solution)
+    took = solution.attr.get(settings.NUM_ITERS)
     if not isinstance(data, dict) or "dims" not in data:
-        return CvxpySolution()
+        return CvxpySolution(iterations=took)
     offset = float(inverse[-1][settings.OFFSET])
     program = program_of(data, offset)
     if data.get(settings.BOOL_IDX) or data.get(settings.INT_IDX):
-        return CvxpySolution(_said(raw, offset), False, program)
+        return CvxpySolution(_said(raw, offset), False, program, took)
     if program is None:
-        return CvxpySolution()
+        return CvxpySolution(iterations=took)
     left = native.get(solver.time_limit or "")
     known = _multipliers(raw) if solver.duals else multipliers_anew(program, left)
     bound = proven(program, known)
-    return CvxpySolution(bound, bound is not None, program)
+    return CvxpySolution(bound, bound is not None, program, took)
 
 
 def _said(raw: Any, offset: float) -> float | None:

@@ -1,8 +1,10 @@
 """What a language says of a solve, and what may be said of it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import isfinite
 
+from aggopt.core.validation import Floats, is_number
 from aggopt.solvers._certificate import Status, closed
 from aggopt.solvers._scale import ProgramScale
 from aggopt.solvers._solver import Solver
@@ -35,6 +37,8 @@ class Ended:
         Whether the objective is.
     scale
         How large the program's terms are; None where a number of it is not moderate.
+    iterations, multipliers
+        Those of a `Certificate`.
     """
 
     status: Status
@@ -45,6 +49,21 @@ class Ended:
     seconds: float = 0.0
     maximised: bool = False
     scale: ProgramScale | None = None
+    iterations: int | None = None
+    multipliers: Mapping[str, Floats] | None = field(
+        default=None, repr=False, compare=False
+    )
+
+
+def counted(iterations: object) -> int | None:
+    """Return a number of iterations as solvers say it; None for none, and for words.
+
+    >>> counted(7), counted(0), counted("Not available")
+    (7, None, None)
+    """
+    if not is_number(iterations) or not iterations > 0:  # type: ignore[operator]
+        return None
+    return int(float(iterations))  # type: ignore[arg-type]
 
 
 def judged(

@@ -29,9 +29,10 @@ from aggopt.core.validation import Floats
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._ended import Ended
 from aggopt.solvers._linear_bound import proven
+from aggopt.solvers._log import is_logged
 from aggopt.solvers._multipliers import multipliers_anew
 from aggopt.solvers._options import refused
-from aggopt.solvers._pyomo_parts import missed, objective
+from aggopt.solvers._pyomo_parts import missed, multipliers_by_name, objective
 from aggopt.solvers._pyomo_program import problem_class as problem_class
 from aggopt.solvers._pyomo_program import program_of
 from aggopt.solvers._pyomo_scale import scale_of_problem
@@ -99,6 +100,7 @@ def _run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> 
         except (ApplicationError, RuntimeError, OSError, IndexError):
             return Ended(Status.FAILED, seconds=compile_time.now() - started)
         said = log.read_text(errors="replace") if log.exists() else ""
+    print(said, end="")
     if refusal_said := _REFUSAL.search(said):
         raise refused(solver, native, refusal_said.group())
     spent, limit = compile_time.now() - started, native.get(solver.time_limit or "")
@@ -121,6 +123,7 @@ def _ended(
     said = status is Status.INFEASIBLE or (bound is not None and not is_proven)
     taken = said and solver.is_global
     reached = float(pyo.value(cost)) if there else None
+    told = there and _has_duals(solver, kind)
     return Ended(
         status,
         reached,
@@ -130,6 +133,7 @@ def _ended(
         seconds,
         cost.sense == pyo.maximize,
         scale_of_problem(problem, reached) if taken else None,
+        multipliers=multipliers_by_name(problem) if told else None,
     )
 
 
@@ -171,13 +175,17 @@ def _leave(problem: Any, rows: Sequence[Any], multipliers: Floats) -> None:
         problem.dual[row] = value
 
 
+def _has_duals(solver: Solver, kind: str) -> bool:
+    return solver.duals and kind in ("LP", "QP")
+
+
 @contextmanager
 def _duals_asked(problem: Any, solver: Solver, kind: str) -> Iterator[None]:
     """Have a solver leave its multipliers in the problem's suffix `dual`.
 
     A solver that has none is not asked for them: it would fail.
     """
-    wanted = solver.duals and kind in ("LP", "QP")
+    wanted = _has_duals(solver, kind)
     if wanted and not hasattr(problem, "dual"):
         problem.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
     suffix = getattr(problem, "dual", None)
@@ -200,7 +208,7 @@ def _solved(problem: Any, solver: Solver, native: Mapping[str, Any], log: Path) 
     how = _arguments(solver, native, log)
     if solver.time_limit is None and not isinstance(called, SystemCallSolver):
         how.pop("logfile", None)  # which those that are no program do not take
-    result = called.solve(problem, load_solutions=False, **how)
+    result = called.solve(problem, load_solutions=False, tee=is_logged(), **how)
     if _there(result):
         ModelSolutions(problem).load_from(result)  # a block has none of its own
     return result

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.visitor import identify_variables
 
+from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 
 # The kinds that the solvers are given, and those that ask for nothing by themselves:
@@ -106,6 +108,32 @@ def missed(problem: Any) -> float:
         if not v.is_continuous():
             worst = max(worst, abs(v.value - round(v.value)))
     return float(worst)
+
+
+def multipliers_by_name(problem: Any) -> dict[str, Floats] | None:
+    """Return what a solver left in the suffix `dual`, by constraint; None without.
+
+    Pyomo has by how much the objective rises with the side of a row; here it is by how
+    much it gets better for each unit by which the row is loosened, or an equality's
+    left side may exceed its right one.
+    """
+    left = getattr(problem, "dual", None)
+    if not isinstance(left, pyo.Suffix):
+        return None
+    sign = 1.0 if objective(problem).sense == pyo.maximize else -1.0
+    found = {}
+    for block in problem.component_objects(pyo.Constraint, active=True):
+        rows = [row for row in block.values() if row in left]
+        if rows:
+            found[block.name] = np.array([_loosened(r, sign * left[r]) for r in rows])
+    return found or None
+
+
+def _loosened(row: Any, higher: float) -> float:
+    """Return a multiplier of a row from that of its upper side."""
+    if row.equality or not row.has_lb():
+        return float(higher)
+    return float(abs(higher) if row.has_ub() else -higher)
 
 
 def _active(problem: Any, kind: Any) -> Any:

@@ -16,7 +16,9 @@ from aggopt.models import p3m as model
 from aggopt.models import p3m_joint
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._certificate import Status
+from aggopt.solvers._ended import counted
 from aggopt.solvers._lagrangian.piecewise_quartics import quartics
+from aggopt.solvers._log import is_logged
 from aggopt.solvers._options import refused
 from aggopt.solvers._reduced_joint import JointReduced
 from aggopt.solvers._solver import Solver
@@ -33,6 +35,7 @@ class Reduced:
         self._ddf = _derivative(self._df)
         self._n, self._sizes, self._means = len(data.x), data.sizes, data.means
         self._data = data
+        self.iterations = 0
         self.target = np.array([0.0, 1.0])
 
     def objective(self, t: Floats) -> float:
@@ -63,6 +66,16 @@ class Reduced:
         bend = 2 * multipliers[1] * self._sizes / self._n
         return np.asarray(factor * _value(self._ddf, t) + bend)
 
+    def intermediate(self, phase: int, iteration: int, *_: float) -> bool:
+        """Note how many iterations there were, and go on."""
+        self.iterations = iteration
+        return True
+
+    def multipliers(self, found: Floats) -> dict[str, Floats] | None:
+        """Return those of both rows by name; the rows here are per record."""
+        mean, variance = np.asarray(found, np.float64) / self._n
+        return {"mean": mean, "variance": variance}
+
     def bounds(self, start: Floats) -> tuple[Floats, Floats]:
         """Return bounds of t (m,): a hard wish leaves the nearer of two values."""
         low, high = np.full(len(start), -np.inf), np.full(len(start), np.inf)
@@ -83,7 +96,7 @@ def run(
     """Return what the solver finds from centroids `start`: means, if None."""
     started = compile_time.now()
     start = data.means if start is None else start
-    options = dict(native)
+    options = {**native, **(solver.loud if is_logged() else {})}
     ipopt = import_module(solver.needs[0])
     reduced = _reduced(data)
     low, high = reduced.bounds(start)
@@ -105,7 +118,15 @@ def run(
     status = _MEANING.get(int(info["status"]), Status.FAILED)
     seconds = compile_time.now() - started
     c = data.means + np.reshape(t, start.shape)
-    return Answer(c, status, None, solver.name, seconds)
+    return Answer(
+        c,
+        status,
+        None,
+        solver.name,
+        seconds,
+        iterations=counted(reduced.iterations),
+        multipliers=reduced.multipliers(info["mult_g"]),
+    )
 
 
 def _reduced(data: model.Data | p3m_joint.Data) -> Reduced | JointReduced:

@@ -22,6 +22,7 @@ class JointReduced:
         self._means, self._shape = data.means, data.means.shape
         self._share = data.sizes / data.sizes.sum()
         self._linear = (self._share[:, None] * data.rows).T
+        self.iterations = 0
         self._pairs = np.triu_indices(self._shape[1])
         kept = np.concatenate([data.sums.ravel(), data.covariance[self._pairs]])
         self.target = kept / data.sizes.sum()
@@ -80,6 +81,14 @@ class JointReduced:
         entries = self._share[:, None] * block[a, b]
         entries[:, a == b] += factor * self._cost.curvature(self._c(t))
         return np.asarray(entries.ravel())
+
+    def intermediate(self, phase: int, iteration: int, *_: float) -> bool:
+        """Note how many iterations there were, and go on."""
+        self.iterations = iteration
+        return True
+
+    def multipliers(self, found: Floats) -> None:
+        """Return None: the rows here are not those of the model."""
 
     def bounds(self, start: Floats) -> tuple[Floats, Floats]:
         """Return bounds of t (m d,): a hard wish leaves the nearer of two values."""

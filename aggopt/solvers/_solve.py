@@ -1,16 +1,18 @@
 """Solve a declared problem with the solver that was named."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 from aggopt.core.deadline import LONGEST
+from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.solvers._by_language import LANGUAGES
 from aggopt.solvers._certificate import Status
 from aggopt.solvers._choose import choose
 from aggopt.solvers._ended import judged
+from aggopt.solvers._log import heard
 from aggopt.solvers._options import native_options
 from aggopt.solvers._solver import Solver
 
@@ -23,12 +25,17 @@ class Outcome:
     minimised, above it where it is maximised.  Status OPTIMAL only where it shows that,
     up to 1e-6 of the objective; LOCAL where a solver says so, and nothing proves it;
     LIMIT, too, where its word is not taken; an unbounded problem has FAILED.
+    `iterations` and `multipliers` are those of a `Certificate`, where there is a point.
     """
 
     status: Status
     bound: float | None
     solver: str
     seconds: float
+    iterations: int | None = None
+    multipliers: Mapping[str, Floats] | None = field(
+        default=None, repr=False, compare=False
+    )
 
 
 def solve(
@@ -87,13 +94,22 @@ def solve(
     native = native_options(chosen, time_limit, options)
     if chosen.time_limit is not None and chosen.branches(kind):
         native.setdefault(chosen.time_limit, LONGEST)
-    ended = language.run(problem, chosen, native, kind)
+    with heard(chosen.name):
+        ended = language.run(problem, chosen, native, kind)
     loosened = chosen.loosened.get(kind, frozenset()) - (options or {}).keys()
     if ended.status is Status.FAILED and loosened:
         native = {name: v for name, v in native.items() if name not in loosened}
-        ended = language.run(problem, chosen, native, kind)
+        with heard(chosen.name):
+            ended = language.run(problem, chosen, native, kind)
     status, bound = judged(ended, chosen, careful=chosen.is_careful(native))
-    return Outcome(status, bound, chosen.name, ended.seconds)
+    return Outcome(
+        status,
+        bound,
+        chosen.name,
+        ended.seconds,
+        ended.iterations,
+        ended.multipliers if status.usable else None,
+    )
 
 
 def class_of(problem: object) -> str:

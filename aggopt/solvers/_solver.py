@@ -34,6 +34,8 @@ class Solver(Method):
     # its tolerances as they are; smaller ones leave its bound a proof, too
     tolerances: Mapping[str, float] = field(default_factory=dict)
     ranks: Mapping[str, int] = field(default_factory=dict)  # of a class: another rank
+    # options with which it prints, where that is kept and its language does not say so
+    loud: Mapping[str, Any] = field(default_factory=dict)
     aborts: bool = False  # may crash the process: it runs in a subprocess
     # of a class, options among `fixed` without which it is asked again where it fails
     loosened: Mapping[str, frozenset[str]] = field(default_factory=dict)

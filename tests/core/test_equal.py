@@ -4,7 +4,7 @@ import copy
 import importlib
 import pickle
 import pkgutil
-from dataclasses import is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -118,7 +118,8 @@ def dataclasses_of_the_package():
 
 
 def holds_arrays(kind):
-    return any(map(of_arrays, get_type_hints(kind).values()))
+    hints = get_type_hints(kind)
+    return any(of_arrays(hints[f.name]) for f in fields(kind) if f.compare)
 
 
 def of_arrays(hint):

@@ -11,6 +11,7 @@ from aggopt.errors import TableError
 from aggopt.output import staging
 from aggopt.output.staging import sha256
 from aggopt.pipeline.reassess import review
+from aggopt.solvers import logged
 
 
 @pytest.fixture
@@ -80,3 +81,20 @@ def test_assess_finds_them_in_their_folder(tmp_path) -> None:
     with pytest.raises(TableError, match="is not there") as refused:
         review(*asked)
     assert "--private" in refused.value.fix
+
+
+def test_a_log_of_solvers_lies_in_no_folder_of_a_release(tmp_path, release) -> None:
+    release.write(tmp_path / "masked.csv")
+    with (
+        pytest.raises(TableError, match=r"A release lies in .*, and a log of solvers"),
+        logged(tmp_path / "solver.log"),
+    ):
+        pass
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    with logged(logs / "solver.log"):
+        pass
+    for table, private in ((logs, tmp_path), (tmp_path, logs)):
+        with pytest.raises(TableError, match="A log of solvers was written into"):
+            release.write(table / "t.csv", private=private)
+    assert [path.name for path in logs.iterdir()] == ["solver.log"]

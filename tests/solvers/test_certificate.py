@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from aggopt.solvers import Certificate, Status
@@ -100,6 +101,22 @@ def test_plain_values_have_the_gap_and_the_status_in_words():
         "seconds": 0.1,
         "gap": 1 / 3,
     }
+
+
+TOLD = replace(
+    certificate(), iterations=7, multipliers={"mean": np.array([0.625, 0.125])}
+)
+
+
+def test_what_a_solver_told_is_there_where_it_is_and_multipliers_never():
+    assert certificate().iterations is certificate().multipliers is None
+    assert TOLD.to_dict() == {**certificate().to_dict(), "iterations": 7}
+    assert repr(TOLD).endswith("seconds=0.1, iterations=7)")
+    assert "625" not in repr(TOLD) + TOLD._repr_html_()
+    assert replace(TOLD, iterations=None) == certificate()
+    assert hash(replace(TOLD, iterations=None)) == hash(certificate())
+    assert summed([TOLD]) is TOLD
+    assert summed([TOLD, TOLD]).iterations is summed([TOLD, TOLD]).multipliers is None
 
 
 def test_a_row_has_a_cell_under_each_head():

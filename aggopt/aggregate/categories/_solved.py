@@ -27,4 +27,5 @@ def certified(
         status = Status.OPTIMAL if near else Status.LIMIT
     proven = None if bound is None else min(bound, objective) / unit
     by = found.solver
-    return Certificate(status, objective / unit, proven, missed, by, seconds)
+    figures = (objective / unit, proven, missed, by, seconds)
+    return Certificate(status, *figures, iterations=found.iterations)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import (
     Aggregation,
+    begun_by,
     column,
     scale_for,
     stacked,
@@ -34,7 +35,7 @@ def by_model(
     model: Any,
     *,
     solver: Any = None,
-    start: Floats | None = None,
+    start: Floats | Aggregation | None = None,
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
     progress: Callable[[float], None] | None = None,
@@ -58,8 +59,11 @@ def by_model(
         A name of `aggopt.solvers.SOLVERS` that takes programs of its class, any solver
         of cvxpy or Pyomo ("cvxpy:OSQP", "pyomo:gurobi"), or one of your own; the first
         that is installed when omitted.
-    start : (m, d)
-        Centroids that the solver sets out from, in original units.
+    start : (m, d), or Aggregation
+        Centroids that the solver sets out from, if it can, in original units; or an
+        earlier result of the same groups.  What comes back never costs more: where
+        nothing better is found the start is kept, if no constraint is missed by it,
+        and the status says so.
     time_limit
         Seconds per attribute.
     options
@@ -108,7 +112,7 @@ def by_model(
     native_options(chosen, time_limit, options)  # refuses what it does not take
     how = OwnOptions(chosen, None, time_limit, options or {})
     counts = [int(column(label, j).max()) + 1 for j in range(Z.shape[1])]
-    starts = _starts(start, scale, counts)
+    starts = _starts(begun_by(start, label), scale, counts)
     solved: list[tuple[Floats, Certificate]] = []
     for j, constant in enumerate(scale.constant):
         if constant:
@@ -164,14 +168,15 @@ def _of_attributes(
         }
 
 
-def _starts(
-    start: Floats | None, scale: Scale, counts: Sequence[int]
-) -> Sequence[Floats | None]:
+def _starts(start: Any, scale: Scale, counts: Sequence[int]) -> Sequence[Floats | None]:
     """Return the start of each attribute (m_j,), standardised."""
     if start is None:
         return [None] * len(counts)
     shape = max(counts), len(counts)
-    z = np.asarray(start, np.float64)
+    try:
+        z = np.asarray(start, np.float64)
+    except (TypeError, ValueError):
+        z = np.empty(0)
     there = np.arange(shape[0])[:, None] < counts
     if z.shape != shape or not np.isfinite(z[there]).all():
         raise JobError(

@@ -47,7 +47,8 @@ def solution(model: OwnModel, data: Any, how: OwnOptions) -> tuple[Floats, Certi
     """Return the centroids (m,) that a solver found, judged, and their certificate.
 
     Where it found none that may be published: what the model falls back on, if that
-    may be, after a limit; else the group means, and a status that is not usable.
+    may be, after a limit; else the group means, and a status that is not usable.  The
+    start is kept where it may be published and nothing better was found.
     """
     started = compile_time.now()
     found = answer(
@@ -67,6 +68,10 @@ def solution(model: OwnModel, data: Any, how: OwnOptions) -> tuple[Floats, Certi
     if status is Status.FAILED and found.status is Status.LIMIT and model.fallback:
         best = judged(model, data, model.fallback(data))
         status = Status.FALLBACK if best.fit else Status.FAILED
+    if how.start is not None:
+        given = judged(model, data, how.start)
+        if given.fit and not (best and best.fit and best.cost <= given.cost):
+            status, best = Status.KEPT, given
     if best is None:
         means = group_means(data.x[:, None], data.labels)[:, 0]
         best = Judged(means, nan, inf)
@@ -78,7 +83,8 @@ def certified(
 ) -> Certificate:
     """Return what holds of centroids, as they were judged."""
     bound = _true(found.bound, best.cost) if status.usable else None
-    if status in (Status.OPTIMAL, Status.LOCAL):
+    told = status.usable and status not in (Status.FALLBACK, Status.KEPT)
+    if status in (Status.OPTIMAL, Status.LOCAL, Status.KEPT):
         shown = bound is not None and closed(best.cost, bound)
         weaker = Status.LIMIT if status is Status.OPTIMAL else status
         status = Status.OPTIMAL if shown else weaker
@@ -94,6 +100,8 @@ def certified(
         compile_time.now() - started,
         claimed=claim,
         judge=model.judge,
+        iterations=found.iterations,
+        multipliers=found.multipliers if told else None,
     )
 
 

@@ -185,9 +185,19 @@ def _evidence(solved: _Solved, spent: float) -> Evidence:
             model.MODEL.violation(data, model.point(data, solved.found.reading)),
             solved.by.name,
             spent,
+            iterations=solved.found.iterations,
+            multipliers=_in_units(solved.found.multipliers, unit),
         )
 
     return Evidence(solved.found.status, objective, proven)
+
+
+def _in_units(
+    multipliers: Mapping[str, Floats] | None, unit: float
+) -> dict[str, Floats] | None:
+    if multipliers is None:
+        return None
+    return {name: unit * every for name, every in multipliers.items()}
 
 
 def _objective(solved: _Solved) -> float:

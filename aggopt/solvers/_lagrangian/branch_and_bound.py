@@ -70,6 +70,7 @@ class BranchAndBound:
     gave_up: bool = False  # on a node that could not be split
     nodes: int = 0
     evaluations: int = 0
+    root: Floats | None = None  # the multipliers of the first bound
     heap: list[tuple[float, int, BoxNode]] = field(default_factory=list)
     number: Iterator[int] = field(default_factory=count)
 
@@ -120,6 +121,7 @@ class BranchAndBound:
             MOST_EVALUATIONS,
         )
         self.evaluations += optimum.evaluations
+        self.root = optimum.y if self.root is None else self.root
         here = bound(node.program, node.box, optimum.y)
         if node.direction:
             self.push_next_cardinality(lower, node, optimum, here)

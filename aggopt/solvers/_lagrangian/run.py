@@ -10,6 +10,7 @@ from aggopt.errors import JobError
 from aggopt.models import satisfaction
 from aggopt.models._shift import Wishes
 from aggopt.solvers._answer import Answer
+from aggopt.solvers._ended import counted
 from aggopt.solvers._lagrangian.piecewise_quartics import program_of
 from aggopt.solvers._lagrangian.solve import solve
 from aggopt.solvers._solver import Solver
@@ -29,7 +30,16 @@ def run(
         _check(solver, name, value)
     found = solve(program_of(data), start=start, **native)
     bound = max(found.bound, _floor(data))
-    return Answer(found.centroids, found.status, bound, solver.name, found.seconds)
+    y = found.multipliers
+    return Answer(
+        found.centroids,
+        found.status,
+        bound,
+        solver.name,
+        found.seconds,
+        iterations=counted(found.evaluations),
+        multipliers=None if y is None else {"mean": -y[0], "variance": -y[1]},
+    )
 
 
 def _check(solver: Solver, name: str, value: object) -> None:

@@ -46,6 +46,8 @@ class LagrangianSolution:
         Nodes processed, and evaluations of the dual function.
     seconds
         Wall time.
+    multipliers : (3,)
+        y of the first bound; None where there was no need of one.
     """
 
     status: Status
@@ -55,6 +57,7 @@ class LagrangianSolution:
     nodes: int
     evaluations: int
     seconds: float
+    multipliers: Floats | None
 
 
 def solve(
@@ -102,16 +105,17 @@ def solve(
 def solution(search: "BranchAndBound", began: float) -> LagrangianSolution:
     """Return the result of a search that started at `began`."""
     seconds, lower = compile_time.now() - began, search.lower
+    counts = search.nodes, search.evaluations
     if search.t is None:
         status = Status.FAILED if search.heap or search.gave_up else Status.INFEASIBLE
         return LagrangianSolution(
-            status, None, math.inf, lower, search.nodes, search.evaluations, seconds
+            status, None, math.inf, lower, *counts, seconds, search.root
         )
     met = search.best - lower <= search.gap_tol * max(1.0, abs(search.best))
     status = Status.OPTIMAL if met else Status.LIMIT
     centroids = search.program.centres + search.t
     return LagrangianSolution(
-        status, centroids, search.best, lower, search.nodes, search.evaluations, seconds
+        status, centroids, search.best, lower, *counts, seconds, search.root
     )
 
 

@@ -1,7 +1,7 @@
 """IPOPT: an interior-point method for smooth programs, a local optimum."""
 
 from aggopt.solvers._solver import LOCAL_OPTIMUM, Solver
-from aggopt.solvers.packages._smooth import NLP, QUIET_IPOPT, SMOOTH
+from aggopt.solvers.packages._smooth import LOUD_IPOPT, NLP, QUIET_IPOPT, SMOOTH
 
 _LIBRARIES = (
     "apt-get install coinor-libipopt-dev liblapack-dev libblas-dev "
@@ -22,6 +22,7 @@ SOLVERS = (
         needs=("cyipopt",),
         time_limit="max_cpu_time",
         fixed=QUIET_IPOPT,
+        loud=LOUD_IPOPT,
     ),
     Solver(
         name="cvxpy:ipopt",
@@ -35,6 +36,7 @@ SOLVERS = (
         needs=("cyipopt",),
         time_limit="max_cpu_time",
         fixed=QUIET_IPOPT,
+        loud=LOUD_IPOPT,
     ),
     Solver(
         name="pyomo:ipopt",

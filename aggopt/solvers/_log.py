@@ -1,0 +1,160 @@
+"""What solvers print, kept in a file of its owner's where that is asked for.
+
+Nothing is kept otherwise, and solvers are told to print nothing.
+"""
+
+import ctypes
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TextIO
+
+from aggopt.errors import TableError
+
+_ONE = threading.RLock()  # the streams are the process's
+_FOLDERS: set[Path] = set()  # where this process has put a log
+_LIBRARY = "msvcrt" if os.name == "nt" else None
+
+# the file of this block; without one, in a process of ours, what is printed goes there
+_KEPT: ContextVar[tuple[Path | None] | None] = ContextVar("log", default=None)
+
+
+@contextmanager
+def logged(file: str | Path) -> Iterator[None]:
+    """Keep what solvers print, within the block and in this thread, in a new file.
+
+    **It may hold values of records**, standardised: solvers print numbers of the
+    programs that they are given.  The file has mode 0600, no manifest and no release
+    has any of it, and no release is written into its folder.  Each solve begins with
+    the solver's name; solvers of this package's own print nothing.  Whatever else the
+    process prints while a solver runs is in it, too.
+
+    Parameters
+    ----------
+    file
+        Where to write; nothing must be there yet.
+
+    Raises
+    ------
+    TableError
+        A file is there, it cannot be made, or a release lies in its folder.
+
+    Examples
+    --------
+    >>> import cvxpy as cp, tempfile
+    >>> from aggopt.solvers import solve
+    >>> x = cp.Variable()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with logged(Path(folder, "solver.log")):
+    ...         ended = solve(cp.Problem(cp.Minimize(x), [x >= 2]), "highs")
+    ...     said = Path(folder, "solver.log").read_text()
+    >>> said.splitlines()[0]
+    '--- cvxpy:highs'
+    """
+    path = Path(file).absolute()
+    _require_no_release(path.parent)
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError as error:
+        raise TableError(
+            f"The log {path} cannot be made: {error.strerror}.",
+            fix="name a file that is not there yet, in a folder that is.",
+        ) from None
+    _FOLDERS.add(path.parent.resolve())
+    token = _KEPT.set((path,))
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
+@contextmanager
+def logged_here() -> Iterator[None]:
+    """Let solvers print: what this process prints goes to the log already."""
+    token = _KEPT.set((None,))
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
+def is_logged() -> bool:
+    """Whether solvers are to print."""
+    return _KEPT.get() is not None
+
+
+@contextmanager
+def heard(solver: str) -> Iterator[None]:
+    """Have what is printed in the block in the log, if there is one."""
+    with log_of(solver) as log:
+        if log is None:
+            yield
+            return
+        with _ONE, _streams(log), redirect_stdout(log), redirect_stderr(log):
+            yield
+
+
+@contextmanager
+def log_of(solver: str) -> Iterator[TextIO | None]:
+    """Yield the file of this block with the solver's name in it; None without one."""
+    kept = _KEPT.get()
+    if kept is None or kept[0] is None:
+        yield None
+        return
+    with kept[0].open("a", encoding="utf-8") as log:
+        log.write(f"--- {solver}\n")
+        log.flush()
+        yield log
+
+
+@contextmanager
+def _streams(log: TextIO) -> Iterator[None]:
+    """Have what compiled code prints in the log."""
+    _flush()
+    before = os.dup(1), os.dup(2)
+    try:
+        for stream in (1, 2):
+            os.dup2(log.fileno(), stream)
+        yield
+    finally:
+        _flush()
+        for stream, own in zip((1, 2), before, strict=True):
+            os.dup2(own, stream)
+            os.close(own)
+
+
+def _flush() -> None:
+    """Let go of what is printed and waits: it belongs where it was printed to."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ctypes.CDLL(_LIBRARY).fflush(None)
+
+
+def require_no_log(*folders: Path) -> None:
+    """Refuse to write a release where this process has put a log.
+
+    Raises
+    ------
+    TableError
+        It has, and the folder is still there.
+    """
+    for folder in folders:
+        if folder.resolve() in _FOLDERS:
+            raise TableError(
+                f"A log of solvers was written into {folder}, and may hold values of "
+                "records.",
+                fix="write the release into another folder.",
+            )
+
+
+def _require_no_release(folder: Path) -> None:
+    if next(folder.glob("*.manifest.json"), None) is not None:
+        raise TableError(
+            f"A release lies in {folder}, and a log of solvers may hold values of "
+            "records.",
+            fix="name a file in another folder.",
+        )
