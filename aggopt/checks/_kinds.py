@@ -26,7 +26,14 @@ KINDS = {
     "Measure": ("measure", "_measures", "TriedMeasure"),
     "PrivacyModel": ("privacy model", "_privacy_models", "TriedPrivacyModel"),
     "Repair": ("repair", "_repairs", "TriedRepair"),
+    # no class of methods, but functions of the user's
+    "SolverFunction": (
+        "solver function",
+        "_solver_functions",
+        "TriedSolverFunction",
+    ),
 }
+CLASSES = ", ".join(kind for kind in KINDS if kind != "SolverFunction")
 FIRST = {  # arguments by which a function says what it is
     ("X", "k"): "Partitioner",
     ("X", "labels", "k"): "Repair",
@@ -34,11 +41,12 @@ FIRST = {  # arguments by which a function says what it is
     ("original", "released"): "Measure",
     ("x", "labels"): "Model",
     ("values",): "PrivacyModel",
+    ("model", "data"): "SolverFunction",
 }
 _SHAPES = (
     "(X, k), a partitioner, of (X, labels), an aggregator, of (X, labels, k), a "
-    "repair, of (x, labels, sizes), a model, of (values), a privacy model, or of "
-    "(original, released), a measure"
+    "repair, of (x, labels, sizes), a model, of (values), a privacy model, of "
+    "(model, data), a solver, or of (original, released), a measure"
 )
 HOMES = {  # of the methods of this package, whose functions are known by them
     "Partitioner": ("aggopt.partition", "PARTITIONERS"),
@@ -116,7 +124,7 @@ def _class(method: Method) -> str:
     if kind is None:
         raise JobError(
             f"There are no laws of a {type(method).__name__}.",
-            fix=f"pass one of {', '.join(KINDS)}; or a function of {_SHAPES}.",
+            fix=f"pass one of {CLASSES}; or a function of {_SHAPES}.",
         )
     return kind
 
@@ -154,7 +162,7 @@ def _told(function: Any) -> str:
         seen = f"{_name(function)} takes ({', '.join((*first, '...'))})"
     raise JobError(
         f"{seen}: there are no laws of that.",
-        fix=f"pass one of {', '.join(KINDS)}; or a function of {_SHAPES}.",
+        fix=f"pass one of {CLASSES}; or a function of {_SHAPES}.",
     )
 
 

@@ -17,9 +17,10 @@ def checks_of(thing: Any) -> Iterator[Trial]:
         A model, partitioner, aggregator, solver, measure, privacy model or repair: one
         of this package's objects of these kinds; or a function of your own, told by the
         names of its first arguments: (X, k) partitions, (X, labels) aggregates,
-        (X, labels, k) repairs, (original, released) measures, (values) is a privacy
-        model.  `functools.partial` of one has settings.  A thing may have an attribute
-        `excused`, a dict: by the name of a law that it does not keep, the reason.
+        (X, labels, k) repairs, (original, released) measures, (model, data) solves,
+        (values) is a privacy model.  `functools.partial` of one has settings.  A thing
+        may have an attribute `excused`, a dict: by the name of a law that it does not
+        keep, the reason.
 
     Raises
     ------

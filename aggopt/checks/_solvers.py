@@ -1,15 +1,13 @@
 """Laws of a solver: programs whose ends are known, and small data of models."""
 
-import os
-import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from aggopt.checks import _declared as declared
 from aggopt.checks import _programs as programs
+from aggopt.checks._interrupt import InterruptedTrialError, interrupted
 from aggopt.checks._law import laws, not_tried, refused, require
 from aggopt.checks._model import TriedModel
 from aggopt.checks._solver import LIMIT, NUMBERS, TriedSolver
@@ -116,11 +114,11 @@ def an_interrupt_is_raised(f: TriedSolver) -> None:
     if f.solver.language == "pyomo":
         not_tried("an interrupt within Pyomo's own code can leave output captured")
     problem, started = programs.knapsack(str(f.solver.language)), compile_time.now()
-    with _interrupted(after=0.1) as came:
+    with interrupted(after=0.1) as came:
         try:
             with heeded():
                 f.ended(problem, time_limit=0.5)
-        except _InterruptedError:
+        except InterruptedTrialError:
             spent = compile_time.now() - started
             require(spent < SOON, f"it took {spent:.1f} seconds to hear it")
             return
@@ -217,30 +215,6 @@ def _long(f: TriedSolver) -> Iterator[tuple[Any, float]]:
         yield programs.knapsack(str(f.solver.language)), 0.05
     if "SDP" in f.classes:
         yield programs.correlations(), 1e-4
-
-
-class _InterruptedError(BaseException):
-    """What an interrupt raises here: a solver need not know it."""
-
-
-@contextmanager
-def _interrupted(after: float) -> Iterator[list[int]]:
-    """Send an interrupt after some seconds, which raises `_InterruptedError`."""
-    came: list[int] = []
-
-    def hear(number: int, frame: object) -> None:
-        came.append(number)
-        raise _InterruptedError
-
-    before = signal.signal(signal.SIGINT, hear)
-    timer = threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    try:
-        yield came
-    finally:
-        timer.cancel()
-        timer.join()
-        signal.signal(signal.SIGINT, before)
 
 
 LAWS = laws(
