@@ -140,6 +140,17 @@ def test_the_code_of_the_page_runs():
     exec("\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)), {})
 
 
+def test_the_partition_method_of_the_page_on_own_code_breaks_no_law():
+    page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text("utf-8")
+    part = page.split("## A partition method\n")[1]
+    made = {}
+    exec(re.search(r"^```python\n(.*?)^```$", part, re.S | re.M)[1], made)
+    endings = {v.law.name: v.ending for v in report(made["split"])}
+    assert Ending.BROKEN not in endings.values()
+    excused = {name for name, ending in endings.items() if ending is Ending.EXCUSED}
+    assert excused == made["split"].excused.keys()
+
+
 def test_under_pytest_a_trial_is_a_test():
     excused = partial(in_euros)
     excused.excused = {LAW: "it is of euros"}
