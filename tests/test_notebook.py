@@ -11,8 +11,15 @@ from tables import TREE, people
 import aggopt
 from aggopt import Job
 from aggopt.aggregate import mean
+from aggopt.checks import report
+from aggopt.experiments.compare_solvers import Row
+from aggopt.experiments.published import PublishedCell, PublishedTable
+from aggopt.experiments.reproduce import Reproduced
+from aggopt.experiments.sweep import SweepPoint
+from aggopt.partition._recommend import Recommendation
 from aggopt.partition._shared.result import Partition
 from aggopt.repair import closeness
+from aggopt.solvers import Outcome, Status
 
 NASTY = "<script>alert('age & \"x\"')</script>"
 FRAME = people(30).rename(columns={"age": NASTY}).assign(secret=987654.25)
@@ -24,6 +31,14 @@ ROLES = {
 }
 X = np.random.default_rng(0).normal(size=(40, 2))
 LABELS = np.arange(40) // 4
+
+
+def lone(X, k):
+    return [0] * len(X)
+
+
+lone.__name__ = NASTY
+CELL = PublishedCell("IL", NASTY, 3, printed="47.92")
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +58,15 @@ def shown():
         "repaired": closeness(X, X[:, 0], LABELS, k=4, t=0.5),
         "experiment": aggopt.experiment(
             {NASTY: FRAME}, {"k": [3, 99]}, roles=ROLES, on_error="row"
+        ),
+        "row": Row(NASTY, "optimal", 3.0, note="not <i>installed</i>"),
+        "point": SweepPoint(0.5, 0.1, 0.2, 1, 9.0, 8.0, 7.0, None, 6.0, None, NASTY),
+        "recommended": Recommendation("mdav", NASTY, {"ending": "<b>"}),
+        "outcome": Outcome(Status.LOCAL, None, NASTY, 0.1),
+        "verdict": next(report(lone)),
+        "encoded": aggopt.encode(FRAME[[NASTY, "illness"]]),
+        "reproduced": Reproduced(
+            PublishedTable("2", NASTY, "", "p3m", (), (CELL,)), CELL, ours=0.123456
         ),
     }
 
@@ -71,7 +95,8 @@ TAGS = {
 
 NAMES = (
     *("release", "job", "audit", "measures", "certificate"),
-    *("aggregation", "partition", "repaired", "experiment"),
+    *("aggregation", "partition", "repaired", "experiment", "row", "point"),
+    *("recommended", "outcome", "verdict", "encoded", "reproduced"),
 )
 
 
@@ -114,3 +139,22 @@ def test_a_release_prints_its_verdict_and_a_table_of_certificates(shown):
     for name in (NASTY, "income"):
         assert any(line.startswith(name) for line in table)
     assert len(text) < 2000
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("row", ("Row", "optimal", "note", "not <i>installed</i>")),
+        ("point", ("SweepPoint", "alpha", "0.5", NASTY)),
+        ("recommended", ("Recommendation", "mdav", "{'ending': '<b>'}")),
+        ("outcome", ("Outcome", "locally optimal", NASTY)),
+        ("verdict", ("Verdict", "groups_have_k_records", NASTY)),
+        ("encoded", ("Encoded: 30 records", NASTY, "numeric", "nominal")),
+        ("reproduced", (NASTY, "in print", "47.92", "ours", "0.12")),
+    ],
+)
+def test_rows_and_choices_show_what_they_have(shown, name, parts):
+    text = html.unescape(shown[name]._repr_html_())
+    for part in parts:
+        assert part in text
+    assert "<i>" not in shown[name]._repr_html_()

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, NoReturn
 
 from aggopt.core.compile_time import compile_time
+from aggopt.core.html import Listed
 
 
 class LawBrokenError(AssertionError):
@@ -57,7 +58,7 @@ def laws(*judges: Callable[[Any], None]) -> tuple[Law, ...]:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Listed):
     """How the trial of one thing by one law ended.
 
     Attributes

@@ -1,6 +1,7 @@
 """Small tables, as text and as HTML for notebooks; whatever is in them is escaped."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from html import escape
 from typing import Any
 
@@ -38,6 +39,15 @@ def titled(title: str, *parts: str) -> str:
 def folded(title: str, *parts: str) -> str:
     """Return the same, opened by a click on the title."""
     return f"<details><summary>{escape(title)}</summary>{''.join(parts)}</details>"
+
+
+class Listed:
+    """What a notebook shows as a table of its fields, those that its repr has."""
+
+    def _repr_html_(self) -> str:
+        own = (f.name for f in fields(self) if f.repr)  # type: ignore[arg-type]
+        entries = [(name, getattr(self, name)) for name in own]
+        return titled(type(self).__name__, table(("", "value"), entries))
 
 
 def as_text(header: Sequence[str], rows: Rows) -> str:

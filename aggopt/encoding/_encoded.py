@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.core.html import listed, table, titled
 from aggopt.core.plural import many
 from aggopt.core.types import F64, I64
 from aggopt.encoding._attribute_type import KINDS
@@ -177,6 +178,15 @@ class Encoded:
         n, p = self.shape
         said = many(len(self.attributes), "attribute")
         return f"Encoded: {n} records, {said} ({kinds}) in {many(p, 'coordinate')}"
+
+    def _repr_html_(self) -> str:
+        """Return a table of attributes for a notebook; no level and no value."""
+        rows = (
+            (each.name, each.kind, each.weight, each.columns.stop - each.columns.start)
+            for each in self.attributes
+        )
+        header = ("", "kind", "weight", "coordinates")
+        return titled(repr(self), table(header, rows), listed(self.notes))
 
 
 def joined(attributes: Sequence[EncodedAttribute], parts: Sequence[F64]) -> Encoded:

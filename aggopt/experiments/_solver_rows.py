@@ -8,6 +8,7 @@ import numpy as np
 
 from aggopt.aggregate import AGGREGATORS
 from aggopt.core.compile_time import compile_time
+from aggopt.core.html import Listed
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, SolverError, TableError
 from aggopt.job import Shifting, Solved
@@ -29,7 +30,7 @@ Share = Callable[[float], None]
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Listed):
     """Result of one solver on a job: sums and extremes over its attributes.
 
     `bound` and `gap` are None where nothing is proven.  `sl`, `si` and `holds`,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aggopt import datasets
+from aggopt.core import html
 from aggopt.core.frame import framed
 from aggopt.core.progress import require_progress
 from aggopt.errors import JobError, TableError
@@ -58,6 +59,14 @@ class Reproduced:
     def _digits(self) -> int:
         printed = [c.printed for c in self.table.cells if c.printed]
         return len(printed[-1].partition(".")[2]) if printed else DIGITS
+
+    def _repr_html_(self) -> str:
+        """Return both figures and where they stand, for a notebook."""
+        of = self.cell
+        places = [("data", of.data), ("figure", of.figure), ("k", of.k)]
+        both = [("in print", of.printed), ("ours", self.shown or None)]
+        shown = html.table(("", "value"), [*places, *both])
+        return html.titled(self.table.title, shown)
 
     @property
     def agrees(self) -> bool | None:

@@ -11,6 +11,7 @@ import numpy as np
 from aggopt.aggregate import Aggregation, PublishedCategories
 from aggopt.aggregate._keeping import STATISTICS, require_kept
 from aggopt.aggregate._registry import Aggregating
+from aggopt.core.html import Listed
 from aggopt.core.standardise import Scale
 from aggopt.errors import JobError
 from aggopt.experiments._front import front
@@ -36,7 +37,7 @@ from aggopt.solvers import Solver
 
 
 @dataclass(frozen=True)
-class SweepPoint:
+class SweepPoint(Listed):
     """One point of the grid and its measures.
 
     `linkage` is the expected share of records that the best one-to-one assignment

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aggopt.core.deadline import require_time_limit
+from aggopt.core.html import Listed
 from aggopt.core.renamed import renamed
 from aggopt.core.validation import group_size, is_whole
 from aggopt.errors import JobError
@@ -15,7 +16,7 @@ WHOLE = 20_000  # records up to which local search treats the table as a whole
 
 
 @dataclass(frozen=True)
-class Recommendation:
+class Recommendation(Listed):
     """A partition method, its settings and the reason.
 
     Attributes

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from aggopt.core.deadline import LONGEST
+from aggopt.core.html import Listed
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 from aggopt.solvers._by_language import LANGUAGES
@@ -18,7 +19,7 @@ from aggopt.solvers._solver import Solver
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Listed):
     """How a solve ended; the point itself stays in the problem that was solved.
 
     `bound` is proven, or None: no point does better, below it where the objective is
