@@ -1,7 +1,8 @@
 """Cells that are done, on disk: figures alone, each cell whole or not at all.
 
 A file is named after all that its figures depend on, so that nothing in it need be
-compared: another table, job, seed, limit or version is another file.
+compared: another table, job, seed, limit or version is another file.  It has a checksum
+of its rows: what was damaged or edited since is not taken.
 """
 
 import json
@@ -38,7 +39,7 @@ class Cache:
         make_folder(self.folder)
 
     def rows(self, key: str, cell: Cell) -> list[Figures] | None:
-        """Return the rows of a cell, None if they are not there or not such as it has.
+        """Return the rows of a cell, None if they are not there, not whole, or not its.
 
         They have the columns of their own, and none of those that say which it is.
         """
@@ -46,8 +47,11 @@ class Cache:
             found = json.loads(self._file(key).read_bytes())
         except (OSError, ValueError, RecursionError):
             return None
-        whole = isinstance(found, dict) and found.get("cell") == key
-        return found["rows"] if whole and _are_rows(found.get("rows"), cell) else None
+        if not isinstance(found, dict) or found.get("cell") != key:
+            return None
+        rows = found.get("rows")
+        whole = found.get("checksum") == _checksum(key, rows)
+        return rows if whole and _are_rows(rows, cell) else None
 
     def keep(self, key: str, rows: list[Figures]) -> None:
         """Write a cell: aside, mode 0600, and under its name once it is whole.
@@ -57,7 +61,8 @@ class Cache:
         TableError
             The disk refuses.
         """
-        text = json.dumps({"cell": key, "rows": rows}).encode()
+        kept = {"cell": key, "checksum": _checksum(key, rows), "rows": rows}
+        text = json.dumps(kept).encode()
         file = self._file(key)
         with Staging() as staging:
             staging.write(file, lambda to: to.write_bytes(text))
@@ -65,6 +70,11 @@ class Cache:
 
     def _file(self, key: str) -> Path:
         return Path(str(self.folder), f"{key}.json")
+
+
+def _checksum(key: str, rows: Any) -> str:
+    """Return the SHA-256 of a cell's rows; equal for what was written and read back."""
+    return sha256(json.dumps([key, rows]).encode()).hexdigest()
 
 
 def _are_rows(found: Any, cell: Cell) -> bool:

@@ -563,9 +563,22 @@ def test_rows_that_a_cell_cannot_have_are_made_again(tmp_path, spoil):
     first = found(grid, cache=tmp_path)
     (cell,) = tmp_path.iterdir()
     whole = json.loads(cell.read_bytes())
-    cell.write_text(json.dumps({**whole, "rows": spoil(whole["rows"])}))
+    rows = spoil(whole["rows"])
+    check = _cache._checksum(cell.stem, rows)
+    cell.write_text(json.dumps({**whole, "rows": rows, "checksum": check}))
     assert timeless(found(grid, cache=tmp_path)) == timeless(first)
     assert timeless(json.loads(cell.read_bytes())["rows"]) == timeless(whole["rows"])
+
+
+@pytest.mark.parametrize("column", ["objective", "bound", "linkage", "groups"])
+def test_a_figure_that_was_edited_is_not_believed(tmp_path, column):
+    grid = {"k": 3, "partition": "mdav"}
+    first = found(grid, cache=tmp_path)
+    (cell,) = tmp_path.iterdir()
+    whole = json.loads(cell.read_bytes())
+    whole["rows"][0][column] += 1
+    cell.write_text(json.dumps(whole))
+    assert timeless(found(grid, cache=tmp_path)) == timeless(first)
 
 
 def test_failures_are_tried_again(tmp_path, monkeypatch):
