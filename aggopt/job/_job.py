@@ -32,6 +32,7 @@ from aggopt.job._own import (
     model_section,
     origins,
     own_section,
+    require_told_apart,
     with_paths,
 )
 from aggopt.job._partition import OwnGrouping, Partition, Recommended
@@ -258,9 +259,12 @@ class Job(Section):
         Raises
         ------
         UntrustedCodeError, JobError
-            The caller does not trust a file of it, or it cannot be used.
+            The caller does not trust a file of it, or it cannot be used; or two files
+            of one name are code of one kind.
         """
-        return self.model_copy(update=loaded(self))
+        job = self.model_copy(update=loaded(self))
+        require_told_apart(job.code)
+        return job
 
     @property
     def code(self) -> tuple[Origin, ...]:

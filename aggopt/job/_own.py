@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError as Invalid
 
 from aggopt.aggregate.own._section import ByModel
-from aggopt.core.own_code import Origin, seen_from
+from aggopt.core.own_code import KINDS, Origin, seen_from
 from aggopt.core.own_section import Coded, OwnSection
 from aggopt.core.registry import Registry
 from aggopt.errors import JobError, naming
@@ -153,6 +153,25 @@ def with_solver(section: Any) -> Any:
 def origins(job: Iterable[tuple[str, Any]]) -> tuple[Origin, ...]:
     """Return where the code of a job's sections is from, as far as it is loaded."""
     return tuple(method.origin for method in own_methods(job))
+
+
+def require_told_apart(code: Iterable[Origin]) -> None:
+    """Refuse two files of one name for one kind of code, as certificates name no folder.
+
+    Raises
+    ------
+    JobError
+        There are such files, of other bytes.
+    """
+    seen: dict[tuple[str, str], Origin] = {}
+    for origin in code:
+        first = seen.setdefault((origin.kind, origin.name), origin)
+        if first.sha256 != origin.sha256:
+            raise JobError(
+                f"The job names two files for {origin.name}, a {KINDS[origin.kind]}: "
+                "certificates and manifest could not tell them apart.",
+                fix="give one of the files another name.",
+            )
 
 
 def own_methods(job: Iterable[tuple[str, Any]]) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from tables import ROLES, job, people
 import aggopt
 from aggopt import Job
 from aggopt.core.own_code import sha256
+from aggopt.core.trust import trusting
 from aggopt.errors import (
     JobError,
     PrivacyError,
@@ -279,6 +280,29 @@ def test_two_files_of_one_name_are_told_apart_by_what_they_do(tmp_path) -> None:
     files = aggopt.mask(people(), two, trust=paths).write(tmp_path / "masked.csv")
     again = aggopt.repeat(files.manifest, people(), tmp_path / "again.csv", trust=paths)
     assert again.table.read_bytes() == files.table.read_bytes()
+
+
+def test_two_files_of_one_name_and_kind_are_refused_before_work(tmp_path) -> None:
+    paths = []
+    for folder in ("x", "y", "z"):
+        (tmp_path / folder).mkdir()
+        paths.append(tmp_path / folder / "mine.py")
+    paths[0].write_text("def f(model, data):\n    return data.renormalised\n")
+    paths[1].write_text("def f(model, data):\n    return None\n")
+    paths[2].write_text(paths[0].read_text())
+
+    def by(one, other):
+        return job(
+            partition={"method": "individual_ranking", "solver": f"{one}:f"},
+            aggregation={"method": "p3m", "solver": f"{other}:f"},
+        )
+
+    match = r"The job names two files for mine\.py:f, a solver"
+    with pytest.raises(JobError, match=match):
+        aggopt.mask(None, by(*paths[:2]), trust=paths)
+    with trusting(paths):
+        same = by(paths[0], paths[2]).loaded()
+    assert len(same.code) == 2
 
 
 @pytest.mark.parametrize(
