@@ -1,3 +1,4 @@
+# %% [markdown]
 """A published table of the field beside ours, made of other data.
 
 The figures in print are of the tables of the project CASC; ours are of 442 patients.
@@ -7,26 +8,19 @@ Their own data take ours, too: leave `data` and `columns` out, or run
 Run:  python examples/10_reproduce_a_table.py
 """
 
+# %% The study, and the table that stands in the place of its own
 from sklearn.datasets import load_diabetes
 
 from aggopt.experiments.published import study
 from aggopt.experiments.reproduce import reproduce
 
+patients = load_diabetes(as_frame=True, scaled=False).data
+print(study("mortazavi2017").citation)
+print(study("mortazavi2017").table(2).title)
 
-def main() -> None:
-    patients = load_diabetes(as_frame=True, scaled=False).data
-    print(study("mortazavi2017").citation)
-    print(study("mortazavi2017").table(2).title)
-    print(f"\n{'data':<12}{'figure':<8}{'k':>3}{'in print':>10}{'ours':>8}")
-    for found in reproduce(
-        "mortazavi2017", 2, data=patients, columns=["age", "bmi", "bp"]
-    ):
-        cell = found.cell
-        printed = cell.printed or "-"
-        print(
-            f"{cell.data:<12}{cell.figure:<8}{cell.k:>3}{printed:>10}{found.shown:>8}"
-        )
-
-
-if __name__ == "__main__":
-    main()
+# %% Each cell in print, and ours
+print(f"\n{'data':<12}{'figure':<8}{'k':>3}{'in print':>10}{'ours':>8}")
+for found in reproduce("mortazavi2017", 2, data=patients, columns=["age", "bmi", "bp"]):
+    cell = found.cell
+    printed = cell.printed or "-"
+    print(f"{cell.data:<12}{cell.figure:<8}{cell.k:>3}{printed:>10}{found.shown:>8}")

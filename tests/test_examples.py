@@ -38,8 +38,23 @@ SAYS = {
 }
 
 
+NOTEBOOKS = (
+    *("own_model.py", "own_partitioner.py", "own_solver.py"),
+    *("08_experiment.py", "10_reproduce_a_table.py"),
+)
+
+
 def test_every_script_is_listed() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(SAYS)
+
+
+@pytest.mark.parametrize("script", NOTEBOOKS)
+def test_research_is_shown_cell_by_cell(script: str) -> None:
+    text = (EXAMPLES / script).read_text("utf-8")
+    assert text.startswith('# %% [markdown]\n"""')
+    cells = text.split("\n# %% ")[1:]
+    assert len(cells) >= 2
+    assert not any(" # %%" in cell for cell in cells)
 
 
 @pytest.mark.parametrize("script", SAYS)

@@ -156,7 +156,7 @@ def origins(job: Iterable[tuple[str, Any]]) -> tuple[Origin, ...]:
 
 
 def require_told_apart(code: Iterable[Origin]) -> None:
-    """Refuse two files of one name for one kind of code, as certificates name no folder.
+    """Refuse two files of one name for one kind of code: certificates name no folder.
 
     Raises
     ------
