@@ -37,7 +37,7 @@ def export(
 def import_solution(
     table: TableFile,
     job: JobFile,
-    solution: Annotated[Path, typer.Argument(metavar="SOL", help="A .sol file.")],
+    solution: Annotated[Path, typer.Argument(metavar="SOL", help="A solution file.")],
     trust: Trust,
     attribute: Attribute,
     key: Annotated[

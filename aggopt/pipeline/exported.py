@@ -18,6 +18,7 @@ from aggopt.output.private_files import write_json
 from aggopt.output.staging import Staging, check_places
 from aggopt.pipeline.declared import declared_of, judged
 from aggopt.pipeline.partition_step import job_of
+from aggopt.pipeline.solution_files import put, solution_in
 from aggopt.solvers._scratch import scratch
 
 FORMATS = ("nl", "lp", "mps")
@@ -74,6 +75,7 @@ def export(
     check_places(*made, overwrite=overwrite)
     problem, kept, secret = declared_of(data, job, attribute, "pyomo", trust)
     stated = {
+        "format": format,
         "attribute": attribute,
         "table": kept.table,
         "job": kept.digest,
@@ -102,10 +104,11 @@ def import_solution(
     data, job, attribute, trust
         Those of `export`.
     solution
-        The `.sol` file that a solver of AMPL wrote of the exported NL file.
+        Of an exported NL file the `.sol` file that a solver of AMPL wrote; of LP or MPS
+        the solution file of HiGHS (style 0) or SCIP, whose variables are told by name.
     key
-        That of the export; when omitted that of the NL file of the same name beside
-        the solution: `age.nl.key.json` for `age.sol`.
+        That of the export; when omitted the one that lies beside the solution and has
+        its name: `age.nl.key.json` (or lp, mps) for `age.sol`.
 
     Returns
     -------
@@ -117,11 +120,11 @@ def import_solution(
     ------
     JobError
         Key or solution are not there, cannot be read, or are of another table, job,
-        attribute or program.
+        attribute or program; or keys of several formats are beside the solution.
     """
     place = _key_beside(Path(solution)) if key is None else Path(key)
     _require_there(place, "key", "the key that `aggopt export` wrote beside it")
-    _require_there(Path(solution), "solution", "the .sol file that a solver wrote")
+    _require_there(Path(solution), "solution", "the file that a solver wrote")
     stated = _stated(place)
     if stated.get("attribute") != attribute:
         raise JobError(
@@ -139,7 +142,9 @@ def import_solution(
             f"{place.name} is the key of another job.",
             fix="pass the job of the export; or export the program of this one.",
         )
-    _load(problem, Path(solution))
+    format = str(stated.get("format", "nl"))
+    require_known("format of programs", format, FORMATS)
+    _load(problem, Path(solution), format)
     reading = kept.model.reader(problem, kept.data)
     if reading is None:
         raise _no_solution(Path(solution))
@@ -151,9 +156,16 @@ def _key_of(file: Path) -> Path:
 
 
 def _key_beside(solution: Path) -> Path:
-    """Return the key of the NL file that a solution is of, with a suffix or none."""
-    bare = _key_of(solution.with_suffix(""))
-    return bare if bare.exists() else _key_of(solution.with_suffix(".nl"))
+    """Return the key of the program that a solution is of, with a suffix or none."""
+    endings = ("", *(f".{format}" for format in FORMATS))
+    keys = [_key_of(solution.with_suffix(ending)) for ending in endings]
+    there = [key for key in keys if key.exists()]
+    if len(there) > 1:
+        raise JobError(
+            f"{' and '.join(key.name for key in there)} lie beside {solution.name}.",
+            fix="name the key of the file that was solved.",
+        )
+    return there[0] if there else _key_of(solution.with_suffix(".nl"))
 
 
 def _require_there(file: Path, what: str, asked: str) -> None:
@@ -200,17 +212,14 @@ def _write(problem: Any, to: Path, format: str) -> Any:
         ) from None
 
 
-def _load(problem: Any, solution: Path) -> None:
+def _load(problem: Any, solution: Path, format: str) -> None:
     """Give the variables of a problem the values of a solution."""
-    from pyomo.opt import ReaderFactory
-
     with scratch() as folder:
-        names = _write(problem, folder / "program.nl", "nl")
+        names = _write(problem, folder / f"program.{format}", format)
+    read = _read_nl if format == "nl" else _read_by_name
     try:
-        with _unheard(), ReaderFactory("sol") as reader:
-            found = reader(str(solution))
-            found._smap_id = names
-            problem.solutions.load_from(found)
+        with _unheard():
+            read(problem, solution, names)
     except Exception:  # whatever a reader raises may quote the file
         pass
     else:
@@ -218,10 +227,28 @@ def _load(problem: Any, solution: Path) -> None:
     raise _no_solution(solution)
 
 
+def _read_nl(problem: Any, solution: Path, names: Any) -> None:
+    from pyomo.opt import ReaderFactory
+
+    with ReaderFactory("sol") as reader:
+        found = reader(str(solution))
+        found._smap_id = names
+        problem.solutions.load_from(found)
+
+
+def _read_by_name(problem: Any, solution: Path, names: Any) -> None:
+    from pyomo.environ import Var
+
+    known = problem.solutions.symbol_map[names].bySymbol
+    variables = {name: v for name, v in known.items() if v.ctype is Var}
+    put(solution_in(solution.read_bytes().decode()), variables)
+
+
 def _no_solution(solution: Path) -> JobError:
     return JobError(
         f"{solution.name} is no solution of the program, or cannot be read.",
-        fix="pass the .sol file that a solver wrote of the exported NL file.",
+        fix="pass the file that a solver wrote of the exported one: of NL a .sol file, "
+        "of LP or MPS a solution file of HiGHS or SCIP.",
     )
 
 

@@ -57,7 +57,7 @@ def test_files_are_for_their_owner_alone_and_name_nobody(files):
         assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
         assert "Person" not in (folder / name).read_text()
     stated = json.loads((folder / "age.nl.key.json").read_text())
-    assert set(stated) == {"attribute", "table", "job", "secret"}
+    assert set(stated) == {"format", "attribute", "table", "job", "secret"}
 
 
 def test_a_solution_is_judged_by_the_model(files):
@@ -101,9 +101,7 @@ def test_what_belongs_to_something_else_is_refused(files):
         "name the key that `aggopt export` wrote beside it.",
     ):
         import_solution(TABLE, asked, "age", none)
-    with refused(
-        f"There is no solution {none}.", "name the .sol file that a solver wrote."
-    ):
+    with refused(f"There is no solution {none}.", "name the file that a solver wrote."):
         import_solution(TABLE, asked, "age", none, key=folder / key)
     for other in (job(4, aggregation=P3M), job(aggregation={**P3M, "delta": 0.4})):
         with refused(
@@ -115,7 +113,8 @@ def test_what_belongs_to_something_else_is_refused(files):
 
 NONE = (
     "age.sol is no solution of the program, or cannot be read.",
-    "pass the .sol file that a solver wrote of the exported NL file.",
+    "pass the file that a solver wrote of the exported one: of NL a .sol file, of LP "
+    "or MPS a solution file of HiGHS or SCIP.",
 )
 
 
