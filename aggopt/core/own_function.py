@@ -3,17 +3,16 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from inspect import Parameter, signature
-from numbers import Real
+from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar, Self
 
 from aggopt.core.own_code import KINDS, Origin, loaded_again
+from aggopt.core.own_settings import require_setting
 from aggopt.core.section import plain
 from aggopt.errors import JobError, UnknownNameError
 
 _BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _ANY_DATA, _ANY_SETTING = Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD
-_KINDS = {bool: "true or false", Real: "a number", str: "text"}
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class OwnFunction:
     @cached_property
     def _arguments(self) -> tuple[Parameter, ...]:
         try:
-            return tuple(signature(self.function).parameters.values())
+            return tuple(_signature(self.function).parameters.values())
         except (TypeError, ValueError):  # some that are compiled do not say
             return ()
 
@@ -102,7 +101,8 @@ class OwnFunction:
         UnknownNameError
             It has no such setting; the nearest is named.
         JobError
-            It has none at all, one is missing, or is of another kind than its default.
+            It has none at all, one is missing, or is not of the type that its
+            annotation, or its default, says.
         """
         known = self.settings
         for name in filter(self.lacks, given):
@@ -119,7 +119,7 @@ class OwnFunction:
             )
         for name, value in given.items():
             if name in known:
-                self._require_kind(name, value, known[name].default)
+                require_setting(self.origin.name, name, value, known[name])
         return {**_plain_defaults(known), **given}
 
     def _unknown(self, name: str) -> JobError:
@@ -131,15 +131,6 @@ class OwnFunction:
             f"{self.origin.name} takes no settings, and the job gives it {name!r}.",
             fix=f"leave {name!r} out.",
         )
-
-    def _require_kind(self, name: str, value: object, default: object) -> None:
-        kind = next((each for each in _KINDS if isinstance(default, each)), object)
-        truth = isinstance(value, bool) and kind is Real
-        if truth or not isinstance(value, kind):
-            raise JobError(
-                f"{name} of {self.origin.name} is of type {type(value).__name__}.",
-                fix=f"write {_KINDS[kind]}, as its default is.",
-            )
 
     def run(self, *data: Any, **settings: Any) -> Any:
         """Return what it returns; of what is `given` it gets what it takes.
@@ -161,6 +152,14 @@ class OwnFunction:
         if self.origin.where == "object":
             return type(self), (self.function, self.origin)
         return _again, (type(self), self.origin)
+
+
+def _signature(function: Callable[..., Any]) -> Signature:
+    """Return a signature; annotations that are text as what they mean, if they can."""
+    try:
+        return signature(function, eval_str=True)
+    except (NameError, AttributeError, SyntaxError):
+        return signature(function)
 
 
 def _again(kind: type[OwnFunction], origin: Origin) -> OwnFunction:

@@ -1,10 +1,15 @@
 """A function of the user's: its signature says its data and its settings."""
 
+import math
 import pickle
 import sys
 from pathlib import Path
+from typing import Annotated, Literal
 
+import numpy as np
+import numpy.typing as npt
 import pytest
+from pydantic import Field
 
 from aggopt.core import own_code
 from aggopt.core.own_code import Origin, load, of_object
@@ -59,6 +64,59 @@ def test_other_settings_are_refused(given, said, fix) -> None:
         own(plain).checked(given)
     assert refused.value.problem == said
     assert refused.value.fix.startswith(fix)
+
+
+def typed(
+    X,
+    k,
+    *,
+    bins: int = 5,
+    share: Annotated[float, Field(gt=0, lt=1)] = 0.5,
+    how: Literal["near", "far"] = "near",
+    most: float | None = None,
+    pair: tuple[int, int] = (1, 2),
+    table: npt.NDArray[np.float64] | None = None,
+    late: "Later" = 3,  # noqa: F821  # nobody knows
+    steps=(1, 2),
+    by={},  # noqa: B006
+):
+    """Take settings that say what they are."""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"bins": 7, "share": 0.25, "how": "far", "most": None, "pair": [3, 4]},
+        {"share": np.float64(0.5), "bins": np.int64(3), "most": 3},
+        {"table": "any", "late": 4, "steps": [3], "by": {"a": 1}},
+        {"most": math.inf},
+    ],
+)
+def test_what_annotations_and_defaults_say_is_taken(given) -> None:
+    assert own(typed).checked(given).items() >= given.items()
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "fix"),
+    [
+        ({"bins": 2.5}, "bins of typed is of type float", "valid integer"),
+        ({"bins": True}, "bins of typed is of type bool", "valid integer"),
+        ({"bins": "5"}, "bins of typed is of type str", "valid integer"),
+        ({"share": 1.5}, "share of typed is of type float", "less than 1"),
+        ({"share": True}, "share of typed is of type bool", "valid number"),
+        ({"how": "nera"}, "No how of typed is called 'nera'", "mean 'near'?"),
+        ({"how": 3}, "how of typed is of type int", "'near' or 'far'"),
+        ({"pair": [1]}, "pair of typed is of type list", "field required"),
+        ({"steps": 3}, "steps of typed is of type int", "write a list"),
+        ({"by": [3]}, "by of typed is of type list", "write a table"),
+    ],
+)
+def test_what_an_annotation_does_not_take_is_refused(given, said, fix) -> None:
+    with pytest.raises(JobError) as refused:
+        own(typed).checked(given)
+    assert refused.value.problem.startswith(said)
+    assert fix in refused.value.fix
+    assert "2.5" not in str(refused.value)
 
 
 def test_a_setting_without_a_default_is_needed() -> None:
