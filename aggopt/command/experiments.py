@@ -1,8 +1,10 @@
 """The commands of experiments: `compare-solvers`, `sweep` and `reproduce`."""
 
+import tomllib
 from functools import partial
+from math import prod
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -57,15 +59,22 @@ def compare_solvers(
 def sweep(
     job: JobFile,
     table: TableFile,
-    alpha: Annotated[str, typer.Option(help="Values, separated by commas.")],
+    trust: Trust,
+    alpha: Annotated[str, typer.Option(help="Values, separated by commas.")] = "",
     delta: Annotated[
         str, typer.Option(help="Distances in place of JOB's own, with commas between.")
-    ],
-    trust: Trust,
+    ] = "",
     keep: Annotated[
         str,
         typer.Option(help="variance, covariance, or both with a comma; else JOB's."),
     ] = "",
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUES",
+            help="A setting of JOB's own model or aggregation: cap=1.0,2.0.",
+        ),
+    ] = None,
     out: Annotated[
         Path, typer.Option(help="Where to write OUT.csv and the picture OUT.png.")
     ] = Path("sweep"),
@@ -73,6 +82,8 @@ def sweep(
     overwrite: Overwrite = False,
 ) -> None:
     """Run JOB's P3M over a grid of alpha, delta, keep: risk and loss of each point.
+
+    Of a model or an aggregation of your own, over a grid of its settings (--over).
 
     OUT.csv is written anew as points are done (with a local solver, rows of equal
     delta), and kept if you interrupt; OUT.png shows risk against loss, with the points
@@ -84,13 +95,16 @@ def sweep(
     from aggopt.experiments.sweep import sweep as points
 
     grid = _numbers(alpha, "alpha"), _numbers(delta, "delta")
-    statistics = words(keep)
+    statistics, own = words(keep), dict(map(_values, over or ()))
     with (
         console.progress() as report,
         sweep_files.keep(out, overwrite=overwrite, inputs=(job, table)) as kept,
     ):
         total = len(grid[0]) * len(grid[1]) * max(1, len(statistics))
-        of_grid = partial(points, alpha=grid[0], delta=grid[1], keep=statistics)
+        total = total or prod(map(len, own.values()))
+        of_grid = partial(
+            points, alpha=grid[0], delta=grid[1], keep=statistics, over=own
+        )
         for point in of_grid(table, job, jobs=jobs, progress=report, trust=trust):
             kept.add(point)
             interrupts.outcome = f"points that are done are kept in {kept.table.name}"
@@ -128,6 +142,22 @@ def reproduce(
     with console.progress(quiet=as_json) as report:
         cells = list(reproduced(study, table, data=data, **own, progress=report))
     show_reproduced.reproduced(study, cells, json=as_json)
+
+
+def _values(stated: str) -> tuple[str, list[Any]]:
+    """Return the name of a setting and its values, as a job file would have them."""
+    name, is_named, values = stated.partition("=")
+    if not (is_named and name):
+        raise JobError(f"over is {stated!r}.", fix="write NAME=VALUES: cap=1.0,2.0.")
+    return name, [_value(word) for word in words(values)]
+
+
+def _value(word: str) -> Any:
+    """Return a word as the number or truth value that it spells, or as it is."""
+    try:
+        return tomllib.loads(f"value = {word}")["value"]
+    except tomllib.TOMLDecodeError:
+        return word
 
 
 def _numbers(listed: str, name: str) -> list[float]:

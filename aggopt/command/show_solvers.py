@@ -77,6 +77,7 @@ def _figures(row: "Row") -> tuple[str, ...]:
 
 def swept(points: Sequence["SweepPoint"], files: Iterable[Path]) -> None:
     """Print the points of a sweep, those that no other beats marked."""
+    from aggopt.command.sweep_files import spelled
     from aggopt.experiments.sweep import pareto
 
     best = pareto(points)
@@ -84,23 +85,27 @@ def swept(points: Sequence["SweepPoint"], files: Iterable[Path]) -> None:
     several = len({p.keep for p in points}) > 1
     if several:
         table.add_column("keep", no_wrap=True)
-    for heading in ("alpha", "delta", "linkage %", "PIL %", "SI %", "DR %", "SL %"):
+    for heading in (*points[0].at, "linkage %", "PIL %", "SI %", "DR %", "SL %"):
         table.add_column(heading, justify="right")
     for heading in ("IL %", "gap"):
         table.add_column(heading, justify="right")
     table.add_column("promises")
     table.add_column("")
     table.add_column("status")
-    for p in sorted(points, key=lambda p: (p.keep, p.delta, p.alpha)):
+    for p in points if points[0].settings else sorted(points, key=_in_grid):
         found = (p.linkage, p.pil, p.si, p.dr, p.sl, p.il)
         shares = (figure(None if s is None else 100 * s, ".2f") for s in found)
         gap, mark = figure(p.gap, ".1e"), "*" if p in best else ""
-        figures = (f"{p.alpha:g}", f"{p.delta:g}", *shares, gap)
+        figures = (*map(spelled, p.at.values()), *shares, gap)
         kept = [p.keep] if several else []
         add_row(table, *kept, *figures, _says(p.holds), mark, p.status)
     out.print(table)
     for path in files:
         line(str(path))
+
+
+def _in_grid(point: "SweepPoint") -> tuple[Any, ...]:
+    return point.keep, point.delta, point.alpha
 
 
 def _says(holds: bool | None) -> str:

@@ -87,11 +87,12 @@ def draw(points: Sequence[SweepPoint], to: Path) -> None:
         )
     if len(kinds) > 1:
         panel.legend()
+    named = ", ".join(points[0].at)
     line = [(100 * p.linkage, 100 * p.pil) for p in best]
     panel.plot([x for x, _ in line], [y for _, y in line], color="0.6")
     for p, place in zip(best, line, strict=True):
         panel.annotate(
-            f"{p.alpha:g}, {p.delta:g}",
+            ", ".join(map(spelled, p.at.values())),
             place,
             textcoords="offset points",
             xytext=(5, 4),
@@ -100,12 +101,17 @@ def draw(points: Sequence[SweepPoint], to: Path) -> None:
     panel.set(
         xlabel=risk_axis(points),
         ylabel="probabilistic information loss PIL, %",
-        title="P3M over a grid; labels: alpha, delta where no point is better",
+        title=f"A grid of {named}; labels: those of points that no other beats",
     )
     figure.colorbar(shown, label="scoring index SI, %")
     with Staging() as staging:
         staging.write(to, lambda aside: figure.savefig(aside, dpi=150))
         staging.commit(to, overwrite=True)
+
+
+def spelled(value: object) -> str:
+    """Return what a point says of where it is."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _markers(count: int) -> list[str]:

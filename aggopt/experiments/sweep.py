@@ -1,24 +1,27 @@
-"""P3M over a grid of parameters: risk and information loss at each point."""
+"""An aggregation over a grid of parameters: risk and loss at each point."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from aggopt.aggregate import Aggregation, PublishedCategories
+from aggopt.aggregate import PublishedCategories
 from aggopt.aggregate._keeping import STATISTICS, require_kept
 from aggopt.aggregate._registry import Aggregating
-from aggopt.core.html import Listed
+from aggopt.core.own_section import OwnSection
 from aggopt.core.standardise import Scale
 from aggopt.errors import JobError
 from aggopt.experiments._front import front
+from aggopt.experiments._own_sweep import own_point, settings_of
 from aggopt.experiments._processes import require_jobs, results
+from aggopt.experiments._sweep_point import SweepPoint as SweepPoint
+from aggopt.experiments._sweep_point import point_of
 from aggopt.input.wishes import require_reach
 from aggopt.job import Job, Squared
-from aggopt.measure import Assessment, PilParts
 from aggopt.pipeline.aggregate_step import categories, placed
 from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.before_work import chosen_solver
@@ -36,49 +39,14 @@ from aggopt.pipeline.rounding import released
 from aggopt.solvers import Solver
 
 
-@dataclass(frozen=True)
-class SweepPoint(Listed):
-    """One point of the grid and its measures.
-
-    `linkage` is the expected share of records that the best one-to-one assignment
-    links, in `blocks` blocks: more than 1000 records are linked in blocks, which is
-    faster and mostly gives more, so compare such points with each other only.
-    `gap` is the largest, None unproven; `holds` is whether the audit of the point's
-    values confirms all requirements, None where there are none; `keep` is what
-    is kept.
-    """
-
-    alpha: float
-    delta: float
-    linkage: float
-    blocks: int
-    si: float
-    dr: float
-    pil: float
-    sl: float | None
-    il: float
-    gap: float | None
-    status: str
-    usable: bool = True
-    holds: bool | None = None
-    keep: str = "variance"
-    correlation_error: float | None = None
-    pil_parts: PilParts = field(default_factory=PilParts)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, each part of PIL under a name of its own."""
-        values = asdict(self)
-        parts = values.pop("pil_parts")
-        return values | {f"pil_{name}": share for name, share in parts.items()}
-
-
 def sweep(
     data: Any,
     job: Job | str | Path,
     *,
-    alpha: Sequence[float],
-    delta: Sequence[float],
+    alpha: Sequence[float] = (),
+    delta: Sequence[float] = (),
     keep: Sequence[str] = (),
+    over: Mapping[str, Sequence[Any]] | None = None,
     jobs: int = -1,
     progress: Progress | None = None,
     trust: Iterable[str | Path] = (),
@@ -94,17 +62,28 @@ def sweep(
     files.  A local solver starts from the point before it in its row of equal delta.
     `trust` is as for `mask`; each process loads the same bytes.
 
+    An aggregation by a model or a function of yours has no alpha and delta: `over`
+    lists values of its settings, by name, and each combination is a point.
+
     Raises
     ------
     JobError
-        The job's aggregation is not P3M, it keeps no such statistic, its solver does
-        not, or alpha or delta is empty or out of range.
+        The job's aggregation is neither P3M nor yours, it keeps no such statistic, its
+        solver does not, alpha or delta is empty or out of range, or `over` names no
+        setting of it.
     InfeasibleInputError
         The table does not let the statistic be kept.
     """
-    _require_grid(alpha, delta, jobs)
-    job = job_of(job, trust)
-    ways, told = _ways(job.aggregation, keep), listener(progress)
+    require_jobs(jobs)
+    job, told = job_of(job, trust), listener(progress)
+    if isinstance(job.aggregation, OwnSection) and not (alpha or delta or keep):
+        grid = settings_of(job.aggregation, over or {})
+        given = group(data, job, told)
+        task = partial(own_point, given, categories(given, told))
+        yield from chain.from_iterable(results(task, grid, jobs))
+        return
+    ways = _ways(job.aggregation, keep)
+    _require_grid(alpha, delta, over)
     first = job.model_copy(update={"aggregation": ways[0]})
     given = group(data, first, told)
     Z, k = Scale.of(given.X).standardise(given.X), given.job.privacy.k
@@ -115,9 +94,13 @@ def sweep(
         yield from points
 
 
-def _require_grid(alpha: Sequence[float], delta: Sequence[float], jobs: int) -> None:
+def _require_grid(alpha: Sequence[float], delta: Sequence[float], over: Any) -> None:
     """Refuse values that no point can have."""
-    require_jobs(jobs)
+    if over:
+        raise JobError(
+            f"over names {', '.join(over)}: it is of aggregations of your own.",
+            fix="give alpha and delta.",
+        )
     if not (alpha and all(0 <= a <= 1 for a in alpha)):
         raise JobError(f"alpha = {list(alpha)}.", fix="name some in [0, 1].")
     if not (delta and all(0 <= d < float("inf") for d in delta)):
@@ -135,9 +118,11 @@ def _ways(how: Aggregating, keep: Sequence[str]) -> list[Squared]:
         The aggregation is not P3M, or it or its solver does not keep a statistic.
     """
     if not isinstance(how, Squared):
+        own = "leave them and keep out, and list values of its settings as over"
+        yours = isinstance(how, OwnSection)
         raise JobError(
             f"{how.method!r} has no alpha and delta.",
-            fix='set method = "p3m" under [aggregation].',
+            fix=f"{own}." if yours else 'set method = "p3m" under [aggregation].',
         )
     for statistic in keep:
         require_kept(how.method, how.able, statistic)
@@ -177,35 +162,14 @@ def _row(
         masked = combined(given, settings)
         tried = released(given, placed(given, masked, chosen).values)
         found = measured(given.table, tried, asked, whole=AT_ONCE)
-        point = _point(alpha, delta, str(how.keep), masked, found)
+        at = {"alpha": alpha, "delta": delta, "keep": str(how.keep)}
+        point = point_of(masked, found, **at)
         if point.usable:
             point = replace(point, holds=audit_of(given, tried).holds)
         points.append(point)
         if len(row) > 1:
             start = masked.centroids
     return points
-
-
-def _point(
-    alpha: float, delta: float, keep: str, masked: Aggregation, found: Assessment
-) -> SweepPoint:
-    return SweepPoint(
-        alpha=alpha,
-        delta=delta,
-        linkage=found.linkage,
-        blocks=found.linkage_blocks,
-        si=found.si,
-        dr=found.dr,
-        pil=found.pil,
-        sl=found.sl,
-        il=found.il,
-        gap=masked.gap,
-        status=masked.status,
-        usable=all(c.status.usable for c in masked.certificates),
-        keep=keep,
-        correlation_error=found.correlation_error,
-        pil_parts=found.pil_parts,
-    )
 
 
 def _usable(point: SweepPoint) -> bool:

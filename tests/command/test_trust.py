@@ -91,3 +91,28 @@ def test_a_trusted_file_that_is_not_there_is_refused(here, aggopt) -> None:
     code, _, err = aggopt(*MASK, "--trust", "nowhere.py")
     assert code == 2
     assert "There is no file nowhere.py" in err
+
+
+MOVED = """
+def moved(X, labels, *, by=0.0):
+    import numpy as np
+    sums = [np.bincount(labels, x) / np.bincount(labels) for x in X.T]
+    return np.transpose(sums) + by
+"""
+
+
+def test_a_sweep_goes_through_settings_of_code(here, aggopt) -> None:
+    (here / "mine.py").write_text(MOVED)
+    named = '"mdav"\n[aggregation]\nmethod = "mine.py:moved"'
+    (here / "job.toml").write_text(JOB.replace('"mine.py:split"', named))
+    words = ("sweep", "job.toml", "people.csv", *TRUST, "--jobs", "1")
+    code, out, err = aggopt(*words, "--over", "by=0,2.5")
+    assert (code, err) == (0, "")
+    assert " by " in out
+    lines = (here / "sweep.csv").read_text().splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["settings.by", "0.0", "2.5"]
+    assert (here / "sweep.png").exists()
+    code, _, err = aggopt(*words, "--over", "by")
+    assert (code, "write NAME=VALUES" in err) == (2, True)
+    code, _, err = aggopt(*words, "--over", "bye=3", "--overwrite")
+    assert (code, "did you mean 'by'" in err) == (2, True)

@@ -158,9 +158,56 @@ def test_the_solver_of_a_job_is_among_those_compared(solver, first):
     assert len(set(names)) == len(names)
 
 
-def test_a_sweep_says_that_it_is_of_p3m(file):
-    with pytest.raises(JobError, match="has no alpha and delta"):
-        list(sweep(people(), job(aggregation={"model": capped}), alpha=[1], delta=[1]))
+def test_a_sweep_goes_through_its_settings(file):
+    own = job(aggregation={"model": capped, "cap": 0.9, "solver": "clarabel"})
+    points = list(sweep(people(), own, over={"cap": [9.0, 12.0]}, jobs=1))
+    assert [point.at for point in points] == [{"cap": 9.0}, {"cap": 12.0}]
+    release = aggopt.mask(people(), job(aggregation={"model": capped, "cap": 9.0}))
+    assert points[0].il == pytest.approx(release.measures.il, rel=1e-5)
+    assert (points[0].holds, points[0].usable, points[0].keep) == (True, True, "")
+    row = points[0].to_dict()
+    assert next(iter(row)) == "settings.cap"
+    assert not {"alpha", "delta", "keep", "settings"} & row.keys()
+    path, code = file("clarabel")
+    (same,) = sweep(people(), path, over={"cap": [9.0]}, jobs=1, trust=[code])
+    assert same.il == points[0].il
+    with pytest.raises(UntrustedCodeError):
+        list(sweep(people(), path, over={"cap": [9.0]}))
+
+
+def shifted(X, labels, *, by=0.0):
+    sums = [np.bincount(labels, x) / np.bincount(labels) for x in X.T]
+    return np.transpose(sums) + by
+
+
+def test_a_sweep_takes_an_aggregation_that_is_a_function():
+    own = job(aggregation={"method": shifted})
+    points = list(sweep(people(), own, over={"by": [0.0, 50.0]}, jobs=1))
+    assert [point.at["by"] for point in points] == [0.0, 50.0]
+    assert points[0].il < points[1].il
+
+
+@pytest.mark.parametrize(
+    ("grid", "said"),
+    [
+        ({"alpha": [1], "delta": [1]}, "has no alpha and delta"),
+        ({}, "No setting is named to go through"),
+        ({"over": {"capp": [1.0]}}, "No setting of capped is called 'capp'"),
+        ({"over": {"cap": []}}, "what is no list of values"),
+        ({"over": {"cap": "12"}}, "what is no list of values"),
+        ({"over": {"cap": ["high"]}}, "cap of capped is of type str"),
+        ({"over": {"cap": [1.0]}, "jobs": 0}, "jobs = 0"),
+    ],
+)
+def test_a_sweep_refuses_what_is_no_grid_of_its_settings(grid, said):
+    with pytest.raises(JobError, match=said):
+        list(sweep(people(), job(aggregation={"model": capped}), **grid))
+
+
+def test_a_sweep_of_p3m_has_no_settings_of_the_users():
+    p3m = job(aggregation={"method": "p3m"})
+    with pytest.raises(JobError, match="over names cap: it is of aggregations of your"):
+        list(sweep(people(), p3m, alpha=[1], delta=[1], over={"cap": [1.0]}))
 
 
 @pytest.mark.parametrize(

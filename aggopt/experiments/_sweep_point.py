@@ -1,0 +1,75 @@
+"""One point of a sweep: where it is, and its measures."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from aggopt.aggregate import Aggregation
+from aggopt.core.html import Listed
+from aggopt.measure import Assessment, PilParts
+
+
+@dataclass(frozen=True)
+class SweepPoint(Listed):
+    """One point of the grid and its measures.
+
+    `linkage` is the expected share of records that the best one-to-one assignment
+    links, in `blocks` blocks: more than 1000 records are linked in blocks, which is
+    faster and mostly gives more, so compare such points with each other only.
+    `gap` is the largest, None unproven; `holds` is whether the audit of the point's
+    values confirms all requirements, None where there are none; `keep` is what
+    is kept.  Of an aggregation of the user's `settings` are those that are gone
+    through, in place of `alpha`, `delta` and `keep`.
+    """
+
+    alpha: float | None
+    delta: float | None
+    linkage: float
+    blocks: int
+    si: float
+    dr: float
+    pil: float
+    sl: float | None
+    il: float
+    gap: float | None
+    status: str
+    usable: bool = True
+    holds: bool | None = None
+    keep: str = "variance"
+    correlation_error: float | None = None
+    pil_parts: PilParts = field(default_factory=PilParts)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def at(self) -> dict[str, Any]:
+        """Where in the grid it is: alpha and delta, or the settings, by name."""
+        return dict(self.settings) or {"alpha": self.alpha, "delta": self.delta}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, each part of PIL under a name of its own."""
+        values = asdict(self)
+        parts, settings = values.pop("pil_parts"), values.pop("settings")
+        own = {f"settings.{name}": value for name, value in settings.items()}
+        for name in ("alpha", "delta", "keep") if own else ():
+            del values[name]
+        named = {f"pil_{name}": share for name, share in parts.items()}
+        return own | values | named
+
+
+def point_of(masked: Aggregation, found: Assessment, **at: Any) -> SweepPoint:
+    """Return the point of what was found there; `at` says where it is."""
+    return SweepPoint(
+        **{"alpha": None, "delta": None, **at},
+        linkage=found.linkage,
+        blocks=found.linkage_blocks,
+        si=found.si,
+        dr=found.dr,
+        pil=found.pil,
+        sl=found.sl,
+        il=found.il,
+        gap=masked.gap,
+        status=masked.status,
+        usable=all(c.status.usable for c in masked.certificates),
+        correlation_error=found.correlation_error,
+        pil_parts=found.pil_parts,
+    )
