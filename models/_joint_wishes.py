@@ -9,9 +9,21 @@ import numpy as np
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import naming
-from aggopt.models._joint import Records
+from aggopt.models._joint import (
+    Records,
+    keep_in_pyomo,
+    kept_in_cvxpy,
+    moments_missed,
+)
 from aggopt.models._joint_demands import Demanded, require_room
 from aggopt.models._model import Model
+from aggopt.models._within import (
+    Bound,
+    is_bounded,
+    keep_within_in_pyomo,
+    outside,
+    within_in_cvxpy,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +36,9 @@ class JointWishes(Records):
         Distance asked between a record's value and its published one, >= 0.
     importance : (n, d)
         How much the record insists, in [0, 1].
+    lower, upper : (d,)
+        Bounds of published values, standardised as Z is, or one for all attributes;
+        infinite without one.
     alone
         The model of each attribute by itself.
     """
@@ -31,6 +46,8 @@ class JointWishes(Records):
     alone: ClassVar[Model]
     delta: Floats = field(repr=False)
     importance: Floats = field(repr=False)
+    lower: Bound = field(default=-np.inf, kw_only=True, repr=False)
+    upper: Bound = field(default=np.inf, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,6 +63,11 @@ class JointWishes(Records):
         """Whether anything is asked for: otherwise only shifts cost."""
         raise NotImplementedError
 
+    @property
+    def bounded(self) -> bool:
+        """Whether published values of an attribute have a bound."""
+        return is_bounded(self.lower, self.upper)
+
     @cached_property
     def hard(self) -> Bool:
         """Which records insist wholly on which attribute, importance 1 (n, d)."""
@@ -59,8 +81,13 @@ class JointWishes(Records):
     def _alone(self, a: int) -> Any:
         tables = (self.Z, self.delta, self.importance)
         x, delta, importance = (np.ascontiguousarray(table[:, a]) for table in tables)
+        d = self.Z.shape[1]
+        lower, upper = (
+            float(np.broadcast_to(end, d)[a]) for end in (self.lower, self.upper)
+        )
+        asked = x, self.labels, delta, importance, self.weight
         with naming(f"Attribute {a} of those that vary"):
-            return self.alone.data(x, self.labels, delta, importance, self.weight)
+            return self.alone.data(*asked, lower=lower, upper=upper)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,3 +119,20 @@ class SquaredWishes(JointWishes):
     def demanded(self) -> Demanded:
         """Return the intervals that demands leave, by group and attribute."""
         raise NotImplementedError
+
+
+def rows_in_cvxpy(data: JointWishes, c: Any) -> dict[str, Any]:
+    """Return the rows of moments and bounds of the expression c (m, d), by name."""
+    bounds = within_in_cvxpy(c, data.lower, data.upper)
+    return {**kept_in_cvxpy(data, c), **bounds}
+
+
+def add_rows_in_pyomo(data: JointWishes, problem: Any, c: list[list[Any]]) -> None:
+    """Add the rows of moments and bounds of the expressions c (m, d)."""
+    keep_in_pyomo(data, problem, c)
+    keep_within_in_pyomo(problem, c, data.lower, data.upper)
+
+
+def missed_rows(data: JointWishes, c: Floats) -> dict[str, float]:
+    """Return by how much centroids c (m, d) miss moments (per record) and bounds."""
+    return {**moments_missed(data, c), **outside(c, data.lower, data.upper)}

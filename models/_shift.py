@@ -9,6 +9,12 @@ import numpy as np
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.models._within import (
+    is_bounded,
+    outside,
+    require_variance,
+    stretched_within,
+)
 
 FARTHEST = 1e6  # standard deviations that may be asked for
 
@@ -27,12 +33,16 @@ class Wishes:
         Distance asked between a record's value and its published one, >= 0.
     importance : (n,)
         How much the record insists, in [0, 1].
+    lower, upper
+        Bounds of published values, standardised as x is; infinite without one.
     """
 
     x: Floats = field(repr=False)
     labels: Labels = field(repr=False)
     delta: Floats = field(repr=False)
     importance: Floats = field(repr=False)
+    lower: float = field(default=-np.inf, kw_only=True)
+    upper: float = field(default=np.inf, kw_only=True)
 
     def __post_init__(self) -> None:
         if not (abs(self.x.mean()) <= 1e-9 and abs(self.x.var() - 1) <= 1e-9):
@@ -60,6 +70,12 @@ class Wishes:
                 "importance has entries outside [0, 1].",
                 fix="choose each importance from 0 (a wish) to 1 (a demand).",
             )
+        require_variance(self.sizes, self.lower, self.upper)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether published values have a bound."""
+        return is_bounded(self.lower, self.upper)
 
     @cached_property
     def sizes(self) -> Floats:
@@ -82,12 +98,13 @@ class Wishes:
         return np.asarray(self.importance == 1)
 
 
-def mean_and_variance(data: Wishes, c: Floats) -> dict[str, float]:
-    """Return by how much centroids c (m,) miss mean and variance, per record."""
+def kept_and_within(data: Wishes, c: Floats) -> dict[str, float]:
+    """Return by how much centroids c (m,) miss mean, variance (per record), bounds."""
     n = len(data.x)
     mean = abs(np.sum(data.sizes * c)) / n
     variance = abs(np.sum(data.sizes * c**2) / n - 1)
-    return {"mean": float(mean), "variance": float(variance)}
+    kept = {"mean": float(mean), "variance": float(variance)}
+    return {**kept, **outside(c, data.lower, data.upper)}
 
 
 def require_share(alpha: float) -> None:
@@ -100,8 +117,19 @@ def renormalised(data: Wishes) -> Floats:
     """Return centroids (m,) that keep mean and variance: group means, stretched.
 
     They are the optimum at alpha = 0.  Where all group means coincide there is
-    nothing to stretch, and the group numbers, standardised, stand in.
+    nothing to stretch, and the group numbers, standardised, stand in.  Those that
+    leave the bounds, if there are any, are moved to them and the others stretched
+    farther; where that is not possible they are as without bounds.
     """
+    c = _stretched(data)
+    if max(outside(c, data.lower, data.upper).values()) == 0:
+        return c
+    bounds = data.lower, data.upper
+    found = stretched_within(data.sizes, data.means, *bounds)
+    return c if found is None else found
+
+
+def _stretched(data: Wishes) -> Floats:
     c = data.means - np.sum(data.sizes * data.means) / len(data.x)
     spread = np.sqrt(np.sum(data.sizes * c**2) / len(data.x))
     if spread < 1e-9:

@@ -12,6 +12,7 @@ Data
     importance  (n,)  w_i, how much record i insists, in [0, 1]; 1 is a hard wish: the
                       distance is then exact, and c_j one of two values
     alpha             weight of the distances against the shifts, in [0, 1]
+    lower, upper      bounds of what is published, if any: standardised as x is
     n_j, C_j    (m,)  size and mean of each group, derived from x and labels
 Variables
     shift_j     (m,)  published centroid less group mean: c_j = C_j + shift_j
@@ -22,6 +23,8 @@ Subject to
     distance:  (C_j + shift_j - x_i)^2 = delta_i^2 - (1 - w_i) gamma_i,  j = labels_i
     mean:      sum_j n_j shift_j = 0
     variance:  sum_j n_j (C_j + shift_j)^2 = n
+    lower:     C_j + shift_j >= lower
+    upper:     C_j + shift_j <= upper
 
 Class: NLP.  Not convex: a local solver gives a local minimum.
 
@@ -41,10 +44,11 @@ from aggopt.models._model import Model
 from aggopt.models._shift import (
     Wishes,
     centroids,
-    mean_and_variance,
+    kept_and_within,
     require_share,
     small,
 )
+from aggopt.models._within import keep_within_in_pyomo, snapped, within_in_cvxpy
 
 LANGUAGES = ("cvxpy", "pyomo")
 AGREE = 1e-9  # standard deviations by which two hard wishes may differ
@@ -98,9 +102,10 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
     )
     mean = data.sizes @ shift == 0
     variance = cp.sum(cp.multiply(data.sizes, cp.square(c))) == n
+    within = within_in_cvxpy(c, data.lower, data.upper)
 
     cost = data.alpha * missed + (1 - data.alpha) * moved
-    rows = labelled(distance=distance, mean=mean, variance=variance)
+    rows = labelled(distance=distance, mean=mean, variance=variance, **within)
     return cp.Problem(cp.Minimize(cost), rows)
 
 
@@ -129,6 +134,7 @@ def _in_pyomo(data: Data, first: Point) -> Any:
     problem.variance = pyo.Constraint(
         expr=pyo.quicksum(size[j] * c[j] ** 2 for j in groups) == n
     )
+    keep_within_in_pyomo(problem, c, data.lower, data.upper)
     problem.cost = pyo.Objective(expr=data.alpha * missed + (1 - data.alpha) * moved)
     return problem
 
@@ -151,7 +157,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     soft = np.abs(away**2 - asked)
     # a demand is missed by a distance: near 0 its square would hide it
     distance = np.where(data.hard, np.abs(away - data.delta), soft).max()
-    return {"distance": float(distance), **mean_and_variance(data, c)}
+    return {"distance": float(distance), **kept_and_within(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:
@@ -164,7 +170,8 @@ def point(data: Data, centroids: Floats) -> Point:
 def demanded(data: Data) -> tuple[Labels, Floats]:
     """Return the groups with hard wishes (g,), and their possible centroids (g, 2).
 
-    A centroid that one of the group's records cannot accept is nan.
+    A centroid that one of the group's records cannot accept, or that lies beyond a
+    bound, is nan.
     """
     rows = np.flatnonzero(data.hard)
     groups, first, where = np.unique(
@@ -175,7 +182,10 @@ def demanded(data: Data) -> tuple[Labels, Floats]:
     off = np.abs(np.abs(values[where] - x[:, None]) - delta[:, None])
     worst = np.zeros_like(values)
     np.maximum.at(worst, where, off)
-    return groups, np.where(worst <= AGREE * (1 + np.abs(values)), values, np.nan)
+    agreed = worst <= AGREE * (1 + np.abs(values))
+    values = snapped(values, data.lower, data.upper, AGREE)
+    within = (data.lower <= values) & (values <= data.upper)
+    return groups, np.where(agreed & within, values, np.nan)
 
 
 def _require_agreement(data: Data) -> None:
@@ -183,9 +193,10 @@ def _require_agreement(data: Data) -> None:
     apart = groups[np.isnan(values).all(axis=1)]
     if apart.size:
         shown = ", ".join(map(str, apart[:10].tolist()))
+        leave = " or leave no value within the bounds" if data.bounded else ""
         raise InfeasibleInputError(
             f"The hard wishes (importance 1) within {many(apart.size, 'group')} "
-            f"contradict each other; the first are groups {shown}.",
+            f"contradict each other{leave}; the first are groups {shown}.",
             fix="lower the importance of some of their records below 1, or group "
             "those with the same demands together.",
         )

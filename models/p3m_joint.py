@@ -10,6 +10,7 @@ Data
     importance  (n, d)  w_ia, how much record i insists, in [0, 1]; 1 is a hard wish:
                         the distance is then exact, and c_ja one of two values
     alpha               weight of the distances against the shifts, in [0, 1]
+    lower, upper        bounds of each attribute's values, if any, standardised as Z is
     n_j, C_j    (m, d)  size and mean of each group, derived from Z and labels
     S           (d, d)  Z'Z, n times the covariance matrix
     y           (n,)    a response that is published as it is, standardised, if any
@@ -24,6 +25,8 @@ Subject to
     mean:        sum_j n_j c_j = 0
     covariance:  sum_j n_j c_j c_j' = S
     response:    sum_j n_j ybar_j c_j = Z'y, if there is one
+    lower:       c_ja >= lower_a
+    upper:       c_ja <= upper_a
 
 Class: NLP.  Not convex: a local solver gives a local minimum.  Without the covariances
 of different attributes it is P3M of each attribute, whose bounds add up to one.
@@ -41,14 +44,14 @@ from aggopt.core.validation import Floats
 from aggopt.errors import UnknownNameError
 from aggopt.models import p3m
 from aggopt.models._constraints import labelled
-from aggopt.models._joint import (
-    centroids,
-    keep_in_pyomo,
-    kept_in_cvxpy,
-    moments_missed,
-)
+from aggopt.models._joint import centroids
 from aggopt.models._joint_demands import Demanded, Interval
-from aggopt.models._joint_wishes import SquaredWishes
+from aggopt.models._joint_wishes import (
+    SquaredWishes,
+    add_rows_in_pyomo,
+    missed_rows,
+    rows_in_cvxpy,
+)
 from aggopt.models._model import Model
 
 LANGUAGES = ("cvxpy", "pyomo")
@@ -105,7 +108,7 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
         data.delta**2 - cp.multiply(1 - data.importance, gamma)
     )
     cost = data.alpha * missed + (1 - data.alpha) * moved
-    rows = labelled(distance=distance, **kept_in_cvxpy(data, c))
+    rows = labelled(distance=distance, **rows_in_cvxpy(data, c))
     return cp.Problem(cp.Minimize(cost), rows)
 
 
@@ -133,7 +136,7 @@ def _in_pyomo(data: Data, first: Point) -> Any:
         return away == float(data.delta[i, a]) ** 2 - slack
 
     problem.distance = pyo.Constraint(records, attributes, rule=distance)
-    keep_in_pyomo(data, problem, c)
+    add_rows_in_pyomo(data, problem, c)
     problem.cost = pyo.Objective(expr=data.alpha * missed + (1 - data.alpha) * moved)
     return problem
 
@@ -156,7 +159,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     soft = np.abs(away**2 - asked)
     # a demand is missed by a distance: near 0 its square would hide it
     distance = np.where(data.hard, np.abs(away - data.delta), soft).max()
-    return {"distance": float(distance), **moments_missed(data, c)}
+    return {"distance": float(distance), **missed_rows(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:

@@ -11,6 +11,7 @@ Data
     importance  (n,)  w_i, how much record i insists, in [0, 1]; 1 is a hard wish: the
                       distance must then be kept
     alpha             weight of the distances against the shifts, in [0, 1]
+    lower, upper      bounds of what is published, if any: standardised as x is
     n_j, C_j    (m,)  size and mean of each group, derived from x and labels
 Variables
     shift_j     (m,)  published centroid less group mean: c_j = C_j + shift_j
@@ -21,6 +22,8 @@ Subject to
     distance:  (C_j + shift_j - x_i)^2 >= delta_i^2 - (1 - w_i) gamma_i,  j = labels_i
     mean:      sum_j n_j shift_j = 0
     variance:  sum_j n_j (C_j + shift_j)^2 = n
+    lower:     C_j + shift_j >= lower
+    upper:     C_j + shift_j <= upper
     sign:      gamma_i >= 0
 
 Class: NLP.  Not convex: a local solver gives a local minimum.
@@ -34,17 +37,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggopt.core.plural import many
 from aggopt.core.validation import Floats
-from aggopt.errors import UnknownNameError
+from aggopt.errors import InfeasibleInputError, UnknownNameError
 from aggopt.models._constraints import labelled
 from aggopt.models._model import Model
 from aggopt.models._shift import (
     Wishes,
     centroids,
-    mean_and_variance,
+    kept_and_within,
     require_share,
     small,
 )
+from aggopt.models._within import keep_within_in_pyomo, within_in_cvxpy
 
 LANGUAGES = ("cvxpy", "pyomo")
 TOUCH = 1e-9  # standard deviations by which what two hard wishes bar may overlap
@@ -59,6 +64,7 @@ class Data(Wishes):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_share(self.alpha)
+        _require_values(self)
 
 
 class Point(NamedTuple):
@@ -97,9 +103,10 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
     )
     mean = data.sizes @ shift == 0
     variance = cp.sum(cp.multiply(data.sizes, cp.square(c))) == n
+    within = within_in_cvxpy(c, data.lower, data.upper)
 
     cost = data.alpha * missed + (1 - data.alpha) * moved
-    rows = labelled(distance=distance, mean=mean, variance=variance)
+    rows = labelled(distance=distance, mean=mean, variance=variance, **within)
     return cp.Problem(cp.Minimize(cost), rows)
 
 
@@ -130,6 +137,7 @@ def _in_pyomo(data: Data, first: Point) -> Any:
     problem.variance = pyo.Constraint(
         expr=pyo.quicksum(size[j] * c[j] ** 2 for j in groups) == n
     )
+    keep_within_in_pyomo(problem, c, data.lower, data.upper)
     problem.cost = pyo.Objective(expr=data.alpha * missed + (1 - data.alpha) * moved)
     return problem
 
@@ -150,7 +158,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     asked = data.delta**2 - (1 - data.importance) * at.gamma
     distance = (asked - (c[data.labels] - data.x) ** 2).max()
     own = {"distance": float(distance), "sign": float((-at.gamma).max())}
-    return {**own, **mean_and_variance(data, c)}
+    return {**own, **kept_and_within(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:
@@ -162,18 +170,39 @@ def point(data: Data, centroids: Floats) -> Point:
 
 
 def allowed(data: Data) -> dict[int, list[tuple[float, float]]]:
-    """Return the intervals that hard wishes leave the centroids of groups with any."""
+    """Return the intervals that hard wishes leave the centroids of groups with any.
+
+    They are within the bounds; of a group to which no value is left there is none.
+    """
     rows = np.flatnonzero(data.hard & (data.delta > 0))
     found: dict[int, list[tuple[float, float]]] = {}
     for i in rows[np.lexsort((data.x[rows] - data.delta[rows], data.labels[rows]))]:
-        left = found.setdefault(int(data.labels[i]), [(-np.inf, np.inf)])
+        left = found.setdefault(int(data.labels[i]), [(data.lower, data.upper)])
         start, stop = data.x[i] - data.delta[i], data.x[i] + data.delta[i]
         low, high = left[-1]
         if start >= low - TOUCH:
             left[-1:] = [(low, max(low, float(start))), (float(stop), high)]
         else:
             left[-1] = max(low, float(stop)), high
-    return found
+    end = data.upper
+    return {
+        j: [(min(low, end), min(high, end)) for low, high in left if low <= end + TOUCH]
+        for j, left in found.items()
+    }
+
+
+def _require_values(data: Data) -> None:
+    if not data.bounded:
+        return
+    without = [j for j, intervals in allowed(data).items() if not intervals]
+    if without:
+        shown = ", ".join(map(str, without[:10]))
+        raise InfeasibleInputError(
+            f"The hard wishes (importance 1) within {many(len(without), 'group')} "
+            f"leave no value within the bounds; the first are groups {shown}.",
+            fix="lower the importance of some of their records below 1, or ask for "
+            "less.",
+        )
 
 
 def example() -> Data:

@@ -10,6 +10,7 @@ Data
     delta       (n, d)  least distance asked between z_ia and its published value, >= 0
     importance  (n, d)  w_ia, how much record i insists, in [0, 1]; 1 is a hard wish
     alpha               weight of the distances against the shifts, in [0, 1]
+    lower, upper        bounds of each attribute's values, if any, standardised as Z is
     n_j, C_j    (m, d)  size and mean of each group, derived from Z and labels
     S           (d, d)  Z'Z, n times the covariance matrix
     y           (n,)    a response that is published as it is, standardised, if any
@@ -24,6 +25,8 @@ Subject to
     mean:        sum_j n_j c_j = 0
     covariance:  sum_j n_j c_j c_j' = S
     response:    sum_j n_j ybar_j c_j = Z'y, if there is one
+    lower:       c_ja >= lower_a
+    upper:       c_ja <= upper_a
     sign:        gamma_ia >= 0
 
 Class: NLP.  Not convex: a local solver gives a local minimum.  Without the covariances
@@ -42,14 +45,14 @@ from aggopt.core.validation import Floats
 from aggopt.errors import UnknownNameError
 from aggopt.models import p3m_joint, p3m_onesided
 from aggopt.models._constraints import labelled
-from aggopt.models._joint import (
-    centroids,
-    keep_in_pyomo,
-    kept_in_cvxpy,
-    moments_missed,
-)
+from aggopt.models._joint import centroids
 from aggopt.models._joint_demands import Demanded, Interval
-from aggopt.models._joint_wishes import SquaredWishes
+from aggopt.models._joint_wishes import (
+    SquaredWishes,
+    add_rows_in_pyomo,
+    missed_rows,
+    rows_in_cvxpy,
+)
 from aggopt.models._model import Model
 
 LANGUAGES = ("cvxpy", "pyomo")
@@ -106,7 +109,7 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
         data.delta**2 - cp.multiply(1 - data.importance, gamma)
     )
     cost = data.alpha * missed + (1 - data.alpha) * moved
-    rows = labelled(distance=distance, **kept_in_cvxpy(data, c))
+    rows = labelled(distance=distance, **rows_in_cvxpy(data, c))
     return cp.Problem(cp.Minimize(cost), rows)
 
 
@@ -137,7 +140,7 @@ def _in_pyomo(data: Data, first: Point) -> Any:
         return away >= float(data.delta[i, a]) ** 2 - slack
 
     problem.distance = pyo.Constraint(records, attributes, rule=distance)
-    keep_in_pyomo(data, problem, c)
+    add_rows_in_pyomo(data, problem, c)
     problem.cost = pyo.Objective(expr=data.alpha * missed + (1 - data.alpha) * moved)
     return problem
 
@@ -158,7 +161,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
     asked = data.delta**2 - (1 - data.importance) * at.gamma
     distance = (asked - (c[data.labels] - data.Z) ** 2).max()
     own = {"distance": float(distance), "sign": float((-at.gamma).max())}
-    return {**own, **moments_missed(data, c)}
+    return {**own, **missed_rows(data, c)}
 
 
 def point(data: Data, centroids: Floats) -> Point:

@@ -10,6 +10,7 @@ Data
     delta       (n,)  least distance asked between x_i and its published value, >= 0
     importance  (n,)  w_i, what it is worth that record i gets it, in [0, 1]
     price             of one squared standard deviation of shift, per record, > 0
+    lower, upper      bounds of what is published, if any: standardised as x is
     n_j, C_j    (m,)  size and mean of each group, derived from x and labels
     M_i         (n,)  sqrt(n / n_j) + |x_i| + delta_i, a distance no centroid exceeds
 Variables
@@ -24,6 +25,8 @@ Subject to
     once:      above_i + below_i <= 1
     mean:      sum_j n_j shift_j = 0
     variance:  sum_j n_j (C_j + shift_j)^2 = n
+    lower:     C_j + shift_j >= lower
+    upper:     C_j + shift_j <= upper
     whole:     above_i and below_i are 0 or 1
 
 Class: MINLP.  The variance is not convex, and the counts are not continuous.
@@ -41,7 +44,8 @@ from aggopt.core.validation import Floats
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.models._constraints import labelled, off_whole
 from aggopt.models._model import Model
-from aggopt.models._shift import Wishes, centroids, mean_and_variance, small
+from aggopt.models._shift import Wishes, centroids, kept_and_within, small
+from aggopt.models._within import keep_within_in_pyomo, within_in_cvxpy
 
 LANGUAGES = ("cvxpy", "pyomo")
 TOUCH = 1e-9  # standard deviations by which a distance may fall short and count
@@ -102,11 +106,13 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
     once = above + below <= 1
     mean = data.sizes @ shift == 0
     variance = cp.sum(cp.multiply(data.sizes, cp.square(c))) == n
+    within = within_in_cvxpy(c, data.lower, data.upper)
 
     moved = cp.sum(cp.multiply(data.sizes, cp.square(shift)))
     pleased = data.importance @ (above + below)
     cost = data.price * moved - pleased
-    rows = labelled(over=over, under=under, once=once, mean=mean, variance=variance)
+    kept = {"mean": mean, "variance": variance, **within}
+    rows = labelled(over=over, under=under, once=once, **kept)
     return cp.Problem(cp.Minimize(cost), rows)
 
 
@@ -148,6 +154,7 @@ def _in_pyomo(data: Data, first: Point) -> Any:
     problem.variance = pyo.Constraint(
         expr=pyo.quicksum(size[j] * c[j] ** 2 for j in groups) == n
     )
+    keep_within_in_pyomo(problem, c, data.lower, data.upper)
     moved = pyo.quicksum(size[j] * shift[j] ** 2 for j in groups)
     pleased = pyo.quicksum(worth[i] * (above[i] + below[i]) for i in records)
     problem.cost = pyo.Objective(expr=data.price * moved - pleased)
@@ -172,7 +179,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
         "under": float(under.max()),
         "once": float((at.above + at.below - 1).max()),
         "whole": off_whole(at.above, at.below, most=1),
-        **mean_and_variance(data, c),
+        **kept_and_within(data, c),
     }
 
 

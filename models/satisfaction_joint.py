@@ -9,6 +9,7 @@ Data
     delta       (n, d)  least distance asked between z_ia and its published value, >= 0
     importance  (n, d)  w_ia, what it is worth that record i gets it, in [0, 1]
     price               of one squared standard deviation of shift, per record, > 0
+    lower, upper        bounds of each attribute's values, if any, standardised as Z is
     n_j, C_j    (m, d)  size and mean of each group, derived from Z and labels
     S           (d, d)  Z'Z, n times the covariance matrix
     y           (n,)    a response that is published as it is, standardised, if any
@@ -27,6 +28,8 @@ Subject to
     mean:        sum_j n_j c_j = 0
     covariance:  sum_j n_j c_j c_j' = S
     response:    sum_j n_j ybar_j c_j = Z'y, if there is one
+    lower:       c_ja >= lower_a
+    upper:       c_ja <= upper_a
     whole:       above_ia and below_ia are 0 or 1
 
 Class: MINLP.  The covariance is not convex, and the counts are not continuous.
@@ -44,13 +47,13 @@ from aggopt.core.validation import Floats
 from aggopt.errors import UnknownNameError
 from aggopt.models import satisfaction
 from aggopt.models._constraints import labelled, off_whole
-from aggopt.models._joint import (
-    centroids,
-    keep_in_pyomo,
-    kept_in_cvxpy,
-    moments_missed,
+from aggopt.models._joint import centroids
+from aggopt.models._joint_wishes import (
+    JointWishes,
+    add_rows_in_pyomo,
+    missed_rows,
+    rows_in_cvxpy,
 )
-from aggopt.models._joint_wishes import JointWishes
 from aggopt.models._model import Model
 from aggopt.models.satisfaction import TOUCH
 
@@ -120,7 +123,7 @@ def _in_cvxpy(data: Data, first: Point) -> Any:
     moved = cp.sum(cp.multiply(size, cp.square(shift)))
     pleased = cp.sum(cp.multiply(data.importance, above + below))
     cost = data.price * moved - pleased
-    kept = kept_in_cvxpy(data, c)
+    kept = rows_in_cvxpy(data, c)
     return cp.Problem(
         cp.Minimize(cost), labelled(over=over, under=under, once=once, **kept)
     )
@@ -156,7 +159,7 @@ def _in_pyomo(data: Data, first: Point) -> Any:
     problem.over = pyo.Constraint(records, attributes, rule=over)
     problem.under = pyo.Constraint(records, attributes, rule=under)
     problem.once = pyo.Constraint(records, attributes, rule=once)
-    keep_in_pyomo(data, problem, c)
+    add_rows_in_pyomo(data, problem, c)
     moved = pyo.quicksum(size[j] * shift[j, a] ** 2 for j in groups for a in attributes)
     pleased = pyo.quicksum(
         worth[i][a] * (above[i, a] + below[i, a]) for i in records for a in attributes
@@ -194,7 +197,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
         "under": float(under.max()),
         "once": float((at.above + at.below - 1).max()),
         "whole": off_whole(at.above, at.below, most=1),
-        **moments_missed(data, c),
+        **missed_rows(data, c),
     }
 
 

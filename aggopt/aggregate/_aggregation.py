@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.aggregate._bounds import Bounds
 from aggopt.core.equal import Fieldwise
 from aggopt.core.html import table, titled
 from aggopt.core.standardise import Scale
@@ -94,13 +95,20 @@ def begun_by(
 
 
 def by_attribute(
-    combine: Callable[[Floats, Labels], Aggregation], X: Floats, labels: Labels
+    combine: Callable[..., Aggregation],
+    X: Floats,
+    labels: Labels,
+    bounds: Bounds | None = None,
 ) -> Aggregation:
-    """Return what `combine` makes of each attribute of X (n, d) by its own labels."""
+    """Return what `combine` makes of each attribute of X (n, d) by its own labels.
+
+    With `bounds` it gets those of the attribute as `lower` and `upper`.
+    """
     parts = []
     for j, label in enumerate(labels.T):
+        ends = bounds.of_columns([j])._asdict() if bounds else {}
         with naming(f"Column {j}"):
-            parts.append(combine(X[:, [j]], label))
+            parts.append(combine(X[:, [j]], label, **ends))
     centroids = stacked([part.centroids[:, 0] for part in parts])
     certificates = tuple(part.certificates[0] for part in parts)
     return Aggregation(centroids, labels, certificates)

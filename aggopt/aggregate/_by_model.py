@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.aggregate._aggregation import Aggregation, column, scale_for
+from aggopt.aggregate._aggregation import Aggregation, column, scale_for, stacked
+from aggopt.aggregate._bounds import Bounds
 from aggopt.aggregate._numbers import numbers
 from aggopt.aggregate._shifted import ShiftOptions, shifted, solution
 from aggopt.aggregate._together import together
-from aggopt.aggregate._wishes import Wish, spread
+from aggopt.aggregate._wishes import Wanted, spread
 from aggopt.core.progress import require_progress
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
@@ -28,12 +29,15 @@ class _Asked(NamedTuple):
     ----------
     Z, delta, importance : (n, d)
         In standard deviations, but for importances.
+    bounds
+        Those of published values, in their units.
     """
 
     Z: Floats
     scale: Scale
     delta: Floats
     importance: Floats
+    bounds: Bounds
     settings: ShiftOptions
 
 
@@ -41,32 +45,36 @@ def by_model(
     model: Model,
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
-    wishes: tuple[Wish, Wish, float],
+    wanted: Wanted,
     how: tuple[Any, ...],
     progress: Callable[[float], None] | None,
 ) -> Aggregation:
     """Return the aggregation of X (n, d) by `model`.
 
-    `wishes` are distances, importances and the number that weighs them; `how` are
-    solver, start, starts, seed, time_limit and options.
+    `how` are solver, start, starts, seed, time_limit and options.
     """
     require_progress(progress)
     records = numbers(X)
     label = labellings(labels, *records.shape)
-    asked = _asked(model, records, scale_for(records, label), wishes, how)
+    asked = _asked(model, records, scale_for(records, label), wanted, how)
+    scale, ends = asked.scale, asked.bounds.standardised(asked.scale)
 
     def stated(j: int) -> Any:
         of = (asked.Z, label, asked.delta, asked.importance)
-        return model.data(*(column(v, j) for v in of), wishes[2])
+        lower, upper = float(ends.lower[j]), float(ends.upper[j])
+        wishes = (column(v, j) for v in of)
+        return model.data(*wishes, wanted.weight, lower=lower, upper=upper)
 
-    return shifted(model, stated, asked.scale, label, asked.settings, progress)
+    solved = shifted(model, stated, scale, label, asked.settings, progress)
+    centroids = asked.bounds.undone(stacked([c for c, _ in solved]), scale)
+    return Aggregation(centroids, label, tuple(proof for _, proof in solved))
 
 
 def by_joint_model(
     model: Model,
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
-    wishes: tuple[Wish, Wish, float],
+    wanted: Wanted,
     how: tuple[Any, ...],
     progress: Callable[[float], None] | None,
     y: Floats | None = None,
@@ -78,18 +86,20 @@ def by_joint_model(
     require_progress(progress)
     records = numbers(X)
     label = labellings(labels, *records.shape)
-    asked = _asked(model, records, Scale.of(records), wishes, how)
+    asked = _asked(model, records, Scale.of(records), wanted, how)
+    ends = asked.bounds.standardised(asked.scale)
 
     def solve(Z: Floats, own: Labels, columns: I64) -> tuple[Floats, Certificate]:
-        delta, importance = asked.delta[:, columns], asked.importance[:, columns]
-        data = model.data(Z, own, delta, importance, wishes[2], y=y)
+        wishes = asked.delta[:, columns], asked.importance[:, columns], wanted.weight
+        lower, upper = ends.of_columns(columns)
+        data = model.data(Z, own, *wishes, y=y, lower=lower, upper=upper)
         shape = (len(data.sizes), len(asked.scale.spread))
         here = _begun(asked.settings.start, asked.scale, shape)
         if not (here is None or isinstance(here, str)):
             here = here[:, columns]
         return solution(model, data, replace(asked.settings, start=here))
 
-    made = together(records, label, solve)
+    made = together(records, label, solve, asked.bounds)
     if progress:
         progress(1.0)
     return made
@@ -99,18 +109,17 @@ def _asked(
     model: Model,
     records: Floats,
     scale: Scale,
-    wishes: tuple[Wish, Wish, float],
+    wanted: Wanted,
     how: tuple[Any, ...],
 ) -> _Asked:
     Z = scale.standardise(records)
-    delta, importance = (
-        spread(wishes[0], Z, "delta"),
-        spread(wishes[1], Z, "importance"),
-    )
+    delta = spread(wanted.delta, Z, "delta")
+    importance = spread(wanted.importance, Z, "importance")
+    bounds = Bounds.of(wanted.lower, wanted.upper, records)
     solver, start, starts, seed, time_limit, options = how
-    chosen = choose(solver, *model.kinds)
+    chosen = choose(solver, *model.kinds, within=bounds.there)
     settings = ShiftOptions(chosen, start, starts, seed, time_limit, options or {})
-    return _Asked(Z, scale, delta, importance, settings)
+    return _Asked(Z, scale, delta, importance, bounds, settings)
 
 
 def _begun(

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation, by_attribute, group_means
+from aggopt.aggregate._bounds import Bounds, End
 from aggopt.aggregate._keeping import (
     STATISTICS,
     Keeping,
@@ -22,6 +23,7 @@ from aggopt.aggregate._kept_apart import (
     put_together,
     response_for,
 )
+from aggopt.aggregate._mean_within import variance_within
 from aggopt.aggregate._numbers import numbers
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._together import covariance_kept
@@ -40,6 +42,8 @@ def mean(
     *,
     keep: Keep = "mean",
     response: npt.ArrayLike | None = None,
+    lower: End = None,
+    upper: End = None,
 ) -> Aggregation:
     """Return the group means, or the nearest values that keep more than the mean.
 
@@ -63,6 +67,12 @@ def mean(
         theirs with `response`: so the coefficients of its regression on them.
     response : (n,)
         Of a regression: what is published beside the attributes as it is.
+    lower, upper
+        Least and largest value that may be published, as `p3m` takes them.  Means are
+        within: originals must be.  What is moved so that more is kept than the mean is
+        the nearest within them: where stretched means would leave them, that of the
+        model `aggopt.models.p3m`, or for the covariance `aggopt.models.p3m_joint`, at
+        alpha 0; of the latter a local optimum.
 
     Returns
     -------
@@ -75,8 +85,11 @@ def mean(
     ------
     TableError, JobError
         X, labels or keep cannot be used; the covariance of attributes that have
-        groups of their own.
+        groups of their own; originals beyond lower or upper.
+    SolverError
+        No solver of `p3m_joint` that keeps bounds is installed.
     InfeasibleInputError
+        No values within the bounds keep the variance.
         "variance", and an attribute's group means coincide although its values
         differ (one group does that): no stretch restores the variance.  "covariance",
         and there are no more groups than linearly independent attributes.
@@ -94,15 +107,16 @@ def mean(
     """
     started = compile_time.now()
     if isinstance(keep, Mapping):
-        return _apart(X, labels, keep, response)
+        return _apart(X, labels, keep, response, (lower, upper))
     require_kept("mean", Mean.able, keep)
     records = numbers(X)
     response_for((), response, len(records))
     label = labellings(labels, *records.shape)
+    bounds = Bounds.of(lower, upper, records)
     if keep == "covariance":
-        return covariance_kept(records, label)
+        return covariance_kept(records, label, bounds)
     if label.ndim == 2:
-        return by_attribute(partial(mean, keep=keep), records, label)
+        return by_attribute(partial(mean, keep=keep), records, label, bounds)
     centroids = group_means(records, label)
     scale = Scale.of(records)
     if keep == "variance":
@@ -113,7 +127,8 @@ def mean(
         Certificate(Status.OPTIMAL, sse, sse, 0.0, "closed form", seconds)
         for sse in np.sum(lost**2, axis=0).tolist()
     )
-    return Aggregation(centroids, label, certificates)
+    made = Aggregation(centroids, label, certificates)
+    return variance_within(made, records, bounds) if bounds.there else made
 
 
 def _apart(
@@ -121,16 +136,21 @@ def _apart(
     labels: npt.ArrayLike,
     keep: Mapping[str, Sequence[Any]],
     response: npt.ArrayLike | None,
+    ends: tuple[End, End],
 ) -> Aggregation:
     records = numbers(X)
     label = labellings(labels, *records.shape)
     parts = parts_of("mean", Mean.able, keep, records.shape[1])
     y = response_for(parts, response, len(records))
 
+    bounds = Bounds.of(*ends, records)
+
     def combine(part: Part, own: Floats, groups: Labels) -> Aggregation:
+        inside = bounds.of_columns(list(part.columns))
         if part.statistic == "regression":
-            return covariance_kept(own, groups, y)
-        return mean(own, groups, keep=part.statistic)
+            return covariance_kept(own, groups, inside, y)
+        lower, upper = inside
+        return mean(own, groups, keep=part.statistic, lower=lower, upper=upper)
 
     return put_together(records, label, parts, combine)
 

@@ -6,12 +6,13 @@ from typing import Any, ClassVar, Literal
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation
+from aggopt.aggregate._bounds import End
 from aggopt.aggregate._kept_apart import Keep
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import TEMPLATE, Squared
 from aggopt.aggregate._wished import Wishing, by_wishes
-from aggopt.aggregate._wishes import Wish
+from aggopt.aggregate._wishes import Wanted, Wish
 from aggopt.core.renamed import renamed
 from aggopt.core.validation import Floats
 from aggopt.models import p3m_joint
@@ -28,6 +29,8 @@ def p3m(
     delta: Wish = 0.1,
     importance: Wish = 0.001,
     alpha: float = 0.5,
+    lower: End = None,
+    upper: End = None,
     keep: Keep = "variance",
     response: npt.ArrayLike | None = None,
     solver: str | None = None,
@@ -63,6 +66,11 @@ def p3m(
     alpha
         Weight of the distances against the shifts, in [0, 1].  At 0 the result is
         the renormalised mean.
+    lower, upper
+        Least and largest value that may be published, in the attribute's unit: a
+        number, or one per attribute (d,), -inf or inf where there is none.  They are
+        constraints of the model, and what is proven is of the program that has them.
+        Originals must lie between them.
     keep
         "variance": the mean and variance of each attribute, which is solved by itself.
         "covariance": those, and every covariance and correlation; all attributes are
@@ -107,12 +115,14 @@ def p3m(
     Raises
     ------
     TableError, JobError
-        An argument cannot be used.
+        An argument cannot be used; originals lie beyond lower or upper; with
+        keep = "covariance" the solver keeps no bounds, as "stiefel".
     InfeasibleInputError
-        One group only, or demands within a group that contradict each other; for the
-        covariance no more groups than linearly independent attributes, or demands
-        within a group that no values meet which keep it; for a regression not one
-        group more besides, or groups have lost too much of the response.
+        One group only, no values within the bounds that keep the variance, or demands
+        within a group that contradict each other or the bounds; for the covariance no
+        more groups than linearly independent attributes, or demands within a group
+        that no values meet which keep it; for a regression not one group more besides,
+        or groups have lost too much of the response.
     SolverError
         The solver is not installed.
 
@@ -127,8 +137,8 @@ def p3m(
     """
     require_number(alpha, "alpha")
     how = (solver, start, starts, seed, time_limit, options)
-    wishes = delta, importance, alpha
-    return by_wishes(WISHING, X, labels, wishes, keep, response, how, progress)
+    wanted = Wanted(delta, importance, alpha, lower, upper)
+    return by_wishes(WISHING, X, labels, wanted, keep, response, how, progress)
 
 
 class P3m(Squared):

@@ -6,12 +6,13 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation
+from aggopt.aggregate._bounds import End
 from aggopt.aggregate._kept_apart import Keep
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import Squared
 from aggopt.aggregate._wished import Wishing, by_wishes
-from aggopt.aggregate._wishes import Wish
+from aggopt.aggregate._wishes import Wanted, Wish
 from aggopt.core.renamed import renamed
 from aggopt.core.validation import Floats
 from aggopt.models import p3m_onesided_joint
@@ -28,6 +29,8 @@ def p3m_onesided(
     delta: Wish = 0.1,
     importance: Wish = 0.001,
     alpha: float = 0.5,
+    lower: End = None,
+    upper: End = None,
     keep: Keep = "variance",
     response: npt.ArrayLike | None = None,
     solver: str | None = None,
@@ -54,8 +57,8 @@ def p3m_onesided(
     """
     require_number(alpha, "alpha")
     how = (solver, start, starts, seed, time_limit, options)
-    wishes = delta, importance, alpha
-    return by_wishes(WISHING, X, labels, wishes, keep, response, how, progress)
+    wanted = Wanted(delta, importance, alpha, lower, upper)
+    return by_wishes(WISHING, X, labels, wanted, keep, response, how, progress)
 
 
 class P3mOnesided(Squared):

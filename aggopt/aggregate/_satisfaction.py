@@ -7,13 +7,14 @@ import numpy.typing as npt
 from pydantic import Field
 
 from aggopt.aggregate._aggregation import Aggregation
+from aggopt.aggregate._bounds import End
 from aggopt.aggregate._kept_apart import Keep
 from aggopt.aggregate._registry import Aggregator
 from aggopt.aggregate._shifted import require_number
 from aggopt.aggregate._shifting import Shifting
 from aggopt.aggregate._wish_sections import Wish as WishSection
 from aggopt.aggregate._wished import Wishing, by_wishes
-from aggopt.aggregate._wishes import Wish
+from aggopt.aggregate._wishes import Wanted, Wish
 from aggopt.core.renamed import renamed
 from aggopt.models import satisfaction_joint
 from aggopt.models.satisfaction import MODEL
@@ -29,6 +30,8 @@ def satisfaction(
     delta: Wish = 0.1,
     importance: Wish = 1.0,
     price: float = 1.0,
+    lower: End = None,
+    upper: End = None,
     keep: Keep = "variance",
     response: npt.ArrayLike | None = None,
     solver: str | None = None,
@@ -58,8 +61,8 @@ def satisfaction(
     """
     require_number(price, "price")
     how = (solver, None, 0, None, time_limit, options)
-    wishes = delta, importance, price
-    return by_wishes(WISHING, X, labels, wishes, keep, response, how, progress)
+    wanted = Wanted(delta, importance, price, lower, upper)
+    return by_wishes(WISHING, X, labels, wanted, keep, response, how, progress)
 
 
 class Satisfaction(Shifting):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.aggregate._aggregation import Aggregation, column, stacked
+from aggopt.aggregate._aggregation import column
 from aggopt.core.compile_time import compile_time
 from aggopt.core.deadline import LONGEST
 from aggopt.core.standardise import Scale
@@ -14,6 +14,7 @@ from aggopt.core.validation import Floats, Labels, is_number
 from aggopt.errors import JobError, UnknownNameError, naming
 from aggopt.models import Model
 from aggopt.models._joint_wishes import JointWishes
+from aggopt.models._within import snapped
 from aggopt.solvers import Certificate, Claim, Solver, Status, choose
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
@@ -93,22 +94,24 @@ def shifted(
     labels: Labels,
     how: ShiftOptions,
     progress: Callable[[float], None] | None,
-) -> Aggregation:
-    """Return the aggregation by `model`; `stated(j)` states attribute j's data."""
+) -> list[tuple[Floats, Certificate]]:
+    """Return the centroids (m_j,) of each attribute by `model`, and their certificate.
+
+    They are standardised; `stated(j)` states attribute j's data.
+    """
     programs = [
         None if constant else _stated(stated, j)
         for j, constant in enumerate(scale.constant)
     ]
     counts = [int(column(labels, j).max()) + 1 for j in range(len(programs))]
     starts = _by_attribute(how.start, scale, counts)
-    solved = []
+    solved: list[tuple[Floats, Certificate]] = []
     for j, data in enumerate(programs):
         own = replace(how, start=starts[j])
         solved.append(_kept(counts[j]) if data is None else solution(model, data, own))
         if progress:
             progress((j + 1) / len(programs))
-    centroids = stacked([c for c, _ in solved])
-    return Aggregation(scale.undo(centroids), labels, tuple(c for _, c in solved))
+    return solved
 
 
 def _stated(stated: Callable[[int], Any], j: int) -> Any:
@@ -148,7 +151,8 @@ def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certif
     """
     started = compile_time.now()
     answers = list(_answers(model, data, how, started))
-    tried = [*answers, *_given(how)]  # of equals the first
+    given = (_within(data, a) for a in _given(how))
+    tried = [*answers, *given]  # of equals the first
     fit = [(a, cost) for a in tried if (cost := _cost(model, data, a)) is not None]
     if fit:
         best, _ = min(fit, key=lambda pair: pair[1])
@@ -162,7 +166,8 @@ def solution(model: Model, data: Any, how: ShiftOptions) -> tuple[Floats, Certif
     if status.usable and model.violation(data, at) > FEASIBLE:
         status = Status.FAILED  # hard wishes: the renormalised means miss them
     objective = model.objective(data, at)
-    bound = _bound(answers, objective) if status.usable else None
+    bounds = [_apart(data), *(a.bound for a in answers)]
+    bound = _bound(bounds, objective) if status.usable else None
     is_shown = bound is not None and closed(objective, bound)
     if status is Status.OPTIMAL and not is_shown:
         status = Status.LIMIT  # it was content with less, or with another point
@@ -188,12 +193,24 @@ def _given(how: ShiftOptions) -> Iterator[Answer]:
         yield Answer(how.start, Status.KEPT, None, how.solver.name, 0.0)
 
 
-def _bound(answers: Sequence[Answer], objective: float) -> float | None:
+def _apart(data: Any) -> float | None:
+    """Return what all attributes by themselves prove, of one program within bounds.
+
+    Its solvers are local and prove nothing.
+    """
+    if not (isinstance(data, JointWishes) and data.bounded):
+        return None
+    found = [apart.bound for apart in optima_apart(data)]
+    known = [bound for bound in found if bound is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
+def _bound(bounds: Sequence[float | None], objective: float) -> float | None:
     """Return the best bound; none that this very objective shows to be false.
 
     One that is above it by no more than the rounding of either is the objective.
     """
-    every = (a.bound for a in answers if a.bound is not None)
+    every = (bound for bound in bounds if bound is not None)
     true = (b for b in every if b <= objective or closed(objective, b))
     return max((min(b, objective) for b in true), default=None)
 
@@ -222,9 +239,18 @@ def _answers(
             left = how.limit - (compile_time.now() - started)
             if left <= 0:
                 return
-        yield answer(
+        found = answer(
             model, data, how.solver, start, time_limit=left, options=how.options
         )
+        yield _within(data, found)
+
+
+def _within(data: Any, found: Answer) -> Answer:
+    """Return an answer with what is beyond a bound by a solver's tolerance on it."""
+    if not data.bounded or found.reading is None:
+        return found
+    inside = snapped(found.reading, data.lower, data.upper)
+    return replace(found, reading=inside)
 
 
 def _cost(model: Model, data: Any, found: Answer) -> float | None:
@@ -239,8 +265,10 @@ def _cost(model: Model, data: Any, found: Answer) -> float | None:
     if model.violation(data, at) > FEASIBLE:
         return None
     cost = model.objective(data, at)
-    fallback = model.objective(data, model.point(data, data.renormalised))
-    return None if found.status is Status.LIMIT and cost > fallback else cost
+    fallback = model.point(data, data.renormalised)
+    fit = model.violation(data, fallback) <= FEASIBLE
+    worse = fit and cost > model.objective(data, fallback)
+    return None if found.status is Status.LIMIT and worse else cost
 
 
 def _starts(model: Model, data: Any, how: ShiftOptions) -> Iterator[Floats]:

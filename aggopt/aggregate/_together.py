@@ -5,6 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from aggopt.aggregate._aggregation import Aggregation
+from aggopt.aggregate._bounds import Bounds
+from aggopt.aggregate._mean_within import covariance_within, leaves
 from aggopt.core.compile_time import compile_time
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
@@ -19,11 +21,14 @@ Solve = Callable[[Floats, Labels, I64], tuple[Floats, Certificate]]
 CONSTANT = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "constant attribute", 0.0)
 
 
-def together(X: Floats, labels: Labels, solve: Solve) -> Aggregation:
+def together(
+    X: Floats, labels: Labels, solve: Solve, bounds: Bounds | None = None
+) -> Aggregation:
     """Return what `solve` makes of the attributes of X (n, d) that vary, all at once.
 
     It gets them standardised, the groups, and the columns they stand in; it returns
-    centroids (m, varying), standardised, and one certificate.
+    centroids (m, varying), standardised, and one certificate.  It keeps the `bounds`,
+    if there are any.
 
     Raises
     ------
@@ -41,7 +46,8 @@ def together(X: Floats, labels: Labels, solve: Solve) -> Aggregation:
         few = Z if varying.size == X.shape[1] else Z[:, varying]
         z[:, varying], proof = solve(few, label, varying)
         solved = {tuple(varying.tolist()): proof, **solved}
-    return Aggregation(scale.undo(z), labels, tuple(solved.values()), tuple(solved))
+    centroids = bounds.undone(z, scale) if bounds else scale.undo(z)
+    return Aggregation(centroids, labels, tuple(solved.values()), tuple(solved))
 
 
 def in_common(labels: Labels) -> Labels:
@@ -56,23 +62,33 @@ def in_common(labels: Labels) -> Labels:
     return np.ascontiguousarray(labels[:, 0])
 
 
-def covariance_kept(X: Floats, labels: Labels, y: Floats | None = None) -> Aggregation:
+def covariance_kept(
+    X: Floats, labels: Labels, bounds: Bounds, y: Floats | None = None
+) -> Aggregation:
     """Return the centroids nearest to the means of X (n, d) that keep its covariance.
 
     Where there is a response y (n,), standardised, they keep its covariance with X.
+    Those that would leave the bounds are a local optimum within them.
 
     Raises
     ------
     JobError
         Attributes have groups of their own.
+    SolverError
+        The bounds would be left, and no solver that keeps them is installed.
     InfeasibleInputError
-        There are too few groups, or they have lost too much of the response.
+        There are too few groups, they have lost too much of the response, or no values
+        within the bounds were found.
     """
 
     def solve(Z: Floats, own: Labels, columns: I64) -> tuple[Floats, Certificate]:
-        return _nearest_to_means(Z, own, y)
+        c, proof = _nearest_to_means(Z, own, y)
+        ends = bounds.standardised(Scale.of(X)).of_columns(columns)
+        if not leaves(c, ends):
+            return c, proof
+        return covariance_within(Z, own, y, ends, proof)
 
-    return together(X, labels, solve)
+    return together(X, labels, solve, bounds)
 
 
 def _nearest_to_means(

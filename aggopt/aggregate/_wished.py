@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from aggopt.aggregate._aggregation import Aggregation, begun_by, scale_for
+from aggopt.aggregate._bounds import Bounds
 from aggopt.aggregate._by_model import by_joint_model, by_model
 from aggopt.aggregate._keeping import ABLE, require_kept
 from aggopt.aggregate._kept_apart import (
@@ -16,7 +17,7 @@ from aggopt.aggregate._kept_apart import (
     response_for,
     start_of,
 )
-from aggopt.aggregate._wishes import Wish, spread
+from aggopt.aggregate._wishes import Wanted, spread
 from aggopt.core.progress import require_progress
 from aggopt.core.validation import Floats, Labels, labellings, matrix
 from aggopt.models import Model
@@ -36,7 +37,7 @@ def by_wishes(
     method: Wishing,
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
-    wishes: tuple[Wish, Wish, float],
+    wanted: Wanted,
     keep: Keep,
     response: npt.ArrayLike | None,
     how: tuple[Any, ...],
@@ -44,25 +45,24 @@ def by_wishes(
 ) -> Aggregation:
     """Return the aggregation of X (n, d), which keeps what `keep` says.
 
-    `wishes` are distances, importances and the number that weighs them; `how` are
-    solver, start, starts, seed, time_limit and options.
+    `how` are solver, start, starts, seed, time_limit and options.
     """
     solver, start, *others = how
     how = (solver, begun_by(start, labels), *others)
     if isinstance(keep, Mapping):
-        return _by_parts(method, X, labels, wishes, keep, response, how, progress)
+        return _by_parts(method, X, labels, wanted, keep, response, how, progress)
     require_kept(method.name, ABLE, keep)
     response_for((), response, 0)
     if keep == "covariance":
-        return by_joint_model(method.together, X, labels, wishes, how, progress)
-    return by_model(method.alone, X, labels, wishes, how, progress)
+        return by_joint_model(method.together, X, labels, wanted, how, progress)
+    return by_model(method.alone, X, labels, wanted, how, progress)
 
 
 def _by_parts(
     method: Wishing,
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
-    wishes: tuple[Wish, Wish, float],
+    wanted: Wanted,
     keep: Mapping[str, Any],
     response: npt.ArrayLike | None,
     how: tuple[Any, ...],
@@ -75,16 +75,16 @@ def _by_parts(
     parts = parts_of(method.name, ABLE, keep, records.shape[1])
     y = response_for(parts, response, len(records))
     Z = scale_for(records, label).standardise(records)
-    delta, importance = (
-        spread(wish, Z, name)
-        for wish, name in zip(wishes, ("delta", "importance"), strict=False)
-    )
+    delta = spread(wanted.delta, Z, "delta")
+    importance = spread(wanted.importance, Z, "importance")
+    bounds = Bounds.of(wanted.lower, wanted.upper, records)
     solver, start, *others = how
 
     def combine(part: Part, own: Floats, groups: Labels) -> Aggregation:
         few = list(part.columns)
         begun = start_of(start, few, (int(label.max()) + 1, len(Z.T)))
-        asked = delta[:, few], importance[:, few], wishes[2]
+        ends = bounds.of_columns(few)
+        asked = Wanted(delta[:, few], importance[:, few], wanted.weight, *ends)
         told = solver, begun, *others
         if part.statistic == "variance":
             return by_model(method.alone, own, groups, asked, told, None)

@@ -1,15 +1,26 @@
 """What records ask for: a number for all, one per attribute, one each, or a share."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from aggopt.aggregate._bounds import End
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError
 
 Wish = npt.ArrayLike | Mapping[str, npt.ArrayLike]
+
+
+class Wanted(NamedTuple):
+    """Distances, importances, the number that weighs them, and bounds of values."""
+
+    delta: Wish
+    importance: Wish
+    weight: float
+    lower: End = None
+    upper: End = None
 
 
 def spread(wish: Wish, Z: Floats, name: str) -> Floats:

@@ -9,14 +9,18 @@ from aggopt.solvers._solver import CLASSES, Solver
 
 
 def choose(
-    name: object, *problems: str, language: str | Sequence[str] | None = None
+    name: object,
+    *problems: str,
+    language: str | Sequence[str] | None = None,
+    within: bool = False,
 ) -> Solver:
     """Return the solver called `name`, ready for a problem of one of these kinds.
 
     A kind is a class of `CLASSES` or the name of a model.  Without a name: the first
     installed solver that takes one of them, in this `language` if one is given: that of
     a problem, or those of a model.  A name may be that of any solver of a language, or
-    of code of the user's, which may be a function or a `Solver` as well.
+    of code of the user's, which may be a function or a `Solver` as well.  With `within`
+    the data have bounds of the values, which not every solver of a model can keep.
 
     Raises
     ------
@@ -25,16 +29,21 @@ def choose(
     UntrustedCodeError
         It is in a file that the caller does not trust.
     JobError
-        It takes none of them, or reads another language.
+        It takes none of them, reads another language, or cannot keep bounds.
     SolverError
         It is not installed; there is no silent fallback.
     """
-    able = able_for(*problems, language=language)
+    able = able_for(*problems, language=language, within=within)
     if name is None:
         return _first_installed(able, problems, language)
     solver = _named(name, able)
     if not (solver.fits(*problems) and _reads(solver, language)):
         raise JobError(_unfit(solver, problems, language), fix=_instead(able))
+    if within and not solver.boxes:
+        raise JobError(
+            f"{solver.name} cannot keep values within lower and upper bounds.",
+            fix=_instead(able),
+        )
     if solver.lacks:
         raise SolverError(
             f"{solver.name} is not installed: {solver.lacks}.",
@@ -110,10 +119,13 @@ def _listed(language: str | Sequence[str] | None) -> str:
 
 
 def able_for(
-    *problems: str, language: str | Sequence[str] | None = None
+    *problems: str,
+    language: str | Sequence[str] | None = None,
+    within: bool = False,
 ) -> list[Solver]:
     """Return the solvers that take one of these kinds, those that are missing, too."""
-    every = (s for s in SOLVERS.values() if s.fits(*problems))
+    each = (s for s in SOLVERS.values() if s.boxes or not within)
+    every = (s for s in each if s.fits(*problems))
     read = (s for s in every if _reads(s, language))
     return sorted(read, key=lambda s: s.rank_for(*problems))
 

@@ -78,7 +78,7 @@ class Reduced:
 
     def bounds(self, start: Floats) -> tuple[Floats, Floats]:
         """Return bounds of t (m,): a hard wish leaves the nearer of two values."""
-        low, high = np.full(len(start), -np.inf), np.full(len(start), np.inf)
+        low, high = self._data.lower - self._means, self._data.upper - self._means
         hard, values = model.demanded(self._data)
         away = np.abs(values - start[hard, None])
         nearer = np.nanargmin(away, axis=1) if hard.size else hard

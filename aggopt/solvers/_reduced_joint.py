@@ -20,6 +20,7 @@ class JointReduced:
     def __init__(self, data: p3m_joint.Data) -> None:
         self._cost = Cost.of(data)
         self._means, self._shape = data.means, data.means.shape
+        self._ends = data.lower - data.means, data.upper - data.means
         self._share = data.sizes / data.sizes.sum()
         self._linear = (self._share[:, None] * data.rows).T
         self.iterations = 0
@@ -96,5 +97,6 @@ class JointReduced:
         low, high = self._cost.allowed
         nearer = np.where(np.abs(low - start) <= np.abs(high - start), low, high)
         t = (nearer - self._means).ravel()
-        held = held.ravel()
-        return np.where(held, t, -np.inf), np.where(held, t, np.inf)
+        least, most = (end.ravel() for end in self._ends)
+        there = held.ravel()
+        return np.where(there, t, least), np.where(there, t, most)

@@ -36,6 +36,7 @@ class Solver(Method):
     ranks: Mapping[str, int] = field(default_factory=dict)  # of a class: another rank
     # options with which it prints, where that is kept and its language does not say so
     loud: Mapping[str, Any] = field(default_factory=dict)
+    boxes: bool = True  # keeps values within bounds that a model's data state
     aborts: bool = False  # may crash the process: it runs in a subprocess
     # of a class, options among `fixed` without which it is asked again where it fails
     loosened: Mapping[str, frozenset[str]] = field(default_factory=dict)

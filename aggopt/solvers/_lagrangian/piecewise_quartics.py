@@ -8,6 +8,7 @@ group j is
     satisfaction  price n_j t^2 - sum_i w_i [ |t - d_i| >= delta_i ]
 
 Hard requirements (w_i = 1) leave p3m two points, and bar an interval in p3m_onesided.
+Bounds of what is published cut pieces off, and leave some out.
 """
 
 from functools import singledispatch
@@ -107,6 +108,13 @@ def _program(
     quartic: Floats,
     terms: Floats,
 ) -> Separable:
+    """Return the program of these pieces, cut off at the bounds of its values."""
+    low = np.maximum(low, data.lower - data.means[owner])
+    high = np.minimum(high, data.upper - data.means[owner])
+    there = low <= high
+    owner, low, high, quartic = (
+        pieces[there] for pieces in (owner, low, high, quartic)
+    )
     return Separable(
         first=np.searchsorted(owner, np.arange(len(data.sizes) + 1)).astype(np.int64),
         low=np.ascontiguousarray(low),

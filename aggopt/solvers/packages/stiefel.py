@@ -13,4 +13,5 @@ SOLVER = Solver(
     install="pip install numba",
     needs=("numba",),
     time_limit="time_limit",
+    boxes=False,  # it moves on all matrices that keep the covariance
 )

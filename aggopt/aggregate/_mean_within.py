@@ -1,0 +1,90 @@
+"""Means that keep more than the mean, within bounds: programs without a wish."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from aggopt.aggregate._aggregation import Aggregation
+from aggopt.aggregate._bounds import Bounds
+from aggopt.aggregate._shifted import ShiftOptions, solution
+from aggopt.core.standardise import Scale
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats, Labels
+from aggopt.errors import InfeasibleInputError, naming
+from aggopt.models import Model, p3m, p3m_joint
+from aggopt.models._within import ROUNDING, outside
+from aggopt.solvers import Certificate, choose
+
+
+def variance_within(made: Aggregation, X: Floats, bounds: Bounds) -> Aggregation:
+    """Return stretched means of X (n, d), anew where an attribute leaves its bounds.
+
+    Raises
+    ------
+    InfeasibleInputError
+        No values within the bounds keep the variance.
+    """
+    scale, labels = Scale.of(X), made.labels
+    Z, z = scale.standardise(X), scale.standardise(made.centroids)
+    ends, proofs = bounds.standardised(scale), list(made.certificates)
+    leaving = _leaving(z, ends)
+    for j in leaving.tolist():
+        wishes = np.zeros(len(Z)), np.zeros(len(Z)), 0.0
+        lower, upper = float(ends.lower[j]), float(ends.upper[j])
+        with naming(f"Column {j}"):
+            x = np.ascontiguousarray(Z[:, j])
+            data = p3m.Data(x, labels, *wishes, lower=lower, upper=upper)
+            z[:, j], proofs[j] = _nearest(p3m.MODEL, data, x[:, None])
+    centroids = np.clip(made.centroids, *bounds)  # of the others: what rounding left
+    centroids[:, leaving] = bounds.undone(z, scale)[:, leaving]
+    return Aggregation(centroids, labels, tuple(proofs))
+
+
+def covariance_within(
+    Z: Floats, labels: Labels, y: Floats | None, ends: Bounds, free: Certificate
+) -> tuple[Floats, Certificate]:
+    """Return centroids of Z (n, d) that keep the covariance within standardised `ends`.
+
+    That with a response y (n,) as well, if there is one.  `free` is the certificate of those without bounds, which are no worse.
+
+    Raises
+    ------
+    SolverError
+        No solver that keeps bounds is installed.
+    InfeasibleInputError
+        None were found.
+    """
+    wishes = np.zeros(Z.shape), np.zeros(Z.shape), 0.0
+    lower, upper = ends.lower.copy(), ends.upper.copy()
+    data = p3m_joint.Data(Z, labels, *wishes, y=y, lower=lower, upper=upper)
+    c, proof = _nearest(p3m_joint.MODEL, data, Z)
+    bounds = [bound for bound in (proof.bound, free.bound) if bound is not None]
+    return c, replace(proof, bound=min(max(bounds), proof.objective))
+
+
+def leaves(c: Floats, ends: Bounds) -> bool:
+    """Whether any of standardised centroids (m, d) lies beyond its bounds."""
+    return max(outside(c, *ends).values()) > ROUNDING
+
+
+def _leaving(z: Floats, ends: Bounds) -> I64:
+    beyond = (z < ends.lower - ROUNDING) | (z > ends.upper + ROUNDING)
+    return np.flatnonzero(beyond.any(axis=0))
+
+
+def _nearest(model: Model, data: Any, Z: Floats) -> tuple[Floats, Certificate]:
+    """Return the centroids nearest to the means, with what they lose of Z (n, d)."""
+    how = choose(None, *model.kinds, within=True)
+    start = None if how.is_global else "renormalised"
+    c, proof = solution(model, data, ShiftOptions(how, start))
+    if not proof.status.usable:
+        raise InfeasibleInputError(
+            "No values within the bounds of what is published were found that keep as "
+            "much of the originals.",
+            fix="choose a smaller k, keep less, or leave a bound out.",
+        )
+    means = np.reshape(data.means, (len(data.sizes), -1))
+    within = float(np.sum((Z - means[data.labels]) ** 2))
+    bound = None if proof.bound is None else proof.bound + within
+    return c, replace(proof, objective=proof.objective + within, bound=bound)

@@ -1,0 +1,52 @@
+"""Whole numbers in the place of centroids, by which the mean stays near."""
+
+import numpy as np
+
+from aggopt.core.types import F64, I64, Bool
+
+GAIN = 1e-9  # of the largest group: less is rounding
+
+
+def whole_numbers(c: F64, sizes: F64) -> F64:
+    """Return a whole number next to each of c (m,), by which sum_j n_j c_j stays near.
+
+    Those with the largest remainders go up (Hamilton's method), as many as bring the
+    sum nearest to what it was.  Then one group more goes up or down, or one each, as
+    long as that brings it nearer: where sizes differ it is mostly met exactly.
+
+    Examples
+    --------
+    >>> whole_numbers(np.array([1.4, 2.4, 3.4]), np.array([5.0, 5.0, 5.0])).tolist()
+    [2.0, 2.0, 3.0]
+    """
+    low = np.floor(c)
+    share = c - low
+    some = np.flatnonzero(share > 0)
+    order = some[np.argsort(-share[some], kind="stable")]
+    missing = np.sum(sizes * share) - np.concatenate([[0.0], np.cumsum(sizes[order])])
+    count = int(np.argmin(np.abs(missing)))
+    up, left = np.zeros(len(c), dtype=bool), float(missing[count])
+    up[order[:count]] = True
+    while (changed := _exchange(share, sizes, up, left)).size:
+        left += float(np.sum(np.where(up, sizes, -sizes)[changed]))
+        up[changed] = ~up[changed]
+    return low + up + 0.0
+
+
+def _exchange(share: F64, sizes: F64, up: Bool, left: float) -> I64:
+    """Return the group, or the two, whose change brings the sum nearest; else none."""
+    rising = _first_by_size(np.flatnonzero((share > 0) & ~up), -share, sizes)
+    falling = _first_by_size(np.flatnonzero(up), share, sizes)
+    more = np.concatenate([[0.0], sizes[rising]])
+    less = np.concatenate([[0.0], sizes[falling]])
+    after = np.abs(left - more[:, None] + less)
+    one, other = np.unravel_index(int(np.argmin(after)), after.shape)
+    if after[one, other] >= abs(left) - GAIN * sizes.max():
+        return np.empty(0, np.int64)
+    return np.concatenate([rising[:one][-1:], falling[:other][-1:]])
+
+
+def _first_by_size(groups: I64, rank: F64, sizes: F64) -> I64:
+    """Return of some groups the one of each size that comes first by rank."""
+    ordered = groups[np.argsort(rank[groups], kind="stable")]
+    return ordered[np.unique(sizes[ordered], return_index=True)[1]]

@@ -1,0 +1,136 @@
+"""Bounds of published values, as the models that shift centroids have them.
+
+With mean 0 and variance 1, and every c_j between lower and upper:
+
+- 0 lies between them;
+- sum_j n_j (c_j - lower)(upper - c_j) >= 0 makes -lower upper >= 1 (Bhatia and Davis);
+- of all c >= lower with mean 0 the largest variance has one group, the smallest, above
+  lower, and all others there: lower^2 (n - n_j) / n_j >= 1.  Of upper alike.
+
+The first and the third are enough where there is one bound and no hard wish: from the
+point with all c_j = 0 the variance grows without a jump to the largest.
+"""
+
+from collections.abc import Iterator
+from math import isinf
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.validation import Floats
+from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.models._constraints import amounts
+
+Bound = Floats | float
+NEAR = 1e-6  # standard deviations by which solvers miss a bound that they keep
+ROUNDING = 1e-9  # relative: a necessary condition missed by less may hold
+FLAT = 1e-18  # a variance that rounding leaves of none
+
+
+def is_bounded(lower: Bound, upper: Bound) -> bool:
+    """Whether there is a bound at all."""
+    return bool(np.isfinite(lower).any() or np.isfinite(upper).any())
+
+
+def outside(c: Floats, lower: Bound, upper: Bound) -> dict[str, float]:
+    """Return by how much the farthest of c (m,) or (m, d) lies beyond either bound."""
+    return amounts(lower=lower - c, upper=c - upper)
+
+
+def snapped(c: Floats, lower: Bound, upper: Bound, near: Bound = NEAR) -> Floats:
+    """Return c with what lies beyond a bound by no more than `near` on that bound."""
+    inside = np.clip(c, lower, upper)
+    return np.where(np.abs(inside - c) <= near, inside, c)
+
+
+def require_variance(sizes: Floats, lower: float, upper: float) -> None:
+    """Refuse bounds between which no centroids of mean 0 have the variance 1.
+
+    Raises
+    ------
+    JobError
+        lower is not below upper.
+    InfeasibleInputError
+        One of the conditions at the head of this file fails.
+    """
+    if not lower < upper:
+        raise JobError(
+            "A lower bound is not below its upper bound.",
+            fix="pass lower < upper, or leave one of them out.",
+        )
+    if lower > 0 or upper < 0:
+        raise InfeasibleInputError(
+            "The mean of the originals lies outside the bounds of published values.",
+            fix="correct lower and upper: the originals must lie between them.",
+        )
+    rest = (sizes.sum() - sizes.min()) / sizes.min()
+    ends = [lower**2 * rest, upper**2 * rest]
+    if not (isinf(lower) or isinf(upper)):
+        ends.append(-lower * upper)
+    if min(ends) < 1 - ROUNDING:
+        raise InfeasibleInputError(
+            f"No {len(sizes)} centroids within the bounds have mean and variance of "
+            "the originals: these lie too far from the others.",
+            fix='choose a smaller k, publish means as they are (method = "mean"), or '
+            "leave the bound out.",
+        )
+
+
+def stretched_within(
+    sizes: Floats, means: Floats, lower: float, upper: float
+) -> Floats | None:
+    """Return centroids (m,) of mean 0 and variance 1 within bounds, near the means.
+
+    They are a + b C_j, or the bound that this would cross; None where none such are
+    found.
+    """
+    c, free, n = means.copy(), np.ones(len(means), dtype=bool), sizes.sum()
+    while free.any():
+        held, weight = sizes * ~free, sizes[free]
+        mean = -np.sum(held * c) / weight.sum()
+        square = (n - np.sum(held * c**2)) / weight.sum() - mean**2
+        away = means[free] - np.sum(weight * means[free]) / weight.sum()
+        spread = np.sum(weight * away**2) / weight.sum()
+        if square < 0 or spread <= FLAT:
+            return None
+        c[free] = mean + away * np.sqrt(square / spread)
+        beyond = free & ((c < lower) | (c > upper))
+        if not beyond.any():
+            return c
+        c, free = np.where(beyond, np.clip(c, lower, upper), c), free & ~beyond
+    return None
+
+
+def within_in_cvxpy(c: Any, lower: Bound, upper: Bound) -> dict[str, Any]:
+    """Return the rows of the bounds that there are of the expression c, by name."""
+    rows = {}
+    low, high = np.broadcast_to(lower, c.shape), np.broadcast_to(upper, c.shape)
+    if (least := np.isfinite(low)).any():
+        rows["lower"] = c[least] >= low[least]
+    if (most := np.isfinite(high)).any():
+        rows["upper"] = c[most] <= high[most]
+    return rows
+
+
+def keep_within_in_pyomo(problem: Any, c: Any, lower: Bound, upper: Bound) -> None:
+    """Add the rows of the bounds that there are of c: a list, or a list of lists."""
+    import pyomo.environ as pyo
+
+    cells = list(_cells(c))
+    shape = (len(c), len(cells) // len(c))
+    low = np.broadcast_to(lower, shape).ravel().tolist()
+    high = np.broadcast_to(upper, shape).ravel().tolist()
+    least = [cell >= end for cell, end in zip(cells, low, strict=True) if end > -np.inf]
+    most = [cell <= end for cell, end in zip(cells, high, strict=True) if end < np.inf]
+    if least:
+        problem.lower = pyo.ConstraintList(rule=least)
+    if most:
+        problem.upper = pyo.ConstraintList(rule=most)
+
+
+def _cells(c: Any) -> Iterator[Any]:
+    for row in c:
+        if isinstance(row, list):
+            yield from row
+        else:
+            yield row
