@@ -25,6 +25,9 @@ Case = Callable[[Path], tuple[Any, Any]]
 
 frame = people()
 P3M = {"method": "p3m", "solver": "uno"}
+SHIFTED = {"method": "p3m"}
+VISITS = np.arange(40) % 8 * (np.arange(40) % 3 == 0) * 10
+INCOME = {"attributes": {"income": {"lower": 0}}}
 CORRELATED = {"method": "mean", "keep": "covariance"}
 bills = np.random.default_rng(8).normal(300, 50, len(frame))
 
@@ -43,6 +46,13 @@ def with_job(data: Any = frame, **sections: Any) -> Case:
 
 def with_risk(**asked: Any) -> Case:
     return lambda _: (frame, job(risk=asked))
+
+
+def bounded(*, lower: float = 0, **said: Any) -> Case:
+    """Return visits, mostly none, in place of the income, with bounds of them."""
+    sections = {n: said.pop(n) for n in ("aggregation", "output") if n in said}
+    kept = {"attributes": {"income": {"lower": lower, **said}}}
+    return lambda _: (frame.assign(income=VISITS), job(**sections, **kept))
 
 
 def with_file(name: str, content: bytes | None) -> Case:
@@ -452,6 +462,22 @@ CASES: dict[str, Case] = {
     "whole numbers": with_job(),
     "whole numbers, rounding asked": with_column(
         "income", frame["income"].astype(int), **rounding
+    ),
+    "bounds of a quasi-identifier": bounded(aggregation=SHIFTED),
+    "bounds, stretched means": bounded(aggregation=CORRELATED | {"keep": "variance"}),
+    "whole numbers asked for": bounded(integer=True, aggregation=SHIFTED),
+    "originals beyond a bound": with_job(attributes={"age": {"lower": 30}}),
+    "a lower bound above the upper": bounded(lower=9, upper=1),
+    "bounds of a category": with_column("income", "a", **INCOME),
+    "bounds of an order": bounded(order=[0, 1]),
+    "bounds with no published value between": bounded(
+        lower=-1, upper=700, output={"decimals": -3}
+    ),
+    "bounds within which no groups keep the variance": with_column(
+        "income", [0] * 39 + [1], aggregation=SHIFTED, **INCOME
+    ),
+    "bounds, a solver that keeps none": bounded(
+        aggregation={**SHIFTED, "keep": "covariance", "solver": "stiefel"}
     ),
     "a constant attribute": with_column("age", 44),
     "all quasi-identifiers constant": lambda _: (
@@ -865,6 +891,10 @@ HOLDS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], bool]] = {
             missing="own value",
         )
         <= 0.35
+    ),
+    "masked, within bounds": lambda _, out: out["income"].min() == 0,
+    "masked, whole within bounds": lambda into, out: (
+        out["income"].dtype == into["income"].dtype and out["income"].min() >= 0
     ),
     "masked, index kept": lambda into, out: out.index.equals(into.index),
 }

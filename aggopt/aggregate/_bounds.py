@@ -1,5 +1,6 @@
 """Bounds of published values, in the units of the attributes."""
 
+from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy.typing as npt
 
 from aggopt.core.plural import many
 from aggopt.core.standardise import Scale
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError, TableError
 from aggopt.models._within import NEAR, is_bounded, snapped
@@ -63,7 +65,7 @@ class Bounds(NamedTuple):
             np.where(scale.constant, np.inf, upper),
         )
 
-    def of_columns(self, columns: npt.ArrayLike) -> "Bounds":
+    def of_columns(self, columns: Sequence[int] | I64) -> "Bounds":
         """Return those of some attributes."""
         return Bounds(self.lower[columns], self.upper[columns])
 

@@ -35,6 +35,8 @@ _TEXT = """\
 # publish = "leaf"         # of a tree also "node", or "ancestor": true of all
 # weight = 1.0             # by which its distances are multiplied
 # missing = "own value"    # one more level; left out, [missing] decides
+# lower = 0                # of a number: the least that may be published; upper alike
+# integer = true           # publish whole numbers
 
 [missing]
 {missing}

@@ -18,6 +18,7 @@ from aggopt.job import Job, Shifting, Solved
 from aggopt.models import MODELS, Model
 from aggopt.partition._registry import PARTITIONERS
 from aggopt.pipeline.before_work import model_of
+from aggopt.pipeline.bounds import bounded_together
 from aggopt.pipeline.grouped import Grouped
 from aggopt.repair._registry import REPAIRS
 from aggopt.solvers import Solver, choose
@@ -28,7 +29,7 @@ class Step(NamedTuple):
     """The step of a job that a solver carries out: model, time limit, row, section.
 
     Of a model of the user's `own` is the class of its programs, and `language` what it
-    is declared in.
+    is declared in; `within` is whether values have bounds that not all solvers keep.
     """
 
     model: Model
@@ -37,6 +38,7 @@ class Step(NamedTuple):
     section: Any
     own: str = ""
     language: tuple[str, ...] | None = None
+    within: bool = False
 
     @property
     def kinds(self) -> tuple[str, str]:
@@ -46,7 +48,7 @@ class Step(NamedTuple):
     @property
     def able(self) -> list[Solver]:
         """The solvers that take it, the job's own first if the table has it not."""
-        able = able_for(*self.kinds, language=self.language)
+        able = able_for(*self.kinds, language=self.language, within=self.within)
         named = getattr(self.section, "solver", None)
         known = [name for s in able for name in (s.name, s.name.partition(":")[2])]
         if named is None or named in known:
@@ -73,7 +75,8 @@ def solved_by(job: Job) -> Step:
                 "is compared on two.",
                 fix='set keep = "variance" or keep = "covariance" to compare solvers.',
             )
-        return Step(model_of(how), how.time_limit, of_aggregation, how)
+        within = bounded_together(job)
+        return Step(model_of(how), how.time_limit, of_aggregation, how, within=within)
     repair = job.privacy.repair
     method = REPAIRS.of(repair) if repair else None
     named = repair is not None and repair.solver is not None

@@ -85,7 +85,10 @@ def compare(
         given = replace(given, job=own)  # which says how categories are published
     with trusting(trust):
         seen = (name if folder is None else seen_from(folder, name) for name in solvers)
-        named = [choose(name, *step.kinds, language=step.language) for name in seen]
+        kinds, language = step.kinds, step.language
+        named = [
+            choose(name, *kinds, language=language, within=step.within) for name in seen
+        ]
         able = named or step.able
     for done, solver in enumerate(able):
         report(solver.name, done / len(able))

@@ -1,6 +1,6 @@
 """A table whose attributes have roles; every check on an input table lives here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -170,17 +170,24 @@ class Table:
         with naming(f"Column {name!r}"):
             return clock.numbers(Moments.of(self.frame[name], clock.type))
 
-    def masked(self, values: Floats, *, round_integers: bool = False) -> "Table":
+    def masked(
+        self,
+        values: Floats,
+        *,
+        round_integers: bool = False,
+        integers: Collection[str] = (),
+    ) -> "Table":
         """Return the release of this table, values (n, d) in place of the originals.
 
         Identifiers and wishes are dropped.  Every other column, the column order, the
         number of records, a pandas index and the types stay; a whole-number
         quasi-identifier becomes a float, or with `round_integers` the nearest value its
-        own type can hold, as a date does always.  Of a category the values are nodes of
+        own type can hold, as a date does always; so do those that are named among
+        `integers`.  Of a category the values are nodes of
         its domain.  What is nan is published as missing.
         """
         masked = [
-            self._column(name, values[:, j], round_integers)
+            self._column(name, values[:, j], round_integers or name in integers)
             for j, name in enumerate(self.roles.quasi_identifier)
         ]
         frame = self.frame.with_columns(*masked).drop(*self.roles.dropped)

@@ -1,9 +1,10 @@
 """The sections that say what a quasi-identifier is, and how it is published."""
 
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool
 
 from aggopt.core.section import Section, plain
 from aggopt.encoding import AttributeType
@@ -43,6 +44,10 @@ class AttributeSection(Section):
     missing
         "refuse", or "own value": what is missing counts as one more level.  When left
         out, [missing] says what happens.
+    lower, upper
+        The least and the largest value that may be published of a number.
+    integer
+        Publish whole numbers.
     """
 
     kind: Literal["numeric", "date", "nominal", "ordinal", "hierarchical"] | None = None
@@ -55,6 +60,19 @@ class AttributeSection(Section):
     publish: Literal["leaf", "node", "ancestor"] = "leaf"
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False, strict=True)
     missing: Literal["refuse", "own value"] | None = None
+    lower: float | None = Field(default=None, allow_inf_nan=False, strict=True)
+    upper: float | None = Field(default=None, allow_inf_nan=False, strict=True)
+    integer: StrictBool = False
+
+    @property
+    def bounded(self) -> bool:
+        """Whether published values have a bound."""
+        return self.lower is not None or self.upper is not None
+
+    @property
+    def limited(self) -> bool:
+        """Whether published values are within bounds, or whole."""
+        return self.bounded or self.integer
 
     @property
     def type(self) -> AttributeType:
@@ -69,13 +87,29 @@ class AttributeSection(Section):
         Raises
         ------
         JobError
-            As `AttributeType`; or nodes are to be published, and there is no tree.
+            As `AttributeType`; or nodes are to be published, and there is no tree; or
+            bounds are of no number, or have no value between them.
         """
+        self._require_limits()
         if self.type.kind != "hierarchical" and self.publish != "leaf":
             raise JobError(
                 f'publish = "{self.publish}" needs a tree.',
                 fix='give one, { lung = ["asthma", "flu"], heart = ["attack"] }, or '
                 "leave publish out.",
+            )
+
+    def _require_limits(self) -> None:
+        if self.limited and self.type.kind not in (None, "numeric"):
+            raise JobError(
+                f'lower, upper and integer are of numbers, not of "{self.type.kind}".',
+                fix="leave them out.",
+            )
+        lower = -inf if self.lower is None else self.lower
+        upper = inf if self.upper is None else self.upper
+        if not lower < upper:
+            raise JobError(
+                f"lower = {lower:g} is not below upper = {upper:g}.",
+                fix="write lower < upper, or leave one of them out.",
             )
 
     def contained(self) -> "AttributeSection":

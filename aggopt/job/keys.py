@@ -17,7 +17,7 @@ RoleNames: TypeAlias = Mapping[str, list[str] | tuple[str, ...]]
 
 
 class AttributeKeys(TypedDict, total=False):
-    """[attributes.NAME]: what a quasi-identifier is that is no plain number."""
+    """[attributes.NAME]: what a quasi-identifier is, and how it is published."""
 
     kind: Literal["numeric", "date", "nominal", "ordinal", "hierarchical"] | None
     order: Sequence[Entry] | None
@@ -25,6 +25,9 @@ class AttributeKeys(TypedDict, total=False):
     publish: Literal["leaf", "node", "ancestor"]
     weight: float
     missing: Literal["refuse", "own value"] | None
+    lower: float | None
+    upper: float | None
+    integer: bool
 
 
 class MissingKeys(TypedDict, total=False):

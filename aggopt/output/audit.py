@@ -1,6 +1,6 @@
 """Recount a release from its values, trusting nothing that made them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -9,12 +9,8 @@ import narwhals.stable.v2 as nw
 from aggopt.core.html import lines, listed, titled
 from aggopt.core.plural import many
 from aggopt.errors import PrivacyError
-from aggopt.input.confidential import (
-    Confidential,
-    confidential_of,
-    requirements_of,
-)
-from aggopt.job import Privacy
+from aggopt.input.confidential import Confidential, confidential_of, requirements_of
+from aggopt.job import AttributeSection, Privacy
 from aggopt.job._roles import Roles
 from aggopt.output.beside import Beside, beside, telling
 from aggopt.output.counts import Count, codes_of, together
@@ -22,6 +18,7 @@ from aggopt.output.missing import Holes, compared, found_missing
 from aggopt.output.originals import Originals
 from aggopt.output.refusal import not_kept, still_there, too_few, too_rare
 from aggopt.output.unchanged import Grouped, Unchanged
+from aggopt.output.within import Within, found_within
 from aggopt.partition._in_blocks import require_cover
 from aggopt.privacy import groups_of
 from aggopt.privacy._requirement import Check
@@ -41,12 +38,12 @@ class Audit:
     whole
         The combinations of all quasi-identifiers, with those columns that are strata.
     blocks
-        Those of each block of attributes that were microaggregated together; these
-        with the strata, too.
+        Those of each block of attributes that were grouped together, with the strata.
     identifiers
         Identifiers, and wishes, that are still there; there must be none.
-    promises
-        What was promised of confidential attributes, l, t, ..., and what was found.
+    promises, within
+        What was promised of confidential attributes, l, t, ..., and asked of numbers,
+        bounds, and what was found.
     beside
         The combinations of all quasi-identifiers with columns that are published as
         they are, which no promise covers: those of few values, and all.
@@ -67,6 +64,7 @@ class Audit:
     whole: Count
     blocks: tuple[Count, ...]
     identifiers: tuple[str, ...]
+    within: tuple[Within, ...] = ()
     promises: tuple[Check, ...] = ()
     beside: tuple[Beside, ...] = ()
     unchanged: Unchanged | None = None
@@ -104,8 +102,13 @@ class Audit:
     @property
     def holds(self) -> bool:
         """Whether all that was promised holds."""
-        kept = all(promise.holds for promise in self.promises)
-        return self._shared and kept and not self.identifiers
+        kept = self._shared and not self.identifiers
+        return kept and all(check.holds for check in self.checks)
+
+    @property
+    def checks(self) -> tuple[Check | Within, ...]:
+        """What was promised of values beside k, and what was found."""
+        return (*self.promises, *self.within)
 
     @property
     def _shared(self) -> bool:
@@ -134,7 +137,7 @@ class Audit:
             f"{many(self.records, 'record')}, {what} in "
             f"{many(self.smallest, 'record')}."
         )
-        return "\n".join([" ".join([of_k, *self._open]), *map(str, self.promises)])
+        return "\n".join([" ".join([of_k, *self._open]), *map(str, self.checks)])
 
     @property
     def _open(self) -> Iterator[str]:
@@ -180,8 +183,8 @@ class Audit:
         Raises
         ------
         PrivacyError
-            A combination is too rare, an identifier is still there, or confidential
-            values do not satisfy what was promised of them.
+            A combination is too rare, an identifier is still there, or values do not
+            satisfy what was promised of them.
         """
         if self.refusal:
             raise self.refusal
@@ -195,7 +198,7 @@ class Audit:
             return too_rare(self.weakest, self.k, self.scope)
         if self._too_few is not None:
             return too_few(self._too_few, self.k)
-        broken = [promise for promise in self.promises if not promise.holds]
+        broken = [check for check in self.checks if not check.holds]
         return not_kept(broken[0]) if broken else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -213,18 +216,20 @@ def audit(
     decimal: str = ".",
     originals: Originals | None = None,
     compatible: bool = False,
+    bounds: Mapping[str, AttributeSection] | None = None,
 ) -> Audit:
     """Return what is found in `released`, a pandas, Polars or PyArrow table.
 
-    `blocks` are the quasi-identifiers that were microaggregated together; all of them
-    when omitted.  Entries are compared as they are, so that a table of text, read from
+    `blocks` are the quasi-identifiers that were grouped together; all of them when
+    omitted.  Entries are compared as they are, so that a table of text, read from
     the file that was written, is recounted as any reader of that file would; what is
     missing in it is null.  Groups are records equal in all quasi-identifiers and
     strata, whatever made them; numbers among confidential text have this `decimal`
     point.  With the `originals`, in the order of these records, it is also counted what
     is published unchanged, which records dominate their group, and which values are no
     originals.  What is missing is a value of its own; how many records would share the
-    rarest combination if it equalled anything is counted if `compatible`.
+    rarest combination if it equalled anything is counted if `compatible`.  `bounds`
+    say which values of attributes may be published.
 
     Raises
     ------
@@ -252,6 +257,7 @@ def audit(
         whole=Count.of(roles.combination, whole, k),
         blocks=tuple(Count.of((*part, *strata), labels, k) for part, labels in pairs),
         identifiers=tuple(n for n in roles.dropped if n in frame.columns),
+        within=found_within(frame, bounds or {}, decimal),
         promises=_checks(frame, roles, confidential),
         beside=beside(roles.combination, whole, others, k),
         missing=found_missing(frame, coded, compatible=compatible),

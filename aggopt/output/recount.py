@@ -36,4 +36,5 @@ def recounted(
         blocks,
         decimal=job.input.decimal,
         compatible=job.missing.report_compatible,
+        bounds=job.attributes,
     )

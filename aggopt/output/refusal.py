@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from aggopt.core.plural import many
 from aggopt.errors import PrivacyError
 from aggopt.output.counts import Count
+from aggopt.output.within import Within
 from aggopt.privacy._requirement import Check
 
 
@@ -39,8 +40,15 @@ def too_few(least: int, k: int) -> PrivacyError:
     )
 
 
-def not_kept(check: Check) -> PrivacyError:
-    """Return the error of a requirement that does not hold."""
+def not_kept(check: Check | Within) -> PrivacyError:
+    """Return the error of a requirement that does not hold, or of values beyond it."""
+    if isinstance(check, Within):
+        return PrivacyError(
+            str(check),
+            fix="nothing was written; name an aggregation that keeps bounds, such as "
+            '"mean" or "p3m", where yours does not, and report this if aggopt made the '
+            "values.",
+        )
     less = f"promise {check.keeps}, which these groups keep"
     return PrivacyError(
         str(check),

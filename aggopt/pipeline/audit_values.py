@@ -21,4 +21,5 @@ def audit_of(given: Grouped, tried: Table, both: Originals | None = None) -> Aud
         decimal=job.input.decimal,
         originals=both,
         compatible=job.missing.report_compatible,
+        bounds=job.attributes,
     )

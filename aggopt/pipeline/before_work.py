@@ -20,6 +20,7 @@ from aggopt.pipeline.attribute_blocks import (
     require_one_at_a_time,
     require_scope,
 )
+from aggopt.pipeline.bounds import require_bounds
 from aggopt.pipeline.category_job import (
     require_counts,
     require_numbers,
@@ -53,6 +54,7 @@ def before_work(
     yield partial(require_patterns, whole, job)
     yield partial(require_alone, job, table, whole, columns)
     yield partial(_require_varying, table, whole)
+    yield partial(require_bounds, table, whole, job)
     how = job.aggregation
     for method in (job.partition, *how.programs, how.categories):
         if isinstance(method, Solved):

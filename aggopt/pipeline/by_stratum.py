@@ -20,6 +20,7 @@ from aggopt.solvers import Certificate
 from aggopt.solvers._certificate import summed
 
 Together = tuple[tuple[int, ...], ...]
+SIDES = ("lower", "upper")  # settings that have a number for each attribute
 
 
 def each_by_itself(job: Job) -> bool:
@@ -93,7 +94,7 @@ def _told(
     """Return what settings say of these rows of n, and of the groups `there`."""
     found = shared_out(settings, len(rows) / n)
     for key, value in settings.items():
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and key not in SIDES:
             own = [value[groups, j] for j, groups in enumerate(there) if key == "start"]
             found[key] = stacked(own) if own else value[rows]
     if "progress" in settings:

@@ -22,6 +22,7 @@ from aggopt.job import Job, Shifting, Squared
 from aggopt.models import Model
 from aggopt.pipeline.before_work import model_of
 from aggopt.pipeline.by_stratum import each_by_itself
+from aggopt.pipeline.grid import bounds_of
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.margins import program
 from aggopt.pipeline.partition_step import group, job_of, read_table
@@ -172,14 +173,18 @@ def _program(given: Grouped, attribute: str, job: Job) -> Program:
     x = scale.standardise(given.X[:, [j]])[:, 0]
     label = column(given.labels_of_numbers, j)
     model = model_of(how)
+    bounds = bounds_of(given.table, given.job, [attribute])
+    sides = bounds.standardised(scale)._asdict()
+    ends = {side: float(end[0]) for side, end in sides.items()}
     if isinstance(how, ByModel):
-        stated = model.data(x, label, **how.arguments)
+        takes = how.program.takes.settings if bounds.there else {}
+        own = {side: end for side, end in ends.items() if side in takes}
+        stated = model.data(x, label, **{**how.arguments, **own})
     else:
         asked = program(given)
         weight = how.alpha if isinstance(how, Squared) else how.price
-        stated = model.data(
-            x, label, asked["delta"][:, j].copy(), asked["importance"][:, j], weight
-        )
+        wishes = asked["delta"][:, j].copy(), asked["importance"][:, j], weight
+        stated = model.data(x, label, *wishes, **ends)
     known = given.source.fingerprint
     return Program(model, stated, label, scale, known, attribute, job)
 

@@ -14,6 +14,7 @@ from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.partition._in_blocks import called
 from aggopt.pipeline.attribute_blocks import Columns
+from aggopt.pipeline.bounds import asked
 from aggopt.pipeline.by_stratum import by_stratum, each_by_itself
 from aggopt.pipeline.category_job import by_block
 from aggopt.pipeline.covariance import in_columns
@@ -44,7 +45,7 @@ def combined(given: Grouped, settings: Mapping[str, Any]) -> Aggregation:
     """
     combine = AGGREGATORS.of(given.job.aggregation).function
     X, labels = given.X, given.labels_of_numbers
-    settings = in_columns(given, settings)
+    settings = in_columns(given, {**settings, **asked(given)})
     if given.strata is not None and each_by_itself(given.job):
         return by_stratum(combine, X, labels, settings, given.strata)
     kept = None if given.kept is None else given.of_numbers(given.kept)
@@ -64,9 +65,11 @@ def combined(given: Grouped, settings: Mapping[str, Any]) -> Aggregation:
 
 
 def _only(setting: Any, n: int, own: Having, j: int) -> Any:
-    """Return what a setting says of one attribute, of n records or of their groups."""
+    """Return what a setting says of one attribute: of n records, their groups, all."""
     if not isinstance(setting, np.ndarray):
         return setting
+    if setting.ndim == 1:
+        return setting[[j]]
     return setting[own.rows if len(setting) == n else own.there][:, [j]]
 
 

@@ -106,6 +106,7 @@ def review(
         decimal=job.input.decimal,
         originals=compared(X[np.argsort(place)], Y, job.output, first),
         compatible=job.missing.report_compatible,
+        bounds=job.attributes,
     )
     beside = replace(second, frame=second.frame[place.tolist()])
     asked = wishes_of(first, X, job)

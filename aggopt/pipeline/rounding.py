@@ -11,15 +11,20 @@ from decimal import ROUND_CEILING, Context
 
 import numpy as np
 
+from aggopt.aggregate._aggregation import column
+from aggopt.aggregate._whole import whole_numbers
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.encoding._clock import Clock
 from aggopt.input.table import Table
-from aggopt.job import Output
+from aggopt.job import Job, Output
+from aggopt.models._within import snapped
 from aggopt.output.drift import Drift
+from aggopt.pipeline.grid import is_asked_whole, is_whole, published_ends
 from aggopt.pipeline.grouped import Grouped, there
 
 TYPED = 1e-6  # of an attribute's range; float32 stays below it
+ROUNDED = 1e-9  # standard deviations that arithmetic takes a value off a bound
 CAN_BE_SEEN = 1e-15  # standard deviations: less is the float's own rounding
 
 
@@ -28,7 +33,8 @@ def released(given: Grouped, values: Floats) -> Table:
     rounded = values.copy()
     rounded[:, given.table.places] = _rounded(given, given.of_numbers(values))
     whole = given.job.output.round_integers
-    return given.table.masked(rounded, round_integers=whole)
+    asked = frozenset(n for n in given.names if is_asked_whole(given.job, n))
+    return given.table.masked(rounded, round_integers=whole, integers=asked)
 
 
 def on_grid(values: Floats, place: int) -> Floats:
@@ -121,7 +127,9 @@ def _asked(given: Grouped) -> str:
     dates = [
         f"{name!r} to {clocks[name].said(step)}" for name, step in _steps(given).items()
     ]
-    return ", ".join([*numbers, *dates])
+    asked = (name for name in given.names if is_asked_whole(given.job, name))
+    whole = [f"{name!r} to whole numbers" for name in asked]
+    return ", ".join([*numbers, *whole, *dates])
 
 
 def _of_numbers(output: Output) -> str:
@@ -200,19 +208,63 @@ def _rounded(given: Grouped, values: Floats) -> Floats:
         rounded[:, j] = given.table.clocks[name].on_grid(values[:, j], step)
     for j, place in enumerate(_places(given)):
         if place is not None:
-            rounded[:, j] = on_grid(values[:, j], place)
+            rounded[:, j] = _on_grid(given, j, values[:, j], place)
+        rounded[:, j] = _inside(given, j, rounded[:, j], place)
     return rounded
+
+
+def _on_grid(given: Grouped, j: int, values: Floats, place: int) -> Floats:
+    """Return the values (n,) of an attribute with so many decimals.
+
+    Where whole numbers are asked for, those that keep the mean of all.
+    """
+    rows = np.flatnonzero(~np.isnan(values))
+    asked = place == 0 and is_asked_whole(given.job, given.names[j])
+    if not asked or np.ptp(values[rows]) == 0:
+        return on_grid(values, place)
+    label = column(given.labels_of_numbers, j)[rows]
+    _, first, group, sizes = np.unique(
+        label, return_index=True, return_inverse=True, return_counts=True
+    )
+    whole = values.copy()
+    whole[rows] = whole_numbers(values[rows][first], sizes.astype(np.float64))[group]
+    return whole
+
+
+def _inside(given: Grouped, j: int, values: Floats, place: int | None) -> Floats:
+    """Return values (n,) with those on the nearest decimal that rounding took out.
+
+    What lies farther out than rounding takes it stays there, for the audit to find.
+    """
+    name, table, job = given.names[j], given.table, given.job
+    if name not in job.attributes:
+        return values
+    near = ROUNDED * float(Scale.of(given.X[:, [j]]).spread[0])
+    if is_whole(table, job, name):
+        near = 1.0
+    if place is not None:
+        near = 10.0**-place
+    return snapped(values, *published_ends(table, job, name, place), near=near)
 
 
 def _places(given: Grouped) -> list[int | None]:
     """Return the decimals of each attribute; None where its values stay as they are."""
-    output, kinds = given.job.output, given.table.frame.schema
-    found = []
-    for name, spread in zip(given.names, Scale.of(given.X).spread, strict=True):
-        plain = spread > 0 and name not in given.table.clocks
-        place = place_of(float(spread), output) if plain else None
-        whole = kinds[name].is_integer() or not kinds[name].is_numeric()
-        if whole and output.round_integers and place is not None and place > 0:
-            place = None  # rounded once, to its type
-        found.append(place)
-    return found
+    spreads = zip(given.names, Scale.of(given.X).spread.tolist(), strict=True)
+    return [
+        None
+        if name in given.table.clocks
+        else place_for(given.table, given.job, name, spread)
+        for name, spread in spreads
+    ]
+
+
+def place_for(table: Table, job: Job, name: str, spread: float) -> int | None:
+    """Return the decimals of an attribute; None where its values stay as they are."""
+    output, kind = job.output, table.frame.schema[name]
+    place = place_of(spread, output) if spread > 0 else None
+    if is_asked_whole(job, name):
+        return min(place or 0, 0)
+    whole = kind.is_integer() or not kind.is_numeric()
+    if whole and output.round_integers and place is not None and place > 0:
+        return None  # rounded once, to its type
+    return place

@@ -31,7 +31,9 @@ def given(
         names=names,
         of_numbers=lambda whole: whole,
         job=SimpleNamespace(
-            output=output, roles=SimpleNamespace(quasi_identifier=names)
+            output=output,
+            roles=SimpleNamespace(quasi_identifier=names),
+            attributes={},
         ),
         table=SimpleNamespace(frame=nw.from_native(frame), clocks=clocks or {}),
         blocks=[

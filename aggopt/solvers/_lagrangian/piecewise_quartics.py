@@ -112,13 +112,11 @@ def _program(
     low = np.maximum(low, data.lower - data.means[owner])
     high = np.minimum(high, data.upper - data.means[owner])
     there = low <= high
-    owner, low, high, quartic = (
-        pieces[there] for pieces in (owner, low, high, quartic)
-    )
+    owner, quartic = owner[there], quartic[there]
     return Separable(
         first=np.searchsorted(owner, np.arange(len(data.sizes) + 1)).astype(np.int64),
-        low=np.ascontiguousarray(low),
-        high=np.ascontiguousarray(high),
+        low=np.ascontiguousarray(low[there]),
+        high=np.ascontiguousarray(high[there]),
         quartic=np.ascontiguousarray(quartic),
         level=np.zeros(len(owner)),
         sizes=data.sizes,
