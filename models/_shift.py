@@ -35,6 +35,9 @@ class Wishes:
         How much the record insists, in [0, 1].
     lower, upper
         Bounds of published values, standardised as x is; infinite without one.
+    weights : (n,)
+        Sampling weights, of mean 1: how much each record counts in means, variances
+        and shifts.  All alike where there are none.
     """
 
     x: Floats = field(repr=False)
@@ -43,9 +46,13 @@ class Wishes:
     importance: Floats = field(repr=False)
     lower: float = field(default=-np.inf, kw_only=True)
     upper: float = field(default=np.inf, kw_only=True)
+    weights: Floats | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
-        if not (abs(self.x.mean()) <= 1e-9 and abs(self.x.var() - 1) <= 1e-9):
+        require_mean_one(self.weights)
+        mean = np.average(self.x, weights=self.weights)
+        variance = np.average((self.x - mean) ** 2, weights=self.weights)
+        if not (abs(mean) <= 1e-9 and abs(variance - 1) <= 1e-9):
             raise TableError(
                 "x is not standardised: its mean is not 0 or its variance not 1.",
                 fix="pass (x - x.mean()) / x.std().",
@@ -79,13 +86,14 @@ class Wishes:
 
     @cached_property
     def sizes(self) -> Floats:
-        """Number of records in each group, n_j (m,)."""
-        return np.bincount(self.labels).astype(np.float64)
+        """Number of records in each group, or the sum of their weights, n_j (m,)."""
+        return np.bincount(self.labels, self.weights).astype(np.float64)
 
     @cached_property
     def means(self) -> Floats:
         """Mean of each group, C_j (m,)."""
-        return np.asarray(np.bincount(self.labels, self.x) / self.sizes)
+        x = self.x if self.weights is None else self.weights * self.x
+        return np.asarray(np.bincount(self.labels, x) / self.sizes)
 
     @cached_property
     def renormalised(self) -> Floats:
@@ -105,6 +113,16 @@ def kept_and_within(data: Wishes, c: Floats) -> dict[str, float]:
     variance = abs(np.sum(data.sizes * c**2) / n - 1)
     kept = {"mean": float(mean), "variance": float(variance)}
     return {**kept, **outside(c, data.lower, data.upper)}
+
+
+def require_mean_one(weights: Floats | None) -> None:
+    """Refuse weights that are not above 0 and of mean 1."""
+    if weights is None or (weights.min() > 0 and abs(weights.mean() - 1) <= 1e-9):
+        return
+    raise TableError(
+        "The weights are not all above 0, or their mean is not 1.",
+        fix="pass w / w.mean().",
+    )
 
 
 def require_share(alpha: float) -> None:

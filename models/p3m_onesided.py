@@ -12,7 +12,8 @@ Data
                       distance must then be kept
     alpha             weight of the distances against the shifts, in [0, 1]
     lower, upper      bounds of what is published, if any: standardised as x is
-    n_j, C_j    (m,)  size and mean of each group, derived from x and labels
+    v           (n,)  sampling weight of each record, of mean 1; all 1 if left out
+    n_j, C_j    (m,)  sum of v and weighted mean of each group: without v its size
 Variables
     shift_j     (m,)  published centroid less group mean: c_j = C_j + shift_j
     gamma_i     (n,)  by what the published value is too near, in squared distance

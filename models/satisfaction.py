@@ -11,7 +11,8 @@ Data
     importance  (n,)  w_i, what it is worth that record i gets it, in [0, 1]
     price             of one squared standard deviation of shift, per record, > 0
     lower, upper      bounds of what is published, if any: standardised as x is
-    n_j, C_j    (m,)  size and mean of each group, derived from x and labels
+    v           (n,)  sampling weight of each record, of mean 1; all 1 if left out
+    n_j, C_j    (m,)  sum of v and weighted mean of each group: without v its size
     M_i         (n,)  sqrt(n / n_j) + |x_i| + delta_i, a distance no centroid exceeds
 Variables
     shift_j     (m,)  published centroid less group mean: c_j = C_j + shift_j

@@ -128,19 +128,19 @@ def stacked(centroids: Sequence[Floats]) -> Floats:
     return padded
 
 
-def scale_for(X: Floats, labels: Labels) -> Scale:
-    """Return the scale of X (n, d).
+def scale_for(X: Floats, labels: Labels, weights: Floats | None = None) -> Scale:
+    """Return the scale of X (n, d), with weights (n,) if records have some.
 
     Where attributes have labels of their own each is measured by itself, so that its
     values are, to the last bit, those it would get alone.
     """
     if labels.ndim == 1:
-        return Scale.of(X)
-    return Scale.beside(Scale.of(X[:, [j]]) for j in range(X.shape[1]))
+        return Scale.of(X, weights)
+    return Scale.beside(Scale.of(X[:, [j]], weights) for j in range(X.shape[1]))
 
 
-def group_means(X: Floats, labels: Labels) -> Floats:
-    """Return the mean of each group (m, d).
+def group_means(X: Floats, labels: Labels, weights: Floats | None = None) -> Floats:
+    """Return the mean of each group (m, d), with weights (n,) if records have some.
 
     Summed about the group's first record: values far from zero lose no digits, and
     a group of equal values keeps that value to the last bit.
@@ -149,6 +149,7 @@ def group_means(X: Floats, labels: Labels) -> Floats:
     some[labels[::-1]] = np.arange(len(labels))[::-1]  # the first is written last
     base = X[some]
     away = X - base[labels]
-    sizes = np.bincount(labels)
-    sums = np.stack([np.bincount(labels, column) for column in away.T], axis=1)
+    sizes = np.bincount(labels, weights)
+    share = away if weights is None else away * weights[:, None]
+    sums = np.stack([np.bincount(labels, column) for column in share.T], axis=1)
     return np.asarray(base + sums / sizes[:, None])

@@ -17,6 +17,7 @@ from aggopt.core.progress import require_progress
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, labellings
+from aggopt.core.weights import of_mean_one, require_unweighted, sampling_weights
 from aggopt.errors import JobError
 from aggopt.models import Model
 from aggopt.solvers import Certificate, choose
@@ -31,6 +32,8 @@ class _Asked(NamedTuple):
         In standard deviations, but for importances.
     bounds
         Those of published values, in their units.
+    weights : (n,)
+        Of mean 1; None where all are alike.
     """
 
     Z: Floats
@@ -38,6 +41,7 @@ class _Asked(NamedTuple):
     delta: Floats
     importance: Floats
     bounds: Bounds
+    weights: Floats | None
     settings: ShiftOptions
 
 
@@ -56,14 +60,15 @@ def by_model(
     require_progress(progress)
     records = numbers(X)
     label = labellings(labels, *records.shape)
-    asked = _asked(model, records, scale_for(records, label), wanted, how)
+    weights = sampling_weights(wanted.weights, len(records))
+    asked = _asked(model, records, scale_for(records, label, weights), wanted, how)
     scale, ends = asked.scale, asked.bounds.standardised(asked.scale)
 
     def stated(j: int) -> Any:
         of = (asked.Z, label, asked.delta, asked.importance)
-        lower, upper = float(ends.lower[j]), float(ends.upper[j])
+        told = {"lower": float(ends.lower[j]), "upper": float(ends.upper[j])}
         wishes = (column(v, j) for v in of)
-        return model.data(*wishes, wanted.weight, lower=lower, upper=upper)
+        return model.data(*wishes, wanted.weight, **told, weights=asked.weights)
 
     solved = shifted(model, stated, scale, label, asked.settings, progress)
     centroids = asked.bounds.undone(stacked([c for c, _ in solved]), scale)
@@ -86,6 +91,7 @@ def by_joint_model(
     require_progress(progress)
     records = numbers(X)
     label = labellings(labels, *records.shape)
+    require_unweighted(sampling_weights(wanted.weights, len(records)))
     asked = _asked(model, records, Scale.of(records), wanted, how)
     ends = asked.bounds.standardised(asked.scale)
 
@@ -119,7 +125,8 @@ def _asked(
     solver, start, starts, seed, time_limit, options = how
     chosen = choose(solver, *model.kinds, within=bounds.there)
     settings = ShiftOptions(chosen, start, starts, seed, time_limit, options or {})
-    return _Asked(Z, scale, delta, importance, bounds, settings)
+    weights = of_mean_one(sampling_weights(wanted.weights, len(records)))
+    return _Asked(Z, scale, delta, importance, bounds, weights, settings)
 
 
 def _begun(

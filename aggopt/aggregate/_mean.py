@@ -31,6 +31,12 @@ from aggopt.core.compile_time import compile_time
 from aggopt.core.renamed import renamed
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, labellings
+from aggopt.core.weights import (
+    of_mean_one,
+    require_unweighted,
+    sampling_weights,
+    weighted,
+)
 from aggopt.errors import InfeasibleInputError
 from aggopt.solvers import Certificate, Status
 
@@ -44,6 +50,7 @@ def mean(
     response: npt.ArrayLike | None = None,
     lower: End = None,
     upper: End = None,
+    weights: npt.ArrayLike | None = None,
 ) -> Aggregation:
     """Return the group means, or the nearest values that keep more than the mean.
 
@@ -73,6 +80,9 @@ def mean(
         the nearest within them: where stretched means would leave them, that of the
         model `aggopt.models.p3m`, or for the covariance `aggopt.models.p3m_joint`, at
         alpha 0; of the latter a local optimum.
+    weights : (n,)
+        Sampling weights, above 0, of any scale: means and variances are weighted, and
+        so are errors.  Not with keep = "covariance" or a regression.
 
     Returns
     -------
@@ -107,28 +117,33 @@ def mean(
     """
     started = compile_time.now()
     if isinstance(keep, Mapping):
-        return _apart(X, labels, keep, response, (lower, upper))
+        return _apart(X, labels, keep, response, (lower, upper, weights))
     require_kept("mean", Mean.able, keep)
     records = numbers(X)
     response_for((), response, len(records))
     label = labellings(labels, *records.shape)
     bounds = Bounds.of(lower, upper, records)
+    known = sampling_weights(weights, len(records))
     if keep == "covariance":
+        require_unweighted(known)
         return covariance_kept(records, label, bounds)
     if label.ndim == 2:
-        return by_attribute(partial(mean, keep=keep), records, label, bounds)
-    centroids = group_means(records, label)
-    scale = Scale.of(records)
+        combine = partial(mean, keep=keep, weights=known)
+        return by_attribute(combine, records, label, bounds)
+    centroids = group_means(records, label, known)
+    scale, share = Scale.of(records, known), of_mean_one(known)
     if keep == "variance":
-        centroids = _stretched(centroids, label, scale)
+        centroids = _stretched(centroids, label, scale, share)
     lost = scale.standardise(centroids)[label] - scale.standardise(records)
     seconds = (compile_time.now() - started) / records.shape[1]
     certificates = tuple(
         Certificate(Status.OPTIMAL, sse, sse, 0.0, "closed form", seconds)
-        for sse in np.sum(lost**2, axis=0).tolist()
+        for sse in np.sum(weighted(lost**2, share), axis=0).tolist()
     )
     made = Aggregation(centroids, label, certificates)
-    return variance_within(made, records, bounds) if bounds.there else made
+    if not bounds.there:
+        return made
+    return variance_within(made, records, bounds, share)
 
 
 def _apart(
@@ -136,28 +151,32 @@ def _apart(
     labels: npt.ArrayLike,
     keep: Mapping[str, Sequence[Any]],
     response: npt.ArrayLike | None,
-    ends: tuple[End, End],
+    ends: tuple[End, End, npt.ArrayLike | None],
 ) -> Aggregation:
     records = numbers(X)
     label = labellings(labels, *records.shape)
     parts = parts_of("mean", Mean.able, keep, records.shape[1])
     y = response_for(parts, response, len(records))
 
-    bounds = Bounds.of(*ends, records)
+    bounds, weights = Bounds.of(*ends[:2], records), ends[2]
 
     def combine(part: Part, own: Floats, groups: Labels) -> Aggregation:
         inside = bounds.of_columns(list(part.columns))
         if part.statistic == "regression":
+            require_unweighted(sampling_weights(weights, len(own)))
             return covariance_kept(own, groups, inside, y)
-        lower, upper = inside
-        return mean(own, groups, keep=part.statistic, lower=lower, upper=upper)
+        told = {**inside._asdict(), "weights": weights}
+        return mean(own, groups, keep=part.statistic, **told)
 
     return put_together(records, label, parts, combine)
 
 
-def _stretched(centroids: Floats, labels: Labels, scale: Scale) -> Floats:
+def _stretched(
+    centroids: Floats, labels: Labels, scale: Scale, weights: Floats | None
+) -> Floats:
+    """Return the means stretched to the variance; weights (n,) have the mean 1."""
     means = scale.standardise(centroids)
-    share = np.bincount(labels)[:, None] / len(labels)
+    share = np.bincount(labels, weights)[:, None] / len(labels)
     away = means - np.sum(share * means, axis=0)
     spread = np.sqrt(np.sum(share * away**2, axis=0))
     flat = np.flatnonzero((spread < 1e-9) & ~scale.constant)

@@ -11,21 +11,26 @@ from aggopt.aggregate._shifted import ShiftOptions, solution
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
+from aggopt.core.weights import weighted
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.models import Model, p3m, p3m_joint
 from aggopt.models._within import ROUNDING, outside
 from aggopt.solvers import Certificate, choose
 
 
-def variance_within(made: Aggregation, X: Floats, bounds: Bounds) -> Aggregation:
+def variance_within(
+    made: Aggregation, X: Floats, bounds: Bounds, weights: Floats | None
+) -> Aggregation:
     """Return stretched means of X (n, d), anew where an attribute leaves its bounds.
+
+    Weights (n,), if there are any, have the mean 1.
 
     Raises
     ------
     InfeasibleInputError
         No values within the bounds keep the variance.
     """
-    scale, labels = Scale.of(X), made.labels
+    scale, labels = Scale.of(X, weights), made.labels
     Z, z = scale.standardise(X), scale.standardise(made.centroids)
     ends, proofs = bounds.standardised(scale), list(made.certificates)
     leaving = _leaving(z, ends)
@@ -34,7 +39,9 @@ def variance_within(made: Aggregation, X: Floats, bounds: Bounds) -> Aggregation
         lower, upper = float(ends.lower[j]), float(ends.upper[j])
         with naming(f"Column {j}"):
             x = np.ascontiguousarray(Z[:, j])
-            data = p3m.Data(x, labels, *wishes, lower=lower, upper=upper)
+            data = p3m.Data(
+                x, labels, *wishes, lower=lower, upper=upper, weights=weights
+            )
             z[:, j], proofs[j] = _nearest(p3m.MODEL, data, x[:, None])
     centroids = np.clip(made.centroids, *bounds)  # of the others: what rounding left
     centroids[:, leaving] = bounds.undone(z, scale)[:, leaving]
@@ -46,7 +53,8 @@ def covariance_within(
 ) -> tuple[Floats, Certificate]:
     """Return centroids of Z (n, d) that keep the covariance within standardised `ends`.
 
-    That with a response y (n,) as well, if there is one.  `free` is the certificate of those without bounds, which are no worse.
+    That with a response y (n,) as well, if there is one.  `free` is the certificate of
+    those without bounds, which are no worse.
 
     Raises
     ------
@@ -85,6 +93,7 @@ def _nearest(model: Model, data: Any, Z: Floats) -> tuple[Floats, Certificate]:
             fix="choose a smaller k, keep less, or leave a bound out.",
         )
     means = np.reshape(data.means, (len(data.sizes), -1))
-    within = float(np.sum((Z - means[data.labels]) ** 2))
+    known = getattr(data, "weights", None)
+    within = float(np.sum(weighted((Z - means[data.labels]) ** 2, known)))
     bound = None if proof.bound is None else proof.bound + within
     return c, replace(proof, objective=proof.objective + within, bound=bound)

@@ -1,5 +1,7 @@
 """Group medians."""
 
+import itertools
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -11,10 +13,13 @@ from aggopt.aggregate._registry import Aggregating, Aggregator
 from aggopt.core.compile_time import compile_time
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, labellings
+from aggopt.core.weights import of_mean_one, sampling_weights, weighted
 from aggopt.solvers import Certificate, Status
 
 
-def median(X: npt.ArrayLike, labels: npt.ArrayLike) -> Aggregation:
+def median(
+    X: npt.ArrayLike, labels: npt.ArrayLike, *, weights: npt.ArrayLike | None = None
+) -> Aggregation:
     """Return the group medians: the values with the least absolute error.
 
     Less moved by extreme records than the mean.  Of an even number of values the
@@ -26,6 +31,9 @@ def median(X: npt.ArrayLike, labels: npt.ArrayLike) -> Aggregation:
         Records, original units.
     labels : (n,) or (n, d)
         Group of each record, 0..m-1, for all attributes or for each of them.
+    weights : (n,)
+        Sampling weights, above 0, of any scale: half of a group's weight lies on
+        either side, and errors are weighted.
 
     Returns
     -------
@@ -36,7 +44,7 @@ def median(X: npt.ArrayLike, labels: npt.ArrayLike) -> Aggregation:
     Raises
     ------
     TableError, JobError
-        X or labels cannot be used.
+        X, labels or weights cannot be used.
 
     Examples
     --------
@@ -47,15 +55,17 @@ def median(X: npt.ArrayLike, labels: npt.ArrayLike) -> Aggregation:
     started = compile_time.now()
     records = numbers(X)
     label = labellings(labels, *records.shape)
+    known = sampling_weights(weights, len(records))
     if label.ndim == 2:
-        return by_attribute(median, records, label)
-    centroids = np.stack([_medians(x, label) for x in records.T], axis=1)
-    scale = Scale.of(records)
+        return by_attribute(partial(median, weights=known), records, label)
+    each = _medians if known is None else partial(_weighted_medians, weights=known)
+    centroids = np.stack([each(x, label) for x in records.T], axis=1)
+    scale = Scale.of(records, known)
     lost = scale.standardise(centroids)[label] - scale.standardise(records)
     seconds = (compile_time.now() - started) / records.shape[1]
     certificates = tuple(
         Certificate(Status.OPTIMAL, sae, sae, 0.0, "closed form", seconds)
-        for sae in np.sum(np.abs(lost), axis=0).tolist()
+        for sae in np.sum(weighted(np.abs(lost), of_mean_one(known)), axis=0).tolist()
     )
     return Aggregation(centroids, label, certificates)
 
@@ -66,6 +76,24 @@ def _medians(x: Floats, labels: Labels) -> Floats:
     first = np.cumsum(sizes) - sizes
     low, high = ordered[first + (sizes - 1) // 2], ordered[first + sizes // 2]
     return np.asarray(low + (high - low) / 2)
+
+
+def _weighted_medians(x: Floats, labels: Labels, weights: Floats) -> Floats:
+    """Return the value where half of each group's weight is reached (m,).
+
+    Where exactly half is reached, the midpoint between it and the next.
+    """
+    order = np.lexsort((x, labels))
+    ordered, label, weight = x[order], labels[order], weights[order]
+    first = np.searchsorted(label, np.arange(labels.max() + 2))
+    found = np.empty(len(first) - 1)
+    for j, (start, stop) in enumerate(itertools.pairwise(first.tolist())):
+        sums = np.cumsum(weight[start:stop])
+        half = sums[-1] / 2
+        low = start + int(np.searchsorted(sums, half))
+        high = start + int(np.searchsorted(sums, half, side="right"))
+        found[j] = ordered[low] + (ordered[high] - ordered[low]) / 2
+    return found
 
 
 class Median(Aggregating):

@@ -31,6 +31,7 @@ def p3m(
     alpha: float = 0.5,
     lower: End = None,
     upper: End = None,
+    weights: npt.ArrayLike | None = None,
     keep: Keep = "variance",
     response: npt.ArrayLike | None = None,
     solver: str | None = None,
@@ -71,6 +72,10 @@ def p3m(
         number, or one per attribute (d,), -inf or inf where there is none.  They are
         constraints of the model, and what is proven is of the program that has them.
         Originals must lie between them.
+    weights : (n,)
+        Sampling weights, above 0, of any scale: means, variances, standard deviations
+        and the cost of a shift are weighted.  What a record asks for is its own and
+        counts once.  Not with keep = "covariance".
     keep
         "variance": the mean and variance of each attribute, which is solved by itself.
         "covariance": those, and every covariance and correlation; all attributes are
@@ -137,7 +142,7 @@ def p3m(
     """
     require_number(alpha, "alpha")
     how = (solver, start, starts, seed, time_limit, options)
-    wanted = Wanted(delta, importance, alpha, lower, upper)
+    wanted = Wanted(delta, importance, alpha, lower, upper, weights)
     return by_wishes(WISHING, X, labels, wanted, keep, response, how, progress)
 
 

@@ -31,6 +31,7 @@ def p3m_onesided(
     alpha: float = 0.5,
     lower: End = None,
     upper: End = None,
+    weights: npt.ArrayLike | None = None,
     keep: Keep = "variance",
     response: npt.ArrayLike | None = None,
     solver: str | None = None,
@@ -57,7 +58,7 @@ def p3m_onesided(
     """
     require_number(alpha, "alpha")
     how = (solver, start, starts, seed, time_limit, options)
-    wanted = Wanted(delta, importance, alpha, lower, upper)
+    wanted = Wanted(delta, importance, alpha, lower, upper, weights)
     return by_wishes(WISHING, X, labels, wanted, keep, response, how, progress)
 
 

@@ -32,6 +32,7 @@ def satisfaction(
     price: float = 1.0,
     lower: End = None,
     upper: End = None,
+    weights: npt.ArrayLike | None = None,
     keep: Keep = "variance",
     response: npt.ArrayLike | None = None,
     solver: str | None = None,
@@ -61,7 +62,7 @@ def satisfaction(
     """
     require_number(price, "price")
     how = (solver, None, 0, None, time_limit, options)
-    wanted = Wanted(delta, importance, price, lower, upper)
+    wanted = Wanted(delta, importance, price, lower, upper, weights)
     return by_wishes(WISHING, X, labels, wanted, keep, response, how, progress)
 
 

@@ -20,6 +20,7 @@ from aggopt.aggregate._kept_apart import (
 from aggopt.aggregate._wishes import Wanted, spread
 from aggopt.core.progress import require_progress
 from aggopt.core.validation import Floats, Labels, labellings, matrix
+from aggopt.core.weights import sampling_weights
 from aggopt.models import Model
 
 Progress = Callable[[float], None] | None
@@ -74,7 +75,8 @@ def _by_parts(
     label = labellings(labels, *records.shape)
     parts = parts_of(method.name, ABLE, keep, records.shape[1])
     y = response_for(parts, response, len(records))
-    Z = scale_for(records, label).standardise(records)
+    weights = sampling_weights(wanted.weights, len(records))
+    Z = scale_for(records, label, weights).standardise(records)
     delta = spread(wanted.delta, Z, "delta")
     importance = spread(wanted.importance, Z, "importance")
     bounds = Bounds.of(wanted.lower, wanted.upper, records)
@@ -84,7 +86,8 @@ def _by_parts(
         few = list(part.columns)
         begun = start_of(start, few, (int(label.max()) + 1, len(Z.T)))
         ends = bounds.of_columns(few)
-        asked = Wanted(delta[:, few], importance[:, few], wanted.weight, *ends)
+        wishes = delta[:, few], importance[:, few], wanted.weight
+        asked = Wanted(*wishes, *ends, wanted.weights)
         told = solver, begun, *others
         if part.statistic == "variance":
             return by_model(method.alone, own, groups, asked, told, None)

@@ -14,13 +14,14 @@ Wish = npt.ArrayLike | Mapping[str, npt.ArrayLike]
 
 
 class Wanted(NamedTuple):
-    """Distances, importances, the number that weighs them, and bounds of values."""
+    """Distances, importances, the number that weighs them, bounds, and weights (n,)."""
 
     delta: Wish
     importance: Wish
     weight: float
     lower: End = None
     upper: End = None
+    weights: npt.ArrayLike | None = None
 
 
 def spread(wish: Wish, Z: Floats, name: str) -> Floats:

@@ -32,8 +32,10 @@ class Scale:
     spread: Floats = field(repr=False)
 
     @classmethod
-    def of(cls, X: Floats) -> "Scale":
+    def of(cls, X: Floats, weights: Floats | None = None) -> "Scale":
         """Return the scale of records X (n, d); that of its values, if some are nan.
+
+        With `weights` (n,) mean and standard deviation are weighted.
 
         Raises
         ------
@@ -48,14 +50,17 @@ class Scale:
         holes = np.isnan(X)
         if holes.any():
             there = zip(X.T, ~holes.T, strict=True)
-            return cls.beside(cls.of(x[rows, None]) for x, rows in there)
+            return cls.beside(
+                cls.of(x[rows, None], None if weights is None else weights[rows])
+                for x, rows in there
+            )
         unit = _widths(X)
         constant = unit == 0
         unit[constant] = 1.0
         shifted = (X - X[0]) / unit  # in [-1, 1]: squares neither overflow nor vanish
-        centre = shifted.mean(axis=0)
-        centre += (shifted - centre).mean(axis=0)
-        spread = np.sqrt(((shifted - centre) ** 2).mean(axis=0))
+        centre = _mean(shifted, weights)
+        centre += _mean(shifted - centre, weights)
+        spread = np.sqrt(_mean((shifted - centre) ** 2, weights))
         spread[constant] = 0.0
         return cls(X[0].copy(), centre * unit, spread * unit)
 
@@ -84,6 +89,12 @@ class Scale:
     def undo(self, Z: Floats) -> Floats:
         """Return Z (n, d) in the attributes' own units."""
         return self.origin + (self.centre + Z * self.spread)
+
+
+def _mean(X: Floats, weights: Floats | None) -> Floats:
+    if weights is None:
+        return np.asarray(X.mean(axis=0))
+    return np.asarray(weights @ X / weights.sum())
 
 
 def _widths(X: Floats) -> Floats:

@@ -1,0 +1,64 @@
+"""Sampling weights: how many of a population each record stands for."""
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.plural import many
+from aggopt.core.validation import Floats, vector
+from aggopt.errors import JobError, TableError
+
+
+def sampling_weights(weights: npt.ArrayLike | None, n: int) -> Floats | None:
+    """Return the weights of n records, None where they have none or all the same.
+
+    Raises
+    ------
+    TableError
+        There is not one number above 0 for each record, or one is missing or infinite.
+
+    Examples
+    --------
+    >>> sampling_weights([2.0, 2.0, 2.0], 3) is None
+    True
+    """
+    if weights is None:
+        return None
+    found = vector(weights, name="weights")
+    if len(found) != n:
+        raise TableError(
+            f"There are {many(len(found), 'weight')} for {many(n, 'record')}.",
+            fix="pass one weight for each record.",
+        )
+    wrong = int((found <= 0).sum())
+    if wrong:
+        raise TableError(
+            f"{many(wrong, 'weight')} of {n} are 0 or below.",
+            fix="remove records that stand for nobody, or correct their weights.",
+        )
+    return None if np.ptp(found) == 0 else found
+
+
+def of_mean_one(weights: Floats | None) -> Floats | None:
+    """Return weights (n,) with the mean 1: nothing depends on their scale."""
+    return None if weights is None else np.asarray(weights / weights.mean())
+
+
+def require_unweighted(weights: Floats | None) -> None:
+    """Refuse weights where the covariance is kept, whose programs have none.
+
+    Raises
+    ------
+    JobError
+        Records have weights that differ.
+    """
+    if weights is not None:
+        raise JobError(
+            "Records have weights, and a covariance or a regression is to be kept: its "
+            "programs have none.",
+            fix='set keep = "variance", or leave the weights out.',
+        )
+
+
+def weighted(of_records: Floats, weights: Floats | None) -> Floats:
+    """Return what is of each record (n, d) times its weight (n,), if it has one."""
+    return of_records if weights is None else of_records * weights[:, None]
