@@ -44,6 +44,20 @@ def with_job(data: Any = frame, **sections: Any) -> Case:
     return lambda _: (data, job(**sections))
 
 
+KEY = ["group,released_record", *(f"{i // 4},{i}" for i in range(40))]
+
+
+def in_groups(lines: list[str], **more: str) -> Case:
+    """Return a job that keeps the groups that a file has."""
+
+    def case(folder: Path) -> tuple[Any, Any]:
+        path = folder / "earlier.private.csv"
+        path.write_text("\n".join([*lines, ""]))
+        return frame, job(partition={"keep_groups": str(path), **more})
+
+    return case
+
+
 def with_risk(**asked: Any) -> Case:
     return lambda _: (frame, job(risk=asked))
 
@@ -817,6 +831,12 @@ CASES: dict[str, Case] = {
     ),
     "sampling weights that are masked": with_risk(weight="income"),
     "a target of attribution that is not published": with_risk(target=["name"]),
+    "the groups of an earlier release": in_groups(KEY),
+    "the groups of a release of other records": in_groups([*KEY[:1], *KEY[-3:]]),
+    "the groups of a file that is no private key": in_groups(["age", "3"]),
+    "a person key that is published, in the groups of an earlier release": in_groups(
+        KEY, earlier="people.csv", person="note"
+    ),
 }
 
 

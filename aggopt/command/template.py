@@ -80,6 +80,9 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 #                          "integer": where whole numbers will be published;
 #                          initial: the method that makes the groups to set out from;
 #                          labels of your own go in Python, as initial_labels)
+# keep_groups = "earlier.private.csv"  # in place of a method: the groups of an earlier
+#                          release of the same records in the same order; or of those
+#                          whom earlier = "FILE" and person = "NAME" of both tables name
 # time_limit = 120       # seconds: stop then, with the best so far; where none are
 #                          named, optimal stops after 600
 # solver = "highs"       # of "optimal"; of one attribute: "dynamic", "cvxpy:highs", ...

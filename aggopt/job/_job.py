@@ -24,6 +24,7 @@ from aggopt.core.section import Section
 from aggopt.errors import JobError, naming, require_known
 from aggopt.job._aggregation import Aggregation, OwnAggregating
 from aggopt.job._attributes import AttributeSection
+from aggopt.job._earlier import EarlierGroups
 from aggopt.job._measures import Measures
 from aggopt.job._missing import Missing
 from aggopt.job._own import (
@@ -92,7 +93,8 @@ class Job(Section):
     def _recommend(cls, section: Any, read: ValidatorFunctionWrapHandler) -> Any:
         """Read a section that names no method as asking for a recommended one."""
         if isinstance(section, dict) and "method" not in section:
-            section = {"method": "recommended", **section}
+            named = "keep_groups" if "keep_groups" in section else "recommended"
+            section = {"method": named, **section}
         section = by_name(section, PARTITIONERS)
         return own_section(section, OwnGrouping, "partition", cls) or read(section)
 
@@ -232,8 +234,13 @@ class Job(Section):
                 fix="correct it there; `aggopt init` writes a job to compare with.",
             ) from None
         job = cls(**with_paths(sections, file.parent))
-        seen = {name: a.beside(file.parent) for name, a in job.attributes.items()}
-        return job.model_copy(update={"attributes": seen})
+        folder, how = file.parent, job.partition
+        seen: dict[str, Any] = {
+            "attributes": {name: a.beside(folder) for name, a in job.attributes.items()}
+        }
+        if isinstance(how, EarlierGroups):
+            seen["partition"] = how.beside(folder)
+        return job.model_copy(update=seen)
 
     def contained(self) -> "Job":
         """Return it with the contents of the files that it names, and no path of them.

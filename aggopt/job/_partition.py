@@ -7,6 +7,7 @@ from pydantic import SerializeAsAny
 from aggopt.core.own_section import OwnSection
 from aggopt.core.registry import Registry
 from aggopt.core.section import one_of
+from aggopt.job._earlier import EarlierGroups
 from aggopt.partition._registry import PARTITIONERS
 from aggopt.partition._shared.settings import Grouping, Seconds
 
@@ -28,4 +29,4 @@ if TYPE_CHECKING:
     Partition: TypeAlias = Grouping
 else:
     own = [method.settings for method in PARTITIONERS.values()]
-    Partition = SerializeAsAny[one_of([Recommended, *own])]
+    Partition = SerializeAsAny[one_of([Recommended, EarlierGroups, *own])]

@@ -51,7 +51,8 @@ class Risk(Section):
         JobError
             A column is weight and unit.
         """
-        kept = (*roles.identifier, *roles.confidential, *roles.other)
+        published = (*roles.stratum, *roles.confidential, *roles.other)
+        kept = (*roles.identifier, *published)
         whole = [] if self.weight is None else [self.weight]
         for name in (*whole, *self.unit):
             require_known("column that is not masked", name, kept)

@@ -129,6 +129,9 @@ class PartitionKeys(TypedDict, total=False):
     gamma: float
     centroid: Literal["fixed", "remaining"]
     cost: Literal["sse", "sae", "maxdist"]
+    keep_groups: str
+    earlier: str | None
+    person: str | None
     centroids: Literal["any", "integer"]
 
 

@@ -27,6 +27,7 @@ from aggopt.pipeline.category_job import (
     require_together,
 )
 from aggopt.pipeline.covariance import require_covariance
+from aggopt.pipeline.earlier_groups import require_earlier_groups
 from aggopt.pipeline.grouped import constant_in
 from aggopt.pipeline.guarantees import require_guarantees
 from aggopt.pipeline.holes import require_covered, require_patterns, require_values
@@ -69,6 +70,7 @@ def before_work(
     yield partial(require_weights, job, table, columns)
     yield partial(require_guarantees, job)
     yield partial(require_risk, table, job)
+    yield partial(require_earlier_groups, table, job)
     at = {place: j for j, place in enumerate(table.places)}
     own = (tuple(at[place] for place in block if place in at) for block in columns)
     numbers = tuple(filter(None, own))

@@ -7,6 +7,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pyarrow.csv
 
 from aggopt.core.regular import require_regular
 from aggopt.core.validation import Labels
@@ -57,14 +58,14 @@ def compare_releases(
         groups.append(_groups(frame, job, original, _files(table, manifest)))
         figures.append(_figures(table, own, usefulness(original, table, job)))
     k = min(job.privacy.k for job in jobs)
-    names = dict.fromkeys(n for job in jobs for n in job.roles.quasi_identifier)
-    whole = Count.of(tuple(names), together(groups), k)
+    names = dict.fromkeys(n for job in jobs for n in job.roles.combination)
+    whole = Count.of(tuple(names), together(_of_all(groups)), k)
     return ReleasesCompared(tuple(figures), whole, k, _keys(frames, jobs))
 
 
 def _job(stated: dict[str, Any]) -> Job:
     """Return of the job in a manifest what tables are read and counted by."""
-    sections = ("roles", "attributes", "missing", "input", "output")
+    sections = ("roles", "strata", "attributes", "missing", "input", "output")
     own = {name: stated[name] for name in sections if name in stated}
     own["privacy"] = {name: stated["privacy"][name] for name in ("k", "scope")}
     return Job(**own)
@@ -108,8 +109,11 @@ def _files(table: Path, manifest: Path) -> Files:
 
 
 def _groups(frame: nw.DataFrame[Any], job: Job, original: Path, files: Files) -> Labels:
-    """Return the published combination of each record of the original, (n,)."""
-    names = job.roles.quasi_identifier
+    """Return the published combination of each record of the original, (n,).
+
+    -1 of records that the release leaves out.
+    """
+    names = job.roles.combination
     gone = [name for name in names if name not in frame.columns]
     if gone:
         raise TableError(
@@ -118,8 +122,22 @@ def _groups(frame: nw.DataFrame[Any], job: Job, original: Path, files: Files) ->
             fix="bring together the files of one and the same run.",
         )
     place = places_by(original, files, len(frame))
-    found = together(codes_of(frame[name]) for name in names)
-    return np.asarray(found[place])
+    codes = together(codes_of(frame[name]) for name in names)
+    there = pyarrow.csv.read_csv(files.private)["released_record"].is_valid()
+    found = np.full(len(there), -1)
+    found[there.to_numpy()] = codes[place]
+    return found
+
+
+def _of_all(groups: Sequence[Labels]) -> list[Labels]:
+    """Return the groups of those records that no release leaves out."""
+    common = np.all([each >= 0 for each in groups], axis=0)
+    if not common.any():
+        raise TableError(
+            "No record is in all of the releases.",
+            fix="publish them: they have no group in common.",
+        )
+    return [each[common] for each in groups]
 
 
 def _figures(table: Path, stated: dict[str, Any], found: Utility) -> Figures:

@@ -154,7 +154,7 @@ def partitioner(
     how = job.partition
     method = PARTITIONERS.of(how)
     if method.confides is Confides.NONE:
-        return how.function if method.origin is None else method.function
+        return how.function if how.own is None else method.function
 
     def divide(
         X: Floats | Encoded, k: int, *, progress: Any, **settings: Any

@@ -39,6 +39,7 @@ from aggopt.pipeline.category_job import (
     wishes_stated,
     with_categories,
 )
+from aggopt.pipeline.earlier_groups import with_earlier_groups
 from aggopt.pipeline.fill import by_policy
 from aggopt.pipeline.grouped import Blocks, Grouped
 from aggopt.pipeline.guarantees import (
@@ -102,6 +103,7 @@ def group(
     asked = wishes_of(table, whole, job)
     held = read_confidential(table, job, job.input.decimal)
     if made is None:
+        job = with_earlier_groups(job, table)
         how = partitioner(job, held), job.partition.settings, partial(told, "group")
         mended = partial(told, "repair") if job.privacy.repair and repair else None
         given = records, holes, strata

@@ -27,7 +27,8 @@ def usefulness(
 ) -> Utility:
     """Return what can still be learnt from a release that was written before.
 
-    Formulas may name every column that is published.  Without a weight the order of
+    Formulas may name every column that is published; `strata` are those of the job when
+    left out.  Without a weight the order of
     the records does not matter; with one that is not published, the private key says
     it, see `aggopt.pipeline.reassess.review`.
 
@@ -37,7 +38,8 @@ def usefulness(
         As `review` and `aggopt.measure.utility.assess`.
     """
     roles = job.roles
-    plain = (*roles.confidential, *roles.other)
+    plain = _published_as_is(job)
+    strata = strata or roles.stratum
     for name in strata:
         require_known("column that is published as it is", name, plain)
     if weight is not None:
@@ -65,6 +67,10 @@ def usefulness(
     )
 
 
+def _published_as_is(job: Job) -> tuple[str, ...]:
+    return (*job.roles.stratum, *job.roles.confidential, *job.roles.other)
+
+
 def _frame(table: Table, job: Job) -> Any:
     """Return what is published as pandas has it: numbers, and text for all else."""
     import pandas as pd
@@ -75,7 +81,7 @@ def _frame(table: Table, job: Job) -> Any:
             found[name] = table.numbers(name)
         else:
             found[name] = _text(table.frame[name].to_list())
-    for name in (*job.roles.confidential, *job.roles.other):
+    for name in _published_as_is(job):
         column = column_of(table, name, job)
         found[name] = _text(column.tolist()) if column.dtype == object else column
     return pd.DataFrame(found)

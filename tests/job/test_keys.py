@@ -26,6 +26,7 @@ from aggopt.job import (
     Strata,
     keys,
 )
+from aggopt.job._earlier import EarlierGroups
 from aggopt.job._measures import Measures
 from aggopt.job._privacy import Privacy, Repairing, Treatment
 from aggopt.job._risk import Risk
@@ -44,7 +45,11 @@ SECTIONS: dict[Any, Iterable[type[BaseModel]]] = {
     keys.DissimilarityKeys: [DissimilaritySettings],
     keys.PrivacyKeys: [Privacy],
     keys.CorrelationKeys: [Correlation],
-    keys.PartitionKeys: [Recommended, *(m.settings for m in PARTITIONERS.values())],
+    keys.PartitionKeys: [
+        Recommended,
+        EarlierGroups,
+        *(m.settings for m in PARTITIONERS.values()),
+    ],
     keys.RelativeKeys: [wishes.Relative],
     keys.ColumnKeys: [wishes.Column],
     keys.ByAttributeKeys: [wishes.ByAttribute],

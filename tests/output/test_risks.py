@@ -201,6 +201,24 @@ def test_risks_show_no_record() -> None:
     assert shown == "Risks(totals={'population': 3.0})"
 
 
+def test_strata_count_in_the_combination() -> None:
+    roles = {**ROLES, "stratum": ["note"], "other": []}
+    frame = table().assign(note=["north", "south"] * 12)
+    job = aggopt.Job(
+        roles=roles,
+        privacy={"k": 3},
+        partition={"method": "mdav"},
+        risk={"unit": ["note"], "suda": 3},
+    )
+    release = aggopt.mask(frame, job)
+    found = release.risks.totals
+    keys = frame[["age", "income", "note"]]
+    assert found["suda"]["original"]["total"] == risk.suda(keys, size=3).total
+    own = risk.individual_risk(release.table[list(keys)])
+    assert found["individual"]["released"]["largest"] == own.max()
+    assert found["household"]["units"] == 2
+
+
 REFUSED = {
     "text as weight": (
         {"w": ["a"] * 24},

@@ -11,7 +11,7 @@ from tables import people
 import aggopt
 from aggopt.errors import AggoptError
 from aggopt.output.counts import Count
-from aggopt.pipeline.compare_releases import compare_releases
+from aggopt.pipeline.compare_releases import _of_all, compare_releases
 from aggopt.pipeline.releases_compared import Figures, ReleasesCompared
 
 ROLES = {
@@ -220,6 +220,33 @@ def test_a_release_without_its_key_is_refused(copied) -> None:
     (copied / "b.private.csv").unlink()
     with pytest.raises(AggoptError, match=r"b.private.csv is not there"):
         together(copied, "a", "b")
+
+
+def test_records_that_a_release_leaves_out_do_not_count(tmp_path) -> None:
+    frame = people(48).assign(note=["north"] * 23 + ["east"] * 2 + ["south"] * 23)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    roles = {**ROLES, "other": []}
+    for name, small in (("a", "drop"), ("b", "merge")):
+        asked = aggopt.Job(
+            roles={**roles, "stratum": ["note"]},
+            privacy={"k": 4},
+            partition={"method": "mdav"},
+            strata={"small": small},
+        )
+        aggopt.mask(tmp_path / "people.csv", asked).write(tmp_path / f"{name}.csv")
+    found = together(tmp_path, "a", "b").together
+    one, other = (labels(tmp_path, name) for name in ("a", "b"))
+    sizes = pd.crosstab(one, other).to_numpy().ravel()
+    assert found.combinations == (sizes > 0).sum()
+    assert found.rarest == sizes[sizes > 0].min()
+    assert found.attributes == ("age", "income", "note")
+
+
+def test_releases_without_a_common_record_are_refused(copied) -> None:
+    with pytest.raises(AggoptError) as error:
+        _of_all([np.array([0, -1]), np.array([-1, 0])])
+    assert error.value.problem == "No record is in all of the releases."
+    assert error.value.fix == "publish them: they have no group in common."
 
 
 def test_a_release_that_lacks_a_column_is_refused(copied) -> None:

@@ -73,6 +73,15 @@ def test_strata_are_published_columns_and_no_column_beside(folder) -> None:
     assert seen.totals.before.shape == (3, 2)
 
 
+def test_strata_of_the_job_are_those_of_totals(folder, tmp_path) -> None:
+    roles = {**ROLES, "stratum": ["illness"], "confidential": ["cost"]}
+    asked = aggopt.Job(roles=roles, privacy={"k": 3}, partition={"method": "mdav"})
+    aggopt.mask(folder / "people.csv", asked).write(tmp_path / "masked.csv")
+    seen = usefulness(folder / "people.csv", tmp_path / "masked.csv", asked)
+    assert seen.totals.before.shape == (3, 2)
+    assert set(seen.contingency) == {("town", "illness"), ("town", "cost")}
+
+
 def test_weights_are_those_of_each_record(folder) -> None:
     one, other = tables(folder)
     names = ["age", "income"]

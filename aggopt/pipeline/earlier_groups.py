@@ -1,0 +1,120 @@
+"""The groups of an earlier release, for the records of a later table."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.csv
+
+from aggopt.core.plural import many
+from aggopt.core.regular import require_regular
+from aggopt.core.types import Labels
+from aggopt.errors import JobError, TableError
+from aggopt.input.files import as_written
+from aggopt.input.table import Table
+from aggopt.job import Job
+from aggopt.job._earlier import EarlierGroups
+
+
+def with_earlier_groups(job: Job, table: Table) -> Job:
+    """Return the job with the earlier group of each record, where it keeps those.
+
+    Raises
+    ------
+    JobError
+        Values that are missing are not refused, there are strata, or the person is no
+        identifier.
+    TableError
+        The key, or the earlier table, is none, or not of these records.
+    """
+    how = job.partition
+    if not isinstance(how, EarlierGroups):
+        return job
+    if job.missing.policy != "refuse":
+        raise JobError(
+            "[partition] keep_groups is of complete records, and [missing] policy is "
+            f"{job.missing.policy!r}.",
+            fix="leave one of the two out.",
+        )
+    if job.roles.stratum:
+        raise JobError(
+            "[partition] keep_groups names groups, and groups that lie within strata "
+            "are made anew.",
+            fix="name the strata as other, or leave keep_groups out.",
+        )
+    path = Path(how.keep_groups)
+    groups = _groups(path)
+    if how.person is not None and how.earlier is not None:
+        found = _by_person(how.person, Path(how.earlier), groups, job, table)
+    else:
+        found = groups
+        if len(found) != len(table.frame):
+            raise TableError(
+                f"{path.name} is of {many(len(found), 'record')}, and the table has "
+                f"{len(table.frame)}.",
+                fix="bring the same records in the same order; or name the earlier "
+                'table and an identifier: earlier = "FILE" and person = "NAME" '
+                "under [partition].",
+            )
+    return job.model_copy(update={"partition": how.of_records(found)})
+
+
+def require_earlier_groups(table: Table, job: Job) -> None:
+    """Refuse now a key that is not of these records; as `with_earlier_groups`."""
+    with_earlier_groups(job, table)
+
+
+def _groups(path: Path) -> Labels:
+    """Return the group of each record (n,) that a private key states."""
+    if path.exists():
+        require_regular(path)
+    try:
+        key = pyarrow.csv.read_csv(path)
+        found = np.asarray(key["group"].to_numpy(), dtype=np.intp)
+        whole = "released_record" in key.column_names and (found >= 0).all()
+    except (OSError, ValueError, TypeError, KeyError):  # of Arrow, too
+        whole = False
+    if not whole:
+        raise TableError(
+            f"{path} is no private key with one group for each record, or cannot be "
+            "read.",
+            fix="name the NAME.private.csv of a release whose attributes were grouped "
+            "together.",
+        )
+    return found
+
+
+def _by_person(
+    person: str, earlier: Path, groups: Labels, job: Job, table: Table
+) -> Labels:
+    """Return the earlier group of each record (n,) by who it is; -1 of new ones."""
+    if person not in job.roles.identifier:
+        raise JobError(
+            f"[partition] person names {person!r}, which is no identifier: who is who "
+            "would be published in every wave.",
+            fix="list it as identifier, which drops it from the release.",
+        )
+    before = as_written(earlier, job.input)
+    if person not in before.column_names or len(before) != len(groups):
+        raise TableError(
+            f"{earlier.name} has {many(len(before), 'record')} and "
+            f"{'a' if person in before.column_names else 'no'} column {person!r}, and "
+            f"its key is of {len(groups)}.",
+            fix="name the table that the earlier release was made from.",
+        )
+    old = [str(entry) for entry in before[person].to_pylist()]
+    new = [str(entry) for entry in table.frame[person].to_list()]
+    twice = len(old) + len(new) - len(set(old)) - len(set(new))
+    if twice:
+        raise TableError(
+            f"{person!r} does not differ in every record: {twice} of {len(old)} and "
+            f"{len(new)} stand there again.",
+            fix="name an identifier of one record each.",
+        )
+    known = dict(zip(old, groups.tolist(), strict=True))
+    found = np.array([known.get(each, -1) for each in new], np.intp)
+    if (found < 0).all():
+        raise TableError(
+            f"No record of {earlier.name} is in the table, by {person!r}.",
+            fix="name the table that the earlier release was made from.",
+        )
+    return found

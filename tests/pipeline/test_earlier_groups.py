@@ -1,0 +1,265 @@
+"""The groups of an earlier release, kept in a later one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables import people
+
+import aggopt
+from aggopt.errors import AggoptError
+from aggopt.partition._kept_groups import kept_groups
+from aggopt.pipeline.compare_releases import compare_releases
+from aggopt.pipeline.earlier_groups import with_earlier_groups
+
+ROLES = {
+    "identifier": ["name"],
+    "quasi-identifier": ["age", "income"],
+    "confidential": ["illness"],
+    "other": ["note"],
+}
+
+
+def job(k=4, partition=None, **sections):
+    how = partition or {"method": "mdav"}
+    return aggopt.Job(roles=ROLES, privacy={"k": k}, partition=how, **sections)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A release of 40 people in ten groups of 4."""
+    folder = tmp_path_factory.mktemp("first")
+    people().to_csv(folder / "people.csv", index=False)
+    aggopt.mask(folder / "people.csv", job()).write(folder / "first.csv")
+    return folder
+
+
+def kept(folder, k=4, **more):
+    how = {"keep_groups": str(folder / "first.private.csv"), **more}
+    return job(k, how)
+
+
+def groups(folder):
+    return pd.read_csv(folder / "first.private.csv")["group"].to_numpy()
+
+
+def same(one, other):
+    """Whether two labellings are of the same groups."""
+    pairs = set(zip(one, other, strict=True))
+    return len(pairs) == len(set(one)) == len(set(other))
+
+
+def test_the_same_people_stay_in_their_groups(first) -> None:
+    later = people().assign(income=lambda t: t["income"] * 1.5)
+    release = aggopt.mask(later, kept(first))
+    assert same(release.labels, groups(first))
+    assert release.audit.holds
+    assert release.blocks[0].certificate.solver == "keep_groups"
+    assert release.job.partition.method == "keep_groups"
+    assert aggopt.Job(**release.manifest()["job"]) == kept(first)
+
+
+def test_two_releases_in_the_same_groups_leave_k_together(first, tmp_path) -> None:
+    for name in ("people.csv", "first.csv", "first.manifest.json", "first.private.csv"):
+        (tmp_path / name).write_bytes((first / name).read_bytes())
+    later = {**ROLES, "quasi-identifier": ["income"], "other": ["note", "age"]}
+    asked = aggopt.Job(
+        roles=later, privacy={"k": 4}, partition=kept(tmp_path).partition
+    )
+    aggopt.mask(tmp_path / "people.csv", asked).write(tmp_path / "second.csv")
+    found = compare_releases(
+        [tmp_path / "first.csv", tmp_path / "second.csv"],
+        tmp_path / "people.csv",
+        [tmp_path / "first.manifest.json", tmp_path / "second.manifest.json"],
+    )
+    assert found.holds
+    assert found.together.rarest == 4
+
+
+def test_a_later_wave_finds_its_people_by_an_identifier(first) -> None:
+    more = people(43, seed=0)
+    more["age"], more["income"] = more["age"] + 1.0, more["income"] * 1.1
+    old = groups(first)
+    gone = np.flatnonzero(old == old[0])[:1]
+    later = more.drop(index=gone).iloc[::-1]
+    how = kept(first, k=3, earlier=str(first / "people.csv"), person="name")
+    release = aggopt.mask(later, how)
+    places = [int(name.split()[1]) for name in later["name"]]
+    there = [place < 40 for place in places]
+    labels = release.labels[there]
+    assert same(labels, [old[place] for place in places if place < 40])
+    assert release.audit.smallest == 3
+
+
+def test_groups_of_fewer_than_k_are_merged_with_the_nearest() -> None:
+    X = np.array([[0.0], [1], [10], [11], [12], [30], [31], [32]])
+    labels = np.array([5, 5, 3, 3, 3, 9, 9, 9])
+    assert kept_groups(X, 3, labels=labels).tolist() == [0] * 5 + [1] * 3
+    assert kept_groups(X, 2, labels=labels).tolist() == [1, 1, 0, 0, 0, 2, 2, 2]
+    assert kept_groups(X, 4, labels=labels).tolist() == [0] * 8
+    seen = []
+    kept_groups(X, 2, labels=labels, progress=seen.append)
+    assert seen == [1.0]
+    assert labels.tolist() == [5, 5, 3, 3, 3, 9, 9, 9]
+
+
+def test_new_records_join_the_nearest_group_of_the_old_ones() -> None:
+    X = np.array([[0.0, 0], [2, 0], [10, 1], [12, 1], [3, 0], [9, 1]])
+    labels = np.array([1, 1, 0, 0, -1, -1])
+    assert kept_groups(X, 2, labels=labels).tolist() == [1, 1, 0, 0, 1, 0]
+
+
+def test_the_bound_of_kept_groups_is_that_of_any_groups() -> None:
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    labels = np.repeat([0, 1, 2], 4)
+    found = kept_groups(X, 4, labels=labels).certificate
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    lost = sum(
+        ((Z[labels == g] - Z[labels == g].mean(axis=0)) ** 2).sum() for g in range(3)
+    )
+    assert found.objective == pytest.approx(lost)
+    assert 0 < found.bound <= found.objective
+
+
+def test_paths_are_seen_from_the_job_file(first) -> None:
+    (first / "later.toml").write_text(
+        '[roles]\nidentifier = ["name"]\nquasi-identifier = ["age", "income"]\n'
+        'confidential = ["illness"]\nother = ["note"]\n[privacy]\nk = 4\n'
+        '[partition]\nkeep_groups = "first.private.csv"\nearlier = "people.csv"\n'
+        'person = "name"\n'
+    )
+    read = aggopt.Job.read(first / "later.toml").partition
+    assert read.keep_groups == str(first / "first.private.csv")
+    assert read.earlier == str(first / "people.csv")
+    assert same(aggopt.mask(people(), first / "later.toml").labels, groups(first))
+
+
+def test_a_job_that_makes_its_groups_is_as_it_was() -> None:
+    asked = job()
+    assert with_earlier_groups(asked, None) is asked
+
+
+FIX_TABLE = "name the table that the earlier release was made from."
+FIX_KEY = (
+    "name the NAME.private.csv of a release whose attributes were grouped together."
+)
+REFUSED = {
+    "other records": (
+        lambda first: (people(39), kept(first)),
+        "first.private.csv is of 40 records, and the table has 39.",
+        "bring the same records in the same order; or name the earlier table and an "
+        'identifier: earlier = "FILE" and person = "NAME" under [partition].',
+    ),
+    "missing values": (
+        lambda first: (
+            people(),
+            job(4, kept(first).partition, missing={"policy": "fill"}),
+        ),
+        "[partition] keep_groups is of complete records, and [missing] policy is "
+        "'fill'.",
+        "leave one of the two out.",
+    ),
+    "strata": (
+        lambda first: (
+            people().assign(note=["x", "y"] * 20),
+            aggopt.Job(
+                roles={**ROLES, "stratum": ["note"], "other": []},
+                privacy={"k": 4},
+                partition=kept(first).partition,
+            ),
+        ),
+        "[partition] keep_groups names groups, and groups that lie within strata are "
+        "made anew.",
+        "name the strata as other, or leave keep_groups out.",
+    ),
+    "a person that is published": (
+        lambda first: (
+            people(),
+            kept(first, earlier=str(first / "people.csv"), person="note"),
+        ),
+        "[partition] person names 'note', which is no identifier: who is who would be "
+        "published in every wave.",
+        "list it as identifier, which drops it from the release.",
+    ),
+    "an earlier table of other records": (
+        lambda first: (
+            people(),
+            kept(first, earlier=str(first / "short.csv"), person="name"),
+        ),
+        "short.csv has 39 records and a column 'name', and its key is of 40.",
+        FIX_TABLE,
+    ),
+    "an earlier table without the person": (
+        lambda first: (
+            people(),
+            kept(first, earlier=str(first / "nameless.csv"), person="name"),
+        ),
+        "nameless.csv has 40 records and no column 'name', and its key is of 40.",
+        FIX_TABLE,
+    ),
+    "persons that stand twice": (
+        lambda first: (
+            people().assign(name=["A", "B"] * 20),
+            kept(first, earlier=str(first / "people.csv"), person="name"),
+        ),
+        "'name' does not differ in every record: 38 of 40 and 40 stand there again.",
+        "name an identifier of one record each.",
+    ),
+    "persons of another table": (
+        lambda first: (
+            people().assign(name=[f"Other {i}" for i in range(40)]),
+            kept(first, earlier=str(first / "people.csv"), person="name"),
+        ),
+        "No record of people.csv is in the table, by 'name'.",
+        FIX_TABLE,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_it_is_refused_before_any_work(first, case, monkeypatch) -> None:
+    people(39).to_csv(first / "short.csv", index=False)
+    people().drop(columns="name").to_csv(first / "nameless.csv", index=False)
+    make, problem, fix = REFUSED[case]
+    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", None)
+    data, asked = make(first)
+    with pytest.raises(AggoptError) as error:
+        aggopt.mask(data, asked)
+    assert (error.value.problem, error.value.fix) == (problem, fix)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "group_1,group_2,released_record\n0,0,0\n",
+        "group\n0\n",
+        "group,released_record\n-1,0\n",
+        "group,released_record\nx,0\n",
+    ],
+)
+def test_what_is_no_key_is_refused(tmp_path, text) -> None:
+    path = tmp_path / "first.private.csv"
+    path.write_text(text)
+    with pytest.raises(AggoptError) as error:
+        aggopt.mask(people(), kept(tmp_path))
+    assert error.value.problem == (
+        f"{path} is no private key with one group for each record, or cannot be read."
+    )
+    assert error.value.fix == FIX_KEY
+    path.unlink()
+    with pytest.raises(AggoptError, match="cannot be read"):
+        aggopt.mask(people(), kept(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ({"earlier": "x.csv"}, "names one of earlier and person"),
+        ({"person": "name"}, "names one of earlier and person"),
+        ({"attributes": "one by one"}, "attributes asks for groups in blocks"),
+        ({"method": "mdav"}, "keep_groups"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(how, says) -> None:
+    with pytest.raises(AggoptError, match=says):
+        job(partition={"keep_groups": "first.private.csv", **how})
