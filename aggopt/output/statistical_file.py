@@ -149,17 +149,12 @@ def _with_texts(codes: Sequence[Code | None], book: Codebook, measure: str) -> P
     kind = "string" if any(isinstance(code, str) for code in there) else "float64"
     texts = {code: text for code, text in book.texts if code in there}
     ends = (_within(there, *ends) for ends in book.missing)
-    missing = [_range(found[0], found[-1]) for found in ends if found]
+    missing = [{"lo": found[0], "hi": found[-1]} for found in ends if found]
     return Prepared(pd.Series(codes, dtype=kind), texts, missing, measure)
 
 
 def _within(codes: Iterable[Any], low: Any, high: Any) -> list[Any]:
     return sorted(code for code in codes if low <= code <= high)
-
-
-def _range(low: Code, high: Code) -> Any:
-    """Return a code that is missing, or the range from one to another."""
-    return low if low == high else {"lo": low, "hi": high}
 
 
 def _forget_time(path: Path, header: int) -> None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
+from aggopt.core.types import F64
 from aggopt.errors import TableError
 from aggopt.input.codebook import Codebook
 from aggopt.input.files import read
@@ -144,6 +145,6 @@ def _is_number(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _floats(column: pa.ChunkedArray) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    numbers = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
-    return np.asarray(numbers.cast(pa.float64()).to_numpy(), np.float64)
+def _floats(column: pa.ChunkedArray) -> F64:
+    found: F64 = column.cast(pa.float64()).to_numpy()
+    return found

@@ -137,7 +137,7 @@ def test_numbers_keep_the_texts_of_codes_that_occur(tmp_path, ending) -> None:
     found, about = written(tmp_path, ending, {"x": [0, 5, 10, None]}, {"x": book})
     assert found["x"] == [0, 5, 10, None]
     assert about.variable_value_labels == {"x": {0: "bad", 10: "good"}}
-    assert about.variable_measure["x"] in ("scale", "unknown")
+    assert about.variable_measure["x"] == {".sav": "scale"}.get(ending, "unknown")
 
 
 def test_stata_has_no_texts_of_broken_numbers(tmp_path) -> None:
@@ -145,6 +145,27 @@ def test_stata_has_no_texts_of_broken_numbers(tmp_path) -> None:
     found, about = written(tmp_path, ".dta", {"x": [0.0, 0.5]}, {"x": book})
     assert found["x"] == [0.0, 0.5]
     assert about.variable_value_labels == {}
+
+
+def test_spss_has_texts_of_broken_numbers(tmp_path) -> None:
+    book = Codebook("", ((0.0, "bad"),))
+    _, about = written(tmp_path, ".sav", {"x": [0.0, 0.5]}, {"x": book})
+    assert about.variable_value_labels == {"x": {0.0: "bad"}}
+
+
+@pytest.mark.parametrize(
+    ("entries", "book", "kind"),
+    [
+        (["a", None], Codebook(), "string"),
+        ([None, None], REGION, "float64"),
+        (["North", None], REGION, "float64"),
+        (["female", None], Codebook("", (("F", "female"),)), "string"),
+    ],
+)
+def test_columns_have_one_type_whatever_is_missing(entries, book, kind) -> None:
+    column = pa.chunked_array([pa.array(entries, pa.string())])
+    prepared = statistical_file._prepared(column, book, ".sav")
+    assert str(prepared.values.dtype) == kind
 
 
 def test_codes_that_are_missing_are_declared_where_they_occur(tmp_path) -> None:
@@ -173,12 +194,12 @@ def test_codes_that_are_missing_are_declared_where_they_occur(tmp_path) -> None:
 
 @pytest.mark.parametrize("ending", READERS)
 def test_no_time_is_in_a_file(tmp_path, ending) -> None:
-    _, about = written(tmp_path, ending, {"x": [1.0]}, {"x": Codebook("22 Nov 2611")})
+    label = "22NOV26:19:26:01 22 Nov 2619:26:01 22 Nov 2026 19:26"
+    _, about = written(tmp_path, ending, {"x": [1.0]}, {"x": Codebook(label)})
     assert about.creation_time.year == about.modification_time.year == 1970
-    assert about.column_names_to_labels["x"] == "22 Nov 2611"
-    year = str(dt.datetime.now().year)
-    head = (tmp_path / f"t{ending}").read_bytes()[:700]
-    assert year.encode() not in head
+    assert about.column_names_to_labels["x"] == label
+    head = (tmp_path / f"t{ending}").read_bytes()[:120]
+    assert dt.datetime.now().strftime("%d %b %Y").encode() not in head
     assert dt.datetime.now().strftime("%d%b%y").upper().encode() not in head
 
 

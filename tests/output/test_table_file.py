@@ -67,6 +67,7 @@ def test_codes_that_are_missing_are_values_only_where_that_is_declared(
         (["*", "refused", "x"], MISSING, ["*", "refused", "x"]),
         (["F", "M"], Codebook("", (), missing=(("F", "F"),)), [None, "M"]),
         ([1, 2], MISSING, [1, 2]),
+        ([99, 98], MISSING, [None, None]),
     ],
 )
 def test_codes_become_null(entries, book, expected) -> None:
@@ -90,6 +91,22 @@ def test_truth_values_are_texts_of_codes(tmp_path, ending) -> None:
         assert about.variable_value_labels == {"o": {0: "False", 1: "True"}}
 
 
+@pytest.mark.parametrize("ending", STATISTICAL)
+def test_truth_values_of_which_nothing_is_said(tmp_path, ending) -> None:
+    path = written(tmp_path, ending, o=[True, None, False])
+    assert as_written(path, Input())["o"].to_pylist() == ["True", None, "False"]
+
+
+def test_what_is_read_back_is_read_as_the_job_says(tmp_path) -> None:
+    """Of which only some codes have a text, that is refused unless it says what."""
+    asked = job(roles=ASKED.roles, attributes={"s": {"kind": "nominal"}})
+    table = pa.table({**COLUMNS, "s": ["low", "4", "low"]})
+    book = {"s": Codebook("", ((1.0, "low"),))}
+    write_table(tmp_path / "t.sav", table, asked, book)
+    found, _ = pyreadstat.read_sav(tmp_path / "t.sav", output_format="dict")
+    assert found["s"] == [1.0, 4.0, 1.0]
+
+
 def test_excel_has_durations(tmp_path) -> None:
     spans = [dt.timedelta(0), None, dt.timedelta(days=400, seconds=1)]
     path = written(tmp_path, ".xlsx", o=spans)
@@ -104,10 +121,10 @@ def test_excel_has_truth_values(tmp_path) -> None:
 @pytest.mark.parametrize("ending", [*STATISTICAL, ".xlsx"])
 def test_masked_names_that_are_empty_would_be_missing(tmp_path, ending) -> None:
     with pytest.raises(TableError) as refused:
-        written(tmp_path, ending, s=["", "b", ""])
+        written(tmp_path, ending, s=["", "b", ""], x=["a", "b", ""])
     assert str(refused.value) == (
         "Columns have entries that are empty text, and missing when they are read from "
-        f"a {ending} file ('s': 2).\nTo fix: write a .parquet file; or, before "
+        f"a {ending} file ('x': 1; 's': 2).\nTo fix: write a .parquet file; or, before "
         "masking, give what is empty another name, or make it missing."
     )
     assert not (tmp_path / f"t{ending}").exists()
