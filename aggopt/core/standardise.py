@@ -57,10 +57,13 @@ class Scale:
         unit = _widths(X)
         constant = unit == 0
         unit[constant] = 1.0
-        shifted = (X - X[0]) / unit  # in [-1, 1]: squares neither overflow nor vanish
+        shifted = X - X[0]
+        shifted /= unit  # in [-1, 1]: squares neither overflow nor vanish
         centre = _mean(shifted, weights)
-        centre += _mean(shifted - centre, weights)
-        spread = np.sqrt(_mean((shifted - centre) ** 2, weights))
+        away = shifted - centre
+        centre += _mean(away, weights)
+        np.subtract(shifted, centre, out=away)
+        spread = np.sqrt(_mean(np.square(away, out=away), weights))
         spread[constant] = 0.0
         return cls(X[0].copy(), centre * unit, spread * unit)
 
@@ -82,9 +85,11 @@ class Scale:
 
     def standardise(self, X: Floats) -> Floats:
         """Return z-scores of X (n, d), without unit; 0 where constant."""
-        unit = np.where(self.constant, 1.0, self.spread)
-        Z = ((X - self.origin) - self.centre) / unit
-        return np.where(self.constant, 0.0, Z)
+        Z = X - self.origin
+        Z -= self.centre
+        Z /= np.where(self.constant, 1.0, self.spread)
+        Z[..., self.constant] = 0.0
+        return Z
 
     def undo(self, Z: Floats) -> Floats:
         """Return Z (n, d) in the attributes' own units."""
