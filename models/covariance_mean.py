@@ -131,8 +131,8 @@ def multipliers_at(data: Data, c: Floats) -> Floats:
     """
     fixed, root, _ = data.free
     A = np.sqrt(data.sizes)[:, None] * c
-    Q = np.linalg.lstsq(root.T, (A - fixed).T, rcond=None)[0]
-    N = Q @ data.target @ root.T
+    Q = (A - fixed) @ root.T / np.sum(root**2, axis=1)  # its rows are orthogonal
+    N = Q.T @ data.target @ root.T
     return np.asarray((N + N.T) / 2)
 
 

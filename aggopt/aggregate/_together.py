@@ -13,6 +13,7 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean as model
+from aggopt.models._orthogonal import ROWS
 from aggopt.solvers import Certificate, Status, choose
 from aggopt.solvers._ask import answer
 from aggopt.solvers._certificate import closed
@@ -99,8 +100,7 @@ def _nearest_to_means(
     solver = choose(None, *model.MODEL.kinds)
     found = answer(model.MODEL, data, solver, None)
     at = model.point(data, found.reading)
-    pairs = zip(at.c.T, Z.T, strict=True)
-    sse = sum(float(np.sum((c[labels] - z) ** 2)) for c, z in pairs)
+    sse = _sse(at.c, labels, Z)
     within = sse - model.objective(data, at)
     bound = min(within + (found.bound or 0.0), sse)
     proof = Certificate(
@@ -112,3 +112,9 @@ def _nearest_to_means(
         seconds=compile_time.now() - started,
     )
     return at.c, proof
+
+
+def _sse(c: Floats, labels: Labels, Z: Floats) -> float:
+    """Return the squared error of centroids c (m, d), some records at a time."""
+    some = (slice(first, first + ROWS) for first in range(0, len(Z), ROWS))
+    return sum(float(np.sum((c[labels[rows]] - Z[rows]) ** 2)) for rows in some)
