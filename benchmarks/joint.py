@@ -27,7 +27,7 @@ from aggopt.measure import Assessment, assess
 from aggopt.partition import local_search, mdav
 from aggopt.solvers import SOLVERS, Status
 
-LIMIT = 240  # seconds that a rival has for a cell
+LIMIT = 240  # processor seconds that a rival has for a cell
 AT_ONCE = 1000  # nothing of the assignment is shown here: leave it in small blocks
 SETTINGS = (
     (0.5, 0.1, 0.001),
@@ -164,7 +164,7 @@ def kin() -> None:
 
 def rivals() -> None:
     shown = table(
-        f"The same program by other solvers, from the means, within {LIMIT} s: "
+        f"The same program by other solvers, from the means, {LIMIT} s of a processor: "
         "objective (if it ended), seconds",
         "data", "k", "alpha", "Delta", "stiefel", "s", "ipopt", "s", "cost less %",
         "times as fast",
