@@ -99,6 +99,20 @@ def test_bounds_hold_where_values_are_missing() -> None:
         assert release.audit.within[0].holds
 
 
+def test_bounds_hold_in_strata_that_are_aggregated_by_themselves() -> None:
+    frame = people(90).assign(sex=np.arange(90) % 2)
+    roles = {**ROLES, "stratum": ["sex"]}
+    release = masked({"lower": 0}, frame, roles=roles, aggregation=P3M)
+    assert release.table["visits"].min() == 0
+    for sex in (0, 1):
+        own = (
+            part.loc[part["sex"] == sex, "visits"] for part in (frame, release.table)
+        )
+        before, after = own
+        assert after.mean() == pytest.approx(before.mean(), rel=1e-4)
+        assert after.std() == pytest.approx(before.std(), rel=1e-4)
+
+
 def test_rounding_stays_within_the_bounds() -> None:
     frame = people().assign(visits=lambda f: f["visits"] + 0.4)
     release = masked(
