@@ -1,15 +1,21 @@
 """What the tests share: the reference data, and solvers that may be missing."""
 
 import os
+import pickle
 import signal
+import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import Phase, settings
 
 from aggopt.command import cli
-from aggopt.solvers import SOLVERS
+from aggopt.errors import AggoptError
+from aggopt.solvers import SOLVERS, _child
+from aggopt.solvers._answer import answer_here
 
 # `make mutants` wants to know whether a test fails, the same each time, not why
 settings.register_profile(
@@ -28,6 +34,32 @@ def reference_data():
     """Let the tests read the field's reference data where they lie."""
     if "AGGOPT_DATA" not in os.environ and SHARED.is_dir():
         os.environ["AGGOPT_DATA"] = str(SHARED)
+
+
+def answered_here(words, *, input, **_):
+    """Answer as `python -m aggopt.solvers._child`, which takes a second to start."""
+    _, model, data, name, *rest = pickle.loads(input)
+    solver = SOLVERS.get(name) or _child.of_language(name)
+    try:
+        said = answer_here(model, data, solver, *rest)
+    except AggoptError as refusal:
+        said = refusal
+    return subprocess.CompletedProcess(words, 0, pickle.dumps(said))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def solvers_in_this_process():
+    """Ask those solvers here that have a process; `own_process` gives it back."""
+    here = SimpleNamespace(**{**vars(subprocess), "run": answered_here})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_child, "subprocess", here)
+        yield
+
+
+@pytest.fixture
+def own_process(monkeypatch):
+    """Start a process for each solver that has one of its own."""
+    monkeypatch.setattr(_child, "subprocess", subprocess)
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +86,12 @@ def aggopt(handlers_of_signals, monkeypatch, capsys):
         return ended.value.code or 0, out, err
 
     return run
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for no examples in the docstrings of tests, which have none."""
+    return [each for each in (yield) if not isinstance(each, DoctestModule)]
 
 
 def require_solver(name: str) -> None:
