@@ -1,5 +1,6 @@
 """Categories published as often as before: laws, the best of all choices, refusals."""
 
+from collections import Counter
 from itertools import product
 
 import numpy as np
@@ -28,11 +29,8 @@ def table(seed, n=18, k=3, levels=LEVELS):
 
 def off(column, values):
     """Return by how many records each level differs."""
-    return (
-        pd.Series(values)
-        .value_counts()
-        .sub(pd.Series(column).value_counts(), fill_value=0)
-    )
+    before, after = Counter(column), Counter(values)
+    return np.array([abs(after[v] - before[v]) for v in {*before, *after}])
 
 
 def loss(column, values, apart):
@@ -56,8 +54,8 @@ def test_the_best_of_all_choices_is_published(solver, seed, how, apart):
     column, groups = table(seed)
     best = np.inf
     for names in product(LEVELS, repeat=6):
-        values = np.array(names)[groups]
-        if off(column, values).abs().max() <= how["slack"]:
+        values = [names[g] for g in groups]
+        if off(column, values).max() <= how["slack"]:
             best = min(best, loss(column, values, apart))
     found = frequencies(column, groups, solver=solver, **how)
     proof = found.certificate
@@ -70,16 +68,16 @@ def test_the_best_of_all_choices_is_published(solver, seed, how, apart):
     assert proof.objective == pytest.approx(best)
     assert proof.bound == pytest.approx(best)
     assert proof.violation == 0
-    assert off(column, found.values).abs().max() <= how["slack"]
+    assert off(column, found.values).max() <= how["slack"]
 
 
 def test_a_price_is_paid_for_each_record_of_difference():
     column, groups = table(2)
     found = frequencies(column, groups, order=LEVELS, price=0.4)
     best = min(
-        loss(column, values, steps) + 0.4 * off(column, values).abs().sum()
+        loss(column, values, steps) + 0.4 * off(column, values).sum()
         for names in product(LEVELS, repeat=6)
-        for values in [np.array(names)[groups]]
+        for values in [[names[g] for g in groups]]
     )
     assert found.certificate.objective == pytest.approx(best)
     assert found.certificate.status is Status.OPTIMAL
@@ -88,13 +86,13 @@ def test_a_price_is_paid_for_each_record_of_difference():
 def test_the_slack_is_four_records_and_exact_none():
     column, groups = table(3, 60)
     usual = frequencies(column, groups)
-    assert off(column, usual.values).abs().max() <= 4
+    assert off(column, usual.values).max() <= 4
     assert usual.certificate.objective == pytest.approx(
         frequencies(column, groups, slack=4).certificate.objective
     )
     even = np.repeat(LEVELS, 20)[np.random.default_rng(0).permutation(60)]
     exact = frequencies(even, np.arange(60) // 4, slack="exact")
-    assert off(even, exact.values).abs().max() == 0
+    assert off(even, exact.values).max() == 0
 
 
 def test_it_loses_no_less_than_plurality_and_ties_go_to_it():
@@ -103,7 +101,7 @@ def test_it_loses_no_less_than_plurality_and_ties_go_to_it():
     assert near.tied > 10
     assert kept.certificate.objective >= near.certificate.bound
     assert kept.certificate.objective == pytest.approx(near.certificate.objective)
-    assert off(column, kept.values).abs().max() == 0
+    assert off(column, kept.values).max() == 0
 
 
 def test_the_order_of_records_and_the_numbers_of_groups_change_no_figure():
@@ -114,7 +112,7 @@ def test_the_order_of_records_and_the_numbers_of_groups_change_no_figure():
     again = frequencies(column[order], names[groups[order]], order=LEVELS, slack=2)
     assert again.certificate.objective == pytest.approx(first.certificate.objective)
     assert again.certificate.bound == pytest.approx(first.certificate.bound, rel=1e-5)
-    assert off(column, again.values).abs().max() <= 2
+    assert off(column, again.values).max() <= 2
 
 
 def test_a_seed_decides_among_groups_that_are_alike_and_changes_no_loss():

@@ -1,5 +1,7 @@
 """P3M and its kin that keep the covariance: as users call them, as jobs ask for it."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from conftest import require_solver
@@ -20,6 +22,11 @@ KIN = [p3m_onesided, satisfaction]
 ASKED = {"method": "p3m", "keep": "covariance", "delta": 0.4}
 
 
+@cache
+def kept(combine):
+    return combine(X, LABELS, delta=0.4, keep="covariance")
+
+
 def correlated(values: np.ndarray) -> bool:
     before, after = np.corrcoef(X.T), np.corrcoef(values.T)
     spread = values.std(axis=0) == pytest.approx(X.std(axis=0), rel=1e-6)
@@ -27,7 +34,7 @@ def correlated(values: np.ndarray) -> bool:
 
 
 def test_correlations_are_kept_and_one_certificate_is_of_all():
-    masked = p3m(X, LABELS, delta=0.4, keep="covariance")
+    masked = kept(p3m)
     assert correlated(masked.values)
     assert not correlated(p3m(X, LABELS, delta=0.4).values)
     assert masked.together == ((0, 1, 2),)
@@ -42,13 +49,17 @@ def test_correlations_are_kept_and_one_certificate_is_of_all():
 JOINT = [n for n, s in SOLVERS.items() if s.fits("p3m_joint", "NLP")]
 
 
+@pytest.fixture(scope="module")
+def best():
+    return p3m(X, LABELS, delta=0.2, keep="covariance").certificates[0]
+
+
 @pytest.mark.parametrize("solver", [n for n in JOINT if not SOLVERS[n].is_global])
-def test_every_local_solver_takes_it(solver):
+def test_every_local_solver_takes_it(solver, best):
     require_solver(solver)
     masked = p3m(X, LABELS, delta=0.2, keep="covariance", solver=solver)
     assert masked.certificates[0].status.usable
     assert correlated(masked.values)
-    best = p3m(X, LABELS, delta=0.2, keep="covariance").certificates[0]
     assert best.objective <= masked.certificates[0].objective * 1.001
     assert best.bound <= masked.certificates[0].objective
 
@@ -99,7 +110,7 @@ def test_what_cannot_be_kept_is_refused():
 
 @pytest.mark.parametrize("combine", KIN)
 def test_its_kin_keep_correlations_with_a_bound(combine):
-    masked = combine(X, LABELS, delta=0.4, keep="covariance")
+    masked = kept(combine)
     assert correlated(masked.values)
     assert masked.together == ((0, 1, 2),)
     (proof,) = masked.certificates
@@ -112,10 +123,7 @@ def test_its_kin_keep_correlations_with_a_bound(combine):
 
 
 def test_counting_satisfies_more_than_squares_do():
-    made = (
-        combine(X, LABELS, delta=0.4, keep="covariance").values
-        for combine in (p3m, p3m_onesided, satisfaction)
-    )
+    made = (kept(combine).values for combine in (p3m, p3m_onesided, satisfaction))
     two_sided, one_sided, counted = (sl(X, values, delta=0.4) for values in made)
     assert counted > max(two_sided, one_sided)
 

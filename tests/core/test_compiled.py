@@ -13,7 +13,12 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import numba
+import pytest
+
 import aggopt
+from aggopt.core.compile_time import compile_time
+from aggopt.core.compiled import compiled
 
 ROOT = Path(aggopt.__file__).parent
 WRAPPED, BARE = {"compiled"}, {"inner", "inlined"}  # for Python, for kernels alone
@@ -128,13 +133,17 @@ def returned(kernel: str) -> str:
     return ast.unparse(annotation) if annotation else "?"
 
 
-def test_what_python_calls_hands_back_a_number_or_nothing() -> None:
-    met = {kernel for module in modules() for kernel in called(module)}
+@pytest.fixture(scope="module")
+def met() -> set[str]:
+    """Return the full names of all kernels that Python code mentions."""
+    return {kernel for module in modules() for kernel in called(module)}
+
+
+def test_what_python_calls_hands_back_a_number_or_nothing(met: set[str]) -> None:
     assert not {kernel for kernel in met if returned(kernel) not in PLAIN}
 
 
-def test_only_what_python_calls_has_a_wrapper_for_it() -> None:
-    met = {kernel for module in modules() for kernel in called(module)}
+def test_only_what_python_calls_has_a_wrapper_for_it(met: set[str]) -> None:
     for module in modules():
         for name, kernel in kernels(module).items():
             (way,) = (way.id for way in kernel.decorator_list)
@@ -167,8 +176,27 @@ def test_the_cache_serves_a_later_process_which_compiles_nothing(tmp_path) -> No
     assert runs == ["9.0 ['add', 'call']\n", "9.0 []\n"]
 
 
-def test_kernels_are_found_however_they_are_called() -> None:
-    met = {kernel for module in modules() for kernel in called(module)}
+def test_it_works_where_no_cache_can_be_written(monkeypatch) -> None:
+    njit = numba.njit
+
+    def refuse(*, cache: bool = False, **options):
+        if cache:
+            raise RuntimeError("no locator available")
+        return njit(**options)
+
+    monkeypatch.setattr(numba, "njit", refuse)
+    for name in ("kernels", "homeless"):
+        monkeypatch.setattr(compile_time, name, 0)
+
+    @compiled
+    def twice(x):
+        return x + x
+
+    assert twice(2.0) == 4.0
+    assert (compile_time.kernels, compile_time.homeless) == (1, 1)
+
+
+def test_kernels_are_found_however_they_are_called(met: set[str]) -> None:
     assert {
         # of one alias for several
         "aggopt.partition._local_search.annealing_kernels.anneal",

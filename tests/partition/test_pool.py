@@ -23,23 +23,6 @@ def test_importing_does_not_import_numba() -> None:
     assert done.returncode == 0
 
 
-def test_works_where_no_cache_can_be_written() -> None:
-    code = (
-        "import numba\n"
-        "njit = numba.njit\n"
-        "def refuse(cache=False, **options):\n"
-        "    if cache: raise RuntimeError('no locator available')\n"
-        "    return njit(**options)\n"
-        "numba.njit = refuse\n"
-        "import aggopt.partition._unassigned.kernels\n"
-        "numba.njit = njit\n"
-        "from aggopt.partition import cbfs\n"
-        "assert cbfs([[1.0], [9.0], [2.0], [8.0]], 2).tolist() == [0, 1, 0, 1]\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-
-
 @pytest.mark.parametrize("f", [mdav, cbfs])
 @pytest.mark.parametrize("n", [2, 10, 1000])
 def test_progress_grows_to_one_in_few_calls(

@@ -137,8 +137,11 @@ def test_no_local_solver_gets_below_the_bound(model, seed):
     assert found.objective <= min(reached) + 1e-6 * max(1.0, abs(min(reached)))
 
 
-def best_of_all_patterns(data):
-    """Return the least cost SLSQP reaches from each choice of a side by each group."""
+def best_of_all_patterns(data, kinds):
+    """Return the least cost SLSQP reaches from each choice of a side by each group.
+
+    Group g is like g + kinds: a choice by other groups of the same kind is no other.
+    """
     q, n, C = program_of(data).quartic, data.sizes, data.means
     records = len(data.x)
     powers = np.arange(5)
@@ -158,15 +161,17 @@ def best_of_all_patterns(data):
         },
     )
     reached = []
-    for signs in product((-1, 1), repeat=len(n)):
-        start = C + 0.7 * np.array(signs)
+    every = np.array(list(product((-1, 1), repeat=len(n))))
+    ordered = np.sort(every.reshape(len(every), -1, kinds), axis=1)
+    for signs in np.unique(ordered.reshape(every.shape), axis=0):
+        start = C + 0.7 * signs
         local = minimize(cost, start, jac=slope, method="SLSQP", constraints=rows)
         c = local.x - n @ local.x / records
         reached.append(cost(c / np.sqrt(n @ c**2 / records)))
     return min(reached)
 
 
-@pytest.mark.parametrize("seed", seeds(3, 6))
+@pytest.mark.parametrize("seed", seeds(2, 6))
 @pytest.mark.parametrize("kinds", [2, 8])
 def test_no_choice_of_sides_is_better(seed, kinds):
     """Eight groups, all near a tie; of one kind by fours where there are two kinds."""
@@ -176,7 +181,7 @@ def test_no_choice_of_sides_is_better(seed, kinds):
     x = standard((x + spread).ravel())
     labels, many = np.repeat(np.arange(8), 3), np.full(24, 0.8)
     data = p3m.Data(x, labels, many, many, 0.8)
-    found, best = solved(p3m, data, nodes=300), best_of_all_patterns(data)
+    found, best = solved(p3m, data, nodes=300), best_of_all_patterns(data, kinds)
     assert found.bound <= best * (1 + 1e-9)
     assert found.objective <= best + 1e-6 * max(1.0, abs(best))
 
@@ -260,6 +265,8 @@ def test_every_local_minimum_is_found(model, seed):
     data = instance(model, seed, n=12, m=2, importance=0.7 if seed % 3 else None)
     program, rng = program_of(data), np.random.default_rng(seed)
     box, found = implied_box(program), workspace(program)
+    whole = costs(data, data.means[None])[0]
+    own = [costs_of_one(data, j) for j in (0, 1)]
     for _ in range(20):
         y = np.array([*rng.normal(size=2) * 3, 0.0])
         for j in range(2):
@@ -270,10 +277,9 @@ def test_every_local_minimum_is_found(model, seed):
             grid = grid[(grid >= box.low[j]) & (grid <= box.high[j])]
             c, n = data.means[j] + grid, data.sizes[j]
             other = np.tile(data.means, (len(grid), 1))
-            flat = costs(data, other)[0]
             other[:, j] = c
             h = costs(data, other) - y[0] * n * c - y[1] * n * c**2
-            h -= flat - costs_of_one(data, j)
+            h -= whole - own[j]
             count = local_minima(program, j, box.low[j], box.high[j], y, found)
             least = found[:count, 1].min()
             slack = 1e-9 * (1 + np.abs(h).max())
@@ -295,15 +301,16 @@ def test_a_local_minimum_under_a_lone_record_is_found(seed):
     data = p3m_onesided.Data(x, labels, *wish, 0.9)
     program = program_of(data)
     box, found = implied_box(program), workspace(program)
-    for y in rng.normal(size=(40, 2)) * 10 ** rng.uniform(-3, 0, (40, 2)):
-        for j in range(6):
-            grid = np.linspace(box.low[j], box.high[j], 20_001)
-            held = np.full(len(grid), np.inf)
-            for p in range(program.first[j], program.first[j + 1]):
-                on = (program.low[p] <= grid) & (grid <= program.high[p])
-                here = np.polyval(program.quartic[p][::-1], grid[on])
-                held[on] = np.minimum(held[on], here)
-            c = data.means[j] + grid
+    prices = rng.normal(size=(40, 2)) * 10 ** rng.uniform(-3, 0, (40, 2))
+    for j in range(6):
+        grid = np.linspace(box.low[j], box.high[j], 20_001)
+        held = np.full(len(grid), np.inf)
+        for p in range(program.first[j], program.first[j + 1]):
+            on = (program.low[p] <= grid) & (grid <= program.high[p])
+            here = np.polyval(program.quartic[p][::-1], grid[on])
+            held[on] = np.minimum(held[on], here)
+        c = data.means[j] + grid
+        for y in prices:
             least = (held - 3 * c * (y[0] + y[1] * c)).min()
             full = np.array([*y, 0.0])
             args = program, j, box.low[j], box.high[j], full, found
@@ -510,7 +517,7 @@ def test_nothing_is_certified_that_sampling_beats(model, weight, seed):
     weight = weight or 1e-3 if model is satisfaction else weight
     data = model.Data(x, labels, delta, importance, weight)
     found = solve(program_of(data))
-    points = everywhere(data.sizes, 3000, rng)
+    points = everywhere(data.sizes, 1000, rng)
     least = min(model.objective(data, model.point(data, c)) for c in points)
     slack = 1e-6 * max(1.0, abs(least))
     assert found.bound <= least + slack

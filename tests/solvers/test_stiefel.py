@@ -24,6 +24,7 @@ from aggopt.solvers._stiefel.rooms import Rooms
 from aggopt.solvers._stiefel.run import JointSearch, optima_apart, put_together
 
 seeds = pytest.mark.parametrize("seed", range(5))
+few_seeds = pytest.mark.parametrize("seed", range(3))
 
 
 def solved(data: model.Data, name: str = "stiefel", **options) -> Answer:
@@ -34,7 +35,7 @@ def cost_of(data: model.Data, c: np.ndarray) -> float:
     return model.objective(data, model.point(data, c))
 
 
-@seeds
+@few_seeds
 @pytest.mark.parametrize("alpha", [0.2, 0.9])
 def test_three_groups_get_the_best_of_all_points_and_no_bound_is_above(seed, alpha):
     data = instance(seed, n=12, m=3, alpha=alpha)
@@ -59,7 +60,7 @@ def test_any_tangents_prove_a_bound(seed):
 
 
 @pytest.mark.parametrize("alpha", [0.3, 0.9])
-@seeds
+@few_seeds
 def test_no_bound_is_above_a_point_of_three_attributes(seed, alpha):
     data = instance(seed, n=12, d=3, m=4, alpha=alpha)
     found = solved(data)
