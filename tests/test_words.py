@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 ALIAS = re.compile(r"^(\w+)(?:: \w+)? = (?:npt|np\.typing)\.NDArray\[", re.MULTILINE)
 ANYTHING = {"Entries"}  # arrays of any element type have no width to go by
@@ -43,17 +45,31 @@ MEANT_TWICE = {
 IN_EACH_FILE = {"Data", "Point", "Settings"}  # of one model or method: p3m.Data
 
 
-def classes() -> Iterator[tuple[str, str]]:
-    """Yield each class of the package, with its file."""
-    for path in sources():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                yield node.name, str(path.relative_to(ROOT))
+Trees = dict[str, ast.Module]
 
 
-def test_a_class_name_is_used_once():
+@pytest.fixture(scope="module")
+def trees() -> Trees:
+    """Return the code of each file of the package."""
+    return {
+        str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8"))
+        for path in sources()
+    }
+
+
+def nodes(trees: Trees) -> Iterator[tuple[str, ast.AST]]:
+    """Yield each node of the package's code, with its file."""
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            yield path, node
+
+
+def test_a_class_name_is_used_once(trees):
     found: dict[str, list[str]] = {}
-    for name, path in classes():
+    classes = [
+        (n.name, path) for path, n in nodes(trees) if isinstance(n, ast.ClassDef)
+    ]
+    for name, path in classes:
         if name not in MEANT_TWICE | IN_EACH_FILE:
             found.setdefault(name, []).append(path)
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
@@ -67,25 +83,23 @@ shakes shelf shelves unite walk wells
 """
 
 
-def said() -> Iterator[tuple[str, str]]:
+def said(trees: Trees) -> Iterator[tuple[str, str]]:
     """Yield what users and developers read: public docstrings and messages."""
-    for path in sources():
-        where = str(path.relative_to(ROOT))
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Raise):
-                parts = (c.value for c in ast.walk(node) if isinstance(c, ast.Constant))
-                yield where, " ".join(part for part in parts if isinstance(part, str))
-            documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-            if documented and not getattr(node, "name", "").startswith("_"):
-                yield where, ast.get_docstring(node) or ""
+    for where, node in nodes(trees):
+        if isinstance(node, ast.Raise):
+            parts = (c.value for c in ast.walk(node) if isinstance(c, ast.Constant))
+            yield where, " ".join(part for part in parts if isinstance(part, str))
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        if documented and not getattr(node, "name", "").startswith("_"):
+            yield where, ast.get_docstring(node) or ""
 
 
-def test_retired_words_do_not_come_back():
+def test_retired_words_do_not_come_back(trees):
     """They stand in the glossary; names of functions, in backticks, do not count."""
     word = re.compile(rf"\b({'|'.join(RETIRED.split())})\b", re.IGNORECASE)
     found = {
         (where, match[0].lower())
-        for where, text in said()
+        for where, text in said(trees)
         for match in word.finditer(re.sub(r"`[^`]*`", "", text))
     }
     assert found == set()
@@ -105,21 +119,23 @@ settle shelf shelves turned walks
 """
 
 
-def spelt() -> Iterator[tuple[str, str]]:
-    """Yield each name that the package's code gives or reads, with its file."""
-    for path in sources():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            for field in ("name", "id", "attr", "arg"):
-                name = getattr(node, field, None)
-                if isinstance(name, str) and not name.startswith("__"):
-                    yield str(path.relative_to(ROOT)), name
+NAMING = {ast.Name: "id", ast.Attribute: "attr", ast.arg: "arg", ast.keyword: "arg"}
 
 
-def test_names_in_the_code_are_without_retired_words():
+def spelt(trees: Trees) -> set[tuple[str, str]]:
+    """Return each name that the package's code gives or reads, with its file."""
+    names = (
+        (where, getattr(n, NAMING.get(type(n), "name"), None))
+        for where, n in nodes(trees)
+    )
+    return {(where, name) for where, name in names if isinstance(name, str)}
+
+
+def test_names_in_the_code_are_without_retired_words(trees):
     retired = set(NAMELESS.split())
     found = {
         (where, name)
-        for where, name in spelt()
-        if retired & set(name.lower().split("_"))
+        for where, name in spelt(trees)
+        if not name.startswith("__") and retired & set(name.lower().split("_"))
     }
     assert found == set()

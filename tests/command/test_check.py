@@ -2,13 +2,14 @@
 
 import json
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
 import pytest
 from command.test_cli import JOB, here  # noqa: F401
 from tables import people, put_partitioner
-from test_input_contract import CASES
+from test_input_contract import CASES, TABLE
 
 from aggopt import mask
 from aggopt.command.check import checked
@@ -123,19 +124,31 @@ def test_it_answers_in_json(here, aggopt):  # noqa: F811
     assert all(each["problem"] and each["fix"] for each in found["obstacles"])
 
 
+TOLD_BY_GROUPS = {
+    "demands that no values meet which keep the covariance",
+    "strata that groups would have to be made across",
+}
+
+
 @pytest.mark.parametrize(
-    "name", ["people.csv", pytest.param("people.parquet", marks=pytest.mark.slow)]
+    ("name", "trusted"),
+    [
+        ("people.csv", True),
+        pytest.param("people.csv", False, marks=pytest.mark.slow),
+        pytest.param("people.parquet", False, marks=pytest.mark.slow),
+    ],
 )
-def test_it_refuses_what_mask_refuses(tmp_path, name):
+def test_it_refuses_what_mask_refuses(tmp_path, name, trusted):
     """Of every table that the contract lists: check says so exactly if mask does.
 
-    But for what only the groups tell, which check does not make.
+    But for what groups alone tell, which check does not make.  That mask does what
+    the contract says has tests of its own: where check says the same, it is trusted.
     """
     path, file, compared = tmp_path / name, tmp_path / "job.toml", 0
     other = tmp_path / "other"
     other.mkdir()
     for row, case in CASES.items():
-        if row == "demands that no values meet which keep the covariance":
+        if row in TOLD_BY_GROUPS:
             continue
         try:
             data, job = case(other)
@@ -146,11 +159,9 @@ def test_it_refuses_what_mask_refuses(tmp_path, name):
         except Exception:  # no job, or no table that a file holds
             continue
         found = checked(path, file).obstacles
-        try:
-            mask(path, file)
-            assert not found
-        except AggoptError:
-            assert found
+        if not trusted or bool(found) != (TABLE[row][0] == "refused"):
+            with pytest.raises(AggoptError) if found else nullcontext():
+                mask(path, file)
         compared += 1
     assert compared > 40
 
@@ -327,9 +338,9 @@ def test_commas_that_may_separate_thousands_are_noted(here, aggopt):  # noqa: F8
 
 
 def test_a_wide_table_is_checked(here, aggopt):  # noqa: F811
-    wide = pd.DataFrame(np.ones((6, 2000)), columns=[f"c{j}" for j in range(2000)])
+    wide = pd.DataFrame(np.ones((6, 500)), columns=[f"c{j}" for j in range(500)])
     wide.assign(age=range(6), c7=[None, *range(5)]).to_parquet("wide.parquet")
-    other = [f"c{j}" for j in range(2000) if j != 7]
+    other = [f"c{j}" for j in range(500) if j != 7]
     (here / "job.toml").write_text(
         f'[roles]\nquasi-identifier = ["age", "c7"]\nother = {json.dumps(other)}\n'
         "[privacy]\nk = 2\n"

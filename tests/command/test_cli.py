@@ -42,6 +42,10 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+# in a process of its own: it loads little
+MEANS = JOB.split("[aggregation]")[0] + '[partition]\nmethod = "mdav"\n'
+
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 GIVEN = {"people.csv", "job.toml"}
 MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")
@@ -486,6 +490,7 @@ cli.main()
     ],
 )
 def test_an_interrupt_that_is_lost_on_the_way_is_heard(here, place, times):
+    (here / "job.toml").write_text(MEANS)
     code = LOST.format(place=place, times=times, words=MASK)
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert found.returncode == 130
@@ -556,14 +561,16 @@ def test_signals_that_the_caller_ignores_stay_ignored(
 
 ENDED = """
 import hashlib, os, signal, sys, threading
+from functools import partial
 from aggopt.command import cli
 from aggopt.pipeline import partition_step
 
 def divided(*_, **__):
     told = os.getpid(), signal.{name}
-    threading.Timer(0.2, os.kill, told).start()
+    threading.Timer(0.1, os.kill, told).start()
     {work}
 
+cli.watched = partial(cli.watched, grace=0.2)
 partition_step.divided = divided
 sys.argv = ["aggopt", *{words!r}]
 cli.main()
@@ -637,6 +644,7 @@ def test_the_disk_refusing_is_not_a_defect(here, aggopt, monkeypatch):
 
 
 def test_a_reader_that_stops_reading_does_not_turn_success_into_failure(here):
+    (here / "job.toml").write_text(MEANS)
     command = f"{sys.executable} -c 'from aggopt.command.cli import main; main()'"
     ended = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command} {' '.join(MASK)} | true"],
