@@ -34,7 +34,7 @@ def grids(widest: int) -> st.SearchStrategy[np.ndarray]:
 
 @pytest.mark.parametrize(("f", "slow"), PAIRS)
 @given(X=grids(1) | grids(2) | grids(100), data=st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_on_grids_full_of_ties(f, slow, X, data) -> None:
     k = data.draw(st.integers(1, min(len(X), 8)), label="k")
     assert (f(X, k, scale="none") == slow(X, k)).all()

@@ -155,9 +155,13 @@ def test_the_search_goes_on_while_there_is_time(k, regions_of_70):
     assert found.certificate.objective <= sse(X, small(X, k))
 
 
-@pytest.mark.parametrize("k", [3, 9])
-def test_a_short_time_is_shared_by_all_regions(k, regions_of_70, monkeypatch):
-    rows = RNG.normal(size=(4000, 4))
+@pytest.mark.parametrize(
+    ("k", "n", "size", "seconds"), [(3, 4000, 400, 3.0), (9, 1200, 300, 1.5)]
+)
+def test_a_short_time_is_shared_by_all_regions(
+    k, n, size, seconds, regions_of_70, monkeypatch
+):
+    rows = RNG.normal(size=(n, 4))
     monkeypatch.setitem(improve.LARGE, "best", improve.RegionEffort(1, 8, 10**6))
     blocked(X, k)  # compiles
     sizes, begun = [], improve.group_sse
@@ -167,9 +171,9 @@ def test_a_short_time_is_shared_by_all_regions(k, regions_of_70, monkeypatch):
         return begun(rows, labels)
 
     monkeypatch.setattr(improve, "group_sse", noted)
-    found = blocked(rows, k, block_size=400, time_limit=3.0, jobs=1)
+    found = blocked(rows, k, block_size=size, time_limit=seconds, jobs=1)
     assert found.certificate.status is Status.LIMIT
-    blocks = sse(rows, blocked(rows, k, block_size=400, time_limit=0))
+    blocks = sse(rows, blocked(rows, k, block_size=size, time_limit=0))
     assert found.certificate.objective < (0.9 if k < 8 else 0.95) * blocks
     assert sum(sizes) == (0 if k < 8 else 2 * len(rows))
 
@@ -237,18 +241,18 @@ def test_an_interrupt_before_there_are_groups_and_errors_of_a_listener_go_throug
 
 @pytest.mark.filterwarnings("ignore:The search was interrupted")
 def test_ctrl_c_at_any_moment_leaves_groups_or_is_raised():
-    rows = RNG.normal(size=(5000, 4))
+    rows = RNG.normal(size=(2000, 4))
     blocked(rows, 3, effort="fast")  # compiles
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     ended = []
     try:
-        for after in np.linspace(0.0, 0.6, 9):
+        for after in np.linspace(0.0, 0.3, 6):
             timer = Timer(after, interrupt_main)
             try:
                 timer.start()
                 certified = blocked(rows, 3, effort="best")
                 sizes = np.bincount(certified.labels)
-                assert (sizes.sum(), sizes.min(), sizes.max() < 6) == (5000, 3, True)
+                assert (sizes.sum(), sizes.min(), sizes.max() < 6) == (2000, 3, True)
                 ended.append(certified.certificate.status)
                 timer.join()
             except KeyboardInterrupt:

@@ -99,7 +99,7 @@ def test_merging_keeps_t_for_every_attribute(case, seed) -> None:
 @pytest.mark.parametrize("number", ["II", "III"])
 def test_on_a_large_grid_full_of_ties(number) -> None:
     rng = np.random.default_rng(0)
-    X, y = rng.integers(-3, 4, size=(200, 2)), rng.integers(0, 12, size=200)
+    X, y = rng.integers(-3, 4, size=(120, 2)), rng.integers(0, 12, size=120)
     fast, obvious = FAST[number]
     expected = obvious(X, slow.bins_of(y.tolist(), "distinct"), 2, Fraction("0.1"))
     assert (fast(X, y, 2, 0.1, scale="none") == expected).all()

@@ -50,7 +50,7 @@ def test_a_solver_that_is_named_is_asked_and_no_time_is_no_time():
 def test_without_seconds_it_stops_at_ten_minutes_and_says_so(monkeypatch):
     assert (deadline.LONGEST, optimal_module.LONGEST) == (600.0, 600.0)
     assert "600 when omitted" in optimal.__doc__
-    monkeypatch.setattr(optimal_module, "LONGEST", 0.5)
+    monkeypatch.setattr(optimal_module, "LONGEST", 0.2)
     X = records(2, 60, 4)
     optimal(X[:20], 9, time_limit=0.1)  # loads
     began = time.perf_counter()

@@ -33,9 +33,9 @@ SPREADS = {
 @pytest.mark.parametrize("spread", SPREADS)
 def test_no_exact_distance_is_beyond_its_bounds(spread, d) -> None:
     rng = np.random.default_rng(d)
-    records = SPREADS[spread](rng, (d, 300))
+    records = SPREADS[spread](rng, (d, 100))
     screen = measured(records, records[:, 7], 3.0)
-    for j in range(300):
+    for j in range(100):
         exact = sum(
             (3 * Fraction(x) - Fraction(p)) ** 2
             for x, p in zip(records[:, j], screen.point, strict=True)
@@ -47,8 +47,8 @@ def test_no_exact_distance_is_beyond_its_bounds(spread, d) -> None:
 
 def test_only_near_enough_columns_are_found() -> None:
     rng = np.random.default_rng(0)
-    screen = measured(rng.uniform(-1, 1, (2, 999)), np.zeros(2), 1.0)
-    for at, end, least, most in ((0, 999, 0, 0.01), (70, 800, 0.5, 0.6), (5, 5, 0, 9)):
+    screen = measured(rng.uniform(-1, 1, (2, 199)), np.zeros(2), 1.0)
+    for at, end, least, most in ((0, 199, 0, 0.05), (20, 150, 0.5, 0.6), (5, 5, 0, 9)):
         found, j = [], at - 1
         while (j := next_within(screen, j + 1, end, least, most)) < end:
             found.append(j)

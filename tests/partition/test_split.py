@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from functools import cache
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -50,13 +51,20 @@ def of_every_split(records: Floats, path, k: int) -> Fraction:
 
 
 def by_dynamic_programming(records: Floats, path, k: int) -> Fraction:
+    columns = [[Fraction(float(x)) for x in column] for column in records[path].T]
+    sums = [[*accumulate(values, initial=Fraction(0))] for values in columns]
+    whole = [sum(x * x for x in row) for row in zip(*columns, strict=True)]
+    squares = [*accumulate(whole, initial=Fraction(0))]
+
+    def lost(i: int, j: int) -> Fraction:
+        means = sum(((of[j] - of[i]) ** 2 for of in sums), Fraction(0)) / (j - i)
+        return squares[j] - squares[i] - means
+
     least = {0: Fraction(0)}
     for j in range(k, len(path) + 1):
         sizes = [m for m in range(k, 2 * k) if j - m in least]
         if sizes:
-            least[j] = min(
-                least[j - m] + run_loss(records, path[j - m : j]) for m in sizes
-            )
+            least[j] = min(least[j - m] + lost(j - m, j) for m in sizes)
     return least[len(path)]
 
 
