@@ -540,6 +540,18 @@ def test_a_damaged_cell_is_made_again(tmp_path, spoilt):
     assert json.loads(cell.read_bytes())["cell"] == cell.stem
 
 
+MEASURED = {"k": 3, "partition": "mdav", "measures": {"extra": [gap]}}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """Return the rows of a cell, the name of its file, and what that holds."""
+    folder = tmp_path_factory.mktemp("cells")
+    first = found(MEASURED, cache=folder)
+    (cell,) = folder.iterdir()
+    return first, cell.name, json.loads(cell.read_bytes())
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -558,15 +570,13 @@ def test_a_damaged_cell_is_made_again(tmp_path, spoilt):
         lambda rows: [{**rows[0], "il": [1.0]}],
     ],
 )
-def test_rows_that_a_cell_cannot_have_are_made_again(tmp_path, spoil):
-    grid = {"k": 3, "partition": "mdav", "measures": {"extra": [gap]}}
-    first = found(grid, cache=tmp_path)
-    (cell,) = tmp_path.iterdir()
-    whole = json.loads(cell.read_bytes())
+def test_rows_that_a_cell_cannot_have_are_made_again(tmp_path, spoil, measured):
+    first, name, whole = measured
+    cell = tmp_path / name
     rows = spoil(whole["rows"])
     check = _cache._checksum(cell.stem, rows)
     cell.write_text(json.dumps({**whole, "rows": rows, "checksum": check}))
-    assert timeless(found(grid, cache=tmp_path)) == timeless(first)
+    assert timeless(found(MEASURED, cache=tmp_path)) == timeless(first)
     assert timeless(json.loads(cell.read_bytes())["rows"]) == timeless(whole["rows"])
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from aggopt.errors import JobError, TableError
-from aggopt.input.dialect import SAMPLE, as_found, may_be_thousands
+from aggopt.input import dialect
+from aggopt.input.dialect import as_found, may_be_thousands
 
 FOUND = {
     "a,b\n1.5,x\n2.5,y\n": (",", "."),
@@ -49,17 +50,19 @@ def test_what_is_given_is_not_looked_for(tmp_path):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_a_file_longer_than_what_is_looked_at(tmp_path, end):
-    path, rows = tmp_path / "people.csv", SAMPLE // 4
+def test_a_file_longer_than_what_is_looked_at(tmp_path, end, monkeypatch):
+    monkeypatch.setattr(dialect, "SAMPLE", 2**12)
+    path, rows = tmp_path / "people.csv", 2**10
     path.write_text(f"a;b{end}" + f"1,5;x{end}" * rows, newline="")
     table, how = as_found(path)
     assert (how.separator, how.decimal) == (";", ",")
     assert len(table) == rows
 
 
-def test_a_header_longer_than_what_is_looked_at(tmp_path):
-    path, wide = tmp_path / "people.csv", 1000
-    names = ";".join("attribute " * (SAMPLE // 9000) + str(j) for j in range(wide))
+def test_a_header_longer_than_what_is_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setattr(dialect, "SAMPLE", 2**12)
+    path, wide = tmp_path / "people.csv", 100
+    names = ";".join(5 * "attribute " + str(j) for j in range(wide))
     path.write_text(names + "\n" + ";".join(["1,5"] * wide) + "\n")
     table, how = as_found(path)
     assert (how.separator, how.decimal, table.num_columns) == (";", ",", wide)

@@ -135,7 +135,7 @@ SETTINGS = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(names=st.lists(st.text(), min_size=1), options=SETTINGS)
 def test_whatever_names_and_options_survive(names, options):
     how = {"method": "p3m", "options": options}

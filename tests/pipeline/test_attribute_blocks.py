@@ -73,7 +73,7 @@ table_and_blocks = st.tuples(
 
 
 @given(table_and_blocks)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_for_any_table_and_any_blocks(case):
     seed, n, drawn, k, method = case
     rng = np.random.default_rng(seed)

@@ -114,7 +114,7 @@ def test_a_second_look_finds_what_the_first_found(tmp_path, name, asked):
     st.integers(2, 4),
     st.floats(0.02, 0.6).map(lambda t: round(t, 2)),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_for_any_table(seed, n, k, t):
     rng = np.random.default_rng(seed)
     frame = salaried(n, seed).assign(salary=rng.integers(0, 8, n))

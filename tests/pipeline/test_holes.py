@@ -83,7 +83,7 @@ def test_distances_are_standardised_once_for_the_whole_table():
 
 
 @given(st.integers(0, 10**6), st.sampled_from([2, 3, 5]), st.sampled_from([0.05, 0.3]))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_k_holds_strictly_whatever_is_missing(seed, k, share):
     frame = persons(40, share, seed)
     found = aggopt.mask(frame, asked(k))
