@@ -78,14 +78,14 @@ def test_a_solver_has_time_however_long_choosing_what_it_looks_at_took(monkeypat
         return asked(*given)
 
     def answered(*given):
-        limits.append(given[4])
+        limits.append(given[3])
         return Answer(None, Status.LIMIT, None, "cvxpy:highs", 0.0)
 
     nothing = np.full(unions.m, -1)
     monkeypatch.setattr(_merge_ilp, "searched", lambda *given: nothing)
     monkeypatch.setattr(_merge_ilp, "_proven", lambda *given: False)
     monkeypatch.setattr(_merge_ilp, "_asked", slowly)
-    monkeypatch.setattr(_merge_ilp, "answer_apart", answered)
+    monkeypatch.setattr(_merge_ilp, "hard_limited", answered)
     known = int(start.max()) + 2
     found = _merge_ilp.chosen_of(unions, known, start, SOLVERS["cvxpy:highs"], clock)
     assert found.certificate.status is Status.LIMIT
