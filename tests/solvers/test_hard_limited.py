@@ -81,7 +81,7 @@ def test_a_solver_that_only_its_language_knows_is_asked_apart(monkeypatch):
     unknown = replace(OURS, name="cvxpy:SCIPY", time_limit=None)
     assert _child.answer_apart("m", "d", unknown, None, 2.0, None).status == "failed"
     _child.answer_apart("m", "d", OURS, None, 2.0, None)
-    assert [(asked[2], asked[4], ended) for asked, ended in sent] == [
+    assert [(asked[3], asked[5], ended) for asked, ended in sent] == [
         ("cvxpy:SCIPY", None, 2.0 + _child.GRACE),  # which is ended all the same
         ("cvxpy:highs", 2.0, 2.0 + _child.GRACE),
     ]
