@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.compile_time import compile_time
+from aggopt.core.safe_path import without_working_directory
 from aggopt.errors import JobError
 
 PROCESSES = 2
@@ -84,7 +85,10 @@ def compiled() -> Iterator[tuple[float, str, int]]:
         There is no folder that compiled kernels could be kept in.
     """
     names = list(calls())
-    with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
+    with (
+        without_working_directory(),
+        ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool,
+    ):
         made = {pool.submit(_compiled_by, name): name for name in names}
         try:
             for done, future in enumerate(as_completed(made), 1):

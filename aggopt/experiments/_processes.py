@@ -4,6 +4,7 @@ import pickle
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, TypeVar
 
+from aggopt.core.safe_path import without_working_directory
 from aggopt.core.validation import is_whole
 from aggopt.errors import JobError
 from aggopt.solvers._log import is_logged
@@ -54,8 +55,10 @@ def results(
     )
     if jobs == 1:
         yield from run(delayed(task)(part) for part in parts)
-    else:
-        yield from run(delayed(_unpacked)(bytes(dumps((task, part)))) for part in parts)
+        return
+    packed = (bytes(dumps((task, part))) for part in parts)
+    with without_working_directory():
+        yield from run(delayed(_unpacked)(each) for each in packed)
 
 
 def _unpacked(packed: bytes) -> Any:

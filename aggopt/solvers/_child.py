@@ -52,11 +52,11 @@ def answer_apart(
     ):
         try:
             ended = subprocess.run(
-                [sys.executable, "-m", "aggopt.solvers._child"],
+                [sys.executable, "-P", "-m", "aggopt.solvers._child"],
                 input=pickle.dumps(asked),
                 stdout=subprocess.PIPE,
                 stderr=log or subprocess.DEVNULL,
-                env={**os.environ, WHERE: str(folder)},
+                env={**os.environ, **_same_path(), WHERE: str(folder)},
                 timeout=longest,
                 check=False,
             )
@@ -70,6 +70,11 @@ def answer_apart(
         raise said
     found: Answer = said
     return found
+
+
+def _same_path() -> dict[str, str]:
+    """Return what lets a process import what this one does, and no file beside us."""
+    return {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def _end_with(parent: int) -> None:

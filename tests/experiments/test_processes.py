@@ -1,5 +1,7 @@
 """Work for other processes: what refuses to be loaded there says why."""
 
+import os
+
 import joblib
 import pytest
 
@@ -16,7 +18,12 @@ class Here:
         assert how["max_nbytes"] is None
 
     def __call__(self, tasks):
-        return (function(*given) for function, given, _ in tasks)
+        for function, given, _ in tasks:
+            yield function(*given)
+
+
+def safe(part):
+    return os.environ.get("PYTHONSAFEPATH")
 
 
 def doubled(part):
@@ -32,6 +39,13 @@ def test_each_part_has_its_result(monkeypatch, jobs):
     monkeypatch.setattr(joblib, "Parallel", Here)
     assert list(results(doubled, [1, 2], jobs)) == [2, 4]
     assert list(results(lambda part: part + 1, [1, 2], jobs)) == [2, 3]
+
+
+def test_processes_import_nothing_from_where_we_are(monkeypatch):
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    monkeypatch.setattr(joblib, "Parallel", Here)
+    assert list(results(safe, [1], 2)) == ["1"]
+    assert safe(1) is None
 
 
 def test_code_that_changed_is_refused_in_words(monkeypatch, tmp_path):

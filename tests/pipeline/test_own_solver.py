@@ -11,6 +11,7 @@ from aggopt.experiments.compare_solvers import compare
 from aggopt.models import set_partition
 from aggopt.partition import optimal
 from aggopt.partition._optimal.restricted_ip import _asked
+from aggopt.pipeline.guarantees import require_guarantees
 from aggopt.solvers import SOLVERS, Status
 from aggopt.solvers._answer import answer_here
 
@@ -103,6 +104,8 @@ def test_a_limit_that_it_does_not_take_is_refused_before_work(paid):
     roles = {"quasi-identifier": ["age", "income"], "confidential": ["pay"]}
     roles["other"] = ["name", "illness", "note"]
     own = job(roles=roles, privacy={"k": 3, "t": 0.35, "repair": repair})
+    with pytest.raises(JobError, match="choose takes no time_limit"):
+        require_guarantees(own.loaded())
     with pytest.raises(JobError, match="choose takes no time_limit"):
         aggopt.mask(paid, own)
     with pytest.raises(JobError, match="choose takes no time_limit"):

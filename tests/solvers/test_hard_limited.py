@@ -1,5 +1,7 @@
 """A solver of integer programs that is ended with its limit, and one of the user's."""
 
+import os
+import sys
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
@@ -73,7 +75,9 @@ def test_a_limit_that_code_does_not_take_is_refused():
 def test_a_solver_that_only_its_language_knows_is_asked_apart(monkeypatch):
     sent = []
 
-    def run(words, *, input, timeout, **how):
+    def run(words, *, input, timeout, env, **how):
+        assert words[1:] == ["-P", "-m", "aggopt.solvers._child"]
+        assert env["PYTHONPATH"].split(os.pathsep) == [p for p in sys.path if p]
         sent.append((_child.pickle.loads(input), timeout))
         return SimpleNamespace(returncode=1)
 
