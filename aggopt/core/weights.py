@@ -23,6 +23,20 @@ def sampling_weights(weights: npt.ArrayLike | None, n: int) -> Floats | None:
     """
     if weights is None:
         return None
+    found = each_weight(weights, n)
+    return None if np.ptp(found) == 0 else found
+
+
+def each_weight(weights: npt.ArrayLike | None, n: int) -> Floats:
+    """Return the weight of each of n records, 1 where none are given.
+
+    Raises
+    ------
+    TableError
+        As `sampling_weights`.
+    """
+    if weights is None:
+        return np.ones(n)
     found = vector(weights, name="weights")
     if len(found) != n:
         raise TableError(
@@ -35,7 +49,7 @@ def sampling_weights(weights: npt.ArrayLike | None, n: int) -> Floats | None:
             f"{many(wrong, 'weight')} of {n} are 0 or below.",
             fix="remove records that stand for nobody, or correct their weights.",
         )
-    return None if np.ptp(found) == 0 else found
+    return found
 
 
 def of_mean_one(weights: Floats | None) -> Floats | None:

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.equal import Fieldwise
-from aggopt.core.sampling_weights import sampling_weights
 from aggopt.core.types import Labels
 from aggopt.core.validation import Floats
+from aggopt.core.weights import each_weight
 from aggopt.errors import TableError, naming
 from aggopt.input.entries import Moment, Values, entry_of
 from aggopt.input.table import Table
@@ -123,7 +123,7 @@ def weights_of(table: Table, name: str | None, job: Job) -> Floats | None:
                 "no numbers.",
                 fix="name another column as weight, or remove those records.",
             )
-        return sampling_weights(found, len(found))
+        return each_weight(found, len(found))
 
 
 def column_of(table: Table, name: str, job: Job) -> npt.NDArray[Any]:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from aggopt.core.sampling_weights import sampling_weights
+from aggopt.core.weights import each_weight
 from aggopt.errors import AggoptError
 from aggopt.measure import risk
 from aggopt.measure.risk._suda import MOST, checked_size
@@ -37,12 +37,12 @@ def testdata():
 # --- individual risk
 
 
-@pytest.mark.parametrize("f", [1, 2, 5, 9, 10, 11, 176])
-@pytest.mark.parametrize("p", [0.01, 0.3, 0.999])
+@pytest.mark.parametrize("f", [1, 2, 9, 10, 176])
+@pytest.mark.parametrize("p", [0.05, 0.999])
 def test_individual_risk_is_the_mean_of_the_negative_binomial(f, p) -> None:
     from scipy.stats import nbinom
 
-    more = np.arange(200_000)
+    more = np.arange(20_000)
     found = risk.individual_risk(np.zeros(f, int), np.full(f, 1 / p))
     assert found == pytest.approx(
         np.sum(nbinom.pmf(more, f, p) / (more + f)), rel=1e-12
@@ -245,8 +245,8 @@ def test_dominance_is_the_share_of_the_heaviest_record() -> None:
 
 
 def test_weights_are_one_each_where_none_are_given() -> None:
-    assert sampling_weights(None, 3).tolist() == [1.0, 1.0, 1.0]
-    assert sampling_weights([1, 2, 3], 3).tolist() == [1.0, 2.0, 3.0]
+    assert each_weight(None, 3).tolist() == [1.0, 1.0, 1.0]
+    assert each_weight([1, 2, 3], 3).tolist() == [1.0, 2.0, 3.0]
 
 
 # --- refusals, in full
@@ -255,17 +255,17 @@ TWO = [[0.0], [1.0]]
 REFUSED = {
     "weights of other records": (
         lambda: risk.individual_risk(TWO, [1.0]),
-        "There are 1 weights, but 2 records.",
-        "pass one weight per record.",
+        "There are 1 weight for 2 records.",
+        "pass one weight for each record.",
     ),
     "weights of nothing": (
         lambda: risk.dominance([0, 0, 0], [0.0, -1.0, 2.0]),
-        "2 of 3 weights are zero or negative.",
-        "give every record a weight above 0, or remove those records.",
+        "2 weights of 3 are 0 or below.",
+        "remove records that stand for nobody, or correct their weights.",
     ),
     "missing weights": (
         lambda: risk.individual_risk(TWO, [1.0, np.nan]),
-        "the array of weights has missing or infinite entries (1).",
+        "weights has missing or infinite entries (1).",
         "remove those records or fill the entries before masking.",
     ),
     "risks of other records": (

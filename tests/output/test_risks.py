@@ -229,13 +229,13 @@ REFUSED = {
     "a weight of zero": (
         {"w": [0.0] + [1.0] * 23},
         {"weight": "w"},
-        "Column 'w': 1 of 24 weights are zero or negative.",
-        "give every record a weight above 0, or remove those records.",
+        "Column 'w': 1 weight of 24 are 0 or below.",
+        "remove records that stand for nobody, or correct their weights.",
     ),
     "a missing weight": (
         {"w": [np.nan] + [1.0] * 23},
         {"weight": "w"},
-        "Column 'w': the array of weights has missing or infinite entries (1).",
+        "Column 'w': weights has missing or infinite entries (1).",
         "remove those records or fill the entries before masking.",
     ),
 }

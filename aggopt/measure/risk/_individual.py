@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggopt.core.sampling_weights import sampling_weights
 from aggopt.core.types import AnyInt
 from aggopt.core.validation import Floats
+from aggopt.core.weights import each_weight
 from aggopt.errors import TableError
 from aggopt.privacy._values import groups_of, labels_of
 
@@ -46,7 +46,7 @@ def individual_risk(keys: Any, weights: npt.ArrayLike | None = None) -> Floats:
     [0.0827, 0.0827, 0.2558]
     """
     labels = labels_of(keys)
-    weight = sampling_weights(weights, len(labels))
+    weight = each_weight(weights, len(labels))
     records = np.bincount(labels)
     total = np.bincount(labels, weight).astype(np.float64)
     found = _expected(records, total)
