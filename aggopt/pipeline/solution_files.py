@@ -30,7 +30,7 @@ def solution_in(text: str) -> FileSolution:
     ValueError, LookupError
         It is no such file, or has no solution, or a value that is not finite.
     """
-    lines = [line.strip() for line in text.splitlines()]
+    lines = text.splitlines()
     found = _of_highs(lines) if _PRIMAL in lines else _of_scip(lines)
     if not found.values or not all(map(isfinite, found.values.values())):
         raise ValueError
@@ -39,9 +39,7 @@ def solution_in(text: str) -> FileSolution:
 
 def _of_highs(lines: list[str]) -> FileSolution:
     after = lines[lines.index(_PRIMAL) :]
-    head = next((j for j, line in enumerate(after) if line.startswith(_COLUMNS)), None)
-    if head is None:  # it says "None": there is no point
-        raise ValueError
+    head = [line.startswith(_COLUMNS) for line in after].index(True)  # unless "None"
     count = int(after[head].removeprefix(_COLUMNS))
     listed = takewhile(lambda line: not line.startswith("#"), after[head + 1 :])
     values = dict(map(_pair, listed))
@@ -74,5 +72,4 @@ def put(found: FileSolution, variables: Mapping[str, Any]) -> None:
     if lacking and (found.others is None or len(lacking) == len(variables)):
         raise ValueError
     for name, variable in variables.items():
-        value = found.values.get(name, found.others)
-        variable.set_value(value, skip_validation=True)
+        variable.set_value(found.values.get(name, found.others))

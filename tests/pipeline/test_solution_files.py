@@ -132,6 +132,7 @@ def test_a_file_of_scip_leaves_out_what_is_zero(tmp_path):
         "Model status\nInfeasible\n# Primal solution values\nNone\n",
         "# Primal solution values\nFeasible\n# Columns 2\nx1 1\n# Rows 0\n",
         "# Primal solution values\nFeasible\n# Columns 1\nx1 inf\n# Rows 0\n",
+        "# Primal solution values\nFeasible\n# Columns 1\nx1 1\nx2 2\n# Rows 0\n",
         "# Primal solution values\nFeasible\n# Columns 1\nx1 a\n# Rows 0\n",
         "objective value: 3\nno solution available",
         "objective value: 3\nx1 nan",
