@@ -56,7 +56,7 @@ def require_bounds(table: Table, whole: Floats, job: Job) -> None:
 def bounded_together(job: Job) -> bool:
     """Whether attributes with bounds are solved together, their covariance kept."""
     return any(
-        section.bounded and name in job.roles.quasi_identifier
+        section.bounded
         for name, section in job.attributes.items()
         if _kept_of(job, name) == "covariance"
     )
@@ -112,7 +112,7 @@ def _require_inside(
         wrong.append(f"{many(above, 'original')} above upper = {section.upper:g}")
     if wrong:
         raise TableError(
-            f"There are {' and '.join(wrong)}.",
+            f"The bounds are not of these values: {' and '.join(wrong)}.",
             fix="correct these values, or say what the attribute can really be.",
         )
 

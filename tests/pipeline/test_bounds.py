@@ -138,6 +138,7 @@ def test_rounding_stays_within_the_bounds() -> None:
 )
 def test_decimals_within_bounds(ends, place, found) -> None:
     assert inner(*ends, place) == found
+    assert "-0.0" not in repr(inner(-0.5, 5.0, 0))  # as which a file would have it
 
 
 def test_a_value_beyond_what_rounding_explains_is_not_moved() -> None:
@@ -169,6 +170,16 @@ def test_columns_of_any_number_keep_their_bounds(kind, tmp_path) -> None:
         release = masked(ends, frame, aggregation=P3M, output=output)
         files = release.write(tmp_path / f"{len(str(output))}.csv")
         assert pd.read_csv(files.table)["visits"].between(0, top + 1e-6).all()
+
+
+def test_a_value_that_its_type_would_round_out_is_rounded_in() -> None:
+    def low(X, labels):
+        found = np.array([X[labels == g].mean(axis=0) for g in range(labels.max() + 1)])
+        found[0, 0] = -0.6  # within, and the nearest whole number is not
+        return found
+
+    how = {"aggregation": {"method": low}, "output": {"round_integers": True}}
+    assert masked({"lower": -0.6}, **how).table["visits"].min() == 0
 
 
 # --- whole numbers
@@ -288,11 +299,12 @@ def test_originals_beyond_the_bounds_are_refused_by_counts() -> None:
     frame = people()
     low, high = (frame["visits"] < 1).sum(), (frame["visits"] > 20).sum()
     assert refused({"lower": 1, "upper": 20}) == (
-        f"'visits': There are {low} originals below lower = 1 and {high} originals "
-        "above upper = 20."
+        f"'visits': The bounds are not of these values: {low} originals below lower = "
+        f"1 and {high} originals above upper = 20."
     )
     assert refused({"upper": 20}) == (
-        f"'visits': There are {high} originals above upper = 20."
+        f"'visits': The bounds are not of these values: {high} originals above upper = "
+        "20."
     )
 
 
@@ -343,6 +355,10 @@ def test_groups_that_cannot_reach_the_variance_are_refused_before_work(
     text = as_written(tmp_path / "people.csv", asked.input)
     found = obstacles(tmp_path / "people.csv", text, asked)
     assert ["No 2 centroids within the bounds" in str(each) for each in found] == [True]
+    few = pd.concat([frame[:5], frame[-1:]])
+    assert refused({"lower": 0}, few, aggregation=P3M) == says
+    fewer = refused({"lower": 0}, few[1:], aggregation=P3M)
+    assert fewer.startswith("5 records with k = 3 make one group")
     kept = {"method": "mean", "keep": {"variance": ["income"], "mean": ["visits"]}}
     assert masked({"lower": 0}, frame, aggregation=kept).table["visits"].min() == 0
     assert masked({"lower": -100}, frame, aggregation=P3M).audit.holds
@@ -398,6 +414,21 @@ def test_a_model_of_ones_own_gets_the_bounds_if_it_asks_for_them() -> None:
             {"lower": 0},
             aggregation={"model": lambda x, labels, sizes: stretched(x, labels, sizes)},
         )
+
+
+def test_a_model_of_ones_own_gets_none_where_strata_are_standardised_apart() -> None:
+    seen = []
+
+    def plain(x, labels, sizes, *, lower=-9.0):
+        seen.append(lower)
+        c = cp.Variable(len(sizes), name="c")
+        return cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)))
+
+    frame = people().assign(sex=np.arange(60) % 2)
+    roles = {**ROLES, "stratum": ["sex"]}
+    release = masked({"lower": 0}, frame, roles=roles, aggregation={"model": plain})
+    assert set(seen) == {-9.0}
+    assert release.audit.within[0].holds
 
 
 def test_the_page_on_bounds_runs() -> None:
