@@ -361,7 +361,8 @@ def test_groups_that_cannot_reach_the_variance_are_refused_before_work(
     assert fewer.startswith("5 records with k = 3 make one group")
     kept = {"method": "mean", "keep": {"variance": ["income"], "mean": ["visits"]}}
     assert masked({"lower": 0}, frame, aggregation=kept).table["visits"].min() == 0
-    assert masked({"lower": -100}, frame, aggregation=P3M).audit.holds
+    wide = {"method": "mean", "keep": "variance"}
+    assert masked({"lower": -100}, frame, aggregation=wide).audit.holds
 
 
 def test_a_solver_that_keeps_no_bounds_is_refused_before_work() -> None:
