@@ -84,6 +84,8 @@ def covariance_kept(
 
     def solve(Z: Floats, own: Labels, columns: I64) -> tuple[Floats, Certificate]:
         c, proof = _nearest_to_means(Z, own, y)
+        if not bounds.there:
+            return c, proof
         ends = bounds.standardised(Scale.of(X)).of_columns(columns)
         if not leaves(c, ends):
             return c, proof
