@@ -95,6 +95,23 @@ def stratified(*sizes: int, spoiled: Any = ("note", 0, None), **sections: Any) -
     return lambda _: (made, job(roles=WITHIN, **sections))
 
 
+OF_UNITS = {"attributes": ["age", "income"]}
+UNITED = {**ROLES, "other": [], "unit": ["note"]}
+
+
+def united(count: int, alike: int = 0, lacking: int = 0, **sections: Any) -> Case:
+    """Return records of so many units, the first of them `alike` within each."""
+    of = np.arange(len(frame)) % count
+    of[0] = 1  # a unit of one record, and one of three
+    made = frame.assign(note=[f"u{j}" for j in of])
+    same = made.index < alike
+    made.loc[same, OF_UNITS["attributes"]] = made.loc[
+        of[same], OF_UNITS["attributes"]
+    ].to_numpy()
+    made.loc[made.index < lacking, "note"] = None
+    return lambda _: (made, job(**{"roles": UNITED, **sections}))
+
+
 CODE = """
 def split(X, k, *, size=40):
     step = 40 // size
@@ -623,6 +640,18 @@ CASES: dict[str, Case] = {
     "what is said of strata, and there are none": with_job(strata={"small": "drop"}),
     "a weight of a stratum": stratified(
         20, strata={"small": "merge"}, attributes={"note": {"weight": 2.0}}
+    ),
+    "units, groups of records of k of them": united(20),
+    "units, their attributes masked": united(20, alike=40, units=OF_UNITS),
+    "an attribute of units that varies within one": united(
+        20, alike=36, units=OF_UNITS
+    ),
+    "a record without a unit": united(20, lacking=1),
+    "fewer units than k": united(2),
+    "some attributes of units": united(20, units={"attributes": ["age"]}),
+    "what is said of units, and there are none": with_job(units=OF_UNITS),
+    "units that nothing names, alike in all quasi-identifiers": united(
+        20, alike=40, roles=ROLES
     ),
     "a column of wishes that nothing reads": with_column(
         "far", 0.1, roles={**ROLES, "wish": ["far"]}, aggregation=P3M

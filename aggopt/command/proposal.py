@@ -28,6 +28,7 @@ ROLES = {
     "confidential": "what must not be given away; published as it is",
     "other": "neither; published as it is: what others know undoes k",
     "stratum": "what groups lie within; published as it is, and part of what k is of",
+    "unit": "what records are of, as households: k counts them; dropped",
     "wish": "how far a record asks to be moved; dropped from the release",
 }
 

@@ -20,6 +20,7 @@ from aggopt.encoding import Encoded
 from aggopt.errors import AggoptError
 from aggopt.input.strata import stratified
 from aggopt.input.table import Table
+from aggopt.input.units import by_unit
 from aggopt.input.wishes import resolved
 from aggopt.job import Correlation, Job, Shifting, settled
 from aggopt.job._roles import Roles
@@ -167,6 +168,9 @@ def _of_whole(job: Job, whole: Table, lost: bool) -> Iterator[Obstacle]:
 
     If a column is `lost`, and others stand in for it, correlations say nothing.
     """
+    unified, wrong = _tried(by_unit, whole, job)
+    yield from wrong
+    whole, units = unified or (whole, None)
     within, wrong = _tried(stratified, whole, job)
     yield from wrong
     whole, strata = within or (whole, None)
@@ -188,7 +192,7 @@ def _of_whole(job: Job, whole: Table, lost: bool) -> Iterator[Obstacle]:
     made, wrong = _tried(with_categories, job, whole)
     if job.privacy.k <= n or categories is None:
         yield from wrong
-    for each in before_work(whole, X, made or job, columns, strata):
+    for each in before_work(whole, X, made or job, columns, strata, units):
         if job.privacy.k <= n or each.func not in OF_K:
             yield from _caught(each)
     yield from _of_wishes(made or job, whole, X)

@@ -50,6 +50,10 @@ _TEXT = """\
 #                          or "drop": left out of the release
 # keep = "stratum"         # means, variances, ... of each; or "overall"
 
+# [units]                  # where [roles] has a unit, as the number of a household
+# attributes = ["income"]  # all quasi-identifiers, where each is the same in a unit:
+#                          masked once for each; else groups hold records of k units
+
 [privacy]
 {of_k}
 # dominance = 0.7        # a note counts groups in which one record has more of a sum

@@ -25,11 +25,12 @@ from aggopt.input.entries import (
 )
 from aggopt.job import Privacy, Treatment
 from aggopt.job._roles import Roles
+from aggopt.privacy import groups_of
 from aggopt.privacy._distance import Distance
 from aggopt.privacy._exact import Numbers
 from aggopt.privacy._levels import levels_of
 from aggopt.privacy._metric import Metric
-from aggopt.privacy._requirement import Requirement
+from aggopt.privacy._requirement import Check, Requirement
 from aggopt.privacy._values import OWN
 from aggopt.privacy._values import codes as coded
 
@@ -57,6 +58,16 @@ class Confidential:
 def requirements_of(held: Sequence[Confidential]) -> tuple[Requirement, ...]:
     """Return what is asked of all attributes."""
     return tuple(each for attribute in held for each in attribute.requirements)
+
+
+def checks_of(
+    frame: nw.DataFrame[Any], names: Sequence[str], held: Sequence[Confidential]
+) -> tuple[Check, ...]:
+    """Return what is found of records that are equal in the columns of these names."""
+    if not held:
+        return ()
+    published = groups_of(frame.select(*names).to_native())
+    return tuple(each.check(published) for each in requirements_of(held))
 
 
 def confidential_of(

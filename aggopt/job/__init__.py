@@ -22,5 +22,6 @@ from aggopt.job._section import SEPARATORS as SEPARATORS
 from aggopt.job._section import Input as Input
 from aggopt.job._section import Output as Output
 from aggopt.job._strata import Strata as Strata
+from aggopt.job._units import Units as Units
 from aggopt.partition._shared.settings import Correlation as Correlation
 from aggopt.partition._shared.settings import Grouping as Grouping

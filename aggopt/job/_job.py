@@ -44,6 +44,7 @@ from aggopt.job._roles import Roles
 from aggopt.job._section import Input, Output
 from aggopt.job._solvers import require_solvers
 from aggopt.job._strata import Strata, require_strata
+from aggopt.job._units import Units, require_units
 from aggopt.partition._registry import PARTITIONERS
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         RiskKeys,
         RoleNames,
         StrataKeys,
+        UnitsKeys,
     )
 
 
@@ -80,6 +82,7 @@ class Job(Section):
     attributes: dict[str, AttributeSection] = Field(default_factory=dict)
     missing: Missing = Missing()
     strata: Strata = Strata()
+    units: Units = Units()
     privacy: Privacy
     partition: Partition = Recommended()
     aggregation: Aggregation = Mean()
@@ -119,6 +122,7 @@ class Job(Section):
             attributes: Mapping[str, AttributeKeys | AttributeSection] = ...,
             missing: MissingKeys | Missing = ...,
             strata: StrataKeys | Strata = ...,
+            units: UnitsKeys | Units = ...,
             partition: PartitionKeys | Partition = ...,
             aggregation: AggregationKeys | Aggregation = ...,
             measures: MeasuresKeys | Measures = ...,
@@ -151,6 +155,7 @@ class Job(Section):
             with naming(f"[attributes.{name}]"):
                 attribute.require()
         require_strata(self.strata, self.roles, self.attributes)
+        require_units(self.units, self.roles)
         self.risk.require(self.roles)
         self._require_search()
         return self
@@ -161,6 +166,7 @@ class Job(Section):
         idle = {
             "attributes": not self.attributes,
             "strata": not self.roles.stratum,
+            "units": not self.roles.unit,
             "measures": not self.measures.extra,
             "risk": self.risk.idle,
         }

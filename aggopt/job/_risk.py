@@ -52,7 +52,7 @@ class Risk(Section):
             A column is weight and unit.
         """
         published = (*roles.stratum, *roles.confidential, *roles.other)
-        kept = (*roles.identifier, *published)
+        kept = (*roles.identifier, *roles.unit, *published)
         whole = [] if self.weight is None else [self.weight]
         for name in (*whole, *self.unit):
             require_known("column that is not masked", name, kept)

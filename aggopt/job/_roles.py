@@ -31,6 +31,9 @@ class Roles(BaseModel):
     stratum
         What the groups lie within (region, sex): records of a group have the same
         value.  Published as it is, and part of every combination that k is of.
+    unit
+        What numbers the units that records are of, as households: k counts units.
+        Dropped from every release.
     wish
         How far a record asks to be moved, or how much it insists; numeric.  Read by
         an aggregation that the job tells to, dropped from every release.
@@ -43,6 +46,7 @@ class Roles(BaseModel):
     confidential: tuple[str, ...] = ()
     other: tuple[str, ...] = ()
     stratum: tuple[str, ...] = ()
+    unit: tuple[str, ...] = ()
     wish: tuple[str, ...] = ()
 
     @field_validator("*", mode="before")
@@ -60,7 +64,7 @@ class Roles(BaseModel):
     @property
     def dropped(self) -> tuple[str, ...]:
         """Attributes that no release holds."""
-        return (*self.identifier, *self.wish)
+        return (*self.identifier, *self.unit, *self.wish)
 
     @property
     def published(self) -> tuple[str, ...]:
@@ -75,7 +79,7 @@ class Roles(BaseModel):
     @property
     def released(self) -> "Roles":
         """The roles that are left in a release."""
-        return self.model_copy(update={"identifier": (), "wish": ()})
+        return self.model_copy(update={"identifier": (), "unit": (), "wish": ()})
 
     def check(self, columns: Sequence[str]) -> None:
         """Refuse unless each of `columns` plays exactly one role and no more exist.
@@ -106,7 +110,7 @@ class Roles(BaseModel):
             raise TableError(
                 f"No role is declared for {_listed(undeclared)}.",
                 fix="name each in one of [roles] identifier, quasi-identifier, "
-                "confidential, other, stratum, wish.",
+                "confidential, other, stratum, unit, wish.",
             )
 
 

@@ -44,6 +44,12 @@ class StrataKeys(TypedDict, total=False):
     keep: Literal["stratum", "overall"]
 
 
+class UnitsKeys(TypedDict, total=False):
+    """[units]."""
+
+    attributes: Names
+
+
 class TreatmentKeys(TypedDict, total=False):
     """[privacy.confidential.NAME]: how values of a confidential attribute compare."""
 

@@ -8,11 +8,13 @@ import narwhals.stable.v2 as nw
 
 from aggopt.core.html import lines, listed, titled
 from aggopt.core.plural import many
+from aggopt.core.validation import Labels
 from aggopt.errors import PrivacyError
-from aggopt.input.confidential import Confidential, confidential_of, requirements_of
+from aggopt.input.confidential import checks_of, confidential_of
 from aggopt.job import AttributeSection, Privacy
 from aggopt.job._roles import Roles
 from aggopt.output.beside import Beside, beside, telling
+from aggopt.output.composition import together_known
 from aggopt.output.counts import Count, codes_of, together
 from aggopt.output.missing import Holes, compared, found_missing
 from aggopt.output.originals import Originals
@@ -20,7 +22,6 @@ from aggopt.output.refusal import not_kept, still_there, too_few, too_rare
 from aggopt.output.unchanged import Grouped, Unchanged
 from aggopt.output.within import Within, found_within
 from aggopt.partition._in_blocks import require_cover
-from aggopt.privacy import groups_of
 from aggopt.privacy._requirement import Check
 
 
@@ -135,7 +136,7 @@ class Audit:
         of_k = (
             f"k = {self.k} {'holds' if holds else 'DOES NOT HOLD'}{','.join(covers)}: "
             f"{many(self.records, 'record')}, {what} in "
-            f"{many(self.smallest, 'record')}."
+            f"{many(self.smallest, self.whole.what)}."
         )
         return "\n".join([" ".join([of_k, *self._open]), *map(str, self.checks)])
 
@@ -217,6 +218,7 @@ def audit(
     originals: Originals | None = None,
     compatible: bool = False,
     bounds: Mapping[str, AttributeSection] | None = None,
+    units: Labels | None = None,
 ) -> Audit:
     """Return what is found in `released`, a pandas, Polars or PyArrow table.
 
@@ -229,7 +231,8 @@ def audit(
     is published unchanged, which records dominate their group, and which values are no
     originals.  What is missing is a value of its own; how many records would share the
     rarest combination if it equalled anything is counted if `compatible`.  `bounds`
-    say which values of attributes may be published.
+    say which values of attributes may be published.  With the `units` (n,) of these
+    records, k counts those.
 
     Raises
     ------
@@ -254,11 +257,11 @@ def audit(
         records=len(frame),
         k=k,
         scope=privacy.scope,
-        whole=Count.of(roles.combination, whole, k),
-        blocks=tuple(Count.of((*part, *strata), labels, k) for part, labels in pairs),
+        whole=Count.of(roles.combination, whole, k, units),
+        blocks=tuple(Count.of((*p, *strata), labels, k, units) for p, labels in pairs),
         identifiers=tuple(n for n in roles.dropped if n in frame.columns),
         within=found_within(frame, bounds or {}, decimal),
-        promises=_checks(frame, roles, confidential),
+        promises=checks_of(frame, roles.combination, confidential),
         beside=beside(roles.combination, whole, others, k),
         missing=found_missing(frame, coded, compatible=compatible),
         strata=roles.stratum,
@@ -266,6 +269,7 @@ def audit(
     notes = [found.warning] if found.warning else []
     notes += [note for each in confidential for note in each.notes]
     notes += telling(frame, {name: others[name] for name in roles.other})
+    notes += [] if units is None else together_known(whole, units, k)
     found = replace(found, notes=tuple(notes))
     if originals is None:
         return found._with_missing
@@ -288,12 +292,3 @@ def _compared(
     found = replace(found, missing=missing)._with_missing
     notes = (*found.notes, *same.notes(found.records), *single)
     return replace(found, unchanged=same, notes=notes)
-
-
-def _checks(
-    frame: nw.DataFrame[Any], roles: Roles, confidential: Sequence[Confidential]
-) -> tuple[Check, ...]:
-    if not confidential:
-        return ()
-    published = groups_of(frame.select(*roles.combination).to_native())
-    return tuple(each.check(published) for each in requirements_of(confidential))

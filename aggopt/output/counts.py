@@ -1,7 +1,7 @@
 """How often combinations of published values occur."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -28,6 +28,10 @@ class Count:
         Records that share the rarest of them.
     rare, unique
         Records whose combination fewer than k share, and no other record has.
+    total
+        How many records there are.
+    what
+        What is counted, "record"; or "unit": each once in each of its combinations.
     """
 
     attributes: tuple[str, ...]
@@ -35,10 +39,23 @@ class Count:
     rarest: int
     rare: int
     unique: int
+    total: int = field(default=0, compare=False)
+    what: str = "record"
 
     @classmethod
-    def of(cls, attributes: Sequence[str], labels: Labels, k: int) -> "Count":
-        """Return the count of combinations (n,), 0..m-1, of these attributes."""
+    def of(
+        cls,
+        attributes: Sequence[str],
+        labels: Labels,
+        k: int,
+        units: Labels | None = None,
+    ) -> "Count":
+        """Return the count of combinations (n,), 0..m-1, of these attributes.
+
+        With the `units` (n,) that records are of, these are counted.
+        """
+        if units is not None:
+            labels = np.unique(np.stack([labels, units]), axis=1)[0]
         sizes = np.bincount(labels)
         return cls(
             attributes=tuple(attributes),
@@ -46,6 +63,8 @@ class Count:
             rarest=int(sizes.min()),
             rare=int(sizes[sizes < k].sum()),
             unique=int((sizes == 1).sum()),
+            total=len(labels),
+            what="record" if units is None else "unit",
         )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from aggopt.core.validation import Labels
 from aggopt.errors import PrivacyError, TableError
 from aggopt.input.files import as_released
 from aggopt.job import Job
@@ -10,9 +11,15 @@ from aggopt.output.audit import Audit, audit
 
 
 def recounted(
-    aside: Path, job: Job, blocks: Sequence[Sequence[str]], records: int
+    aside: Path,
+    job: Job,
+    blocks: Sequence[Sequence[str]],
+    records: int,
+    units: Labels | None = None,
 ) -> Audit:
     """Return the audit of a release from the bytes of its file.
+
+    `units` are those of its records, in its order, where k counts them.
 
     Raises
     ------
@@ -37,4 +44,5 @@ def recounted(
         decimal=job.input.decimal,
         compatible=job.missing.report_compatible,
         bounds=job.attributes,
+        units=units,
     )

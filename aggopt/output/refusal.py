@@ -24,7 +24,7 @@ def too_rare(weakest: Count, k: int, scope: str) -> PrivacyError:
         which = f"the block {', '.join(map(repr, weakest.attributes))}"
     return PrivacyError(
         f"The rarest combination of {which} stands in "
-        f"{many(weakest.rarest, 'record')}, and k = {k} was promised.",
+        f"{many(weakest.rarest, weakest.what)}, and k = {k} was promised.",
         fix="nothing was written; mask again, and report this if aggopt made "
         "the values.",
     )

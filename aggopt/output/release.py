@@ -70,6 +70,8 @@ class Release(Fieldwise):
         What [risk] of the job asked for; None where it asked for nothing.
     strata
         What the groups lie within; None where the job names none.  Private.
+    units
+        The unit of each record, where k counts units.  Private.
     """
 
     masked: Table
@@ -84,6 +86,7 @@ class Release(Fieldwise):
     drift: dict[str, Drift]
     risks: Risks | None = None
     strata: Stratified | None = None
+    units: Labels | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         """Return verdict, certificates and how many notes there are."""
@@ -212,7 +215,8 @@ class Release(Fieldwise):
         seed: int,
         again: Written | None,
     ) -> None:
-        risk = risk_of(self.masked.frame, self.job.roles.combination)
+        names, units = self.job.roles.combination, self.units
+        risk = risk_of(self.masked.frame, names, units)
         further = {} if self.risks is None else self.risks.records
         kept = self.strata.kept if self.strata else None
         key = staging.write(
@@ -225,7 +229,9 @@ class Release(Fieldwise):
         if again:
             again.require(sha256(aside))
         blocks = names_of(self.blocks, self.job)
-        found = recounted(aside, self.job, blocks, len(self.masked.frame))
+        written = None if units is None else units[np.argsort(place)]
+        records = len(self.masked.frame)
+        found = recounted(aside, self.job, blocks, records, written)
         found.require()
         stated = self.manifest()
         stated["versions"] |= versions_of(packages_of(files.table))

@@ -7,7 +7,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from aggopt.core.validation import Floats
+from aggopt.core.validation import Floats, Labels
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit
 from aggopt.output.counts import codes_of, together
@@ -21,18 +21,23 @@ def as_counted(measures: Assessment, audit: Audit) -> Assessment:
     """
     counted: dict[str, Any] = {
         "highest_risk": 1 / audit.combination,
-        "average_risk": audit.groups / audit.records,
+        "average_risk": audit.groups / audit.whole.total,
         "reidentifications": audit.groups,
     }
     types = None if measures.types is None else replace(measures.types, **counted)
     return replace(measures, **counted, types=types)
 
 
-def risk_of(released: nw.DataFrame[Any], names: Sequence[str]) -> Floats:
+def risk_of(
+    released: nw.DataFrame[Any], names: Sequence[str], units: Labels | None = None
+) -> Floats:
     """Return the chance of each record to be re-identified, (n,), fractions in (0, 1].
 
     1 / records that share its combination of the attributes `names`, counted as the
-    audit counts them.
+    audit counts them; or 1 / `units` (n,) of those.
     """
     groups = together(codes_of(released[name]) for name in names)
-    return np.asarray(1 / np.bincount(groups)[groups])
+    counted = groups
+    if units is not None:
+        counted = np.unique(np.stack([groups, units]), axis=1)[0]
+    return np.asarray(1 / np.bincount(counted)[groups])

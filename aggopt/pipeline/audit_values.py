@@ -10,9 +10,10 @@ from aggopt.pipeline.grouped import Grouped
 def audit_of(given: Grouped, tried: Table, both: Originals | None = None) -> Audit:
     """Return what the audit of a release with this table finds.
 
-    With `both`, the values before and after masking, it also says what they say.
+    Of a table of units each record is one.  With `both`, the values before and after
+    masking, it also says what they say.
     """
-    job = given.job
+    job, units = given.job, given.units
     return audit(
         tried.frame.to_native(),
         job.roles,
@@ -22,4 +23,5 @@ def audit_of(given: Grouped, tried: Table, both: Originals | None = None) -> Aud
         originals=both,
         compatible=job.missing.report_compatible,
         bounds=job.attributes,
+        units=units.of if units and units.records is None else None,
     )

@@ -12,6 +12,7 @@ from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, JobError, TableError
 from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
+from aggopt.input.units import Members
 from aggopt.job import Job, Mean, Solved
 from aggopt.models import MODELS, Model
 from aggopt.output.risks import require_risk
@@ -33,6 +34,7 @@ from aggopt.pipeline.guarantees import require_guarantees
 from aggopt.pipeline.holes import require_covered, require_patterns, require_values
 from aggopt.pipeline.observed import require_alone
 from aggopt.pipeline.strata import require_twice, require_within
+from aggopt.pipeline.units import require_said, require_units
 from aggopt.pipeline.weights import require_weights
 from aggopt.solvers import Solver, choose
 from aggopt.solvers._options import native_options
@@ -41,14 +43,21 @@ Check = partial[None]
 
 
 def before_work(
-    table: Table, whole: Floats, job: Job, columns: Columns, strata: Stratified | None
+    table: Table,
+    whole: Floats,
+    job: Job,
+    columns: Columns,
+    strata: Stratified | None,
+    units: Members | None,
 ) -> Iterator[Check]:
     """Yield what refuses, before any work, a job that a table cannot be masked by.
 
     `whole` (n, d) are its quasi-identifiers, `columns` those grouped together within
-    `strata`.
+    `strata`, `units` those that k counts.
     """
     yield partial(require_within, job, whole)
+    yield partial(require_said, job, table)
+    yield partial(require_units, job, columns, units, strata)
     yield partial(require_twice, job, strata)
     yield partial(require_values, table, whole, job)
     yield partial(require_covered, table, whole, job)

@@ -21,8 +21,8 @@ def with_earlier_groups(job: Job, table: Table) -> Job:
     Raises
     ------
     JobError
-        Values that are missing are not refused, there are strata, or the person is no
-        identifier.
+        Values that are missing are not refused, there are strata or units, or the
+        person is no identifier.
     TableError
         The key, or the earlier table, is none, or not of these records.
     """
@@ -40,6 +40,11 @@ def with_earlier_groups(job: Job, table: Table) -> Job:
             "[partition] keep_groups names groups, and groups that lie within strata "
             "are made anew.",
             fix="name the strata as other, or leave keep_groups out.",
+        )
+    if job.roles.unit:
+        raise JobError(
+            "[partition] keep_groups names groups of records, and k counts units.",
+            fix="leave one of the two out.",
         )
     path = Path(how.keep_groups)
     groups = _groups(path)

@@ -14,6 +14,7 @@ from aggopt.encoding import Encoded
 from aggopt.input.confidential import Confidential
 from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
+from aggopt.input.units import Members
 from aggopt.job import Job
 from aggopt.output.manifest import Source
 from aggopt.partition._shared.block import Block, labels_of
@@ -37,7 +38,7 @@ class Grouped:
     that open, `secret` what all of the release's secret randomness comes from.  Where
     values are missing, `whole` is nan, and `kept` (n, d) says which values decide what
     their group publishes; it is None where all of them do.  `strata` are what groups
-    lie within, None where there are none.
+    lie within, `units` what k counts in place of records; None where there are none.
     """
 
     job: Job
@@ -52,6 +53,7 @@ class Grouped:
     secret: str = field(default_factory=secret, repr=False)
     kept: Bool | None = field(default=None, repr=False)
     strata: Stratified | None = None
+    units: Members | None = None
 
     @property
     def groups(self) -> Blocks:

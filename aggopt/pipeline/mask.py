@@ -22,6 +22,7 @@ from aggopt.pipeline import by_stratum, margins, rounding
 from aggopt.pipeline.aggregate_step import aggregated
 from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.compared import compared
+from aggopt.pipeline.copied_back import copied_back
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.infeasibility import forced
 from aggopt.pipeline.measured import complete, measured_if_any
@@ -101,7 +102,7 @@ def mask(
 def release_of(given: Grouped, told: Progress) -> Release:
     """Return the audited release of a table that is grouped; raises as `mask`."""
     job = given.job
-    masked = aggregated(given, told)
+    given, masked = copied_back(given, aggregated(given, told))
     certificates = masked.certificates
     require_solved(certificates)
 
@@ -141,6 +142,7 @@ def release_of(given: Grouped, told: Progress) -> Release:
         drift=drift,
         risks=risks_of(given.table, released, job),
         strata=given.strata,
+        units=given.units.of if given.units else None,
     )
 
 

@@ -22,6 +22,7 @@ from aggopt.input.files import read
 from aggopt.input.fingerprint import fingerprint
 from aggopt.input.strata import Stratified, stratified
 from aggopt.input.table import Table
+from aggopt.input.units import by_unit
 from aggopt.input.wishes import require_reach, require_read, resolved
 from aggopt.job import Job, Shifting, settled
 from aggopt.output.block_names import proven
@@ -53,6 +54,7 @@ from aggopt.pipeline.infeasibility import forced
 from aggopt.pipeline.own_model_words import remedy
 from aggopt.pipeline.parts import How, Told
 from aggopt.pipeline.strata import repaired_within, within_strata
+from aggopt.pipeline.units import of_units, with_repair
 from aggopt.solvers import Certificate
 
 Progress = Callable[[str, float], None]
@@ -85,6 +87,7 @@ def group(
     own = secret() if known is None else require_secret(known)
     told("read", 0.0)
     table, source = read_table(data, job)
+    table, units = by_unit(table, job)
     table, strata = stratified(table, job)
     whole = table.matrix()
     group_size(job.privacy.k, len(whole))
@@ -97,11 +100,13 @@ def group(
     differing = partial(most_distinct, records, columns)
     job, chosen = settled(job, len(whole), widest(records, columns), differing)
     job, added = with_search(with_categories(job, table))
-    reasons = (*chosen, *added, *(() if encoded is None else encoded.notes))
-    for check in before_work(table, whole, job, columns, strata):
+    job, repaired_so = with_repair(job, units)
+    said = () if encoded is None else encoded.notes
+    reasons = (*chosen, *added, *repaired_so, *said)
+    for check in before_work(table, whole, job, columns, strata, units):
         check()
     asked = wishes_of(table, whole, job)
-    held = read_confidential(table, job, job.input.decimal)
+    held = *read_confidential(table, job, job.input.decimal), *of_units(job, units)
     if made is None:
         job = with_earlier_groups(job, table)
         how = partitioner(job, held), job.partition.settings, partial(told, "group")
@@ -113,7 +118,7 @@ def group(
     told("bound", 0.0)
     require_solved(proven(blocks, job))
     found = job, table, source, whole, records, blocks, asked, held, reasons
-    return Grouped(*found, own, kept, strata)
+    return Grouped(*found, own, kept, strata, units)
 
 
 def _made(

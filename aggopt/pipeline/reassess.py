@@ -13,6 +13,7 @@ from aggopt.errors import TableError
 from aggopt.input.files import as_released, read
 from aggopt.input.strata import stratified
 from aggopt.input.table import Table
+from aggopt.input.units import members_of
 from aggopt.job import AttributeSection, Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
@@ -97,6 +98,7 @@ def review(
     encoded = first.encoded(job.partition.weights)
     blocks = names_in(blocks_of(job, X if encoded is None else encoded), job)
     written = as_released(released, job.input, job.roles)
+    units = members_of(first)
     Y = second.matrix()
     found = audit(
         written,
@@ -107,6 +109,7 @@ def review(
         originals=compared(X[np.argsort(place)], Y, job.output, first),
         compatible=job.missing.report_compatible,
         bounds=job.attributes,
+        units=None if units is None else units[np.argsort(place)],
     )
     beside = replace(second, frame=second.frame[place.tolist()])
     asked = wishes_of(first, X, job)

@@ -24,6 +24,7 @@ from aggopt.job import (
     Missing,
     Recommended,
     Strata,
+    Units,
     keys,
 )
 from aggopt.job._earlier import EarlierGroups
@@ -39,6 +40,7 @@ SECTIONS: dict[Any, Iterable[type[BaseModel]]] = {
     keys.AttributeKeys: [AttributeSection],
     keys.MissingKeys: [Missing],
     keys.StrataKeys: [Strata],
+    keys.UnitsKeys: [Units],
     keys.TreatmentKeys: [Treatment],
     keys.RepairKeys: [Repairing],
     keys.ProximityKeys: [ProximitySettings],

@@ -171,6 +171,18 @@ REFUSED = {
         "made anew.",
         "name the strata as other, or leave keep_groups out.",
     ),
+    "units": (
+        lambda first: (
+            people().assign(note=[*range(20)] * 2),
+            aggopt.Job(
+                roles={**ROLES, "unit": ["note"], "other": []},
+                privacy={"k": 4},
+                partition=kept(first).partition,
+            ),
+        ),
+        "[partition] keep_groups names groups of records, and k counts units.",
+        "leave one of the two out.",
+    ),
     "a person that is published": (
         lambda first: (
             people(),

@@ -1,0 +1,162 @@
+"""Records by unit, as by household: which are of one, and what is the same in it."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from aggopt.core.plural import many
+from aggopt.core.types import F64, I64, Bool, Labels
+from aggopt.core.validation import numbered
+from aggopt.encoding._typed_column import NAME, TypedColumn
+from aggopt.errors import JobError, TableError, naming
+from aggopt.input.table import Table
+from aggopt.job import Job
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Which unit each record is of.
+
+    Attributes
+    ----------
+    of : (n,)
+        Unit of each record, 0..m-1.
+    records
+        The table of records, where that of units is masked in its place; else None.
+    """
+
+    of: Labels = field(repr=False)
+    records: Table | None = None
+
+    @property
+    def count(self) -> int:
+        """How many units there are."""
+        return int(self.of.max()) + 1
+
+
+def members_of(table: Table) -> Labels | None:
+    """Return the unit of each record (n,), 0..m-1; None where no column has the role.
+
+    Raises
+    ------
+    TableError
+        A record has no unit.
+    """
+    if not table.roles.unit:
+        return None
+    parts = [_codes(table.frame[name]) for name in table.roles.unit]
+    pairs = np.unique(np.stack(parts, axis=1), axis=0, return_inverse=True)[1]
+    return numbered(pairs.ravel())
+
+
+def by_unit(table: Table, job: Job) -> tuple[Table, Members | None]:
+    """Return the table that is masked, and the units; None where there are none.
+
+    That is the table of units, a record of each, where their attributes are masked.
+
+    Raises
+    ------
+    TableError
+        A record has no unit, or what is of units varies within one.
+    JobError
+        What the job asks of records is not done of units.
+    """
+    of = members_of(table)
+    if of is None:
+        return table, None
+    if not job.units.attributes:
+        return table, Members(of)
+    _require_of_units(job)
+    first = np.unique(of, return_index=True)[1]
+    _require_constant(table, of, first)
+    return replace(table, frame=table.frame[first]), Members(of, table)
+
+
+def _codes(column: nw.Series[Any]) -> I64:
+    with naming(f"Column {column.name!r}"):
+        found = TypedColumn.of(column)
+        missing = int(found.absent.sum())
+        if missing:
+            raise TableError(
+                f"{many(missing, 'record')} {'has' if missing == 1 else 'have'} no "
+                "unit.",
+                fix="give each a unit, one of its own if it is alone.",
+            )
+        return found.coded[0]
+
+
+def _require_of_units(job: Job) -> None:
+    """Refuse what is asked of records, where units are masked."""
+    keep = getattr(job.aggregation, "keep", None)
+    beside = getattr(job.aggregation.categories, "with_", ())
+    asked = {
+        "requirements on confidential values": job.privacy.models,
+        "wishes in columns": job.roles.wish,
+        "a regression on a column beside": getattr(keep, "formula", None),
+        "tables with columns beside": beside,
+    }
+    found = [what for what, there in asked.items() if there]
+    if found:
+        raise JobError(
+            f"The job asks for {' and '.join(found)}, which records have, and masks "
+            "attributes of units.",
+            fix="leave it out; or mask the records, without [units]: groups then hold "
+            "records of k units.",
+        )
+
+
+def _require_constant(table: Table, of: Labels, first: Labels) -> None:
+    """Refuse attributes, and strata, that vary within a unit."""
+    names, X = table.roles.quasi_identifier, table.matrix()
+    strata = table.roles.stratum
+    codes = [TypedColumn.of(table.frame[name]).coded[0] for name in strata]
+    columns = [*X.T, *codes]
+    pairs = zip((*names, *strata), columns, strict=True)
+    varies = ((name, len(np.unique(of[_differs(x, of, first)]))) for name, x in pairs)
+    found = [f"{name!r} in {units}" for name, units in varies if units]
+    if found:
+        raise TableError(
+            f"What is said to be of units varies within some of {len(first)}: "
+            f"{', '.join(found)}.",
+            fix="correct those records; or mask the records, without [units]: groups "
+            "then hold records of k units.",
+        )
+
+
+def _differs(x: F64 | I64, of: Labels, first: Labels) -> Bool:
+    """Return which values (n,) are not that of the first record of their unit."""
+    own = x[first][of]
+    return np.asarray((x != own) & ~(np.isnan(x) & np.isnan(own)))
+
+
+def unsaid(table: Table) -> tuple[str, Labels] | None:
+    """Return the column that seems to number units, and the unit of each record (n,).
+
+    Each of its values has all quasi-identifiers in common, half of the records share
+    theirs with another, and not all as often, as where a table is there twice.  None if
+    there is no such column, or units are named.
+    """
+    roles, X = table.roles, table.matrix()
+    for name in () if roles.unit else (*roles.identifier, *roles.other):
+        of = _perhaps_units(table.frame[name])
+        if of is None:
+            continue
+        first = np.unique(of, return_index=True)[1]
+        if not any(_differs(x, of, first).any() for x in X.T):
+            return name, of
+    return None
+
+
+def _perhaps_units(column: nw.Series[Any]) -> Labels | None:
+    """Return which value each record (n,) has, where half of them share theirs."""
+    if column.dtype.is_nested() or column.dtype == nw.Object:
+        return None
+    codes = TypedColumn(column, NAME).coded[0]
+    if (codes < 0).any():
+        return None
+    of = numbered(codes)
+    sizes = np.bincount(of)
+    shared = int(sizes[sizes > 1].sum())
+    return of if 2 * shared >= len(of) and len(set(sizes.tolist())) > 1 else None

@@ -1,0 +1,287 @@
+"""k counts units: households, whose records are masked once or grouped apart."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from households import OF_RECORDS, OF_UNITS, members, of
+
+import aggopt
+from aggopt.errors import AggoptError
+from aggopt.pipeline.reassess import review
+
+
+def units_behind(table, frame, names):
+    """How many units stand behind the rarest combination, counted by sets."""
+    behind = {}
+    rows = zip(*(table[name] for name in names), frame["household"], strict=True)
+    for *key, unit in rows:
+        behind.setdefault(tuple(key), set()).add(unit)
+    return min(map(len, behind.values()))
+
+
+@pytest.fixture(scope="module")
+def household():
+    return aggopt.mask(members(), of(OF_UNITS))
+
+
+@pytest.fixture(scope="module")
+def person():
+    return aggopt.mask(members(), of(OF_RECORDS))
+
+
+def test_attributes_of_units_are_masked_once_and_copied_back(household):
+    frame = members()
+    assert units_behind(household.table, frame, OF_UNITS) >= 3
+    assert household.audit.smallest == units_behind(household.table, frame, OF_UNITS)
+    made = household.table.groupby(frame["household"])[OF_UNITS].nunique()
+    assert (made == 1).all(axis=None)
+    assert "household" not in household.table
+    assert household.table["age"].tolist() == frame["age"].tolist()
+    once = frame.drop_duplicates("household")
+    alone = aggopt.mask(once, of(OF_UNITS))
+    assert alone.certificates["income"].objective == pytest.approx(
+        household.certificates["income"].objective
+    )
+    again = alone.table.set_axis(once["household"])[OF_UNITS]
+    expected = again.loc[frame["household"]].to_numpy()
+    np.testing.assert_array_equal(household.table[OF_UNITS].to_numpy(), expected)
+
+
+def test_groups_of_records_hold_records_of_k_units(person):
+    frame = members()
+    assert units_behind(person.table, frame, OF_RECORDS) >= 3
+    assert person.audit.smallest == units_behind(person.table, frame, OF_RECORDS)
+    own = aggopt.mask(frame, of(OF_RECORDS, unit=False))
+    assert units_behind(own.table, frame, OF_RECORDS) < 3  # k of records is no k
+    assert (
+        "k counts units: groups are merged until each has records of k units, then "
+        'searched further, by repair = "search".'
+    ) in person.notes
+    proof = person.blocks[0].certificate
+    assert 0 < proof.bound <= proof.objective
+
+
+@pytest.mark.parametrize("quasi", [OF_UNITS, OF_RECORDS])
+def test_a_written_release_is_counted_in_units_again(quasi, tmp_path):
+    members().to_csv(tmp_path / "people.csv", index=False)
+    job = of(quasi, output={"shuffle": True})
+    release = aggopt.mask(tmp_path / "people.csv", job)
+    files = release.write(tmp_path / "masked.csv")
+    again = review(tmp_path / "people.csv", files.table, job)
+    assert again.audit == release.audit
+    assert again.measures.highest_risk == 1 / release.audit.smallest
+    assert again.measures.average_risk == release.measures.average_risk
+    key = pd.read_csv(files.private)
+    assert key["risk"].max() == 1 / release.audit.smallest
+    aggopt.repeat(files.manifest, tmp_path / "people.csv", tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_bytes() == files.table.read_bytes()
+
+
+def test_a_written_release_that_has_fewer_units_is_seen(household, tmp_path):
+    members().to_csv(tmp_path / "people.csv", index=False)
+    files = household.write(tmp_path / "masked.csv")
+    files.manifest.unlink()
+    table = pd.read_csv(files.table)
+    one = members()["household"] == 103  # all four records of a household
+    table.loc[one, OF_UNITS] = 1e9
+    table.to_csv(files.table, index=False)
+    found = review(tmp_path / "people.csv", files.table, of(OF_UNITS)).audit
+    assert (found.smallest, found.holds) == (1, False)
+
+
+def test_the_verdict_counts_units(household):
+    assert "the rarest in 3 units" in household.audit.verdict
+    assert household.audit.whole.what == "unit"
+    assert household.audit.whole.total == 24
+    assert household.audit.records == 60
+
+
+def test_unit_numbers_are_named_if_a_release_has_them(household):
+    from aggopt.output.audit import audit
+
+    job, frame = of(OF_UNITS), members()
+    table = household.table.assign(household=frame["household"])
+    assert audit(table, job.roles, job.privacy).identifiers == ("household",)
+
+
+def test_units_lie_within_strata():
+    frame = members()
+    for quasi in (OF_UNITS, OF_RECORDS):
+        release = aggopt.mask(frame, of(quasi, stratum=["region"]))
+        assert units_behind(release.table, frame, [*quasi, "region"]) >= 3
+        assert release.table["region"].tolist() == frame["region"].tolist()
+
+
+def test_values_of_units_are_moved_as_they_ask():
+    frame = members()
+    how = {"method": "p3m", "delta": 0.3}
+    release = aggopt.mask(frame, of(OF_UNITS, aggregation=how))
+    once = frame.drop_duplicates("household").index
+    before, after = (f.loc[once, "income"] for f in (frame, release.table))
+    assert after.std() == pytest.approx(before.std())
+    assert release.certificates["income"].gap <= 1e-6
+
+
+def test_holes_of_units_are_holes_of_their_records():
+    frame = members()
+    frame.loc[frame["household"] < 106, "rooms"] = np.nan
+    release = aggopt.mask(frame, of(OF_UNITS, missing={"policy": "patterns"}))
+    assert (release.table["rooms"].isna() >= frame["rooms"].isna()).all()
+    assert release.audit.smallest >= 3
+
+
+def test_l_and_k_units_are_kept_together():
+    privacy = {"k": 3, "l": 2, "repair": "merge"}
+    release = aggopt.mask(members(), of(OF_RECORDS, privacy=privacy))
+    assert units_behind(release.table, members(), OF_RECORDS) >= 3
+    assert release.audit.promises[0].holds
+    assert not any("searched further" in note for note in release.notes)
+
+
+# --- refused
+
+
+def refusal(frame=None, /, quasi=OF_RECORDS, **sections):
+    with pytest.raises(AggoptError) as error:
+        aggopt.mask(members() if frame is None else frame, of(quasi, **sections))
+    return error.value.problem, error.value.fix
+
+
+OTHERWISE = "mask the records, without [units]: groups then hold records of k units."
+
+
+def test_attributes_of_units_that_vary_are_refused_by_name_and_count():
+    frame = members()
+    rows = frame.index[frame["household"].isin([101, 102])]
+    frame.loc[rows[0], "rooms"] = 99
+    frame.loc[frame[frame["household"] == 103].index[0], "region"] = "m"
+    problem, fix = refusal(frame, OF_UNITS, stratum=["region"])
+    assert problem == (
+        "What is said to be of units varies within some of 24: 'rooms' in 1, "
+        "'region' in 1."
+    )
+    assert fix == f"correct those records; or {OTHERWISE}"
+
+
+def test_what_records_have_is_not_asked_of_units():
+    privacy = {"k": 3, "l": 2, "repair": "merge"}
+    assert refusal(quasi=OF_UNITS, privacy=privacy) == (
+        "The job asks for requirements on confidential values, which records have, "
+        "and masks attributes of units.",
+        f"leave it out; or {OTHERWISE}",
+    )
+
+
+def test_a_record_without_a_unit_is_refused():
+    frame = members().astype({"household": object})
+    frame.loc[3, "household"] = None
+    assert refusal(frame) == (
+        "Column 'household': 1 record has no unit.",
+        "give each a unit, one of its own if it is alone.",
+    )
+    frame.loc[4, "household"] = None
+    assert refusal(frame)[0] == "Column 'household': 2 records have no unit."
+
+
+def test_fewer_units_than_k_are_refused():
+    said = "k = 3, but there are only 2 units."
+    fix = "choose a smaller k, or bring records of more units."
+    few = pd.concat([members(2, seed) for seed in range(3)], ignore_index=True)
+    assert refusal(few) == (said, fix)
+
+
+def test_as_many_units_as_k_are_one_group():
+    release = aggopt.mask(members(3), of(OF_RECORDS))
+    assert release.audit.smallest == 3
+
+
+def test_blocks_of_records_are_refused():
+    how = {"method": "mdav", "attributes": "one by one"}
+    privacy = {"k": 3, "scope": "blocks"}
+    assert refusal(partition=how, privacy=privacy) == (
+        "k counts units, and quasi-identifiers of records are grouped in 2 blocks.",
+        'set attributes = "together" under [partition].',
+    )
+    frame = members()
+    release = aggopt.mask(frame, of(OF_UNITS, partition=how, privacy=privacy))
+    for name in OF_UNITS:
+        assert units_behind(release.table, frame, [name]) >= 3
+
+
+def test_repairs_that_keep_other_requirements_are_refused():
+    privacy = {"k": 3, "t": 0.5, "repair": "swap"}
+    frame = members().assign(ill=lambda f: np.arange(len(f)) % 7)
+    assert refusal(frame, privacy=privacy) == (
+        "The repair 'swap' does not keep k units in each group.",
+        'set repair = "merge" or "search" under [privacy].',
+    )
+
+
+@pytest.mark.parametrize(("small", "done"), [("merge", "merged"), ("drop", "dropped")])
+def test_small_strata_of_units_are_neither_merged_nor_dropped(small, done):
+    assert refusal(stratum=["region"], strata={"small": small}) == (
+        f"Strata of few records are to be {done}, and k counts units.",
+        'set small = "refuse" under [strata], and make strata larger before masking.',
+    )
+
+
+@pytest.mark.parametrize(
+    ("few", "has"), [(["a"], "1 of 3 strata has"), (["a", "b"], "2 of 4 strata have")]
+)
+def test_strata_of_fewer_than_k_units_are_refused(few, has):
+    frame = members()
+    for place, region in enumerate(few):
+        own = frame["household"].isin([103 + 4 * place, 123 - 8 * place])
+        frame.loc[own, "region"] = region
+    assert refusal(frame, stratum=["region"]) == (
+        f"{has} records of fewer than k = 3 units.",
+        "choose a smaller k, or fewer columns as stratum.",
+    )
+
+
+# --- units that nobody named
+
+
+def test_a_column_that_numbers_units_is_refused_where_k_would_count_records():
+    # of 4580 persons of testdata 2434 were published unchanged, and the audit held
+    problem, fix = refusal(quasi=OF_UNITS, unit=False)
+    assert problem == (
+        "18 values of 'household' are of several records each, in which all "
+        "quasi-identifiers are the same: as of households. k would count their "
+        "records, of which a group may have those of one alone."
+    )
+    assert fix == (
+        'let k count units: unit = ["household"] under [roles], and attributes, all '
+        "quasi-identifiers, under [units]; or leave the column out of the table."
+    )
+
+
+@pytest.mark.parametrize(
+    ("quasi", "units", "k"),
+    [(OF_RECORDS, 24, 3), (OF_UNITS, 24, 13), ([*OF_UNITS, "age"], 24, 3)],
+)
+def test_other_columns_number_no_units(quasi, units, k):
+    assert aggopt.mask(members(units), of(quasi, k, unit=False)).audit.holds
+
+
+def test_few_records_that_share_a_number_are_no_units():
+    frame = members()
+    once = frame.drop_duplicates("household")
+    few = pd.concat([once, once.iloc[:11]], ignore_index=True)  # 22 of 35
+    assert "as of households" in refusal(few, OF_UNITS, unit=False)[0]
+    fewer = pd.concat([once, once.iloc[:7]], ignore_index=True)  # 14 of 31
+    assert aggopt.mask(fewer, of(OF_UNITS, unit=False)).audit.holds
+
+
+@pytest.mark.parametrize("strange", [[["a"]] * 60, [None] + [1] * 59])
+def test_columns_that_number_nothing_are_no_units(strange):
+    frame = members().assign(household=strange)
+    with pytest.raises(AggoptError) as error:
+        aggopt.mask(frame.assign(household=0), of(OF_RECORDS))
+    assert error.value.problem == "k = 3, but there are only 1 unit."
+    assert aggopt.mask(frame, of(OF_UNITS, unit=False)).audit.holds
+
+
+def test_a_table_that_is_there_twice_has_no_units():
+    once = members().drop_duplicates("household")
+    assert aggopt.mask(pd.concat([once] * 2), of(OF_UNITS, unit=False)).audit.holds
