@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.errors import require_known
+from aggopt.errors import TableError, require_known
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.measure.utility import Utility, assess
@@ -82,9 +82,20 @@ def _frame(table: Table, job: Job) -> Any:
         else:
             found[name] = _text(table.frame[name].to_list())
     for name in _published_as_is(job):
-        column = column_of(table, name, job)
-        found[name] = _text(column.tolist()) if column.dtype == object else column
+        found[name] = _as_it_is(table, name, job)
     return pd.DataFrame(found)
+
+
+def _as_it_is(table: Table, name: str, job: Job) -> Any:
+    """Return a column as numbers if it has no other value, else as text.
+
+    Text it is, too, where two entries would be read as one number.
+    """
+    try:
+        column = column_of(table, name, job)
+    except TableError:
+        return _text(table.frame[name].to_list())
+    return _text(column.tolist()) if column.dtype == object else column
 
 
 def _text(entries: Sequence[Any]) -> Any:

@@ -73,6 +73,18 @@ def test_strata_are_published_columns_and_no_column_beside(folder) -> None:
     assert seen.totals.before.shape == (3, 2)
 
 
+def test_entries_that_are_read_as_one_number_are_text(tmp_path) -> None:
+    frame = people().assign(note=["1.1", "1.10"] * 20)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    roles = {**ROLES, "identifier": ["name"], "confidential": ["illness"]}
+    roles |= {"quasi-identifier": ["age", "income"], "other": ["note"]}
+    asked = aggopt.Job(roles=roles, privacy={"k": 3}, partition={"method": "mdav"})
+    aggopt.mask(tmp_path / "people.csv", asked).write(tmp_path / "masked.csv")
+    both = tmp_path / "people.csv", tmp_path / "masked.csv"
+    seen = usefulness(*both, asked, strata=["note"])
+    assert seen.totals.before.shape == (2, 2)
+
+
 def test_strata_of_the_job_are_those_of_totals(folder, tmp_path) -> None:
     roles = {**ROLES, "stratum": ["illness"], "confidential": ["cost"]}
     asked = aggopt.Job(roles=roles, privacy={"k": 3}, partition={"method": "mdav"})
