@@ -370,6 +370,15 @@ def test_columns_that_are_not_said_to_stand_beside_are_masked() -> None:
     assert utility.assess(TABLE, noisy(), model=("y ~ a", "y ~ b")).regressions[1]
 
 
+def test_numbers_that_are_missing_somewhere_have_no_total() -> None:
+    holed = TABLE.assign(a=TABLE["a"].where(np.arange(120) > 3))
+    for pair in ((holed, TABLE), (TABLE, holed)):
+        found = utility.assess(*pair, masked=["a", "b"])
+        assert found.totals.names == ("b",)
+        assert set(found.wasserstein) == {"a", "b"}
+    assert utility.assess(holed, holed, masked=["a"]).totals is None
+
+
 def test_few_records_have_no_propensity_and_names_no_totals() -> None:
     found = utility.assess(TABLE.iloc[:40], TABLE.iloc[:40])
     assert found.propensity is None

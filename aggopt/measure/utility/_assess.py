@@ -35,7 +35,7 @@ class Utility:
     contingency
         Total variation of tables of masked categories and what stands beside them.
     totals
-        Weighted totals in the strata; None without numbers.
+        Weighted totals in the strata, of numbers that are never missing; None without.
     """
 
     propensity: Propensity | None
@@ -165,7 +165,8 @@ def assess(
     figures = [name for name in names if name not in categories]
     given = {"weights": weights, "released_weights": released_weights}
     formulas = (model,) if isinstance(model, str) else tuple(model)
-    of_totals = [*figures, *strata]
+    whole = [n for n in figures if one[n].notna().all() and other[n].notna().all()]
+    of_totals = [*whole, *strata]
     return Utility(
         regressions=tuple(interval_overlap(f, one, other, **given) for f in formulas),
         propensity=_propensity(before, after),
@@ -175,7 +176,7 @@ def assess(
         correlation=_correlation(before, after),
         contingency=contingency(one, other, categories, [*beside, *strata]),
         totals=totals(one[of_totals], other[of_totals], strata=strata, **given)
-        if figures
+        if whole
         else None,
     )
 
