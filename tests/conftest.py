@@ -1,5 +1,6 @@
 """What the tests share: the reference data, and solvers that may be missing."""
 
+import gc
 import os
 import pickle
 import signal
@@ -86,6 +87,13 @@ def aggopt(handlers_of_signals, monkeypatch, capsys):
         return ended.value.code or 0, out, err
 
     return run
+
+
+def pytest_collection_finish():
+    """Look less often for garbage, and not among what was imported, which stays."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.hookimpl(wrapper=True)
