@@ -44,7 +44,12 @@ def grouped(*columns, labels=THIRDS, importance=1.0, delta=0.1, kept=None, **how
     )
     return Grouped(
         job=job,
-        table=SimpleNamespace(domains={}, numeric=names, places=[*range(len(names))]),
+        table=SimpleNamespace(
+            domains={},
+            numeric=names,
+            places=[*range(len(names))],
+            frame=SimpleNamespace(schema=dict.fromkeys(names)),
+        ),
         source=None,
         whole=X,
         records=X,
