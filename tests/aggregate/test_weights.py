@@ -44,7 +44,9 @@ def test_whole_weights_are_replicated_records(combine) -> None:
         assert own.objective * TIMES.mean() == pytest.approx(other.objective, rel=1e-7)
 
 
-@pytest.mark.parametrize("combine", [*OF_REPLICATES.values(), p3m], ids=str)
+@pytest.mark.parametrize(
+    "combine", [*OF_REPLICATES.values(), p3m], ids=[*OF_REPLICATES, "wishes"]
+)
 def test_the_scale_of_weights_does_not_matter(combine) -> None:
     one = combine(X, LABELS, weights=WEIGHTS)
     other = combine(X, LABELS, weights=WEIGHTS * 1024)
