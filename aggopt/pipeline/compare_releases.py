@@ -59,7 +59,7 @@ def compare_releases(
         figures.append(_figures(table, own, usefulness(original, table, job)))
     k = min(job.privacy.k for job in jobs)
     names = dict.fromkeys(n for job in jobs for n in job.roles.combination)
-    whole = Count.of(tuple(names), together(_of_all(groups)), k)
+    whole = Count.of(tuple(names), together(_in_common(groups)), k)
     return ReleasesCompared(tuple(figures), whole, k, _keys(frames, jobs))
 
 
@@ -129,15 +129,18 @@ def _groups(frame: nw.DataFrame[Any], job: Job, original: Path, files: Files) ->
     return found
 
 
-def _of_all(groups: Sequence[Labels]) -> list[Labels]:
-    """Return the groups of those records that no release leaves out."""
-    common = np.all([each >= 0 for each in groups], axis=0)
+def _in_common(groups: Sequence[Labels]) -> list[Labels]:
+    """Return the groups of records that two releases have, or more, each from 0 on.
+
+    Of what is known of a record it is a part that a release leaves it out.
+    """
+    common = np.sum([each >= 0 for each in groups], axis=0) > 1
     if not common.any():
         raise TableError(
-            "No record is in all of the releases.",
+            "No record is in two of the releases.",
             fix="publish them: they have no group in common.",
         )
-    return [each[common] for each in groups]
+    return [np.unique(each[common], return_inverse=True)[1] for each in groups]
 
 
 def _figures(table: Path, stated: dict[str, Any], found: Utility) -> Figures:

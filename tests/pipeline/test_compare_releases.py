@@ -12,7 +12,8 @@ from tables import people
 import aggopt
 from aggopt.errors import AggoptError
 from aggopt.output.counts import Count
-from aggopt.pipeline.compare_releases import _of_all, compare_releases
+from aggopt.output.counts import together as together_of
+from aggopt.pipeline.compare_releases import _in_common, compare_releases
 from aggopt.pipeline.releases_compared import Figures, ReleasesCompared
 
 ROLES = {
@@ -249,10 +250,27 @@ def test_records_that_a_release_leaves_out_do_not_count(tmp_path) -> None:
     assert found.attributes == ("age", "income", "note")
 
 
+def test_a_record_that_one_of_three_leaves_out_counts_in_the_others() -> None:
+    one = np.array([0, 0, 0, -1, -1, -1, -1, 3])
+    two = np.array([4, 4, 4, 1, 1, 2, 2, -1])
+    three = np.array([2, 2, 2, 0, 1, 0, -1, -1])
+    found = Count.of((), together_of(_in_common([one, two, three])), 3)
+    assert (found.combinations, found.rarest, found.unique) == (4, 1, 3)
+    assert found.total == 6
+
+
+def test_groups_of_which_records_are_left_out_are_numbered_anew() -> None:
+    one = np.array([0, 5, 5, 5, 5, 5, -1])  # as many records as numbers of groups
+    two = np.array([0, 0, 0, 0, 1, 1, 2])
+    found = Count.of((), together_of(_in_common([one, two])), 3)
+    assert (found.combinations, found.rarest, found.total) == (3, 1, 6)
+    assert (found.rare, found.unique) == (3, 1)
+
+
 def test_releases_without_a_common_record_are_refused(copied) -> None:
     with pytest.raises(AggoptError) as error:
-        _of_all([np.array([0, -1]), np.array([-1, 0])])
-    assert error.value.problem == "No record is in all of the releases."
+        _in_common([np.array([0, -1]), np.array([-1, 0])])
+    assert error.value.problem == "No record is in two of the releases."
     assert error.value.fix == "publish them: they have no group in common."
 
 
