@@ -100,7 +100,6 @@ def _run(problem: Any, solver: Solver, native: Mapping[str, Any], kind: str) -> 
         except (ApplicationError, RuntimeError, OSError, IndexError):
             return Ended(Status.FAILED, seconds=compile_time.now() - started)
         said = log.read_text(errors="replace") if log.exists() else ""
-    print(said, end="")
     if refusal_said := _REFUSAL.search(said):
         raise refused(solver, native, refusal_said.group())
     spent, limit = compile_time.now() - started, native.get(solver.time_limit or "")

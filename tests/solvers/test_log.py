@@ -6,6 +6,7 @@ import stat
 import cvxpy as cp
 import pyomo.environ as pyo
 import pytest
+from conftest import require_solver
 
 from aggopt.errors import JobError, TableError
 from aggopt.experiments._processes import require_jobs
@@ -49,6 +50,17 @@ def test_a_local_solver_prints_where_it_is_kept(tmp_path, capfd):
     with logged(tmp_path / "solver.log"):
         solve(problem, "uno")
     assert len((tmp_path / "solver.log").read_text().splitlines()) > 3
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_program_prints_in_the_log_once_and_nowhere_else(tmp_path, capfd):
+    require_solver("pyomo:ripopt")
+    problem = small("pyomo")
+    problem.cost.set_value(problem.x[0] ** 2 + problem.x[1] ** 2)
+    with logged(tmp_path / "solver.log"):
+        solve(problem, "pyomo:ripopt")
+    assert (tmp_path / "solver.log").read_text().count("Number of Iterations") == 1
+    solve(problem, "pyomo:ripopt")
     assert capfd.readouterr() == ("", "")
 
 
