@@ -10,14 +10,16 @@ import numpy as np
 import pyarrow.csv
 
 from aggopt.core.regular import require_regular
+from aggopt.core.types import Bool
 from aggopt.core.validation import Labels
 from aggopt.errors import JobError, TableError
 from aggopt.input.files import as_released
+from aggopt.input.units import members_of
 from aggopt.job import Job
 from aggopt.measure.utility import Utility
 from aggopt.output.counts import Count, codes_of, together
 from aggopt.output.places import Files
-from aggopt.pipeline.reassess import places_by
+from aggopt.pipeline.reassess import places_by, tables_of
 from aggopt.pipeline.releases_compared import Figures, ReleasesCompared
 from aggopt.pipeline.usefulness import usefulness
 
@@ -31,7 +33,7 @@ def compare_releases(
 
     A manifest goes with the table in its place, and the private key of the release
     stands beside the manifest.  Groups are records that are published alike in all
-    quasi-identifiers of the release, as the audit counts them.
+    quasi-identifiers of the release, as the audit counts them; of units, these.
 
     Raises
     ------
@@ -59,7 +61,12 @@ def compare_releases(
         figures.append(_figures(table, own, usefulness(original, table, job)))
     k = min(job.privacy.k for job in jobs)
     names = dict.fromkeys(n for job in jobs for n in job.roles.combination)
-    whole = Count.of(tuple(names), together(_in_common(groups)), k)
+    labels, common = together(_in_common(groups)), _in_two(groups)
+    counts = [
+        Count.of(tuple(names), labels, k, None if each is None else each[common])
+        for each in _units(original, tables, jobs)
+    ]
+    whole = min(counts, key=lambda count: count.rarest)
     return ReleasesCompared(tuple(figures), whole, k, _keys(frames, jobs))
 
 
@@ -134,13 +141,29 @@ def _in_common(groups: Sequence[Labels]) -> list[Labels]:
 
     Of what is known of a record it is a part that a release leaves it out.
     """
-    common = np.sum([each >= 0 for each in groups], axis=0) > 1
+    common = _in_two(groups)
     if not common.any():
         raise TableError(
             "No record is in two of the releases.",
             fix="publish them: they have no group in common.",
         )
     return [np.unique(each[common], return_inverse=True)[1] for each in groups]
+
+
+def _in_two(groups: Sequence[Labels]) -> Bool:
+    """Whether two releases or more have each record, (n,)."""
+    found: Bool = np.sum([each >= 0 for each in groups], axis=0) > 1
+    return found
+
+
+def _units(
+    original: Path, tables: Sequence[Path], jobs: Sequence[Job]
+) -> list[Labels | None]:
+    """Return the unit of each record (n,), of each different role; None of none."""
+    named = {job.roles.unit: (t, job) for t, job in zip(tables, jobs, strict=True)}
+    return [
+        members_of(tables_of(original, table, job)[0]) for table, job in named.values()
+    ]
 
 
 def _figures(table: Path, stated: dict[str, Any], found: Utility) -> Figures:

@@ -82,11 +82,11 @@ class ReleasesCompared:
         said = (
             f"Publishing all {len(self.figures)} releases {held} k = {self.k}: the "
             f"smallest group that they have in common is of "
-            f"{many(found.rarest, 'record')}"
+            f"{many(found.rarest, found.what)}"
         )
         if self.holds:
             return f"{said}."
-        rare = many(found.rare, "record")
+        rare = many(found.rare, found.what)
         return f"{said}, {rare} are in such of fewer than {self.k}, {alone} alone."
 
     @property

@@ -267,6 +267,30 @@ def test_groups_of_which_records_are_left_out_are_numbered_anew() -> None:
     assert (found.rare, found.unique) == (3, 1)
 
 
+def test_units_are_counted_where_a_release_counts_them(tmp_path) -> None:
+    home = np.arange(9)
+    one, two = 100 * (home // 3) + home % 3, 100 * (home % 3) + home // 3
+    wide = pd.DataFrame({"home": home, "one": one, "two": two})
+    wide.loc[wide.index.repeat(3)].to_csv(tmp_path / "people.csv", index=False)
+    for name, masked, dropped in (("a", "one", "two"), ("b", "two", "one")):
+        roles = {
+            "unit": ["home"],
+            "quasi-identifier": [masked],
+            "identifier": [dropped],
+        }
+        asked = aggopt.Job(
+            roles=roles,
+            privacy={"k": 3},
+            units={"attributes": [masked]},
+            partition={"method": "mdav"},
+        )
+        aggopt.mask(tmp_path / "people.csv", asked).write(tmp_path / f"{name}.csv")
+    found = together(tmp_path, "a", "b")
+    assert not found.holds
+    assert (found.together.rarest, found.together.what) == (1, "unit")
+    assert "is of 1 unit, 9 units are in such of fewer than 3" in found.verdict
+
+
 def test_releases_without_a_common_record_are_refused(copied) -> None:
     with pytest.raises(AggoptError) as error:
         _in_common([np.array([0, -1]), np.array([-1, 0])])
