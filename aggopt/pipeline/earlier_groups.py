@@ -39,7 +39,8 @@ def with_earlier_groups(job: Job, table: Table) -> Job:
         raise JobError(
             "[partition] keep_groups names groups, and groups that lie within strata "
             "are made anew.",
-            fix="name the strata as other, or leave keep_groups out.",
+            fix="name the strata as other, where k no longer holds within each of "
+            "them; or leave keep_groups out.",
         )
     if job.roles.unit:
         raise JobError(

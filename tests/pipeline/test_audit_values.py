@@ -31,7 +31,7 @@ def tried(**how):
     privacy = {"k": 2, "t": 0.9, "repair": "merge"}
     job = Job(roles=ROLES, privacy=privacy, partition={"method": "mdav"}, input=how)
     block = Block((0,), groups_of(np.array([0, 0, 1, 1])))
-    given = SimpleNamespace(job=job, blocks=(block,))
+    given = SimpleNamespace(job=job, blocks=(block,), units=None)
     return audit_of(given, Table.of(FRAME, job.roles))
 
 
@@ -49,7 +49,7 @@ def test_blocks_are_counted_by_name() -> None:
     labels = np.array([0, 0, 1, 1])
     blocks = Block((1,), groups_of(labels)), Block((0,), groups_of(labels))
     frame = FRAME.assign(pay=[1.5, 3, 1.5, 3])
-    given = SimpleNamespace(job=job, blocks=blocks)
+    given = SimpleNamespace(job=job, blocks=blocks, units=None)
     found = audit_of(given, Table.of(frame, job.roles))
     assert [count.attributes for count in found.blocks] == [("pay",), ("age",)]
     assert (found.smallest, found.combination, found.unchanged) == (2, 1, None)
@@ -89,7 +89,9 @@ def test_the_step_of_dates_is_half_of_their_unit() -> None:
 def test_with_the_originals_it_is_said_what_is_unchanged() -> None:
     job = Job(roles={"quasi-identifier": ["age"]}, privacy={"k": 2})
     given = SimpleNamespace(
-        job=job, blocks=(Block((0,), groups_of(np.array([0, 0, 1, 1]))),)
+        job=job,
+        blocks=(Block((0,), groups_of(np.array([0, 0, 1, 1]))),),
+        units=None,
     )
     tried = Table.of(FRAME[["age"]], job.roles)
     both = compared(tried.matrix(), tried.matrix(), job.output)

@@ -169,7 +169,8 @@ REFUSED = {
         ),
         "[partition] keep_groups names groups, and groups that lie within strata are "
         "made anew.",
-        "name the strata as other, or leave keep_groups out.",
+        "name the strata as other, where k no longer holds within each of them; or "
+        "leave keep_groups out.",
     ),
     "units": (
         lambda first: (

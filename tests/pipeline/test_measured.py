@@ -338,7 +338,7 @@ def test_groups_are_those_that_the_audit_counted(release) -> None:
     for figures in (found, found.types):
         risks = figures.highest_risk, figures.average_risk, figures.reidentifications
         assert risks == counted
-    shifted = SimpleNamespace(combination=9, groups=3, records=48)
+    shifted = SimpleNamespace(combination=9, groups=3, whole=SimpleNamespace(total=48))
     again = as_counted(found, shifted)  # type: ignore[arg-type]
     for figures in (again, again.types):
         risks = figures.highest_risk, figures.average_risk, figures.reidentifications
