@@ -7,6 +7,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from checks.tried import by
@@ -140,15 +141,20 @@ def test_the_code_of_the_page_runs():
     exec("\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)), {})
 
 
-def test_the_partition_method_of_the_page_on_own_code_breaks_no_law():
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [("A partition method", "split"), ("A model", "capped"), ("A solver", "stretch")],
+)
+def test_what_the_page_on_own_code_shows_breaks_no_law(head, name):
     page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text("utf-8")
-    part = page.split("## A partition method\n")[1]
-    made = {}
+    part = page.split(f"## {head}\n")[1]
+    made = {"cp": cp}
     exec(re.search(r"^```python\n(.*?)^```$", part, re.S | re.M)[1], made)
-    endings = {v.law.name: v.ending for v in report(made["split"])}
+    endings = {v.law.name: v.ending for v in report(made[name])}
+    assert Ending.KEPT in endings.values()
     assert Ending.BROKEN not in endings.values()
-    excused = {name for name, ending in endings.items() if ending is Ending.EXCUSED}
-    assert excused == made["split"].excused.keys()
+    excused = {law for law, ending in endings.items() if ending is Ending.EXCUSED}
+    assert excused == getattr(made[name], "excused", {}).keys()
 
 
 def test_under_pytest_a_trial_is_a_test():
