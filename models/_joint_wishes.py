@@ -1,5 +1,6 @@
 """What the models of wishes of all attributes at once have in common: their data."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -27,7 +28,7 @@ from aggopt.models._within import (
 
 
 @dataclass(frozen=True, eq=False)
-class JointWishes(Records):
+class JointWishes(Records, ABC):
     """Standardised attributes, their groups, and what each record asks for in each.
 
     Attributes
@@ -54,14 +55,14 @@ class JointWishes(Records):
         _ = self.apart  # each refuses what makes no sense
 
     @property
+    @abstractmethod
     def weight(self) -> float:
         """The number that weighs wishes against shifts."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def wished(self) -> bool:
         """Whether anything is asked for: otherwise only shifts cost."""
-        raise NotImplementedError
 
     @property
     def bounded(self) -> bool:
@@ -116,9 +117,9 @@ class SquaredWishes(JointWishes):
         """Whether anything is asked for: otherwise only shifts cost."""
         return self.alpha > 0 or bool(self.hard.any())
 
+    @abstractmethod
     def demanded(self) -> Demanded:
         """Return the intervals that demands leave, by group and attribute."""
-        raise NotImplementedError
 
 
 def rows_in_cvxpy(data: JointWishes, c: Any) -> dict[str, Any]:

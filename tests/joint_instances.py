@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pytest
 
 from aggopt.models import p3m_joint as model
 from aggopt.models._joint import Records
@@ -26,6 +27,17 @@ def instance(
     return model.Data(
         standardised(rng.normal(size=(n, d)) ** 3), labels, *wishes, alpha
     )
+
+
+def assert_rises_along_its_gradient(dual: Any, flat: np.ndarray) -> None:
+    """Hold the slope of a dual to differences, and its packing to its unpacking."""
+    _, slope = dual(flat)
+    for i in range(len(flat)):
+        step = np.zeros(len(flat))
+        step[i] = 1e-5
+        change = (dual(flat + step)[0] - dual(flat - step)[0]) / 2e-5
+        assert change == pytest.approx(slope[i], rel=1e-4, abs=1e-5)
+    assert dual.packed(dual.unpacked(flat)) == pytest.approx(flat)
 
 
 def of_model(kind: ModuleType, data: model.Data, weight: float | None = None) -> Any:

@@ -16,6 +16,16 @@ ROLES = {
     "other": ["note"],
 }
 
+ROLES_AND_K = """
+[roles]
+identifier = ["name"]
+quasi-identifier = ["age", "income"]
+confidential = ["illness"]
+other = ["note"]
+[privacy]
+k = 4
+"""  # as a job file has them
+
 
 def people(n: int = 40, seed: int = 0) -> pd.DataFrame:
     """Persons with an identifier, two quasi-identifiers and text beside them."""

@@ -1,7 +1,8 @@
 """The commands that look at releases that are written, and write nothing."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,12 +36,7 @@ def assess(
 
     asked = job_of(job, trust)
     found = review(table, masked, asked, same_order=same_order, private=private)
-    if as_json:
-        console.as_json(found.to_dict())
-    else:
-        show.review(found)
-    if not found.audit.holds:
-        raise typer.Exit(1)
+    _told(found, show.review, as_json=as_json, holds=found.audit.holds)
 
 
 def risk(
@@ -88,12 +84,7 @@ def risk(
     wanted.require(asked.roles)
     asked = asked.model_copy(update={"risk": wanted})
     found = review(table, masked, asked, same_order=same_order, private=private)
-    if as_json:
-        console.as_json(found.to_dict())
-    else:
-        show_risk.risk(found)
-    if not found.audit.holds:
-        raise typer.Exit(1)
+    _told(found, show_risk.risk, as_json=as_json, holds=found.audit.holds)
 
 
 def utility(
@@ -138,10 +129,7 @@ def utility(
         same_order=same_order,
         private=private,
     )
-    if as_json:
-        console.as_json(found.to_dict())
-    else:
-        show_utility.utility(found)
+    _told(found, show_utility.utility, as_json=as_json)
 
 
 def compare(
@@ -172,9 +160,16 @@ def compare(
     named = [*manifests, *(path for path in releases if path.suffix == ".json")]
     beside = [Files.beside(path).manifest for path in tables]
     found = compare_releases(tables, original, named or beside)
+    _told(found, show_utility.compared, as_json=as_json, holds=found.holds)
+
+
+def _told(
+    found: Any, shown: Callable[[Any], None], *, as_json: bool, holds: bool = True
+) -> None:
+    """Print what was found; end with exit code 1 where the promise does not hold."""
     if as_json:
         console.as_json(found.to_dict())
     else:
-        show_utility.compared(found)
-    if not found.holds:
+        shown(found)
+    if not holds:
         raise typer.Exit(1)

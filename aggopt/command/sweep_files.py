@@ -67,26 +67,7 @@ def draw(points: Sequence[SweepPoint], to: Path) -> None:
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     panel = figure.subplots()
     best = pareto(points)
-    scores = [100 * p.si for p in points]
-    shades: dict[str, Any] = {
-        "cmap": "viridis",
-        "vmin": min(scores),
-        "vmax": max(scores),
-        "zorder": 2,
-    }
-    kinds = list(dict.fromkeys(p.keep for p in points))
-    for statistic, marker in zip(kinds, _markers(len(kinds)), strict=True):
-        own = [p for p in points if p.keep == statistic]
-        shown = panel.scatter(
-            [100 * p.linkage for p in own],
-            [100 * p.pil for p in own],
-            c=[100 * p.si for p in own],
-            marker=marker,
-            label=f"{statistic} kept",
-            **shades,
-        )
-    if len(kinds) > 1:
-        panel.legend()
+    shown = _scattered(panel, points)
     named = ", ".join(points[0].at)
     line = [(100 * p.linkage, 100 * p.pil) for p in best]
     panel.plot([x for x, _ in line], [y for _, y in line], color="0.6")
@@ -107,6 +88,31 @@ def draw(points: Sequence[SweepPoint], to: Path) -> None:
     with Staging() as staging:
         staging.write(to, lambda aside: figure.savefig(aside, dpi=150))
         staging.commit(to, overwrite=True)
+
+
+def _scattered(panel: Any, points: Sequence[SweepPoint]) -> Any:
+    """Draw the points, in a shape for each statistic that is kept; return one shape."""
+    scores = [100 * p.si for p in points]
+    shades: dict[str, Any] = {
+        "cmap": "viridis",
+        "vmin": min(scores),
+        "vmax": max(scores),
+        "zorder": 2,
+    }
+    kinds = list(dict.fromkeys(p.keep for p in points))
+    for statistic, marker in zip(kinds, _markers(len(kinds)), strict=True):
+        own = [p for p in points if p.keep == statistic]
+        shown = panel.scatter(
+            [100 * p.linkage for p in own],
+            [100 * p.pil for p in own],
+            c=[100 * p.si for p in own],
+            marker=marker,
+            label=f"{statistic} kept",
+            **shades,
+        )
+    if len(kinds) > 1:
+        panel.legend()
+    return shown
 
 
 def spelled(value: object) -> str:

@@ -19,6 +19,7 @@ from aggopt.experiments._solver_rows import (
 from aggopt.experiments._solver_step import solved_by
 from aggopt.job import Job, Recommended
 from aggopt.partition._registry import PARTITIONERS, initial_methods
+from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.partition_step import Progress, group, job_of, listener
 from aggopt.solvers import choose
 from aggopt.solvers._options import check_time_limit
@@ -63,23 +64,10 @@ def compare(
         job = data_job = group(data, job, report).job
     step = solved_by(job)
     if step.row is of_blocks:  # which each solver does anew
-        first = PARTITIONERS[initial_methods()[0]]
-        asked = {"method": first.name, "attributes": job.partition.attributes}
-        quick = first.settings.model_validate(asked)
-        data_job = job.model_copy(update={"partition": quick})
+        data_job = _quick(job)
     given = group(data, data_job, report, repair=step.row is not of_repair)
-    if given.kept is not None and step.row not in (of_aggregation, of_categories):
-        raise JobError(
-            "Solvers are compared on partitions and repairs of complete tables, and "
-            "values are missing.",
-            fix='compare them on an aggregation, method = "p3m"; or remove the records '
-            "that miss a value.",
-        )
-    if given.strata is not None and step.row not in (of_aggregation, of_categories):
-        raise JobError(
-            "Solvers are compared on partitions and repairs without strata.",
-            fix='compare them on an aggregation, method = "p3m"; or leave stratum out.',
-        )
+    if step.row not in (of_aggregation, of_categories):
+        _require_plain(given)
     if data_job is not job:
         own = given.job.model_copy(update={"partition": job.partition})
         given = replace(given, job=own)  # which says how categories are published
@@ -98,6 +86,29 @@ def compare(
             told = partial(_part, report, solver.name, done, len(able))
             limit = _first(time_limit, step.limit)
             yield step.row(given, solver, limit, told)
+
+
+def _quick(job: Job) -> Job:
+    """Return the job with groups that cost little, of the same attributes."""
+    first = PARTITIONERS[initial_methods()[0]]
+    asked = {"method": first.name, "attributes": job.partition.attributes}
+    return job.model_copy(update={"partition": first.settings.model_validate(asked)})
+
+
+def _require_plain(given: Grouped) -> None:
+    """Refuse holes and strata, where groups are to be made or repaired."""
+    if given.kept is not None:
+        raise JobError(
+            "Solvers are compared on partitions and repairs of complete tables, and "
+            "values are missing.",
+            fix='compare them on an aggregation, method = "p3m"; or remove the records '
+            "that miss a value.",
+        )
+    if given.strata is not None:
+        raise JobError(
+            "Solvers are compared on partitions and repairs without strata.",
+            fix='compare them on an aggregation, method = "p3m"; or leave stratum out.',
+        )
 
 
 def _part(report: Progress, name: str, done: int, of: int, share: float) -> None:

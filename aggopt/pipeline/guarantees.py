@@ -37,6 +37,8 @@ from aggopt.repair._registry import REPAIRS, Given
 from aggopt.solvers import choose
 from aggopt.solvers._options import require_limited
 
+PLAIN_REPAIRS = ("merge", "search")
+
 Kind = TypeVar("Kind", bound=Requirement)
 
 _MADE_FOR = {
@@ -181,6 +183,24 @@ def _confided(
         "diversity": privacy.diversity,
         "levels": "values",
     }
+
+
+def require_plain_repair(job: Job, why: str) -> None:
+    """Refuse all repairs but merging and searching.
+
+    These two keep any requirement, and to records that lie near each other.
+
+    Raises
+    ------
+    JobError
+        It is another, and what it fails to do is `why`.
+    """
+    repair = job.privacy.repair
+    if repair is not None and repair.method not in PLAIN_REPAIRS:
+        raise JobError(
+            f"The repair {repair.method!r} {why}",
+            fix='set repair = "merge" or "search" under [privacy].',
+        )
 
 
 def repaired(

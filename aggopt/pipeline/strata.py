@@ -17,10 +17,8 @@ from aggopt.partition._registry import PARTITIONERS, Confides
 from aggopt.partition._shared.block import Block
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.by_stratum import each_by_itself
-from aggopt.pipeline.guarantees import repaired
+from aggopt.pipeline.guarantees import repaired, require_plain_repair
 from aggopt.pipeline.parts import How, Parts, Told, divided_within
-
-REPAIRS_WITHIN = ("merge", "search")  # which keep to records that lie near each other
 
 
 def require_within(job: Job, whole: Floats) -> None:
@@ -34,7 +32,7 @@ def require_within(job: Job, whole: Floats) -> None:
     """
     if not job.roles.stratum:
         return
-    method, repair = PARTITIONERS.of(job.partition), job.privacy.repair
+    method = PARTITIONERS.of(job.partition)
     if method.confides is not Confides.NONE:
         raise JobError(
             f"{method.name} looks at confidential values of all records together, and "
@@ -42,11 +40,7 @@ def require_within(job: Job, whole: Floats) -> None:
             fix='choose method = "mdav" or another, with repair = "merge" under '
             "[privacy].",
         )
-    if repair is not None and repair.method not in REPAIRS_WITHIN:
-        raise JobError(
-            f"The repair {repair.method!r} is not made within strata.",
-            fix='set repair = "merge" or "search" under [privacy].',
-        )
+    require_plain_repair(job, "is not made within strata.")
     if getattr(job.partition, "centroids", "any") == "integer":
         raise JobError(
             'centroids = "integer" is of values in their own units, and within strata '

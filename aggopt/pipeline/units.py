@@ -10,9 +10,8 @@ from aggopt.input.table import Table
 from aggopt.input.units import Members, unsaid
 from aggopt.job import Job, Repairing
 from aggopt.pipeline.attribute_blocks import Columns
+from aggopt.pipeline.guarantees import require_plain_repair
 from aggopt.privacy._models.l_diversity import Diversity
-
-REPAIRS_OF_UNITS = ("merge", "search")  # those that keep any requirement
 
 
 def with_repair(job: Job, units: Members | None) -> tuple[Job, tuple[str, ...]]:
@@ -73,7 +72,7 @@ def require_units(
     """
     if units is None:
         return
-    k, repair = job.privacy.k, job.privacy.repair
+    k = job.privacy.k
     if job.roles.stratum and job.strata.small != "refuse":
         raise JobError(
             f"Strata of few records are to be {_DONE[job.strata.small]}, and k counts "
@@ -81,11 +80,7 @@ def require_units(
             fix='set small = "refuse" under [strata], and make strata larger before '
             "masking.",
         )
-    if repair is not None and repair.method not in REPAIRS_OF_UNITS:
-        raise JobError(
-            f"The repair {repair.method!r} does not keep k units in each group.",
-            fix='set repair = "merge" or "search" under [privacy].',
-        )
+    require_plain_repair(job, "does not keep k units in each group.")
     if units.count < k:
         raise InfeasibleInputError(
             f"k = {k}, but there are only {many(units.count, 'unit')}.",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tables import people, put_partitioner, smallest
+from tables import ROLES_AND_K, people, put_partitioner, smallest
 
 from aggopt import job as job_module
 from aggopt.command import cli, show
@@ -19,15 +19,7 @@ from aggopt.output import staging
 from aggopt.pipeline import audit_values
 from aggopt.solvers import SOLVERS
 
-JOB = """
-[roles]
-identifier = ["name"]
-quasi-identifier = ["age", "income"]
-confidential = ["illness"]
-other = ["note"]
-[privacy]
-k = 4
-[aggregation]
+JOB = f"""{ROLES_AND_K}[aggregation]
 method = "p3m"
 solver = "uno"
 """

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyreadstat
 import pytest
-from tables import people, smallest
+from tables import ROLES_AND_K, people, smallest
 
 from aggopt.input import formats
 
@@ -23,15 +23,7 @@ READERS = {
     ".xpt": lambda path: pyreadstat.read_xport(path)[0],
     ".xlsx": pd.read_excel,
 }
-JOB = """
-[roles]
-identifier = ["name"]
-quasi-identifier = ["age", "income"]
-confidential = ["illness"]
-other = ["note"]
-[privacy]
-k = 4
-[partition]
+JOB = f"""{ROLES_AND_K}[partition]
 method = "mdav"
 """
 

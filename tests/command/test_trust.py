@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tables import people
+from tables import ROLES_AND_K, people
 
 CODE = """
 from pathlib import Path
@@ -14,15 +14,7 @@ def split(X, k, *, reverse=False):
     rank = np.argsort(np.argsort(-X[:, 0] if reverse else X[:, 0]))
     return np.minimum(rank // k, len(X) // k - 1)
 """
-JOB = """
-[roles]
-identifier = ["name"]
-quasi-identifier = ["age", "income"]
-confidential = ["illness"]
-other = ["note"]
-[privacy]
-k = 4
-[partition]
+JOB = f"""{ROLES_AND_K}[partition]
 method = "mine.py:split"
 """
 

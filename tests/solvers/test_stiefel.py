@@ -5,7 +5,13 @@ import sys
 import numpy as np
 import pytest
 from conftest import require_solver
-from joint_instances import circle, instance, rotation, standardised
+from joint_instances import (
+    assert_rises_along_its_gradient,
+    circle,
+    instance,
+    rotation,
+    standardised,
+)
 
 from aggopt.core.deadline import Deadline
 from aggopt.errors import JobError
@@ -87,13 +93,7 @@ def test_the_bound_rises_along_its_gradient(seed):
     rng = np.random.default_rng(seed)
     dual = Dual(data, Cost.of(data), data.means, 0.1)
     flat = rng.normal(size=3 + 3 + 9 + 18)
-    _, slope = dual(flat)
-    for i in range(len(flat)):
-        step = np.zeros(len(flat))
-        step[i] = 1e-5
-        change = (dual(flat + step)[0] - dual(flat - step)[0]) / 2e-5
-        assert change == pytest.approx(slope[i], rel=1e-4, abs=1e-5)
-    assert dual.packed(dual.unpacked(flat)) == pytest.approx(flat)
+    assert_rises_along_its_gradient(dual, flat)
 
 
 @seeds
