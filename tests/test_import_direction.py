@@ -15,6 +15,7 @@ FLOORS = (  # from the top down; each may import those after it, late imports to
     "checks",
     "experiments",
     "pipeline",
+    "report",
     "output",
     "input",
     "job",

@@ -72,6 +72,8 @@ class Release(Fieldwise):
         What the groups lie within; None where the job names none.  Private.
     units
         The unit of each record, where k counts units.  Private.
+    original
+        The table that was masked, for pictures and reports; in no file.  Private.
     """
 
     masked: Table
@@ -87,6 +89,7 @@ class Release(Fieldwise):
     risks: Risks | None = None
     strata: Stratified | None = None
     units: Labels | None = field(default=None, repr=False)
+    original: Table | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         """Return verdict, certificates and how many notes there are."""

@@ -143,6 +143,7 @@ def release_of(given: Grouped, told: Progress) -> Release:
         risks=risks_of(given.table, released, job),
         strata=given.strata,
         units=given.units.of if given.units else None,
+        original=given.table,
     )
 
 

@@ -1,0 +1,126 @@
+"""Shapes and texts of a chart, escaped, and scales with round numbers."""
+
+from collections.abc import Iterable
+from math import ceil, floor, log10
+
+from markupsafe import Markup
+
+
+def canvas(
+    width: float,
+    height: float,
+    label: str,
+    body: Iterable[Markup],
+    *,
+    wide: bool = False,
+    linked: bool = False,
+) -> Markup:
+    """Return a chart.
+
+    `label` is what a screen reader says of it.  A wide one takes the width of the page,
+    and scrolls where that is narrow; one that is linked holds links, which a reader can
+    go to one by one.
+    """
+    kind = "chart wide" if wide else "chart"
+    role = "group" if linked else "img"
+    inner = Markup("").join(body)
+    return Markup(
+        '<svg class="{}" viewBox="0 0 {} {}" role="{}" aria-label="{}">{}</svg>'
+    ).format(kind, _at(width), _at(height), role, label, inner)
+
+
+def text(
+    x: float,
+    y: float,
+    words: object,
+    kind: str = "",
+    *,
+    anchor: str = "start",
+    upright: bool = False,
+    full: str = "",
+) -> Markup:
+    """Return a text; `full` is shown where a pointer rests on it."""
+    title = Markup("<title>{}</title>").format(full) if full else ""
+    turning = Markup(' transform="rotate(-90 {} {})"').format(_at(x), _at(y))
+    return Markup(
+        '<text x="{}" y="{}" class="{}" text-anchor="{}"{}>{}{}</text>'
+    ).format(_at(x), _at(y), kind, anchor, turning if upright else "", title, words)
+
+
+def name(x: float, y: float, given: str, most: int, kind: str = "label") -> Markup:
+    """Return the name of a column or a method, of which `most` characters are seen."""
+    seen = short(given, most)
+    return text(x, y, seen, kind, full="" if seen == given else given)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
+    """Return a line."""
+    return Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>').format(
+        _at(x1), _at(y1), _at(x2), _at(y2), kind
+    )
+
+
+def rect(
+    x: float, y: float, width: float, height: float, kind: str, *, fill: float = 1.0
+) -> Markup:
+    """Return a rectangle; `fill` is how opaque it is, 0..1."""
+    opaque = Markup(' fill-opacity="{}"').format(_at(fill, 2)) if fill < 1 else ""
+    return Markup('<rect x="{}" y="{}" width="{}" height="{}" class="{}"{}/>').format(
+        _at(x), _at(y), _at(max(width, 0.0)), _at(max(height, 0.0)), kind, opaque
+    )
+
+
+def circle(x: float, y: float, radius: float, kind: str) -> Markup:
+    """Return a circle."""
+    return Markup('<circle cx="{}" cy="{}" r="{}" class="{}"/>').format(
+        _at(x), _at(y), _at(radius), kind
+    )
+
+
+def path(points: Iterable[tuple[float, float]], kind: str) -> Markup:
+    """Return a line through points."""
+    at = "L".join(f"{_at(x)},{_at(y)}" for x, y in points)
+    return Markup('<path d="M{}" class="{}"/>').format(at, kind)
+
+
+def short(given: str, most: int) -> str:
+    """Return a name, or its beginning where it is longer than that.
+
+    Examples
+    --------
+    >>> short("age", 8), len(short("progression", 8))
+    ('age', 8)
+    """
+    return (
+        given if len(given) <= most else f"{given[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+    )
+
+
+def round_step(width: float, most: int) -> float:
+    """Return the smallest of 1, 2, 5, 10, ... that fits at most so often into a width.
+
+    Examples
+    --------
+    >>> round_step(0.31, 7), round_step(80.0, 16)
+    (0.05, 5.0)
+    """
+    ten = 10.0 ** floor(log10(width / most))
+    step = next(s for s in (1, 2, 5, 10) if s * ten * most >= width * (1 - 1e-9))
+    return float(f"{step * ten:.12g}")
+
+
+def ticks(low: float, high: float, most: int = 7) -> list[float]:
+    """Return round numbers from `low` to `high`, which are not equal.
+
+    Examples
+    --------
+    >>> ticks(0.0, 0.31)
+    [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3]
+    """
+    step = round_step(high - low, most)
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return [float(f"{number * step:.12g}") for number in range(first, last + 1)]
+
+
+def _at(number: float, digits: int = 1) -> str:
+    return f"{round(number, digits):g}"

@@ -1,0 +1,44 @@
+"""What pages are made of: tables, and charts with the table behind them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """A table: the first cell of a row names it.
+
+    Attributes
+    ----------
+    caption
+        What stands above it, and is read aloud.
+    head, rows
+        Names of the columns, and the cells of each row.
+    numeric
+        Which columns are numbers, from 0: they stand on the right.
+    ids
+        One a row, for links to it; none when empty.
+    """
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    numeric: Sequence[int] = ()
+    ids: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart, what it shows in words, and the same as a table, folded behind it."""
+
+    chart: Markup
+    caption: str
+    table: DataTable
+
+    @property
+    def wide(self) -> bool:
+        """Whether the chart scrolls where the page is narrow."""
+        return 'class="chart wide"' in self.chart

@@ -1,0 +1,40 @@
+"""Numbers as people read them, and no finer than a page may show them."""
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def share(part: float) -> str:
+    """Return a fraction as a whole percentage.
+
+    Examples
+    --------
+    >>> share(0.187)
+    '19 %'
+    """
+    return f"{whole(100 * part)} %"
+
+
+def figure(number: float | None, digits: int = 3) -> str:
+    """Return a number to three significant digits, or as many as are asked for.
+
+    Examples
+    --------
+    >>> figure(48.518), figure(123456.0), figure(0.00123456), figure(None)
+    ('48.5', '123000', '0.00123', 'none')
+    """
+    if number is None:
+        return "none"
+    rounded = float(f"{number:.{digits - 1}e}")
+    plain = f"{rounded:.15g}" if 1e-4 <= abs(rounded) < 1e9 or not rounded else ""
+    return (plain or f"{rounded:.{digits - 1}e}").replace("-", MINUS)
+
+
+def whole(number: float) -> str:
+    """Return the nearest whole number.
+
+    Examples
+    --------
+    >>> whole(2.6), whole(-0.2)
+    ('3', '0')
+    """
+    return f"{round(number)}".replace("-", MINUS)
