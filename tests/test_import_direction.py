@@ -17,6 +17,7 @@ FLOORS = (  # from the top down; each may import those after it, late imports to
     "pipeline",
     "report",
     "output",
+    "plot",
     "input",
     "job",
     "aggregate",

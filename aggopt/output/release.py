@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from aggopt.core.equal import Fieldwise
 from aggopt.core.html import as_text, folded, lines, listed, table, titled
+from aggopt.core.in_memory import InMemory
 from aggopt.core.plural import many
 from aggopt.core.randomness import BITS, permutation
 from aggopt.core.validation import Labels
@@ -73,7 +74,8 @@ class Release(Fieldwise):
     units
         The unit of each record, where k counts units.  Private.
     original
-        The table that was masked, for pictures and reports; in no file.  Private.
+        The original quasi-identifiers, in the order of `masked`, for what is drawn and
+        reported of them.  Private: copies and pickles have none.
     """
 
     masked: Table
@@ -89,7 +91,7 @@ class Release(Fieldwise):
     risks: Risks | None = None
     strata: Stratified | None = None
     units: Labels | None = field(default=None, repr=False)
-    original: Table | None = field(default=None, repr=False)
+    original: InMemory[Table] = field(default_factory=InMemory, repr=False)
 
     def __repr__(self) -> str:
         """Return verdict, certificates and how many notes there are."""

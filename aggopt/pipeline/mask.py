@@ -1,12 +1,14 @@
 """The way of a record: from a table to an audited release."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from aggopt.core.in_memory import InMemory
 from aggopt.core.plural import many
 from aggopt.core.signals import heeded
 from aggopt.core.types import Bool
@@ -143,8 +145,14 @@ def release_of(given: Grouped, told: Progress) -> Release:
         risks=risks_of(given.table, released, job),
         strata=given.strata,
         units=given.units.of if given.units else None,
-        original=given.table,
+        original=InMemory(_quasi_identifiers(given.table)),
     )
+
+
+def _quasi_identifiers(table: Table) -> Table:
+    """Return a table without all that a release has not changed, or not kept."""
+    frame = table.frame.select(*table.roles.quasi_identifier)
+    return replace(table, frame=frame, codebooks={})
 
 
 def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:

@@ -258,10 +258,24 @@ def test_printing_a_release_shows_no_record(show):
 
 def test_a_pickled_release_holds_no_original():
     frame = people().assign(age=np.random.default_rng(5).uniform(20, 80, 40))
-    pickled = pickle.dumps(aggopt.mask(frame, job()))
+    release = aggopt.mask(frame, job())
+    pickled = pickle.dumps(release)
+    again = pickle.loads(pickled)
+    assert again == release
+    assert again.original.value is None
     originals = [np.float64(v).tobytes() for v in frame["age"]]
     assert not any(value in pickled for value in originals)
     assert b"Person 7" not in pickled
+
+
+def test_a_release_keeps_the_original_quasi_identifiers_as_they_came():
+    frame = people()
+    release = aggopt.mask(frame, job())
+    before = frame.copy()
+    frame["age"] = 0
+    kept = release.original.value
+    assert list(kept.frame.columns) == ["age", "income"]
+    assert kept.numbers("age").tolist() == before["age"].tolist()
 
 
 # --- written to disk

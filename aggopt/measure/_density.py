@@ -1,0 +1,114 @@
+"""How an attribute is distributed before and after masking, as it may be published.
+
+Bins are chosen from released values alone, of round width; the two outer ones are open,
+so that no end of a bin is an end of the originals.  Neighbours are joined until each
+bin holds ten originals or more, or none, and shares are whole percents.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, floor
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.types import F64, I64
+from aggopt.measure._rounded import FEW, percents, there
+
+BINS = 16  # at most, but for one more where they do not begin at a round number
+MIDDLE = (0.01, 0.99)  # quantiles of what is released: few far ones make no bins wide
+ROUND = (1, 2, 5, 10)  # widths, but for a power of ten
+
+
+@dataclass(frozen=True)
+class Density:
+    """Shares of the originals and of the release in the same bins.
+
+    Attributes
+    ----------
+    edges : (m + 1,)
+        Ends of the bins.  The first bin has all that is below the second of them, the
+        last all from the last but one on.
+    original, released : (m,)
+        Shares in whole percents: of originals, each of ten records or more, or of none.
+    """
+
+    edges: tuple[float, ...]
+    original: tuple[int, ...]
+    released: tuple[int, ...]
+
+    @property
+    def widths(self) -> tuple[float, ...]:
+        """How wide the bins are drawn, (m,): of the open ones, to their edge."""
+        return tuple(high - low for low, high in pairwise(self.edges))
+
+
+def density(
+    before: npt.ArrayLike, after: npt.ArrayLike, edges: npt.ArrayLike | None = None
+) -> Density | None:
+    """Return how originals and what is released of them, (n,) each, are distributed.
+
+    Missing values (nan) are left out.  None, where fewer than ten originals are there,
+    or nothing is released.  `edges` are ends of bins that were chosen from the released
+    values; without them, as `round_edges` does.
+
+    >>> density([1, 2, 3, 4, 5] * 6, [2, 2, 2, 4.5, 4.5] * 6, edges=[2, 3, 4, 5])
+    Density(edges=(2.0, 4.0, 5.0), original=(60, 40), released=(60, 40))
+    """
+    x, y = there(before), there(after)
+    if len(x) < FEW or not len(y):
+        return None
+    ends = round_edges(y) if edges is None else np.asarray(edges, np.float64)
+    ends = _joined(ends, _counts(x, ends))
+    shares = (percents(_counts(values, ends)) for values in (x, y))
+    return Density(tuple(ends.tolist()), *shares)
+
+
+def round_edges(released: npt.ArrayLike) -> F64:
+    """Return the ends of bins for released values (n,), none missing: m + 1 of them.
+
+    >>> round_edges([0.0, 3.0, 7.0])
+    array([0. , 0.5, 1. , 1.5, 2. , 2.5, 3. , 3.5, 4. , 4.5, 5. , 5.5, 6. ,
+           6.5, 7. ])
+    """
+    y = np.asarray(released, np.float64)
+    low, high = np.quantile(y, MIDDLE).tolist()
+    if low == high:
+        low, high = float(y.min()), float(y.max())
+    times, power = _width(high / BINS - low / BINS or abs(low) or 1.0)
+    width = float(f"{times}e{power}")
+    first, last = floor(low / width), ceil(high / width)
+    last = max(last, first + 1)
+    ends = [float(f"{times * j}e{power}") for j in range(first, last + 1)]
+    return np.unique(ends)
+
+
+def _width(least: float) -> tuple[int, int]:
+    """Return the round width from `least` up, as a number of powers of ten."""
+    digits, power = f"{least:e}".split("e")
+    return next(times for times in ROUND if times >= float(digits)), int(power)
+
+
+def _counts(values: F64, edges: F64) -> I64:
+    """Return how many values are in each bin, of which the outer ones are open."""
+    places = np.searchsorted(edges[1:-1], values, side="right")
+    return np.bincount(places, minlength=len(edges) - 1)
+
+
+def _joined(edges: F64, counts: I64) -> F64:
+    """Return the edges that are left when bins of few originals joined others.
+
+    Each joins its neighbour on the side of the middle, the outer ones first.
+    """
+    ends, held = edges.tolist(), counts.tolist()
+    while (few := _few(held)) is not None:
+        low = few if 2 * few < len(held) - 1 else few - 1
+        held[low : low + 2] = [held[low] + held[low + 1]]
+        del ends[low + 1]
+    return np.array(ends)
+
+
+def _few(held: list[int]) -> int | None:
+    """Return the outermost bin of few originals; None without one."""
+    few = [j for j, count in enumerate(held) if 0 < count < FEW]
+    return min(few, key=lambda j: min(j, len(held) - 1 - j), default=None)

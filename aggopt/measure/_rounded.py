@@ -1,0 +1,105 @@
+"""Figures of originals, rounded as they may be published beside a release.
+
+Exact figures are functions of every original: with all records but one, they give that
+one away.  So shares are whole percents, moments have three digits, correlations two
+decimals, and nothing is said of fewer than `FEW` records.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from aggopt.core.types import F64
+
+FEW = 10  # records that a published figure of originals is of, at least
+DIGITS = 3  # of means, standard deviations, objectives, bounds
+DECIMALS = 2  # of correlations
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Means and standard deviations of an attribute, before and after masking.
+
+    Rounded to three digits, in the attribute's units; the deviations are of n, not of
+    n - 1.
+    """
+
+    mean: tuple[float, float]
+    deviation: tuple[float, float]
+
+
+def rounded(figure: float, digits: int = DIGITS) -> float:
+    """Return a figure with so many significant digits.
+
+    >>> rounded(1987.4), rounded(-0.012345), rounded(0.0)
+    (1990.0, -0.0123, 0.0)
+    """
+    return float(f"{figure:.{digits - 1}e}")
+
+
+def percent(share: float) -> int:
+    """Return a share in whole percents, halves to the even one.
+
+    >>> percent(0.125), percent(0.996)
+    (12, 100)
+    """
+    return round(100.0 * share)
+
+
+def percents(counts: npt.ArrayLike) -> tuple[int, ...]:
+    """Return each count (m,) as whole percents of their sum, which is above 0."""
+    found = np.asarray(counts, np.float64)
+    return tuple(map(percent, (found / found.sum()).tolist()))
+
+
+def there(values: npt.ArrayLike) -> F64:
+    """Return the values (n,) that are not missing."""
+    found = np.asarray(values, np.float64)
+    return found[~np.isnan(found)]
+
+
+def summary(before: npt.ArrayLike, after: npt.ArrayLike) -> Summary | None:
+    """Return means and deviations of originals and of a release, (n,) each, rounded.
+
+    Missing values (nan) are left out; None, where fewer than `FEW` originals are there,
+    or nothing is released.
+
+    >>> summary(range(10), [4.5] * 10)
+    Summary(mean=(4.5, 4.5), deviation=(2.87, 0.0))
+    """
+    x, y = there(before), there(after)
+    if len(x) < FEW or not len(y):
+        return None
+    means, deviations = (x.mean(), y.mean()), (x.std(), y.std())
+    return Summary(
+        (rounded(means[0]), rounded(means[1])),
+        (rounded(deviations[0]), rounded(deviations[1])),
+    )
+
+
+def correlations(values: npt.ArrayLike) -> F64:
+    """Return the correlations (d, d) of attributes (n, d), to two decimals.
+
+    Each is of the records that have both values.  It is nan where these are fewer than
+    `FEW`, or one of the two does not vary among them.
+
+    >>> correlations([[j, -j] for j in range(10)])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    X = np.asarray(values, np.float64)
+    d = X.shape[1]
+    found = np.full((d, d), np.nan)
+    for a in range(d):
+        for b in range(a, d):
+            found[a, b] = found[b, a] = _correlation(X[:, a], X[:, b])
+    return found
+
+
+def _correlation(x: F64, y: F64) -> float:
+    both = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[both], y[both]
+    if len(x) < FEW or x.min() == x.max() or y.min() == y.max():
+        return float("nan")
+    return float(np.round(np.corrcoef(x, y)[0, 1], DECIMALS))

@@ -1,0 +1,1 @@
+"""Pictures: figures of matplotlib, without pyplot's global state."""

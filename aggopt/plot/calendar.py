@@ -1,0 +1,49 @@
+"""Ends of bins at which a calendar turns over: years, months, days, hours."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aggopt.core.types import F64
+from aggopt.measure._density import BINS, MIDDLE
+
+STEPS = (
+    *(("s", times) for times in (1, 5, 15)),
+    *(("m", times) for times in (1, 5, 15)),
+    *(("h", times) for times in (1, 6)),
+    *(("D", times) for times in (1, 7)),
+    *(("M", times) for times in (1, 3)),
+    *(("Y", times) for times in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)),
+)
+LENGTH = {"s": 1, "m": 60, "h": 3600, "D": 86400, "M": 30 * 86400, "Y": 365 * 86400}
+
+
+def calendar_edges(released: F64) -> F64:
+    """Return the ends of bins, in seconds, for dates (n,) in seconds since 1970.
+
+    >>> spelled(calendar_edges(np.array([0.0, 1e9])))
+    ('1970', '1975', '1980', '1985', '1990', '1995', '2000', '2005')
+    """
+    low, high = np.floor(np.quantile(released, MIDDLE)).astype(np.int64).tolist()
+    unit, times = next(
+        (u, t) for u, t in STEPS if (high - low) <= (BINS - 1) * LENGTH[u] * t
+    )
+    outer = np.array([low, high]).astype("M8[s]").astype(f"M8[{unit}]")
+    first, last = (outer.astype(np.int64) // times).tolist()
+    ends = np.arange(first, last + 2) * times
+    return ends.astype(f"M8[{unit}]").astype("M8[s]").astype(np.int64).astype(float)
+
+
+def spelled(edges: Sequence[float] | F64) -> tuple[str, ...]:
+    """Return moments in seconds since 1970, as short as all of them can be spelled.
+
+    >>> spelled([0.0, 31536000.0])
+    ('1970', '1971')
+    """
+    moments = np.array(edges).astype(np.int64).astype("M8[s]")
+    unit = next(
+        unit
+        for unit in ("Y", "M", "D", "h", "m", "s")
+        if (moments.astype(f"M8[{unit}]").astype("M8[s]") == moments).all()
+    )
+    return tuple(np.datetime_as_string(moments, unit=unit).tolist())

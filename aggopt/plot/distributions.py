@@ -1,0 +1,127 @@
+"""How a quasi-identifier of a table is distributed before and after masking."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from aggopt.core.types import F64
+from aggopt.encoding._clock import SECOND, Clock, Moments, nanoseconds
+from aggopt.errors import require_known
+from aggopt.input.categories import absent_in, codes_in
+from aggopt.input.table import Table
+from aggopt.measure._density import Density, density
+from aggopt.measure._shares import Shares, shares
+from aggopt.plot.calendar import calendar_edges, spelled
+
+LONG = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """What may be published of an attribute's originals beside their release.
+
+    Attributes
+    ----------
+    name
+        Of the attribute.
+    what
+        Shares in bins, of numbers, dates and times; or at levels, of categories.
+    ticks
+        What each edge of a bin, or each level, is called.  A name is as the table has
+        it: escape it for a page.
+    unit
+        What edges count: "" of numbers and dates, which have none.
+    """
+
+    name: str
+    what: Density | Shares
+    ticks: tuple[str, ...]
+    unit: str = ""
+
+
+def distribution(original: Table, released: Table, name: str) -> Distribution | None:
+    """Return how a quasi-identifier is distributed in two tables of the same records.
+
+    Of dates, edges are days since 1970.  None, where fewer than ten originals are
+    there, or nothing is released.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such quasi-identifier.
+    """
+    names = original.roles.quasi_identifier
+    require_known("quasi-identifier of the release", name, names)
+    if name in original.domains:
+        found = shares(*_levels(original, released, name))
+        return None if found is None else Distribution(name, found, found.levels)
+    if name in original.clocks:
+        return _of_moments(original, released, name)
+    return _of_numbers(name, numbers(original, name), numbers(released, name))
+
+
+def numbers(table: Table, name: str) -> F64:
+    """Return a quasi-identifier that is no category (n,): of moments, their seconds.
+
+    Those of dates are since 1970, not since the first of them; nan is missing.
+    """
+    if name not in table.clocks:
+        return table.numbers(name)
+    clock = table.clocks[name]
+    found = Moments.of(table.frame[name], clock.type)
+    seconds = found.counts * (nanoseconds(clock.type) / SECOND)
+    return np.where(found.absent, np.nan, seconds)
+
+
+def is_date(clock: Clock) -> bool:
+    """Return whether what a clock counts are dates, and no lengths or times of day."""
+    return pa.types.is_date(clock.type) or pa.types.is_timestamp(clock.type)
+
+
+def _of_numbers(
+    name: str, before: F64, after: F64, unit: str = ""
+) -> Distribution | None:
+    found = density(before, after)
+    if found is None:
+        return None
+    return Distribution(name, found, tuple(f"{e:.12g}" for e in found.edges), unit)
+
+
+def _of_moments(original: Table, released: Table, name: str) -> Distribution | None:
+    """Return the distribution of dates in calendar bins, of lengths in round ones."""
+    before, after = numbers(original, name), numbers(released, name)
+    if np.isnan(after).all():
+        return None
+    if not is_date(original.clocks[name]):
+        unit = _unit(after)
+        return _of_numbers(name, before / LONG[unit], after / LONG[unit], unit)
+    found = density(before, after, calendar_edges(after[~np.isnan(after)]))
+    if found is None:
+        return None
+    ticks, days = spelled(found.edges), LONG["days"]
+    in_days = tuple(edge / days for edge in found.edges)
+    return Distribution(name, Density(in_days, found.original, found.released), ticks)
+
+
+def _unit(seconds: F64) -> str:
+    """Return the longest unit that most lengths have one of."""
+    middle = float(np.nanmedian(np.abs(seconds)))
+    return next((unit for unit, length in LONG.items() if middle >= length), "seconds")
+
+
+def _levels(
+    original: Table, released: Table, name: str
+) -> tuple[list[int], list[int], tuple[str, ...]]:
+    """Return the level of each original and released record, and the levels' names.
+
+    Records of which the value is missing are left out.
+    """
+    domain = original.domains[name]
+    codes = []
+    for table in (original, released):
+        column = table.frame[name]
+        nodes = codes_in(column, domain)
+        codes.append(nodes[~absent_in(column)].tolist())
+    names = tuple("missing" if n is None else str(n) for n in domain.nodes)
+    return codes[0], codes[1], names

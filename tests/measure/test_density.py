@@ -1,0 +1,195 @@
+"""What may be published of originals: bins and levels of ten or more, rounded."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aggopt.measure._density import BINS, Density, density, round_edges
+from aggopt.measure._rounded import (
+    FEW,
+    Summary,
+    correlations,
+    percent,
+    percents,
+    rounded,
+    summary,
+)
+from aggopt.measure._shares import LEVELS, Shares, shares
+
+VALUES = st.lists(st.floats(-1e6, 1e6, width=32), min_size=FEW, max_size=60)
+
+
+def counted(values, edges):
+    """Count slowly how many values are in each bin, of which the outer are open."""
+    inner = edges[1:-1]
+    return [
+        sum(bin_ == sum(value >= edge for edge in inner) for value in values)
+        for bin_ in range(len(edges) - 1)
+    ]
+
+
+@given(VALUES, VALUES)
+@settings(max_examples=40)
+def test_each_bin_holds_ten_originals_or_none(before, after) -> None:
+    found = density(before, after)
+    counts = counted(before, found.edges)
+    assert all(count == 0 or count >= FEW for count in counts)
+    assert found.original == tuple(round(100 * c / len(before)) for c in counts)
+    of_release = counted(after, found.edges)
+    assert found.released == tuple(round(100 * c / len(after)) for c in of_release)
+
+
+@given(VALUES, VALUES)
+@settings(max_examples=40)
+def test_edges_are_of_the_release_alone(before, after) -> None:
+    own = set(round_edges(after).tolist())
+    assert set(density(before, after).edges) <= own
+    assert len(own) <= BINS + 2
+    low, high = np.quantile(after, [0.01, 0.99])
+    assert min(own) <= low
+    assert max(own) >= high
+
+
+@pytest.mark.parametrize(
+    ("released", "edges"),
+    [
+        ([0.0, 16.0], [float(j) for j in range(17)]),
+        ([0.5, 16.0], [float(j) for j in range(17)]),
+        ([0.0, 31.9], [2.0 * j for j in range(17)]),
+        ([0.0, 64.0], [5.0 * j for j in range(14)]),
+        ([0.0, 100.0], [10.0 * j for j in range(11)]),
+        ([-0.3, 0.0], [-0.3 + 0.02 * j for j in range(16)]),
+    ],
+    ids=["ones", "half outside", "twos", "fives", "tens", "below nothing"],
+)
+def test_bins_are_round(released, edges) -> None:
+    assert round_edges(np.repeat(released, 200)).tolist() == pytest.approx(edges)
+
+
+def test_few_far_values_make_no_bin_wide() -> None:
+    assert round_edges([*range(0, 160), 1e9])[[0, 1, -1]].tolist() == [0, 10, 160]
+
+
+def test_one_of_many_equal_values_is_still_seen() -> None:
+    mostly = round_edges([*[3.0] * 500, 0.0, 32.0])
+    assert mostly.tolist() == [2.0 * j for j in range(17)]
+
+
+@pytest.mark.parametrize(
+    ("value", "edges"),
+    [(7.0, [0.0, 10.0]), (0.0, [0.0, 1.0]), (-3.0, [-5.0, 0.0]), (2.0, [2.0, 4.0])],
+    ids=["seven", "nothing", "below nothing", "two"],
+)
+def test_one_value_is_one_bin(value, edges) -> None:
+    assert round_edges([value, value]).tolist() == edges
+    assert density([value] * 10, [value] * 10) == Density(tuple(edges), (100,), (100,))
+
+
+def test_edges_that_floats_cannot_tell_apart_are_one() -> None:
+    assert round_edges([1e16, 1e16 + 2]).tolist() == [1e16, 1e16 + 2]
+
+
+def test_few_originals_join_the_side_of_the_middle() -> None:
+    ends = [0, 1, 2, 3, 4]
+    low = density([0] * 9 + [1] * 11 + [2] * 10 + [3] * 10, [2], ends)
+    assert low.edges == (0, 2, 3, 4)
+    high = density([0] * 10 + [1] * 10 + [2] * 11 + [3] * 9, [2], ends)
+    assert high.edges == (0, 1, 2, 4)
+    middle = density([0] * 10 + [1] * 5 + [2] * 10, [2], ends[:4])
+    assert middle.edges == (0, 2, 3)
+    both = density([0] * 10 + [1] * 5 + [2] * 6 + [3] * 10, [2], ends)
+    assert both.edges == (0, 1, 3, 4)
+    assert both.original == (32, 35, 32)
+
+
+def test_bins_of_nobody_stay() -> None:
+    found = density([0] * 10 + [3] * 10, [0, 3, 3, 3], [0, 1, 2, 3, 4])
+    assert found == Density((0, 1, 2, 3, 4), (50, 0, 0, 50), (25, 0, 0, 75))
+    assert found.widths == (1, 1, 1, 1)
+
+
+def test_what_is_outside_is_in_the_open_bins() -> None:
+    found = density([-99] * 10 + [99] * 30, [0.0] * 3 + [2.0], [0, 1, 2])
+    assert (found.original, found.released) == ((25, 75), (75, 25))
+
+
+def test_missing_values_are_left_out() -> None:
+    holes = [float("nan")] * 5
+    found = density([1.0] * 10 + holes, [1.0, *holes], [0, 2])
+    assert found == Density((0, 2), (100,), (100,))
+    assert density([1.0] * 9 + holes, [1.0] * 20) is None
+    assert density([1.0] * 10, holes) is None
+
+
+def test_one_record_more_changes_rounded_figures_only() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.gamma(2.0, 1e4, 500)
+    y = np.sort(x).reshape(-1, 5).mean(axis=1).repeat(5)
+    one, other = density(x, y), density(x[:-1], y)
+    assert one.edges == other.edges
+    assert np.abs(np.subtract(one.original, other.original)).max() <= 1
+
+
+def test_levels_of_few_are_one_level() -> None:
+    before = [0] * 30 + [1] * 9 + [2] * 8 + [3] * 53
+    after = [0] * 40 + [1] * 5 + [2] * 5 + [3] * 50
+    found = shares(before, after, ["a", "b", "c", "d"])
+    assert found == Shares(("a", "d", "other"), (30, 53, 17), (40, 50, 10))
+
+
+def test_a_level_joins_those_that_are_too_few_together() -> None:
+    found = shares([0] * 30 + [1] * 9 + [2] * 11, [0] * 39 + [2] * 11, "abc")
+    assert found == Shares(("a", "other"), (60, 40), (78, 22))
+
+
+def test_levels_that_nothing_is_released_of_are_not_named() -> None:
+    found = shares([0] * 10 + [1] * 10, [0] * 20, ["a", "b"])
+    assert found == Shares(("a", "other"), (50, 50), (100, 0))
+
+
+def test_a_level_that_no_original_has_is_named() -> None:
+    found = shares([0] * 10, [1] * 10, ["a", "any"])
+    assert found == Shares(("any", "other"), (0, 100), (100, 0))
+    assert shares([0] * 10, [0] * 5, ["a", "never"]) == Shares(("a",), (100,), (100,))
+    assert shares([0] * 9, [0] * 9, ["a"]) is None
+
+
+def test_the_most_released_levels_are_shown_in_their_order() -> None:
+    names = [str(j) for j in range(LEVELS + 2)]
+    codes = np.repeat(range(LEVELS + 2), [10, 10, *[20] * LEVELS])
+    found = shares(codes, codes, names)
+    assert found.levels == (*names[2:], "other")
+    assert shares(codes[10:], codes[10:], names).levels == (*names[2:], "other")
+    assert shares(codes[20:], codes[20:], names).levels == tuple(names[2:])
+
+
+def test_figures_are_rounded() -> None:
+    assert rounded(123456.0) == 123000.0
+    assert rounded(0.0123456) == 0.0123
+    assert rounded(-98765.0, 2) == -99000.0
+    assert (percent(0.494), percent(0.496), percent(1.0)) == (49, 50, 100)
+    assert percents([1, 0, 2]) == (33, 0, 67)
+
+
+def test_a_summary_is_of_ten_originals_or_more() -> None:
+    x = [1000.0, 2007.0] * 5
+    assert summary(x, [1503.5]) == Summary((1500.0, 1500.0), (504.0, 0.0))
+    assert summary([*x, float("nan")], [1.0, float("nan")]).mean == (1500.0, 1.0)
+    assert summary(x[:9], x) is None
+    assert summary(x, [float("nan")]) is None
+
+
+def test_correlations_have_two_decimals_and_ten_records() -> None:
+    x = np.arange(10.0)
+    table = np.column_stack([x, x**3, np.ones(10), -x])
+    found = correlations(table)
+    assert found[0, 1] == found[1, 0] == round(np.corrcoef(x, x**3)[0, 1], 2)
+    assert found[0, 3] == -1
+    assert np.isnan(found[2]).all()
+    table[0, 1] = np.nan
+    found = correlations(table)
+    assert np.isnan(found[0, 1])
+    assert found[0, 3] == -1
+    held = correlations(np.column_stack([[*x, 50.0], [*x, np.nan]]))
+    assert held.tolist() == [[1, 1], [1, 1]]
