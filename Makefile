@@ -47,7 +47,7 @@ $(READY): pyproject.toml
 	@echo "Building $(VENV): a few minutes the first time."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --editable '.[data,excel,polars,stats]' --group dev
+	@$(BIN)/python -m pip install --quiet --editable '.[dask,data,excel,polars,stats]' --group dev
 	@$(BIN)/python -m pip install --quiet --editable '.[pounce,ripopt,scip]' || \
 		echo "Not all optional solvers come as wheels for this machine: going on without."
 	@touch $@

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from aggopt import sklearn as sklearn
     from aggopt import solvers as solvers
     from aggopt.encoding import encode as encode
+    from aggopt.engine.folder_release import FolderRelease as FolderRelease
+    from aggopt.engine.mask import mask as mask
     from aggopt.errors import AggoptError as AggoptError
     from aggopt.experiments.experiment import experiment as experiment
     from aggopt.job import Job as Job
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from aggopt.pipeline.declared import declare as declare
     from aggopt.pipeline.exported import export as export
     from aggopt.pipeline.exported import import_solution as import_solution
-    from aggopt.pipeline.mask import mask as mask
     from aggopt.pipeline.repeat import repeat as repeat
 
 __version__ = "0.1.0"
@@ -52,18 +53,20 @@ _HOMES = {
     "AggoptError": "errors",
     "adopt": "pipeline.declared",
     "declare": "pipeline.declared",
+    "FolderRelease": "engine.folder_release",
     "Job": "job",
     "Release": "output.release",
     "encode": "encoding",
     "experiment": "experiments.experiment",
     "export": "pipeline.exported",
     "import_solution": "pipeline.exported",
-    "mask": "pipeline.mask",
+    "mask": "engine.mask",
     "repeat": "pipeline.repeat",
 }
 
 __all__ = [
     "AggoptError",
+    "FolderRelease",
     "Job",
     "Release",
     "adopt",

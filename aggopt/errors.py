@@ -47,6 +47,10 @@ class TimeLimitError(AggoptError):
     """A cell of an experiment was not done within its time limit."""
 
 
+class EngineError(AggoptError):
+    """An engine could not carry out a task, or cannot be reached."""
+
+
 class RepeatError(AggoptError):
     """A release cannot be made again, byte for byte, so nothing is written."""
 

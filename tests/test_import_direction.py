@@ -14,6 +14,7 @@ FLOORS = (  # from the top down; each may import those after it, late imports to
     "sklearn",
     "checks",
     "experiments",
+    "engine",
     "pipeline",
     "report",
     "output",

@@ -24,6 +24,14 @@ from aggopt.command.arguments import (
     required,
 )
 from aggopt.command.assessments import assess, compare, risk, utility
+from aggopt.command.engines import (
+    EngineName,
+    Jobs,
+    Scheduler,
+    Workers,
+    mask_folder,
+    require_fresh,
+)
 from aggopt.command.experiment import experiment
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.exported import export, import_solution
@@ -53,18 +61,30 @@ def mask(
     private: PrivateFolder = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
+    engine: EngineName = None,
+    jobs: Jobs = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """Mask TABLE as JOB says and write the audited release to OUT.
 
     OUT alone is for the public.  Beside it, or in --private DIR, come, for you,
     NAME.manifest.json, which says how it was made, and NAME.private.csv, which links
-    records to groups.
+    records to groups.  With --engine, TABLE is a folder of Parquet files, or a pattern
+    such as "in/*.parquet", OUT the folder that is to appear, and OUT.private is yours.
     """
+    from aggopt.engine.mask import by_engine
     from aggopt.job import Job
     from aggopt.output.places import Files
     from aggopt.pipeline.mask import mask as masked
 
-    asked, places = Job.read(job), Files.beside(out, private)
+    named = {"name": engine, "jobs": jobs, "workers": workers}
+    asked = by_engine(Job.read(job), **named, scheduler=scheduler)
+    if asked.engine.name != "memory":
+        require_fresh(overwrite, private)
+        mask_folder(table, asked, out, trust, as_json=as_json)
+        return
+    places = Files.beside(out, private)
     places.check(overwrite=overwrite, inputs=(table, job), names=asked.roles.published)
     with console.progress(quiet=as_json) as report:
         release = masked(table, asked, progress=report, trust=trust)

@@ -56,15 +56,16 @@ def uniforms(secret: str, purpose: str, count: int) -> Floats:
     >>> bool(0 <= u.min() and u.max() < 1), round(float(u.mean()), 1)
     (True, 0.5)
     """
-    return np.asarray((_words(secret, purpose, count) >> np.uint64(11)) * 2.0**-53)
+    return np.asarray((words(secret, purpose, count) >> np.uint64(11)) * 2.0**-53)
 
 
 def permutation(secret: str, purpose: str, n: int) -> Labels:
     """Return 0..n-1 in an order that each secret and purpose has of its own."""
-    return np.argsort(_words(secret, purpose, n), kind="stable").astype(np.intp)
+    return np.argsort(words(secret, purpose, n), kind="stable").astype(np.intp)
 
 
-def _words(secret: str, purpose: str, count: int) -> U64:
+def words(secret: str, purpose: str, count: int) -> U64:
+    """Return `count` numbers of 64 bits, the same for one secret and purpose."""
     stream = _stream(secret, purpose, 8 * count)
     return np.frombuffer(stream, dtype="<u8").astype(np.uint64)
 

@@ -25,6 +25,7 @@ from aggopt.errors import JobError, naming, require_known
 from aggopt.job._aggregation import Aggregation, OwnAggregating
 from aggopt.job._attributes import AttributeSection
 from aggopt.job._earlier import EarlierGroups
+from aggopt.job._engine import Engine, require_engine
 from aggopt.job._measures import Measures
 from aggopt.job._missing import Missing
 from aggopt.job._own import (
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from aggopt.job.keys import (
         AggregationKeys,
         AttributeKeys,
+        EngineKeys,
         InputKeys,
         MeasuresKeys,
         MissingKeys,
@@ -90,6 +92,7 @@ class Job(Section):
     risk: Risk = Risk()
     input: Input = Input()
     output: Output = Output()
+    engine: Engine = Engine()
 
     @field_validator("partition", mode="wrap")
     @classmethod
@@ -129,6 +132,7 @@ class Job(Section):
             risk: RiskKeys | Risk = ...,
             input: InputKeys | Input = ...,
             output: OutputKeys | Output = ...,
+            engine: EngineKeys | Engine = ...,
         ) -> None: ...
 
     else:
@@ -156,6 +160,7 @@ class Job(Section):
                 attribute.require()
         require_strata(self.strata, self.roles, self.attributes)
         require_units(self.units, self.roles)
+        require_engine(self.engine)
         self.risk.require(self.roles)
         self._require_search()
         return self
@@ -169,6 +174,7 @@ class Job(Section):
             "units": not self.roles.unit,
             "measures": not self.measures.extra,
             "risk": self.risk.idle,
+            "engine": self.engine == Engine(),
         }
         return {k: v for k, v in dump(self).items() if not idle.get(k)}
 

@@ -242,3 +242,15 @@ class OutputKeys(TypedDict, total=False):
     round_integers: bool
     digits: int | Literal["full"] | None
     decimals: int | None
+
+
+class EngineKeys(TypedDict, total=False):
+    """[engine]: who carries the work out."""
+
+    name: Literal["memory", "local", "dask"]
+    block: int
+    work: str | None
+    jobs: int
+    workers: int | None
+    scheduler: str | None
+    insecure: bool

@@ -162,7 +162,7 @@ class Staging:
                 done.append(final)
             if public:  # not before: who may read the folder may read what is aside
                 with _naming(public):
-                    public.chmod(0o666 & ~_umask())
+                    public.chmod(0o666 & ~umask())
             for folder in _folders(finals):
                 with _naming(folder):
                     _sync_folder(folder)
@@ -231,7 +231,8 @@ def _rename(aside: Path, final: Path, *, overwrite: bool) -> None:
         os.link(aside, final)  # unlike a rename, refuses a name that is taken
 
 
-def _umask() -> int:
+def umask() -> int:
+    """Return which modes the user's new files do not have."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -84,6 +84,7 @@ def group(
     [aggregation] and [output]: nothing is partitioned then, all else is checked.
     """
     job, told = job_of(job).contained(), listener(told)
+    require_memory(job)
     own = secret() if known is None else require_secret(known)
     told("read", 0.0)
     table, source = read_table(data, job)
@@ -206,6 +207,22 @@ def wishes_of_numbers(table: Table, whole: Floats, job: Job) -> dict[str, Floats
     require_reach(delta, Z, job.privacy.k, table.numeric)
     importance = resolved(how.importance, table, Z, "importance")
     return {"delta": delta, "importance": np.where(there, importance, 0.0)}
+
+
+def require_memory(job: Job) -> None:
+    """Refuse a job whose [engine] is for folders: a table is at hand.
+
+    Raises
+    ------
+    JobError
+        The way to a folder is in it.
+    """
+    if job.engine.name != "memory":
+        raise JobError(
+            f"[engine] name = {job.engine.name!r} masks a folder into another, and a "
+            "table is to be masked.",
+            fix='name the folder to write, out = "masked"; or leave [engine] out.',
+        )
 
 
 def require_solved(certificates: Mapping[str, Certificate]) -> None:

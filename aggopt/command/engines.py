@@ -1,0 +1,75 @@
+"""Masking a folder by an engine: its options, and what is printed."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aggopt.command import console, show
+from aggopt.command.console import line
+from aggopt.core.html import as_text
+from aggopt.errors import JobError
+from aggopt.job import Job
+from aggopt.solvers._certificate import HEADER, rows
+
+if TYPE_CHECKING:
+    from aggopt.engine.folder_release import FolderRelease
+
+EngineName = Annotated[
+    str | None,
+    typer.Option("--engine", help="Mask a folder of any size: local, or dask."),
+]
+Jobs = Annotated[int | None, typer.Option(help="Processes of --engine local.")]
+Workers = Annotated[
+    int | None, typer.Option(help="Processes that --engine dask starts here.")
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Of --engine dask: tls://HOST:8786."),
+]
+
+
+def require_fresh(overwrite: bool, private: Path | None) -> None:
+    """Refuse options that are for the files of a table in memory.
+
+    Raises
+    ------
+    JobError
+        A folder is never overwritten, and its key lies beside it.
+    """
+    for option, given in (("--overwrite", overwrite), ("--private", private)):
+        if given:
+            raise JobError(
+                f"{option} is for a table in memory, and an engine writes a folder.",
+                fix="leave it out: name a new folder; OUT.private appears beside it.",
+            )
+
+
+def mask_folder(
+    folder: Path, job: Job, to: Path, trust: list[Path], *, as_json: bool
+) -> None:
+    """Mask a folder, and print what was released and what is proven."""
+    from aggopt.engine.mask import mask
+
+    with console.progress(quiet=as_json) as report:
+        release = mask(folder, job, out=to, progress=report, trust=trust)
+    with console.after_release():
+        if as_json:
+            console.as_json(_paths(release) | release.manifest)
+        else:
+            _shown(release)
+
+
+def _paths(release: "FolderRelease") -> dict[str, object]:
+    at = {"folder": str(release.path), "private": str(release.private)}
+    return {"files": at}
+
+
+def _shown(release: "FolderRelease") -> None:
+    show.audit(release.audit)
+    line(f"\n{as_text(HEADER, rows(release.certificates))}\n")
+    for name, value in release.measures.items():
+        line(f"{name}: {value:.4g}")
+    for note in release.notes:
+        line(f"note: {note}")
+    line(f"For the public: {release.path}. For you alone: {release.private}.")

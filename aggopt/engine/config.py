@@ -1,0 +1,98 @@
+"""What all tasks of a run know: no record, and no value of one."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats
+from aggopt.engine.pieces import Piece
+from aggopt.engine.split_tree import SplitTree
+from aggopt.job import Job
+
+
+@dataclass(frozen=True, eq=False)
+class Shift:
+    """How group means become what is published, all on z-scores: (c - centre) map."""
+
+    centre: Floats = field(repr=False)
+    map: Floats = field(repr=False)
+
+    def of(self, c: Floats) -> Floats:
+        """Return the published centroids of means c (m, d)."""
+        moved = np.zeros_like(c)
+        for j, row in enumerate(self.map):  # in one order, whatever m is
+            moved += (c[:, j] - self.centre[j])[:, None] * row
+        return moved
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Config:
+    """What the tasks of the first pass are told beside their number.
+
+    Attributes
+    ----------
+    job, pieces
+        What was asked, and of which files.
+    columns
+        What is read: all columns that are published.
+    work, public, private
+        Folders: of files in between, of the release, and of its key.
+    parts
+        How many files the release has.
+    secret
+        Where the order of the released records comes from.
+    rate
+        The share of records of which the tree is made.
+    """
+
+    job: Job
+    pieces: tuple[Piece, ...]
+    columns: tuple[str, ...]
+    work: Path
+    public: Path
+    private: Path
+    parts: int
+    secret: str = field(repr=False)
+    rate: float
+
+    def at(self, step: str, number: int) -> Path:
+        """Return the file in between that a step has of this number."""
+        return self.work / f"{step}-{number:06d}"
+
+    def all(self, step: str, count: int) -> list[Path]:
+        """Return those of a step, in order."""
+        return [self.at(step, number) for number in range(count)]
+
+    def part(self, number: int) -> Path:
+        """Return a file of the release."""
+        return self.public / f"part-{number:05d}.parquet"
+
+    def key(self, number: int) -> Path:
+        """Return the key of a file of the release."""
+        return self.private / f"key-{number:05d}.parquet"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class InLeaves(Config):
+    """The same, and how records are standardised and cut into leaves."""
+
+    scale: Scale = field(repr=False)
+    tree: SplitTree = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class InBlocks(InLeaves):
+    """The same, and which leaves are grouped together.
+
+    Attributes
+    ----------
+    blocks
+        The leaves of each block.
+    shift
+        How centroids are moved; None where they are published as they are.
+    """
+
+    blocks: tuple[tuple[int, ...], ...]
+    shift: Shift | None = None

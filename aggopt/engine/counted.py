@@ -1,0 +1,91 @@
+"""What is found in the records of one place, and in those of all together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+
+from aggopt.input.confidential import checks_of, confidential_of
+from aggopt.job import Job
+from aggopt.output.audit import Audit
+from aggopt.output.beside import Beside
+from aggopt.output.counts import Count, codes_of, together
+from aggopt.privacy._requirement import Check
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Counts of records of which all that are equal are here.
+
+    Attributes
+    ----------
+    whole
+        Combinations of all quasi-identifiers.
+    others
+        The same with all columns that are published as they are, if there are any.
+    checks
+        What groups have of what was promised of confidential attributes.
+    """
+
+    whole: Count
+    others: Count | None
+    checks: tuple[Check, ...]
+
+
+def counted(rows: pa.Table, job: Job) -> Counted:
+    """Return what is found in rows as they were written."""
+    frame = nw.from_native(rows, eager_only=True)
+    roles, privacy = job.roles, job.privacy
+    quasi = together([codes_of(frame[name]) for name in roles.combination])
+    beside = (*roles.confidential, *roles.other)
+    both = [quasi, *(codes_of(frame[name]) for name in beside)]
+    held = confidential_of(frame, roles, privacy, job.input.decimal)
+    with_others = (*roles.combination, *beside)
+    return Counted(
+        whole=Count.of(roles.combination, quasi, privacy.k),
+        others=Count.of(with_others, together(both), privacy.k) if beside else None,
+        checks=checks_of(frame, roles.combination, held),
+    )
+
+
+def audit_of(found: Sequence[Counted], columns: Sequence[str], job: Job) -> Audit:
+    """Return the audit of all records, of which `columns` are those that are there."""
+    roles = job.roles
+    whole = _all([each.whole for each in found])
+    others = [each.others for each in found if each.others is not None]
+    beside = (*roles.confidential, *roles.other)
+    return Audit(
+        records=whole.total,
+        k=job.privacy.k,
+        scope=job.privacy.scope,
+        whole=whole,
+        blocks=(whole,),
+        identifiers=tuple(name for name in roles.dropped if name in columns),
+        promises=tuple(map(_worst, zip(*(each.checks for each in found), strict=True))),
+        beside=(Beside(beside, few=False, count=_all(others)),) if others else (),
+    )
+
+
+def _all(counts: Sequence[Count]) -> Count:
+    """Return the counts of records of which none in one part equals one in another."""
+    return replace(
+        counts[0],
+        combinations=sum(count.combinations for count in counts),
+        rarest=min(count.rarest for count in counts),
+        rare=sum(count.rare for count in counts),
+        unique=sum(count.unique for count in counts),
+        total=sum(count.total for count in counts),
+    )
+
+
+def _worst(checks: Sequence[Check]) -> Check:
+    """Return what the worst of all groups has of one requirement."""
+    sign = -1 if checks[0].sign == "<=" else 1
+    worst = min(checks, key=lambda check: (sign * check.found, check.worst))
+    return replace(
+        worst,
+        holds=all(check.holds for check in checks),
+        groups=sum(check.groups for check in checks),
+        broken=sum(check.broken for check in checks),
+    )

@@ -1,0 +1,119 @@
+"""Who carries out tasks: this process, others of this machine, or those of a cluster.
+
+An engine is one method: `each` carries out a step for all numbers, and returns what
+they return in the order of the numbers, whatever order they were done in.
+"""
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Protocol
+
+from aggopt.core.safe_path import without_working_directory
+from aggopt.engine.tasks import carried_out
+from aggopt.errors import EngineError
+
+Told = Callable[[float], None]
+TRIES = 3  # times that a process may die before a step is given up
+
+
+class Carrier(Protocol):
+    """What a run needs of an engine."""
+
+    def each(self, step: str, count: int, known: Path, told: Told) -> list[Any]:
+        """Return what a step returns of 0..count-1, in this order."""
+
+
+class Here:
+    """Carries out one task after the other, in this process."""
+
+    def each(self, step: str, count: int, known: Path, told: Told) -> list[Any]:
+        """Return what a step returns of 0..count-1, in this order."""
+        found = []
+        for number in range(count):
+            found.append(carried_out(step, number, known))
+            told((number + 1) / count)
+        return found
+
+
+class Processes:
+    """Carries out several tasks at once, in processes of this machine."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._pool: ProcessPoolExecutor | None = None
+
+    def each(self, step: str, count: int, known: Path, told: Told) -> list[Any]:
+        """Return what a step returns of 0..count-1, in this order."""
+        done: dict[int, Any] = {}
+        for _ in range(TRIES):
+            try:
+                left = [n for n in range(count) if n not in done]
+                self._rest(step, left, known, done, told)
+                return [done[number] for number in range(count)]
+            except BrokenProcessPool:
+                self.close()
+        raise EngineError(
+            f"Step {step!r}: processes ended {TRIES} times before their tasks did.",
+            fix="look whether the system ends them for want of memory; choose a "
+            "smaller block under [engine], or fewer processes.",
+        )
+
+    def _rest(
+        self,
+        step: str,
+        numbers: Sequence[int],
+        known: Path,
+        done: dict[int, Any],
+        told: Told,
+    ) -> None:
+        """Add what the step returns of these numbers to what is done."""
+        pool = self._running()
+        count = len(numbers) + len(done)
+        with without_working_directory():
+            asked = {pool.submit(carried_out, step, n, known): n for n in numbers}
+        left: set[Future[Any]] = set(asked)
+        try:
+            while left:
+                ready, left = wait(left, return_when=FIRST_COMPLETED)
+                for future in ready:
+                    done[asked[future]] = future.result()
+                told(len(done) / count)
+        finally:
+            for future in left:
+                future.cancel()
+
+    def _running(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                self._jobs, get_context("spawn"), initializer=_deaf
+            )
+        return self._pool
+
+    def close(self) -> None:
+        """End the processes, as soon as their tasks do."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+
+def _deaf() -> None:
+    """Let Ctrl-C reach the process alone that has begun this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def processes(jobs: int) -> Iterator[Carrier]:
+    """Yield an engine of so many processes; of one, this process."""
+    if jobs == 1:
+        yield Here()
+        return
+    made = Processes(jobs)
+    try:
+        yield made
+    finally:
+        made.close()

@@ -1,0 +1,59 @@
+"""A release that is a folder: what is known and proven of it, and where it lies."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aggopt.core.html import as_text, lines, listed, table, titled
+from aggopt.output.audit import Audit
+from aggopt.solvers import Certificate
+from aggopt.solvers._certificate import HEADER, rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FolderRelease:
+    """A folder of masked Parquet files that passed its audit.
+
+    No record is in memory: read the files with what reads Parquet.
+
+    Attributes
+    ----------
+    path
+        The folder for the public; it holds `part-00000.parquet` and so on.
+    private
+        The folder for you alone (mode 0700): `manifest.json`, and a key for each file,
+        which says where each of its records comes from.
+    manifest
+        How the release was made.  Private.
+    audit
+        What was found in the files as they were written.
+    certificates
+        One per quasi-identifier, by name, or one of all that were solved together; and
+        that of the groups.
+    measures
+        Loss and risk, as far as sums over blocks give them.
+    notes
+        What a reader of the release should know.
+    """
+
+    path: Path
+    private: Path
+    manifest: dict[str, Any] = field(repr=False)
+    audit: Audit
+    certificates: dict[str, Certificate]
+    measures: dict[str, float]
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Return verdict and certificates."""
+        solved = as_text(HEADER, rows(self.certificates))
+        return "\n\n".join([str(self.audit), solved, f"In {self.path}."])
+
+    def _repr_html_(self) -> str:
+        """Return verdict, certificates and notes for a notebook."""
+        return titled(
+            "Release",
+            lines(str(self.audit)),
+            table(HEADER, rows(self.certificates)),
+            listed(self.notes),
+        )

@@ -1,0 +1,180 @@
+"""Masking, whoever carries it out: a table in memory, or a folder of any size."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, overload
+
+from aggopt.core.signals import heeded
+from aggopt.engine.engines import Carrier, processes
+from aggopt.engine.folder_release import FolderRelease
+from aggopt.engine.run import released
+from aggopt.errors import JobError, require_known
+from aggopt.job import Job
+from aggopt.job._engine import ENGINES
+from aggopt.output.release import Release
+from aggopt.pipeline.mask import mask as in_memory
+from aggopt.pipeline.partition_step import Progress, job_of, listener
+
+
+@overload
+def mask(
+    data: Any,
+    job: Job | str | Path,
+    *,
+    progress: Progress | None = ...,
+    secret: str | None = ...,
+    trust: Iterable[str | Path] = ...,
+) -> Release: ...
+
+
+@overload
+def mask(
+    data: str | Path,
+    job: Job | str | Path,
+    *,
+    out: str | Path,
+    engine: str | None = ...,
+    client: Any = ...,
+    progress: Progress | None = ...,
+    secret: str | None = ...,
+    trust: Iterable[str | Path] = ...,
+) -> FolderRelease: ...
+
+
+@heeded()
+def mask(
+    data: Any,
+    job: Job | str | Path,
+    *,
+    out: str | Path | None = None,
+    engine: str | None = None,
+    client: Any = None,
+    progress: Progress | None = None,
+    secret: str | None = None,
+    trust: Iterable[str | Path] = (),
+) -> Release | FolderRelease:
+    """Return the audited release of a table, or write that of a folder of any size.
+
+    Parameters
+    ----------
+    data
+        A pandas, Polars or PyArrow table, a two-dimensional NumPy array (its columns
+        are called "0", "1", ...), or the path of a file (docs/files.md).  With `out` a
+        folder of Parquet files of the same columns, or a pattern: "in/*.parquet".
+    job
+        What to mask and how: a `Job`, or the path of a TOML file.
+    out
+        The folder that is to appear once its files have passed the audit; beside it
+        appears `OUT.private`, with manifest and keys, for you alone (docs/engines.md).
+    engine
+        Who carries that out, "local" or "dask", in place of [engine] name.
+    client
+        Of Dask, in place of [engine] workers or scheduler.
+    progress
+        Called with the name of the step and the share of it that is done.
+    secret
+        That of a release that is to be made again (`aggopt.repeat` does so): its
+        margins and its order come from it.  Drawn when omitted.
+    trust
+        Files of code that the job may name: they see the originals, and have your
+        rights.  Those that it names and that are not among them are not run.
+
+    Returns
+    -------
+    Release or FolderRelease
+        `release.table` is the masked table, as the kind that came in;
+        `release.write("masked.csv")` writes it with manifest and private key.  That of
+        a folder is written already.
+
+    Raises
+    ------
+    TableError, JobError, InfeasibleInputError
+        The input cannot be used; found before any work starts, but for what only the
+        records of a folder tell.
+    UntrustedCodeError
+        The job names a file of code that is not trusted, or changed since.
+    SolverError
+        The solver is missing, or found nothing for an attribute.
+    PrivacyError
+        The audit of the masked values found less than the job requires.
+    EngineError
+        Tasks failed, or the engine cannot be reached.  Nothing is left behind.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import aggopt
+    >>> people = pd.DataFrame({"name": list("abcdef"), "age": [20, 21, 22, 60, 61, 65]})
+    >>> roles = {"identifier": ["name"], "quasi-identifier": ["age"]}
+    >>> release = aggopt.mask(people, aggopt.Job(roles=roles, privacy={"k": 3}))
+    >>> release.table["age"].tolist()
+    [21.0, 21.0, 21.0, 62.0, 62.0, 62.0]
+    >>> release.audit.smallest
+    3
+    """
+    if out is None:
+        _require_memory(engine, client)
+        return in_memory(data, job, progress=progress, secret=secret, trust=trust)
+    asked = by_engine(job_of(job, trust), name=engine)
+    told = listener(progress)
+    folder = _pattern(data)
+    with _carrier(asked, client) as carrier:
+        return released(folder, asked, Path(out), carrier, told, secret)
+
+
+def _require_memory(engine: str | None, client: Any) -> None:
+    if engine not in (None, "memory") or client is not None:
+        raise JobError(
+            "An engine is named for a folder, and no folder to write.",
+            fix='name it: out = "masked".',
+        )
+
+
+def _pattern(data: Any) -> str | Path:
+    if isinstance(data, str | Path):
+        return data
+    raise JobError(
+        f"A folder is to be written, and a {type(data).__name__} is no folder.",
+        fix='pass a folder or a pattern, "in/*.parquet"; or leave out.',
+    )
+
+
+def by_engine(job: Job, **keys: Any) -> Job:
+    """Return the job with keys of [engine] in place of its own; None leaves its own.
+
+    Raises
+    ------
+    JobError
+        As a job with these keys.
+    """
+    said = {key: value for key, value in keys.items() if value is not None}
+    if not said:
+        return job
+    if "name" in said:
+        require_known("engine", said["name"], ENGINES)
+    section = job.engine.model_dump(exclude_unset=True) | said
+    return Job(**{**dict(job), "engine": section})
+
+
+@contextmanager
+def _carrier(job: Job, client: Any) -> Iterator[Carrier]:
+    engine = job.engine
+    if engine.name == "memory":
+        raise JobError(
+            'engine = "memory" masks a table, and a folder is to be written.',
+            fix='set name = "local" under [engine].',
+        )
+    if engine.name == "local":
+        if client is not None:
+            raise JobError(
+                'A client of Dask is given, and engine = "local".',
+                fix='set name = "dask" under [engine].',
+            )
+        with processes(engine.jobs) as carrier:
+            yield carrier
+        return
+    from aggopt.engine.dask_engine import connected  # an extra
+
+    with connected(engine, client) as carrier:
+        yield carrier

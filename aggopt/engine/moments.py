@@ -1,0 +1,78 @@
+"""Means and products of records that are read in pieces, as if they were read at once.
+
+Source: Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for
+computing sample variances, 1979.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggopt.core.validation import Floats
+from aggopt.errors import TableError
+
+
+@dataclass(frozen=True, eq=False)
+class PartMoments:
+    """What some records have, in their own units.
+
+    Attributes
+    ----------
+    n
+        How many they are.
+    mean, low, high : (d,)
+        Of each attribute: its mean, and its least and largest value.
+    products : (d, d)
+        Sums of products of what lies beside the means.
+    """
+
+    n: float
+    mean: Floats
+    products: Floats
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, X: Floats) -> "PartMoments":
+        """Return those of records X (n, d), one or more."""
+        low, high = X.min(axis=0), X.max(axis=0)
+        _require_width(low, high)
+        mean = X.mean(axis=0)
+        mean += (X - mean).mean(axis=0)
+        away = X - mean
+        products = np.einsum("ij,ik->jk", away, away)  # on any number of threads
+        return cls(float(len(X)), mean, products, low, high)
+
+    @classmethod
+    def together(cls, parts: Sequence["PartMoments"]) -> "PartMoments":
+        """Return those of all records, in the order of the parts."""
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole._with(part)
+        return whole
+
+    def _with(self, other: "PartMoments") -> "PartMoments":
+        n = self.n + other.n
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        _require_width(low, high)
+        gap = other.mean - self.mean
+        products = self.products + other.products
+        products = products + np.outer(gap, gap) * (self.n * other.n / n)
+        return PartMoments(n, self.mean + gap * (other.n / n), products, low, high)
+
+    @property
+    def variance(self) -> Floats:
+        """Population variance of each attribute (d,)."""
+        return np.asarray(np.diag(self.products) / self.n)
+
+
+def _require_width(low: Floats, high: Floats) -> None:
+    """Refuse attributes of which squares would not fit a float."""
+    with np.errstate(over="ignore"):
+        wide = np.flatnonzero(~np.isfinite((high - low) ** 2))
+    if wide.size:
+        raise TableError(
+            f"Column(s) {wide.tolist()} span more than a float can hold.",
+            fix="divide them by a constant first.",
+        )

@@ -1,0 +1,96 @@
+"""Tasks that read the table: what is in it, and which block each record goes to."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aggopt.core.standardise import Scale
+from aggopt.core.types import I64, AnyInt
+from aggopt.core.validation import Floats
+from aggopt.engine.config import Config, InLeaves
+from aggopt.engine.moments import PartMoments
+from aggopt.engine.workspace import load, save, shuffle
+from aggopt.errors import TableError, naming
+from aggopt.input.confidential import confidential_of
+from aggopt.input.table import Table
+
+
+def described(number: int, config: Config) -> int:
+    """Check a piece, and write its moments and a sample of it; return its records."""
+    piece = config.pieces[number]
+    with naming(piece.path.name):
+        table = table_of(piece.read(config.columns), config)
+        job = config.job
+        confidential_of(table.frame, job.roles, job.privacy, job.input.decimal)
+    X = table.matrix()
+    draws = np.random.default_rng([config.job.partition.settings["seed"], number])
+    drawn = np.flatnonzero(draws.random(len(X)) < config.rate)
+    save(config.at("described", number), sample=X[drawn], **vars(PartMoments.of(X)))
+    return len(X)
+
+
+def table_of(rows: pa.Table, config: Config) -> Table:
+    """Return the checked table of some records.
+
+    Raises
+    ------
+    TableError
+        As `Table.of`; or a quasi-identifier is no number.
+    """
+    table = Table.of(rows, config.job.roles.released)
+    other = sorted({*table.domains, *table.clocks})
+    if other:
+        raise TableError(
+            f"{', '.join(map(repr, other))}: categories, dates and times are masked "
+            'in memory only, engine = "memory".',
+            fix="give the column numbers, or mask the table in parts that fit.",
+        )
+    return table
+
+
+def summary(config: Config) -> tuple[PartMoments, Floats]:
+    """Return the moments of all records, and the sample (s, d), in the files' order."""
+    found = [load(path) for path in config.all("described", len(config.pieces))]
+    samples = [held.pop("sample") for held in found]
+    return PartMoments.together([PartMoments(**held) for held in found]), np.vstack(
+        samples
+    )
+
+
+def scattered(number: int, config: InLeaves) -> list[int]:
+    """Write the records of a piece by their leaf; return how many each leaf has."""
+    piece, tree = config.pieces[number], config.tree
+    rows = piece.read(config.columns)
+    numbers = piece.first + np.arange(len(rows), dtype=np.int64)
+    Z = config.scale.standardise(table_of(rows, config).matrix())
+    leaf = tree.leaf(Z, numbers)
+    to = config.at("scattered", number)
+    sizes = shuffle(to, with_column(rows, numbers), leaf, tree.leaves)
+    return [int(size) for size in sizes]
+
+
+def with_column(rows: pa.Table, values: AnyInt) -> pa.Table:
+    """Return rows with a column at their end; it goes by its place, not its name."""
+    return rows.append_column("", pa.array(values))
+
+
+def without_column(rows: pa.Table) -> tuple[pa.Table, I64]:
+    """Return rows without their last column, and that."""
+    last = rows.num_columns - 1
+    return rows.remove_column(last), rows.column(last).to_numpy()
+
+
+def scale_of(found: PartMoments) -> Scale:
+    """Return the scale of all records."""
+    spread = np.where(found.high == found.low, 0.0, np.sqrt(found.variance))
+    origin = np.where(found.high == found.low, found.low, found.mean)
+    return Scale(origin, np.zeros_like(origin), spread)
+
+
+def total_of(found: PartMoments, scale: Scale) -> Any:
+    """Return the covariance matrix (d, d) of all records, on z-scores."""
+    unit = np.where(scale.constant, 1.0, scale.spread)
+    total = found.products / found.n / np.outer(unit, unit)
+    total[scale.constant, :] = total[:, scale.constant] = 0.0
+    return total

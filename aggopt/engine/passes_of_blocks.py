@@ -1,0 +1,116 @@
+"""Tasks of one block of records that lie near each other: its groups, its release."""
+
+import numpy as np
+import pyarrow as pa
+
+from aggopt.aggregate import median
+from aggopt.aggregate._aggregation import group_means
+from aggopt.core.randomness import words
+from aggopt.core.standardise import Scale
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats, Labels
+from aggopt.engine.config import InBlocks
+from aggopt.engine.passes_in import table_of, with_column, without_column
+from aggopt.engine.workspace import checker, gathered, load, save, shuffle
+from aggopt.input.confidential import confidential_of
+from aggopt.input.table import Table
+from aggopt.job import Job
+from aggopt.partition._registry import PARTITIONERS
+from aggopt.partition._shared.block import Block
+from aggopt.pipeline.guarantees import repaired
+from aggopt.pipeline.rounding import on_grid, place_for
+
+GROUP_BITS = 32  # of a group's number: the rest is its block's
+
+
+def grouped(number: int, config: InBlocks) -> int:
+    """Partition a block; write its groups and their sums; return how many there are."""
+    rows, _ = of_block(number, config)
+    job, scale = config.job, config.scale
+    table = table_of(rows, config)
+    X = table.matrix()
+    Z = scale.standardise(X)
+    labels = _labels(table, X, Z, config)
+    sizes = np.bincount(labels).astype(np.float64)
+    means = group_means(Z, labels)
+    centroids = means
+    if job.aggregation.method == "median":
+        centroids = median(Z, labels).centroids
+    away = Z - centroids[labels]
+    save(
+        config.at("grouped", number),
+        labels=labels.astype(np.int32),
+        sizes=sizes,
+        centroids=centroids,
+        sse=(away**2).sum(axis=0),
+        sae=np.abs(away).sum(axis=0),
+        sums=np.einsum("i,ij->j", sizes, centroids),
+        products=np.einsum("i,ij,ik->jk", sizes, centroids, centroids),
+    )
+    return len(sizes)
+
+
+def _labels(table: Table, X: Floats, Z: Floats, config: InBlocks) -> Labels:
+    """Return the groups of the records of a block."""
+    job = config.job
+    method, settings = PARTITIONERS.of(job.partition), job.partition.settings
+    told = checker(config.work)
+    one_thread = {"scale": "none", "jobs": 1, "progress": told}
+    made = method.function(Z, min(job.privacy.k, len(Z)), **settings, **one_thread)
+    block = Block(tuple(range(Z.shape[1])), made)
+    roles, privacy = job.roles, job.privacy
+    held = confidential_of(table.frame, roles, privacy, job.input.decimal)
+    return repaired(block, X, job, held, told).labels
+
+
+def of_block(number: int, config: InBlocks) -> tuple[pa.Table, I64]:
+    """Return the records of a block in the order of the input, and their numbers."""
+    files = config.all("scattered", len(config.pieces))
+    rows, numbers = without_column(gathered(files, config.blocks[number]))
+    order = np.argsort(numbers, kind="stable")
+    return rows.take(pa.array(order)), numbers[order]
+
+
+def published(number: int, config: InBlocks) -> int:
+    """Write the records of a block as they are published, by the file they go to."""
+    rows, numbers = of_block(number, config)
+    held, scale = load(config.at("grouped", number)), config.scale
+    labels = held["labels"]
+    c = (
+        held["centroids"]
+        if config.shift is None
+        else config.shift.of(held["centroids"])
+    )
+    table = table_of(rows, config)
+    X = table.matrix()
+    values = rounded(scale.undo(c), table, config.job, scale)
+    whole = config.job.output.round_integers
+    masked = table.masked(values[labels], round_integers=whole)
+    before, after = c[labels], scale.standardise(masked.matrix())
+    save(
+        config.at("figures", number),
+        kept=before.sum(axis=0),
+        products=np.einsum("ij,ik->jk", before, before),
+        released=after.sum(axis=0),
+        squares=(after**2).sum(axis=0),
+        sse=((scale.standardise(X) - after) ** 2).sum(axis=0),
+        exact=((scale.standardise(X) - before) ** 2).sum(axis=0),
+    )
+    place = words(config.secret, f"order of block {number}", len(labels))
+    group = (np.int64(number) << GROUP_BITS) + labels
+    out = masked.arrow()
+    for column in (numbers, group, place.view(np.int64)):
+        out = with_column(out, column)
+    part = (place >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
+    shuffle(config.at("published", number), out, part.astype(np.int64), config.parts)
+    return len(labels)
+
+
+def rounded(values: Floats, table: Table, job: Job, scale: Scale) -> Floats:
+    """Return centroids (m, d), in their own units, on the grid of each attribute."""
+    found = values.copy()
+    for j, name in enumerate(job.roles.quasi_identifier):
+        place = place_for(table, job, name, float(scale.spread[j]))
+        if place is not None:
+            found[:, j] = on_grid(values[:, j], place)
+    return found

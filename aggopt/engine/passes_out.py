@@ -1,0 +1,85 @@
+"""Tasks of the release: its files, and a recount of what is written in them."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aggopt.core.types import I64
+from aggopt.engine.config import Config, InBlocks
+from aggopt.engine.counted import Counted, counted
+from aggopt.engine.passes_in import without_column
+from aggopt.engine.workspace import appear, gathered, shuffle
+from aggopt.errors import PrivacyError
+from aggopt.input.files import as_released
+from aggopt.output.staging import sha256, umask
+from aggopt.output.table_file import write_table
+
+
+def written(number: int, config: InBlocks) -> tuple[int, str]:
+    """Write a file of the release, and its key; return records and SHA-256."""
+    files = config.all("published", len(config.blocks))
+    rows, place = without_column(gathered(files, [number]))
+    rows, group = without_column(rows)
+    rows, numbers = without_column(rows)
+    order = np.lexsort((numbers, place.view(np.uint64)))
+    public = rows.take(pa.array(order))
+    to = config.part(number)
+    appear(to, lambda aside: write_table(aside, public, config.job, {}))
+    to.chmod(0o666 & ~umask())
+    key = _key(numbers[order], group[order], config)
+    appear(config.key(number), lambda aside: pq.write_table(key, aside))
+    return len(rows), sha256(to)
+
+
+def _key(numbers: I64, group: I64, config: Config) -> pa.Table:
+    """Return where each record of a file of the release comes from, in its order."""
+    firsts: dict[str, int] = {}
+    for piece in config.pieces:
+        firsts.setdefault(piece.path.name, piece.first)
+    names, starts = list(firsts), np.array(list(firsts.values()))
+    part = np.searchsorted(starts, numbers, side="right") - 1
+    files = pa.DictionaryArray.from_arrays(part.astype(np.int32), names)
+    return pa.table(
+        {
+            "input_file": files,
+            "input_record": numbers - starts[part],
+            "group": group,
+            "released_record": np.arange(len(numbers)),
+        }
+    )
+
+
+def sorted_out(number: int, config: Config) -> int:
+    """Read a file of the release as anyone would; send equal records to one place."""
+    job = config.job
+    rows = as_released(config.part(number), job.input, job.roles)
+    named = rows.select(list(job.roles.combination)).to_pandas()
+    mixed = pd.util.hash_pandas_object(named, index=False).to_numpy(np.uint64)
+    bucket = (mixed >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
+    to = config.at("sorted", number)
+    shuffle(to, rows, bucket.astype(np.int64), config.parts)
+    return len(rows)
+
+
+def recounted(number: int, config: Config) -> Counted | None:
+    """Count the records of one place, of which no equals one of another place."""
+    files = config.all("sorted", config.parts)
+    rows = gathered(files, [number])
+    return counted(rows, config.job) if len(rows) else None
+
+
+def require_all(found: int, config: Config) -> None:
+    """Refuse files that do not read as all the records.
+
+    Raises
+    ------
+    PrivacyError
+        Some are missing, or are there twice.
+    """
+    records = sum(piece.records for piece in config.pieces)
+    if found != records:
+        raise PrivacyError(
+            f"What was written reads as {found} records, and there are {records}.",
+            fix="look for what else writes into that folder; nothing was left behind.",
+        )

@@ -1,0 +1,190 @@
+"""The folder that comes in: its files, and the pieces of them that one task reads."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aggopt.core.names import check_names
+from aggopt.core.plural import many
+from aggopt.errors import TableError
+
+PIECE = 250_000  # records that a task reads at once, where row groups allow it
+LARGEST = 4_000_000  # records of a row group, which cannot be read in parts
+ENDING = ".parquet"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Row groups of a file that one task reads.
+
+    Attributes
+    ----------
+    path, groups
+        The file, and the numbers of its row groups.
+    first, records
+        How many records lie before it, in the order of the files' names, and in it.
+    """
+
+    path: Path
+    groups: tuple[int, ...]
+    first: int
+    records: int
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        """Return these columns.
+
+        Raises
+        ------
+        TableError
+            The file cannot be read any more; the message never quotes it.
+        """
+        try:
+            file = pq.ParquetFile(self.path)
+            return file.read_row_groups(
+                list(self.groups), columns=list(columns), use_threads=False
+            )
+        except (OSError, pa.ArrowException):
+            pass  # its message may quote the file
+        raise _unreadable(self.path)
+
+
+@dataclass(frozen=True)
+class InputParts:
+    """The files of a folder: one table in parts.
+
+    Attributes
+    ----------
+    schema
+        Names and types of the columns, the same in each file.
+    pieces
+        What tasks read, in the order of the files' names.
+    """
+
+    schema: pa.Schema
+    pieces: tuple[Piece, ...]
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return sum(piece.records for piece in self.pieces)
+
+    @classmethod
+    def of(cls, pattern: str | Path) -> "InputParts":
+        """Return the Parquet files that a pattern or the name of a folder stands for.
+
+        Only what they say of themselves is read, no record.
+
+        Raises
+        ------
+        TableError
+            There are none, some are no Parquet files, or their columns differ.
+        """
+        paths = files_of(pattern)
+        pieces: list[Piece] = []
+        schema, first = None, 0
+        for path in paths:
+            file = _opened(path)
+            if not file.metadata.num_rows:  # whoever wrote it knew no types
+                continue
+            own = file.schema_arrow.remove_metadata()
+            if schema is None:
+                check_names(list(own.names))
+                schema = own
+            _require_same(path, own, pieces[0].path if pieces else path, schema)
+            pieces += list(_pieces(path, file, first))
+            first += file.metadata.num_rows
+        if schema is None:
+            raise TableError(
+                f"There is no record in {many(len(paths), 'file')}.",
+                fix="name the folder of a table that has some.",
+            )
+        return cls(schema, tuple(pieces))
+
+
+def files_of(pattern: str | Path) -> list[Path]:
+    """Return the files of a folder, or those that a pattern names, by their names.
+
+    Raises
+    ------
+    TableError
+        There are none, or one is no Parquet file.
+    """
+    folder = Path(pattern)
+    named = str(folder / f"*{ENDING}") if folder.is_dir() else str(pattern)
+    found = sorted(Path(name) for name in glob(named, recursive=True))
+    if not found:
+        raise TableError(
+            f"No file is called {named}.",
+            fix=f'name a folder of {ENDING} files, or a pattern: "in/*{ENDING}".',
+        )
+    other = [path.name for path in found if path.suffix.lower() != ENDING]
+    if other:
+        raise TableError(
+            f"{many(len(other), 'file')} of {len(found)} are no {ENDING} files: "
+            f"{other[0]}, ...",
+            fix=f'name those that are, "in/*{ENDING}"; others are to be converted.',
+        )
+    return found
+
+
+def _opened(path: Path) -> Any:
+    try:
+        return pq.ParquetFile(path)
+    except (OSError, pa.ArrowException):
+        pass
+    raise _unreadable(path)
+
+
+def _unreadable(path: Path) -> TableError:
+    return TableError(
+        f"{path} is not a readable Parquet file.",
+        fix="check that it may be read, is what its ending says, and not damaged.",
+    )
+
+
+def _require_same(path: Path, own: pa.Schema, first: Path, schema: pa.Schema) -> None:
+    """Refuse a file whose columns differ from those of the first."""
+    if own.equals(schema):
+        return
+    missing = [name for name in schema.names if name not in own.names]
+    more = [name for name in own.names if name not in schema.names]
+    there = [name for name in schema.names if name in own.names]
+    typed = [n for n in there if own.field(n).type != schema.field(n).type]
+    differs = (("lacks", missing), ("also has", more), ("has other types of", typed))
+    seen = "; ".join(
+        f"{what} {', '.join(map(repr, names))}" for what, names in differs if names
+    )
+    raise TableError(
+        f"{path.name} has not the columns of {first.name}: it "
+        f"{seen or 'has them in another order'}.",
+        fix="write all files with the same columns, in one order and of one type.",
+    )
+
+
+def _pieces(path: Path, file: Any, first: int) -> Iterator[Piece]:
+    """Yield consecutive row groups of about so many records as a task reads."""
+    groups: list[int] = []
+    records = 0
+    for number in range(file.metadata.num_row_groups):
+        rows = file.metadata.row_group(number).num_rows
+        _require_small(path, rows)
+        if groups and records + rows > PIECE:
+            yield Piece(path, tuple(groups), first, records)
+            first, groups, records = first + records, [], 0
+        groups, records = [*groups, number], records + rows
+    if records:
+        yield Piece(path, tuple(groups), first, records)
+
+
+def _require_small(path: Path, rows: int) -> None:
+    if rows > LARGEST:
+        raise TableError(
+            f"{path.name} has a row group of {rows} records, and a task reads one at "
+            f"least, of at most {LARGEST}.",
+            fix="write the file anew with smaller row groups, of 250,000 records.",
+        )

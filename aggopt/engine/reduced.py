@@ -1,0 +1,237 @@
+"""What blocks have together: how means are moved, certificates, drift and loss."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.standardise import Scale
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats
+from aggopt.engine.config import InBlocks, Shift
+from aggopt.engine.workspace import load
+from aggopt.errors import InfeasibleInputError
+from aggopt.job import Job
+from aggopt.output.drift import Drift
+from aggopt.pipeline.rounding import place_of
+from aggopt.solvers import Certificate, Status
+from aggopt.solvers._certificate import closed
+
+COINCIDE = 1e-9  # standard deviations: group means that lie no farther apart
+NOISE = 1e-10  # of the largest eigenvalue: what rounding leaves of none
+ROUNDINGS = 1e-13  # of a sum of squares: more than its terms lose by rounding
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSums:
+    """Sums over the groups of all blocks, on z-scores.
+
+    Attributes
+    ----------
+    n
+        How many records there are.
+    sse, sae : (d,)
+        Squared and absolute errors of the centroids, of each attribute.
+    mean : (d,)
+        Mean of the centroids, each weighted by its records.
+    between : (d, d)
+        Their covariance.
+    total : (d, d)
+        That of the records.
+    smallest, groups
+        Records in the smallest group, and how many groups there are.
+    """
+
+    n: int
+    sse: Floats
+    sae: Floats
+    mean: Floats
+    between: Floats
+    total: Floats = field(repr=False)
+    smallest: int
+    groups: int
+
+    @classmethod
+    def of(cls, config: InBlocks, n: int, total: Floats) -> "GroupSums":
+        """Return the sums over all blocks, in their order."""
+        sums: dict[str, Any] = {}
+        smallest, groups = n, 0
+        for path in config.all("grouped", len(config.blocks)):
+            held = load(path)
+            smallest = min(smallest, int(held["sizes"].min()))
+            groups += len(held["sizes"])
+            for name in ("sse", "sae", "sums", "products"):
+                sums[name] = sums.get(name, 0.0) + held[name]
+        mean = sums["sums"] / n
+        between = sums["products"] / n - np.outer(mean, mean)
+        known = (n, sums["sse"], sums["sae"], mean, between, total)
+        return cls(*known, smallest=smallest, groups=groups)
+
+    def shift(self, keep: str, scale: Scale) -> Shift | None:
+        """Return how centroids are to be moved; None where they stay.
+
+        Raises
+        ------
+        InfeasibleInputError
+            They coincide in an attribute, or in fewer directions than it has.
+        """
+        varying = ~scale.constant
+        if keep == "variance":
+            spread = np.sqrt(np.maximum(np.diag(self.between), 0.0))
+            _require_apart(int((spread[varying] < COINCIDE).sum()))
+            kept = np.where(varying, 1.0 / np.where(varying, spread, 1.0), 0.0)
+            return Shift(self.mean, np.diag(kept))
+        if keep == "covariance":
+            return Shift(self.mean, self._to_covariance(varying))
+        return None
+
+    def _to_covariance(self, varying: Bool) -> Floats:
+        """Return the map M (d, d) nearest to the identity with M'BM = T.
+
+        B is the covariance of the centroids and T that of the records:
+        M = T^1/2 (T^1/2 B T^1/2)^-1/2 T^1/2, the optimal transport of one normal
+        distribution to the other.
+        """
+        rows = np.flatnonzero(varying)
+        T = self.total[np.ix_(rows, rows)]
+        B = self.between[np.ix_(rows, rows)]
+        values, vectors = np.linalg.eigh(T)
+        there = values > NOISE * values.max()
+        root = vectors[:, there] * np.sqrt(values[there])  # T = root root'
+        inner, signed = np.linalg.eigh(root.T @ B @ root)
+        _require_apart(int((inner <= NOISE * inner.max()).sum()))
+        half = root @ signed
+        found = np.zeros_like(self.total)
+        found[np.ix_(rows, rows)] = (half / np.sqrt(inner)) @ half.T
+        return found
+
+
+def _require_apart(coinciding: int) -> None:
+    if coinciding:
+        raise InfeasibleInputError(
+            "Group means coincide in an attribute or a direction in which records "
+            "differ, so no map restores what is to be kept.",
+            fix="choose a smaller k, or take the means as they are.",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedSums:
+    """Sums over the records of all blocks, as they are published; on z-scores.
+
+    Attributes
+    ----------
+    kept, products
+        Sums (d,) and sums of products (d, d) before rounding.
+    released, squares : (d,)
+        Sums and sums of squares of what is released.
+    exact, sse : (d,)
+        Squared errors before rounding, and of what is released.
+    """
+
+    n: int
+    kept: Floats
+    products: Floats
+    released: Floats
+    squares: Floats
+    exact: Floats
+    sse: Floats
+
+    @classmethod
+    def of(cls, config: InBlocks, n: int) -> "PublishedSums":
+        """Return the sums over all blocks, in their order."""
+        sums: dict[str, Any] = {}
+        for path in config.all("figures", len(config.blocks)):
+            for name, value in load(path).items():
+                sums[name] = sums.get(name, 0.0) + value
+        return cls(n, **sums)
+
+    def drifts(self, job: Job, scale: Scale) -> dict[str, Drift]:
+        """Return by how much rounding moved each attribute."""
+        mean, after = self.kept / self.n, self.released / self.n
+        had = np.diag(self.products) / self.n - mean**2
+        has = self.squares / self.n - after**2
+        found = {}
+        for j, name in enumerate(job.roles.quasi_identifier):
+            if scale.constant[j]:
+                continue
+            place = place_of(float(scale.spread[j]), job.output)
+            step = None if place is None else float(f"1e{-place}")
+            share = abs(has[j] / had[j] - 1) if had[j] else 0.0
+            found[name] = Drift(step, float(abs(after[j] - mean[j])), float(share))
+        return found
+
+    def missed(self, total: Floats, keep: str) -> float:
+        """Return by how much the published centroids miss what they keep, per record.
+
+        `total` (d, d) is the covariance of the records.
+        """
+        mean = self.kept / self.n
+        away = self.products / self.n - np.outer(mean, mean) - total
+        missed = np.abs(mean).max()
+        if keep == "variance":
+            missed = max(missed, np.abs(np.diag(away)).max())
+        if keep == "covariance":
+            missed = max(missed, np.abs(away).max())
+        return float(missed)
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """What is proven of groups and of what is published of them."""
+
+    job: Job
+    groups: GroupSums
+    figures: PublishedSums
+    seconds: float
+
+    @cached_property
+    def partition(self) -> Certificate:
+        """Of the groups: their squared error; a search in blocks proves no bound."""
+        sse = float(self.groups.sse.sum())
+        return Certificate(
+            Status.LOCAL, sse, None, 0.0, "local search in blocks", self.seconds
+        )
+
+    def attributes(self) -> dict[str, Certificate]:
+        """Return one for each attribute; of a covariance one of all."""
+        names, how = self.job.roles.quasi_identifier, self.job.aggregation
+        if how.method == "median":
+            return _exact(names, self.groups.sae, 0.0)
+        keep = getattr(how, "keep", "mean")
+        missed = self.figures.missed(self.groups.total, keep)
+        if keep == "covariance":
+            return {", ".join(names): self._covariance(missed)}
+        return _exact(names, self.figures.exact, missed)
+
+    def _covariance(self, missed: float) -> Certificate:
+        """Return that of centroids that keep the covariance.
+
+        No centroids with covariance T have a squared error below
+        within + n (tr B + tr T - 2 tr (B^1/2 T B^1/2)^1/2), the distance of Bures and
+        Wasserstein of two normal distributions.
+        """
+        found, n = self.groups, self.groups.n
+        values, vectors = np.linalg.eigh(found.total)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        inner = np.linalg.eigvalsh(root.T @ found.between @ root)
+        nearest = np.sqrt(np.maximum(inner, 0.0)).sum()
+        spreads = np.trace(found.between) + np.trace(found.total)
+        within = float(found.sse.sum())
+        bound = within + n * float(spreads - 2 * nearest)
+        bound -= ROUNDINGS * (within + n * float(spreads))
+        sse = float(self.figures.exact.sum())
+        bound = min(bound, sse)
+        status = Status.OPTIMAL if closed(sse, bound) else Status.LIMIT
+        return Certificate(status, sse, bound, missed, "closed form", 0.0)
+
+
+def _exact(
+    names: Sequence[str], costs: Floats, missed: float
+) -> dict[str, Certificate]:
+    return {
+        name: Certificate(Status.OPTIMAL, cost, cost, missed, "closed form", 0.0)
+        for name, cost in zip(names, costs.tolist(), strict=True)
+    }

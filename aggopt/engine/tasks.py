@@ -1,0 +1,60 @@
+"""What engines carry out: a step by its name, of one number, told what all know."""
+
+from collections.abc import Callable
+from pathlib import Path
+from traceback import walk_tb
+from typing import Any
+
+from aggopt.engine.passes_in import described, scattered
+from aggopt.engine.passes_of_blocks import grouped, published
+from aggopt.engine.passes_out import recounted, sorted_out, written
+from aggopt.engine.workspace import StoppedError, handed_out
+from aggopt.errors import AggoptError, EngineError
+
+TASKS: dict[str, Callable[[int, Any], Any]] = {
+    "describe": described,
+    "scatter": scattered,
+    "group": grouped,
+    "publish": published,
+    "write": written,
+    "sort": sorted_out,
+    "recount": recounted,
+}
+
+
+def carried_out(step: str, number: int, known: Path) -> Any:
+    """Return what a task returns: counts and figures, no record.
+
+    Its arguments hold no value of a record, nor does an error: they stand in the logs
+    of engines.
+
+    Raises
+    ------
+    AggoptError
+        As the step; an error of another kind is told by its type and line alone.
+    """
+    try:
+        return TASKS[step](number, handed_out(known))
+    except (AggoptError, StoppedError, KeyboardInterrupt):
+        raise
+    except MemoryError:
+        failed = EngineError(
+            f"Step {step!r}, task {number}: there is not enough memory.",
+            fix="choose a smaller block under [engine], or fewer processes.",
+        )
+    except Exception as error:
+        failed = _told(step, number, error)
+    raise failed  # not within the handler, which would chain it
+
+
+def _told(step: str, number: int, error: Exception) -> EngineError:
+    """Return an error without the words of another, which may quote records."""
+    frame, line = list(walk_tb(error.__traceback__))[-1]
+    where = f"line {line} of {Path(frame.f_code.co_filename).name}"
+    said = f" ({error.strerror})" if isinstance(error, OSError) else ""
+    return EngineError(
+        f"Step {step!r}, task {number}, failed with a {type(error).__name__} in "
+        f"{where}{said}; what it says is not repeated, because it may hold values of "
+        "records.",
+        fix="make room on the disk, if that is it; else report it with these words.",
+    )

@@ -1,0 +1,116 @@
+"""Files in between: each is written by one task, aside, and then has its name at once.
+
+A task that runs twice, because a process was taken for dead, writes the same bytes
+under the same name.  They hold originals: their folder is for its owner alone.
+"""
+
+import os
+import pickle
+import secrets
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
+
+from aggopt.core.types import I64, AnyInt
+
+STOP = "stop"  # the name of a file: once it is there, no task goes on
+
+
+class StoppedError(Exception):
+    """The user has stopped what this task is part of."""
+
+
+def appear(to: Path, writer: Callable[[Path], object]) -> None:
+    """Write a file aside, sync it, and give it its name, whoever did so before."""
+    aside = to.with_name(f".{to.name}.{secrets.token_hex(8)}{to.suffix}")
+    handle = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        os.close(handle)
+        writer(aside)
+        with aside.open("rb") as written:
+            os.fsync(written.fileno())
+        aside.replace(to)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def save(to: Path, **arrays: Any) -> None:
+    """Write arrays by name."""
+
+    def write(aside: Path) -> None:
+        with aside.open("wb") as stream:
+            np.savez(stream, **arrays)
+
+    appear(to, write)
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Return the arrays that `save` wrote."""
+    with np.load(path, allow_pickle=False) as held:
+        return {name: held[name] for name in held.files}
+
+
+def hand_out(to: Path, config: object) -> None:
+    """Write what all tasks of a pass are to know."""
+    appear(to, lambda aside: aside.write_bytes(pickle.dumps(config)))
+
+
+@lru_cache(2)
+def handed_out(path: Path) -> Any:
+    """Return it; each process reads it once."""
+    return pickle.loads(path.read_bytes())
+
+
+def shuffle(to: Path, table: pa.Table, bucket: AnyInt, buckets: int) -> I64:
+    """Write the rows of a table sorted by their bucket (n,); return how many each has.
+
+    Rows of one bucket keep their order.  A file has one record batch for each bucket.
+    """
+    order = np.argsort(bucket, kind="stable")
+    sizes = np.bincount(bucket, minlength=buckets)
+    rows = table.take(pa.array(order)).combine_chunks()
+    starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
+
+    def write(aside: Path) -> None:
+        with (
+            pa.OSFile(str(aside), "wb") as file,
+            pa.ipc.new_file(file, rows.schema) as stream,
+        ):
+            for start, size in zip(starts, sizes.tolist(), strict=False):
+                stream.write_batch(_batch(rows.slice(start, size)))
+
+    appear(to, write)
+    return sizes.astype(np.int64)
+
+
+def _batch(rows: pa.Table) -> pa.RecordBatch:
+    batches = rows.combine_chunks().to_batches()
+    if batches:
+        return batches[0]
+    return pa.RecordBatch.from_pylist([], schema=rows.schema)
+
+
+def gathered(files: Sequence[Path], buckets: Sequence[int]) -> pa.Table:
+    """Return the rows of some buckets, in the order of the files, then of buckets."""
+    found = []
+    for file in files:
+        with pa.memory_map(str(file)) as mapped:
+            batches = pa.ipc.open_file(mapped)
+            found += [batches.get_batch(bucket) for bucket in buckets]
+    return pa.Table.from_batches(found).combine_chunks()
+
+
+def checker(folder: Path) -> Callable[[float], None]:
+    """Return a progress callback that ends a task once the user has stopped it all."""
+    stop = folder / STOP
+
+    def check(share: float) -> None:
+        if stop.exists():
+            raise StoppedError
+
+    return check

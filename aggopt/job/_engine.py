@@ -1,0 +1,72 @@
+"""The section that says who carries the work out, and how it is divided."""
+
+from typing import Literal
+
+from pydantic import Field, StrictBool, StrictInt
+
+from aggopt.core.section import Section, given
+from aggopt.errors import JobError
+
+BLOCK = 100_000  # records: half a minute of work, a few hundred MiB
+_TAKES: dict[str, frozenset[str]] = {
+    "memory": frozenset(),
+    "local": frozenset({"block", "work", "jobs"}),
+    "dask": frozenset({"block", "work", "workers", "scheduler", "insecure"}),
+}
+ENGINES = tuple(_TAKES)
+
+
+class Engine(Section):
+    """Who carries the work out: this process, several, or those of a cluster.
+
+    Attributes
+    ----------
+    name
+        "memory": the table is in memory, and comes out as a table.  "local" and "dask":
+        a folder of Parquet files becomes another, whatever its size; by processes of
+        this machine, or by Dask.
+    block
+        Records that are partitioned together, about.
+    work
+        The folder for files in between, which hold originals (mode 0700, removed at the
+        end); beside the output when omitted.  All processes must see it.
+    jobs
+        Of "local": how many processes; 1 when omitted.
+    workers
+        Of "dask": how many processes of this machine are to be started.
+    scheduler
+        Of "dask": the address of one that runs, "tls://HOST:8786".
+    insecure
+        Allow a scheduler to which others can listen: not tls, and not this machine.
+    """
+
+    name: Literal["memory", "local", "dask"] = "memory"
+    block: StrictInt = Field(default=BLOCK, ge=2)
+    work: str | None = None
+    jobs: StrictInt = Field(default=1, ge=1)
+    workers: StrictInt | None = Field(default=None, ge=1)
+    scheduler: str | None = None
+    insecure: StrictBool = False
+
+
+def require_engine(engine: Engine) -> None:
+    """Refuse what is said of an engine and does nothing.
+
+    Raises
+    ------
+    JobError
+        Keys are of another engine; both workers and a scheduler are named.
+    """
+    idle = sorted(given(engine) - {"name"} - _TAKES[engine.name])
+    if idle:
+        raise JobError(
+            f"[engine] {', '.join(idle)} {'does' if len(idle) == 1 else 'do'} nothing "
+            f"where name = {engine.name!r}.",
+            fix=f"leave {'it' if len(idle) == 1 else 'them'} out, or name the engine "
+            "that it is for.",
+        )
+    if engine.workers is not None and engine.scheduler is not None:
+        raise JobError(
+            "[engine] names workers, to be started here, and a scheduler that runs.",
+            fix="leave one of the two out.",
+        )

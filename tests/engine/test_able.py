@@ -1,0 +1,91 @@
+"""Jobs that cannot be carried out in blocks are refused, with what can."""
+
+import pyarrow as pa
+import pytest
+from folders import ROLES, job
+from refusals import refused
+
+from aggopt.engine.able import require_able, require_numbers
+from aggopt.errors import JobError, TableError
+
+WITH_MORE = {
+    role: {**ROLES, "other": [], role: ["note"]} for role in ("stratum", "unit", "wish")
+}
+OUT = "leave it out"
+MEANS = 'set method = "mean", with keep = "variance" or "covariance", or "median"'
+UNABLE = {
+    "[roles] stratum is given": ({"roles": WITH_MORE["stratum"]}, OUT),
+    "[roles] unit is given": ({"roles": WITH_MORE["unit"]}, OUT),
+    "[attributes] is given": ({"attributes": {"age": {"lower": 0}}}, OUT),
+    "[missing] policy = 'patterns'": (
+        {"missing": {"policy": "patterns"}},
+        "fill the holes first",
+    ),
+    "[risk] is given": ({"risk": {"suda": 2}}, OUT),
+    "[output] shuffle or seed is given": (
+        {"output": {"shuffle": False}},
+        "let the order be random",
+    ),
+    "scope = 'blocks'": ({"privacy": {"scope": "blocks"}}, 'set scope = "combination"'),
+    "[privacy] t is promised": ({"privacy": {"t": 0.2}}, "promise k, l or p"),
+    "repair = 'search'": (
+        {"privacy": {"l": 2, "repair": "search"}},
+        'set repair = "merge"',
+    ),
+    "[partition] method = 'mdav'": (
+        {"partition": {"method": "mdav"}},
+        "set method = 'blocked'",
+    ),
+    "[partition] time_limit is given": (
+        {"partition": {"method": "blocked", "time_limit": 2.0}},
+        'choose an effort, "fast" or "best"',
+    ),
+    "[partition] attributes or weights are given": (
+        {"partition": {"method": "blocked", "weights": "range"}},
+        "leave them out",
+    ),
+    "[aggregation] method = 'p3m'": ({"aggregation": {"method": "p3m"}}, MEANS),
+    "[aggregation] keep names columns": (
+        {"aggregation": {"method": "mean", "keep": {"variance": ["age"]}}},
+        'set keep = "covariance"',
+    ),
+}
+
+
+@pytest.mark.parametrize("what", UNABLE)
+def test_what_needs_all_records_is_refused_with_a_way_out(what):
+    sections, fix = UNABLE[what]
+    with refused(
+        f"{what}: an engine that works block by block does not do that.",
+        f'{fix}; engine = "memory" does it, of a table that fits.',
+        JobError,
+    ):
+        require_able(job(**sections))
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {},
+        {"privacy": {"l": 2, "repair": "merge"}},
+        {"partition": {"method": "blocked", "effort": "fast"}},
+        {"aggregation": {"method": "mean", "keep": "covariance"}},
+        {"aggregation": {"method": "median"}},
+    ],
+    ids=["k", "l by merging", "blocked", "covariance", "median"],
+)
+def test_what_blocks_can_do_is_not_refused(sections):
+    require_able(job(**sections))
+
+
+def test_text_among_quasi_identifiers_is_refused_before_it_is_read():
+    schema = pa.schema(
+        [("age", pa.string()), ("height", pa.float32()), ("income", pa.bool_())]
+    )
+    with refused(
+        "Quasi-identifiers that are no numbers: 'age' (string).",
+        "give them numbers, or mask the table in parts that fit; engine = "
+        '"memory" does it, of a table that fits.',
+        TableError,
+    ):
+        require_numbers(schema, job())

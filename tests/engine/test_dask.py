@@ -1,0 +1,100 @@
+"""Dask gives the bytes that one process gives, and nobody else can listen."""
+
+import os
+import signal
+
+import pytest
+from folders import digest, job, masked, persons, put
+from refusals import refused
+
+from aggopt.engine import dask_engine
+from aggopt.engine.dask_engine import _require_secure, connected
+from aggopt.errors import EngineError, JobError
+from aggopt.job._engine import Engine
+
+distributed = pytest.importorskip(
+    "distributed", reason="pip install 'aggopt[dask]' to run these"
+)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["tls://node-1:8786", "tcp://127.0.0.1:8786", "localhost:8786", "inproc://x/1"],
+)
+def test_schedulers_that_nobody_else_reaches_are_taken(address):
+    _require_secure(address, False)
+
+
+def test_a_scheduler_in_clear_is_refused_unless_it_is_allowed():
+    _require_secure("tcp://10.0.0.1:8786", True)
+    with refused(
+        "Whoever reaches the scheduler at 10.0.0.1 runs code as you do, and its "
+        "messages are in clear.",
+        'use one with TLS, "tls://HOST:8786"; or allow it in a network that is yours '
+        "alone: insecure = true under [engine].",
+        JobError,
+    ):
+        _require_secure("tcp://10.0.0.1:8786", False)
+
+
+def test_dask_is_named_once():
+    with refused(
+        "Neither workers, a scheduler nor a client of Dask is named.",
+        'set workers = 2 under [engine], or scheduler = "tls://HOST:8786".',
+        JobError,
+    ):
+        connected(Engine(name="dask"), None).__enter__()
+    with refused(
+        "Dask is given as a client, and named under [engine].",
+        "leave one of the two out.",
+        JobError,
+    ):
+        connected(Engine(name="dask", workers=1), object()).__enter__()
+
+
+def test_what_is_no_client_is_refused():
+    with refused(
+        "A object is no client of Dask.", "pass a distributed.Client.", JobError
+    ):
+        connected(Engine(name="dask"), object()).__enter__()
+
+
+def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
+    monkeypatch.setattr(dask_engine, "PATIENCE", "0.2s")
+    engine = Engine(name="dask", scheduler="tcp://127.0.0.1:9")
+    with refused(
+        "No scheduler answers at tcp://127.0.0.1:9.",
+        "start it, or correct the address; or let workers be started here.",
+        EngineError,
+    ):
+        connected(engine, None).__enter__()
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_bytes_though_a_worker_is_killed(tmp_path):
+    folder = put(tmp_path / "in", persons(230), persons(170, seed=1))
+    one = masked(folder, job(), tmp_path / "one")
+    with dask_engine._cluster(2) as client:
+        workers = client.run(os.getpid)
+        assert all(worker.startswith("tcp://127.0.0.1") for worker in workers)
+        assert "127.0.0.1" in client.dashboard_link
+        asked = job(engine={"name": "dask", "block": 100})
+        two = masked(folder, asked, tmp_path / "two", client=client)
+        steps = []
+
+        def kill(step, share):
+            if step == "group" and step not in steps:
+                os.kill(next(iter(workers.values())), signal.SIGKILL)
+            steps.append(step)
+
+        how = {"client": client, "progress": kill}
+        third = masked(folder, asked, tmp_path / "third", **how)
+    assert "group" in steps
+    assert digest(one.path) == digest(two.path) == digest(third.path)
+
+
+@pytest.mark.slow
+def test_workers_of_its_own_are_begun_and_ended(tmp_path):
+    folder = put(tmp_path / "in", persons(60))
+    found = masked(folder, job(engine={"name": "dask", "workers": 1}), tmp_path / "out")
+    assert found.audit.holds

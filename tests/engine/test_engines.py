@@ -1,0 +1,117 @@
+"""Processes give the bytes that one process gives, whatever becomes of them."""
+
+import os
+import signal
+
+import pytest
+from folders import digest, job, masked, persons, put
+from refusals import refused
+
+from aggopt.engine import engines, tasks
+from aggopt.engine.engines import Here, Processes
+from aggopt.engine.tasks import carried_out
+from aggopt.engine.workspace import hand_out
+from aggopt.errors import EngineError, TableError
+
+
+@pytest.fixture
+def known(tmp_path):
+    """What tasks of these tests are told: a folder."""
+    hand_out(tmp_path / "known", tmp_path)
+    return tmp_path / "known"
+
+
+def square(number, folder):
+    """Return a square, and that it was asked for."""
+    (folder / f"asked-{number}").touch()
+    return number**2
+
+
+def test_results_come_in_the_order_of_the_numbers(known, monkeypatch):
+    monkeypatch.setitem(tasks.TASKS, "square", square)
+    shares = []
+    assert Here().each("square", 4, known, shares.append) == [0, 1, 4, 9]
+    assert shares == [0.25, 0.5, 0.75, 1.0]
+    assert len(list(known.parent.glob("asked-*"))) == 4
+
+
+def test_what_an_error_says_is_not_repeated(known, monkeypatch):
+    def fail(number, folder):
+        raise ValueError("Mary earns 42")
+
+    monkeypatch.setitem(tasks.TASKS, "fail", fail)
+    with pytest.raises(EngineError) as error:
+        carried_out("fail", 3, known)
+    assert error.value.problem.startswith(
+        "Step 'fail', task 3, failed with a ValueError in line "
+    )
+    assert "Mary" not in str(error.value)
+    assert error.value.__cause__ is error.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (MemoryError(), "there is not enough memory"),
+        (OSError(28, "No space left on device"), "(No space left on device)"),
+    ],
+    ids=["memory", "disk"],
+)
+def test_a_machine_that_is_full_is_told(known, monkeypatch, raised, said):
+    def fail(number, folder):
+        raise raised
+
+    monkeypatch.setitem(tasks.TASKS, "fail", fail)
+    with pytest.raises(EngineError) as error:
+        carried_out("fail", 0, known)
+    assert said in error.value.problem
+
+
+def test_errors_of_this_package_are_told_as_they_are(known, monkeypatch):
+    def fail(number, folder):
+        raise TableError("in-1.parquet: bad.", fix="mend it.")
+
+    monkeypatch.setitem(tasks.TASKS, "fail", fail)
+    with refused("in-1.parquet: bad.", "mend it.", TableError):
+        carried_out("fail", 0, known)
+
+
+class Dying:
+    """A process pool of which the process dies, so many times."""
+
+    def __init__(self, times):
+        self.left = times
+
+    def __call__(self, *args, **how):
+        self.pool = POOL(*args, **how)
+        if self.left:
+            self.left -= 1
+            self.pool.submit(os.kill, os.getpid(), 0).result()
+            (pid,) = self.pool._processes
+            os.kill(pid, signal.SIGKILL)
+        return self.pool
+
+
+POOL = engines.ProcessPoolExecutor
+
+
+@pytest.mark.slow
+def test_two_processes_and_a_killed_one_give_the_same_bytes(tmp_path, monkeypatch):
+    folder = put(tmp_path / "in", persons(230), persons(170, seed=1))
+    one = masked(folder, job(), tmp_path / "one")
+    two = masked(folder, job(engine={"jobs": 2}), tmp_path / "two")
+    monkeypatch.setattr(engines, "ProcessPoolExecutor", Dying(1))
+    killed = masked(folder, job(engine={"jobs": 2}), tmp_path / "killed")
+    assert digest(one.path) == digest(two.path) == digest(killed.path)
+
+
+@pytest.mark.slow
+def test_processes_that_always_die_are_given_up(known, monkeypatch):
+    monkeypatch.setattr(engines, "ProcessPoolExecutor", Dying(engines.TRIES))
+    with refused(
+        "Step 'describe': processes ended 3 times before their tasks did.",
+        "look whether the system ends them for want of memory; choose a smaller block "
+        "under [engine], or fewer processes.",
+        EngineError,
+    ):
+        Processes(1).each("describe", 1, known, lambda share: None)

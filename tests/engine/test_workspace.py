@@ -1,0 +1,80 @@
+"""Files in between appear whole, with a mode for their owner, and read as written."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from aggopt.engine.workspace import (
+    STOP,
+    StoppedError,
+    appear,
+    checker,
+    gathered,
+    hand_out,
+    handed_out,
+    load,
+    save,
+    shuffle,
+)
+
+
+def test_rows_are_read_back_bucket_by_bucket_in_the_order_of_the_files(tmp_path):
+    rng = np.random.default_rng(0)
+    files, both = [tmp_path / "a", tmp_path / "b"], []
+    for number, file in enumerate(files):
+        bucket = rng.integers(0, 3, 20)
+        table = pa.table({"x": np.arange(20) + 100 * number, "s": ["é"] * 20})
+        sizes = shuffle(file, table, bucket, 4)
+        assert sizes.tolist() == np.bincount(bucket, minlength=4).tolist()
+        both.append((table, bucket))
+    for buckets in ([0], [3], [1, 2]):
+        rows = gathered(files, buckets)
+        expected = [
+            value
+            for table, bucket in both
+            for own in buckets
+            for value in table["x"].to_numpy()[bucket == own].tolist()
+        ]
+        assert rows["x"].to_pylist() == expected
+        assert set(rows["s"].to_pylist()) <= {"é"}
+
+
+def test_arrays_are_read_back_and_no_pickle_is(tmp_path):
+    save(tmp_path / "a", x=np.eye(2), y=np.array(["text"]))
+    held = load(tmp_path / "a")
+    assert held["x"].tolist() == np.eye(2).tolist()
+    np.savez(tmp_path / "b.npz", z=np.array([{}], dtype=object))
+    with pytest.raises(ValueError, match="allow_pickle"):
+        load(tmp_path / "b.npz")
+
+
+def test_files_are_for_their_owner_alone(tmp_path):
+    appear(tmp_path / "a", lambda aside: aside.write_text("x"))
+    hand_out(tmp_path / "b", {"x": 1})
+    assert handed_out(tmp_path / "b") == {"x": 1}
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
+def test_a_task_that_runs_twice_leaves_one_file(tmp_path):
+    for text in ("first", "second"):
+        appear(tmp_path / "a", lambda aside, text=text: aside.write_text(text))
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_text() == "second"
+
+
+def test_a_task_that_fails_leaves_nothing(tmp_path):
+    def fail(aside):
+        aside.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        appear(tmp_path / "a", fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tasks_stop_once_the_user_has(tmp_path):
+    check = checker(tmp_path)
+    check(0.5)
+    (tmp_path / STOP).touch()
+    with pytest.raises(StoppedError):
+        check(0.5)

@@ -1,0 +1,71 @@
+"""Small folders of Parquet files, and what a release of one holds."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import aggopt
+from aggopt import Job
+
+QUASI = ["age", "height", "income"]
+ROLES = {
+    "identifier": ["name"],
+    "quasi-identifier": QUASI,
+    "confidential": ["ill"],
+    "other": ["note"],
+}
+SECRET = "0123456789abcdef" * 2
+
+
+def persons(n: int, seed: int = 0) -> pd.DataFrame:
+    """Persons in three clusters, with text beside them."""
+    rng = np.random.default_rng(seed)
+    cluster = rng.integers(0, 3, n)
+    return pd.DataFrame(
+        {
+            "name": [f"Person {seed}-{i}" for i in range(n)],
+            "age": rng.integers(18, 90, n),
+            "height": 160 + 10 * cluster + rng.normal(size=n),
+            "income": np.exp(cluster + rng.normal(size=n)),
+            "ill": rng.choice(["flu", "none", "asthma"], n),
+            "note": rng.choice(["a", "b"], n),
+        }
+    )
+
+
+def put(folder: Path, *tables: pd.DataFrame, rows: int | None = None) -> Path:
+    """Write a file of each table into a new folder."""
+    folder.mkdir()
+    for number, table in enumerate(tables):
+        to = folder / f"in-{number}.parquet"
+        table.to_parquet(to, index=False, row_group_size=rows)
+    return folder
+
+
+def job(k: int = 4, **sections: Any) -> Job:
+    """Return a job for `persons`, in blocks of about 100."""
+    engine = {"name": "local", "block": 100, **sections.pop("engine", {})}
+    privacy = {"k": k, **sections.pop("privacy", {})}
+    return Job(**{"roles": ROLES, **sections}, privacy=privacy, engine=engine)
+
+
+def masked(folder: Path, asked: Job, out: Path, **how: Any) -> aggopt.FolderRelease:
+    """Return the release of a folder, always with the same secret."""
+    return aggopt.mask(folder, asked, out=out, secret=SECRET, **how)
+
+
+def read(folder: Path) -> pd.DataFrame:
+    """Return all files of a folder as one table."""
+    files = sorted(folder.glob("*.parquet"))
+    return pd.concat(map(pd.read_parquet, files), ignore_index=True)
+
+
+def digest(folder: Path) -> str:
+    """Return the SHA-256 of all files of a release, in order."""
+    whole = hashlib.sha256()
+    for file in sorted(folder.glob("*.parquet")):
+        whole.update(file.read_bytes())
+    return whole.hexdigest()
