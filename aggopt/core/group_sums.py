@@ -3,6 +3,7 @@
 import numpy as np
 
 from aggopt.core.validation import Floats, Labels
+from aggopt.core.weights import weighted
 
 
 def group_sums(X: Floats, labels: Labels) -> Floats:
@@ -10,14 +11,21 @@ def group_sums(X: Floats, labels: Labels) -> Floats:
     return np.stack([np.bincount(labels, column) for column in X.T], axis=1)
 
 
-def plain_group_means(X: Floats, labels: Labels) -> Floats:
-    """Return the mean of each group, (m, d), as sum / size.
+def plain_group_means(
+    X: Floats, labels: Labels, weights: Floats | None = None
+) -> Floats:
+    """Return the mean of each group, (m, d), as sum / size; weighted by (n,) if given.
 
     For standardised values; `aggopt.aggregate` averages about a value of each group.
     """
-    return np.asarray(group_sums(X, labels) / np.bincount(labels)[:, None])
+    sizes = np.bincount(labels, weights)[:, None]
+    return np.asarray(group_sums(weighted(X, weights), labels) / sizes)
 
 
-def group_sse(X: Floats, labels: Labels) -> float:
-    """Return the sum of squares within groups, over all attributes."""
-    return float(((X - plain_group_means(X, labels)[labels]) ** 2).sum())
+def group_sse(X: Floats, labels: Labels, weights: Floats | None = None) -> float:
+    """Return the sum of squares within groups, over all attributes.
+
+    With `weights` (n,) squares are weighted, and taken from weighted means.
+    """
+    away = X - plain_group_means(X, labels, weights)[labels]
+    return float(weighted(away**2, weights).sum())

@@ -1,6 +1,6 @@
 """The records nearest to each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -70,16 +70,22 @@ def _by_forest(Z: Floats, count: int, clock: Deadline) -> Labels:
 
 def _looked_up(Z: Floats, count: int, clock: Deadline) -> tuple[Floats, Labels]:
     """Return what `nearest` does, of the records that there is time for."""
+    parts = []
+    for part in nearest_by_part(Z, count):
+        parts.append(part)
+        if clock.over:
+            break
+    return np.vstack([p[0] for p in parts]), np.vstack([p[1] for p in parts])
+
+
+def nearest_by_part(Z: Floats, count: int) -> Iterator[tuple[Floats, Labels]]:
+    """Yield what `nearest` returns, some records at a time."""
     look: Look = _by_looking_at_all
     step = max(1, CHUNK // len(Z))
     if Z.shape[1] <= TREE:
         look, step = _by_tree(Z), PART
-    parts = []
     for a in range(0, len(Z), step):
-        parts.append(look(Z, Z[a : a + step], count))
-        if clock.over:
-            break
-    return np.vstack([p[0] for p in parts]), np.vstack([p[1] for p in parts])
+        yield look(Z, Z[a : a + step], count)
 
 
 def _by_tree(Z: Floats) -> Look:

@@ -5,6 +5,7 @@ from functools import cache
 from math import isfinite
 
 import numpy as np
+import numpy.typing as npt
 
 from aggopt.core.types import F64, Labels
 from aggopt.partition._loss_bound import least_loss
@@ -14,6 +15,7 @@ from aggopt.partition._shared.power_of_two import (
     without_constants,
 )
 from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.weighing import Weighing
 from aggopt.solvers import Certificate, Claim, Status
 
 MET = 1e-9  # share of the objective that rounding may leave between it and a bound
@@ -98,6 +100,7 @@ def squares(
     status: Status = Status.HEURISTIC,
     exponent: int = 0,
     jobs: int | None = None,
+    weights: npt.ArrayLike | None = None,
 ) -> Evidence:
     """Return the evidence of groups that lose squares, with the bound of `loss_bound`.
 
@@ -111,7 +114,10 @@ def squares(
         Which method found them, how long that took and how it ended.
     jobs
         Threads that may look for neighbours.
+    weights : (n,)
+        Sampling weights, on whose scale squares are counted.
     """
+    known = Weighing.read(weights, len(records))
 
     def scaled_down() -> tuple[F64, int]:
         small, more = within_one(without_constants(records))
@@ -119,17 +125,17 @@ def squares(
 
     @cache
     def lost_scaled() -> float:
-        return loss(scaled_down()[0], labels)
+        return loss(scaled_down()[0], labels, known.of)
 
     def objective() -> float:
-        return squared_back(lost_scaled(), scaled_down()[1])
+        return squared_back(lost_scaled(), scaled_down()[1]) * known.unit
 
     def proven(found: float) -> Certificate:
         small, power = scaled_down()
         lost = lost_scaled()
-        bound = min(least_loss(small, k, jobs=jobs), lost)
+        bound = min(least_loss(small, k, jobs=jobs, weights=known.of), lost)
         met = lost - bound <= MET * lost and (lost > 0 or alike(records, labels))
-        least = squared_back(bound, power)
+        least = squared_back(bound, power) * known.unit
         return of_squares(met, status, found, least, by, seconds)
 
     return Evidence(status, objective, proven)

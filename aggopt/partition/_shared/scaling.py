@@ -9,21 +9,32 @@ from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, matrix
 from aggopt.encoding._encoded import Encoded
 from aggopt.errors import TableError, require_known
+from aggopt.partition._shared.weighing import NONE, Weighing
 
 SCALES = ("z", "none")
 
 
-def scaled(X: npt.ArrayLike, scale: str = "z") -> Floats:
+def scaled(X: npt.ArrayLike, scale: str = "z", weights: Floats | None = None) -> Floats:
     """Return records (n, d) as distances are to see them: z-scores, or X as it is.
 
     What is encoded has its scale: its coordinates (n, p) are taken as they are, with
-    either.
+    either.  With `weights` (n,) z-scores are by weighted means and variances.
     """
     require_known("scale", scale, SCALES)
     if isinstance(X, Encoded):
         return X.coordinates.copy()  # a kernel is compiled anew for what is read-only
     records = _matrix(X)
-    return Scale.of(records).standardise(records) if scale == "z" else records
+    return Scale.of(records, weights).standardise(records) if scale == "z" else records
+
+
+def weighed(
+    X: npt.ArrayLike, scale: str, weights: npt.ArrayLike | None
+) -> tuple[Floats, Weighing]:
+    """Return records as `scaled` does, and their weights; raises as both."""
+    if weights is None:
+        return scaled(X, scale), NONE
+    known = Weighing.read(weights, len(own_units(X)))
+    return scaled(X, scale, known.of), known
 
 
 def own_units(X: npt.ArrayLike) -> "Floats | Encoded":

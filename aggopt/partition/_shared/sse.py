@@ -3,14 +3,18 @@
 import numpy as np
 
 from aggopt.core.validation import Floats, Labels
+from aggopt.core.weights import weighted
 
 
-def loss(records: Floats, labels: Labels) -> float:
-    """Return the sum of squares within groups, over all attributes."""
+def loss(records: Floats, labels: Labels, weights: Floats | None = None) -> float:
+    """Return the sum of squares within groups, over all attributes.
+
+    With `weights` (n,) squares are weighted, and taken from weighted means.
+    """
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-    sizes = np.bincount(labels)
+    sizes = np.bincount(labels, weights)
     base = records[order[starts]][labels]  # what is equal loses nothing
     gaps = records - base
-    means = np.add.reduceat(gaps[order], starts) / sizes[:, None]
-    return float(((gaps - means[labels]) ** 2).sum())
+    means = np.add.reduceat(weighted(gaps, weights)[order], starts) / sizes[:, None]
+    return float(weighted((gaps - means[labels]) ** 2, weights).sum())
