@@ -1,6 +1,6 @@
 """What every solve returns: how it ended and how good the answer provably is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
@@ -186,7 +186,7 @@ def summed(certificates: Sequence[Certificate]) -> Certificate:
 
     Objectives, bounds and times are added; the bound is None unless every part has
     one, and the status is that of the part that ended worst.  What is claimed of parts
-    is left to them.
+    is added, too, where each has a claim or else a bound.
     """
     if len(certificates) == 1:
         return certificates[0]
@@ -196,9 +196,26 @@ def summed(certificates: Sequence[Certificate]) -> Certificate:
         sum(c.objective for c in certificates),
         total_bound(certificates),
         max(c.violation for c in certificates),
-        ", ".join(dict.fromkeys(c.solver for c in certificates)),
+        _each(c.solver for c in certificates),
         sum(c.seconds for c in certificates),
+        _claimed(certificates),
+        _each(c.judge for c in certificates) or None,
     )
+
+
+def _claimed(certificates: Sequence[Certificate]) -> Claim | None:
+    """Return what code of the user's claims of all parts together, if it does."""
+    claims = [c.claimed for c in certificates if c.claimed]
+    known = [c.claimed.bound if c.claimed else c.bound for c in certificates]
+    bounds = [bound for bound in known if bound is not None]
+    if not claims or len(bounds) < len(known):
+        return None
+    return Claim(sum(bounds), _each(claim.by for claim in claims))
+
+
+def _each(names: Iterable[str | None]) -> str:
+    """Return the names that there are, each once."""
+    return ", ".join(dict.fromkeys(filter(None, names)))
 
 
 def endings(certificates: Sequence[Certificate]) -> str:

@@ -15,6 +15,7 @@ from aggopt.aggregate import mean, p3m
 from aggopt.core.standardise import Scale
 from aggopt.errors import AggoptError, InfeasibleInputError
 from aggopt.partition import mdav
+from aggopt.solvers._certificate import Claim
 
 QUASI = ["age", "income"]
 MERGE = {"small": "merge"}
@@ -392,3 +393,17 @@ def test_solvers_of_partitions_are_compared_without_strata():
     asked = within(roles=alone, partition={"method": "univariate"})
     with pytest.raises(AggoptError, match="repairs without strata"):
         list(compare(residents(), asked))
+
+
+def renormalised(model, data):
+    return data.renormalised, -1.0
+
+
+def test_what_a_solver_of_ones_own_claims_of_each_stratum_is_added() -> None:
+    how = {"method": "p3m", "solver": renormalised}
+    made = aggopt.mask(residents(), within(aggregation=how))
+    found = made.certificates["age"]
+    assert found.bound is None
+    assert found.claimed == Claim(-4.0, "object renormalised")
+    said = "'age': the bound -4 claimed by object renormalised, and is not proven."
+    assert said in made.notes

@@ -169,6 +169,26 @@ def test_a_claim_is_no_bound_and_is_shown_as_a_claim():
         assert dict(zip(HEADER, row, strict=True))["bound"] == f"{proven}, {said}"
 
 
-def test_claims_of_parts_are_not_summed():
-    assert summed([CLAIMED, CLAIMED]).claimed is None
+def test_claims_of_parts_are_added_as_a_claim():
+    other = replace(CLAIMED, claimed=Claim(1.25, "mine.py, sha256 cd"))
+    both = summed([CLAIMED, other, CLAIMED])
+    assert both.claimed == Claim(6.25, "mine.py, sha256 ab, mine.py, sha256 cd")
+    assert both.bound is None
     assert summed([CLAIMED]).claimed == CLAIMED.claimed
+
+
+def test_a_part_without_a_claim_counts_with_its_bound_or_leaves_none():
+    of_both = summed([CLAIMED, certificate(bound=2.0)])
+    assert of_both.claimed == Claim(4.5, CLAIMED.claimed.by)
+    assert of_both.bound is None
+    assert summed([certificate(bound=None), CLAIMED]).claimed is None
+    assert summed([certificate(), certificate()]).claimed is None
+    twice = replace(CLAIMED, bound=1.0)
+    assert summed([twice, twice]).claimed.bound == 5.0
+    assert summed([twice, twice]).bound == 2.0
+
+
+def test_a_sum_names_each_judge_of_its_parts_once():
+    first, second = (replace(CLAIMED, judge=f"{name}.py") for name in ("one", "two"))
+    assert summed([first, second, first]).judge == "one.py, two.py"
+    assert summed([certificate(), certificate()]).judge is None
