@@ -59,6 +59,18 @@ def test_a_demand_is_kept_as_a_least_distance():
     assert (moved >= 0.4 - 1e-9).all()
 
 
+@pytest.mark.parametrize("delta", [5e-324, 1e-14, 4e-13])
+def test_a_distance_that_rounding_hides_is_none(delta) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 1))
+    groups = np.argsort(np.argsort(X[:, 0])) // 5
+    none, hidden = (
+        satisfaction(X, groups, delta=d, time_limit=5).certificates[0]
+        for d in (0.0, delta)
+    )
+    assert hidden.status is none.status is Status.OPTIMAL
+    assert hidden.objective == pytest.approx(none.objective)
+
+
 def test_satisfaction_satisfies_more_at_no_more_loss():
     plain = p3m(X, LABELS).values
     best = max(

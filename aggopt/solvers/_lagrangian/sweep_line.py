@@ -44,13 +44,13 @@ def sweep_line(near: NearRecords, base: Floats) -> Pieces:
     """Return the pieces of all groups, whose cost is at least `base` (m, 5).
 
     Where one record's interval ends and another's begins, the point between, to which
-    neither adds anything, is a piece.
+    neither adds anything, is a piece.  An interval whose ends are one event adds
+    nothing.
     """
-    some = np.flatnonzero(near.delta > 0)
+    low, high = near.d - near.delta, near.d + near.delta
+    some = np.flatnonzero(high - low > NEAR)
     group = np.concatenate([near.group[some]] * 2)
-    t = np.concatenate(
-        [near.d[some] - near.delta[some], near.d[some] + near.delta[some]]
-    )
+    t = np.concatenate([low[some], high[some]])
     order = np.lexsort((t, group))
     record, enters = np.concatenate([some, some]), np.arange(len(t)) < len(some)
     first = np.searchsorted(group[order], np.arange(len(base) + 1))
