@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from aggopt.core.plural import many
@@ -13,6 +14,8 @@ from aggopt.input.files import as_written
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.job._earlier import EarlierGroups
+
+NEW, LEFT_OUT = -1, -2  # of records without an earlier group
 
 
 def with_earlier_groups(job: Job, table: Table) -> Job:
@@ -61,6 +64,7 @@ def with_earlier_groups(job: Job, table: Table) -> Job:
                 'table and an identifier: earlier = "FILE" and person = "NAME" '
                 "under [partition].",
             )
+    _require_groups(path, found)
     return job.model_copy(update={"partition": how.of_records(found)})
 
 
@@ -69,15 +73,34 @@ def require_earlier_groups(table: Table, job: Job) -> None:
     with_earlier_groups(job, table)
 
 
+def _require_groups(path: Path, found: Labels) -> None:
+    """Refuse records (n,) that the earlier release left out."""
+    count = int((found == LEFT_OUT).sum())
+    if count:
+        raise TableError(
+            f"{path.name} has no group for {many(count, 'record')} of the table, which "
+            f"the earlier release left out, as small strata are dropped.",
+            fix='make the earlier release with small = "merge" under [strata]; or take '
+            "these records out of this table, too, and name the earlier table and an "
+            'identifier: earlier = "FILE" and person = "NAME" under [partition].',
+        )
+
+
 def _groups(path: Path) -> Labels:
-    """Return the group of each record (n,) that a private key states."""
+    """Return the group of each record (n,) that a private key states, or LEFT_OUT."""
     if path.exists():
         require_regular(path)
     try:
         key = pyarrow.csv.read_csv(path)
-        found = np.asarray(key["group"].to_numpy(), dtype=np.intp)
-        whole = "released_record" in key.column_names and (found >= 0).all()
-    except (OSError, ValueError, TypeError, KeyError):  # of Arrow, too
+        stated = key["group"]
+        there = stated.drop_null()
+        whole = (
+            "released_record" in key.column_names
+            and pyarrow.types.is_integer(stated.type)
+            and pc.min(there).as_py() >= 0
+        )
+        found = np.asarray(stated.fill_null(LEFT_OUT).to_numpy(), dtype=np.intp)
+    except (OSError, ValueError, TypeError, KeyError, OverflowError):  # of Arrow, too
         whole = False
     if not whole:
         raise TableError(
@@ -92,7 +115,7 @@ def _groups(path: Path) -> Labels:
 def _by_person(
     person: str, earlier: Path, groups: Labels, job: Job, table: Table
 ) -> Labels:
-    """Return the earlier group of each record (n,) by who it is; -1 of new ones."""
+    """Return the earlier group of each record (n,) by who it is; NEW of new ones."""
     if person not in job.roles.identifier:
         raise JobError(
             f"[partition] person names {person!r}, which is no identifier: who is who "
@@ -117,8 +140,8 @@ def _by_person(
             fix="name an identifier of one record each.",
         )
     known = dict(zip(old, groups.tolist(), strict=True))
-    found = np.array([known.get(each, -1) for each in new], np.intp)
-    if (found < 0).all():
+    found = np.array([known.get(each, NEW) for each in new], np.intp)
+    if (found == NEW).all():
         raise TableError(
             f"No record of {earlier.name} is in the table, by {person!r}.",
             fix="name the table that the earlier release was made from.",

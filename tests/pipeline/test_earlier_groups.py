@@ -138,7 +138,28 @@ def test_a_job_that_makes_its_groups_is_as_it_was() -> None:
     assert with_earlier_groups(asked, None) is asked
 
 
+def kept_but_for(folder, last, **more):
+    """The groups of a release that left the last records out."""
+    lines = (folder / "first.private.csv").read_text().splitlines()
+    lines[-last:] = ["," * lines[0].count(",")] * last
+    (folder / "second.private.csv").write_text("\n".join(lines) + "\n")
+    how = {"keep_groups": str(folder / "second.private.csv"), **more}
+    return job(4, how)
+
+
+def test_who_was_left_out_before_may_be_left_out_again(first) -> None:
+    how = kept_but_for(first, 2, earlier=str(first / "people.csv"), person="name")
+    release = aggopt.mask(people().iloc[:38], how)
+    assert len(release.labels) == 38
+    assert release.audit.holds
+
+
 FIX_TABLE = "name the table that the earlier release was made from."
+FIX_LEFT_OUT = (
+    'make the earlier release with small = "merge" under [strata]; or take these '
+    "records out of this table, too, and name the earlier table and an identifier: "
+    'earlier = "FILE" and person = "NAME" under [partition].'
+)
 FIX_KEY = (
     "name the NAME.private.csv of a release whose attributes were grouped together."
 )
@@ -217,6 +238,21 @@ REFUSED = {
         "'name' does not differ in every record: 38 of 40 and 40 stand there again.",
         "name an identifier of one record each.",
     ),
+    "records that the earlier release left out": (
+        lambda first: (people(), kept_but_for(first, 3)),
+        "second.private.csv has no group for 3 records of the table, which the earlier "
+        "release left out, as small strata are dropped.",
+        FIX_LEFT_OUT,
+    ),
+    "a person whom the earlier release left out": (
+        lambda first: (
+            people().iloc[:39],
+            kept_but_for(first, 2, earlier=str(first / "people.csv"), person="name"),
+        ),
+        "second.private.csv has no group for 1 record of the table, which the earlier "
+        "release left out, as small strata are dropped.",
+        FIX_LEFT_OUT,
+    ),
     "persons of another table": (
         lambda first: (
             people().assign(name=[f"Other {i}" for i in range(40)]),
@@ -248,6 +284,9 @@ def test_it_is_refused_before_any_work(first, case, monkeypatch) -> None:
         "group\n0\n",
         "group,released_record\n-1,0\n",
         "group,released_record\nx,0\n",
+        "group,released_record\n,0\n",
+        "group,released_record\n" + "0.5,0\n" * 40,
+        "group,released_record\n" + "1.0,0\n" * 40,
     ],
 )
 def test_what_is_no_key_is_refused(tmp_path, text) -> None:
