@@ -105,6 +105,12 @@ def names_file(name: object) -> bool:
     return isinstance(name, str) and _FILE.fullmatch(name) is not None
 
 
+def file_name(name: str) -> str:
+    """Return the name of a file of code without its folder; any other as it is."""
+    named = _FILE.fullmatch(name)
+    return name if named is None else f"{Path(named['file']).name}{named[2] or ''}"
+
+
 def seen_from(folder: Path, name: str) -> str:
     """Return the name of a file of code with its path, where a job lies in `folder`."""
     named = _FILE.fullmatch(name)

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from aggopt.core.own_code import of_object
+from aggopt.core.own_code import file_name, of_object
 from aggopt.core.registry import Method
 from aggopt.core.section import MethodSection, Section, plain_number
 from aggopt.core.validation import is_whole, require_seed
@@ -168,7 +169,8 @@ def _said(entries: Mapping[str, Any]) -> dict[str, Any]:
 def _flat(name: str, value: Any) -> dict[str, Any]:
     """Return a column for each setting, those of settings under both names."""
     if not isinstance(value, Mapping):
-        return {name: _called(value)}
+        of_tree = name.endswith(".tree") and isinstance(value, str)
+        return {name: Path(value).name if of_tree else _called(value)}
     found: dict[str, Any] = {}
     for key, inner in value.items():
         found |= _flat(f"{name}.{key}", inner)
@@ -176,11 +178,16 @@ def _flat(name: str, value: Any) -> dict[str, Any]:
 
 
 def _called(value: Any) -> Any:
-    """Return a value as a table shows it: code of the user's by its name."""
+    """Return a value as a table shows it: code of the user's by its name.
+
+    That of a file is without its folder, as certificates have it.
+    """
     if isinstance(value, list | tuple):
         return [_called(each) for each in value]
     if isinstance(value, Mapping):
         return {key: _called(inner) for key, inner in value.items()}
+    if isinstance(value, str):
+        return file_name(value)
     own = callable(value) or isinstance(value, Method)
     return plain_number(of_object("partitioners", value).name if own else value)
 

@@ -29,7 +29,7 @@ from aggopt.errors import (
 )
 from aggopt.experiments import _cache, _run
 from aggopt.experiments._cell import limited
-from aggopt.experiments._grid import cells_of
+from aggopt.experiments._grid import _flat, cells_of
 from aggopt.experiments._within import within
 from aggopt.partition import Partition, mdav
 from aggopt.solvers import Certificate, Status
@@ -320,6 +320,20 @@ def test_own_methods_stand_in_a_grid_as_objects_and_files(code):
         (block,) = mask(FRAME, job(partition=how)).blocks
         assert row["groups.objective"] == block.certificate.objective
         assert row["groups.bound"] == block.certificate.bound
+
+
+def test_files_are_named_without_their_folders() -> None:
+    asked = {"method": "mdav", "solver": "/home/me/mine.py:own", "inner": "cbfs"}
+    assert _flat("partition", asked) == {
+        "partition.method": "mdav",
+        "partition.solver": "mine.py:own",
+        "partition.inner": "cbfs",
+    }
+    typed = {"city": {"tree": "/home/me/cities.csv"}, "job": {"tree": {"a": ["b"]}}}
+    assert _flat("attributes", typed) == {
+        "attributes.city.tree": "cities.csv",
+        "attributes.job.tree.a": ["b"],
+    }
 
 
 def test_a_file_that_is_not_trusted_is_not_run(code):
