@@ -75,6 +75,7 @@ def mask(
     """
     from aggopt.engine.mask import by_engine
     from aggopt.job import Job
+    from aggopt.output.held_types import require_types
     from aggopt.output.places import Files
     from aggopt.pipeline.mask import mask as masked
 
@@ -86,6 +87,7 @@ def mask(
         return
     places = Files.beside(out, private)
     places.check(overwrite=overwrite, inputs=(table, job), names=asked.roles.published)
+    require_types(out, table, asked.roles.as_they_are)
     with console.progress(quiet=as_json) as report:
         release = masked(table, asked, progress=report, trust=trust)
         files = console.release(

@@ -11,6 +11,7 @@ from aggopt.command import console
 from aggopt.command.console import add_row, line, out
 from aggopt.command.show_solvers import figure
 from aggopt.core.plural import many
+from aggopt.input.formats import like
 
 if TYPE_CHECKING:
     from aggopt.command.demo import Shown
@@ -136,7 +137,7 @@ def written(table: Path, job: Path, undecided: int) -> None:
     else:
         line(f"Wrote {job}. Look at the roles that are proposed in it, then run")
     line(f"    aggopt check {table} {job}")
-    line(f"    aggopt mask {table} {job} --out masked.csv")
+    line(f"    aggopt mask {table} {job} --out masked{like(table)}")
 
 
 def _certificates(title: str, certificates: Mapping[str, "Certificate"]) -> None:

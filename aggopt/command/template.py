@@ -10,6 +10,7 @@ from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
 from aggopt.command.partition_lines import each_by_itself, settings
 from aggopt.command.proposal import COLUMN, WIDTH
 from aggopt.core.registry import Method
+from aggopt.input.formats import like
 from aggopt.job import Input
 from aggopt.partition._registry import PARTITIONERS
 from aggopt.privacy._model import REQUIREMENTS
@@ -18,7 +19,7 @@ from aggopt.repair._registry import REPAIRS
 _TEXT = """\
 # What aggopt does with {file}. Edit it, then run
 #     aggopt check {file} {job}
-#     aggopt mask {file} {job} --out masked.csv
+#     aggopt mask {file} {job} --out masked{ending}
 {state}
 
 [roles]
@@ -151,6 +152,7 @@ def template(
             ]
         ),
         file=table.name,
+        ending=like(table),
         job=job.name,
         records=records,
         roles="\n".join(roles),

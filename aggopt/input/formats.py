@@ -10,6 +10,7 @@ STATISTICAL = (*DECLARING, ".por", ".dta", ".xpt", ".sas7bdat")
 READ_ONLY = (".por", ".sas7bdat")
 EXCEL = ".xlsx"
 ENDINGS = (".csv", ".parquet", EXCEL, *STATISTICAL)
+_LIKE = {".por": ".sav", ".sas7bdat": ".xpt"}  # the same program's, that are written
 WRITTEN = tuple(ending for ending in ENDINGS if ending not in READ_ONLY)
 FILES = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
 _PACKAGES = {EXCEL: ("openpyxl", "excel")}
@@ -24,6 +25,12 @@ def ending_of(path: Path) -> str:
 def is_csv(path: Path) -> bool:
     """Whether the file is a CSV file by its ending."""
     return ending_of(path) == ".csv"
+
+
+def like(path: Path) -> str:
+    """Return the ending of a release of the table at a path: its own, if written."""
+    ending = ending_of(path)
+    return _LIKE.get(ending, ending)
 
 
 def packages_of(path: Path) -> tuple[str, ...]:

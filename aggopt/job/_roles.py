@@ -72,6 +72,11 @@ class Roles(BaseModel):
         return (*self.combination, *self.confidential, *self.other)
 
     @property
+    def as_they_are(self) -> tuple[str, ...]:
+        """Attributes that are published as they are."""
+        return (*self.stratum, *self.confidential, *self.other)
+
+    @property
     def combination(self) -> tuple[str, ...]:
         """Attributes whose combination k records share in a release."""
         return (*self.quasi_identifier, *self.stratum)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aggopt.errors import TableError
-from aggopt.output.held_types import TYPES, is_text, require_held
+from aggopt.output.held_types import EXCEL_TYPES, is_text, require_held
 
 MOST_RECORDS, MOST_COLUMNS = 2**20 - 1, 2**14  # of a sheet, its names left out
 _CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"
@@ -29,7 +29,7 @@ def write_excel(to: Path, table: pa.Table) -> None:
         There are more records or columns than a sheet has, columns of types that it
         does not hold, infinite numbers, or text with control characters.
     """
-    require_held(table, ".xlsx", (*TYPES, pa.types.is_duration))
+    require_held(table, ".xlsx", EXCEL_TYPES)
     if len(table) > MOST_RECORDS or table.num_columns > MOST_COLUMNS:
         raise TableError(
             f"{len(table)} records of {table.num_columns} columns are more than a "

@@ -38,7 +38,7 @@ def usefulness(
         As `review` and `aggopt.measure.utility.assess`.
     """
     roles = job.roles
-    plain = _published_as_is(job)
+    plain = roles.as_they_are
     strata = strata or roles.stratum
     for name in strata:
         require_known("column that is published as it is", name, plain)
@@ -67,10 +67,6 @@ def usefulness(
     )
 
 
-def _published_as_is(job: Job) -> tuple[str, ...]:
-    return (*job.roles.stratum, *job.roles.confidential, *job.roles.other)
-
-
 def _frame(table: Table, job: Job) -> Any:
     """Return what is published as pandas has it: numbers, and text for all else."""
     import pandas as pd
@@ -81,7 +77,7 @@ def _frame(table: Table, job: Job) -> Any:
             found[name] = table.numbers(name)
         else:
             found[name] = _text(table.frame[name].to_list())
-    for name in _published_as_is(job):
+    for name in job.roles.as_they_are:
         found[name] = _as_it_is(table, name, job)
     return pd.DataFrame(found)
 

@@ -39,7 +39,10 @@ def here(tmp_path, monkeypatch):
 @pytest.mark.parametrize("ending", WRITERS)
 def test_a_table_goes_through_all_commands(here, aggopt, ending):
     WRITERS[ending](people(), f"people{ending}")
-    assert aggopt("init", f"people{ending}", "--out", "new.toml")[0] == 0
+    code, out, _ = aggopt("init", f"people{ending}", "--out", "new.toml")
+    assert code == 0
+    for said in (out, Path("new.toml").read_text()):
+        assert f"--out masked{ending}" in said
     roles = tomllib.loads(Path("new.toml").read_text())["roles"]
     assert roles["identifier"] == ["name"]
     assert {"age", "illness"} <= {*roles["quasi-identifier"]}
@@ -53,6 +56,19 @@ def test_a_table_goes_through_all_commands(here, aggopt, ending):
     assert aggopt("assess", f"people{ending}", out, "job.toml")[0] == 0
     Path("plain").touch()
     assert Path(out).stat().st_mode == Path("plain").stat().st_mode
+
+
+def test_types_that_a_file_does_not_have_are_refused_before_work(
+    here, aggopt, monkeypatch
+):
+    zoned = pd.date_range("2020-01-01", periods=40, tz="UTC")
+    people().assign(note=zoned).to_parquet("people.parquet")
+    Path("job.toml").write_text(JOB)
+    monkeypatch.setattr("aggopt.pipeline.mask.group", None)
+    code, _, err = aggopt("mask", "people.parquet", "job.toml", "--out", "masked.sav")
+    assert code == 2
+    assert "types that a .sav file does not have: 'note' (timestamp" in err
+    assert not Path("masked.sav").exists()
 
 
 def test_codes_that_only_partly_have_a_text_are_to_be_decided(here, aggopt):

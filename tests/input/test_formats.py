@@ -6,7 +6,7 @@ import pytest
 
 from aggopt.errors import TableError
 from aggopt.input import formats
-from aggopt.input.formats import ENDINGS, READ_ONLY, WRITTEN, check_ending
+from aggopt.input.formats import ENDINGS, READ_ONLY, WRITTEN, check_ending, like
 
 NEEDED = {".sav": "stats", ".dta": "stats", ".sas7bdat": "stats", ".xlsx": "excel"}
 
@@ -25,6 +25,12 @@ def test_others_are_refused_with_the_list(name) -> None:
         with pytest.raises(TableError) as refused:
             check_ending(Path(name), written=written)
         assert refused.value.problem == f"{name} ends in none of {', '.join(known)}."
+
+
+def test_a_release_may_be_of_the_kind_of_its_table() -> None:
+    for ending in WRITTEN:
+        assert like(Path(f"t{ending.upper()}")) == ending
+    assert (like(Path("t.por")), like(Path("t.sas7bdat"))) == (".sav", ".xpt")
 
 
 def test_what_is_only_read_is_not_written() -> None:

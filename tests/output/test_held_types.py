@@ -1,12 +1,14 @@
 """Types and numbers that files of other programs do not have."""
 
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from aggopt.errors import TableError
-from aggopt.output.held_types import TYPES, require_held
+from aggopt.output.held_types import EXCEL_TYPES, require_held, require_types
 
 WHOLE = 2**53
 HELD = {
@@ -28,7 +30,7 @@ HELD = {
 def test_what_such_files_hold_passes() -> None:
     require_held(pa.table(HELD), ".sav")
     spans = pa.table({"span": pa.array([1], pa.duration("s"))})
-    require_held(spans, ".xlsx", (*TYPES, pa.types.is_duration))
+    require_held(spans, ".xlsx", EXCEL_TYPES)
 
 
 def test_other_types_are_named_with_their_columns() -> None:
@@ -61,3 +63,50 @@ def test_numbers_that_would_be_rounded_or_are_infinite_are_refused() -> None:
         "'b', 'c', 'd'.\nTo fix: make them text before masking; or write a .parquet or "
         "a .csv file."
     )
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "people.parquet"
+    columns = {
+        **HELD,
+        "code": pa.array(["a", "b"]).dictionary_encode(),
+        "span": pa.array([1, 2], pa.duration("s")),
+        "here": pa.array([1, 2], pa.timestamp("us", "UTC")),
+        "parts": [[1], [2]],
+    }
+    pyarrow.parquet.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "ending", "says"),
+    [
+        ("span", ".sav", "types that a .sav file does not have: 'span' (duration[s])"),
+        ("span", ".xlsx", None),
+        ("here", ".xlsx", "does not have: 'here' (timestamp[us, tz=UTC])"),
+        ("here", ".csv", None),
+        ("here", ".parquet", None),
+        ("parts", ".csv", "Columns that no file can hold: 'parts'."),
+        ("code", ".dta", None),
+        ("lost", ".dta", None),
+    ],
+)
+def test_what_a_parquet_file_publishes_as_it_is_may_be_refused_early(
+    table, name, ending, says
+) -> None:
+    to, names = table.with_name(f"masked{ending}"), [*HELD, name]
+    if says is None:
+        require_types(to, table, names)
+        return
+    with pytest.raises(TableError) as refused:
+        require_types(to, table, names)
+    assert says in refused.value.problem
+
+
+def test_of_other_files_and_broken_ones_nothing_is_said_early(tmp_path) -> None:
+    broken = tmp_path / "people.parquet"
+    require_types(Path("masked.sav"), broken, ["age"])
+    broken.write_text("no table")
+    require_types(Path("masked.sav"), broken, ["age"])
+    require_types(Path("masked.sav"), broken.rename(tmp_path / "people.csv"), ["age"])
