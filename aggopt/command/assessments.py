@@ -1,6 +1,6 @@
 """The commands that look at releases that are written, and write nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +17,7 @@ from aggopt.command.arguments import (
     Trust,
     words,
 )
+from aggopt.errors import JobError
 
 SIZE = 3  # attributes of a combination that makes a record special
 
@@ -136,7 +137,13 @@ def compare(
     releases: Annotated[
         list[Path], typer.Argument(metavar="MASKED...", help="Two releases or more.")
     ],
-    original: Annotated[Path, typer.Option(help="The table they were made from.")],
+    original: Annotated[
+        list[Path],
+        typer.Option(
+            help="The table that all were made from; or that of each, in their order.",
+            default_factory=list,
+        ),
+    ],
     manifests: Annotated[
         list[Path],
         typer.Option(
@@ -144,23 +151,51 @@ def compare(
             default_factory=list,
         ),
     ],
+    person: Annotated[
+        str,
+        typer.Option(help="Of several tables the identifier that says who is who."),
+    ] = "",
+    without_keys: Annotated[
+        bool,
+        typer.Option(
+            "--without-keys", help="Count what anybody can who has the releases."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put releases of one table side by side, and count what they say together.
+    """Put releases of the same people side by side, and count what they say together.
 
     Who knows the group of a person in each release knows that the person is in all of
     these groups: their intersection counts.  Exit code 1 where fewer than the smaller
-    k are in one: then the releases must not be published both.
+    k are in one: then the releases must not be published both.  Of waves, name the
+    table of each and a person.  Without private keys it may not be known: exit code 1.
     """
     from aggopt.command import show_utility
     from aggopt.output.places import Files
-    from aggopt.pipeline.compare_releases import compare_releases
 
     tables = [path for path in releases if path.suffix != ".json"]
     named = [*manifests, *(path for path in releases if path.suffix == ".json")]
-    beside = [Files.beside(path).manifest for path in tables]
-    found = compare_releases(tables, original, named or beside)
+    asked = named or [Files.beside(path).manifest for path in tables]
+    found: Any = None
+    if without_keys:
+        from aggopt.pipeline.compare_published import compare_published
+
+        _require_none(original, person)
+        found = compare_published(tables, asked)
+    else:
+        from aggopt.pipeline.compare_releases import compare_releases
+
+        found = compare_releases(tables, original, asked, person=person or None)
     _told(found, show_utility.compared, as_json=as_json, holds=found.holds)
+
+
+def _require_none(original: Sequence[Path], person: str) -> None:
+    """Refuse what is not looked at where there are no private keys."""
+    if original or person:
+        raise JobError(
+            "Without private keys nobody knows which record of a table is which.",
+            fix="leave --original and --person out; or --without-keys.",
+        )
 
 
 def _told(

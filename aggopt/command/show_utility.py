@@ -8,6 +8,7 @@ from aggopt.command.console import add_row, line, out
 
 if TYPE_CHECKING:
     from aggopt.measure.utility import Utility
+    from aggopt.pipeline.compare_published import PublishedCompared
     from aggopt.pipeline.releases_compared import ReleasesCompared
 
 SHOWN = {
@@ -26,7 +27,7 @@ def utility(found: "Utility") -> None:
     out.print(str(found), markup=False, soft_wrap=True)
 
 
-def compared(found: "ReleasesCompared") -> None:
+def compared(found: "ReleasesCompared | PublishedCompared") -> None:
     """Print releases side by side, and what they are together."""
     table = Table(title="Releases side by side (* the better)")
     table.add_column("figure")

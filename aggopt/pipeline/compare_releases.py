@@ -1,4 +1,4 @@
-"""Several releases of one table, and the groups that they have in common."""
+"""Several releases of the same people, and the groups that they have in common."""
 
 import json
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow.csv
 
+from aggopt.core.plural import many
 from aggopt.core.regular import require_regular
 from aggopt.core.types import Bool
 from aggopt.core.validation import Labels
@@ -22,27 +23,87 @@ from aggopt.output.places import Files
 from aggopt.pipeline.reassess import places_by, tables_of
 from aggopt.pipeline.releases_compared import Figures, ReleasesCompared
 from aggopt.pipeline.usefulness import usefulness
+from aggopt.pipeline.waves import Waves
 
 SECTIONS = ("job", "input", "audit", "certificates")  # of a manifest, that are read
 
 
 def compare_releases(
-    tables: Sequence[Path], original: Path, manifests: Sequence[Path]
+    tables: Sequence[Path],
+    original: Path | Sequence[Path],
+    manifests: Sequence[Path],
+    *,
+    person: str | None = None,
 ) -> ReleasesCompared:
-    """Return releases of one table side by side, and the groups they have in common.
+    """Return releases of the same people side by side, and the groups in common.
 
     A manifest goes with the table in its place, and the private key of the release
     stands beside the manifest.  Groups are records that are published alike in all
     quasi-identifiers of the release, as the audit counts them; of units, these.
+    `original` is the table that all were made from; or the table of each, whose people
+    an identifier, `person`, tells in all of them.
 
     Raises
     ------
     JobError
-        There are not two tables or more, and as many manifests.
+        There are not two releases or more, and as many manifests; or several tables and
+        no person, or one and a person; or as `Waves`.
     TableError
         A file cannot be used, or is not what its manifest describes; or releases are of
-        different tables.
+        different tables, and these are not named.
     """
+    stated = manifests_of(tables, manifests)
+    originals = _originals(original, tables, person)
+    jobs = [job_in(each["job"]) for each in stated]
+    waves = None if person is None else Waves(originals, person, jobs)
+    if waves is None:
+        _require_one_table(tables, stated)
+    frames, groups, figures = [], [], []
+    each_of = zip(tables, originals, manifests, jobs, stated, strict=True)
+    for table, before, manifest, job, own in each_of:
+        frame = nw.from_native(as_released(table, job.input, job.roles))
+        frames.append(frame)
+        groups.append(_groups(frame, job, before, _files(table, manifest)))
+        figures.append(figures_of(table, own, usefulness(before, table, job)))
+    units: list[Labels | None] = [None]
+    if waves is None:
+        units = _units(originals[0], tables, jobs)
+    else:
+        groups = waves.united(groups)
+    k, there = min(job.privacy.k for job in jobs), _in_any(groups)
+    every: Bool = np.all([each >= 0 for each in groups], axis=0)
+    partly, whole = int(there.sum() - every.sum()), _counted(groups, there, jobs, units)
+    common = _counted(groups, every, jobs, units) if partly and every.any() else None
+    keys = _keys(frames, jobs) if waves is None else ()
+    return ReleasesCompared(tuple(figures), whole, k, keys, partly, common)
+
+
+def _counted(
+    groups: Sequence[Labels],
+    rows: Bool,
+    jobs: Sequence[Job],
+    units: Sequence[Labels | None],
+) -> Count:
+    """Return the count of the groups that these rows (n,) have in all releases.
+
+    Of what is known of a record it is a part that a release leaves it out: who takes
+    away the records that another release has is left with it.
+    """
+    k = min(job.privacy.k for job in jobs)
+    names = dict.fromkeys(n for job in jobs for n in job.roles.combination)
+    parts = [np.unique(each[rows], return_inverse=True)[1] for each in groups]
+    labels = together(parts)
+    counts = [
+        Count.of(tuple(names), labels, k, None if each is None else each[rows])
+        for each in units
+    ]
+    return min(counts, key=lambda count: count.rarest)
+
+
+def manifests_of(
+    tables: Sequence[Path], manifests: Sequence[Path]
+) -> list[dict[str, Any]]:
+    """Return what manifests of two releases or more state; as `compare_releases`."""
     if len(tables) < 2 or len(tables) != len(manifests):
         raise JobError(
             f"There are {len(tables)} releases and {len(manifests)} manifests.",
@@ -50,27 +111,29 @@ def compare_releases(
             "aggopt compare a.csv b.csv --original people.csv --manifests "
             "a.manifest.json b.manifest.json.",
         )
-    stated = [_manifest(path) for path in manifests]
-    _require_one_table(tables, stated)
-    jobs = [_job(each["job"]) for each in stated]
-    frames, groups, figures = [], [], []
-    for table, manifest, job, own in zip(tables, manifests, jobs, stated, strict=True):
-        frame = nw.from_native(as_released(table, job.input, job.roles))
-        frames.append(frame)
-        groups.append(_groups(frame, job, original, _files(table, manifest)))
-        figures.append(_figures(table, own, usefulness(original, table, job)))
-    k = min(job.privacy.k for job in jobs)
-    names = dict.fromkeys(n for job in jobs for n in job.roles.combination)
-    labels, common = together(_in_common(groups)), _in_two(groups)
-    counts = [
-        Count.of(tuple(names), labels, k, None if each is None else each[common])
-        for each in _units(original, tables, jobs)
-    ]
-    whole = min(counts, key=lambda count: count.rarest)
-    return ReleasesCompared(tuple(figures), whole, k, _keys(frames, jobs))
+    return [_manifest(path) for path in manifests]
 
 
-def _job(stated: dict[str, Any]) -> Job:
+def _originals(
+    original: Path | Sequence[Path], tables: Sequence[Path], person: str | None
+) -> list[Path]:
+    """Return the table that each release was made from."""
+    found = [original] if isinstance(original, Path) else list(original)
+    if len(found) == 1 and person is None:
+        return found * len(tables)
+    if len(found) == 1 or len(found) != len(tables) or person is None:
+        who = "no person" if person is None else f"the person {person!r}"
+        raise JobError(
+            f"There are {many(len(tables), 'release')} of {many(len(found), 'table')}, "
+            f"and {who}.",
+            fix="name the one table that all were made from, and no person; or the "
+            "table of each, in their order, and the identifier that all tables have: "
+            "--original a.csv --original b.csv --person NAME.",
+        )
+    return found
+
+
+def job_in(stated: dict[str, Any]) -> Job:
     """Return of the job in a manifest what tables are read and counted by."""
     sections = ("roles", "strata", "attributes", "missing", "input", "output")
     own = {name: stated[name] for name in sections if name in stated}
@@ -106,7 +169,9 @@ def _require_one_table(
             files = ", ".join(table.name for table in tables)
             raise TableError(
                 f"{files} are releases of different tables, by their manifests.",
-                fix="compare releases that were made from one and the same file.",
+                fix="compare releases that were made from one and the same file; or "
+                "name the file of each, and the identifier that tells who is who: "
+                "--original a.csv --original b.csv --person NAME.",
             )
 
 
@@ -136,23 +201,9 @@ def _groups(frame: nw.DataFrame[Any], job: Job, original: Path, files: Files) ->
     return found
 
 
-def _in_common(groups: Sequence[Labels]) -> list[Labels]:
-    """Return the groups of records that two releases have, or more, each from 0 on.
-
-    Of what is known of a record it is a part that a release leaves it out.
-    """
-    common = _in_two(groups)
-    if not common.any():
-        raise TableError(
-            "No record is in two of the releases.",
-            fix="publish them: they have no group in common.",
-        )
-    return [np.unique(each[common], return_inverse=True)[1] for each in groups]
-
-
-def _in_two(groups: Sequence[Labels]) -> Bool:
-    """Whether two releases or more have each record, (n,)."""
-    found: Bool = np.sum([each >= 0 for each in groups], axis=0) > 1
+def _in_any(groups: Sequence[Labels]) -> Bool:
+    """Whether any release has each record, (n,)."""
+    found: Bool = np.any([each >= 0 for each in groups], axis=0)
     return found
 
 
@@ -166,7 +217,8 @@ def _units(
     ]
 
 
-def _figures(table: Path, stated: dict[str, Any], found: Utility) -> Figures:
+def figures_of(table: Path, stated: dict[str, Any], found: Utility | None) -> Figures:
+    """Return what is known of a release; nothing of its utility if it is not found."""
     measures = stated.get("measures") or {}
     proofs = [*stated["certificates"].values()]
     proofs += [part["certificate"] for part in stated["partition"]]
@@ -177,8 +229,8 @@ def _figures(table: Path, stated: dict[str, Any], found: Utility) -> Figures:
         smallest=stated["audit"]["smallest"],
         il=measures.get("il"),
         linkage=measures.get("linkage"),
-        pmse_ratio=None if found.propensity is None else found.propensity.ratio,
-        pmse_tree=found.tree,
+        pmse_ratio=found.propensity.ratio if found and found.propensity else None,
+        pmse_tree=found.tree if found else None,
         gap=None if None in gaps else max(gaps, default=None),
     )
 

@@ -1,4 +1,4 @@
-"""What was found of several releases of one table: side by side, and together."""
+"""What was found of several releases of the same people: side by side, together."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -48,19 +48,27 @@ class ReleasesCompared:
     figures
         Of each release.
     together
-        How many records share their group in all releases; `rare` are those that share
-        it with fewer than `k`.
+        How many records share their group in all releases, of all that any release
+        has: one that leaves some out has them in a group of their own.  `rare` are
+        those that share it with fewer than `k`.
     k
         The smallest that a release was made with.
     keys
         Columns that all releases publish and that differ in every record: whoever has
         the files puts the releases together by them.
+    partly
+        How many records some releases have, and others leave out.
+    common
+        The same as `together` of the records that all releases have; None where these
+        are all, or none.
     """
 
     figures: tuple[Figures, ...]
     together: Count
     k: int
     keys: tuple[str, ...]
+    partly: int = 0
+    common: Count | None = None
 
     @property
     def holds(self) -> bool:
@@ -70,9 +78,7 @@ class ReleasesCompared:
     @property
     def best(self) -> dict[str, list[str]]:
         """Which files have the best of each figure, if they are not all alike."""
-        found = {"k": _at(self.figures, "k", max)}
-        found |= {name: _at(self.figures, name, min) for name in LOWER}
-        return {name: files for name, files in found.items() if files}
+        return best_of(self.figures)
 
     @property
     def verdict(self) -> str:
@@ -84,10 +90,25 @@ class ReleasesCompared:
             f"smallest group that they have in common is of "
             f"{many(found.rarest, found.what)}"
         )
-        if self.holds:
-            return f"{said}."
-        rare = many(found.rare, found.what)
-        return f"{said}, {rare} are in such of fewer than {self.k}, {alone} alone."
+        if not self.holds:
+            rare = many(found.rare, found.what)
+            said += f", {rare} are in such of fewer than {self.k}, {alone} alone"
+        return f"{said}.{self._left_out}"
+
+    @property
+    def _left_out(self) -> str:
+        """Say how many records not all releases have, if there are such."""
+        if not self.partly:
+            return ""
+        are = "is" if self.partly == 1 else "are"
+        said = (
+            f" {many(self.partly, 'record')} {are} left out of some of them: what the "
+            "others say tells who is left in a group, and is counted."
+        )
+        if self.common is None:
+            return said
+        rarest = many(self.common.rarest, self.common.what)
+        return f"{said} Of those that are in all of them, the smallest is of {rarest}."
 
     @property
     def notes(self) -> list[str]:
@@ -104,10 +125,19 @@ class ReleasesCompared:
             "releases": [asdict(each) for each in self.figures],
             "together": asdict(self.together),
             "k": self.k,
+            "partly": self.partly,
+            "common": None if self.common is None else asdict(self.common),
             "holds": self.holds,
             "best": self.best,
             "notes": self.notes,
         }
+
+
+def best_of(figures: Sequence[Figures]) -> dict[str, list[str]]:
+    """Return which files have the best of each figure, if they are not all alike."""
+    found = {"k": _at(figures, "k", max)}
+    found |= {name: _at(figures, name, min) for name in LOWER}
+    return {name: files for name, files in found.items() if files}
 
 
 def _at(figures: Sequence[Figures], name: str, best: Any) -> list[str]:

@@ -171,6 +171,20 @@ CASES = {  # by the row of the page: words on the command line
     "two releases in the same groups": ("compare", "masked.csv", "again.csv", *OF),
     "two releases in other groups": ("compare", "masked.csv", "other.csv", *OF),
     "releases of different tables": ("compare", "masked.csv", "shorter.csv", *OF),
+    "releases of different tables, by an identifier": (
+        *("compare", "masked.csv", "shorter.csv", *OF),
+        *("--original", "short.csv", "--person", "name"),
+    ),
+    "releases of different tables, by a column that is published": (
+        *("compare", "masked.csv", "shorter.csv", *OF),
+        *("--original", "short.csv", "--person", "note"),
+    ),
+    "two releases without their private keys": (
+        *("compare", "masked.csv", "other.csv", "--without-keys"),
+    ),
+    "the original of releases without their keys": (
+        *("compare", "masked.csv", "other.csv", *OF, "--without-keys"),
+    ),
     "one release": ("compare", "masked.csv", *OF),
     "a release without its manifest": ("compare", "masked.csv", "people.csv", *OF),
 }

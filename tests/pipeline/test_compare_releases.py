@@ -12,8 +12,7 @@ from tables import people
 import aggopt
 from aggopt.errors import AggoptError
 from aggopt.output.counts import Count
-from aggopt.output.counts import together as together_of
-from aggopt.pipeline.compare_releases import _in_common, compare_releases
+from aggopt.pipeline.compare_releases import _counted, _in_any, compare_releases
 from aggopt.pipeline.releases_compared import Figures, ReleasesCompared
 
 ROLES = {
@@ -122,7 +121,7 @@ def test_figures_are_those_of_the_manifests_and_of_the_files(folder) -> None:
     assert found.to_dict()["releases"][1]["file"] == "c.csv"
     assert found.to_dict()["together"]["rarest"] == 1
     assert set(found.to_dict()) == {
-        *("releases", "together", "k", "holds", "best", "notes")
+        *("releases", "together", "k", "partly", "common", "holds", "best", "notes")
     }
 
 
@@ -189,7 +188,9 @@ def test_releases_of_different_tables_are_refused(copied) -> None:
             "a.csv, b.csv are releases of different tables, by their manifests."
         )
         assert error.value.fix == (
-            "compare releases that were made from one and the same file."
+            "compare releases that were made from one and the same file; or name the "
+            "file of each, and the identifier that tells who is who: --original a.csv "
+            "--original b.csv --person NAME."
         )
 
 
@@ -230,7 +231,7 @@ def test_a_release_without_its_key_is_refused(copied) -> None:
         together(copied, "a", "b")
 
 
-def test_records_that_a_release_leaves_out_do_not_count(tmp_path) -> None:
+def test_records_that_a_release_leaves_out_are_counted_by_difference(tmp_path) -> None:
     frame = people(48).assign(note=["north"] * 23 + ["east"] * 2 + ["south"] * 23)
     frame.to_csv(tmp_path / "people.csv", index=False)
     roles = {**ROLES, "other": []}
@@ -242,29 +243,55 @@ def test_records_that_a_release_leaves_out_do_not_count(tmp_path) -> None:
             strata={"small": small},
         )
         aggopt.mask(tmp_path / "people.csv", asked).write(tmp_path / f"{name}.csv")
-    found = together(tmp_path, "a", "b").together
+    both = together(tmp_path, "a", "b")
+    found = both.together
     one, other = (labels(tmp_path, name) for name in ("a", "b"))
-    sizes = pd.crosstab(one, other).to_numpy().ravel()
+    sizes = pd.crosstab(one.fillna(-1), other.fillna(-1)).to_numpy().ravel()
     assert found.combinations == (sizes > 0).sum()
-    assert found.rarest == sizes[sizes > 0].min()
+    assert found.rarest == sizes[sizes > 0].min() <= 2
+    assert found.total == 48
     assert found.attributes == ("age", "income", "note")
+    assert both.partly == both.to_dict()["partly"] == 2
+    assert not both.holds
+    assert both.verdict.endswith(
+        " alone. 2 records are left out of some of them: what the others say tells who "
+        "is left in a group, and is counted. Of those that are in all of them, the "
+        f"smallest is of {both.common.rarest} record{'s' * (both.common.rarest > 1)}."
+    )
+    assert both.common.total == 46
+    assert (
+        both.common.rarest
+        == pd.crosstab(
+            *(labels(tmp_path, name)[~(other.isna() | one.isna())] for name in "ab")
+        )
+        .replace(0, 99)
+        .to_numpy()
+        .min()
+    )
+    assert both.to_dict()["common"]["rarest"] == both.common.rarest
+    assert "1 record is left out" in replace(both, partly=1).verdict
 
 
-def test_a_record_that_one_of_three_leaves_out_counts_in_the_others() -> None:
+def counted_of(groups, k):
+    """What is counted of groups of records that any of the releases has."""
+    return _counted(groups, _in_any(groups), [job(k)], [None])
+
+
+def test_a_record_that_some_of_three_leave_out_counts_in_the_others() -> None:
     one = np.array([0, 0, 0, -1, -1, -1, -1, 3])
     two = np.array([4, 4, 4, 1, 1, 2, 2, -1])
     three = np.array([2, 2, 2, 0, 1, 0, -1, -1])
-    found = Count.of((), together_of(_in_common([one, two, three])), 3)
-    assert (found.combinations, found.rarest, found.unique) == (4, 1, 3)
-    assert found.total == 6
+    found = counted_of([one, two, three], 3)
+    assert (found.combinations, found.rarest, found.unique) == (6, 1, 5)
+    assert found.total == 8
 
 
 def test_groups_of_which_records_are_left_out_are_numbered_anew() -> None:
     one = np.array([0, 5, 5, 5, 5, 5, -1])  # as many records as numbers of groups
     two = np.array([0, 0, 0, 0, 1, 1, 2])
-    found = Count.of((), together_of(_in_common([one, two])), 3)
-    assert (found.combinations, found.rarest, found.total) == (3, 1, 6)
-    assert (found.rare, found.unique) == (3, 1)
+    found = counted_of([one, two], 3)
+    assert (found.combinations, found.rarest, found.total) == (4, 1, 7)
+    assert (found.rare, found.unique) == (4, 2)
 
 
 def test_units_are_counted_where_a_release_counts_them(tmp_path) -> None:
@@ -291,11 +318,16 @@ def test_units_are_counted_where_a_release_counts_them(tmp_path) -> None:
     assert "is of 1 unit, 9 units are in such of fewer than 3" in found.verdict
 
 
-def test_releases_without_a_common_record_are_refused(copied) -> None:
-    with pytest.raises(AggoptError) as error:
-        _in_common([np.array([0, -1]), np.array([-1, 0])])
-    assert error.value.problem == "No record is in two of the releases."
-    assert error.value.fix == "publish them: they have no group in common."
+def test_who_is_in_one_release_alone_is_alone_by_difference() -> None:
+    one, two = np.zeros(6, int), np.array([0, 0, 0, 0, 0, -1])
+    found = counted_of([one, two], 5)
+    assert (found.combinations, found.rarest, found.rare) == (2, 1, 1)
+
+
+def test_in_releases_of_different_records_the_groups_of_each_count() -> None:
+    one, two = np.array([0, 0, 0, -1, -1, -1]), np.array([-1, -1, -1, 0, 0, -1])
+    found = counted_of([one, two], 2)
+    assert (found.combinations, found.rarest, found.total) == (2, 2, 5)
 
 
 def test_a_release_that_lacks_a_column_is_refused(copied) -> None:

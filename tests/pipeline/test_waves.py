@@ -1,0 +1,237 @@
+"""Releases of several tables of the same people, put together by an identifier."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables import people
+
+import aggopt
+from aggopt.errors import AggoptError
+from aggopt.pipeline.compare_releases import compare_releases
+
+ROLES = {
+    "identifier": ["name"],
+    "quasi-identifier": ["age", "income"],
+    "confidential": ["illness"],
+    "other": ["note"],
+}
+
+
+def job(k=4, partition=None, **roles):
+    how = partition or {"method": "mdav"}
+    return aggopt.Job(roles={**ROLES, **roles}, privacy={"k": k}, partition=how)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two waves of 40 people, three of whom are gone and three new, in other order."""
+    folder = tmp_path_factory.mktemp("waves")
+    both = people(43)
+    both[:40].to_csv(folder / "first.csv", index=False)
+    later = both[3:].iloc[::-1].assign(income=lambda t: t["income"] * 1.3)
+    later.to_csv(folder / "second.csv", index=False)
+    for name in ("first", "second"):
+        aggopt.mask(folder / f"{name}.csv", job()).write(folder / f"{name}_masked.csv")
+    return folder
+
+
+def together(folder, person="name", names=("first", "second"), tables=None):
+    return compare_releases(
+        [folder / f"{name}_masked.csv" for name in names],
+        [folder / f"{name}.csv" for name in tables or names],
+        [folder / f"{name}_masked.manifest.json" for name in names],
+        person=person,
+    )
+
+
+def of_people(folder, name):
+    """The group of each person in a wave, by name."""
+    table = pd.read_csv(folder / f"{name}.csv")
+    key = pd.read_csv(folder / f"{name}_masked.private.csv")
+    return pd.Series(key["group"].to_numpy(), table["name"])
+
+
+def test_groups_of_waves_are_put_together_by_person(folder) -> None:
+    found = together(folder)
+    one, two = (of_people(folder, name) for name in ("first", "second"))
+    both = pd.concat([one, two], axis=1).fillna(-1)
+    sizes = both.value_counts()
+    assert len(both) == found.together.total == 43
+    assert found.together.rarest == sizes.min()
+    assert found.together.rare == sizes[sizes < 4].sum()
+    assert found.together.unique == (sizes == 1).sum()
+    assert found.partly == 6
+    inner = both[(both >= 0).all(axis=1)].value_counts()
+    assert (found.common.total, found.common.rarest) == (37, inner.min())
+    assert not found.holds
+    assert [each.file for each in found.figures] == [
+        "first_masked.csv",
+        "second_masked.csv",
+    ]
+    assert found.keys == ()
+
+
+def test_the_groups_of_an_earlier_wave_leave_k_of_who_is_in_both(
+    folder, tmp_path
+) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    how = {
+        "keep_groups": str(folder / "first_masked.private.csv"),
+        "earlier": str(folder / "first.csv"),
+        "person": "name",
+    }
+    kept = pd.read_csv(folder / "second.csv")
+    kept = kept[kept["name"].isin(pd.read_csv(folder / "first.csv")["name"])]
+    kept.to_csv(tmp_path / "third.csv", index=False)
+    made = aggopt.mask(tmp_path / "third.csv", job(3, how))
+    made.write(tmp_path / "third_masked.csv")
+    found = together(tmp_path, names=("first", "third"))
+    assert found.common.rarest >= 3 > found.together.rarest
+    assert "Of those that are in all of them, the smallest is of" in found.verdict
+
+
+def test_a_person_key_over_waves_is_refused(folder, tmp_path) -> None:
+    for name in ("first", "second"):
+        table = pd.read_csv(folder / f"{name}.csv")
+        own = table["name"].str.split().str[1].astype(int)
+        table.assign(note=own + 1000).to_csv(tmp_path / f"{name}.csv", index=False)
+        made = aggopt.mask(tmp_path / f"{name}.csv", job())
+        made.write(tmp_path / f"{name}_masked.csv")
+    with pytest.raises(AggoptError) as error:
+        together(tmp_path)
+    assert error.value.problem == (
+        "'note' is published in all waves, differs in every record of each, and is the "
+        "same for each person: a person key, by which whoever has the files puts them "
+        "together."
+    )
+    assert error.value.fix == (
+        "drop it, as identifier, and publish none of the waves with it."
+    )
+
+
+def test_a_column_that_changes_is_no_person_key(folder, tmp_path) -> None:
+    for name in ("first", "second"):
+        table = pd.read_csv(folder / f"{name}.csv")
+        numbered = table.assign(note=np.arange(len(table)) + 1000)
+        numbered.to_csv(tmp_path / f"{name}.csv", index=False)
+        made = aggopt.mask(tmp_path / f"{name}.csv", job())
+        made.write(tmp_path / f"{name}_masked.csv")
+    assert together(tmp_path).together == together(folder).together
+
+
+def write_as(folder, tmp_path, change):
+    """The same files, but for the second table, and its release by the same job."""
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    change(pd.read_csv(folder / "second.csv")).to_csv(
+        tmp_path / "second.csv", index=False
+    )
+    made = aggopt.mask(tmp_path / "second.csv", job())
+    made.write(tmp_path / "second_masked.csv", overwrite=True)
+
+
+FIX_PERSON = "name an identifier of one record each."
+WRONG = {
+    "people that stand twice": (
+        lambda t: t.assign(name=[*t["name"][:38], t["name"][0], t["name"][0]]),
+        "'name' does not tell the records of second.csv apart: 0 have none, and 2 of "
+        "40 stand there again.",
+        FIX_PERSON,
+    ),
+    "a record of nobody": (
+        lambda t: t.assign(name=[*t["name"][:39], None]),
+        "'name' does not tell the records of second.csv apart: 1 have none, and 0 of "
+        "40 stand there again.",
+        FIX_PERSON,
+    ),
+    "other people": (
+        lambda t: t.assign(name=t["name"] + "x"),
+        "No person is in two of the tables, by 'name'.",
+        "name the identifier that all of them have; releases of different people need "
+        "not be compared.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_people_that_nobody_can_tell_apart_are_refused(folder, tmp_path, case) -> None:
+    change, problem, fix = WRONG[case]
+    write_as(folder, tmp_path, change)
+    with pytest.raises(AggoptError) as error:
+        together(tmp_path)
+    assert (error.value.problem, error.value.fix) == (problem, fix)
+
+
+def test_a_table_without_the_person_is_refused(folder, tmp_path) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    table = pd.read_csv(folder / "second.csv").drop(columns="name")
+    table.to_csv(tmp_path / "second.csv", index=False)
+    with pytest.raises(AggoptError) as error:
+        together(tmp_path)
+    assert error.value.problem == "second.csv has no column 'name'."
+    assert error.value.fix == (
+        "name the table that the release was made from, and the identifier that all "
+        "tables have."
+    )
+
+
+def test_a_person_that_is_published_is_refused(folder) -> None:
+    with pytest.raises(AggoptError) as error:
+        together(folder, "note")
+    assert error.value.problem == (
+        "'note' is no identifier of the release of first.csv: who is who would be "
+        "published in every wave."
+    )
+    assert (
+        error.value.fix == "name one that each job lists as identifier, which drops it."
+    )
+
+
+def test_waves_in_which_k_counts_units_are_refused(folder, tmp_path) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    table = pd.read_csv(folder / "second.csv").assign(note=[*range(20)] * 2)
+    table.to_csv(tmp_path / "second.csv", index=False)
+    made = aggopt.mask(tmp_path / "second.csv", job(unit=["note"], other=[]))
+    made.write(tmp_path / "second_masked.csv", overwrite=True)
+    with pytest.raises(AggoptError) as error:
+        together(tmp_path)
+    assert error.value.problem == (
+        "k counts units in the release of second.csv, and waves are put together by "
+        "person."
+    )
+    assert error.value.fix == (
+        "compare releases of one table, or waves in which k counts records."
+    )
+
+
+@pytest.mark.parametrize(
+    ("person", "tables", "seen"),
+    [
+        (None, ["first", "second"], "2 releases of 2 tables, and no person"),
+        ("name", ["first"], "2 releases of 1 table, and the person 'name'"),
+        ("name", ["first"] * 3, "2 releases of 3 tables, and the person 'name'"),
+        (None, [], "2 releases of 0 tables, and no person"),
+    ],
+)
+def test_tables_and_person_go_together(folder, person, tables, seen) -> None:
+    with pytest.raises(AggoptError) as error:
+        compare_releases(
+            [folder / f"{name}_masked.csv" for name in ("first", "second")],
+            [folder / f"{name}.csv" for name in tables],
+            [folder / f"{name}_masked.manifest.json" for name in ("first", "second")],
+            person=person,
+        )
+    assert error.value.problem == f"There are {seen}."
+    assert error.value.fix == (
+        "name the one table that all were made from, and no person; or the table of "
+        "each, in their order, and the identifier that all tables have: --original "
+        "a.csv --original b.csv --person NAME."
+    )
+
+
+def test_the_table_of_another_release_is_refused(folder) -> None:
+    with pytest.raises(AggoptError, match="is not the file that"):
+        together(folder, tables=("second", "first"))
