@@ -631,6 +631,9 @@ CASES: dict[str, Case] = {
     "holes within strata": stratified(
         20, spoiled=("income", 2, np.nan), missing={"policy": "patterns"}
     ),
+    "strata with too few values to fill holes by": stratified(
+        20, spoiled=("income", 18, np.nan), missing={"policy": "fill"}
+    ),
     "strata of one group, the variance of each kept": stratified(
         5, aggregation=STRETCHED
     ),

@@ -11,9 +11,11 @@ from aggopt.command.readiness import Obstacle, obstacles, refused
 from aggopt.core.plural import many
 from aggopt.encoding import Encoded
 from aggopt.input.look import Look
+from aggopt.input.strata import stratified
+from aggopt.input.units import by_unit
 from aggopt.job import Job, Missing
 from aggopt.pipeline.attribute_blocks import blocks_of
-from aggopt.pipeline.holes import joined_in, with_means
+from aggopt.pipeline.holes import joined_in, joined_within, with_means
 from aggopt.pipeline.partition_step import read_table
 
 
@@ -82,11 +84,15 @@ def policies(
 
 def _suppressed(path: Path, job: Job) -> int | None:
     """Return how many values patterns suppress; None where no policy is needed."""
-    table, _ = read_table(path, job)
+    table, strata = stratified(by_unit(read_table(path, job)[0], job)[0], job)
     found = table.encoded(job.partition.weights)
     absent = np.isnan(table.matrix())
     if not (isinstance(found, Encoded) and absent.any()):
         return None
     columns = blocks_of(job, with_means(found))
-    parts = (joined_in(found, absent, job.privacy.k, block) for block in columns)
+    k = job.privacy.k
+    if strata is None:
+        parts = [joined_in(found, absent, k, block) for block in columns]
+    else:
+        parts = [joined_within(found, absent, k, block, strata) for block in columns]
     return sum(int(part.suppressed.sum()) for part in parts)

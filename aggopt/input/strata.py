@@ -52,6 +52,10 @@ class Stratified(Fieldwise):
         ends = np.cumsum(self.sizes)[:-1]
         yield from np.split(np.argsort(self.labels, kind="stable"), ends)
 
+    def of_rows(self, rows: Labels) -> "Stratified":
+        """Return the strata of some records alone, numbered anew."""
+        return Stratified(np.unique(self.labels[rows], return_inverse=True)[1])
+
     @property
     def notes(self) -> Iterator[str]:
         """Yield what became of small strata, in counts."""
@@ -167,9 +171,13 @@ def _too_small(small: int, strata: int, records: int, k: int) -> InfeasibleInput
 
 
 def _centres(table: Table, job: Job, labels: Labels) -> Floats:
-    """Return the mean of each stratum's records, as they are encoded."""
-    records = table.encoded(job.partition.weights)
-    return plain_group_means(np.asarray(records), labels)
+    """Return the mean of each stratum's records, as they are encoded.
+
+    What is missing counts as the mean of all.
+    """
+    records = np.asarray(table.encoded(job.partition.weights))
+    records = np.where(np.isnan(records), np.nanmean(records, axis=0), records)
+    return plain_group_means(records, labels)
 
 
 def _with(table: Table, domains: Mapping[str, Domain], nodes: I64) -> Table:

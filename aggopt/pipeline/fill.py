@@ -11,6 +11,7 @@ from aggopt.encoding import Encoded
 from aggopt.encoding._incomplete import filled
 from aggopt.errors import InfeasibleInputError
 from aggopt.input.confidential import Confidential, requirements_of
+from aggopt.input.strata import Stratified
 from aggopt.job import Job
 from aggopt.missing._imputed import by_neighbours
 from aggopt.missing._observed import Observed
@@ -29,6 +30,7 @@ from aggopt.pipeline.holes import (
     require_published,
 )
 from aggopt.pipeline.parts import How, Told, share_of
+from aggopt.pipeline.strata import kept_within, strata_apart, within_strata
 from aggopt.privacy._requirement import Requirement
 from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 from aggopt.solvers import Certificate, Status
@@ -50,10 +52,12 @@ def by_policy(
     job: Job,
     held: Sequence[Confidential],
     repair: Told | None,
+    strata: Stratified | None = None,
 ) -> Holed:
     """Return the groups of records with holes, as the job's policy makes them.
 
-    With `repair`, its progress callback, they satisfy all that the job requires.
+    With `repair`, its progress callback, they satisfy all that the job requires.  They
+    lie within `strata`, if there are any.
 
     Raises
     ------
@@ -62,11 +66,11 @@ def by_policy(
         leaves one group, which keeps no variance.
     """
     if job.missing.policy == "fill":
-        return by_imputed(incomplete, columns, how, job, held, repair)
-    names = job.roles.quasi_identifier
-    blocks, kept = found = by_patterns(incomplete, job.privacy.k, columns, how, names)
+        return by_imputed(incomplete, columns, how, job, held, repair, strata)
+    names, k = job.roles.quasi_identifier, job.privacy.k
+    blocks, kept = found = by_patterns(incomplete, k, columns, how, names, strata)
     if repair:
-        found = repaired_across(blocks[0], kept, incomplete, job, held, repair)
+        found = repaired_across(blocks[0], kept, incomplete, job, held, repair, strata)
     require_published(found.kept, names)
     return found
 
@@ -78,6 +82,7 @@ def by_imputed(
     job: Job,
     held: Sequence[Confidential],
     repair: Told | None,
+    strata: Stratified | None = None,
 ) -> Holed:
     """Return groups made by imputed values, merged until k values stand behind each.
 
@@ -87,7 +92,7 @@ def by_imputed(
     Raises
     ------
     InfeasibleInputError
-        One group is left where the variance is to be kept.
+        One group is left where the variance is to be kept, or groups of several strata.
     """
     divide, settings, told = how
     absent, k = absent_of(incomplete), job.privacy.k
@@ -96,13 +101,21 @@ def by_imputed(
     for done, columns_of in enumerate(columns):
         clock = Deadline(None)
         part = partial(share_of, told, done, len(columns))
-        (block,) = divided(records, k, [columns_of], divide, settings, part, names)
+        one, of = (columns_of,), (divide, settings, part)
+        if strata is None:
+            (block,) = divided(records, k, one, *of, names)
+        else:
+            (block,) = within_strata(records, strata, one, k, of, names)
         asked = _observed(absent, columns_of, names, k)
         first = block.partition
-        if repair:
-            block = repaired(block, records, job, held, repair, asked)
-            asked += requirements_of(held)
-        blocks.append(_merged(block, first, records, absent, asked, clock, job))
+        with kept_within(strata) as more:
+            asked += more
+            if repair:
+                near = strata_apart(records, strata)
+                block = repaired(block, near, job, held, repair, asked)
+                asked += requirements_of(held)
+            merged = _merged(block, first, records, absent, asked, clock, job, strata)
+        blocks.append(merged)
     return Holed(tuple(blocks), ~absent)
 
 
@@ -121,10 +134,12 @@ def _merged(
     asked: Sequence[Requirement],
     clock: Deadline,
     job: Job,
+    strata: Stratified | None,
 ) -> Block:
     """Return a block whose groups satisfy all, with what its own values lose."""
     own, there = records.only(block.columns), ~absent[:, list(block.columns)]
-    labels = numbered(merge_until_satisfied(own, block.labels, asked))
+    near = strata_apart(own, strata)
+    labels = numbered(merge_until_satisfied(near, block.labels, asked))
     ended = {proof.status for proof in (*first.evidence, *block.partition.evidence)}
     merged = labels.max() < first.labels.max()
     if merged and labels.max() == 0:

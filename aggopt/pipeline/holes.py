@@ -9,11 +9,12 @@ import numpy as np
 from aggopt.aggregate._keeping import Keeping, KeptApart
 from aggopt.core.group_sums import group_sse
 from aggopt.core.types import F64, Bool, Labels
-from aggopt.core.validation import Floats
+from aggopt.core.validation import Floats, numbered
 from aggopt.encoding import Encoded, EncodedAttribute
 from aggopt.encoding._incomplete import filled
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.input.confidential import Confidential
+from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.missing._patterns import Patterns, joined
@@ -23,6 +24,7 @@ from aggopt.partition._shared.result import Partition
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.parts import How, Parts, Told, divided_within
+from aggopt.pipeline.strata import kept_within, strata_apart
 from aggopt.solvers import Certificate, Status
 
 
@@ -125,6 +127,19 @@ def joined_in(
     return joined(absent[:, list(block)], k, own.coordinates, own.owner)
 
 
+def joined_within(
+    incomplete: Encoded, absent: Bool, k: int, block: Sequence[int], strata: Stratified
+) -> Patterns:
+    """Return the same of each stratum by itself, whose patterns are apart."""
+    own, holes = incomplete.only(block), absent[:, list(block)]
+    labels, suppressed, first = np.empty(len(absent), np.intp), np.empty_like(holes), 0
+    for rows in strata.members:
+        found = joined(holes[rows], k, own.coordinates[rows], own.owner)
+        labels[rows], suppressed[rows] = first + found.labels, found.suppressed
+        first += int(found.labels.max()) + 1
+    return Patterns(numbered(labels), suppressed)
+
+
 def absent_of(incomplete: Encoded) -> Bool:
     """Return which values (n, d) are missing.
 
@@ -145,10 +160,12 @@ def by_patterns(
     columns: Columns,
     how: How,
     names: Sequence[str],
+    strata: Stratified | None = None,
 ) -> Holed:
     """Return groups, each of records whose values are missing in the same attributes.
 
-    Each pattern is a part of the table, see `divided_within`.
+    Each pattern, within a stratum if there are any, is a part of the table, see
+    `divided_within`.
 
     Raises
     ------
@@ -157,7 +174,10 @@ def by_patterns(
     """
     absent = absent_of(incomplete)
     kept = ~absent
-    patterns = [joined_in(incomplete, absent, k, block) for block in columns]
+    if strata is None:
+        patterns = [joined_in(incomplete, absent, k, block) for block in columns]
+    else:
+        patterns = [joined_within(incomplete, absent, k, b, strata) for b in columns]
     for block, found in zip(columns, patterns, strict=True):
         kept[:, list(block)] &= ~found.suppressed
     require_published(kept, names)  # before any group is made
@@ -173,6 +193,7 @@ def repaired_across(
     job: Job,
     held: Sequence[Confidential],
     told: Told,
+    strata: Stratified | None = None,
 ) -> Holed:
     """Return groups that satisfy what the job requires, across patterns if need be.
 
@@ -180,7 +201,9 @@ def repaired_across(
     patterns, so that few values are suppressed.
     """
     records = with_means(incomplete)
-    made = repaired(block, apart(records, kept), job, held, told)
+    near = strata_apart(apart(records, kept), strata)
+    with kept_within(strata) as more:
+        made = repaired(block, near, job, held, told, more)
     if made is block:
         return Holed((block,), kept)
     shared = held_by_all(made.labels, ~kept)

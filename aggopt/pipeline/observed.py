@@ -1,6 +1,6 @@
 """Aggregation where values are missing: each attribute by the records that have it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from aggopt.aggregate._aggregation import column
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import JobError, naming
+from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.partition._in_blocks import called
@@ -46,22 +47,36 @@ def combined(given: Grouped, settings: Mapping[str, Any]) -> Aggregation:
     combine = AGGREGATORS.of(given.job.aggregation).function
     X, labels = given.X, given.labels_of_numbers
     settings = in_columns(given, {**settings, **asked(given)})
-    if given.strata is not None and each_by_itself(given.job):
-        return by_stratum(combine, X, labels, settings, given.strata)
+    within = given.strata if each_by_itself(given.job) else None
     kept = None if given.kept is None else given.of_numbers(given.kept)
     if kept is None or kept.all():
-        made: Aggregation = called(combine, X, labels, **settings)
-        return made
+        return _made(combine, X, labels, settings, within)
     centroids = np.full((int(labels.max()) + 1, X.shape[1]), np.nan)
     certificates = []
     for j, name in enumerate(given.names):
         own = Having.of(kept[:, j], column(labels, j))
         only = {key: _only(value, len(X), own, j) for key, value in settings.items()}
+        strata = None if within is None else within.of_rows(own.rows)
         with naming(repr(name)):
-            part = called(combine, X[own.rows][:, [j]], own.labels, **only)
+            x = X[own.rows][:, [j]]
+            part = _made(combine, x, own.labels, only, strata)
         centroids[own.there, j] = part.centroids[:, 0]
         certificates.append(part.certificates[0])
     return Aggregation(centroids, labels, tuple(certificates))
+
+
+def _made(
+    combine: Callable[..., Aggregation],
+    X: Floats,
+    labels: Labels,
+    settings: Mapping[str, Any],
+    strata: Stratified | None,
+) -> Aggregation:
+    """Return what `combine` makes of X (n, d), in each stratum if there are any."""
+    if strata is not None:
+        return by_stratum(combine, X, labels, settings, strata)
+    made: Aggregation = called(combine, X, labels, **settings)
+    return made
 
 
 def _only(setting: Any, n: int, own: Having, j: int) -> Any:

@@ -53,7 +53,7 @@ from aggopt.pipeline.holes import with_means
 from aggopt.pipeline.infeasibility import forced
 from aggopt.pipeline.own_model_words import remedy
 from aggopt.pipeline.parts import How, Told
-from aggopt.pipeline.strata import repaired_within, within_strata
+from aggopt.pipeline.strata import repaired_within, require_kept, within_strata
 from aggopt.pipeline.units import of_units, with_repair
 from aggopt.solvers import Certificate
 
@@ -109,6 +109,7 @@ def group(
     asked = wishes_of(table, whole, job)
     held = *read_confidential(table, job, job.input.decimal), *of_units(job, units)
     if made is None:
+        require_kept(held, strata, repair)
         job = with_earlier_groups(job, table)
         how = partitioner(job, held), job.partition.settings, partial(told, "group")
         mended = partial(told, "repair") if job.privacy.repair and repair else None
@@ -139,7 +140,7 @@ def _made(
     blocks: tuple[Block, ...]
     with _interrupts_left_to_mask():
         if holes is not None:
-            blocks, kept = by_policy(holes, columns, how, job, held, mended)
+            blocks, kept = by_policy(holes, columns, how, job, held, mended, strata)
         elif strata is not None:
             whole = cast(Encoded, records)  # as of any table with strata
             blocks = within_strata(whole, strata, columns, job.privacy.k, how, names)

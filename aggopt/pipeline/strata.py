@@ -1,17 +1,20 @@
 """Groups within strata: what is refused of them, how they are made and repaired."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
 from aggopt.core.plural import many
-from aggopt.core.types import Labels
+from aggopt.core.types import F64, I64, Bool, Labels
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
 from aggopt.errors import InfeasibleInputError, JobError
-from aggopt.input.confidential import Confidential
+from aggopt.input.confidential import Confidential, requirements_of
 from aggopt.input.strata import Stratified
+from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.partition._registry import PARTITIONERS, Confides
 from aggopt.partition._shared.block import Block
@@ -19,16 +22,56 @@ from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.by_stratum import each_by_itself
 from aggopt.pipeline.guarantees import repaired, require_plain_repair
 from aggopt.pipeline.parts import How, Parts, Told, divided_within
+from aggopt.privacy._requirement import Requirement
+
+FAR = 1e9  # by which a group of several strata falls short: more than any other does
 
 
-def require_within(job: Job, whole: Floats) -> None:
+@dataclass(frozen=True, eq=False)
+class Inside(Requirement):
+    """Each group has records of one of the `strata` (n,) alone."""
+
+    model: ClassVar[str] = "strata"
+    sign: ClassVar[str] = "<="
+    additive: ClassVar[bool] = False
+
+    strata: Labels = field(repr=False)
+    attribute: str = "stratum"
+    name: str = "strata in a group"
+    asked: float = 1.0
+
+    @property
+    def n(self) -> int:
+        """How many records there are."""
+        return len(self.strata)
+
+    def found(self, records: I64, starts: I64) -> F64:
+        """Return of how many strata the records of each group are, (groups,)."""
+        of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        pairs = np.unique(np.stack([of, self.strata[records]]), axis=1)
+        return np.bincount(pairs[0], minlength=len(starts) - 1).astype(np.float64)
+
+    def broken(self, records: I64, starts: I64) -> Bool:
+        """Whether each group has records of several strata, (groups,)."""
+        return np.asarray(self.found(records, starts) > 1)
+
+    def short(self, records: I64, starts: I64) -> F64:
+        """Return the same as a distance that no other requirement falls short by."""
+        return np.where(self.broken(records, starts), FAR, 0.0)
+
+    def keeps(self, found: float) -> str:
+        """Say nothing: no group is to have several."""
+        return ""
+
+
+def require_within(job: Job) -> None:
     """Refuse a job whose groups are not made within strata.
 
     Raises
     ------
     JobError
-        Its method looks at confidential values of all records, or at whole numbers; its
-        repair exchanges records wherever they are; or values are missing.
+        Its method looks at confidential values of all records, or at whole numbers; or
+        its repair exchanges records wherever they are.
     """
     if not job.roles.stratum:
         return
@@ -47,15 +90,66 @@ def require_within(job: Job, whole: Floats) -> None:
             "distances are measured in standard deviations of all records.",
             fix="leave centroids out under [partition].",
         )
-    holes = int(np.isnan(whole).sum())
-    if holes:
-        raise JobError(
-            f"{many(holes, 'value')} of quasi-identifiers "
-            f"{'is' if holes == 1 else 'are'} missing, and groups of such records are "
-            "not made within strata.",
-            fix='remove those records, or of names write missing = "own value" under '
-            "[attributes.NAME].",
-        )
+
+
+def require_there(
+    table: Table, whole: Floats, job: Job, strata: Stratified | None
+) -> None:
+    """Refuse strata in which too few values of an attribute are there.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Holes are to be filled, and fewer than k values are there to do it; or its
+        variance is to be kept in each, and fewer than 2k are there, but for none.
+    """
+    if strata is None or not np.isnan(whole).any():
+        return
+    k, fill = job.privacy.k, job.missing.policy == "fill"
+    twice = "variance" in job.aggregation.keeps and each_by_itself(job)
+    for name, x in zip(job.roles.quasi_identifier, whole.T, strict=True):
+        count = np.bincount(strata.labels, ~np.isnan(x))
+        least = 2 * k if twice and name not in table.domains else k * fill
+        few = count < least
+        few &= fill | (count > 0)  # what is missing altogether stays so
+        if few.any():
+            raise InfeasibleInputError(
+                f"{name!r} has fewer than {least} values that are not missing in "
+                f"{few.sum()} of {many(len(count), 'stratum', 'strata')}, with k = {k}"
+                f"{' and its variance to be kept in each' if least > k else ''}.",
+                fix="drop it, as identifier, choose a smaller k, or fewer columns as "
+                "stratum.",
+            )
+
+
+def require_kept(
+    held: Sequence[Confidential], strata: Stratified | None, repair: bool
+) -> None:
+    """Refuse what not even whole strata keep of confidential values.
+
+    Raises
+    ------
+    InfeasibleInputError
+        A stratum, taken as one group, breaks what groups within it would, too.
+    """
+    if strata is None or not repair:
+        return
+    for requirement in (each for each in requirements_of(held) if each.additive):
+        found = requirement.check(strata.labels)
+        if not found.holds:
+            raise InfeasibleInputError(
+                "Within strata no groups keep what is promised: "
+                f"{found.promise} {found.sign} {found.asked:g} of {found.attribute!r} "
+                f"is not kept by {found.broken} of "
+                f"{many(found.groups, 'stratum', 'strata')}, each taken as one group.",
+                fix=LESS,
+            )
+
+
+LESS = (
+    "promise less of confidential values, choose fewer columns as stratum, or "
+    'small = "merge" under [strata] with a larger k.'
+)
 
 
 def require_twice(job: Job, strata: Stratified | None) -> None:
@@ -106,34 +200,42 @@ def repaired_within(
 ) -> Block:
     """Return groups within strata that satisfy what the job requires.
 
-    Records of different strata are farther apart than any of one, so that a repair goes
-    beyond a stratum only where nothing within it will do.
+    Records of different strata are farther apart than any of one.
 
     Raises
     ------
     InfeasibleInputError
-        A group has records of several strata.
+        No such groups were found.
     """
-    made = repaired(block, _apart(records, strata.labels), job, held, told)
-    across = int((_strata_in(made.labels, strata.labels) > 1).sum())
-    if across:
+    X = strata_apart(records, strata)
+    with kept_within(strata) as more:
+        return repaired(block, X, job, held, told, more)
+
+
+@contextmanager
+def kept_within(strata: Stratified | None) -> Iterator[tuple[Requirement, ...]]:
+    """Yield what merging is to keep beside all else: groups within strata, if any.
+
+    Raises
+    ------
+    InfeasibleInputError
+        It ends with groups of several strata.
+    """
+    if strata is None:
+        yield ()
+        return
+    try:
+        yield (Inside(strata.labels),)
+    except InfeasibleInputError:
         raise InfeasibleInputError(
-            "Within strata no groups were found that keep what is promised: the repair "
-            f"made {many(across, 'group')} with records of several.",
-            fix="promise less of confidential values, choose fewer columns as stratum, "
-            'or small = "merge" under [strata] with a larger k.',
-        )
-    return made
+            "Within strata no groups were found that keep what is promised.", fix=LESS
+        ) from None
 
 
-def _apart(records: Encoded, strata: Labels) -> Encoded:
-    """Return records with one coordinate more, in which strata lie apart."""
-    found = records.coordinates
+def strata_apart(records: Encoded, strata: Stratified | None) -> Encoded:
+    """Return records with one coordinate more, in which strata lie apart, if any."""
+    if strata is None:
+        return records
+    found, labels = records.coordinates, strata.labels
     far = np.ceil(1.0 + np.sqrt((np.ptp(found, axis=0) ** 2).sum()))
-    return replace(records, coordinates=np.hstack([found, far * strata[:, None]]))
-
-
-def _strata_in(labels: Labels, strata: Labels) -> Labels:
-    """Return how many strata the records of each group are of, (m,)."""
-    pairs = np.unique(np.stack([labels, strata], axis=1), axis=0)
-    return np.bincount(pairs[:, 0])
+    return replace(records, coordinates=np.hstack([found, far * labels[:, None]]))

@@ -132,15 +132,15 @@ def test_values_of_one_s_own_are_asked_for_beside_what_a_repair_keeps(monkeypatc
 def test_a_repair_across_patterns_hears_progress(monkeypatch):
     given = []
 
-    def across(block, kept, incomplete, job, held, told):
-        given.append(told)
+    def across(block, kept, incomplete, job, held, told, strata):
+        given.append((told, strata))
         return fill.Holed((block,), kept)
 
     monkeypatch.setattr(fill, "repaired_across", across)
     by_policy(
         encoded(HOLED), TOGETHER, (in_half, {}, nothing), asked(2, NUMBERS), (), nothing
     )
-    assert given == [nothing]
+    assert given == [(nothing, None)]
 
 
 def test_what_is_counted_bears_the_attribute_s_name():

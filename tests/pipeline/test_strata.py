@@ -14,7 +14,10 @@ import aggopt
 from aggopt.aggregate import mean, p3m
 from aggopt.core.standardise import Scale
 from aggopt.errors import AggoptError, InfeasibleInputError
+from aggopt.input.strata import Stratified
 from aggopt.partition import mdav
+from aggopt.pipeline.strata import Inside, kept_within
+from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 from aggopt.solvers._certificate import Claim
 
 QUASI = ["age", "income"]
@@ -259,13 +262,59 @@ def test_what_no_groups_within_strata_keep_is_refused():
     with pytest.raises(InfeasibleInputError) as error:
         aggopt.mask(frame, within(privacy=privacy))
     assert error.value.problem == (
-        "Within strata no groups were found that keep what is promised: the repair "
-        "made 6 groups with records of several."
+        "Within strata no groups keep what is promised: distinct l >= 2 of 'ill' is "
+        "not kept by 2 of 4 strata, each taken as one group."
     )
-    assert error.value.fix == (
-        "promise less of confidential values, choose fewer columns as stratum, or "
-        'small = "merge" under [strata] with a larger k.'
+    assert error.value.fix == LESS
+
+
+LESS = (
+    "promise less of confidential values, choose fewer columns as stratum, or small = "
+    '"merge" under [strata] with a larger k.'
+)
+
+
+def test_merging_within_a_stratum_goes_before_one_step_across() -> None:
+    # one stratum keeps l as a whole alone, the other has all values everywhere
+    frame = pd.DataFrame(
+        {
+            "age": [*range(12), *range(6, 12)],
+            "income": 0.0,
+            "ill": ["flu"] * 11 + ["none"] + ["flu", "none", "asthma"] * 2,
+            "region": ["n"] * 12 + ["s"] * 6,
+            "sex": "f",
+        }
     )
+    for repair in ("merge", "search"):
+        privacy = {"k": 3, "l": 2, "repair": repair}
+        release = aggopt.mask(frame, within(privacy=privacy))
+        assert len(set(release.labels[:12])) == 1
+        assert frame.groupby(release.labels)["region"].nunique().max() == 1
+        assert release.audit.holds
+
+
+def test_what_merging_does_not_find_within_strata_is_refused() -> None:
+    strata, one = Stratified(np.array([0, 0, 1])), np.zeros(3, int)
+    with pytest.raises(InfeasibleInputError) as error, kept_within(strata) as more:
+        merge_until_satisfied(np.zeros((3, 1)), one, more)
+    assert error.value.problem == (
+        "Within strata no groups were found that keep what is promised."
+    )
+    assert error.value.fix == LESS
+    with kept_within(None) as more:
+        assert more == ()
+
+
+def test_a_group_of_several_strata_falls_shorter_than_anything_else_does() -> None:
+    inside = Inside(np.array([0, 0, 1, 1, 2]))
+    records, starts = np.array([0, 1, 2, 3, 1, 4, 2]), np.array([0, 2, 4, 7])
+    assert inside.found(records, starts).tolist() == [1, 1, 3]
+    assert inside.broken(records, starts).tolist() == [False, False, True]
+    assert inside.short(records, starts).tolist() == [0, 0, 1e9]
+    assert inside.n == 5
+    assert not inside.check(np.zeros(5, int)).holds
+    assert inside.check(np.array([0, 0, 1, 1, 2])).holds
+    assert inside.infeasible(2) is None
 
 
 # --- refused
@@ -304,21 +353,6 @@ def test_centroids_of_whole_numbers_are_refused():
         'centroids = "integer" is of values in their own units, and within strata '
         "distances are measured in standard deviations of all records.",
         "leave centroids out under [partition].",
-    )
-
-
-@pytest.mark.parametrize(
-    ("count", "are"),
-    [(1, "value of quasi-identifiers is"), (2, "values of quasi-identifiers are")],
-)
-def test_holes_are_refused(count, are):
-    frame = residents()
-    frame.loc[: count - 1, "income"] = np.nan
-    assert refusal(frame, missing={"policy": "patterns"}) == (
-        f"{count} {are} missing, and groups of such records are not made within "
-        "strata.",
-        'remove those records, or of names write missing = "own value" under '
-        "[attributes.NAME].",
     )
 
 
