@@ -74,14 +74,27 @@ class UnknownNameError(JobError):
 
 
 def require_known(kind: str, name: object, known: Collection[str]) -> None:
-    """Refuse a name that is not among those known, or is no text at all."""
+    """Refuse a name that is not among those known, or is no text at all.
+
+    >>> require_known("colour", "bleu", ["blue", "red"])
+    Traceback (most recent call last):
+    aggopt.errors.UnknownNameError: No colour is called 'bleu'.
+    To fix: did you mean 'blue'? The known names are blue, red.
+    """
     if not isinstance(name, str) or name not in known:
         raise UnknownNameError(kind, str(name), known)
 
 
 @contextmanager
 def naming(where: str) -> Iterator[None]:
-    """Say where it was, in an error that does not know."""
+    """Say where it was, in an error that does not know.
+
+    >>> with naming("people.csv"):
+    ...     raise TableError("The table has no records.", fix="add some.")
+    Traceback (most recent call last):
+    aggopt.errors.TableError: people.csv: The table has no records.
+    To fix: add some.
+    """
     try:
         yield
     except AggoptError as error:

@@ -18,7 +18,13 @@ def amounts(**missed: Any) -> dict[str, float]:
 
 
 def off_whole(*shares: Floats, most: float = inf) -> float:
-    """Return how far the farthest entry is from a whole number from 0 to `most`."""
+    """Return how far the farthest entry is from a whole number from 0 to `most`.
+
+    >>> off_whole(np.array([0.0, 0.25, 3.0]))
+    0.25
+    >>> off_whole(np.array([0.0, 3.0]), most=1)
+    2.0
+    """
     every = np.concatenate([np.ravel(share) for share in shares])
     return float(np.abs(every - np.clip(np.rint(every), 0, most)).max(initial=0.0))
 

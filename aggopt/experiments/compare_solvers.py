@@ -55,6 +55,15 @@ def compare(
         solve, or a named solver does not take its model.
     SolverError
         A named solver is not installed.
+
+    Examples
+    --------
+    >>> import pandas as pd, aggopt
+    >>> people = pd.DataFrame({"age": [20, 21, 22, 60, 61, 65]})
+    >>> roles, p3m = {"quasi-identifier": ["age"]}, {"method": "p3m"}
+    >>> job = aggopt.Job(roles=roles, privacy={"k": 3}, aggregation=p3m)
+    >>> [row.status for row in compare(people, job, ["lagrangian"])]
+    ['optimal']
     """
     check_time_limit(time_limit)
     report = listener(progress)

@@ -73,6 +73,16 @@ def sweep(
         setting of it.
     InfeasibleInputError
         The table does not let the statistic be kept.
+
+    Examples
+    --------
+    >>> import pandas as pd, aggopt
+    >>> people = pd.DataFrame({"age": [20, 21, 22, 60, 61, 65]})
+    >>> roles, p3m = {"quasi-identifier": ["age"]}, {"method": "p3m"}
+    >>> job = aggopt.Job(roles=roles, privacy={"k": 3}, aggregation=p3m)
+    >>> points = sweep(people, job, alpha=[0.2, 0.5], delta=[0.1], jobs=1)
+    >>> [(point.alpha, point.status) for point in points]
+    [(0.2, 'optimal'), (0.5, 'optimal')]
     """
     require_jobs(jobs)
     job, told = job_of(job, trust), listener(progress)
@@ -180,6 +190,14 @@ def pareto(points: Sequence[SweepPoint]) -> list[SweepPoint]:
     """Return the points that are Pareto optimal in linkage and PIL, by linkage.
 
     Points without a solution, or that violate a requirement, are left out.
+
+    >>> import pandas as pd, aggopt
+    >>> people = pd.DataFrame({"age": [20, 21, 22, 60, 61, 65]})
+    >>> roles, p3m = {"quasi-identifier": ["age"]}, {"method": "p3m"}
+    >>> job = aggopt.Job(roles=roles, privacy={"k": 3}, aggregation=p3m)
+    >>> points = list(sweep(people, job, alpha=[0.2, 0.5], delta=[0.1], jobs=1))
+    >>> 1 <= len(pareto(points)) <= 2
+    True
     """
     usable = list(filter(_usable, points))
     return [usable[j] for j in front([(p.linkage, p.pil) for p in usable])]

@@ -292,7 +292,11 @@ class Job(Section):
 
 
 def input_section(separator: str, decimal: str) -> Input:
-    """Return how a CSV file is written, or say what is wrong with it."""
+    """Return how a CSV file is written, or say what is wrong with it.
+
+    >>> input_section(";", ",").decimal
+    ','
+    """
     try:
         return Input.model_validate({"separator": separator, "decimal": decimal})
     except Invalid as invalid:
@@ -306,6 +310,10 @@ def settled(
 
     `d` attributes are grouped together, at most; `distinct` returns how many records
     differ, if that is known.  A job that names its method is returned as it is.
+
+    >>> job = Job(roles={"quasi-identifier": ["age"]}, privacy={"k": 5})
+    >>> settled(job, n=400, d=4)[0].partition.method
+    'local_search'
     """
     how = job.partition
     if not isinstance(how, Recommended):

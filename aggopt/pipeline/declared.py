@@ -226,6 +226,20 @@ def adopt(
     JobError
         It was declared of something else, or holds no centroids, or values that are
         not one real number for each entry of a variable.
+
+    Examples
+    --------
+    >>> import cvxpy as cp, pandas as pd, aggopt
+    >>> def near(x, labels, sizes):
+    ...     c = cp.Variable(len(sizes), name="c")
+    ...     return cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)))
+    >>> people = pd.DataFrame({"age": [20, 21, 22, 60, 61, 65]})
+    >>> roles = {"quasi-identifier": ["age"]}
+    >>> job = aggopt.Job(roles=roles, privacy={"k": 3}, aggregation={"model": near})
+    >>> problem = aggopt.declare(people, job, "age")
+    >>> _ = problem.solve(solver="CLARABEL")
+    >>> adopt(problem, people, job, "age").centroids.ravel().round(3).tolist()
+    [21.0, 62.0]
     """
     kept = (getattr(part, KEPT, None) for part in (problem, *_variables(problem)))
     made = next((each for each in kept if each is not None), None)

@@ -66,6 +66,18 @@ def export(
         `aggopt.declare` refuses.
     TableError
         A file is there already, or cannot be written.
+
+    Examples
+    --------
+    >>> import pandas as pd, aggopt
+    >>> people = pd.DataFrame({"age": [20, 21, 22, 60, 61, 65]})
+    >>> roles, p3m = {"quasi-identifier": ["age"]}, {"method": "p3m"}
+    >>> job = aggopt.Job(roles=roles, privacy={"k": 3}, aggregation=p3m)
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     made = export(people, job, "age", f"{folder}/age.nl")
+    >>> made.program.name, made.key.name
+    ('age.nl', 'age.nl.key.json')
     """
     require_known("format of programs", format, FORMATS)
     program = Path(out)
@@ -121,6 +133,16 @@ def import_solution(
     JobError
         Key or solution are not there, cannot be read, or are of another table, job,
         attribute or program; or keys of several formats are beside the solution.
+
+    Examples
+    --------
+    >>> import pandas as pd, aggopt
+    >>> people = pd.DataFrame({"age": [20, 21, 22, 60, 61, 65]})
+    >>> roles, p3m = {"quasi-identifier": ["age"]}, {"method": "p3m"}
+    >>> job = aggopt.Job(roles=roles, privacy={"k": 3}, aggregation=p3m)
+    >>> import_solution(people, job, "age", "age.sol")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    aggopt.errors.JobError: There is no key age.nl.key.json...
     """
     place = _key_beside(Path(solution)) if key is None else Path(key)
     _require_there(place, "key", "the key that `aggopt export` wrote beside it")

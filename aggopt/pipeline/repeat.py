@@ -139,6 +139,19 @@ def repeat(
         manifest describes, and nothing was written; or an object of Python's made it.
     TableError, JobError, SolverError, PrivacyError
         As `aggopt.mask` and `Release.write`.
+
+    Examples
+    --------
+    >>> import pandas as pd, aggopt
+    >>> people = pd.DataFrame({"age": [20, 21, 22, 60, 61, 65]})
+    >>> job = aggopt.Job(roles={"quasi-identifier": ["age"]}, privacy={"k": 3})
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     first = aggopt.mask(people, job).write(f"{folder}/masked.csv")
+    ...     again = repeat(first.manifest, people, f"{folder}/again.csv")
+    ...     first.table.read_bytes() == again.table.read_bytes()
+    True
     """
     folder = None if private is None else Path(private)
     inputs = [Path(each) for each in (manifest, data) if isinstance(each, str | Path)]

@@ -32,6 +32,13 @@ def choose(
         It takes none of them, reads another language, or cannot keep bounds.
     SolverError
         It is not installed; there is no silent fallback.
+
+    Examples
+    --------
+    >>> choose(None, "p3m").name
+    'lagrangian'
+    >>> choose("highs", "LP", language="pyomo").name
+    'pyomo:highs'
     """
     able = able_for(*problems, language=language, within=within)
     if name is None:
