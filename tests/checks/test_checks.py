@@ -136,11 +136,6 @@ def test_the_page_lists_each_law_of_each_kind():
         assert re.findall(r"^\| `.*$", part, re.MULTILINE) == rows
 
 
-def test_the_code_of_the_page_runs():
-    page = (Path(__file__).parents[2] / "docs" / "checks.md").read_text("utf-8")
-    exec("\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)), {})
-
-
 @pytest.mark.parametrize(
     ("head", "name"),
     [("A partition method", "split"), ("A model", "capped"), ("A solver", "stretch")],

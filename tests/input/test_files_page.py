@@ -1,4 +1,4 @@
-"""The page on kinds of files: its example runs, its table is that of the endings."""
+"""The page on kinds of files: its table is that of the endings."""
 
 import re
 from pathlib import Path
@@ -6,13 +6,6 @@ from pathlib import Path
 from aggopt.input.formats import ENDINGS, READ_ONLY
 
 PAGE = (Path(__file__).parents[2] / "docs" / "files.md").read_text("utf-8")
-
-
-def test_the_example_runs(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(blocks) == 3
-    exec(compile("\n".join(blocks), "files.md", "exec"), {})
 
 
 def test_the_table_has_every_ending_and_which_are_written() -> None:

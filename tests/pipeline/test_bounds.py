@@ -2,9 +2,6 @@
 
 import io
 import json
-import re
-import tomllib
-from pathlib import Path
 
 import cvxpy as cp
 import narwhals.stable.v2 as nw
@@ -430,12 +427,3 @@ def test_a_model_of_ones_own_gets_none_where_strata_are_standardised_apart() -> 
     release = masked({"lower": 0}, frame, roles=roles, aggregation={"model": plain})
     assert set(seen) == {-9.0}
     assert release.audit.within[0].holds
-
-
-def test_the_page_on_bounds_runs() -> None:
-    page = Path(__file__).parents[2] / "docs" / "bounds.md"
-    (code,) = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
-    exec(code, {})
-    (text,) = re.findall(r"^```toml\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
-    said = tomllib.loads(text)["attributes"]["visits"]
-    assert AttributeSection(**said).limited

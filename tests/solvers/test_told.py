@@ -1,8 +1,5 @@
 """What solvers tell of their way: multipliers by name, iterations where they count."""
 
-import re
-from pathlib import Path
-
 import cvxpy as cp
 import numpy as np
 import pyomo.environ as pyo
@@ -170,10 +167,3 @@ def test_ipopt_tells_what_the_lagrangian_method_does():
     if theirs.objective == pytest.approx(ours.objective, abs=1e-6):
         for name, found in ours.multipliers.items():
             assert theirs.multipliers[name] == pytest.approx(found, abs=1e-3)
-
-
-def test_the_code_of_the_page_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    page = (Path(__file__).parents[2] / "docs" / "certificates.md").read_text("utf-8")
-    exec("\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)), {})
-    assert (tmp_path / "solver.log").read_text().startswith("--- cvxpy:uno\n")
