@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 IPOPT := $(VENV)/ipopt-tried
 
-.PHONY: help demo test mutants lint bench clean
+.PHONY: help demo test mutants lint docs bench clean
 
 help: ## say what each target does (this)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -29,15 +29,19 @@ lint: $(READY) ## check style and types, change nothing
 	@$(BIN)/python -m ruff format --check
 	@$(BIN)/python -m mypy --strict
 
-bench: $(IPOPT) ## run every benchmark in turn
+docs: $(READY) ## build the site in docs/_build/html; a warning fails it
+	@$(BIN)/python -c 'import sphinx, myst_parser, furo, sphinxcontrib.typer' 2>/dev/null || \
+		$(BIN)/python -m pip install --quiet --group docs
+	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+bench: $(IPOPT) ## run every benchmark in turn, or ONLY="units p3m", and write docs/benchmarks
 	@$(BIN)/python -m pip install --quiet --group bench || \
 		echo "A rival cannot be installed: going on without it."
-	@for file in benchmarks/[a-z]*.py; do \
-		echo "== $$file"; $(BIN)/python "$$file" || exit 1; \
-	done
+	@$(BIN)/python benchmarks/_pages.py $(ONLY)
 
 clean: ## remove all that make, pip and the tools have written here
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants
+	rm -rf $(VENV) build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml
