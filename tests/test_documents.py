@@ -11,11 +11,14 @@ import pytest
 from test_import_direction import FLOORS
 
 ROOT = Path(__file__).parent.parent
+NONE = {  # what names what there was; and what stands at the top, and on the site alone
+    *("CHANGELOG.md", "index.md", "contributing.md", "changes.md"),
+}
 PAGES = tuple(
     sorted(
         page
         for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
-        if page.name != "CHANGELOG.md"  # names what there was
+        if page.name not in NONE
     )
 )
 MATHEMATICS = tuple(page for page in PAGES if page.parent.name == "mathematics")
