@@ -7,6 +7,7 @@ from tables import people
 
 import aggopt
 from aggopt.errors import AggoptError
+from aggopt.input.table import Table
 from aggopt.partition._kept_groups import kept_groups
 from aggopt.pipeline.compare_releases import compare_releases
 from aggopt.pipeline.earlier_groups import with_earlier_groups
@@ -88,6 +89,15 @@ def test_a_later_wave_finds_its_people_by_an_identifier(first) -> None:
     labels = release.labels[there]
     assert same(labels, [old[place] for place in places if place < 40])
     assert release.audit.smallest == 3
+
+
+def test_one_record_of_the_first_group_may_be_all_that_is_left(first) -> None:
+    how = kept(first, earlier=str(first / "people.csv"), person="name")
+    stays = int(np.flatnonzero(groups(first) == 0)[0])
+    later = people().assign(name=[f"Other {i}" for i in range(40)])
+    later.loc[7, "name"] = f"Person {stays}"
+    found = with_earlier_groups(how, Table.of(later, how.roles)).partition
+    assert found.settings["labels"].tolist() == [-1] * 7 + [0] + [-1] * 32
 
 
 def test_groups_of_fewer_than_k_are_merged_with_the_nearest() -> None:
