@@ -242,6 +242,14 @@ def test_a_density_counts_strictly_within_its_border() -> None:
     assert found.tolist() == [[3], [3]]
 
 
+def test_a_value_on_the_border_of_a_density_does_not_count_for_rounding() -> None:
+    z = 0.1 * np.arange(1001.0)[:, None]  # each a thousandth of the range from the next
+    q = np.arange(5, 100, 5) / 100
+    deviation = np.sqrt(q * (1 - q) / 1001) * 2 * 0.1 * 1001
+    moved = probability(np.full(19, 0.3), deviation)
+    assert measure.pil_parts(z, z + 0.3).quantiles == pytest.approx(moved.mean())
+
+
 def test_up_to_the_tolerance_no_change_is_lost_and_any_more_is() -> None:
     gap = TOLERANCE * np.array([0.0, 1.0, -1.0, 1.001, -2.0])
     sure = probability(gap, np.full(5, TOLERANCE))

@@ -83,6 +83,8 @@ def test_household_risk_is_that_of_any_of_its_members() -> None:
     units = pd.DataFrame({"street": ["a", "a", "b", "a"], "door": [1, 1, 1, 2]})
     found = risk.household_risk([0.5, 0.2, 0.0, 1.0], units)
     assert found == pytest.approx([0.6, 0.6, 0.0, 1.0])
+    whole = np.array([1, 0], np.uint8)
+    assert risk.household_risk(whole, [0, 1]).tolist() == [1.0, 0.0]
     assert risk.household_risk([1e-12, 1e-12], [0, 0]) == pytest.approx(2e-12, rel=1e-9)
 
 
@@ -118,6 +120,15 @@ def test_suda_finds_all_minimal_uniques(rows, size) -> None:
     assert (found.total, found.largest) == (sum(expected[0]), max(expected[0]))
 
 
+def test_suda_looks_at_sets_of_so_many_attributes() -> None:
+    rows = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"]]
+    assert risk.suda(rows, size=1).scores.tolist() == [0, 0, 0, 0]
+    found = risk.suda(rows, size=2)
+    assert found.scores.tolist() == [1, 1, 1, 1]
+    figures = (found.scores, found.shares, found.uniques)
+    assert {each.dtype for each in figures} == {np.dtype(np.int64)}
+
+
 def test_what_is_missing_is_one_value_of_suda() -> None:
     table = pd.DataFrame({"a": ["x", None, None, "x"], "b": ["u", "u", "v", "u"]})
     assert risk.suda(table).scores.tolist() == [0, 1, 1, 0]
@@ -131,7 +142,7 @@ def test_suda_of_testdata_is_that_of_sdcmicro(testdata) -> None:
 
 def test_the_size_of_suda_is_checked_against_the_sets() -> None:
     assert checked_size(None, 14) == checked_size(20, 14) == 14
-    assert checked_size(3, 20) == 3
+    assert checked_size(4, 20) == 4
     assert sum(comb(20, s) for s in range(1, 6)) > MOST  # the next would be too many
     assert checked_size(np.int64(1), 1) == 1
 
@@ -201,6 +212,14 @@ def test_each_record_is_guessed_from_the_others_of_its_group(rows, safety) -> No
     assert (number.share, number.chance, number.undefined) == pytest.approx(expected)
 
 
+def test_groups_are_more_than_the_values_that_are_guessed() -> None:
+    labels = np.repeat(np.arange(6), 3)
+    values = list("abbaabbbbababbaaaa")
+    found = risk.attribution(labels, values)
+    expected = slow_attribution(values, labels, slow_mode)
+    assert (found.share, found.chance, found.undefined) == pytest.approx(expected)
+
+
 def test_a_guess_is_right_within_a_twentieth_of_a_deviation() -> None:
     x = np.array([0.0, 1.0, 2.0, 10.0])  # sd 4.57: 0.05 of it is 0.23
     labels = [0, 0, 1, 1]
@@ -225,7 +244,8 @@ def test_without_a_mate_there_is_no_guess_and_no_gain() -> None:
         2,
         None,
     )
-    assert risk.attribution([0, 0, 1, 1], list("aabb")).gain == 1.0 - 0.0
+    assert risk.Attribution(0.5, 0.25, 0).gain == 0.25
+    assert risk.Attribution(0.5, None, 0).gain is None
     assert risk.attribution([0, 1], [np.nan, np.nan]).undefined == 2
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from math import sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,10 @@ import pytest
 import aggopt
 from aggopt.errors import AggoptError, InfeasibleInputError, JobError
 from aggopt.measure import utility
+from aggopt.measure.utility._assess import _correlation
 from aggopt.measure.utility._formula import columns_of, installed
-from aggopt.measure.utility._propensity import EVENTS
+from aggopt.measure.utility._propensity import EVENTS, _coordinates
+from aggopt.measure.utility._regression import _compared
 
 EXTRA = "needs the extra stats: pip install '.[stats]'"
 rng = np.random.default_rng(5)
@@ -127,6 +130,35 @@ def test_a_tree_repeats_by_its_seed() -> None:
     assert turned == utility.pmse_tree(one, other, leaf=2, seed=3)
 
 
+def test_a_level_is_told_by_a_one_but_the_first() -> None:
+    frame = pd.DataFrame({"s": ["u", "v", None, "w", "v"], "n": [3, 1, 4, 1, 5]})
+    found = _coordinates(frame, "s")
+    assert found.tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    assert _coordinates(frame, "n").tolist() == [[3], [1], [4], [1], [5]]
+    assert {_coordinates(frame, name).dtype for name in "sn"} == {np.dtype(float)}
+
+
+def test_a_tree_has_leaves_of_twenty_and_the_seed_zero_unless_it_is_told(
+    monkeypatch,
+) -> None:
+    import sklearn.tree
+
+    heard = []
+    whole = sklearn.tree.DecisionTreeClassifier
+
+    def noting(**how):
+        heard.append(how)
+        return whole(**how)
+
+    monkeypatch.setattr(sklearn.tree, "DecisionTreeClassifier", noting)
+    assert utility.pmse_tree(np.zeros((2, 1)), np.ones((2, 1)), leaf=1) == 0.25
+    utility.pmse_tree(np.zeros((2, 1)), np.ones((2, 1)))
+    assert heard == [
+        {"min_samples_leaf": 1, "random_state": 0},
+        {"min_samples_leaf": 20, "random_state": 0},
+    ]
+
+
 # --- distributions
 
 
@@ -153,6 +185,20 @@ def test_missing_numbers_do_not_count_in_distributions() -> None:
     holed = TABLE.assign(a=TABLE["a"].where(np.arange(120) > 10))
     expected = utility.wasserstein(TABLE[["a"]].iloc[11:], TABLE[["a"]])
     assert utility.wasserstein(holed, TABLE)["a"] == pytest.approx(expected["a"])
+
+
+def test_whole_numbers_may_be_missing_in_a_column_of_pandas() -> None:
+    some = pd.DataFrame({"a": pd.array([1, 3, None], "Int64")})
+    assert utility.wasserstein(some, some.assign(a=2)) == {"a": 1.0}
+    many = pd.DataFrame({"a": pd.array([*range(30), *[None] * 30], "Int64")})
+    pair = many.assign(s="x"), many.assign(s="x").iloc[:30]
+    assert utility.contingency(*pair, ["s"], ["a"]) == {("s", "a"): 0.5}
+    whole = some.dropna()
+    assert utility.totals(whole, whole).before.tolist() == [[4.0]]
+
+
+def test_a_number_of_one_record_does_not_vary() -> None:
+    assert utility.wasserstein(np.ones((1, 1)), np.ones((1, 1))) == {}
 
 
 # --- regressions
@@ -189,6 +235,21 @@ def test_signs_and_significance_may_change() -> None:
     blurred = TABLE.assign(a=np.random.default_rng(2).permutation(TABLE["a"]))
     found = utility.interval_overlap("y ~ a", TABLE, blurred).coefficients[0]
     assert not found.significance
+
+
+def test_a_coefficient_is_significant_below_the_level_and_not_at_it() -> None:
+    ends = pd.DataFrame([[0.0, 1.0]])
+    one, other = (
+        SimpleNamespace(
+            conf_int=lambda level: ends,
+            pvalues=pd.Series([p]),
+            params=pd.Series([0.5], ["a"]),
+        )
+        for p in (0.05, 0.04)
+    )
+    assert [c.significance for c in _compared(one, one)] == [True]
+    assert [c.significance for c in _compared(one, other)] == [False]
+    assert utility.RegressionKept("y ~ 1", ()).smallest is None
 
 
 def test_what_cannot_be_estimated_has_no_overlap() -> None:
@@ -258,6 +319,14 @@ def test_a_package_that_is_missing_is_named_with_its_extra() -> None:
 # --- tables and totals
 
 
+def test_a_cell_of_ten_records_is_one_by_itself() -> None:
+    one = pd.DataFrame({"a": ["x"] * 10 + ["y"] * 10 + ["z"] * 9 + ["u"], "b": "v"})
+    other = one.assign(a=["x"] * 12 + ["y"] * 8 + ["z"] * 5 + ["u"] * 5)
+    assert utility.contingency(one, other, ["a"], ["b"]) == {
+        ("a", "b"): pytest.approx(2 / 30)
+    }
+
+
 def test_total_variation_is_of_cells_with_ten_records_or_more() -> None:
     one = pd.DataFrame({"a": ["x"] * 30 + ["y"] * 19, "b": ["u", "v"] * 24 + ["u"]})
     other = one.assign(a=["x"] * 35 + ["y"] * 14)
@@ -282,6 +351,28 @@ def test_numbers_of_many_values_are_cut_at_fifths() -> None:
     }
     holed = one.assign(x=np.where(x < 20, np.nan, x))
     assert utility.contingency(holed, one, ["a"], ["x"])[("a", "x")] > 0.19
+
+
+def test_numbers_of_twenty_values_are_cells_each() -> None:
+    x = np.repeat(np.arange(20.0), 10)
+    one = pd.DataFrame({"a": "x", "x": x})
+    found = utility.contingency(one, one.assign(x=np.maximum(x, 1)), ["a"], ["x"])
+    assert found == {("a", "x"): pytest.approx(0.05)}
+    names = one.assign(x=[f"n{j}" for j in range(200)])  # of one record each
+    assert utility.contingency(names, names, ["a"], ["x"]) == {("a", "x"): 0.0}
+
+
+@pytest.mark.parametrize("found", [70.0, 90.0])
+def test_a_missing_value_is_one_of_its_own(found) -> None:
+    x = np.arange(100.0)
+    holed = pd.DataFrame({"a": "x", "x": np.where(x < 20, np.nan, x)})
+    filled = holed.fillna({"x": found})
+    expected = {("a", "x"): pytest.approx(0.2)}
+    assert utility.contingency(holed, filled, ["a"], ["x"]) == expected
+    named = pd.DataFrame({"a": ["x"] * 20, "s": ["u"] * 10 + [None] * 10})
+    assert utility.contingency(named, named.assign(s="u"), ["a"], ["s"]) == {
+        ("a", "s"): 0.5
+    }
 
 
 def test_totals_are_weighted_in_each_stratum() -> None:
@@ -388,6 +479,17 @@ def test_few_records_have_no_propensity_and_names_no_totals() -> None:
     assert names.to_dict()["totals"] is None
     one = utility.assess(TABLE[["a"]].assign(c=1.0), TABLE[["a"]].assign(c=2.0))
     assert one.correlation is None  # only one of them varies
+    two = TABLE[["a"]].assign(c=np.arange(120) % 2)
+    assert _correlation(two, two) == 0.0
+
+
+def test_the_seed_is_that_of_the_tree(monkeypatch) -> None:
+    seeds = []
+    tree = "aggopt.measure.utility._assess.pmse_tree"
+    monkeypatch.setattr(tree, lambda *_, seed=None: seeds.append(seed) or 0.0)
+    utility.assess(TABLE[["s"]], TABLE[["s"]])
+    utility.assess(TABLE[["s"]], TABLE[["s"]], seed=4)
+    assert seeds == [0, 4]
 
 
 SHOWN = """\
@@ -509,6 +611,16 @@ REFUSED = {
         lambda: utility.wasserstein(PLAIN.assign(a=np.nan), PLAIN),
         "Missing in every record: 'a'.",
         "leave them out.",
+    ),
+    "numbers that nobody has": (
+        lambda: utility.ks(PLAIN, PLAIN.assign(a=np.nan, y=np.nan)),
+        "Missing in every record: 'a', 'y'.",
+        "leave them out.",
+    ),
+    "missing values in two totals": (
+        lambda: utility.totals(PLAIN, PLAIN.where(PLAIN > 0)),
+        "Missing values in 'a', 'y'.",
+        "pass columns of numbers that are complete.",
     ),
     "missing values in totals": (
         lambda: utility.totals(PLAIN, PLAIN.assign(a=PLAIN["a"].where(PLAIN["a"] > 0))),

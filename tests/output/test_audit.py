@@ -1,5 +1,7 @@
 """The words and numbers of an audit, each condition and border of it."""
 
+from dataclasses import replace
+
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
@@ -40,6 +42,14 @@ def test_k_holds_where_the_rarest_combination_has_k_records():
     assert str(found) == found.verdict
     assert (found.warning, found.notes) == (None, ())
     found.require()
+
+
+def test_strata_that_groups_lie_within_are_named():
+    found = audit(ages(3, 4), AGE, Privacy(k=3))
+    assert replace(found, strata=("region", "sex")).verdict == (
+        "k = 3 holds within strata of 'region', 'sex': 7 records, 2 published "
+        "combinations, the rarest in 3 records."
+    )
 
 
 def test_k_does_not_hold_where_it_has_one_less():

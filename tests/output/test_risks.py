@@ -9,8 +9,9 @@ from tables import people
 
 import aggopt
 from aggopt.errors import AggoptError
+from aggopt.input.table import Table
 from aggopt.measure import risk
-from aggopt.output.risks import Risks
+from aggopt.output.risks import Risks, _Both, _dominance, _guessed, _special
 from aggopt.pipeline.reassess import review
 
 ROLES = {
@@ -93,6 +94,33 @@ def test_attribution_and_dominance_are_of_the_release(release) -> None:
         "groups": int((heaviest > 0.7).sum()),
         "largest": pytest.approx(heaviest.max()),
     }
+
+
+def of_groups(groups, **asked):
+    """Stand for two tables of one column whose groups are these."""
+    frame = pd.DataFrame({"a": [float(g) for g in groups], "t": list("uuuuvv")})
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["a"], "other": ["t"]}, privacy={"k": 2, **asked}
+    )
+    table = Table.of(frame, job.roles)
+    return _Both.of(table, table, job)
+
+
+def test_a_share_above_what_is_asked_is_dominance() -> None:
+    tables = of_groups([0, 0, 1, 1, 2, 2], dominance=0.75)
+    totals, shares = _dominance(tables, np.array([1.0, 3.0, 1.0, 4.0, 2.0, 2.0]))
+    assert totals == {"above": 0.75, "groups": 1, "largest": 0.8}
+    assert shares.tolist() == [0.25, 0.75, 0.2, 0.8, 0.5, 0.5]
+
+
+def test_what_is_guessed_and_special_is_said_by_name() -> None:
+    tables = of_groups([0, 0, 0, 1, 1, 2])
+    found = _guessed(tables, "t")
+    assert found == {"share": 0.6, "chance": 0.8, "undefined": 1}
+    two = _special(tables, 1)
+    of = {"records": 1, "largest": 1, "total": 1}
+    assert two[0] == {"attributes": 1, "original": of, "released": of}
+    assert two[1].tolist() == [0, 0, 0, 0, 0, 1]
 
 
 def test_one_record_may_hold_most_of_the_weight_of_a_group() -> None:

@@ -90,7 +90,7 @@ def attribution(released: Any, target: Any, *, safety: float = 0.05) -> Attribut
         guess = partial(_by_median, numbers[there], width=width)
     else:
         own, guess = labels, partial(_by_mode, factorized(values)[0] + 1)
-    known = np.bincount(own, minlength=1)[own] > 1
+    known = np.bincount(own)[own] > 1
     if not known.any():
         return Attribution(None, None, len(labels))
     share, chance = guess(own)[known].mean(), guess(np.zeros_like(own))[known].mean()
@@ -127,7 +127,7 @@ def _by_median(x: Floats, labels: Labels, width: float) -> Floats:
         at = np.minimum(start + place + (place >= rank), len(x) - 1)
         return np.asarray(ranked[at])
 
-    low, high = other(np.maximum(others - 1, 0) // 2), other(others // 2)
+    low, high = other((others - 1) // 2), other(others // 2)
     right = np.empty(len(x))
     off = np.abs(low + (high - low) / 2 - ranked)
     right[order] = within(off, width * x.std(ddof=1))
@@ -145,11 +145,10 @@ def _by_mode(codes: I64, labels: Labels) -> Floats:
     )[1:]
     group = np.empty(len(count), np.intp)
     group[pair] = labels
-    groups = labels.max() + 1
-    most = np.zeros(groups, np.int64)
+    most = np.zeros_like(np.bincount(labels))
     np.maximum.at(most, group, count)
-    tops = np.bincount(group, count == most[group], groups)
-    seconds = np.bincount(group, count == most[group] - 1, groups)
+    tops = np.bincount(group, count == most[group])
+    seconds = np.bincount(group, count == most[group] - 1)
     alone = (count == most[group]) & (tops[group] == 1)
     right = np.where(alone, 1 / (1 + seconds[group]), 0.0)
     return right[pair]

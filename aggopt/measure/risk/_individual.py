@@ -12,7 +12,7 @@ from aggopt.errors import TableError
 from aggopt.privacy._values import groups_of, labels_of
 
 BY_SERIES = 10  # records from which on the series is short, and hyp2f1 may be nan
-SMALLEST_TERM = 1e-17  # of a sum: less than a float of it tells
+SMALLEST_TERM = 1e-17  # of a sum of 1 to 10/9: less than a float of it tells
 
 
 def individual_risk(keys: Any, weights: npt.ArrayLike | None = None) -> Floats:
@@ -48,8 +48,7 @@ def individual_risk(keys: Any, weights: npt.ArrayLike | None = None) -> Floats:
     labels = labels_of(keys)
     weight = each_weight(weights, len(labels))
     records = np.bincount(labels)
-    total = np.bincount(labels, weight).astype(np.float64)
-    found = _expected(records, total)
+    found = _expected(records, np.bincount(labels, weight))
     return np.asarray(found[labels])
 
 
@@ -107,7 +106,7 @@ def _series(f: AnyInt, z: Floats) -> Floats:
     """Return 2F1(1, 1; f+1; z) of 0 <= z < 1: the sum of n! / (f+1)_n z^n over n."""
     term = np.ones(len(f))
     total, n = term.copy(), 0
-    while (term > SMALLEST_TERM * total).any():
+    while (term > SMALLEST_TERM).any():
         term = term * (n + 1) / (f + 1 + n) * z
         total, n = total + term, n + 1
     return total

@@ -139,7 +139,7 @@ def pmse_tree(original: Any, released: Any, *, leaf: int = 20, seed: int = 0) ->
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier(min_samples_leaf=int(leaf), random_state=seed)
-    p = tree.fit(Z, after).predict_proba(Z)[:, -1]
+    p = tree.fit(Z, after).predict_proba(Z)[:, 1]
     return float(np.mean((p - after.mean()) ** 2))
 
 
@@ -153,7 +153,7 @@ def _stacked(original: Any, released: Any) -> tuple[Floats, Bool]:
         )
     import pandas as pd
 
-    rows = pd.concat(frames, ignore_index=True)
+    rows = pd.concat(frames)
     after = np.repeat([False, True], [len(frame) for frame in frames])
     return np.column_stack([_coordinates(rows, name) for name in names_of(rows)]), after
 
