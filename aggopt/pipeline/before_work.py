@@ -133,7 +133,7 @@ OF_K = (require_values, _require_two_groups, require_covariance, require_counts)
 
 
 def _asks_integers(job: Job) -> bool:
-    return getattr(job.partition, "centroids", "any") == "integer"
+    return getattr(job.partition, "centroids", None) == "integer"
 
 
 def _require_rounding(job: Job) -> None:

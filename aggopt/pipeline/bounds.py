@@ -133,5 +133,5 @@ def _require_values(x: Floats, table: Table, job: Job, name: str) -> None:
     k, n = job.privacy.k, len(x)
     if _kept_of(job, name) in SPREAD and n >= 2 * k:
         ends = bounds_of(table, job, [name]).standardised(scale)
-        sizes = np.array([k, n - k], np.float64)  # no group stands out farther
+        sizes = np.array([k, n - k])  # no group stands out farther
         require_variance(sizes, float(ends.lower[0]), float(ends.upper[0]))

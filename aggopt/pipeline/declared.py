@@ -15,7 +15,7 @@ from aggopt.aggregate._aggregation import column
 from aggopt.aggregate._shifted import FEASIBLE
 from aggopt.aggregate.own._section import ByModel
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.validation import Labels
 from aggopt.errors import JobError, require_known
 from aggopt.input.fingerprint import fingerprint
 from aggopt.job import Job, Shifting, Squared
@@ -293,7 +293,7 @@ def judged(made: Program, reading: Any, *, by: str) -> Aggregation:
             fix="bring one real number for each group.",
         )
     at = made.model.point(made.data, reading)
-    c: Floats = np.asarray(at.c if hasattr(reading, "c") else reading, np.float64)
+    c = np.asarray(at.c if hasattr(reading, "c") else reading)
     cost = made.model.objective(made.data, at)
     missed = made.model.violation(made.data, at)
     fit = missed <= FEASIBLE and isfinite(cost)

@@ -159,7 +159,7 @@ def _made(
 def _interrupts_left_to_mask() -> Iterator[None]:
     """Keep a search from warning that Ctrl-C ended it: nothing is released of it."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", INTERRUPTED, UserWarning)
+        warnings.filterwarnings("ignore", INTERRUPTED)
         yield
 
 

@@ -132,8 +132,8 @@ def places_of(
     original: Path,
     released: Path,
     n: int,
-    same_order: bool = False,
-    private: Path | None = None,
+    same_order: bool,
+    private: Path | None,
 ) -> Labels:
     """Return the place of each of n records in the release (n,); as `review`."""
     files = Files.beside(released, private)

@@ -9,7 +9,6 @@ from aggopt.core.plural import many
 from aggopt.output.counts import Count
 
 LOWER = ("il", "linkage", "pmse_ratio", "pmse_tree", "gap")  # is better
-SAME = 1e-9  # share that a sum in another order may differ by
 Figure = float | None
 
 
@@ -146,7 +145,7 @@ def _at(figures: Sequence[Figures], name: str, best: Any) -> list[str]:
     known = [value for _, value in pairs if value is not None]
     if len(known) < 2:
         return []
-    leads = [v is not None and isclose(v, best(known), rel_tol=SAME) for _, v in pairs]
+    leads = [v is not None and isclose(v, best(known)) for _, v in pairs]
     if all(leads):
         return []
     return [file for (file, _), lead in zip(pairs, leads, strict=True) if lead]

@@ -273,6 +273,23 @@ def test_a_program_is_of_the_groups_and_the_price_of_its_attribute():
     assert declared_of(people(), dear, "age", "cvxpy", ())[1].data.price == 0.125
 
 
+def test_a_model_is_told_bounds_where_there_are_some_and_it_takes_them():
+    seen = []
+
+    def above(x, labels, sizes, *, lower=-9.0):
+        seen.append(lower)
+        c = cp.Variable(len(sizes), name="c")
+        return cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)), [c >= -9.0])
+
+    for sections in ({}, {"attributes": {"age": {"lower": 0}}}):
+        declared_of(
+            people(), job(aggregation={"model": above}, **sections), "age", "cvxpy", ()
+        )
+    ages = people()["age"]
+    assert seen[0] == -9.0
+    assert seen[-1] == pytest.approx(-ages.mean() / ages.std(ddof=0))
+
+
 def test_the_secret_of_the_margins_makes_the_same_program_again():
     asked, known = job(aggregation={**P3M, "margin": 0.1}), "ab" * 16
 

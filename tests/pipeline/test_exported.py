@@ -161,6 +161,8 @@ def test_formats_hold_what_they_can_and_no_file_is_lost(tmp_path):
         made = export(TABLE, asked, "age", tmp_path / f"age.{format}", format=format)
         assert made.program.stat().st_size > 100
         assert made.key.name == f"age.{format}.key.json"
+    export(TABLE, asked, "age", tmp_path / "age.of.lp", format="nl")
+    assert (tmp_path / "age.of.lp").read_text().startswith("g3 1 1 0")
     export(TABLE, asked, "age", tmp_path / "age.nl")
     with pytest.raises(TableError):
         export(TABLE, asked, "age", tmp_path / "age.nl")
@@ -213,11 +215,19 @@ def test_what_can_be_known_before_is_refused_before_work(tmp_path):
         (tmp_path / there).unlink()
 
 
-def test_what_pyomo_says_is_heard_nowhere(capsys, caplog):
+def test_what_pyomo_says_is_heard_nowhere(capsys, caplog, monkeypatch):
     with _unheard():
         logging.getLogger("pyomo.core").error("4711")
     assert not caplog.records
     assert "4711" not in "".join(capsys.readouterr())
+    heard, own = [], logging.Handler()
+    own.emit = heard.append
+    for name in ("pyomo", "aggopt.other"):
+        monkeypatch.setattr(logging.getLogger(name), "handlers", [own])
+    with _unheard():
+        logging.getLogger("pyomo.core").error("4711")
+        logging.getLogger("aggopt.other").error("4712")
+    assert [record.msg for record in heard] == ["4712"]
 
 
 def test_a_file_without_a_suffix_has_its_key_beside_its_solution(files):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from refusals import refused
 from tables import job, people, wide, wide_job
 
 import aggopt
@@ -204,6 +205,20 @@ def test_a_repetition_is_refused_early_where_it_could_not_be_written(written) ->
     (folder / "again.csv").touch()
     with pytest.raises(TableError, match=r"again\.csv would be overwritten"):
         aggopt.repeat(*again, progress=refuse)
+
+
+def test_a_repetition_is_not_written_over_its_table_nor_its_manifest(written) -> None:
+    folder, files = written
+    table = folder / "people.csv"
+    table.touch()
+    for data, to, lost in (
+        (table, table, "people.csv"),
+        (people(), files.table, files.manifest.name),
+    ):
+        with refused(
+            f"{lost} would be written over the input itself.", "write to another name."
+        ):
+            aggopt.repeat(files.manifest, data, to, overwrite=True, progress=refuse)
 
 
 def test_a_repetition_overwrites_if_allowed_and_keeps_private_what_is(written) -> None:

@@ -1,0 +1,146 @@
+"""Before groups are made: who is told, what is read, what records ask for."""
+
+import warnings
+from hashlib import sha256
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from refusals import refused
+
+import aggopt
+from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.input.table import Table
+from aggopt.job import Privacy
+from aggopt.partition._shared.result import INTERRUPTED
+from aggopt.pipeline import partition_step
+from aggopt.pipeline.infeasibility import Forced
+from aggopt.pipeline.partition_step import (
+    _interrupts_left_to_mask,
+    _require_variance,
+    job_of,
+    listener,
+    read_table,
+    wishes_of_numbers,
+)
+
+
+def test_who_is_told_of_progress_can_be_called() -> None:
+    assert listener(print) is print
+    assert listener(None)("read", 0.5) is None
+    with refused(
+        "progress is of type int, which cannot be called.",
+        "pass a function of the step and the share of it that is done, such as print, "
+        "or None.",
+        JobError,
+    ):
+        listener(3)
+
+
+def test_what_is_no_job_is_refused_by_its_type() -> None:
+    with refused(
+        "A float is not a job.",
+        "pass a Job(...), or the path of a TOML file.",
+        JobError,
+    ):
+        job_of(0.5)
+
+
+def test_an_interrupted_search_does_not_warn_and_all_else_does() -> None:
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        with _interrupts_left_to_mask():
+            warnings.warn(f"{INTERRUPTED} so far", UserWarning, stacklevel=1)
+            warnings.warn("something else", UserWarning, stacklevel=1)
+        warnings.warn(INTERRUPTED, UserWarning, stacklevel=1)
+    assert [str(each.message) for each in heard] == ["something else", INTERRUPTED]
+
+
+def test_one_group_that_t_made_cannot_keep_the_variance(monkeypatch) -> None:
+    heard, held = [], (object(),)
+    why = Forced("To keep t = 0.1, all records form one group.", "promise a larger t.")
+    monkeypatch.setattr(partition_step, "forced", lambda *of: heard.append(of) or why)
+
+    def job(*keeps):
+        keeping = SimpleNamespace(keeps=keeps)
+        return SimpleNamespace(aggregation=keeping, privacy=Privacy(k=3, t=0.1))
+
+    one, two = ((SimpleNamespace(groups=n),) for n in (1, 2))
+    kept = job("variance")
+    _require_variance(kept, held, two)
+    _require_variance(job("mean"), held, one)
+    assert heard == []
+    with refused(
+        "To keep t = 0.1, all records form one group. One value cannot keep the "
+        "variance.",
+        "promise a larger t; or aggregate by the mean as it is.",
+        InfeasibleInputError,
+    ):
+        _require_variance(kept, held, one)
+    assert heard == [(held, kept.privacy)]
+    monkeypatch.setattr(partition_step, "forced", lambda *_: None)
+    _require_variance(kept, held, one)
+
+
+@pytest.mark.parametrize("given", ["path", "text", "table"])
+def test_a_table_is_read_as_the_job_says_and_its_file_is_known(
+    tmp_path, monkeypatch, given
+) -> None:
+    frame, heard = pd.DataFrame({"a": [1, 2], "code": [7, 8]}), []
+    path = tmp_path / "people.csv"
+    frame.to_csv(path, index=False)
+    monkeypatch.setattr(partition_step, "read", lambda *of: heard.append(of) or frame)
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["a", "code"]},
+        privacy={"k": 2},
+        attributes={"code": {"kind": "nominal"}},
+    )
+    data = {"path": path, "text": str(path), "table": frame}[given]
+    table, source = read_table(data, job)
+    assert table.numeric == ("a",)
+    assert (source.records, source.attributes) == (2, 2)
+    if given == "table":
+        assert (source.file, source.sha256, heard) == (None, None, [])
+        return
+    digest = sha256(path.read_bytes()).hexdigest()
+    assert (source.file, source.sha256) == ("people.csv", digest)
+    assert heard == [(path, job.roles, job.input, job.attributes)]
+
+
+HOLED = pd.DataFrame({"s": list("xxxyyy"), "a": [0.0, 1, 2, 3, 4, np.nan]})
+Z = np.abs(np.arange(5) - 2) / np.sqrt(2)
+
+
+def wishes(**how):
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["s", "a"]},
+        privacy={"k": 2},
+        missing={"policy": "patterns"},
+        aggregation={"method": "p3m", **how},
+    )
+    table = Table.of(HOLED, job.roles, job.attributes, missing=job.missing)
+    return wishes_of_numbers(table, table.matrix(), job)
+
+
+def test_nothing_is_asked_for_of_what_is_missing() -> None:
+    found = wishes(delta=0.2, importance=0.5)
+    assert found["delta"].tolist() == [[0.2]] * 5 + [[0.0]]
+    assert found["importance"].tolist() == [[0.5]] * 5 + [[0.0]]
+    found = wishes(delta={"relative": 0.5}, importance={"relative": 0.25})
+    assert found["delta"][:, 0] == pytest.approx([*(Z / 2), 0.0])
+    assert found["importance"][:, 0] == pytest.approx([*(Z / 4), 0.0])
+
+
+def test_what_is_missing_asks_for_too_much_of_nothing() -> None:
+    with refused(
+        "importance is below 0 or above 1 in 2 of 6 records.",
+        "ask for numbers that are not below 0 or above 1.",
+        JobError,
+    ):
+        wishes(importance={"relative": 1.1})
+
+
+def test_a_distance_out_of_reach_names_its_number() -> None:
+    with pytest.raises(JobError, match=r"no value of 'a' is published 2.83 or more"):
+        wishes(delta=3.0)
