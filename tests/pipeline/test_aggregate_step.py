@@ -13,11 +13,17 @@ from aggopt.job import Job
 from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import Partition
 from aggopt.pipeline import aggregate_step, audit_values
-from aggopt.pipeline.aggregate_step import _notes, aggregated, placed
+from aggopt.pipeline.aggregate_step import (
+    _notes,
+    _roots,
+    aggregated,
+    categories,
+    placed,
+)
 from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.covariance import in_columns
 from aggopt.pipeline.grouped import Grouped
-from aggopt.pipeline.margins import ASKED, NOTE, notes, program
+from aggopt.pipeline.margins import ASKED, NOTE, _steps, notes, program
 from aggopt.pipeline.observed import combined, nodes_of
 from aggopt.solvers import Certificate, Status
 
@@ -85,6 +91,24 @@ def test_demands_that_a_margin_parts_are_refused(margin):
         program(given)
     open_to_all = grouped(WHOLE, importance=DEMANDS, delta=AGREE, margin=0)
     assert program(open_to_all)["delta"] == pytest.approx(AGREE)
+
+
+def test_demands_that_a_margin_parts_are_refused_where_all_are_demands():
+    exact = np.tile([[AGREE], [0.0], [AGREE]], (3, 1))
+    open_to_all = grouped(WHOLE, delta=exact, margin=0)
+    assert program(open_to_all)["delta"] == pytest.approx(exact)
+    with pytest.raises(InfeasibleInputError, match=r"Demands \(importance 1\) within"):
+        program(grouped(WHOLE, delta=exact, margin=0.1))
+
+
+def test_a_margin_spans_steps_of_the_attributes_whose_wishes_can_be_exact():
+    importance = np.tile([0.0, 1.0, 0.0], (9, 1))
+    given = grouped(WHOLE, 3 * WHOLE, WHOLE, importance=importance)
+    steps = _steps(given, given.job.aggregation, given.asked["delta"])
+    assert steps.tolist() == [0.0, pytest.approx(6 / (3 * WHOLE).std()), 0.0]
+    stated = grouped(WHOLE, 3 * WHOLE, importance=1.0, margin=0.5)
+    none = _steps(stated, stated.job.aggregation, stated.asked["delta"])
+    assert none.tolist() == [0.0, 0.0]
 
 
 def test_the_labels_of_numbers_are_those_of_their_columns():
@@ -161,6 +185,63 @@ def test_what_was_chosen_together_is_said_and_how_ties_were_broken():
         "'b': in 2 of 3 groups several categories are equally near; of these such were "
         "published that the counts of categories differ by 4 records in all.",
     )
+
+
+TREE = {"below": ["low", "middle"], "above": ["high"]}
+
+
+@pytest.mark.parametrize(("published", "said"), [([2, 0, 1], True), ([0, 2, 1], False)])
+def test_trees_whose_root_is_published_for_half_of_the_values_are_said(published, said):
+    trees = {"tree": TREE, "publish": "ancestor"}
+    job = Job(
+        roles={"quasi-identifier": ["a", "b", "c"]},
+        privacy={"k": 3},
+        attributes={"b": trees, "c": trees},
+    )
+    leaf, tree = chosen(PROVEN), chosen(PROVEN)
+    leaf.choice = np.array([1, 1, 1])  # not the root of what has no tree
+    tree.choice, tree.nodes = np.array(published), ("low", "high", "any")
+    leaf.labels = tree.labels = np.repeat([0, 1, 2], [4, 3, 1])
+    words = (
+        "4 of 8 values (50%) are published as the root of the tree, which says "
+        'nothing: choose publish = "node" or "leaf", a smaller k, or fewer '
+        "quasi-identifiers."
+    )
+    given = SimpleNamespace(job=job)
+    found = _roots(given, {"a": leaf, "b": tree, "c": tree})
+    assert found == ([f"'b': {words}", f"'c': {words}"] if said else [])
+
+
+def test_categories_are_chosen_in_turn_and_an_error_names_those_it_is_of(monkeypatch):
+    names = ["s", "n", "t", "u"]
+    job = Job(
+        roles={"quasi-identifier": names},
+        privacy={"k": 3},
+        aggregation={"categories": {"method": "plurality", "occurring": True}},
+    )
+    given = SimpleNamespace(
+        job=job,
+        table=SimpleNamespace(domains=dict.fromkeys("tsu")),
+        blocks=[SimpleNamespace(columns=c) for c in ((0, 1, 2), (3,))],
+    )
+    heard = []
+    how = job.aggregation.categories
+
+    def choose(*of):
+        assert of[:2] == (given, how)
+        return [f"made of {name}" for name in of[2]]
+
+    monkeypatch.setattr(aggregate_step, "_chosen", choose)
+    found = categories(given, lambda *of: heard.append(of))
+    assert list(found.items()) == [(name, f"made of {name}") for name in "tsu"]
+    assert heard == [("categories", 0.0), ("categories", 0.5)]
+
+    def refuse(*_):
+        raise InfeasibleInputError("There is none.", fix="ask for less.")
+
+    monkeypatch.setattr(aggregate_step, "_chosen", refuse)
+    with pytest.raises(InfeasibleInputError, match=r"^'s', 't': There is none\."):
+        categories(given, lambda *_: None)
 
 
 def test_what_is_said_of_categories_goes_with_them():

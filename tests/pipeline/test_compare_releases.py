@@ -316,6 +316,12 @@ def test_units_are_counted_where_a_release_counts_them(tmp_path) -> None:
     assert not found.holds
     assert (found.together.rarest, found.together.what) == (1, "unit")
     assert "is of 1 unit, 9 units are in such of fewer than 3" in found.verdict
+    roles = {"quasi-identifier": ["one"], "identifier": ["two", "home"]}
+    alone = aggopt.Job(roles=roles, privacy={"k": 3}, partition={"method": "mdav"})
+    aggopt.mask(tmp_path / "people.csv", alone).write(tmp_path / "c.csv")
+    for names in (("c", "a"), ("a", "c")):  # the units are fewer than the records
+        both = together(tmp_path, *names).together
+        assert (both.rarest, both.what) == (1, "unit")
 
 
 def test_who_is_in_one_release_alone_is_alone_by_difference() -> None:

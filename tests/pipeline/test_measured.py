@@ -15,12 +15,12 @@ from tables import people
 import aggopt
 from aggopt.errors import TableError
 from aggopt.input.table import Table
-from aggopt.job import AttributeSection
+from aggopt.job import AttributeSection, Missing
 from aggopt.job._roles import Roles
 from aggopt.measure import assess, sl
 from aggopt.output.release import Release
 from aggopt.output.risk import as_counted
-from aggopt.pipeline.measured import measured, measured_if_any
+from aggopt.pipeline.measured import _without_holes, measured, measured_if_any
 from aggopt.pipeline.reassess import Review, review
 
 TYPES = {
@@ -236,6 +236,26 @@ def test_what_misses_nothing_is_measured_and_a_note_says_how_much() -> None:
         f"before and after; {rest}"
     ) in none.notes
     assert not any(what in note for note in incomplete(40, 40).notes)
+
+
+def test_what_misses_a_value_before_or_after_is_left_out() -> None:
+    holes = {"a": [1.0, None, 3.0, 4.0], "b": [5.0, 6.0, 7.0, 8.0]}
+    roles, missing = Roles(**{"quasi-identifier": ["a", "b"]}), Missing(policy="fill")
+    first = Table.of(pd.DataFrame(holes), roles, missing=missing)
+    masked = pd.DataFrame({"a": [2.0, 2.0, 3.0, None], "b": [5.5, 5.5, 7.5, 7.5]})
+    asked = {"delta": np.arange(8.0).reshape(4, 2)}
+    one, other, wish = _without_holes(first, Table.of(masked, roles, like=first), asked)
+    assert one.matrix().tolist() == [[1.0, 5.0], [3.0, 7.0]]
+    assert other.matrix().tolist() == [[2.0, 5.5], [3.0, 7.5]]
+    assert wish["delta"].tolist() == [[0.0, 1.0], [4.0, 5.0]]
+
+
+def test_measures_of_the_users_are_found_beside_the_others() -> None:
+    frame = pd.DataFrame({"a": [1.0, 3.0, 5.0]})
+    extra = {"first": lambda original, released: original[0, 0] - released[0, 0]}
+    one, other = tables(frame, frame + 0.5)
+    found = measured_if_any(one, other, {}, extra)
+    assert found.own == (("first", -0.5),)
 
 
 # a second look

@@ -7,8 +7,9 @@ from tables import people
 
 import aggopt
 from aggopt.errors import AggoptError
+from aggopt.input.table import Table
 from aggopt.measure import utility
-from aggopt.pipeline.usefulness import usefulness
+from aggopt.pipeline.usefulness import _as_it_is, _text, usefulness
 
 EXTRA = "needs the extra stats: pip install '.[stats]'"
 ROLES = {
@@ -34,6 +35,18 @@ def folder(tmp_path_factory):
     frame.to_csv(folder / "people.csv", index=False)
     aggopt.mask(folder / "people.csv", JOB).write(folder / "masked.csv")
     return folder
+
+
+def test_what_is_no_number_everywhere_is_text() -> None:
+    days = pd.to_datetime(["2020-01-01", None, "2020-01-03"])
+    frame = pd.DataFrame({"a": [1, 2, 3], "day": days, "b": [0.5, None, 2.0]})
+    roles = {"quasi-identifier": ["a"], "other": ["day", "b"]}
+    job = aggopt.Job(roles=roles, privacy={"k": 3})
+    table = Table.of(frame, job.roles)
+    one, none, three = _as_it_is(table, "day", job).tolist()
+    assert (type(one), none, type(three)) == (str, None, str)
+    assert _as_it_is(table, "b", job).dtype == np.float64
+    assert _text([None, 1, "a"]).tolist() == [None, "1", "a"]
 
 
 def found(folder, **how):

@@ -116,7 +116,8 @@ def test_a_function_is_adopted_and_asks_with_its_settings():
     assert model.origin.kind == "privacy_models"
     assert model.origin.where == "object"
     assert list(model.settings.model_fields) == []
-    assert model.requirement(Pay(), None).settings == {}
+    plain = model.requirement(Pay(), None)
+    assert (plain.settings, plain.judge) == ({}, model.function)
     assert model.concerns("pay")
     assert list(model.attributes(None)) == []
     asking = model.asking({"least": 4}, ("pay", "rent"))

@@ -1,0 +1,98 @@
+"""What is read of each release that is compared: its manifest, figures and columns."""
+
+import json
+from types import SimpleNamespace
+
+import narwhals.stable.v2 as nw
+import pandas as pd
+import pytest
+from refusals import refused
+
+import aggopt
+from aggopt.errors import TableError
+from aggopt.pipeline.compare_releases import _figures, _job, _keys, _manifest
+from aggopt.pipeline.releases_compared import Figures
+
+PRIVACY = {"k": 3, "scope": "blocks"}
+WHOLE = {"job": {"privacy": PRIVACY}, "input": {}, "audit": {}, "certificates": {}}
+
+
+def test_of_a_job_that_is_kept_which_says_how_tables_are_read_and_counted() -> None:
+    stated = {
+        "roles": {"quasi-identifier": ["a", "s"], "stratum": ["region"]},
+        "strata": {"small": "merge"},
+        "attributes": {"s": {"kind": "nominal"}},
+        "missing": {"policy": "fill"},
+        "input": {"separator": ";", "decimal": ","},
+        "output": {"digits": 3},
+    }
+    private = {"privacy": {**PRIVACY, "l": 2}, "partition": {"method": "nobody's"}}
+    assert _job({**stated, **private}) == aggopt.Job(**stated, privacy=PRIVACY)
+    roles = {"roles": {"quasi-identifier": ["a"]}}
+    assert _job({**roles, **private}) == aggopt.Job(**roles, privacy=PRIVACY)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"input": []},
+        {"audit": 3},
+        {"certificates": None},
+        {"job": {"privacy": {"k": 3}}},
+        {"job": {"privacy": {"scope": "blocks"}}},
+    ],
+)
+def test_a_manifest_states_k_and_its_scope_and_has_each_section(
+    tmp_path, change
+) -> None:
+    path = tmp_path / "a.manifest.json"
+    path.write_text(json.dumps({**WHOLE, **change}))
+    if not change:
+        assert _manifest(path) == WHOLE
+        return
+    with refused(
+        f"{path} is not the manifest of a release, or cannot be read.",
+        "name the NAME.manifest.json that aggopt mask wrote.",
+        TableError,
+    ):
+        _manifest(path)
+
+
+def figures(certificates=(), partition=(), ratio=None, **stated):
+    proofs = dict(enumerate({"gap": gap} for gap in certificates))
+    parts = [{"certificate": {"gap": gap}} for gap in partition]
+    of = {
+        "job": {"privacy": PRIVACY},
+        "audit": {"smallest": 4},
+        "certificates": proofs,
+        "partition": parts,
+        **stated,
+    }
+    propensity = None if ratio is None else SimpleNamespace(ratio=ratio)
+    found = SimpleNamespace(propensity=propensity, tree=0.25)
+    return _figures(SimpleNamespace(name="a.csv"), of, found)
+
+
+def test_figures_are_those_that_are_stated_and_found() -> None:
+    measures = {"il": 0.5, "linkage": 0.125}
+    whole = figures([0.1, 0.2], [0.3, 0.0], ratio=1.5, measures=measures)
+    assert whole == Figures("a.csv", 3, 4, 0.5, 0.125, 1.5, 0.25, 0.3)
+    none = Figures("a.csv", 3, 4, None, None, None, 0.25, None)
+    assert figures() == figures(measures=None) == none
+    assert figures([0.1], [None]) == figures([None], [0.1]) == none
+
+
+def test_keys_are_columns_that_all_publish_and_that_tell_records_apart() -> None:
+    def keys(*frames, other=("q", "p")):
+        roles = SimpleNamespace(confidential=["c"], other=other)
+        jobs = [SimpleNamespace(roles=roles) for _ in frames]
+        jobs[-1].roles = SimpleNamespace(confidential=["c", "q"], other=["p"])
+        return _keys([nw.from_native(frame) for frame in frames], jobs)
+
+    two = pd.DataFrame({"p": [1, 2], "a": [1, 2], "q": ["u", "v"], "c": [5, 5]})
+    three = pd.DataFrame({"q": [1, 1, 1], "c": [1, 2, 3], "p": [1, 2, 2]})
+    assert keys(two, three) == ("p", "q")
+    assert keys(three, two) == ("c",)
+    assert keys(two, three, other=("q",)) == ("q",)
+    assert keys(two[:1], three) == ()

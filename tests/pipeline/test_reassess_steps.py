@@ -1,0 +1,72 @@
+"""A second look reads the original as the job says, and finds all that it asks for."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import aggopt
+from aggopt.errors import TableError
+from aggopt.pipeline import reassess
+from aggopt.pipeline.reassess import review, tables_of
+
+FRAME = pd.DataFrame(
+    {
+        "code": ["007", "7", "007", "7"] * 3 + ["7"],
+        "a": np.arange(13.0),
+        "region": [*"nnnnnnssssssw"],
+    }
+)
+JOB = aggopt.Job(
+    roles={"quasi-identifier": ["code", "a"], "stratum": ["region"]},
+    privacy={"k": 2},
+    attributes={"code": {"kind": "nominal"}},
+    strata={"small": "drop"},
+)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A table, and a release without the region of one record."""
+    FRAME.to_csv(tmp_path / "people.csv", index=False)
+    FRAME[:12].to_csv(tmp_path / "masked.csv", index=False)
+    return tmp_path / "people.csv", tmp_path / "masked.csv"
+
+
+def test_the_original_is_read_with_its_types_and_without_small_strata(files) -> None:
+    first, second = tables_of(*files, JOB)
+    assert len(first.frame) == len(second.frame) == 12
+    for table in (first, second):
+        assert table.frame["code"].to_list() == ["007", "7"] * 6
+        assert list(table.domains) == ["code"]
+
+
+def test_a_release_in_the_place_of_its_original_is_refused(files) -> None:
+    original, released = files
+    digest = aggopt.output.staging.sha256(original)
+    manifest = f'{{"input": {{"sha256": "{digest}"}}}}'
+    released.with_name("masked.manifest.json").write_text(manifest)
+    tables_of(original, released, JOB)
+    with pytest.raises(TableError, match=r"masked\.csv is the release, made from peo"):
+        tables_of(released, original, JOB)
+
+
+def test_own_measures_and_risks_are_those_that_the_job_asks_for(
+    files, monkeypatch
+) -> None:
+    heard = []
+
+    def told(*of):
+        heard.append(of)
+        return SimpleNamespace(il=0.5, types=None) if len(of) == 4 else "risks"
+
+    monkeypatch.setattr(reassess, "measured_if_any", told)
+    monkeypatch.setattr(reassess, "risks_of", told)
+    monkeypatch.setattr(reassess, "as_counted", lambda measures, audit: measures)
+    found = review(*files, JOB, same_order=True)
+    (first, beside, asked, own), of_risks = heard
+    assert first.matrix()[:, 1].tolist() == beside.matrix()[:, 1].tolist()
+    assert (asked, own) == ({}, JOB.measures.own)
+    assert of_risks == (first, beside, JOB)
+    assert (found.measures.il, found.risks) == (0.5, "risks")
