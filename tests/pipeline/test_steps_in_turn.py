@@ -1,0 +1,177 @@
+"""What each step of a release is given by those before it."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from aggopt.input.units import Members
+from aggopt.pipeline import mask as steps
+from aggopt.pipeline.mask import mask, release_of
+
+
+class Noted:
+    """Stand for a step: note what it is given, and return what it is to make."""
+
+    def __init__(self, heard, name, made):
+        self.heard, self.name, self.made = heard, name, made
+
+    def __call__(self, *of, **settings):
+        self.heard.append((self.name, *of, *settings.items()))
+        return self.made
+
+
+@pytest.fixture
+def heard(monkeypatch):
+    """Put steps that note what they are given in the place of all; return the notes."""
+    said = []
+    audit = SimpleNamespace(notes=("of the audit",), require=Noted(said, "require", 0))
+    released = SimpleNamespace(matrix=lambda: "published")
+    masked = SimpleNamespace(
+        values="values", certificates="proofs", notes=("of categories",)
+    )
+    modules = {
+        "rounding": {"released": released, "drifts": "drift", "notes": ["of rounding"]},
+        "margins": {"notes": ["of margins"], "nearer": ["of distances"]},
+        "by_stratum": {"notes": ["of each stratum"]},
+    }
+    for module, made in modules.items():
+        own = {name: Noted(said, f"{module}.{name}", x) for name, x in made.items()}
+        monkeypatch.setattr(steps, module, SimpleNamespace(**own))
+    made = {
+        "aggregated": "aggregated",
+        "require_solved": None,
+        "compared": SimpleNamespace(after="after"),
+        "audit_of": audit,
+        "measured_if_any": "measures",
+        "complete": "rows",
+        "as_counted": "counted",
+        "risks_of": "risks",
+        "_notes": ["of certificates"],
+        "_beyond": ["of bounds"],
+        "_spanning": ["of lines"],
+        "_incomplete": ["of holes"],
+        "_quasi_identifiers": "originals",
+        "Release": "release",
+    }
+    for name, what in made.items():
+        monkeypatch.setattr(steps, name, Noted(said, name, what))
+    monkeypatch.setattr(
+        steps,
+        "copied_back",
+        lambda given, what: said.append((given, what)) or (given, masked),
+    )
+    return said, released, audit
+
+
+def grouped(**others):
+    job = SimpleNamespace(output="output", measures=SimpleNamespace(own="own"))
+    plain = {
+        "job": job,
+        "table": "table",
+        "whole": "whole",
+        "asked": "asked",
+        "blocks": "blocks",
+        "source": "source",
+        "secret": "secret",
+        "reasons": ("of reasons",),
+        "strata": None,
+        "units": None,
+        "of_numbers": lambda values: f"numbers of {values}",
+    }
+    return SimpleNamespace(**{**plain, **others})
+
+
+SAID = (
+    *("of the audit", "of categories", "of margins", "of distances", "of reasons"),
+    *("of each stratum", "of certificates", "of bounds", "of lines", "of holes"),
+    "of rounding",
+)
+
+
+def test_each_step_of_a_release_is_given_what_those_before_made(heard) -> None:
+    said, released, audit = heard
+    given = grouped()
+    job, told = given.job, Noted(said, "told", None)
+    assert release_of(given, told) == "release"
+    both = steps.compared.made
+    for step in (
+        ("aggregated", given, told),
+        (given, "aggregated"),
+        ("require_solved", "proofs"),
+        ("told", "audit", 0.0),
+        ("rounding.released", given, "values"),
+        ("compared", "whole", "published", "output", "table"),
+        ("audit_of", given, released, both),
+        ("require",),
+        ("told", "measure", 0.0),
+        ("rounding.drifts", given, "numbers of values", "numbers of after"),
+        ("measured_if_any", "table", released, "asked", "own"),
+        ("margins.notes", given),
+        ("margins.nearer", given, "numbers of after"),
+        ("by_stratum.notes", job, None),
+        ("_notes", given, "proofs"),
+        ("_beyond", given, "numbers of after"),
+        ("_spanning", released, job),
+        ("complete", "whole", "after"),
+        ("_incomplete", "rows", "measures"),
+        ("rounding.notes", given, "values", "after", "drift"),
+        ("as_counted", "measures", audit),
+        ("risks_of", "table", released, job),
+    ):
+        assert step in said
+    assert (
+        dict(said[-1][1:]).items()
+        >= {
+            "masked": released,
+            "blocks": "blocks",
+            "certificates": "proofs",
+            "audit": audit,
+            "measures": "counted",
+            "notes": SAID,
+            "job": job,
+            "source": "source",
+            "secret": "secret",
+            "drift": "drift",
+            "risks": "risks",
+            "strata": None,
+            "units": None,
+        }.items()
+    )
+
+
+def test_a_release_knows_strata_and_units_and_may_have_no_measures(heard) -> None:
+    said, *_ = heard
+    steps.measured_if_any.made = None
+    strata = SimpleNamespace(notes=("of small strata",))
+    release_of(grouped(strata=strata, units=Members("units")), lambda *_: None)
+    made = dict(said[-1][1:])
+    assert (made["measures"], made["strata"], made["units"]) == (None, strata, "units")
+    assert made["notes"] == (*SAID[:5], "of small strata", *SAID[5:])
+    assert ("by_stratum.notes", said[0][1].job, strata) in said
+    assert ("_incomplete", "rows", None) in said
+
+
+def test_a_table_is_grouped_and_then_released(monkeypatch) -> None:
+    said = []
+    for name, made in (
+        ("listener", "told"),
+        ("job_of", "read"),
+        ("group", "grouped"),
+        ("release_of", "release"),
+    ):
+        monkeypatch.setattr(steps, name, Noted(said, name, made))
+    made = mask("data", "job", progress="progress", secret="secret", trust=["code"])
+    assert made == "release"
+    assert said == [
+        ("listener", "progress"),
+        ("job_of", "job", ["code"]),
+        ("group", "data", "read", "told", ("known", "secret")),
+        ("release_of", "grouped", "told"),
+    ]
+    said.clear()
+    mask("data", "job")
+    assert said[:3] == [
+        ("listener", None),
+        ("job_of", "job", ()),
+        ("group", "data", "read", "told", ("known", None)),
+    ]
