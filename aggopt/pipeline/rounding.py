@@ -263,7 +263,7 @@ def place_for(table: Table, job: Job, name: str, spread: float) -> int | None:
     output, kind = job.output, table.frame.schema[name]
     place = place_of(spread, output) if spread > 0 else None
     if is_asked_whole(job, name):
-        return min(place or 0, 0)
+        return 0 if place is None else min(place, 0)
     whole = kind.is_integer() or not kind.is_numeric()
     if whole and output.round_integers and place is not None and place > 0:
         return None  # rounded once, to its type

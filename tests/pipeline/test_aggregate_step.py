@@ -9,10 +9,10 @@ import pytest
 from aggopt.aggregate import AGGREGATORS
 from aggopt.aggregate._margin import margins
 from aggopt.errors import InfeasibleInputError
-from aggopt.job import Job
+from aggopt.job import Job, Privacy
 from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import Partition
-from aggopt.pipeline import aggregate_step, audit_values
+from aggopt.pipeline import aggregate_step, audit_values, observed
 from aggopt.pipeline.aggregate_step import (
     _notes,
     _roots,
@@ -155,6 +155,37 @@ def test_each_number_is_aggregated_by_the_records_that_have_it():
     assert np.isnan(found.centroids[0, 0])
     assert found.centroids[1:, 0].tolist() == alone[0]
     assert len(found.centroids) == 3
+
+
+def test_each_number_with_holes_has_groups_of_its_own():
+    blocks = tuple(
+        Block((j,), Partition(labels, PROVEN))
+        for j, labels in enumerate((THIRDS, np.repeat([0, 1], [5, 4])))
+    )
+    kept = np.ones((9, 2), bool)
+    kept[0] = False
+    given = replace(grouped(WHOLE, WHOLE, kept=kept, method="mean"), blocks=blocks)
+    found = combined(given, given.job.aggregation.settings)
+    assert found.centroids[:, 0].tolist() == [3.0, 12.0, 22.0]
+    assert found.centroids[:2, 1].tolist() == [7.0, 20.0]
+    assert np.isnan(found.centroids[2, 1])
+
+
+def test_numbers_of_strata_are_aggregated_in_each_where_it_matters(monkeypatch):
+    heard = []
+    monkeypatch.setattr(observed, "by_stratum", lambda *of: heard.append(of) or "made")
+    monkeypatch.setattr(observed, "each_by_itself", lambda job: job.privacy.k == 3)
+    given = grouped(WHOLE, method="mean", keep="variance")
+    settings = given.job.aggregation.settings
+    assert combined(given, settings) != "made"
+    within = replace(given, strata="strata")
+    assert combined(within, settings) == "made"
+    ((combine, X, labels, told, strata),) = heard
+    assert combine is AGGREGATORS["mean"].function
+    assert (X is given.X, labels.tolist()) == (True, THIRDS.tolist())
+    assert (told, strata) == (settings, "strata")
+    other = given.job.model_copy(update={"privacy": Privacy(k=2)})
+    assert combined(replace(within, job=other), settings) != "made"
 
 
 def test_an_error_names_the_number_that_has_holes():

@@ -9,7 +9,13 @@ from aggopt.input.table import Table
 from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import Partition
 from aggopt.pipeline.grouped import Grouped
-from aggopt.pipeline.rounding import _asked, _inside, _on_grid, place_for
+from aggopt.pipeline.rounding import (
+    _asked,
+    _inside,
+    _on_grid,
+    place_for,
+    released,
+)
 from aggopt.solvers import Certificate, Status
 
 PROVEN = Certificate(Status.LOCAL, 1.0, None, 0.0, "somebody", 0.0)
@@ -110,7 +116,23 @@ def test_what_rounding_took_out_of_the_bounds_is_put_on_the_nearest_within() -> 
     assert inside[6:].tolist() == [3.0, 0.3]
     assert np.isnan(inside[5])
     assert _inside(table, 0, values, 1) is values
-    exact = _inside(table, 3, values, None)
+    nearly = values.copy()
+    nearly[1] -= 1e-10 * FRAME["f"].std()
+    exact = _inside(table, 3, nearly, None)
     assert exact[:5].tolist() == values[:5].tolist()
     whole = _inside(given({"f": {**bounds, "integer": True}}), 3, values, 0)
     assert whole[:5].tolist() == [1.0, 1.0, 6.0, 7.5, -3.0]
+    typed = given({"n": {"lower": -1, "upper": 2}}, round_integers=True)
+    near = np.array([-1.5, -2.5, 2.75, 4.0, 0.5, 0, 0, 0])
+    assert _inside(typed, 2, near, None)[:5].tolist() == [-1.0, -2.5, 2.0, 4.0, 0.5]
+
+
+def test_what_is_released_is_rounded_within_its_bounds_and_whole_where_asked() -> None:
+    values = np.repeat([0.5, 2.5], 4)[:, None] * np.ones(4)
+    found = released(given({"n": WHOLE, "f": {"lower": 0, "upper": 7}}), values).frame
+    kinds = [str(found[name].dtype) for name in ("a", "n", "f")]
+    assert kinds == ["Float64", "Int64", "Float64"]
+    table = given({"f": {"lower": 0.75, "upper": 7}}, decimals=0)
+    cut = released(table, values)
+    assert cut.frame["f"].to_list() == [1.0] * 4 + [2.0] * 4
+    assert cut.frame["a"].to_list() == [0.0] * 4 + [2.0] * 4

@@ -89,7 +89,7 @@ def household_risk(risk: npt.ArrayLike, households: Any) -> Floats:
     return np.asarray(-np.expm1(none)[unit])
 
 
-def _expected(f: AnyInt, F: Floats) -> Floats:
+def _expected(f: AnyInt, F: npt.NDArray[Any]) -> Floats:
     """Return E[1/F given f] of groups with f records and a sum of weights F, (m,)."""
     p = np.minimum(f / F, 1.0)
     factor = np.ones(len(f))
