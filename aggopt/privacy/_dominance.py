@@ -1,0 +1,79 @@
+"""That no record has most of the weight of its group: weighted means lean on it."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from aggopt.core.plural import many
+from aggopt.core.types import F64, I64, Bool
+from aggopt.core.validation import Floats
+from aggopt.errors import InfeasibleInputError
+from aggopt.privacy._requirement import Requirement
+
+ROUNDING = 1e-9  # share of a sum of weights that another order of it may be off by
+
+
+@dataclass(frozen=True, eq=False)
+class Dominance(Requirement):
+    """No record has more than a share of the weight of its group.
+
+    The n of the (n, k) dominance rule of magnitude tables is one.  A union of groups
+    that keep it keeps it.
+
+    Attributes
+    ----------
+    weights : (n,)
+        Above 0, of any scale.
+    share
+        Of the weight of a group, in (0, 1].
+    attribute
+        The column of the weights.
+    """
+
+    weights: Floats = field(repr=False)
+    share: float
+    attribute: str = ""
+
+    model: ClassVar[str] = "dominance"
+    sign: ClassVar[str] = "<="
+
+    @property
+    def n(self) -> int:
+        """How many records there are."""
+        return len(self.weights)
+
+    @property
+    def name(self) -> str:
+        """What is counted, as the audit says it."""
+        return "dominance"
+
+    @property
+    def asked(self) -> float:
+        """The share that no record exceeds."""
+        return self.share
+
+    def found(self, records: I64, starts: I64) -> F64:
+        """Return the largest share of the weight of each group, (groups,)."""
+        own = self.weights[records]
+        largest = np.maximum.reduceat(own, starts[:-1])
+        return np.asarray(largest / np.add.reduceat(own, starts[:-1]))
+
+    def broken(self, records: I64, starts: I64) -> Bool:
+        """Whether a record has more than the share of each group, (groups,)."""
+        return self.found(records, starts) > self.share * (1 + ROUNDING)
+
+    def keeps(self, found: float) -> str:
+        """Say what groups of which the worst has `found` keep."""
+        return f"dominance = {np.ceil(found * 100) / 100:g} under [weights]"
+
+    def infeasible(self, k: int) -> InfeasibleInputError | None:
+        """Return why no groups of k records or more keep it; None if some may."""
+        if self.satisfied(np.zeros(self.n, np.intp)):
+            return None
+        return InfeasibleInputError(
+            f"One of {many(self.n, 'record')} has more than {self.share:g} of the "
+            f"weight of all by {self.attribute!r}: no group keeps that dominance.",
+            fix="correct that weight, leave the record out, or allow a larger "
+            "dominance under [weights].",
+        )

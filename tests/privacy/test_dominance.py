@@ -1,0 +1,62 @@
+"""No record has most of the weight of its group."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aggopt.privacy._dominance import Dominance
+from aggopt.privacy._requirement import members
+
+LABELS = np.array([0, 1, 0, 1, 1, 0])
+WEIGHTS = np.array([3.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+ASKED = Dominance(WEIGHTS, 0.6, "w")
+
+
+def test_the_largest_share_of_each_group_is_found() -> None:
+    assert ASKED.found(*members(LABELS)).tolist() == [0.6, 1 / 3]
+    found = ASKED.check(LABELS)
+    assert (found.attribute, found.promise, found.sign) == ("w", "dominance", "<=")
+    assert (found.asked, found.found, found.groups, found.worst) == (0.6, 0.6, 2, 3)
+    assert found.holds
+    assert found.keeps == "dominance = 0.6 under [weights]"
+    assert str(found) == (
+        "dominance <= 0.6 holds for 'w': the worst group, of 3 records, has 0.6."
+    )
+
+
+def test_a_record_with_just_the_share_does_not_dominate() -> None:
+    assert ASKED.satisfied(LABELS)
+    assert Dominance(WEIGHTS, 0.6 - 1e-10).satisfied(LABELS)  # as rounding may do
+    less = Dominance(WEIGHTS, 0.59)
+    assert less.broken(*members(LABELS)).tolist() == [True, False]
+    assert less.short(*members(LABELS)) == pytest.approx([0.6 / 0.59 - 1, 0.0])
+    assert less.attribute == ""
+    assert less.model == "dominance"
+    assert Dominance(WEIGHTS, 0.5).keeps(0.731) == "dominance = 0.74 under [weights]"
+
+
+def test_what_no_group_keeps_is_said_with_counts() -> None:
+    assert ASKED.infeasible(2) is None
+    heavy = Dominance(np.array([9.0, 1.0, 1.0]), 0.8, "w").infeasible(2)
+    assert heavy.problem == (
+        "One of 3 records has more than 0.8 of the weight of all by 'w': no group "
+        "keeps that dominance."
+    )
+    assert heavy.fix == (
+        "correct that weight, leave the record out, or allow a larger dominance under "
+        "[weights]."
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(0.1, 99), min_size=4, max_size=12), st.floats(0.3, 1))
+def test_a_union_of_groups_that_keep_it_keeps_it(weights, share) -> None:
+    labels = np.arange(len(weights)) % 2
+    asked = Dominance(np.array(weights), share)
+    scaled = Dominance(1024 * np.array(weights), share)
+    assert asked.n == len(weights)
+    assert (asked.broken(*members(labels)) == scaled.broken(*members(labels))).all()
+    if asked.satisfied(labels):
+        assert asked.satisfied(np.zeros(len(weights), np.intp))
+        assert asked.infeasible(2) is None
