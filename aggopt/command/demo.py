@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -79,18 +78,13 @@ def run(
 
 def draw(original: Floats, masked: Floats, names: tuple[str, ...], to: Path) -> None:
     """Draw each attribute's original values against its masked ones, one panel each."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from aggopt.plot.figure import panels, say
+    from aggopt.plot.records import against
 
-    figure = Figure(figsize=(3.2 * len(names), 3.4), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels: Any = figure.subplots(1, len(names), squeeze=False)[0]
-    for j, (panel, name) in enumerate(zip(panels, names, strict=True)):
-        x, y = original[:, j], masked[:, j]
-        ends = [min(x.min(), y.min()), max(x.max(), y.max())]
-        panel.plot(ends, ends, color="0.7", linewidth=1, zorder=0)
-        panel.scatter(x, y, s=9, alpha=0.45, color="#0b6e99", linewidths=0)
-        panel.set(title=name, xlabel="original", aspect="equal")
-    panels[0].set_ylabel("masked")
+    figure, grid = panels(len(names), across=len(names), wide=3.2, high=3.4)
+    for j, (panel, name) in enumerate(zip(grid, names, strict=True)):
+        against(panel, original[:, j], masked[:, j])
+        panel.set_aspect("equal")
+        say(panel, x="original", y="" if j else "masked", title=name)
     figure.suptitle("Each point is a patient; on the line nothing was hidden")
     figure.savefig(to, dpi=150)

@@ -4,13 +4,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from aggopt.errors import TableError
 from aggopt.experiments.sweep import SweepPoint, pareto
 from aggopt.output.staging import Staging, check_places
+
+if TYPE_CHECKING:
+    from aggopt.plot.tradeoff import Series
 
 
 @dataclass
@@ -62,26 +65,20 @@ def keep(
 
 def draw(points: Sequence[SweepPoint], to: Path) -> None:
     """Draw loss against linkage, the points that no other beats joined by a line."""
-    from matplotlib.figure import Figure
+    from aggopt.plot.figure import panels, say
+    from aggopt.plot.tradeoff import told_apart, tradeoff
 
-    figure = Figure(figsize=(6.4, 4.8), layout="constrained")
-    panel = figure.subplots()
-    best = pareto(points)
-    shown = _scattered(panel, points)
+    figure, (panel,) = panels(1, wide=6.4, high=4.8)
+    best, series = pareto(points), _series(points)
+    said = [", ".join(map(spelled, p.at.values())) for p in best]
+    shown = tradeoff(panel, series, list(map(_place, best)), said)
+    if len(series) > 1:
+        told_apart(panel, [each.name for each in series])
     named = ", ".join(points[0].at)
-    line = [(100 * p.linkage, 100 * p.pil) for p in best]
-    panel.plot([x for x, _ in line], [y for _, y in line], color="0.6")
-    for p, place in zip(best, line, strict=True):
-        panel.annotate(
-            ", ".join(map(spelled, p.at.values())),
-            place,
-            textcoords="offset points",
-            xytext=(5, 4),
-            fontsize=8,
-        )
-    panel.set(
-        xlabel=risk_axis(points),
-        ylabel="probabilistic information loss PIL, %",
+    say(
+        panel,
+        x=risk_axis(points),
+        y="probabilistic information loss PIL, %",
         title=f"A grid of {named}; labels: those of points that no other beats",
     )
     figure.colorbar(shown, label="scoring index SI, %")
@@ -90,39 +87,25 @@ def draw(points: Sequence[SweepPoint], to: Path) -> None:
         staging.commit(to, overwrite=True)
 
 
-def _scattered(panel: Any, points: Sequence[SweepPoint]) -> Any:
-    """Draw the points, in a shape for each statistic that is kept; return one shape."""
-    scores = [100 * p.si for p in points]
-    shades: dict[str, Any] = {
-        "cmap": "viridis",
-        "vmin": min(scores),
-        "vmax": max(scores),
-        "zorder": 2,
-    }
-    kinds = list(dict.fromkeys(p.keep for p in points))
-    for statistic, marker in zip(kinds, _markers(len(kinds)), strict=True):
-        own = [p for p in points if p.keep == statistic]
-        shown = panel.scatter(
-            [100 * p.linkage for p in own],
-            [100 * p.pil for p in own],
-            c=[100 * p.si for p in own],
-            marker=marker,
-            label=f"{statistic} kept",
-            **shades,
-        )
-    if len(kinds) > 1:
-        panel.legend()
-    return shown
+def _series(points: Sequence[SweepPoint]) -> "list[Series]":
+    """Return the points by the statistic that is kept, their SI as shades."""
+    from aggopt.plot.tradeoff import Series
+
+    kinds = dict.fromkeys(p.keep for p in points)
+    own = {kept: [p for p in points if p.keep == kept] for kept in kinds}
+    return [
+        Series(f"{kept} kept", list(map(_place, of)), [100 * p.si for p in of])
+        for kept, of in own.items()
+    ]
+
+
+def _place(point: SweepPoint) -> tuple[float, float]:
+    return 100 * point.linkage, 100 * point.pil
 
 
 def spelled(value: object) -> str:
     """Return what a point says of where it is."""
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _markers(count: int) -> list[str]:
-    """Return a shape for each statistic that is kept."""
-    return ["o", "^", "s", "D"][:count]
 
 
 def risk_axis(points: Sequence[SweepPoint]) -> str:

@@ -9,50 +9,33 @@ from aggopt.experiments._cell import Figures
 from aggopt.experiments._front import front
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-COLOURS = 10  # of matplotlib's cycle, after which shapes change
-SHAPES = "o^sDvP*X<>"
-WIDE = 5.0  # inches of a panel
+    from aggopt.plot.figure import Picture
 
 
-def drawn(rows: Sequence[Figures], names: Sequence[str], x: str, y: str) -> "Figure":
+def drawn(rows: Sequence[Figures], names: Sequence[str], x: str, y: str) -> "Picture":
     """Return the picture of two columns; raises as `Experiment.plot`.
 
     `names` are the columns that say which cell a row is of.
     """
-    from matplotlib.figure import Figure
+    from aggopt.plot.figure import WIDE, panels, say
+    from aggopt.plot.tradeoff import Series, told_apart, tradeoff
 
     cells = _cells(rows, names, x, y)
     kinds = [n for n in names if n not in ("table", "k", "seed")]
     tables = list(dict.fromkeys(str(cell["table"]) for cell in cells))
     labels = list(dict.fromkeys(_label(kinds, cell) for cell in cells))
-    figure = Figure(figsize=(WIDE * len(tables), WIDE), layout="constrained")
-    panels = figure.subplots(1, len(tables), squeeze=False)[0]
-    for table, panel in zip(tables, panels, strict=True):
+    figure, grid = panels(len(tables), across=len(tables), high=WIDE)
+    for table, panel in zip(tables, grid, strict=True):
         own = [cell for cell in cells if cell["table"] == table]
-        for place, label in enumerate(labels):
-            points = [(c[x], c[y]) for c in own if _label(kinds, c) == label]
-            _scatter(panel, points, place, label)
         points = [(cell[x], cell[y]) for cell in own]
-        best = [points[j] for j in front(points)]
-        panel.plot([a for a, _ in best], [b for _, b in best], color="0.6", zorder=1)
-        panel.set(xlabel=x, ylabel=y, title=table)
-    panels[-1].legend()
+        series = [
+            Series(label, [(c[x], c[y]) for c in own if _label(kinds, c) == label])
+            for label in labels
+        ]
+        tradeoff(panel, series, [points[j] for j in front(points)])
+        say(panel, x=x, y=y, title=table)
+    told_apart(grid[-1], labels)
     return figure
-
-
-def _scatter(
-    panel: "Axes", points: list[tuple[float, float]], place: int, label: str
-) -> None:
-    panel.scatter(
-        [a for a, _ in points],
-        [b for _, b in points],
-        color=f"C{place % COLOURS}",
-        marker=SHAPES[place // COLOURS % len(SHAPES)],
-        label=label,
-    )
 
 
 def _cells(

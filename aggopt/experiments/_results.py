@@ -17,7 +17,8 @@ from aggopt.output.staging import Staging, check_places
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
+
+    from aggopt.plot.figure import Picture
 
 SCREEN = 20  # rows that are printed
 SHOWN = ("attribute", "status", "objective", "gap", "linkage", "pil", "error")
@@ -105,12 +106,12 @@ class Experiment(Fieldwise):
         frame = self.to_pandas()
         return _written(path, lambda to: frame.to_csv(to, index=False), overwrite)
 
-    def plot(self, x: str = "linkage", y: str = "pil") -> "Figure":
+    def plot(self, x: str = "linkage", y: str = "pil") -> "Picture":
         """Return a picture of one column against another, a panel for each table.
 
         Each cell that did not fail is a point; cells that differ in k, seed and table
-        alone have one colour.  A line joins those that no other beats, both columns
-        being better where they are lower.  `.savefig("found.png")` writes it.
+        alone have one colour and shape.  A line joins those that no other beats, both
+        columns being better where they are lower.  `.savefig("found.png")` writes it.
 
         Raises
         ------

@@ -26,6 +26,7 @@ from aggopt.output.block_names import names_of, proven
 from aggopt.output.drift import Drift
 from aggopt.output.manifest import Source, manifest, versions_of
 from aggopt.output.places import Files
+from aggopt.output.plots import Plots
 from aggopt.output.private_files import write_json, write_key
 from aggopt.output.recount import recounted
 from aggopt.output.risk import risk_of
@@ -130,6 +131,13 @@ class Release(Fieldwise):
     def labels(self) -> Labels:
         """Group of each record: (n,), or (n, d) with several blocks.  Private."""
         return labels_of(self.blocks)
+
+    @property
+    def plot(self) -> Plots:
+        """Pictures of the release: `release.plot.groups()`, `.before_after("age")`."""
+        masked, original = self.masked, self.original.value
+        found = (self.audit, self.measures, self.job, self.units)
+        return Plots(masked, original, *found)
 
     def manifest(self) -> dict[str, Any]:
         """Return how the release was made, for its owner."""

@@ -41,9 +41,6 @@ def spelled(edges: Sequence[float] | F64) -> tuple[str, ...]:
     ('1970', '1971')
     """
     moments = np.array(edges).astype(np.int64).astype("M8[s]")
-    unit = next(
-        unit
-        for unit in ("Y", "M", "D", "h", "m", "s")
-        if (moments.astype(f"M8[{unit}]").astype("M8[s]") == moments).all()
-    )
-    return tuple(np.datetime_as_string(moments, unit=unit).tolist())
+    rounded = (moments.astype(f"M8[{unit}]") for unit in ("Y", "M", "D", "h", "m", "s"))
+    whole = next(each for each in rounded if (each.astype("M8[s]") == moments).all())
+    return tuple(map(str, whole))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from aggopt.core.types import F64
+from aggopt.core.types import F64, I64
 from aggopt.encoding._clock import SECOND, Clock, Moments, nanoseconds
 from aggopt.errors import require_known
 from aggopt.input.categories import absent_in, codes_in
@@ -54,7 +54,9 @@ def distribution(original: Table, released: Table, name: str) -> Distribution | 
     names = original.roles.quasi_identifier
     require_known("quasi-identifier of the release", name, names)
     if name in original.domains:
-        found = shares(*_levels(original, released, name))
+        both = (nodes(table, name) for table in (original, released))
+        before, after = (codes[codes >= 0] for codes in both)
+        found = shares(before, after, level_names(original, name))
         return None if found is None else Distribution(name, found, found.levels)
     if name in original.clocks:
         return _of_moments(original, released, name)
@@ -76,7 +78,7 @@ def numbers(table: Table, name: str) -> F64:
 
 def is_date(clock: Clock) -> bool:
     """Return whether what a clock counts are dates, and no lengths or times of day."""
-    return pa.types.is_date(clock.type) or pa.types.is_timestamp(clock.type)
+    return bool(pa.types.is_date(clock.type) or pa.types.is_timestamp(clock.type))
 
 
 def _of_numbers(
@@ -94,7 +96,7 @@ def _of_moments(original: Table, released: Table, name: str) -> Distribution | N
     if np.isnan(after).all():
         return None
     if not is_date(original.clocks[name]):
-        unit = _unit(after)
+        unit = unit_of(after)
         return _of_numbers(name, before / LONG[unit], after / LONG[unit], unit)
     found = density(before, after, calendar_edges(after[~np.isnan(after)]))
     if found is None:
@@ -104,24 +106,20 @@ def _of_moments(original: Table, released: Table, name: str) -> Distribution | N
     return Distribution(name, Density(in_days, found.original, found.released), ticks)
 
 
-def _unit(seconds: F64) -> str:
+def unit_of(seconds: F64) -> str:
     """Return the longest unit that most lengths have one of."""
     middle = float(np.nanmedian(np.abs(seconds)))
     return next((unit for unit, length in LONG.items() if middle >= length), "seconds")
 
 
-def _levels(
-    original: Table, released: Table, name: str
-) -> tuple[list[int], list[int], tuple[str, ...]]:
-    """Return the level of each original and released record, and the levels' names.
+def nodes(table: Table, name: str) -> I64:
+    """Return the node of a category's domain that each record has (n,); -1 missing."""
+    column = table.frame[name]
+    found = codes_in(column, table.domains[name])
+    return np.where(absent_in(column) & (name in table.kept), -1, found)
 
-    Records of which the value is missing are left out.
-    """
-    domain = original.domains[name]
-    codes = []
-    for table in (original, released):
-        column = table.frame[name]
-        nodes = codes_in(column, domain)
-        codes.append(nodes[~absent_in(column)].tolist())
-    names = tuple("missing" if n is None else str(n) for n in domain.nodes)
-    return codes[0], codes[1], names
+
+def level_names(table: Table, name: str) -> tuple[str, ...]:
+    """Return what the nodes of a category's domain are called."""
+    named = table.domains[name].nodes
+    return tuple("missing" if node is None else str(node) for node in named)

@@ -1,0 +1,82 @@
+"""Figures without the state of pyplot, in colours that everyone tells apart.
+
+The colours are those of Okabe and Ito (2008), "Color Universal Design", without the
+yellow, which is faint on white.  Names of columns are text, whatever is in them: no
+formula is read from between two dollars, and long ones are cut.
+"""
+
+from collections.abc import Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BLUE, ORANGE, VERMILION, GREY = "#0072B2", "#E69F00", "#D55E00", "#999999"
+ORIGINAL, RELEASED = "#000000", "#56B4E9"
+SERIES = (BLUE, ORANGE, "#009E73", "#CC79A7", VERMILION, RELEASED, ORIGINAL)
+MARKS = "o^sDvP*X<>"
+NAME = 28  # characters of a name, beyond which it is cut
+WIDE = 5.0  # inches of a panel
+
+
+class Picture(Figure):
+    """A figure of matplotlib: a notebook shows it, `.savefig("it.pdf")` writes it."""
+
+    def _repr_png_(self) -> bytes:
+        """Return it as a notebook shows it."""
+        bytes_ = BytesIO()
+        self.savefig(bytes_, format="png", dpi=110)
+        return bytes_.getvalue()
+
+
+def panels(
+    count: int, *, across: int = 3, wide: float = WIDE, high: float = 4.0
+) -> tuple[Picture, list["Axes"]]:
+    """Return a picture with so many panels, at most `across` of them side by side.
+
+    `wide` and `high` are the inches of one.
+    """
+    columns = min(count, across)
+    rows = -(-count // columns)
+    size = (wide * columns, high * rows)
+    figure = Picture(figsize=size, layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+    for panel in grid[count:]:
+        panel.remove()
+    for panel in grid[:count]:
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.set_axisbelow(True)
+    return figure, grid[:count]
+
+
+def short(name: str) -> str:
+    """Return a name, cut if it is long, in one line.
+
+    >>> short("x" * 40)
+    'xxxxxxxxxxxxxxxxxxxxxxxxxxx…'
+    """
+    line = " ".join(name.split())
+    return line if len(line) <= NAME else f"{line[: NAME - 1]}…"
+
+
+def say(panel: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:
+    """Name the axes of a panel, and the panel."""
+    for text in (panel.set_xlabel(x), panel.set_ylabel(y), panel.set_title(title)):
+        text.set_parse_math(False)
+
+
+def named_ticks(axis: Any, places: Sequence[float], names: Sequence[str]) -> None:
+    """Put names at places of an axis."""
+    axis.set_ticks(places, labels=list(map(short, names)))
+    for text in axis.get_ticklabels():
+        text.set_parse_math(False)
+
+
+def legend(panel: "Axes", handles: Sequence[Any], names: Sequence[str]) -> None:
+    """Say what each is; a name that begins with an underscore is one, too."""
+    made = panel.legend(handles, list(map(short, names)), frameon=False)
+    for text in made.get_texts():
+        text.set_parse_math(False)
