@@ -1,6 +1,7 @@
 """What is read of each release that is compared: its manifest, figures and columns."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import narwhals.stable.v2 as nw
@@ -10,7 +11,7 @@ from refusals import refused
 
 import aggopt
 from aggopt.errors import TableError
-from aggopt.pipeline.compare_releases import _figures, _job, _keys, _manifest
+from aggopt.pipeline.compare_releases import _keys, _manifest, figures_of, job_in
 from aggopt.pipeline.releases_compared import Figures
 
 PRIVACY = {"k": 3, "scope": "blocks"}
@@ -27,9 +28,9 @@ def test_of_a_job_that_is_kept_which_says_how_tables_are_read_and_counted() -> N
         "output": {"digits": 3},
     }
     private = {"privacy": {**PRIVACY, "l": 2}, "partition": {"method": "nobody's"}}
-    assert _job({**stated, **private}) == aggopt.Job(**stated, privacy=PRIVACY)
+    assert job_in({**stated, **private}) == aggopt.Job(**stated, privacy=PRIVACY)
     roles = {"roles": {"quasi-identifier": ["a"]}}
-    assert _job({**roles, **private}) == aggopt.Job(**roles, privacy=PRIVACY)
+    assert job_in({**roles, **private}) == aggopt.Job(**roles, privacy=PRIVACY)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def figures(certificates=(), partition=(), ratio=None, **stated):
     }
     propensity = None if ratio is None else SimpleNamespace(ratio=ratio)
     found = SimpleNamespace(propensity=propensity, tree=0.25)
-    return _figures(SimpleNamespace(name="a.csv"), of, found)
+    return figures_of(SimpleNamespace(name="a.csv"), of, found)
 
 
 def test_figures_are_those_that_are_stated_and_found() -> None:
@@ -81,6 +82,10 @@ def test_figures_are_those_that_are_stated_and_found() -> None:
     none = Figures("a.csv", 3, 4, None, None, None, 0.25, None)
     assert figures() == figures(measures=None) == none
     assert figures([0.1], [None]) == figures([None], [0.1]) == none
+    bare = {"job": {"privacy": PRIVACY}, "audit": {"smallest": 4}}
+    unseen = {**bare, "certificates": {}, "partition": []}
+    table = SimpleNamespace(name="a.csv")
+    assert figures_of(table, unseen, None) == replace(none, pmse_tree=None)
 
 
 def test_keys_are_columns_that_all_publish_and_that_tell_records_apart() -> None:

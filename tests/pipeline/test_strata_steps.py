@@ -16,7 +16,7 @@ from aggopt.models._shift import FARTHEST
 from aggopt.pipeline import strata
 from aggopt.pipeline.by_stratum import _added, _in_own, by_stratum
 from aggopt.pipeline.by_stratum import notes as by_stratum_notes
-from aggopt.pipeline.strata import _apart, repaired_within, within_strata
+from aggopt.pipeline.strata import repaired_within, strata_apart, within_strata
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import summed
 
@@ -24,19 +24,23 @@ from aggopt.solvers._certificate import summed
 def test_strata_are_farther_apart_than_any_two_records() -> None:
     whole = aggopt.encode(pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, 4.0, 2.0]}))
     records = replace(whole, coordinates=np.array([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]]))
-    found = _apart(records, np.array([0, 2, 1])).coordinates
+    assert strata_apart(records, None) is records
+    parts = SimpleNamespace(labels=np.array([0, 2, 1]))
+    found = strata_apart(records, parts).coordinates
     assert found.tolist() == [[0.0, 0.0, 0.0], [3.0, 4.0, 12.0], [1.0, 1.0, 6.0]]
 
 
 def test_a_repair_within_strata_tells_how_far_it_is(monkeypatch) -> None:
-    made = SimpleNamespace(labels=np.array([0, 0, 1]))
-    heard = []
+    made, heard = object(), []
     monkeypatch.setattr(strata, "repaired", lambda *of: heard.append(of) or made)
-    monkeypatch.setattr(strata, "_apart", lambda *of: of)
+    monkeypatch.setattr(strata, "strata_apart", lambda *of: of)
     parts = SimpleNamespace(labels=np.array([0, 0, 1]))
     of = ("block", "records", parts, "job", "held", "told")
     assert repaired_within(*of) is made
-    assert heard == [("block", ("records", parts.labels), "job", "held", "told")]
+    ((*of, more),) = heard
+    assert of == ["block", ("records", parts), "job", "held", "told"]
+    (inside,) = more
+    assert (inside.model, inside.strata is parts.labels) == ("strata", True)
 
 
 def test_distances_are_told_in_deviations_of_the_stratum() -> None:
