@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from aggopt.aggregate._shifting import DECIDES, INSISTS
+from aggopt.aggregate._wish_sections import ByAttribute
 from aggopt.errors import JobError, TableError
-from aggopt.job import Job, Recommended
+from aggopt.job import Job, P3m, Recommended
 from aggopt.job._risk import Risk
 from aggopt.partition._shared.settings import TOGETHER
 from aggopt.privacy._values import REFUSE
@@ -13,6 +15,7 @@ from aggopt.privacy._values import REFUSE
 MEMORY = 'engine = "memory" does it, of a table that fits'
 OF_GROUPS = frozenset({"k", "l", "p"})  # which ask a group about itself alone
 PARTITION = "blocked"
+SOLVER = "lagrangian"
 
 
 def require_able(job: Job) -> None:
@@ -78,11 +81,35 @@ def _of_partition(job: Job) -> Iterator[tuple[str, str]]:
 
 def _of_aggregation(job: Job) -> Iterator[tuple[str, str]]:
     how = job.aggregation
-    fix = 'set method = "mean", with keep = "variance" or "covariance", or "median"'
-    if how.method not in ("mean", "median"):
+    if isinstance(how, P3m):
+        yield from _of_shifts(how)
+    elif how.method not in ("mean", "median"):
+        fix = 'set method = "mean", "median" or "p3m"'
         yield f"[aggregation] method = {how.method!r}", fix
     elif not isinstance(getattr(how, "keep", "mean"), str):
         yield "[aggregation] keep names columns", 'set keep = "covariance"'
+
+
+def _of_shifts(how: P3m) -> Iterator[tuple[str, str]]:
+    """Yield what P3M asks that pieces of cost functions do not answer."""
+    if how.keep != "variance":
+        yield "[aggregation] keep", 'leave it out, or set method = "mean"'
+    if how.solver not in (None, SOLVER):
+        yield f"[aggregation] solver = {how.solver!r}", f"set solver = {SOLVER!r}"
+    if how.time_limit is not None or "time_limit" in how.options:
+        yield "[aggregation] time_limit is given", "leave it out"
+    inner = how.importance
+    most = (
+        list(inner.attributes.values()) if isinstance(inner, ByAttribute) else [inner]
+    )
+    if how.alpha > DECIDES or not all(
+        isinstance(each, float) and each <= INSISTS for each in most
+    ):
+        yield (
+            "[aggregation] asks for distances that are kept exactly",
+            f"set importance to {INSISTS:g} or less, a number, and alpha to "
+            f"{DECIDES:g} or less",
+        )
 
 
 def require_numbers(schema: pa.Schema, job: Job) -> None:

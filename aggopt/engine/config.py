@@ -90,9 +90,12 @@ class InBlocks(InLeaves):
     ----------
     blocks
         The leaves of each block.
+    counts
+        How many groups each block has, once they are made.
     shift
         How centroids are moved; None where they are published as they are.
     """
 
     blocks: tuple[tuple[int, ...], ...]
+    counts: tuple[int, ...] = ()
     shift: Shift | None = None

@@ -75,12 +75,11 @@ def published(number: int, config: InBlocks) -> int:
     """Write the records of a block as they are published, by the file they go to."""
     rows, numbers = of_block(number, config)
     held, scale = load(config.at("grouped", number)), config.scale
-    labels = held["labels"]
-    c = (
-        held["centroids"]
-        if config.shift is None
-        else config.shift.of(held["centroids"])
-    )
+    labels, c = held["labels"], held["centroids"]
+    if config.job.aggregation.method == "p3m":
+        c = solved_of(number, config)
+    elif config.shift is not None:
+        c = config.shift.of(c)
     table = table_of(rows, config)
     X = table.matrix()
     values = rounded(scale.undo(c), table, config.job, scale)
@@ -104,6 +103,14 @@ def published(number: int, config: InBlocks) -> int:
     part = (place >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
     shuffle(config.at("published", number), out, part.astype(np.int64), config.parts)
     return len(labels)
+
+
+def solved_of(number: int, config: InBlocks) -> Floats:
+    """Return the centroids of a block (m, d) that programs of all blocks have."""
+    first = sum(config.counts[:number])
+    own = slice(first, first + config.counts[number])
+    columns = config.all("solved", len(config.scale.spread))
+    return np.stack([load(path)["centroids"][own] for path in columns], axis=1)
 
 
 def rounded(values: Floats, table: Table, job: Job, scale: Scale) -> Floats:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from aggopt.aggregate._together import CONSTANT
 from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.engine.config import InBlocks, Shift
+from aggopt.engine.passes_of_shifts import ShiftEnd
 from aggopt.engine.workspace import load
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
@@ -185,6 +187,7 @@ class Proofs:
     job: Job
     groups: GroupSums
     figures: PublishedSums
+    shifts: Sequence[ShiftEnd | None]
     seconds: float
 
     @cached_property
@@ -202,6 +205,9 @@ class Proofs:
             return _exact(names, self.groups.sae, 0.0)
         keep = getattr(how, "keep", "mean")
         missed = self.figures.missed(self.groups.total, keep)
+        if how.method == "p3m":
+            ended = zip(names, self.shifts, strict=True)
+            return {name: _of_shift(end, missed) for name, end in ended}
         if keep == "covariance":
             return {", ".join(names): self._covariance(missed)}
         return _exact(names, self.figures.exact, missed)
@@ -226,6 +232,10 @@ class Proofs:
         bound = min(bound, sse)
         status = Status.OPTIMAL if closed(sse, bound) else Status.LIMIT
         return Certificate(status, sse, bound, missed, "closed form", 0.0)
+
+
+def _of_shift(end: ShiftEnd | None, missed: float) -> Certificate:
+    return CONSTANT if end is None else end.certificate(missed)
 
 
 def _exact(

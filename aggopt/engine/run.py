@@ -1,11 +1,7 @@
 """From a folder of Parquet files to an audited folder, pass by pass."""
 
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from math import log2
 from pathlib import Path
@@ -14,29 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.leftovers import folder_prefix, remove_left
 from aggopt.core.randomness import require_secret, secret
-from aggopt.core.signals import held
 from aggopt.engine.able import PARTITION, require_able, require_numbers
 from aggopt.engine.config import Config, InBlocks, InLeaves
 from aggopt.engine.counted import audit_of
 from aggopt.engine.engines import Carrier
 from aggopt.engine.folder_release import FolderRelease
+from aggopt.engine.folders import give_names, require_new, staging
 from aggopt.engine.passes_in import scale_of, summary, total_of
+from aggopt.engine.passes_of_shifts import ShiftEnd
 from aggopt.engine.passes_out import require_all
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.reduced import GroupSums, Proofs, PublishedSums
 from aggopt.engine.split_tree import SplitTree, blocks_of
-from aggopt.engine.workspace import STOP, appear, hand_out
-from aggopt.errors import InfeasibleInputError, TableError
-from aggopt.job import Job, Recommended
+from aggopt.engine.statement import release_of
+from aggopt.engine.workspace import appear, hand_out
+from aggopt.errors import InfeasibleInputError
+from aggopt.job import Job, Mean, Recommended
 from aggopt.output.audit import Audit
-from aggopt.output.manifest import SHUFFLED, versions_of
 from aggopt.output.private_files import write_json
+from aggopt.pipeline.partition_step import require_solved
 
 PER_FILE = 250_000  # records of a file of the release, about
 PER_LEAF = 400  # records of the sample for each leaf: sizes then differ by a sixth
-PACKAGES = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
 
 Progress = Callable[[str, float], None]
 
@@ -60,22 +56,23 @@ def released(
     require_numbers(parts.schema, job)
     _require_records(parts.records, job.privacy.k)
     private = out.with_name(f"{out.name}.private")
-    _require_new(out, private)
+    require_new(out, private)
     began = perf_counter()
-    with _staging(out, job) as (work, stage):
+    with staging(out, job) as (work, stage):
         own = secret() if known is None else require_secret(known)
         config = _config(parts, job, (work, stage), own)
         run = _Run(carrier, told)
         blocks, groups = _partitioned(run, config, parts.records)
+        ends = _shifted(run, blocks)
         blocks, figures = _published(run, blocks, groups)
         files, audit = _recounted(run, blocks)
         audit.require()
         seconds = perf_counter() - began
-        proofs = Proofs(job, groups, figures, seconds)
-        made = _release(proofs, audit, blocks, files, (out, private))
+        proofs = Proofs(job, groups, figures, ends, seconds)
+        made = release_of(proofs, audit, blocks, files, (out, private))
         stated = partial(write_json, stated=made.manifest)
         appear(config.private / "manifest.json", stated)
-        _appear(config, out, private)
+        give_names(config, out, private)
     return made
 
 
@@ -138,18 +135,42 @@ def _partitioned(run: _Run, config: Config, n: int) -> tuple[InBlocks, GroupSums
     sizes = np.sum(run.each("scatter", len(cut.pieces), cut), axis=0)
     blocks = tuple(blocks_of(sizes, 2 * config.job.privacy.k))
     made = InBlocks(**vars(cut), blocks=blocks)
-    run.each("group", len(blocks), made)
+    counts = run.each("group", len(blocks), made)
+    made = replace(made, counts=tuple(counts))
     return made, GroupSums.of(made, n, total_of(moments, scale))
+
+
+def _shifted(run: _Run, config: InBlocks) -> list[ShiftEnd | None]:
+    """Return how the programs of attributes ended; none if nothing is shifted.
+
+    Raises
+    ------
+    SolverError
+        One has no answer that may be used.
+    """
+    if config.job.aggregation.method != "p3m":
+        return []
+    run.each("state", len(config.blocks), config)
+    names = config.job.roles.quasi_identifier
+    ends: list[ShiftEnd | None] = run.each("solve", len(names), config)
+    both = zip(names, ends, strict=True)
+    require_solved({name: end.certificate(0.0) for name, end in both if end})
+    return ends
 
 
 def _published(
     run: _Run, config: InBlocks, groups: GroupSums
 ) -> tuple[InBlocks, PublishedSums]:
     """Return how centroids are moved, and sums over what is published of them."""
-    keep = getattr(config.job.aggregation, "keep", "mean")
-    config = replace(config, shift=groups.shift(keep, config.scale))
+    config = replace(config, shift=groups.shift(_restored(config.job), config.scale))
     run.each("publish", len(config.blocks), config)
     return config, PublishedSums.of(config, groups.n)
+
+
+def _restored(job: Job) -> str:
+    """Return what means are moved for, that all records decide."""
+    how = job.aggregation
+    return str(how.keep) if isinstance(how, Mean) else "mean"
 
 
 def _recounted(run: _Run, config: InBlocks) -> tuple[list[dict[str, Any]], Audit]:
@@ -165,123 +186,9 @@ def _recounted(run: _Run, config: InBlocks) -> tuple[list[dict[str, Any]], Audit
     return files, audit
 
 
-def _release(
-    proofs: Proofs,
-    audit: Audit,
-    config: InBlocks,
-    files: list[dict[str, Any]],
-    folders: tuple[Path, Path],
-) -> FolderRelease:
-    job, groups, figures = proofs.job, proofs.groups, proofs.figures
-    varying = max(1, int((~config.scale.constant).sum()))
-    measures = {
-        "information loss": 100 * float(figures.sse.sum()) / (groups.n * varying),
-        "highest risk": 1 / audit.combination,
-        "average risk": audit.groups / audit.records,
-    }
-    certificates = {"groups": proofs.partition, **proofs.attributes()}
-    notes = (
-        "Linkage and interval disclosure are not measured: they compare all records.",
-        f"GroupSums were made in {len(config.blocks)} blocks of about "
-        f"{groups.n // len(config.blocks)} records.",
-    )
-    manifest = {
-        "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": versions_of(["python", *PACKAGES]),
-        "job": config.job.model_dump(mode="json", by_alias=True),
-        "input": {
-            "files": sorted({piece.path.name for piece in config.pieces}),
-            "records": groups.n,
-        },
-        "order": SHUFFLED,
-        "blocks": len(config.blocks),
-        "audit": audit.to_dict(),
-        "measures": measures,
-        "rounding": {
-            name: asdict(moved)
-            for name, moved in figures.drifts(job, config.scale).items()
-        },
-        "certificates": {name: c.to_dict() for name, c in certificates.items()},
-        "notes": list(notes),
-        "output": {"files": files, "secret": config.secret},
-    }
-    out, private = folders
-    return FolderRelease(
-        path=out,
-        private=private,
-        manifest=manifest,
-        audit=audit,
-        certificates=certificates,
-        measures=measures,
-        notes=notes,
-    )
-
-
 def _require_records(n: int, k: int) -> None:
     if k > n:
         raise InfeasibleInputError(
             f"k = {k}, but there are only {n} records.",
             fix="choose a smaller k, or bring more records.",
         )
-
-
-def _require_new(out: Path, private: Path) -> None:
-    """Refuse folders that are there, or cannot be made.
-
-    Raises
-    ------
-    TableError
-        A folder of a release is never overwritten.
-    """
-    for folder in (out, private):
-        if folder.exists() or folder.is_symlink():
-            raise TableError(
-                f"{folder} is there already.",
-                fix="name a new folder; or remove that one, if no release needs it.",
-            )
-    if not out.parent.is_dir():
-        raise TableError(f"There is no folder {out.parent}.", fix="make it first.")
-
-
-@contextmanager
-def _staging(out: Path, job: Job) -> Iterator[tuple[Path, Path]]:
-    """Yield folders for files in between, and for the release; removed at the end.
-
-    What a killed process leaves, the next one removes.
-    """
-    made: list[Path] = []
-    try:
-        for parent in (Path(job.engine.work or out.parent), out.parent):
-            made.append(_folder(parent))
-        yield made[0], made[1]
-    except BaseException:
-        if made:
-            (made[0] / STOP).touch()
-        raise
-    finally:
-        with held():
-            for folder in made:
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _folder(parent: Path) -> Path:
-    remove_left(parent)
-    try:
-        return Path(tempfile.mkdtemp(prefix=folder_prefix(), dir=parent))
-    except OSError as error:
-        raise TableError(
-            f"No folder can be made in {parent}: {error.strerror}.",
-            fix="name one that may be written to: [engine] work, or another --out.",
-        ) from None
-
-
-def _appear(config: Config, out: Path, private: Path) -> None:
-    """Give both folders their names: both, or none; the public one last."""
-    with held():
-        config.private.rename(private)
-        try:
-            config.public.chmod(0o755)
-            config.public.rename(out)
-        except OSError:
-            private.rename(config.private)
-            raise

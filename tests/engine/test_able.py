@@ -12,7 +12,9 @@ WITH_MORE = {
     role: {**ROLES, "other": [], role: ["note"]} for role in ("stratum", "unit", "wish")
 }
 OUT = "leave it out"
-MEANS = 'set method = "mean", with keep = "variance" or "covariance", or "median"'
+P3M = {"method": "p3m"}
+EXACT = "[aggregation] asks for distances that are kept exactly"
+SOFT = "set importance to 0.5 or less, a number, and alpha to 0.8 or less"
 UNABLE = {
     "[roles] stratum is given": ({"roles": WITH_MORE["stratum"]}, OUT),
     "[roles] unit is given": ({"roles": WITH_MORE["unit"]}, OUT),
@@ -44,7 +46,23 @@ UNABLE = {
         {"partition": {"method": "blocked", "weights": "range"}},
         "leave them out",
     ),
-    "[aggregation] method = 'p3m'": ({"aggregation": {"method": "p3m"}}, MEANS),
+    "[aggregation] method = 'satisfaction'": (
+        {"aggregation": {"method": "satisfaction"}},
+        'set method = "mean", "median" or "p3m"',
+    ),
+    "[aggregation] keep": (
+        {"aggregation": P3M | {"keep": "covariance"}},
+        'leave it out, or set method = "mean"',
+    ),
+    "[aggregation] solver = 'uno'": (
+        {"aggregation": P3M | {"solver": "uno"}},
+        "set solver = 'lagrangian'",
+    ),
+    "[aggregation] time_limit is given": (
+        {"aggregation": P3M | {"time_limit": 2.0}},
+        "leave it out",
+    ),
+    EXACT: ({"aggregation": P3M | {"importance": 0.6}}, SOFT),
     "[aggregation] keep names columns": (
         {"aggregation": {"method": "mean", "keep": {"variance": ["age"]}}},
         'set keep = "covariance"',
@@ -71,11 +89,22 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
         {"partition": {"method": "blocked", "effort": "fast"}},
         {"aggregation": {"method": "mean", "keep": "covariance"}},
         {"aggregation": {"method": "median"}},
+        {"aggregation": P3M | {"alpha": 0.8, "importance": 0.5}},
     ],
-    ids=["k", "l by merging", "blocked", "covariance", "median"],
+    ids=["k", "l by merging", "blocked", "covariance", "median", "p3m"],
 )
 def test_what_blocks_can_do_is_not_refused(sections):
     require_able(job(**sections))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"alpha": 0.9}, {"importance": {"relative": 0.1}}],
+    ids=["alpha", "relative importance"],
+)
+def test_distances_that_may_be_kept_exactly_are_refused(asked):
+    with pytest.raises(JobError, match="kept exactly"):
+        require_able(job(aggregation=P3M | asked))
 
 
 def test_text_among_quasi_identifiers_is_refused_before_it_is_read():

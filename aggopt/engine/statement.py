@@ -1,0 +1,78 @@
+"""What is said of a folder that was masked: manifest, certificates, measures, notes."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from aggopt.engine.config import InBlocks
+from aggopt.engine.folder_release import FolderRelease
+from aggopt.engine.reduced import Proofs
+from aggopt.job import Job, P3m
+from aggopt.output.audit import Audit
+from aggopt.output.manifest import SHUFFLED, versions_of
+from aggopt.pipeline import margins
+
+PACKAGES = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
+
+
+def release_of(
+    proofs: Proofs,
+    audit: Audit,
+    config: InBlocks,
+    files: list[dict[str, Any]],
+    folders: tuple[Path, Path],
+) -> FolderRelease:
+    """Return the release whose `folders`, public and private, are about to appear."""
+    job, groups, figures = proofs.job, proofs.groups, proofs.figures
+    varying = max(1, int((~config.scale.constant).sum()))
+    measures = {
+        "information loss": 100 * float(figures.sse.sum()) / (groups.n * varying),
+        "highest risk": 1 / audit.combination,
+        "average risk": audit.groups / audit.records,
+    }
+    certificates = {"groups": proofs.partition, **proofs.attributes()}
+    notes = (
+        *_of_margins(job),
+        "Linkage and interval disclosure are not measured: they compare all records.",
+        f"GroupSums were made in {len(config.blocks)} blocks of about "
+        f"{groups.n // len(config.blocks)} records.",
+    )
+    manifest = {
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": versions_of(["python", *PACKAGES]),
+        "job": config.job.model_dump(mode="json", by_alias=True),
+        "input": {
+            "files": sorted({piece.path.name for piece in config.pieces}),
+            "records": groups.n,
+        },
+        "order": SHUFFLED,
+        "blocks": len(config.blocks),
+        "audit": audit.to_dict(),
+        "measures": measures,
+        "rounding": {
+            name: asdict(moved)
+            for name, moved in figures.drifts(job, config.scale).items()
+        },
+        "certificates": {name: c.to_dict() for name, c in certificates.items()},
+        "notes": list(notes),
+        "output": {"files": files, "secret": config.secret},
+    }
+    out, private = folders
+    return FolderRelease(
+        path=out,
+        private=private,
+        manifest=manifest,
+        audit=audit,
+        certificates=certificates,
+        measures=measures,
+        notes=notes,
+    )
+
+
+def _of_margins(job: Job) -> tuple[str, ...]:
+    """Return what is to be said of the distances that records ask for."""
+    how = job.aggregation
+    if not isinstance(how, P3m):
+        return ()
+    return (margins.WARNING if how.margin == 0 else margins.ASKED,)

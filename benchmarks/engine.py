@@ -1,0 +1,145 @@
+"""A folder masked by engines, beside the same table masked in memory.
+
+Run:  python benchmarks/engine.py            all of it
+      python benchmarks/engine.py bytes      60,000 records by every engine: same bytes
+      python benchmarks/engine.py 1e6        a million records x 10, k = 5
+
+Ten attributes, a mixture of twelve normals.  Each run is in processes of its own.
+Processor seconds are those of all of them, memory is the largest process's: these two
+can be compared on a machine that others use.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+import aggopt
+
+D, K, PARTS, BLOCK = 10, 5, 8, 100_000
+NAMES = [f"x{j}" for j in range(D)]
+ENGINES: dict[str, dict[str, Any]] = {
+    "local": {"name": "local"},
+    "local, 2 processes": {"name": "local", "jobs": 2},
+    "dask, 2 workers": {"name": "dask", "workers": 2},
+}
+IN_MEMORY = "blocked, in memory"
+SECRET = "00112233445566778899aabbccddeeff"
+
+
+def put(folder: Path, n: int) -> None:
+    """Write n records in parts."""
+    rng = np.random.default_rng(0)
+    middle = 4 * rng.normal(size=(12, D))
+    for part in range(PARTS):
+        rows = n // PARTS
+        X = middle[rng.integers(0, 12, rows)] + rng.normal(size=(rows, D))
+        table = pd.DataFrame(X, columns=NAMES)
+        table["ill"] = rng.integers(0, 8, rows).astype(np.int8)
+        table["other"] = np.arange(rows)
+        table.to_parquet(folder / f"{part}.parquet", index=False)
+
+
+def job(block: int, **engine: Any) -> aggopt.Job:
+    """Return what is asked of each engine."""
+    roles = {"quasi-identifier": NAMES, "confidential": ["ill"], "other": ["other"]}
+    return aggopt.Job(
+        roles=roles,
+        privacy={"k": K},
+        partition={"method": "blocked", "effort": "fast"},
+        aggregation={"method": "mean", "keep": "covariance"},
+        engine={"block": block, **engine},
+    )
+
+
+def run(folder: Path, way: str, block: int) -> dict[str, Any]:
+    """Return loss, gap and digest of one way, in this process and its children."""
+    began = time.perf_counter()
+    if way == IN_MEMORY:
+        found = grouped(folder)
+    else:
+        out = folder.with_name("out")
+        asked = job(block, **ENGINES[way])
+        made = aggopt.mask(folder, asked, out=out, secret=SECRET)
+        proof = made.certificates[", ".join(NAMES)]
+        n = made.audit.records
+        found = {
+            "loss": 100 * made.certificates["groups"].objective / (n * D),
+            "gap": proof.gap,
+            "digest": digest(out),
+        }
+    both = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    used = [resource.getrusage(who) for who in both]
+    cpu = sum(each.ru_utime + each.ru_stime for each in used)
+    most = max(each.ru_maxrss for each in used) / 1024
+    return found | {"cpu": cpu, "MiB": most, "wall": time.perf_counter() - began}
+
+
+def grouped(folder: Path) -> dict[str, Any]:
+    """Return the loss of groups of the whole table."""
+    parts = [pd.read_parquet(path, columns=NAMES) for path in sorted(folder.iterdir())]
+    X = pd.concat(parts).to_numpy()
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    found = aggopt.partition.blocked(Z, K, scale="none", effort="fast", jobs=1)
+    return {"loss": 100 * found.certificate.objective / Z.size}
+
+
+def digest(folder: Path) -> str:
+    """Return the beginning of the SHA-256 of all parts."""
+    whole = sha256()
+    for path in sorted(folder.glob("*.parquet")):
+        whole.update(path.read_bytes())
+    return whole.hexdigest()[:16]
+
+
+def alone(folder: Path, way: str, block: int) -> dict[str, Any]:
+    """Return what `run` does in a process of its own."""
+    words = [sys.executable, __file__, "one", str(folder), way, str(block)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def table(n: int, block: int, ways: list[str]) -> Table:
+    """Return what each way takes, and leaves."""
+    shown = Table(title=f"{n} x {D}, k = {K}, blocks of about {block}")
+    for heading in ("", "IL % of groups", "gap", "CPU s", "wall s", "MiB", "digest"):
+        shown.add_column(heading, justify="left" if not heading else "right")
+    for way in ways:
+        with TemporaryDirectory() as folder:
+            at = Path(folder) / "in"
+            at.mkdir()
+            put(at, n)
+            found = alone(at, way, block)
+        gap = f"{found['gap']:.1e}" if "gap" in found else ""
+        figures = f"{found['cpu']:.1f}", f"{found['wall']:.1f}", f"{found['MiB']:.0f}"
+        row = (way, f"{found['loss']:.4f}", gap, *figures)
+        shown.add_row(*row, found.get("digest", ""))
+    return shown
+
+
+def main(asked: list[str]) -> None:
+    out = Console(width=110)
+    if "bytes" in asked or not asked:
+        out.print(table(60_000, 7_500, list(ENGINES)))
+    if "1e6" in asked or not asked:
+        ways = [IN_MEMORY, "local", "local, 2 processes"]
+        out.print(table(1_000_000, BLOCK, ways))
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if sys.argv[1:2] == ["one"]:
+        print(json.dumps(run(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))))
+    else:
+        main(sys.argv[1:])
