@@ -1,6 +1,6 @@
 """One cell of an experiment: from its job to its rows, or why there are none."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from aggopt.experiments._within import within
 from aggopt.job import Job, Solved
 from aggopt.output.block_names import names_of
 from aggopt.output.release import Release
+from aggopt.partition._path_split.shared import shared_orderings
 from aggopt.partition._shared.block import Block
 from aggopt.pipeline.before_work import chosen_solver
 from aggopt.pipeline.grouped import Blocks, Grouped
@@ -61,6 +62,12 @@ class Done(NamedTuple):
     rows: list[Figures]
     failure: Figures | None
     groups: Blocks | None
+
+
+def all_done(works: Sequence[Work]) -> list[Done]:
+    """Return what comes of cells, those that differ in k alone from one ordering."""
+    with shared_orderings():
+        return list(map(done, works))
 
 
 @heeded()

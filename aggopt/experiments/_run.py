@@ -1,23 +1,32 @@
 """The cells of an experiment on their way: groups once for all that share them."""
 
 from collections import defaultdict
-from collections.abc import Generator, Hashable, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import chain
 
 from aggopt.core.plural import many
 from aggopt.core.randomness import seeded
 from aggopt.errors import AggoptError, naming
 from aggopt.experiments._cache import Cache, key_of
-from aggopt.experiments._cell import Done, Figures, Work, done, failure_of, in_time
+from aggopt.experiments._cell import (
+    Done,
+    Figures,
+    Work,
+    all_done,
+    failure_of,
+    in_time,
+)
 from aggopt.experiments._grid import Cell
 from aggopt.experiments._processes import results
 from aggopt.experiments._tables import Tables
-from aggopt.job import Mean, Output
+from aggopt.job import Job, Mean, Output
 from aggopt.pipeline.before_work import keeps_variance
 from aggopt.pipeline.grouped import Blocks
 
-Families = dict[Hashable, list[int]]  # places of cells that share groups
+Family = tuple[str, Job, bool]  # what is equal for cells that share groups
+Families = dict[Family, list[int]]  # their places
 
 
 @dataclass(eq=False)
@@ -40,15 +49,15 @@ class Run:
         """
         waiting = self._sought()
         yield len(self.found)
-        made: dict[Hashable, Blocks] = {}
+        made: dict[Family, Blocks] = {}
         while waiting:
             now = {f: p if f in made else p[:1] for f, p in waiting.items()}
             waiting = {f: p[1:] for f, p in waiting.items() if f not in made and p[1:]}
             family = {place: f for f, places in now.items() for place in places}
-            works = [self._work(place, made.get(f)) for place, f in family.items()]
+            works = self._works(family, made)
             made = {}
-            with closing(results(done, works, jobs)) as outcomes:
-                for outcome in outcomes:
+            with closing(results(all_done, works, jobs)) as outcomes:
+                for outcome in chain.from_iterable(outcomes):
                     own = family[outcome.place]
                     if outcome.groups is not None:
                         made[own] = outcome.groups
@@ -92,6 +101,17 @@ class Run:
                 self.found[place] = rows
         return left
 
+    def _works(
+        self, family: Mapping[int, Family], made: Mapping[Family, Blocks]
+    ) -> list[list[Work]]:
+        """Return work by places, that together which shares orderings of records."""
+        found: dict[Hashable, list[Work]] = defaultdict(list)
+        for place, own in family.items():
+            cell, groups = self.cells[place], made.get(own)
+            alone = groups is not None or not cell.job.partition.same_orderings
+            found[place if alone else _ordered(own)].append(self._work(place, groups))
+        return list(found.values())
+
     def _work(self, place: int, groups: Blocks | None) -> Work:
         cell = self.cells[place]
         return Work(
@@ -121,9 +141,16 @@ def _secret(cell: Cell) -> str:
     return seeded(cell.seed or 0)
 
 
-def _shared(cell: Cell) -> Hashable:
+def _shared(cell: Cell) -> Family:
     """Return what is equal for cells that share groups."""
     job = cell.job
     common = job.model_copy(update={"aggregation": Mean(), "output": Output()})
     holes = job.missing.policy != "refuse"  # then one group keeps no variance
     return cell.table, common, holes and keeps_variance(job)
+
+
+def _ordered(shared: Family) -> Hashable:
+    """Return what is equal for cells that share orderings: all but k."""
+    table, job, keeps = shared
+    any_k = job.privacy.model_copy(update={"k": 1})
+    return table, job.model_copy(update={"privacy": any_k}), keeps

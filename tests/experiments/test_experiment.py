@@ -486,10 +486,10 @@ def test_own_measures_have_their_columns_where_nothing_can_be_measured():
 @pytest.fixture
 def nothing_runs(monkeypatch):
     def refuse():
-        def run(work):
-            raise AssertionError(f"{work.called} ran")
+        def run(works):
+            raise AssertionError(f"{[work.called for work in works]} ran")
 
-        monkeypatch.setattr(_run, "done", run)
+        monkeypatch.setattr(_run, "all_done", run)
 
     return refuse
 

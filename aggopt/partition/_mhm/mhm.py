@@ -156,6 +156,11 @@ class Mhm(Grouping):
     order: Literal["npn", "mdav", "cbfs", "md", "tsp"] = "mdav"
     starts: StrictInt | None = Field(default=None, ge=1)
 
+    @property
+    def same_orderings(self) -> bool:
+        """Those that begin with no groups."""
+        return self.order in orders.OF_ANY_K
+
 
 PARTITIONER = Partitioner(
     name="mhm",

@@ -1,6 +1,7 @@
 """Orderings of the records by nearest point next, by groups, and by a tour."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from aggopt.partition._mhm import maximum_distance
 from aggopt.partition._mhm.boxes import GroupMembers, Leaves, build, rebuild
 from aggopt.partition._mhm.starts import outermost
 from aggopt.partition._mhm.tour import places, shortened
+from aggopt.partition._path_split.shared import made_once
 from aggopt.partition._unassigned.state import CHUNK
 
 
@@ -29,13 +31,23 @@ GROUPINGS: dict[str, Callable[[Floats, int, Progress], Labels]] = {
     "cbfs": _cbfs,
     "md": maximum_distance.groups,
 }
-ORDERS = ("npn", "tsp", *GROUPINGS)
+OF_ANY_K = ("npn", "tsp")  # orderings that are the same for every k
+ORDERS = (*OF_ANY_K, *GROUPINGS)
 
 
 def paths(
     records: Floats, k: int, order: str, starts: int, progress: Progress
+) -> Iterable[I64]:
+    """Return orderings (n,) of the records (n, d), `starts` at most."""
+    make = partial(_paths, records, k, order, starts, progress)
+    if order in OF_ANY_K:
+        return made_once((order, starts), records, make)
+    return make()
+
+
+def _paths(
+    records: Floats, k: int, order: str, starts: int, progress: Progress
 ) -> Iterator[I64]:
-    """Yield orderings (n,) of the records (n, d), `starts` at most."""
     if order in GROUPINGS:
         labels = GROUPINGS[order](records, k, part(progress, 0.0, 0.5))
         yield from _nearest_point_next(

@@ -57,6 +57,11 @@ class Grouping(MethodSection):
         """The arguments of the method's function."""
         return {k: v for k, v in super().settings.items() if k not in OF_TABLE}
 
+    @property
+    def same_orderings(self) -> bool:
+        """Whether it orders the records alike for every k: several k may share that."""
+        return False
+
     def require(self, k: int) -> None:
         """Refuse settings that do not go with groups of k records."""
 
