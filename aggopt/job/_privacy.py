@@ -4,7 +4,7 @@ Each privacy model owns some keys, of the section or of an attribute; see
 `aggopt.privacy._model`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -153,6 +153,22 @@ class Privacy(_PrivacyKeys, Coded):  # type: ignore[misc,valid-type]
             found["repair"] = self.repair.contained()
         return self.model_copy(update=found)
 
+    def keys_with(self, **keys: Any) -> dict[str, Any]:
+        """Return its keys with others, None for what is not to be asked.
+
+        What acts no longer, as a distance without t, is left out.
+        """
+        own = {name: getattr(self, name) for name in given(self)} | keys
+        asked = {n for n in (*REQUIREMENTS, OWN_MODELS) if own.get(n) not in (None, ())}
+        idle = {n for n, needs in _needs().items() if not asked & set(needs)}
+        kept = {name: value for name, value in own.items() if name not in idle}
+        if "confidential" in kept:
+            kept["confidential"] = {
+                name: _treatment_of(asked, how)
+                for name, how in kept["confidential"].items()
+            }
+        return {name: value for name, value in kept.items() if value is not None}
+
     @property
     def own_methods(self) -> tuple[Method, ...]:
         """The privacy models and the repair of the user's, once they are loaded."""
@@ -217,6 +233,17 @@ class Privacy(_PrivacyKeys, Coded):  # type: ignore[misc,valid-type]
                     raise ValueError(
                         f"{key} is given for {name!r}, but no {model.name}"
                     )
+
+
+def _treatment_of(asked: Collection[str], how: Treatment) -> Treatment:
+    """Return how values are compared, without keys of models that are not asked."""
+    idle = {
+        key
+        for model in REQUIREMENTS.values()
+        for key in model.treatment.model_fields
+        if model.name not in asked
+    }
+    return Treatment(**{n: getattr(how, n) for n in given(how) if n not in idle})
 
 
 def _needs() -> dict[str, tuple[str, ...]]:
