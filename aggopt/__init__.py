@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from aggopt.engine.folder_release import FolderRelease as FolderRelease
     from aggopt.engine.mask import mask as mask
     from aggopt.errors import AggoptError as AggoptError
+    from aggopt.experiments.choose import choose as choose
     from aggopt.experiments.experiment import experiment as experiment
     from aggopt.job import Job as Job
     from aggopt.output.release import Release as Release
@@ -56,6 +57,7 @@ _HOMES = {
     "FolderRelease": "engine.folder_release",
     "Job": "job",
     "Release": "output.release",
+    "choose": "experiments.choose",
     "encode": "encoding",
     "experiment": "experiments.experiment",
     "export": "pipeline.exported",
@@ -72,6 +74,7 @@ __all__ = [
     "adopt",
     "aggregate",
     "checks",
+    "choose",
     "datasets",
     "declare",
     "encode",

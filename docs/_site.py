@@ -20,6 +20,7 @@ MODULES = (
     "aggopt.measure.risk",
     "aggopt.measure.types",
     "aggopt.measure.utility",
+    "aggopt.experiments.choose",
     "aggopt.experiments.compare_solvers",
     "aggopt.experiments.experiment",
     "aggopt.experiments.reproduce",

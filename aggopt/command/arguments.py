@@ -67,6 +67,16 @@ Trust = Annotated[
 ]
 
 
+def numbers(listed: str, name: str) -> list[float]:
+    """Return numbers that are separated by commas; refuse what is none."""
+    try:
+        return [float(word) for word in words(listed)]
+    except ValueError:
+        raise JobError(
+            f"{name} is {listed!r}.", fix="list numbers: 0.2,0.4,0.6."
+        ) from None
+
+
 def words(listed: str) -> list[str]:
     """Return names that are separated by commas."""
     return [word.strip() for word in listed.split(",") if word.strip()]

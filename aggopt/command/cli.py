@@ -1,7 +1,7 @@
 """The command `aggopt`.
 
 Exit codes: 0 done and audited, 1 a privacy requirement is violated, code breaks a law,
-or a cell of an experiment failed, 2 bad input or job; 130 interrupted.
+a cell of an experiment or a choice failed, 2 bad input or job; 130 interrupted.
 """
 
 import sys
@@ -24,6 +24,7 @@ from aggopt.command.arguments import (
     required,
 )
 from aggopt.command.assessments import assess, compare, risk, utility
+from aggopt.command.choose import choose
 from aggopt.command.engines import (
     EngineName,
     Jobs,
@@ -219,6 +220,7 @@ app.command()(utility)
 app.command()(compare)
 app.command("compare-solvers")(compare_solvers)
 app.command()(sweep)
+app.command()(choose)
 app.command()(experiment)
 app.command()(reproduce)
 app.command()(export)

@@ -15,6 +15,7 @@ from aggopt.command.arguments import (
     Overwrite,
     TableFile,
     Trust,
+    numbers,
     words,
 )
 from aggopt.command.interrupt import interrupts
@@ -94,7 +95,7 @@ def sweep(
     from aggopt.command import sweep_files
     from aggopt.experiments.sweep import sweep as points
 
-    grid = _numbers(alpha, "alpha"), _numbers(delta, "delta")
+    grid = numbers(alpha, "alpha"), numbers(delta, "delta")
     statistics, own = words(keep), dict(map(_values, over or ()))
     with (
         console.progress() as report,
@@ -158,12 +159,3 @@ def _value(word: str) -> Any:
         return tomllib.loads(f"value = {word}")["value"]
     except tomllib.TOMLDecodeError:
         return word
-
-
-def _numbers(listed: str, name: str) -> list[float]:
-    try:
-        return [float(word) for word in words(listed)]
-    except ValueError:
-        raise JobError(
-            f"{name} is {listed!r}.", fix="list numbers: 0.2,0.4,0.6."
-        ) from None

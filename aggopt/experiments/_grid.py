@@ -94,7 +94,7 @@ def _columns(axes: Mapping[str, list[Any]]) -> dict[str, None]:
         column: None
         for key, entries in several.items()
         for entry in entries
-        for column in _said({key: entry})
+        for column in said_of({key: entry})
     }
 
 
@@ -106,7 +106,7 @@ def _jobs(
     several = [key for key, entries in axes.items() if len(entries) > 1]
     for chosen in product(*axes.values()):
         entries = dict(zip(axes, chosen, strict=True))
-        said = _said({key: entries[key] for key in several})
+        said = said_of({key: entries[key] for key in several})
         called = ", ".join(f"{name} = {value!r}" for name, value in said.items())
         with naming(f"Cell {called}" if called else "The grid"):
             job = Job(roles=roles, **_sections(entries)).contained()
@@ -121,14 +121,25 @@ def _jobs(
 
 def _entries(key: str, value: Any) -> list[Any]:
     """Return what a key lists; what is no list is the only entry of one."""
+    return [_entry(key, entry) for entry in listed(f"{key} of the grid", value)]
+
+
+def listed(called: str, value: Any) -> list[Any]:
+    """Return what a list has; what is no list is the only entry of one.
+
+    Raises
+    ------
+    JobError
+        It has nothing; the message calls it so.
+    """
     one = isinstance(value, str | Mapping | Section) or not isinstance(value, Iterable)
     entries = [value] if one else list(value)
     if not entries:
         raise JobError(
-            f"{key} of the grid lists nothing.",
+            f"{called} lists nothing.",
             fix="list some settings of it, or leave it out.",
         )
-    return [_entry(key, entry) for entry in entries]
+    return entries
 
 
 def _entry(key: str, entry: Any) -> Any:
@@ -158,8 +169,8 @@ def _sections(entries: Mapping[str, Any]) -> dict[str, Any]:
     return {**sections, "privacy": {**privacy, "k": k}}
 
 
-def _said(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns for what a cell takes of keys that list several settings."""
+def said_of(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Return columns for settings by section, each under its name in a job file."""
     said: dict[str, Any] = {}
     for key, entry in entries.items():
         said |= _flat(key, dict(entry) if isinstance(entry, Section) else entry)

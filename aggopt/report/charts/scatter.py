@@ -48,10 +48,15 @@ def scatter(
     y: str,
     chosen: int | None = None,
     mark: str = "this release",
+    joined: bool = True,
+    front: Sequence[int] = (),
+    limit: float | None = None,
 ) -> Markup:
     """Return a map of points, at least one: x to the right, y up, both in percent.
 
     `x` and `y` name the axes.  The point `chosen` has a ring, and `mark` beside it.
+    A dashed line joins those of `front`, by their places; another stands at the `limit`
+    of x.  With `joined` unset the points of a series have a look in common, no line.
     """
     series = list(dict.fromkeys(point.series for point in points))
     top = TOP + ROW * -(-len(series) // KEY)
@@ -59,7 +64,10 @@ def scatter(
     body = [*_key(series), *_frame(axes, x, y)]
     for number, name in enumerate(series):
         mine = [axes.of(p) for p in points if p.series == name]
-        body += [svg.path(mine, f"path s{number % MARKS}")] if len(mine) > 1 else []
+        line = joined and len(mine) > 1
+        body += [svg.path(mine, f"path s{number % MARKS}")] if line else []
+    body += _front(axes, [points[j] for j in front])
+    body += _limit(axes, limit)
     if chosen is not None:
         across, up = axes.of(points[chosen])
         body.append(svg.circle(across, up, 12, "ring"))
@@ -113,6 +121,18 @@ def _frame(axes: _Axes, x: str, y: str) -> Iterator[Markup]:
     half = (axes.top + axes.bottom) / 2
     said = f"{y} \N{RIGHTWARDS ARROW}"
     yield svg.text(16, half, said, "tick", anchor="middle", upright=True)
+
+
+def _front(axes: _Axes, points: Sequence[Point]) -> Iterator[Markup]:
+    if len(points) > 1:
+        yield svg.path(map(axes.of, points), "front")
+
+
+def _limit(axes: _Axes, limit: float | None) -> Iterator[Markup]:
+    if limit is None or limit > axes.ends[0]:
+        return
+    across, ground = axes.at(limit, 0)
+    yield svg.line(across, axes.top, across, ground, "limit")
 
 
 def _percent(value: float, largest: float) -> str:

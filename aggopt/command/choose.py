@@ -1,0 +1,164 @@
+"""The command `choose`: one job over k, methods and settings; which to release."""
+
+import tomllib
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from aggopt.command import console, show_choice
+from aggopt.command.arguments import (
+    AsJson,
+    JobFile,
+    Overwrite,
+    TableFile,
+    Trust,
+    numbers,
+    words,
+)
+from aggopt.command.interrupt import interrupts
+from aggopt.errors import JobError
+
+PAGES = (".html", ".htm")
+
+
+def choose(
+    table: TableFile,
+    job: JobFile,
+    out: Annotated[
+        Path, typer.Option(help="Where to write the page: .html; its .csv beside it.")
+    ],
+    trust: Trust,
+    k: Annotated[str | None, typer.Option(help="Group sizes: 3,5,10.")] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Partition methods: mdav,optimal; or one with settings: '{method = \""
+            'mhm", order = "tsp"}\'. May be repeated.'
+        ),
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="What is kept: variance,covariance.")
+    ] = None,
+    t: Annotated[
+        str | None, typer.Option(help="Values of t: 0.2,none; none asks for no t.")
+    ] = None,
+    l: Annotated[  # noqa: E741
+        str | None, typer.Option(help="Values of l: 2,3,none.")
+    ] = None,
+    alpha: Annotated[str | None, typer.Option(help="Of P3M: 0.2,0.5.")] = None,
+    delta: Annotated[
+        str | None, typer.Option(help="Of P3M, in place of JOB's own: 0.1,0.4.")
+    ] = None,
+    at_most: Annotated[
+        float, typer.Option(help="Share of records that may be linked.")
+    ] = 0.1,
+    loss: Annotated[str, typer.Option(help="What is to be least: pil or il.")] = "pil",
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds for each search of groups that names no limit."),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="A folder in which points are kept, to go on another time."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 means one per core.")] = -1,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Try JOB on TABLE over k, methods and settings: which one to release.
+
+    OUT gets the map of risk and loss, a recommendation and the job of each point; the
+    CSV beside it the figures.  Both are for you: no value of a record is in them, but
+    figures of jobs that are not released.  Nothing is masked for good.  Interrupted,
+    both have the points that are done.  Exit code 1 if a point fails, which is then a
+    row that says why.
+    """
+    from aggopt.experiments._choosing import Choosing
+    from aggopt.experiments._processes import require_jobs
+    from aggopt.experiments._tidy_rows import written
+
+    files = _places(out, overwrite=overwrite, inputs=(table, job))
+    require_jobs(jobs)
+    axes = {
+        "k": _each(k, "k", _whole),
+        "method": None if method is None else _methods(method),
+        "keep": None if keep is None else words(keep),
+        "t": _each(t, "t", _number),
+        "l": _each(l, "l", _whole),
+        "alpha": None if alpha is None else numbers(alpha, "alpha"),
+        "delta": None if delta is None else numbers(delta, "delta"),
+    }
+    how: dict[str, Any] = {"at_most": at_most, "loss": loss, "time_limit": time_limit}
+    with console.progress(quiet=as_json) as report:
+        report("read", 0.0)
+        asked = Choosing.of(table, job, axes, **how, cache=cache, trust=trust)
+        try:
+            with closing(asked.through(jobs)) as shares:
+                for share in shares:
+                    if share:
+                        interrupts.outcome = f"points that are done are in {out.name}"
+                    report("points", share)
+        finally:
+            if (found := asked.found).points:
+                writers = found.page_writer(), found.csv_writer()
+                written(dict(zip(files, writers, strict=True)), overwrite)
+    show_choice.chosen(found, files, as_json=as_json)
+    if found.failures:
+        raise typer.Exit(1)
+
+
+def _places(out: Path, *, overwrite: bool, inputs: tuple[Path, ...]) -> list[Path]:
+    """Return where page and table go; refuse what cannot be written."""
+    from aggopt.output.staging import check_places
+
+    if out.suffix.lower() not in PAGES:
+        raise JobError(f"{out.name} does not end in .html.", fix="name a page.")
+    files = [out, out.with_suffix(".csv")]
+    check_places(*files, overwrite=overwrite, inputs=inputs)
+    return files
+
+
+def _each(listed: str | None, name: str, read: Any) -> list[Any] | None:
+    """Return values that are separated by commas; None where none are asked."""
+    return None if listed is None else [read(word, name) for word in words(listed)]
+
+
+def _whole(word: str, name: str) -> Any:
+    if word == "none" and name == "l":
+        return None
+    try:
+        return int(word)
+    except ValueError:
+        raise JobError(f"{name} names {word!r}.", fix="list whole numbers.") from None
+
+
+def _number(word: str, name: str) -> float | None:
+    return None if word == "none" else numbers(word, name)[0]
+
+
+def _methods(stated: list[str]) -> list[Any]:
+    """Return names of methods, and sections, files of code with their whole path."""
+    from aggopt.job._own import with_paths
+
+    here = Path.cwd()
+    return [
+        with_paths({"partition": section}, here)["partition"]
+        for each in stated
+        for section in _sections(each)
+    ]
+
+
+def _sections(stated: str) -> list[dict[str, Any]]:
+    if not stated.lstrip().startswith("{"):
+        return [{"method": word} for word in words(stated)]
+    try:
+        section: dict[str, Any] = tomllib.loads(f"section = {stated}")["section"]
+    except tomllib.TOMLDecodeError:
+        raise JobError(
+            f"method is {stated!r}.",
+            fix='write one with settings as a job file has it: \'{method = "mhm", '
+            'order = "tsp"}\'.',
+        ) from None
+    return [section]

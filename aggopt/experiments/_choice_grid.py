@@ -1,0 +1,152 @@
+"""The points of a choice: jobs that differ from one in what is gone through."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from aggopt.core.own_code import names_file
+from aggopt.core.own_section import OwnSection
+from aggopt.core.section import MethodSection, plain_number
+from aggopt.errors import JobError, naming
+from aggopt.experiments._grid import Cell, listed, said_of
+from aggopt.job import Job
+from aggopt.partition._shared.settings import OF_TABLE
+
+PRIVACY = ("k", "t", "l")
+AGGREGATION = ("keep", "alpha", "delta")
+AXES = ("method", "keep", "t", "l", "alpha", "delta", "k")  # the last changes first
+OPTIONAL = ("t", "l")  # of which one value is that it is not asked
+
+
+def cells_of_choice(
+    table: str, job: Job, axes: Mapping[str, Any], time_limit: float | None
+) -> list[Cell]:
+    """Return a cell for each combination of what the axes list; none comes twice.
+
+    `axes` are values by name, one of `AXES`, None where the job's own stands.  Searches
+    for groups that have no limit of time get `time_limit`.
+
+    Raises
+    ------
+    JobError
+        Nothing is gone through, an axis lists nothing, or a combination is no job.
+    """
+    values = {
+        name: [_value(name, each) for each in listed(name, axes[name])]
+        for name in AXES
+        if axes[name] is not None
+    }
+    if not values:
+        raise JobError(
+            "Nothing is gone through: no k, no method, no other setting is listed.",
+            fix="list some, such as k = [3, 5, 10].",
+        )
+    _require_settings(job.aggregation, values)
+    points: dict[Job, Mapping[str, Any]] = {}
+    for asked in _combinations(values):
+        labels = {name: _label(name, value) for name, value in asked.items()}
+        with naming(f"Point {words(labels)}"):
+            points.setdefault(_limited(_changed(job, asked), time_limit), labels)
+    return [Cell(table, each, None, labels) for each, labels in points.items()]
+
+
+def words(labels: Mapping[str, Any]) -> str:
+    """Return what a point is called in sentences.
+
+    Examples
+    --------
+    >>> words({"method": "mdav", "t": None, "k": 3})
+    'method = mdav, t = none, k = 3'
+    """
+    shown = {n: "none" if value is None else value for n, value in labels.items()}
+    return ", ".join(f"{name} = {value}" for name, value in shown.items())
+
+
+def _value(name: str, value: Any) -> Any:
+    if name in OPTIONAL and value == "none":
+        return None
+    if name == "method" and not isinstance(value, Mapping | MethodSection):
+        return {"method": value}
+    return dict(value) if isinstance(value, Mapping) else plain_number(value)
+
+
+def _combinations(values: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = [{}]
+    for name, each in values.items():
+        found = [{**known, name: value} for known in found for value in each]
+    return found
+
+
+def _label(name: str, value: Any) -> Any:
+    """Return what a table shows of a value: of a method its name and its settings."""
+    if name != "method":
+        return value
+    section = _written(value) if isinstance(value, MethodSection) else value
+    said = said_of({"partition": section})
+    called = said.pop("partition", "recommended")
+    called = Path(called).name if names_file(called) else called
+    rest = (f"{n.removeprefix('partition.')} = {v}" for n, v in said.items())
+    return f"{called} ({', '.join(rest)})" if said else called
+
+
+def _written(section: MethodSection) -> dict[str, Any]:
+    """Return what is written in a section: its method, and no defaults."""
+    return {
+        name: value
+        for name, value in section
+        if name in {"method", *section.model_fields_set}
+    }
+
+
+def _require_settings(how: MethodSection, values: Mapping[str, list[Any]]) -> None:
+    """Refuse settings that the aggregation of the job does not have."""
+    own = isinstance(how, OwnSection)
+    known = set() if own else set(type(how).model_fields)
+    absent = [n for n in AGGREGATION if n in values and n not in known]
+    if not absent:
+        return
+    fix = 'set method = "p3m" under [aggregation].'
+    if own:
+        fix = "go through settings of an aggregation of yours by aggopt sweep --over."
+    raise JobError(f"{how.method!r} has no {' and no '.join(absent)}.", fix=fix)
+
+
+def _changed(job: Job, asked: Mapping[str, Any]) -> Job:
+    """Return the job with what is asked; all else as it was.
+
+    Raises
+    ------
+    JobError
+        It is none; `UnknownNameError` where it names what is not known.
+    """
+    sections: dict[str, Any] = {name: getattr(job, name) for name in Job.model_fields}
+    if "method" in asked:
+        sections["partition"] = _grouping(job.partition, asked["method"])
+    if privacy := {n: asked[n] for n in PRIVACY if n in asked}:
+        sections["privacy"] = job.privacy.keys_with(**privacy)
+    if shift := {n: asked[n] for n in AGGREGATION if n in asked}:
+        sections["aggregation"] = _written(job.aggregation) | shift
+    return Job(**sections).contained()
+
+
+def _grouping(own: MethodSection, asked: Any) -> Any:
+    """Return the section of a method: the job's own, if it names no other.
+
+    What is said of the table, blocks of attributes and weights, is kept.
+    """
+    if isinstance(asked, MethodSection):
+        return asked
+    if asked == {"method": own.method}:
+        return own
+    kept = {n: getattr(own, n) for n in OF_TABLE if n in own.model_fields_set}
+    return kept | asked
+
+
+def _limited(job: Job, seconds: float | None) -> Job:
+    """Return a job whose search for groups ends in time, if it has no limit."""
+    how: Any = job.partition
+    timed = "time_limit" in type(how).model_fields and how.time_limit is None
+    if seconds is None or not timed or getattr(how, "effort", "default") != "default":
+        return job
+    limited = how.model_copy(update={"time_limit": float(seconds)})
+    return job.model_copy(update={"partition": limited})
