@@ -8,9 +8,11 @@ import numpy as np
 
 from aggopt.core.plural import many
 from aggopt.core.validation import Floats, Labels
+from aggopt.core.weights import weighted
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.models._orthogonal import aligned, root
 from aggopt.models._response import Free, beside_response
+from aggopt.models._shift import require_mean_one
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +28,19 @@ class Records:
     y : (n,)
         A response that is published as it is, standardised, if there is one: its
         covariance with each attribute is then kept, too.
+    weights : (n,)
+        Sampling weights, of mean 1: how much each record counts in means, covariances
+        and shifts.  All alike where there are none.
     """
 
     Z: Floats = field(repr=False)
     labels: Labels = field(repr=False)
     y: Floats | None = field(default=None, repr=False, kw_only=True)
+    weights: Floats | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        _require_standardised("Z", self.Z)
+        require_mean_one(self.weights)
+        _require_standardised("Z", self.Z, self.weights)
         m, rank = int(self.labels.max()) + 1, len(self.root)
         if m <= rank:
             raise InfeasibleInputError(
@@ -42,24 +49,29 @@ class Records:
                 fix='choose a smaller k, fewer attributes, or keep = "variance".',
             )
         if self.y is not None:
-            _require_standardised("y", self.y[:, None])
+            _require_standardised("y", self.y[:, None], self.weights)
         _ = self.free  # refuses a response whose covariances no groups keep
 
     @cached_property
     def sizes(self) -> Floats:
-        """Number of records in each group, n_j (m,)."""
-        return np.bincount(self.labels).astype(np.float64)
+        """Number of records in each group, or the sum of their weights, n_j (m,)."""
+        return np.bincount(self.labels, self.weights).astype(np.float64)
 
     @cached_property
     def means(self) -> Floats:
         """Mean of each group, C_j (m, d)."""
-        sums = [np.bincount(self.labels, z) for z in self.Z.T]
+        Z = weighted(self.Z, self.weights)
+        sums = [np.bincount(self.labels, z) for z in Z.T]
         return np.stack(sums, axis=1) / self.sizes[:, None]
 
     @cached_property
     def root(self) -> Floats:
-        """R (r, d) with R'R = S = Z'Z: r rows, as many as Z has rank."""
-        return root(self.Z)
+        """R (r, d) with R'R = S = Z'Z: r rows, as many as Z has rank.
+
+        With weights w it is of sqrt(w_i) z_i.
+        """
+        known = None if self.weights is None else np.sqrt(self.weights)
+        return root(weighted(self.Z, known))
 
     @cached_property
     def covariance(self) -> Floats:
@@ -71,13 +83,15 @@ class Records:
         """Mean response of each group, ybar_j (m,); 0 without one."""
         if self.y is None:
             return np.zeros(len(self.sizes))
-        return np.asarray(np.bincount(self.labels, self.y) / self.sizes)
+        y = weighted(self.y[:, None], self.weights)[:, 0]
+        return np.asarray(np.bincount(self.labels, y) / self.sizes)
 
     @cached_property
     def with_response(self) -> Floats:
         """What sum_j n_j ybar_j c_j is to be, Z'y (d,); 0 without a response."""
-        d = self.Z.shape[1]
-        return np.zeros(d) if self.y is None else np.asarray(self.Z.T @ self.y)
+        if self.y is None:
+            return np.zeros(self.Z.shape[1])
+        return np.asarray(weighted(self.Z, self.weights).T @ self.y)
 
     @cached_property
     def free(self) -> Free:
@@ -115,8 +129,9 @@ class Records:
         return np.asarray(np.sqrt(self.sizes / self.sizes.sum()))
 
 
-def _require_standardised(name: str, table: Floats) -> None:
-    mean, square = table.mean(axis=0), np.einsum("ij,ij->j", table, table)
+def _require_standardised(name: str, table: Floats, weights: Floats | None) -> None:
+    own = weighted(table, weights)
+    mean, square = own.mean(axis=0), np.einsum("ij,ij->j", own, table)
     variance = square / len(table) - mean**2
     if not ((abs(mean) <= 1e-9).all() and (abs(variance - 1) <= 1e-9).all()):
         raise TableError(

@@ -88,7 +88,8 @@ class JointWishes(Records, ABC):
         )
         asked = x, self.labels, delta, importance, self.weight
         with naming(f"Attribute {a} of those that vary"):
-            return self.alone.data(*asked, lower=lower, upper=upper)
+            own = {"lower": lower, "upper": upper, "weights": self.weights}
+            return self.alone.data(*asked, **own)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from aggopt.core.progress import require_progress
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, labellings
-from aggopt.core.weights import of_mean_one, require_unweighted, sampling_weights
+from aggopt.core.weights import of_mean_one, sampling_weights
 from aggopt.errors import JobError
 from aggopt.models import Model
 from aggopt.solvers import Certificate, choose
@@ -91,21 +91,22 @@ def by_joint_model(
     require_progress(progress)
     records = numbers(X)
     label = labellings(labels, *records.shape)
-    require_unweighted(sampling_weights(wanted.weights, len(records)))
-    asked = _asked(model, records, Scale.of(records), wanted, how)
+    weights = sampling_weights(wanted.weights, len(records))
+    asked = _asked(model, records, Scale.of(records, weights), wanted, how)
     ends = asked.bounds.standardised(asked.scale)
 
     def solve(Z: Floats, own: Labels, columns: I64) -> tuple[Floats, Certificate]:
         wishes = asked.delta[:, columns], asked.importance[:, columns], wanted.weight
         lower, upper = ends.of_columns(columns)
-        data = model.data(Z, own, *wishes, y=y, lower=lower, upper=upper)
+        known = {"y": y, "weights": asked.weights}
+        data = model.data(Z, own, *wishes, lower=lower, upper=upper, **known)
         shape = (len(data.sizes), len(asked.scale.spread))
         here = _begun(asked.settings.start, asked.scale, shape)
         if not (here is None or isinstance(here, str)):
             here = here[:, columns]
         return solution(model, data, replace(asked.settings, start=here))
 
-    made = together(records, label, solve, asked.bounds)
+    made = together(records, label, solve, asked.bounds, asked.weights)
     if progress:
         progress(1.0)
     return made

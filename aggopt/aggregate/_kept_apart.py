@@ -64,9 +64,14 @@ def _require_each_once(columns: Sequence[Any], d: int) -> None:
 
 
 def response_for(
-    parts: Sequence[Part], response: npt.ArrayLike | None, n: int
+    parts: Sequence[Part],
+    response: npt.ArrayLike | None,
+    n: int,
+    weights: Floats | None = None,
 ) -> Floats | None:
     """Return the response (n,) of the regression in `parts`, standardised, if any.
+
+    By weights (n,), if records have some.
 
     Raises
     ------
@@ -95,7 +100,7 @@ def response_for(
             f"response has {len(y)} values for {n} records, or one value only.",
             fix="pass one value for each record, of which some differ.",
         )
-    return Scale.of(y[:, None]).standardise(y[:, None])[:, 0]
+    return Scale.of(y[:, None], weights).standardise(y[:, None])[:, 0]
 
 
 def start_of(

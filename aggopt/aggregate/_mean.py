@@ -31,12 +31,7 @@ from aggopt.core.compile_time import compile_time
 from aggopt.core.renamed import renamed
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats, Labels, labellings
-from aggopt.core.weights import (
-    of_mean_one,
-    require_unweighted,
-    sampling_weights,
-    weighted,
-)
+from aggopt.core.weights import of_mean_one, sampling_weights, weighted
 from aggopt.errors import InfeasibleInputError
 from aggopt.solvers import Certificate, Status
 
@@ -82,7 +77,7 @@ def mean(
         alpha 0; of the latter a local optimum.
     weights : (n,)
         Sampling weights, above 0, of any scale: means and variances are weighted, and
-        so are errors.  Not with keep = "covariance" or a regression.
+        so are covariances, regressions and errors.
 
     Returns
     -------
@@ -125,8 +120,7 @@ def mean(
     bounds = Bounds.of(lower, upper, records)
     known = sampling_weights(weights, len(records))
     if keep == "covariance":
-        require_unweighted(known)
-        return covariance_kept(records, label, bounds)
+        return covariance_kept(records, label, bounds, weights=of_mean_one(known))
     if label.ndim == 2:
         combine = partial(mean, keep=keep, weights=known)
         return by_attribute(combine, records, label, bounds)
@@ -156,15 +150,14 @@ def _apart(
     records = numbers(X)
     label = labellings(labels, *records.shape)
     parts = parts_of("mean", Mean.able, keep, records.shape[1])
-    y = response_for(parts, response, len(records))
-
     bounds, weights = Bounds.of(*ends[:2], records), ends[2]
+    known = sampling_weights(weights, len(records))
+    y = response_for(parts, response, len(records), known)
 
     def combine(part: Part, own: Floats, groups: Labels) -> Aggregation:
         inside = bounds.of_columns(list(part.columns))
         if part.statistic == "regression":
-            require_unweighted(sampling_weights(weights, len(own)))
-            return covariance_kept(own, groups, inside, y)
+            return covariance_kept(own, groups, inside, y, of_mean_one(known))
         told = {**inside._asdict(), "weights": weights}
         return mean(own, groups, keep=part.statistic, **told)
 

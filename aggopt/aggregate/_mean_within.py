@@ -10,10 +10,11 @@ from aggopt.aggregate._bounds import Bounds
 from aggopt.aggregate._shifted import ShiftOptions, solution
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.validation import Floats
 from aggopt.core.weights import weighted
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.models import Model, p3m, p3m_joint
+from aggopt.models._joint import Records
 from aggopt.models._within import ROUNDING, outside
 from aggopt.solvers import Certificate, choose
 
@@ -49,12 +50,12 @@ def variance_within(
 
 
 def covariance_within(
-    Z: Floats, labels: Labels, y: Floats | None, ends: Bounds, free: Certificate
+    of: Records, ends: Bounds, free: Certificate
 ) -> tuple[Floats, Certificate]:
-    """Return centroids of Z (n, d) that keep the covariance within standardised `ends`.
+    """Return centroids that keep the covariance of records within standardised `ends`.
 
-    That with a response y (n,) as well, if there is one.  `free` is the certificate of
-    those without bounds, which are no worse.
+    That with a response as well, if there is one.  `free` is the certificate of those
+    without bounds, which are no worse.
 
     Raises
     ------
@@ -63,10 +64,11 @@ def covariance_within(
     InfeasibleInputError
         None were found.
     """
-    wishes = np.zeros(Z.shape), np.zeros(Z.shape), 0.0
+    wishes = np.zeros(of.Z.shape), np.zeros(of.Z.shape), 0.0
+    known = {"y": of.y, "weights": of.weights}
     lower, upper = ends.lower.copy(), ends.upper.copy()
-    data = p3m_joint.Data(Z, labels, *wishes, y=y, lower=lower, upper=upper)
-    c, proof = _nearest(p3m_joint.MODEL, data, Z)
+    data = p3m_joint.Data(of.Z, of.labels, *wishes, lower=lower, upper=upper, **known)
+    c, proof = _nearest(p3m_joint.MODEL, data, of.Z)
     bounds = [bound for bound in (proof.bound, free.bound) if bound is not None]
     return c, replace(proof, bound=min(max(bounds), proof.objective))
 

@@ -73,9 +73,9 @@ def p3m(
         constraints of the model, and what is proven is of the program that has them.
         Originals must lie between them.
     weights : (n,)
-        Sampling weights, above 0, of any scale: means, variances, standard deviations
-        and the cost of a shift are weighted.  What a record asks for is its own and
-        counts once.  Not with keep = "covariance".
+        Sampling weights, above 0, of any scale: means, variances, covariances, standard
+        deviations and the cost of a shift are weighted.  What a record asks for is its
+        own and counts once.
     keep
         "variance": the mean and variance of each attribute, which is solved by itself.
         "covariance": those, and every covariance and correlation; all attributes are

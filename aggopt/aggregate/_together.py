@@ -11,6 +11,7 @@ from aggopt.core.compile_time import compile_time
 from aggopt.core.standardise import Scale
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
+from aggopt.core.weights import weighted
 from aggopt.errors import JobError
 from aggopt.models import covariance_mean as model
 from aggopt.models._orthogonal import ROWS
@@ -23,13 +24,17 @@ CONSTANT = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "constant attribute", 0.0)
 
 
 def together(
-    X: Floats, labels: Labels, solve: Solve, bounds: Bounds | None = None
+    X: Floats,
+    labels: Labels,
+    solve: Solve,
+    bounds: Bounds | None = None,
+    weights: Floats | None = None,
 ) -> Aggregation:
     """Return what `solve` makes of the attributes of X (n, d) that vary, all at once.
 
-    It gets them standardised, the groups, and the columns they stand in; it returns
-    centroids (m, varying), standardised, and one certificate.  It keeps the `bounds`,
-    if there are any.
+    It gets them standardised, by weights (n,) if records have some, the groups, and the
+    columns they stand in; it returns centroids (m, varying), standardised, and one
+    certificate.  It keeps the `bounds`, if there are any.
 
     Raises
     ------
@@ -37,7 +42,7 @@ def together(
         Attributes have groups of their own.
     """
     label = in_common(labels)
-    scale = Scale.of(X)
+    scale = Scale.of(X, weights)
     varying = np.flatnonzero(~scale.constant)
     z = np.zeros((int(label.max()) + 1, X.shape[1]))
     solved: dict[tuple[int, ...], Certificate]
@@ -64,12 +69,17 @@ def in_common(labels: Labels) -> Labels:
 
 
 def covariance_kept(
-    X: Floats, labels: Labels, bounds: Bounds, y: Floats | None = None
+    X: Floats,
+    labels: Labels,
+    bounds: Bounds,
+    y: Floats | None = None,
+    weights: Floats | None = None,
 ) -> Aggregation:
     """Return the centroids nearest to the means of X (n, d) that keep its covariance.
 
     Where there is a response y (n,), standardised, they keep its covariance with X.
-    Those that would leave the bounds are a local optimum within them.
+    Those that would leave the bounds are a local optimum within them.  Weights (n,), if
+    records have some, are of mean 1.
 
     Raises
     ------
@@ -83,26 +93,24 @@ def covariance_kept(
     """
 
     def solve(Z: Floats, own: Labels, columns: I64) -> tuple[Floats, Certificate]:
-        c, proof = _nearest_to_means(Z, own, y)
+        data = model.Data(Z, own, y=y, weights=weights)
+        c, proof = _nearest_to_means(data)
         if not bounds.there:
             return c, proof
-        ends = bounds.standardised(Scale.of(X)).of_columns(columns)
+        ends = bounds.standardised(Scale.of(X, weights)).of_columns(columns)
         if not leaves(c, ends):
             return c, proof
-        return covariance_within(Z, own, y, ends, proof)
+        return covariance_within(data, ends, proof)
 
-    return together(X, labels, solve, bounds)
+    return together(X, labels, solve, bounds, weights)
 
 
-def _nearest_to_means(
-    Z: Floats, labels: Labels, y: Floats | None
-) -> tuple[Floats, Certificate]:
+def _nearest_to_means(data: model.Data) -> tuple[Floats, Certificate]:
     started = compile_time.now()
-    data = model.Data(Z, labels, y=y)
     solver = choose(None, *model.MODEL.kinds)
     found = answer(model.MODEL, data, solver, None)
     at = model.point(data, found.reading)
-    sse = _sse(at.c, labels, Z)
+    sse = _sse(at.c, data)
     within = sse - model.objective(data, at)
     bound = min(within + (found.bound or 0.0), sse)
     proof = Certificate(
@@ -116,7 +124,12 @@ def _nearest_to_means(
     return at.c, proof
 
 
-def _sse(c: Floats, labels: Labels, Z: Floats) -> float:
+def _sse(c: Floats, data: model.Data) -> float:
     """Return the squared error of centroids c (m, d), some records at a time."""
-    some = (slice(first, first + ROWS) for first in range(0, len(Z), ROWS))
-    return sum(float(np.sum((c[labels[rows]] - Z[rows]) ** 2)) for rows in some)
+    Z, labels, known = data.Z, data.labels, data.weights
+    found = 0.0
+    for first in range(0, len(Z), ROWS):
+        rows = slice(first, first + ROWS)
+        own = None if known is None else known[rows]
+        found += float(np.sum(weighted((c[labels[rows]] - Z[rows]) ** 2, own)))
+    return found

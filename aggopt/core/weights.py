@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from aggopt.core.plural import many
 from aggopt.core.validation import Floats, vector
-from aggopt.errors import JobError, TableError
+from aggopt.errors import TableError
 
 
 def sampling_weights(weights: npt.ArrayLike | None, n: int) -> Floats | None:
@@ -46,7 +46,8 @@ def each_weight(weights: npt.ArrayLike | None, n: int) -> Floats:
     wrong = int((found <= 0).sum())
     if wrong:
         raise TableError(
-            f"{many(wrong, 'weight')} of {n} are 0 or below.",
+            f"{many(wrong, 'weight')} of {n} {'is' if wrong == 1 else 'are'} 0 or "
+            "below.",
             fix="remove records that stand for nobody, or correct their weights.",
         )
     return found
@@ -55,22 +56,6 @@ def each_weight(weights: npt.ArrayLike | None, n: int) -> Floats:
 def of_mean_one(weights: Floats | None) -> Floats | None:
     """Return weights (n,) with the mean 1: nothing depends on their scale."""
     return None if weights is None else np.asarray(weights / weights.mean())
-
-
-def require_unweighted(weights: Floats | None) -> None:
-    """Refuse weights where the covariance is kept, whose programs have none.
-
-    Raises
-    ------
-    JobError
-        Records have weights that differ.
-    """
-    if weights is not None:
-        raise JobError(
-            "Records have weights, and a covariance or a regression is to be kept: its "
-            "programs have none.",
-            fix='set keep = "variance", or leave the weights out.',
-        )
 
 
 def weighted(of_records: Floats, weights: Floats | None) -> Floats:

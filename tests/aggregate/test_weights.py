@@ -12,7 +12,7 @@ from shift_instances import MODELS
 from aggopt.aggregate import mean, median, p3m, p3m_onesided, satisfaction
 from aggopt.core.standardise import Scale
 from aggopt.core.weights import of_mean_one, sampling_weights
-from aggopt.errors import JobError, TableError
+from aggopt.errors import TableError
 from aggopt.models import p3m as model
 from aggopt.solvers import Status
 from aggopt.solvers._lagrangian.piecewise_quartics import program_of
@@ -32,13 +32,22 @@ OF_REPLICATES = {
     "variance": partial(mean, keep="variance"),
     "within": partial(mean, keep="variance", lower=[0.05, 0.0]),
     "p3m": partial(p3m, alpha=0.0),
+    "covariance": partial(mean, keep="covariance"),
+    "regression": partial(mean, keep={"regression": [1], "mean": [0]}),
 }
+
+
+def beside(combine, X):
+    """Return the response of a regression: the first attribute."""
+    keep = getattr(combine, "keywords", {}).get("keep")
+    return {"response": X[:, 0]} if isinstance(keep, dict) else {}
 
 
 @pytest.mark.parametrize("combine", OF_REPLICATES.values(), ids=OF_REPLICATES)
 def test_whole_weights_are_replicated_records(combine) -> None:
-    one = combine(X, LABELS, weights=TIMES)
-    many = combine(np.repeat(X, TIMES, axis=0), np.repeat(LABELS, TIMES))
+    one = combine(X, LABELS, weights=TIMES, **beside(combine, X))
+    whole = np.repeat(X, TIMES, axis=0)
+    many = combine(whole, np.repeat(LABELS, TIMES), **beside(combine, whole))
     assert one.centroids == pytest.approx(many.centroids, rel=1e-7, abs=1e-9)
     for own, other in zip(one.certificates, many.certificates, strict=True):
         assert own.objective * TIMES.mean() == pytest.approx(other.objective, rel=1e-7)
@@ -48,6 +57,7 @@ def test_whole_weights_are_replicated_records(combine) -> None:
     "combine", [*OF_REPLICATES.values(), p3m], ids=[*OF_REPLICATES, "wishes"]
 )
 def test_the_scale_of_weights_does_not_matter(combine) -> None:
+    combine = partial(combine, **beside(combine, X))
     one = combine(X, LABELS, weights=WEIGHTS)
     other = combine(X, LABELS, weights=WEIGHTS * 1024)
     assert (one.centroids == other.centroids).all()
@@ -145,7 +155,7 @@ def test_shifts_are_weighted_and_wishes_are_not() -> None:
     ("weights", "says"),
     [
         ([1.0, 2.0], "There are 2 weights for 40 records."),
-        ([0.0, *WEIGHTS[1:]], "1 weight of 40 are 0 or below."),
+        ([0.0, *WEIGHTS[1:]], "1 weight of 40 is 0 or below."),
         ([-1.0, 0.0, *WEIGHTS[2:]], "2 weights of 40 are 0 or below."),
         ([np.nan, *WEIGHTS[1:]], "weights"),
         ([np.inf, *WEIGHTS[1:]], "weights"),
@@ -159,14 +169,42 @@ def test_weights_that_are_none_are_refused(weights, says) -> None:
         assert says in refused.value.problem
 
 
-def test_a_covariance_takes_no_weights() -> None:
-    for combine in (mean, p3m):
-        with pytest.raises(JobError, match="a covariance or a regression"):
-            combine(X, LABELS, keep="covariance", weights=WEIGHTS)
-        made = combine(X, LABELS, keep="covariance", weights=np.ones(40))
-        assert made.centroids.shape == (10, 2)
-    with pytest.raises(JobError, match="a covariance or a regression"):
-        mean(X, LABELS, keep={"regression": [0, 1]}, response=X[:, 0], weights=TIMES)
+@pytest.mark.parametrize("lower", [None, [0.05, 0.0]], ids=["free", "within bounds"])
+def test_means_keep_the_weighted_covariance(lower) -> None:
+    made = mean(X, LABELS, keep="covariance", weights=WEIGHTS, lower=lower)
+    assert moments(made.values) == pytest.approx(moments(X), rel=1e-6)
+    (proof,) = made.certificates
+    spread = np.sqrt(np.diag(moments(X)[2:]))
+    lost = of_mean_one(WEIGHTS) @ ((made.values - X) / spread) ** 2
+    assert proof.objective == pytest.approx(lost.sum())
+    assert proof.bound <= proof.objective + 1e-9
+
+
+def moments(X):
+    """Return weighted sums and covariances of X (n, 2), one below the other."""
+    whole = np.cov(X.T, aweights=WEIGHTS, ddof=0)
+    return np.vstack([[WEIGHTS @ X] * 2, whole])
+
+
+def test_a_weighted_regression_is_kept() -> None:
+    y = X[:, 0] + rng.normal(size=40)
+    keep = {"regression": [0], "mean": [1]}
+    made = mean(X, LABELS, keep=keep, response=y, weights=WEIGHTS)
+    one, other = (
+        np.polyfit(x, y, 1, w=np.sqrt(WEIGHTS)) for x in (X[:, 0], made.values[:, 0])
+    )
+    assert other == pytest.approx(one, rel=1e-6)
+
+
+def test_wishes_together_of_one_attribute_are_those_of_it_by_itself() -> None:
+    one = p3m(X[:, :1], LABELS, delta=0.3, weights=WEIGHTS)
+    other = p3m(X[:, :1], LABELS, delta=0.3, weights=WEIGHTS, keep="covariance")
+    (alone,), (joint,) = one.certificates, other.certificates
+    assert joint.bound <= alone.objective + 1e-6
+    assert joint.objective == pytest.approx(alone.objective, rel=1e-3)
+    whole = p3m(X, LABELS, delta=0.3, weights=WEIGHTS, keep="covariance")
+    assert moments(whole.values) == pytest.approx(moments(X), rel=1e-6)
+    assert whole.certificates[0].bound <= whole.certificates[0].objective
 
 
 def test_data_of_a_model_refuse_weights_of_another_mean() -> None:

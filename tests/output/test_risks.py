@@ -257,7 +257,7 @@ REFUSED = {
     "a weight of zero": (
         {"w": [0.0] + [1.0] * 23},
         {"weight": "w"},
-        "Column 'w': 1 weight of 24 are 0 or below.",
+        "Column 'w': 1 weight of 24 is 0 or below.",
         "remove records that stand for nobody, or correct their weights.",
     ),
     "a missing weight": (

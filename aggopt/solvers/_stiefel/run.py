@@ -165,7 +165,7 @@ def put_together(data: JointWishes, apart: Sequence[Answer]) -> Floats:
 
 def _without_wishes(data: JointWishes, solver: Solver, clock: Deadline) -> Answer:
     """Return the means that keep the covariance: the optimum where alpha is 0."""
-    alone = covariance_mean.Data(data.Z, data.labels, y=data.y)
+    alone = covariance_mean.Data(data.Z, data.labels, y=data.y, weights=data.weights)
     found = alone.renormalised
     of = covariance_mean.multipliers_at(alone, found)
     bound = max(covariance_mean.proven(alone, of), 0.0)
