@@ -34,7 +34,10 @@ FLOORS = (  # from the top down; each may import those after it, late imports to
     "core",
     "errors",
 )
-LATE = {("solvers", "models")}  # a solver of one model reads its data, once called
+LATE = {
+    ("solvers", "models"),  # a solver of one model reads its data, once called
+    ("output", "report"),  # a release writes its report, once asked
+}
 
 
 def modules() -> dict[str, Path]:

@@ -37,6 +37,7 @@ from aggopt.command.experiment import experiment
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.exported import export, import_solution
 from aggopt.command.interrupt import EXIT, interrupts
+from aggopt.command.report import Report, report
 from aggopt.command.watch import watched
 from aggopt.core.own_code import names_file
 from aggopt.errors import AggoptError, PrivacyError
@@ -60,6 +61,7 @@ def mask(
     out: Annotated[Path, typer.Option(help="Where to write; the ending says how.")],
     trust: Trust,
     private: PrivateFolder = None,
+    report: Report = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
     engine: EngineName = None,
@@ -71,8 +73,9 @@ def mask(
 
     OUT alone is for the public.  Beside it, or in --private DIR, come, for you,
     NAME.manifest.json, which says how it was made, and NAME.private.csv, which links
-    records to groups.  With --engine, TABLE is a folder of Parquet files, or a pattern
-    such as "in/*.parquet", OUT the folder that is to appear, and OUT.private is yours.
+    records to groups.  --report HTML writes a page about the release, for the public
+    as well.  With --engine, TABLE is a folder of Parquet files, or a pattern such as
+    "in/*.parquet", OUT the folder that is to appear, and OUT.private is yours.
     """
     from aggopt.engine.mask import by_engine
     from aggopt.job import Job
@@ -83,16 +86,16 @@ def mask(
     named = {"name": engine, "jobs": jobs, "workers": workers}
     asked = by_engine(Job.read(job), **named, scheduler=scheduler)
     if asked.engine.name != "memory":
-        require_fresh(overwrite, private)
+        require_fresh(overwrite, private, report)
         mask_folder(table, asked, out, trust, as_json=as_json)
         return
-    places = Files.beside(out, private)
+    places = Files.beside(out, private, report)
     places.check(overwrite=overwrite, inputs=(table, job), names=asked.roles.published)
     require_types(out, table, asked.roles.as_they_are)
-    with console.progress(quiet=as_json) as report:
-        release = masked(table, asked, progress=report, trust=trust)
+    with console.progress(quiet=as_json) as told:
+        release = masked(table, asked, progress=told, trust=trust)
         files = console.release(
-            release.staged(out, overwrite=overwrite, private=private)
+            release.staged(out, overwrite=overwrite, private=private, report=report)
         )
     show.finished(release, files, as_json=as_json)
 
@@ -218,6 +221,7 @@ app.command()(assess)
 app.command()(risk)
 app.command()(utility)
 app.command()(compare)
+app.command()(report)
 app.command("compare-solvers")(compare_solvers)
 app.command()(sweep)
 app.command()(choose)

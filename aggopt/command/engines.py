@@ -29,7 +29,7 @@ Scheduler = Annotated[
 ]
 
 
-def require_fresh(overwrite: bool, private: Path | None) -> None:
+def require_fresh(overwrite: bool, private: Path | None, report: Path | None) -> None:
     """Refuse options that are for the files of a table in memory.
 
     Raises
@@ -37,7 +37,8 @@ def require_fresh(overwrite: bool, private: Path | None) -> None:
     JobError
         A folder is never overwritten, and its key lies beside it.
     """
-    for option, given in (("--overwrite", overwrite), ("--private", private)):
+    options = {"--overwrite": overwrite, "--private": private, "--report": report}
+    for option, given in options.items():
         if given:
             raise JobError(
                 f"{option} is for a table in memory, and an engine writes a folder.",

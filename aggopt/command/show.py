@@ -127,7 +127,7 @@ def _count_or_percent(figure: int | float) -> str:
 
 def paths(files: "Files") -> dict[str, str]:
     """Return where the files of a release are, as text."""
-    return {what: str(path) for what, path in asdict(files).items()}
+    return {what: str(path) for what, path in asdict(files).items() if path}
 
 
 def written(table: Path, job: Path, undecided: int) -> None:
@@ -172,6 +172,8 @@ def _files(files: "Files") -> None:
     line(f"Manifest      {files.manifest}  (how it was made: keep it to yourself)")
     kept = "(keep it to yourself: it links records to groups)"
     line(f"Private key   {files.private}  {kept}")
+    for page in files.reports:
+        line(f"Report        {page}  (for the public)")
 
 
 def warmed_up(kernels: int, instead: Path | None, *, as_json: bool) -> None:

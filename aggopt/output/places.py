@@ -19,12 +19,16 @@ class Files:
     table: Path
     manifest: Path
     private: Path
+    report: Path | None = None
 
     @classmethod
-    def beside(cls, table: Path, private: Path | None = None) -> "Files":
+    def beside(
+        cls, table: Path, private: Path | None = None, report: Path | None = None
+    ) -> "Files":
         """Return the three paths of the release whose table is at `table`.
 
         Manifest and key lie in the folder `private`; beside the table when omitted.
+        Its `report` lies where it is said to, if there is to be one.
         """
         if not table.name:
             raise TableError(f"{table} is no name for a file.", fix="name one.")
@@ -33,6 +37,7 @@ class Files:
             table,
             folder / f"{table.stem}.manifest.json",
             folder / f"{table.stem}.private.csv",
+            report,
         )
 
     def check(
@@ -57,9 +62,11 @@ class Files:
             stay beside a table whose own lie elsewhere; or a log of solvers lies there.
         """
         check_ending(self.table, written=True)
+        for page in self.reports:
+            require_html(page)
         require_column_names(self.table, names)
         require_no_log(self.table.parent, self.manifest.parent)
-        places = (self.table, self.manifest, self.private)
+        places = (self.table, self.manifest, self.private, *self.reports)
         check_places(*places, overwrite=overwrite, inputs=inputs)
         for place in places:
             if masked and place.exists() and sha256(place) == masked:
@@ -98,9 +105,30 @@ class Files:
 
     def appear(self, staging: Staging, *, overwrite: bool) -> "Files":
         """Give what was written aside these names; the table comes last."""
-        places = (self.private, self.manifest, self.table)
-        staging.commit(*places, public=self.table, overwrite=overwrite)
+        places = (self.private, self.manifest, *self.reports, self.table)
+        public = (*self.reports, self.table)
+        staging.commit(*places, public=public, overwrite=overwrite)
         return self
+
+    @property
+    def reports(self) -> tuple[Path, ...]:
+        """Its report, if there is one."""
+        return () if self.report is None else (self.report,)
+
+
+def require_html(path: Path) -> None:
+    """Refuse a name that browsers would not open as a page.
+
+    Raises
+    ------
+    TableError
+        It does not end in .html.
+    """
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise TableError(
+            f"A report is a page of HTML, and {path.name} is no name of one.",
+            fix="give it the ending .html.",
+        )
 
 
 def _there(*places: Path) -> str:

@@ -161,6 +161,7 @@ class Release(Fieldwise):
         *,
         overwrite: bool = False,
         private: str | Path | None = None,
+        report: str | Path | None = None,
     ) -> Files:
         """Write the release and return the paths of its three files.
 
@@ -173,7 +174,8 @@ class Release(Fieldwise):
         (`released_record`), with its `risk`: 1 / number of records that share its
         published quasi-identifiers, and what [risk] asks for; nothing, where it was
         left out.  These two go to the folder `private`, if one is named, so that what
-        is published can be handed on as it lies.
+        is published can be handed on as it lies.  `report` gets the public report of
+        the release (docs/report.md), counted on the file.
 
         The table is written aside and recounted from the bytes of that file; only
         then do the files appear under their names: all, or none.  An interrupt while
@@ -189,7 +191,9 @@ class Release(Fieldwise):
         PrivacyError
             The recount found less than was promised; nothing is left behind.
         """
-        with self.staged(path, overwrite=overwrite, private=private) as commit:
+        with self.staged(
+            path, overwrite=overwrite, private=private, report=report
+        ) as commit:
             return commit()
 
     @contextmanager
@@ -200,13 +204,15 @@ class Release(Fieldwise):
         overwrite: bool = False,
         private: str | Path | None = None,
         again: Written | None = None,
+        report: str | Path | None = None,
     ) -> Iterator[Callable[[], Files]]:
         """Write the files of `write` aside; yield what gives them their names.
 
         `again` is how the same release was written before: it is refused to differ.
         Nothing is left behind of files that it was not called for.
         """
-        files = Files.beside(Path(path), None if private is None else Path(private))
+        folder, page = (None if p is None else Path(p) for p in (private, report))
+        files = Files.beside(Path(path), folder, page)
         files.check(
             overwrite=overwrite,
             masked=self.source.sha256,
@@ -259,6 +265,37 @@ class Release(Fieldwise):
             }
         }
         staging.write(files.manifest, lambda to: write_json(to, stated))
+        if files.report is not None:
+            from aggopt.report.of_release import write_aside
+
+            facts = self, files.table.name, found, sha256(aside)
+            write_aside(staging, files.report, *facts)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        private: bool = False,
+        title: str | None = None,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the report of the release, one page of HTML, and return its path.
+
+        It is for the public (docs/report.md), unless it is `private`: then it has what
+        the office alone may see, and mode 0600.  What `write` writes as `report` is
+        counted on the file; this one on the values in memory.
+
+        Raises
+        ------
+        TableError
+            The path does not end in .html, cannot be written to, or is taken and
+            `overwrite` is not set.
+        """
+        from aggopt.report.of_release import write_report
+
+        return write_report(
+            self, path, private=private, title=title, overwrite=overwrite
+        )
 
     def _places(self, seed: int) -> Labels:
         """Place of each record in the file, (n,).

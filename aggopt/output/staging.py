@@ -132,11 +132,15 @@ class Staging:
         return self._staged[final]
 
     def commit(
-        self, *finals: Path, public: Path | None = None, overwrite: bool
+        self,
+        *finals: Path,
+        public: Path | tuple[Path, ...] = (),
+        overwrite: bool,
     ) -> None:
         """Sync, then give the files their names, in this order.
 
-        `public` gets the mode that a new file usually has, the others stay 0600.
+        What is `public` gets the mode that a new file usually has, the others stay
+        0600.
         Without `overwrite` a file that came there meanwhile is left alone and
         refused.  Whatever goes wrong, no file appears, and those that would have been
         overwritten are there as before.  An interrupt waits until all are there.
@@ -149,10 +153,11 @@ class Staging:
                 with _naming(final):
                     _second_name(final, _aside(self._lost, final, _BEFORE))
         with held():
-            self._name(finals, public, overwrite=overwrite)
+            opened = public if isinstance(public, tuple) else (public,)
+            self._name(finals, opened, overwrite=overwrite)
 
     def _name(
-        self, finals: Sequence[Path], public: Path | None, *, overwrite: bool
+        self, finals: Sequence[Path], public: Sequence[Path], *, overwrite: bool
     ) -> None:
         done: list[Path] = []
         try:
@@ -160,9 +165,9 @@ class Staging:
                 with _naming(final):
                     _rename(self._staged[final], final, overwrite=overwrite)
                 done.append(final)
-            if public:  # not before: who may read the folder may read what is aside
-                with _naming(public):
-                    public.chmod(0o666 & ~umask())
+            for each in public:  # not before: who may read it may read what is aside
+                with _naming(each):
+                    each.chmod(0o666 & ~umask())
             for folder in _folders(finals):
                 with _naming(folder):
                     _sync_folder(folder)

@@ -1,5 +1,7 @@
 """Numbers as people read them, and no finer than a page may show them."""
 
+from aggopt.measure._rounded import percent
+
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -12,6 +14,15 @@ def share(part: float) -> str:
     '19 %'
     """
     return f"{whole(100 * part)} %"
+
+
+def as_share(part: float) -> float:
+    """Return a fraction in whole hundredths: all that a public page knows of it.
+
+    >>> as_share(0.1234)
+    0.12
+    """
+    return percent(part) / 100
 
 
 def figure(number: float | None, digits: int = 3) -> str:

@@ -101,7 +101,7 @@ def test_an_interrupt_waits_until_all_files_are_there(tmp_path, monkeypatch) -> 
         ("os.fsync", "one.csv"),
         ("staging._second_name", "three.csv"),
         ("staging._rename", "one.csv"),
-        ("staging._umask", "one.csv"),
+        ("staging.umask", "one.csv"),
         ("staging._sync_folder", ""),
     ],
 )

@@ -1,0 +1,174 @@
+"""What a report says of a release that is written: its files, read again."""
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.csv
+
+from aggopt.core.regular import require_regular
+from aggopt.core.types import Labels
+from aggopt.errors import JobError, TableError
+from aggopt.input.files import as_released, read
+from aggopt.input.table import Table
+from aggopt.input.units import members_of
+from aggopt.job import AttributeSection, Job
+from aggopt.output.audit import audit
+from aggopt.output.manifest import stated
+from aggopt.output.places import Files
+from aggopt.output.staging import sha256
+from aggopt.pipeline.reassess import places_of, tables_of
+from aggopt.pipeline.repeat import Stated
+from aggopt.report.facts import Facts, Private
+from aggopt.solvers import Certificate, Status
+from aggopt.solvers._certificate import Claim
+
+NAMES = AttributeSection(kind="nominal")  # without the originals their levels are names
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """The two tables in the same order, and the unit of each record of the file."""
+
+    released: Table
+    original: Table | None
+    units: Labels | None
+    rows: Labels | None
+
+
+def reported(
+    masked: Path,
+    *,
+    original: Path | None = None,
+    private: bool = False,
+    folder: Path | None = None,
+) -> Facts:
+    """Return what a report says of the release at `masked`, counted in the file.
+
+    Its manifest is beside it, or in the `folder`.  With the `original` it compares, and
+    the key must be there as well; `private` adds what the office alone may see.
+
+    Raises
+    ------
+    TableError, JobError
+        A file cannot be used or is not there, or the manifest describes another table;
+        or k counts units, which no release has, and the original is not named.
+    UntrustedCodeError
+        The job names a file of code that is not trusted.
+    """
+    files = Files.beside(masked, folder)
+    _require_described(files)
+    job = Stated.read(files.manifest).job
+    found = _read(files, job, original)
+    of = files.manifest
+    parts, solved = _stated(of, "partition", list), _stated(of, "certificates", dict)
+    blocks = [part["attributes"] for part in parts]
+    counted = audit(
+        as_released(masked, job.input, job.roles),
+        job.roles,
+        job.privacy,
+        blocks,
+        decimal=job.input.decimal,
+        compatible=job.missing.report_compatible,
+        bounds=job.attributes,
+        units=found.units,
+    )
+    return Facts(
+        title=masked.name,
+        released=found.released,
+        original=found.original,
+        job=job,
+        audit=counted,
+        measures=stated(of, "measures"),
+        certificates={name: _certificate(said) for name, said in solved.items()},
+        groups={
+            ", ".join(part["attributes"]): _certificate(part["certificate"])
+            for part in parts
+        },
+        made=(stated(of, "made")[:10], stated(of, "versions", "aggopt")),
+        sha256=sha256(masked),
+        private=_private(of, found) if private else None,
+    )
+
+
+def _require_described(files: Files) -> None:
+    """Refuse a table without its manifest, and one that it does not describe."""
+    for path in (files.table, files.manifest):
+        if not path.exists():
+            raise TableError(
+                f"{path} is not there.",
+                fix="name the released table, and the folder of its manifest, if it is "
+                "elsewhere (--manifests).",
+            )
+        require_regular(path)
+    if sha256(files.table) != stated(files.manifest, "output", "sha256"):
+        raise TableError(
+            f"{files.table.name} is not the file that {files.manifest.name} describes.",
+            fix="bring together the files of one and the same run.",
+        )
+
+
+def _read(files: Files, job: Job, original: Path | None) -> _Read:
+    if original is not None:
+        return _both(files, job, original)
+    if job.roles.unit:
+        raise TableError(
+            f"k counts units ({', '.join(job.roles.unit)}), which no release has.",
+            fix="name the table that was masked: --original TABLE, or --private TABLE.",
+        )
+    kept = job.roles.released
+    types = {n: NAMES if _leveled(a) else a for n, a in job.attributes.items()}
+    data = read(files.table, kept, job.input, types)
+    there = [name for name in job.roles.dropped if name in data.column_names]
+    table = Table.of(data.drop_columns(there), kept, types, missing=job.missing)
+    return _Read(table, None, None, None)
+
+
+def _leveled(section: AttributeSection) -> bool:
+    return section.order is not None or section.tree is not None
+
+
+def _both(files: Files, job: Job, original: Path) -> _Read:
+    first, second = tables_of(original, files.table, job)
+    n, folder = len(first.frame), files.private.parent
+    place = places_of(original, files.table, n, False, folder)
+    units = members_of(first)
+    key = pyarrow.csv.read_csv(files.private)["released_record"].combine_chunks()
+    rows = np.flatnonzero(np.asarray(key.is_valid()))
+    return _Read(
+        replace(second, frame=second.frame[place.tolist()]),
+        first,
+        None if units is None else units[np.argsort(place)],
+        None if len(rows) == len(key) else rows,
+    )
+
+
+def _stated(manifest: Path, key: str, kind: type) -> Any:
+    """Return an entry of a manifest, or refuse one that no release writes."""
+    found = stated(manifest, key)
+    if not isinstance(found, kind):
+        raise JobError(
+            f"{manifest.name} states no {key} that a release writes: it may have been "
+            "edited.",
+            fix="bring the manifest as it was written with the release.",
+        )
+    return found
+
+
+def _certificate(said: dict[str, Any]) -> Certificate:
+    """Return a certificate as a manifest states it."""
+    names = {field.name for field in fields(Certificate)}
+    known = {name: value for name, value in said.items() if name in names}
+    claim = known.get("claimed")
+    known["claimed"] = None if claim is None else Claim(**claim)
+    return Certificate(**{**known, "status": Status(said["status"])})
+
+
+def _private(manifest: Path, found: _Read) -> Private:
+    made = {
+        "file that was masked": str(stated(manifest, "input", "file")),
+        "its SHA-256": str(stated(manifest, "input", "sha256")),
+        "seed of the order": str(stated(manifest, "output", "seed")),
+    }
+    return Private(tuple(stated(manifest, "notes") or ()), made, found.rows)

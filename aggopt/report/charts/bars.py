@@ -1,0 +1,101 @@
+"""Bars: attacks beside chance and limit, categories before and after, group sizes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from aggopt.report.charts import svg
+from aggopt.report.words import share
+
+WIDE, NARROW = 760, 330
+
+
+@dataclass(frozen=True)
+class AttackBar:
+    """An attack, how often it succeeds, by chance, and at most; shares 0..1."""
+
+    name: str
+    says: str
+    share: float
+    chance: float | None = None
+    limit: float | None = None
+
+
+def attacks(rows: Sequence[AttackBar]) -> Markup:
+    """Return how often attacks succeed, one row each."""
+    left, right, top, row = 300, 58, 26, 58
+    height = top + row * len(rows) + 8
+
+    def x(part: float) -> float:
+        return left + (WIDE - left - right) * part
+
+    body = []
+    for mark in (0.0, 0.25, 0.5, 0.75, 1.0):
+        body.append(svg.line(x(mark), top - 4, x(mark), height - 8, "grid"))
+        body.append(svg.text(x(mark), 14, share(mark), "tick", anchor="middle"))
+    for number, attack in enumerate(rows):
+        y = top + number * row
+        body.append(svg.name(0, y + 18, attack.name, 36))
+        body.append(svg.text(0, y + 36, attack.says, "hint"))
+        body.append(svg.rect(x(0), y + 8, x(attack.share) - x(0), 22, "risk"))
+        if attack.limit is not None:
+            body.append(
+                svg.line(x(attack.limit), y + 2, x(attack.limit), y + 36, "limit")
+            )
+        if attack.chance is not None:
+            wide = max(x(attack.chance) - x(0), 1.5)
+            body.append(svg.rect(x(0), y + 33, wide, 6, "base"))
+        beside = x(max(attack.share, attack.limit or 0)) + 7
+        body.append(svg.text(beside, y + 24, share(attack.share), "value"))
+    return svg.canvas(WIDE, height, "How often attacks succeed", body, wide=True)
+
+
+def pairs(
+    label: str,
+    names: Sequence[str],
+    before: Sequence[float] | None,
+    after: Sequence[float],
+) -> Markup:
+    """Return shares of categories: released as bars, originals as a line across."""
+    left, row = 120, 24
+    most = max([*after, *(before or ()), 0.01])
+
+    def x(part: float) -> float:
+        return left + (NARROW - left - 46) * part / most
+
+    body = list[Markup]()
+    for number, name in enumerate(names):
+        y = row * number
+        body.append(svg.name(0, y + 16, name, 16, "tick"))
+        body.append(svg.rect(left, y + 4, x(after[number]) - left, 16, "rel"))
+        end = after[number]
+        if before is not None:
+            own = before[number]
+            body.append(svg.line(x(own), y + 1, x(own), y + 23, "ori"))
+            end = max(end, own)
+        body.append(svg.text(x(end) + 7, y + 17, share(after[number]), "tick"))
+    return svg.canvas(NARROW, row * len(names) + 4, label, body)
+
+
+def columns(label: str, counts: Sequence[tuple[str, int, bool]], below: str) -> Markup:
+    """Return counts as columns: what is counted, how often, and whether it is allowed.
+
+    `below` says what stands under them.
+    """
+    height, top, bottom, left = 190, 20, 40, 10
+    most, step = max(count for _, count, _ in counts), (NARROW - 18) / len(counts)
+    ground = height - bottom
+
+    def each() -> Iterator[Markup]:
+        for number, (name, count, allowed) in enumerate(counts):
+            x, y = left + number * step, ground - (ground - top) * count / most
+            kind = "rel" if allowed else "risk"
+            yield svg.rect(x + 4, y, step - 8, ground - y, kind)
+            middle = x + step / 2
+            yield svg.text(middle, y - 5, count, "value", anchor="middle")
+            yield svg.text(middle, ground + 17, name, "tick", anchor="middle")
+        yield svg.line(left, ground, NARROW - 8, ground, "axis")
+        yield svg.text(NARROW / 2, height - 6, below, "tick", anchor="middle")
+
+    return svg.canvas(NARROW, height, label, each())

@@ -1,0 +1,58 @@
+"""Densities in bins: released as areas, originals as a line in steps."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from markupsafe import Markup
+
+from aggopt.report.charts import svg
+
+WIDTH, HEIGHT = 330, 170
+LEFT, RIGHT, TOP, BOTTOM = 10, 10, 10, 28
+MARKS = 5  # names below the axis, at most
+
+
+def density(
+    label: str,
+    edges: Sequence[float],
+    ticks: Sequence[str],
+    before: Sequence[float] | None,
+    after: Sequence[float],
+) -> Markup:
+    """Return densities of shares in two bins or more, between `edges` of these names.
+
+    The outer bins are open: their outer edges have no name below the axis.
+    """
+    ends = list(pairwise(edges))
+    areas = [_heights(after, ends), _heights(before or (), ends)]
+    most = max(max(part) for part in areas if part) or 1.0
+    ground = HEIGHT - BOTTOM
+
+    def x(value: float) -> float:
+        wide = edges[-1] - edges[0]
+        return LEFT + (WIDTH - LEFT - RIGHT) * (value - edges[0]) / wide
+
+    def y(height: float) -> float:
+        return ground - (ground - TOP) * height / most
+
+    body = [
+        svg.rect(x(low) + 0.7, y(high), x(up) - x(low) - 1.4, ground - y(high), "rel")
+        for (low, up), high in zip(ends, areas[0], strict=True)
+    ]
+    if before is not None:
+        steps = [(x(edges[0]), float(ground))]
+        for (low, up), high in zip(ends, areas[1], strict=True):
+            steps += [(x(low), y(high)), (x(up), y(high))]
+        body.append(svg.path([*steps, (x(edges[-1]), float(ground))], "ori"))
+    body.append(svg.line(LEFT, ground, WIDTH - RIGHT, ground, "axis"))
+    inner = list(zip(edges, ticks, strict=True))[1:-1]
+    for edge, tick in inner[:: -(-len(inner) // MARKS)]:
+        body.append(svg.line(x(edge), ground, x(edge), ground + 4, "axis"))
+        body.append(svg.text(x(edge), ground + 18, tick, "tick", anchor="middle"))
+    return svg.canvas(WIDTH, HEIGHT, label, body)
+
+
+def _heights(
+    shares: Sequence[float], ends: Sequence[tuple[float, float]]
+) -> list[float]:
+    return [share / (up - low) for share, (low, up) in zip(shares, ends, strict=False)]

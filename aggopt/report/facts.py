@@ -1,0 +1,109 @@
+"""What a report is made from: a release, and its originals where they are at hand."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.types import F64, Labels
+from aggopt.input.table import Table
+from aggopt.job import Job
+from aggopt.output.audit import Audit
+from aggopt.output.counts import codes_of, together
+from aggopt.report.column import ReportedColumn, column_of
+from aggopt.solvers import Certificate
+
+
+@dataclass(frozen=True, eq=False)
+class Private:
+    """What the office alone may see.
+
+    Attributes
+    ----------
+    notes
+        Those of the release.
+    made
+        How it was made, by name: the seed, the hash of the input.
+    rows
+        Number of each record in the table that was masked, from 0; None where none
+        was left out.
+    """
+
+    notes: tuple[str, ...]
+    made: Mapping[str, str]
+    rows: Labels | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """A release as a report sees it.
+
+    Attributes
+    ----------
+    title
+        What it is called.
+    released, original
+        Both in the same order of records; without the original the report compares
+        nothing.
+    job
+        What was asked.
+    audit
+        What was counted: in the file, if `sha256` is that of one.
+    measures
+        As `Assessment.to_dict` has them; None where nothing was measured.
+    certificates, groups
+        What is proven of published values and of groups, by attribute.
+    made
+        When, in ISO 8601, and the version of the package: (day, version).
+    private
+        What is for the office alone; None in a report for the public.
+    """
+
+    title: str
+    released: Table = field(repr=False)
+    original: Table | None = field(repr=False)
+    job: Job
+    audit: Audit
+    measures: Mapping[str, Any] | None
+    certificates: Mapping[str, Certificate]
+    groups: Mapping[str, Certificate]
+    made: tuple[str, str]
+    sha256: str | None = None
+    private: Private | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The quasi-identifiers, which were masked."""
+        return self.job.roles.quasi_identifier
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Which published combination each record has, (n,)."""
+        frame = self.released.frame
+        return together(codes_of(frame[name]) for name in self.job.roles.combination)
+
+    @cached_property
+    def sizes(self) -> Labels:
+        """Records of each published combination."""
+        return np.bincount(self.labels)
+
+    @cached_property
+    def columns(self) -> dict[str, ReportedColumn]:
+        """The quasi-identifiers that are numbers or dates, before and after."""
+        numeric = self.released.numeric
+        return {n: column_of(n, self.original, self.released) for n in numeric}
+
+    @cached_property
+    def outcomes(self) -> dict[str, F64]:
+        """Confidential numbers, published as they are, by name: (n,)."""
+        kinds = self.released.frame.schema
+        names = self.job.roles.confidential
+        numeric = (name for name in names if kinds[name].is_numeric())
+        return {name: self.released.numbers(name) for name in numeric}
+
+    @property
+    def what(self) -> str:
+        """What k counts: "record" or "unit"."""
+        return self.audit.whole.what

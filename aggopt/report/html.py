@@ -1,0 +1,31 @@
+"""The report of a release, as the text of one HTML file."""
+
+from aggopt.report.choice import choice
+from aggopt.report.facts import Facts
+from aggopt.report.intruder import intruder
+from aggopt.report.made import advice, job_text
+from aggopt.report.office import office
+from aggopt.report.page import page
+from aggopt.report.proof import proof
+from aggopt.report.usefulness import usefulness
+from aggopt.report.verdict import verdict
+
+
+def report_html(facts: Facts) -> str:
+    """Return the page: for the public, unless the facts have what is private."""
+    day, version = facts.made
+    return page(
+        "report.html",
+        title=facts.title,
+        facts=facts,
+        verdict=verdict(facts),
+        intruder=intruder(facts),
+        use=usefulness(facts),
+        proof=proof(facts),
+        choice=choice(facts),
+        advice=list(advice(facts)),
+        job=job_text(facts.job),
+        day=day,
+        version=version,
+        office=None if facts.private is None else office(facts, facts.private),
+    )

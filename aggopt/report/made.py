@@ -1,0 +1,96 @@
+"""How a release was made, as far as the public may know, and how to use it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from aggopt.job import Job
+from aggopt.report.facts import Facts
+
+PUBLIC = ("roles", "privacy", "strata", "partition", "aggregation")
+HIDDEN = (
+    "seed",
+    "identifier",
+    "unit",
+    "wish",
+    "keep_groups",
+    "earlier",
+    "person",
+    "log",
+)
+
+
+def job_text(job: Job) -> str:
+    """Return what a job asks for, without seeds, paths and what was dropped."""
+    import tomlkit
+
+    sections = job.model_dump(mode="json", by_alias=True, exclude_none=True)
+    shown = {name: _shown(sections[name]) for name in PUBLIC if name in sections}
+    return tomlkit.dumps({n: s for n, s in shown.items() if s}).strip()
+
+
+def _shown(section: Any) -> Any:
+    """Return a section without what tells more than how, and without what is empty."""
+    if isinstance(section, dict):
+        made = {k: _shown(v) for k, v in section.items() if k not in HIDDEN}
+        return {k: v for k, v in made.items() if v not in ({}, [], "")}
+    if isinstance(section, list):
+        return [_shown(entry) for entry in section]
+    if isinstance(section, str) and ".py:" in section:  # code of the user's
+        return section.replace("\\", "/").rpartition("/")[2]
+    return section
+
+
+def advice(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield what to do with a release: one word, and what it is about."""
+    keeps = facts.job.aggregation.keeps
+    if facts.columns and "variance" in keeps:
+        kept = (
+            "means, variances and covariances"
+            if "covariance" in keeps
+            else "means and variances"
+        )
+        yield (
+            "Safe:",
+            (
+                f"{kept} of masked numbers, as in the originals but for rounding; "
+                "other figures within the changes shown above."
+            ),
+        )
+    elif facts.columns and "mean" in keeps:
+        yield "Safe:", "means of masked numbers, as in the originals but for rounding."
+        yield (
+            "Biased:",
+            (
+                "variances of masked numbers: they are smaller than in the originals, "
+                "by the information lost."
+            ),
+        )
+    yield (
+        "With care:",
+        (
+            "quantiles and extremes; relations within small subsets, which groups may "
+            "straddle; whole numbers and codes, which may have become fractions."
+        ),
+    )
+    if any(name not in facts.columns for name in facts.names):
+        yield "With care:", "rare categories, which their group may have replaced."
+    if facts.audit.strata:
+        strata = ", ".join(facts.audit.strata)
+        yield (
+            "Safe:",
+            f"comparisons between strata ({strata}): no group straddles them.",
+        )
+    yield (
+        "Do not:",
+        (
+            "count distinct values, look for outliers, or treat equal records as "
+            "duplicates: they are the groups."
+        ),
+    )
+    yield (
+        "Do not:",
+        (
+            "trust standard errors that are computed as if the values were observed: "
+            "they ignore the masking."
+        ),
+    )

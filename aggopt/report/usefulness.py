@@ -1,0 +1,162 @@
+"""How useful a release still is: distributions, moments, relations."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from aggopt.core.types import F64
+from aggopt.measure._rounded import rounded
+from aggopt.report.column import ReportedColumn
+from aggopt.report.distributions import distributed
+from aggopt.report.facts import Facts
+from aggopt.report.parts import DataTable, Figure
+from aggopt.report.relations import Related, correlations, first_related, regression
+from aggopt.report.words import as_share, figure, share
+
+SHOWN = 20  # attributes that are seen at once; the others are folded
+FAR = (0.1, 0.25, 0.5, 1.0)  # standard deviations
+
+
+@dataclass(frozen=True)
+class Usefulness:
+    """What the section on usefulness shows.
+
+    Attributes
+    ----------
+    distributions
+        Of attributes, those that changed most first.
+    more
+        How many attributes have none, since so many others do.
+    moments, more_moments
+        Of the same, and of all others; None without numbers.
+    kept
+        How many categories stayed what they were; None without categories.
+    correlations, regression
+        Before and after; None where there is nothing to relate.
+    """
+
+    distributions: tuple[Figure, ...]
+    more: int
+    moments: DataTable | None
+    more_moments: DataTable | None
+    kept: DataTable | None
+    correlations: tuple[Figure, Figure] | None
+    regression: Figure | None
+
+
+def usefulness(facts: Facts) -> Usefulness:
+    """Return what is left of the originals in a release."""
+    order = ordered(facts)
+    numbers = [facts.columns[name] for name in order if name in facts.columns]
+    rows = [_moments(column) for column in numbers]
+    pair = _pair(facts, numbers)
+    related = first_related(facts.outcomes, pair.names if pair else ())
+    y = _complete(related[1], facts, pair) if related and pair else None
+    named = list(_distributions(facts, order[:SHOWN]))
+    return Usefulness(
+        distributions=tuple(named),
+        more=max(len(order) - SHOWN, 0),
+        moments=_table(rows[:SHOWN], facts) if rows else None,
+        more_moments=_table(rows[SHOWN:], facts) if rows[SHOWN:] else None,
+        kept=_kept(facts, order),
+        correlations=correlations(_with(pair, related, y)) if pair else None,
+        regression=regression(related[0], y, pair)
+        if related and pair and y is not None
+        else None,
+    )
+
+
+def ordered(facts: Facts) -> list[str]:
+    """Return the masked attributes, those of which most was lost first.
+
+    By what is shown of it: a whole percentage, of equal ones as in the table.
+    """
+    if facts.original is None:
+        return list(facts.names)
+    lost = {name: as_share(_lost(facts, name)) for name in facts.names}
+    if len(lost) <= SHOWN:
+        return list(facts.names)
+    return sorted(facts.names, key=lambda name: -lost[name])
+
+
+def _lost(facts: Facts, name: str) -> float:
+    """Return the share of an attribute's variance, or of its categories, that moved."""
+    if name not in facts.columns:
+        return 1.0 - _same(facts, name)
+    both = facts.columns[name].both
+    if both is None or not both[0].size or both[0].std() == 0:
+        return 0.0
+    return float(((both[0] - both[1]) ** 2).mean() / both[0].var())
+
+
+def _same(facts: Facts, name: str) -> float:
+    assert facts.original is not None
+    one, other = (t.frame[name].to_list() for t in (facts.original, facts.released))
+    same = sum(str(a) == str(b) for a, b in zip(one, other, strict=True))
+    return same / len(one)
+
+
+def _distributions(facts: Facts, names: list[str]) -> Iterator[Figure]:
+    for name in names:
+        found = distributed(name, facts.original, facts.released)
+        if found is not None:
+            yield found
+
+
+def _moments(column: ReportedColumn) -> list[str]:
+    """Return a row: mean and spread, and how far values moved."""
+    after = column.after[~np.isnan(column.after)]
+    unit = f" {column.unit}" if column.unit else ""
+
+    def mean(values: F64) -> str:
+        return "" if column.dated else figure(rounded(float(values.mean())))
+
+    def spread(values: F64) -> str:
+        return f"{figure(rounded(float(values.std())))}{unit}"
+
+    if column.before is None:
+        return [column.name, mean(after), spread(after)]
+    before = column.before[~np.isnan(column.before)]
+    one, other = column.both or (before, after)
+    width = float(before.std())
+    away = np.abs(one - other) / width if width else np.abs(one - other)
+    moved = [share(as_share(float((away <= far).mean()))) for far in FAR]
+    moments = [mean(before), mean(after), spread(before), spread(after)]
+    return [column.name, *moments, *moved]
+
+
+def _table(rows: list[list[str]], facts: Facts) -> DataTable:
+    caption = "Means and standard deviations, and how far values moved"
+    head = ["attribute", "mean", "sd"]
+    if facts.original is not None:
+        head = ["attribute", "mean before", "after", "sd before", "after"]
+        head += [f"moved \N{LESS-THAN OR EQUAL TO} {far:g} sd" for far in FAR]
+    return DataTable(caption, head, rows, range(1, len(head)))
+
+
+def _kept(facts: Facts, order: list[str]) -> DataTable | None:
+    names = [name for name in order if name not in facts.columns]
+    if not names or facts.original is None:
+        return None
+    rows = [[name, share(as_share(_same(facts, name)))] for name in names]
+    caption = "Records that keep their category"
+    return DataTable(caption, ["attribute", "as in the originals"], rows, (1,))
+
+
+def _pair(facts: Facts, numbers: list[ReportedColumn]) -> Related | None:
+    before = {c.name: c.before for c in numbers if c.before is not None}
+    return Related.of(before, {c.name: c.after for c in numbers}) if before else None
+
+
+def _complete(y: F64, facts: Facts, pair: Related) -> F64 | None:
+    """Return the outcome of the records that miss nothing; None where some do."""
+    return y if pair.n == len(y) else None
+
+
+def _with(pair: Related, related: tuple[str, F64] | None, y: F64 | None) -> Related:
+    """Return attributes with a confidential number beside them, if there is one."""
+    if related is None or y is None or related[0] in pair.before:
+        return pair
+    beside = {related[0]: y}
+    return Related({**pair.before, **beside}, {**pair.after, **beside})

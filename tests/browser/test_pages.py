@@ -1,0 +1,149 @@
+"""Pages in a real browser: light, dark, on a phone, printed, by keyboard, for axe."""
+
+import shutil
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables import MDAV
+
+import aggopt
+
+pytestmark = pytest.mark.slow  # a browser takes seconds to begin
+NASTY = "<script>document.title = 'broken'</script>"
+WAYS = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}},
+    "printed": {},
+}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium of the system, if it and what drives it are there."""
+    found = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None
+    )
+    if found is None:
+        pytest.skip("no browser: .ci/install-chromium, or apt-get install chromium")
+    api = pytest.importorskip(
+        "playwright.sync_api",
+        reason="pip install playwright axe-playwright-python",
+    )
+    with api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(
+            executable_path=found, args=["--no-sandbox"]
+        )
+        yield opened
+        opened.close()
+
+
+def patients() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    n = 150
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n),
+            NASTY: rng.normal(size=n),
+            "עמודה ארוכה": rng.gamma(2.0, size=n),
+            "n" * 200: rng.choice(["a", "<b>", "c"], n),
+            "progression": rng.normal(size=n),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """A report for the public and one for the office, of names of any kind."""
+    folder = tmp_path_factory.mktemp("pages")
+    table = patients()
+    roles = {
+        "quasi-identifier": list(table)[:4],
+        "confidential": ["progression"],
+    }
+    job = aggopt.Job(roles=roles, privacy={"k": 5}, partition=MDAV)
+    release = aggopt.mask(table, job)
+    return {
+        "public": release.report(folder / "public.html"),
+        "private": release.report(folder / "private.html", private=True),
+    }
+
+
+@pytest.fixture
+def opened(browser, pages, request) -> Iterator:
+    """A page, opened in a way, and what the browser said and asked for meanwhile."""
+    name, way = request.param
+    context = browser.new_context(**WAYS[way])
+    page = context.new_page()
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    if way == "printed":
+        page.emulate_media(media="print")
+    url = pages[name].as_uri()
+    page.goto(url)
+    yield page, said, [each for each in asked if each != url]
+    context.close()
+
+
+every = pytest.mark.parametrize(
+    "opened",
+    [(name, way) for name in ("public", "private") for way in WAYS],
+    indirect=True,
+    ids=lambda both: " ".join(both),
+)
+once = pytest.mark.parametrize("opened", [("public", "light")], indirect=True, ids=[""])
+
+
+@every
+def test_a_page_opens_alone_and_fits(opened):
+    page, said, asked = opened
+    assert (said, asked) == ([], [])
+    wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1]
+    assert page.title() != "broken"
+    heading = page.locator("h1")
+    assert heading.inner_text() == "Release"
+
+
+@every
+def test_axe_finds_no_violation(opened):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page, _, _ = opened
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    found = Axe().run(page).response["violations"]
+    assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in found] == []
+
+
+@once
+def test_a_column_called_script_stands_as_text(opened):
+    page, _, _ = opened
+    assert page.locator("script").count() == 0
+    assert NASTY in page.locator("body").inner_text()
+
+
+@once
+def test_points_of_the_map_answer_to_the_keyboard(opened):
+    page, _, _ = opened
+    points = page.locator("svg a")
+    assert points.count() == 5
+    points.nth(0).focus()
+    for number in range(1, 5):
+        page.keyboard.press("Tab")
+        focused = "document.activeElement.getAttribute('aria-label')"
+        assert page.evaluate(focused) == points.nth(number).get_attribute("aria-label")
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#k-own"
+
+
+@once
+def test_the_first_stop_of_the_keyboard_skips_to_the_content(opened):
+    page, _, _ = opened
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.innerText") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#main"

@@ -1,0 +1,197 @@
+"""A report of a release that is written: its files are read again, and fit together."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from households import OF_RECORDS, members, of
+from refusals import refused
+from stratified import residents, within
+from tables import TREE, job, people
+
+import aggopt
+from aggopt.errors import JobError, TableError
+from aggopt.pipeline.reported import reported
+from aggopt.report.html import report_html
+from aggopt.report.of_release import facts_of
+from aggopt.solvers import Status
+from aggopt.solvers._certificate import Claim
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with a table, and its release with a report."""
+    monkeypatch.chdir(tmp_path)
+    people().to_csv("people.csv", index=False)
+    release = aggopt.mask("people.csv", job())
+    release.write("masked.csv", report="report.html")
+    return tmp_path
+
+
+def edit(change, manifest="masked.manifest.json"):
+    """Change what a manifest states."""
+    path = Path(manifest)
+    stated = json.loads(path.read_text())
+    change(stated)
+    path.write_text(json.dumps(stated))
+
+
+def test_what_is_read_again_is_what_was_written_with_the_release(here):
+    found = reported(here / "masked.csv", original=here / "people.csv")
+    assert report_html(found) == (here / "report.html").read_text("utf-8")
+    assert found.private is None
+
+
+def test_without_the_originals_nothing_is_compared(here):
+    found = reported(here / "masked.csv")
+    assert found.original is None
+    assert found.audit.holds
+    assert found.audit.smallest == 3
+    assert (here / "report.html").read_text("utf-8").count(found.sha256) == 1
+    assert "The originals were not at hand" in report_html(found)
+
+
+def test_the_office_sees_what_the_manifest_states(here):
+    found = reported(here / "masked.csv", original=here / "people.csv", private=True)
+    stated = json.loads((here / "masked.manifest.json").read_text())
+    assert found.private.notes == tuple(stated["notes"])
+    assert found.private.made == {
+        "file that was masked": stated["input"]["file"],
+        "its SHA-256": stated["input"]["sha256"],
+        "seed of the order": str(stated["output"]["seed"]),
+    }
+    assert found.private.rows is None
+    edit(lambda stated: stated.update(notes=None))
+    assert reported(here / "masked.csv", private=True).private.notes == ()
+
+
+def test_the_files_may_lie_in_a_folder_of_their_own(here):
+    (here / "own").mkdir()
+    for name in ("masked.manifest.json", "masked.private.csv"):
+        (here / name).rename(here / "own" / name)
+    found = reported(
+        here / "masked.csv", original=here / "people.csv", folder=here / "own"
+    )
+    assert report_html(found) == (here / "report.html").read_text("utf-8")
+    fix = (
+        "name the released table, and the folder of its manifest, if it is elsewhere "
+        "(--manifests)."
+    )
+    manifest = here / "masked.manifest.json"
+    with refused(f"{manifest} is not there.", fix, TableError):
+        reported(here / "masked.csv")
+    with refused(f"{here / 'other.csv'} is not there.", fix, TableError):
+        reported(here / "other.csv", folder=here / "own")
+
+
+def test_a_manifest_of_another_table_is_refused(here):
+    with open("masked.csv", "a") as masked:
+        masked.write("\n")
+    with refused(
+        "masked.csv is not the file that masked.manifest.json describes.",
+        "bring together the files of one and the same run.",
+        TableError,
+    ):
+        reported(here / "masked.csv")
+
+
+@pytest.mark.parametrize("name", ["masked.csv", "masked.manifest.json"])
+def test_a_device_is_not_read(here, name):
+    (here / name).unlink()
+    (here / name).symlink_to("/dev/zero")
+    with pytest.raises(TableError, match=name):
+        reported(here / "masked.csv")
+
+
+def test_what_does_not_hold_is_found_in_the_file(here):
+    edit(lambda stated: stated["job"]["privacy"].update(k=30))
+    found = reported(here / "masked.csv")
+    assert not found.audit.holds
+    assert found.audit.smallest == 3
+
+
+def test_an_identifier_that_came_back_is_found_in_the_file(here):
+    masked = pd.read_csv("masked.csv")
+    masked.assign(name="Jo").to_csv("masked.csv", index=False)
+    from aggopt.output.staging import sha256
+
+    digest = sha256(here / "masked.csv")
+    edit(lambda stated: stated["output"].update(sha256=digest))
+    assert reported(here / "masked.csv").audit.identifiers == ("name",)
+
+
+@pytest.mark.parametrize("key", ["partition", "certificates"])
+def test_an_edited_manifest_is_refused(here, key):
+    edit(lambda stated: stated.update({key: "none"}))
+    with refused(
+        f"masked.manifest.json states no {key} that a release writes: it may have "
+        "been edited.",
+        "bring the manifest as it was written with the release.",
+        JobError,
+    ):
+        reported(here / "masked.csv")
+
+
+def test_certificates_come_back_as_they_were(here):
+    release = aggopt.mask("people.csv", job(aggregation={"method": "p3m"}))
+    release.write("other.csv")
+    found = reported(here / "other.csv")
+    for name, own in release.certificates.items():
+        assert found.certificates[name] == replace(own, multipliers=None)
+    assert list(found.groups) == ["age, income"]
+    assert found.groups["age, income"].status is Status.HEURISTIC
+    claim = {"bound": 1.5, "by": "mine.py"}
+    edit(
+        lambda stated: stated["certificates"]["age"].update(claimed=claim),
+        "other.manifest.json",
+    )
+    assert reported(here / "other.csv").certificates["age"].claimed == Claim(**claim)
+
+
+def test_units_are_counted_with_the_originals_alone(tmp_path):
+    members().to_csv(tmp_path / "people.csv", index=False)
+    release = aggopt.mask(tmp_path / "people.csv", of(OF_RECORDS))
+    release.write(tmp_path / "masked.csv")
+    found = reported(tmp_path / "masked.csv", original=tmp_path / "people.csv")
+    assert found.audit.whole == release.audit.whole
+    with refused(
+        "k counts units (household), which no release has.",
+        "name the table that was masked: --original TABLE, or --private TABLE.",
+        TableError,
+    ):
+        reported(tmp_path / "masked.csv")
+
+
+def test_rows_are_numbered_as_in_the_table_that_came(tmp_path):
+    frame = residents(m_f=2)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    asked = within(strata={"small": "drop"}, output={"digits": "full", "seed": 1})
+    release = aggopt.mask(tmp_path / "people.csv", asked)
+    release.write(tmp_path / "masked.csv")
+    there = {"original": tmp_path / "people.csv", "private": True}
+    found = reported(tmp_path / "masked.csv", **there)
+    assert (
+        found.private.rows.tolist() == np.flatnonzero(frame["region"] != "m").tolist()
+    )
+    own = facts_of(release, "masked.csv", private=True)
+    assert own.private.rows.tolist() == found.private.rows.tolist()
+    before, after = (facts.released.frame["income"].to_list() for facts in (own, found))
+    assert before == after
+
+
+def test_levels_of_a_release_are_read_as_names(tmp_path):
+    frame = people(60)
+    roles = {
+        "quasi-identifier": ["age", "illness"],
+        "identifier": ["name", "income", "note"],
+    }
+    tree = {"illness": {"tree": TREE}}
+    asked = aggopt.Job(
+        roles=roles, attributes=tree, privacy={"k": 3}, partition={"method": "mdav"}
+    )
+    release = aggopt.mask(frame, asked)
+    release.write(tmp_path / "masked.csv")
+    assert "illness: share of records" in report_html(reported(tmp_path / "masked.csv"))
