@@ -652,6 +652,12 @@ CASES: dict[str, Case] = {
     "a record without a unit": united(20, lacking=1),
     "fewer units than k": united(2),
     "some attributes of units": united(20, units={"attributes": ["age"]}),
+    "attributes of units and of records, k of each kind": united(
+        20,
+        alike=40,
+        units={"attributes": ["age"]},
+        privacy={"k": 3, "scope": "blocks"},
+    ),
     "what is said of units, and there are none": with_job(units=OF_UNITS),
     "units that nothing names, alike in all quasi-identifiers": united(
         20, alike=40, roles=ROLES

@@ -6,6 +6,7 @@ is not seen: it takes the work to find them.
 """
 
 from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -36,9 +37,11 @@ from aggopt.pipeline.guarantees import with_search
 from aggopt.pipeline.holes import with_means
 from aggopt.pipeline.partition_step import (
     group,
+    read_table,
     require_all_read,
     wishes_of_numbers,
 )
+from aggopt.pipeline.units_and_records import parts_of, require_plain
 
 T = TypeVar("T")
 
@@ -69,9 +72,12 @@ def refused(path: Path, job: Job) -> AggoptError | None:
             raise _Begun
 
     try:
-        group(path, job, told)
-    except _Begun:
-        return None
+        parts = [job]
+        if job.units.apart(job.roles):
+            parts = [*parts_of(job.contained(), read_table(path, job)[0])]
+        for part in parts:
+            with suppress(_Begun):
+                group(path, part, told)
     except AggoptError as error:
         return error
     return None
@@ -192,6 +198,7 @@ def _of_whole(job: Job, whole: Table, lost: bool) -> Iterator[Obstacle]:
     made, wrong = _tried(with_categories, job, whole)
     if job.privacy.k <= n or categories is None:
         yield from wrong
+    yield from _caught(require_plain, job)
     for each in before_work(whole, X, made or job, columns, strata, units):
         if job.privacy.k <= n or each.func not in OF_K:
             yield from _caught(each)

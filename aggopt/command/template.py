@@ -52,8 +52,9 @@ _TEXT = """\
 # keep = "stratum"         # means, variances, ... of each; or "overall"
 
 # [units]                  # where [roles] has a unit, as the number of a household
-# attributes = ["income"]  # all quasi-identifiers, where each is the same in a unit:
-#                          masked once for each; else groups hold records of k units
+# attributes = ["income"]  # quasi-identifiers, where each is the same in a unit: masked
+#                          once for each; of others groups hold records of k units,
+#                          and k is of each kind: scope = "blocks" under [privacy]
 
 [privacy]
 {of_k}

@@ -1,5 +1,6 @@
 """Records by unit, as by household: which are of one, and what is the same in it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,7 +55,8 @@ def members_of(table: Table) -> Labels | None:
 def by_unit(table: Table, job: Job) -> tuple[Table, Members | None]:
     """Return the table that is masked, and the units; None where there are none.
 
-    That is the table of units, a record of each, where their attributes are masked.
+    That is the table of units, a record of each, where their attributes are masked, and
+    no others.
 
     Raises
     ------
@@ -70,7 +72,9 @@ def by_unit(table: Table, job: Job) -> tuple[Table, Members | None]:
         return table, Members(of)
     _require_of_units(job)
     first = np.unique(of, return_index=True)[1]
-    _require_constant(table, of, first)
+    _require_constant(table, of, first, job.units.attributes)
+    if job.units.apart(job.roles):
+        return table, Members(of)
     return replace(table, frame=table.frame[first]), Members(of, table)
 
 
@@ -107,12 +111,14 @@ def _require_of_units(job: Job) -> None:
         )
 
 
-def _require_constant(table: Table, of: Labels, first: Labels) -> None:
-    """Refuse attributes, and strata, that vary within a unit."""
-    names, X = table.roles.quasi_identifier, table.matrix()
+def _require_constant(
+    table: Table, of: Labels, first: Labels, names: Sequence[str]
+) -> None:
+    """Refuse attributes of these names, and strata, that vary within a unit."""
+    every, X = table.roles.quasi_identifier, table.matrix()
     strata = table.roles.stratum
     codes = [TypedColumn.of(table.frame[name]).coded[0] for name in strata]
-    columns = [*X.T, *codes]
+    columns = [*X[:, [every.index(name) for name in names]].T, *codes]
     pairs = zip((*names, *strata), columns, strict=True)
     varies = ((name, len(np.unique(of[_differs(x, of, first)]))) for name, x in pairs)
     found = [f"{name!r} in {units}" for name, units in varies if units]

@@ -159,7 +159,7 @@ class Job(Section):
             with naming(f"[attributes.{name}]"):
                 attribute.require()
         require_strata(self.strata, self.roles, self.attributes)
-        require_units(self.units, self.roles)
+        require_units(self.units, self.roles, self.privacy)
         require_engine(self.engine)
         self.risk.require(self.roles)
         self._require_search()

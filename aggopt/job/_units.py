@@ -2,6 +2,7 @@
 
 from aggopt.core.section import Section, given
 from aggopt.errors import JobError, require_known
+from aggopt.job._privacy import Privacy
 from aggopt.job._roles import Roles
 
 
@@ -12,20 +13,24 @@ class Units(Section):
     ----------
     attributes
         Quasi-identifiers that are the same for all records of a unit: they are masked
-        once for each unit.  All of them, or none: then groups hold records of k units.
+        once for each unit.  Of the others groups hold records of k units.
     """
 
     attributes: tuple[str, ...] = ()
 
+    def apart(self, roles: Roles) -> bool:
+        """Whether some quasi-identifiers are of units, and others of records."""
+        return 0 < len(self.attributes) < len(roles.quasi_identifier)
 
-def require_units(units: Units, roles: Roles) -> None:
+
+def require_units(units: Units, roles: Roles, privacy: Privacy) -> None:
     """Refuse what is said of units and cannot be done.
 
     Raises
     ------
     JobError
         No column has the role; or attributes names what is no quasi-identifier, one
-        twice, or not all.
+        twice, or some, and k is of the combination with the others.
     """
     if given(units) and not roles.unit:
         raise JobError(
@@ -36,10 +41,17 @@ def require_units(units: Units, roles: Roles) -> None:
     for name in units.attributes:
         require_known("quasi-identifier", name, roles.quasi_identifier)
     count, d = len(units.attributes), len(roles.quasi_identifier)
-    if count and (count, len(set(units.attributes))) != (d, d):
+    if count > len(set(units.attributes)):
         raise JobError(
-            f"[units] attributes names {count} of {d} quasi-identifiers, or one twice: "
-            "those of units and those of records are not masked together.",
-            fix="name every quasi-identifier, each once, if all are the same within a "
-            "unit; or leave the section out: groups then hold records of k units.",
+            "[units] attributes names a quasi-identifier twice.", fix="name each once."
+        )
+    if units.apart(roles) and privacy.scope == "combination":
+        raise JobError(
+            f"[units] attributes names {count} of {d} quasi-identifiers: those of "
+            "units and those of records are masked each by themselves. k = "
+            f"{privacy.k} then holds of each kind, and not for the combination of all "
+            "of them, which the job promises.",
+            fix='promise less, with scope = "blocks" under [privacy]; or name every '
+            "quasi-identifier, if all are the same within a unit; or leave the section "
+            "out: groups then hold records of k units.",
         )

@@ -1,5 +1,7 @@
 """Which attributes a job microaggregates together, and what that lets it keep."""
 
+import numpy as np
+
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
 from aggopt.errors import JobError
@@ -21,6 +23,10 @@ def blocks_of(job: Job, X: Floats | Encoded) -> Columns:
         The job names blocks, and a quasi-identifier is in none or in two, or is none.
     """
     asked, names = job.partition.attributes, job.roles.quasi_identifier
+    if job.units.apart(job.roles):
+        of_unit = [name in job.units.attributes for name in names]
+        each = (np.flatnonzero(np.equal(of_unit, kind)) for kind in (True, False))
+        return tuple(tuple(columns.tolist()) for columns in each)
     if asked == TOGETHER:
         return (tuple(range(len(names))),)
     if asked == ONE_BY_ONE:

@@ -21,7 +21,7 @@ from aggopt.output.release import Release
 from aggopt.output.risk import as_counted
 from aggopt.output.risks import risks_of
 from aggopt.pipeline import by_stratum, margins, rounding
-from aggopt.pipeline.aggregate_step import aggregated
+from aggopt.pipeline.aggregate_step import Masked, aggregated
 from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.compared import compared
 from aggopt.pipeline.copied_back import copied_back
@@ -36,6 +36,7 @@ from aggopt.pipeline.partition_step import (
     listener,
     require_solved,
 )
+from aggopt.pipeline.units_and_records import of_both
 from aggopt.solvers import Certificate, Status
 
 NAMES = (nw.String, nw.Categorical, nw.Enum)  # types of which entries may span lines
@@ -97,15 +98,20 @@ def mask(
     >>> release.audit.smallest
     3
     """
-    told = listener(progress)
-    return release_of(group(data, job_of(job, trust), told, known=secret), told)
+    told, job = listener(progress), job_of(job, trust)
+    if job.units.apart(job.roles):
+        return _released(*of_both(data, job, told, secret), told)
+    return release_of(group(data, job, told, known=secret), told)
 
 
 def release_of(given: Grouped, told: Progress) -> Release:
     """Return the audited release of a table that is grouped; raises as `mask`."""
-    job = given.job
-    given, masked = copied_back(given, aggregated(given, told))
-    certificates = masked.certificates
+    return _released(*copied_back(given, aggregated(given, told)), told)
+
+
+def _released(given: Grouped, masked: Masked, told: Progress) -> Release:
+    """Return the audited release of what is published of a table's groups."""
+    job, certificates = given.job, masked.certificates
     require_solved(certificates)
 
     told("audit", 0.0)

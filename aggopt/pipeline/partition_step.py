@@ -85,6 +85,7 @@ def group(
     """
     job, told = job_of(job).contained(), listener(told)
     require_memory(job)
+    _require_one_kind(job)
     own = secret() if known is None else require_secret(known)
     told("read", 0.0)
     table, source = read_table(data, job)
@@ -153,6 +154,16 @@ def _made(
     if any(block.partition.interrupted for block in blocks):
         raise KeyboardInterrupt
     return Blocks(blocks, kept)
+
+
+def _require_one_kind(job: Job) -> None:
+    """Refuse attributes of units beside those of records: `mask` takes them apart."""
+    if job.units.apart(job.roles):
+        raise JobError(
+            "Some quasi-identifiers are of units, and others of records: such a job is "
+            "for aggopt mask, aggopt check, and what looks at releases.",
+            fix="name those of one kind alone, and drop the others, as identifier.",
+        )
 
 
 @contextmanager

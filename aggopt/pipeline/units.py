@@ -88,7 +88,7 @@ def require_units(
         )
     if units.records is not None:
         return
-    if len(columns) > 1:
+    if len(columns) > 1 and not job.units.apart(job.roles):
         raise JobError(
             f"k counts units, and quasi-identifiers of records are grouped in "
             f"{len(columns)} blocks.",

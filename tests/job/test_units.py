@@ -23,17 +23,22 @@ def test_a_section_without_units_is_refused():
     assert error.value.problem == "[units] is given, and no column has the role unit."
 
 
-@pytest.mark.parametrize(
-    ("named", "count"),
-    [(["income"], 1), (["income", "income"], 2), ([*OF_UNITS, "income"], 3)],
-)
-def test_some_attributes_of_units_are_refused(named, count):
+@pytest.mark.parametrize("named", [["income", "income"], [*OF_UNITS, "income"]])
+def test_an_attribute_of_units_that_is_named_twice_is_refused(named):
     with pytest.raises(JobError) as error:
         of(OF_UNITS, units={"attributes": named})
-    assert error.value.problem == (
-        f"[units] attributes names {count} of 2 quasi-identifiers, or one twice: those "
-        "of units and those of records are not masked together."
-    )
+    assert error.value.problem == ("[units] attributes names a quasi-identifier twice.")
+    assert error.value.fix == "name each once."
+
+
+def test_some_attributes_of_units_take_a_promise_of_each_kind():
+    with pytest.raises(JobError, match="names 1 of 2 quasi-identifiers: those of"):
+        of(OF_UNITS, units={"attributes": ["income"]})
+    asked = {"k": 3, "scope": "blocks"}
+    job = of(OF_UNITS, units={"attributes": ["income"]}, privacy=asked)
+    assert job.units.apart(job.roles)
+    assert not of(OF_UNITS).units.apart(job.roles)
+    assert not of(OF_RECORDS).units.apart(job.roles)
 
 
 def test_an_attribute_that_is_none_is_refused():

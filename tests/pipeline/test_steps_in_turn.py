@@ -151,11 +151,33 @@ def test_a_release_knows_strata_and_units_and_may_have_no_measures(heard) -> Non
     assert ("_incomplete", "rows", None) in said
 
 
-def test_a_table_is_grouped_and_then_released(monkeypatch) -> None:
-    said = []
+def with_units(apart: bool) -> SimpleNamespace:
+    """What a job says of units: whether others than theirs are masked, too."""
+    units = SimpleNamespace(apart=lambda roles: apart and roles == "roles")
+    return SimpleNamespace(units=units, roles="roles")
+
+
+def test_units_and_records_are_masked_each_and_then_released(monkeypatch) -> None:
+    said, read = [], with_units(True)
     for name, made in (
         ("listener", "told"),
-        ("job_of", "read"),
+        ("job_of", read),
+        ("of_both", ("grouped", "masked")),
+        ("_released", "release"),
+    ):
+        monkeypatch.setattr(steps, name, Noted(said, name, made))
+    assert mask("data", "job", secret="secret") == "release"
+    assert said[2:] == [
+        ("of_both", "data", read, "told", "secret"),
+        ("_released", "grouped", "masked", "told"),
+    ]
+
+
+def test_a_table_is_grouped_and_then_released(monkeypatch) -> None:
+    said, read = [], with_units(False)
+    for name, made in (
+        ("listener", "told"),
+        ("job_of", read),
         ("group", "grouped"),
         ("release_of", "release"),
     ):
@@ -165,7 +187,7 @@ def test_a_table_is_grouped_and_then_released(monkeypatch) -> None:
     assert said == [
         ("listener", "progress"),
         ("job_of", "job", ["code"]),
-        ("group", "data", "read", "told", ("known", "secret")),
+        ("group", "data", read, "told", ("known", "secret")),
         ("release_of", "grouped", "told"),
     ]
     said.clear()
@@ -173,5 +195,5 @@ def test_a_table_is_grouped_and_then_released(monkeypatch) -> None:
     assert said[:3] == [
         ("listener", None),
         ("job_of", "job", ()),
-        ("group", "data", "read", "told", ("known", None)),
+        ("group", "data", read, "told", ("known", None)),
     ]
