@@ -3,6 +3,7 @@
 from typing import Any
 
 from aggopt.core.types import Labels
+from aggopt.errors import JobError
 from aggopt.partition._in_blocks import called
 from aggopt.partition._shared.result import Partition
 from aggopt.privacy._closeness import unwarned_of_constants
@@ -15,6 +16,11 @@ def by_closeness(name: str, given: Given, labels: Labels, how: Any) -> Partition
     """Return groups (n,) that `closeness` makes by the method of this name."""
     from aggopt import repair
 
+    if given.weights is not None:
+        raise JobError(
+            f'Repair "{name}" counts squares without weights, and records have some.',
+            fix='write repair = "search" under [privacy], or leave the weights out.',
+        )
     (asked,) = (each for each in given.requirements if isinstance(each, Closeness))
     with unwarned_of_constants():
         found = called(

@@ -7,7 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from aggopt.core.deadline import Deadline
+from aggopt.core.group_sums import group_sums
 from aggopt.core.types import F64, I64, Labels
+from aggopt.core.weights import weighted
 from aggopt.partition._neighbours.neighbours import neighbours
 from aggopt.privacy._distance import starts_of
 from aggopt.privacy._requirement import Requirement
@@ -28,20 +30,25 @@ class _Exchange(NamedTuple):
 
 @dataclass(eq=False)
 class _SearchedGroups:
-    """Groups under change: `labels` (n,), sums (m, d) and sizes (m,) of their Z (n, d).
+    """Groups under change: `labels` (n,), and what is known of each.
 
-    The gain of a change is by how much it lowers the sum of squares within groups.
+    Of records Z (n, d) times their weights (n,): sums (m, d); sizes and masses (m,), of
+    which the second are weights.  The gain of a change is by how much it lowers the sum
+    of squares within groups.
     """
 
     Z: F64 = field(repr=False)
     labels: Labels = field(repr=False)
     k: int
     requirements: Sequence[Requirement]
+    weights: F64 = field(repr=False)
 
     def __post_init__(self) -> None:
         self.labels = self.labels.copy()
         self.sizes = np.bincount(self.labels)
-        self.sums = np.stack([np.bincount(self.labels, z) for z in self.Z.T], axis=1)
+        self.masses = np.bincount(self.labels, self.weights)
+        self.weighed = self.Z * self.weights[:, None]
+        self.sums = group_sums(self.weighed, self.labels)
         records = np.argsort(self.labels, kind="stable")
         parts = np.split(records, np.cumsum(self.sizes)[:-1])
         self.members = [set(part.tolist()) for part in parts]
@@ -79,22 +86,24 @@ class _SearchedGroups:
         self.members[into].add(i)
         for g, sign in ((out, -1), (into, 1)):
             self.sizes[g] += sign
-            self.sums[g] += sign * self.Z[i]
+            self.masses[g] += sign * self.weights[i]
+            self.sums[g] += sign * self.weighed[i]
 
     def _gain(self, i: int, j: int, own: int, g: int) -> float:
-        """Return by how much |S|^2 / s of both groups grows, which is the gain."""
-        back = self.Z[j] if j >= 0 else 0.0
-        step, size = self.Z[i] - back, int(j < 0)
+        """Return by how much |S|^2 / W of both groups grows, which is the gain."""
+        step, mass = self.weighed[i], self.weights[i]
+        if j >= 0:
+            step, mass = step - self.weighed[j], mass - self.weights[j]
         return float(
-            _spread(self.sums[own] - step, self.sizes[own] - size)
-            + _spread(self.sums[g] + step, self.sizes[g] + size)
-            - _spread(self.sums[own], self.sizes[own])
-            - _spread(self.sums[g], self.sizes[g])
+            _spread(self.sums[own] - step, self.masses[own] - mass)
+            + _spread(self.sums[g] + step, self.masses[g] + mass)
+            - _spread(self.sums[own], self.masses[own])
+            - _spread(self.sums[g], self.masses[g])
         )
 
 
-def _spread(total: F64, size: int) -> float:
-    return float(total @ total) / size
+def _spread(total: F64, mass: float) -> float:
+    return float(total @ total) / mass
 
 
 def checked_search(
@@ -103,6 +112,7 @@ def checked_search(
     k: int,
     requirements: Sequence[Requirement],
     clock: Deadline,
+    weights: F64 | None = None,
 ) -> tuple[Labels, bool]:
     """Return labels (n,) that lose no more than those given, which satisfy all.
 
@@ -119,6 +129,8 @@ def checked_search(
         Records, as distances are to see them.
     labels : (n,)
         Groups of k records or more that satisfy all requirements.
+    weights : (n,)
+        Sampling weights of mean 1, by which squares are counted; 1 without any.
 
     Time O(n NEAR) a pass and one exact check for each change that would gain: some
     hundred records a second, for requirements that compiled searches do not know.
@@ -128,8 +140,9 @@ def checked_search(
     if clock.over:
         return labels, False
     near = neighbours(Z, min(NEAR, len(Z) - 1))
-    state = _SearchedGroups(Z, labels, k, requirements)
-    least = LESS * float((Z**2).sum())
+    own = np.ones(len(Z)) if weights is None else weights
+    state = _SearchedGroups(Z, labels, k, requirements, own)
+    least = LESS * float(weighted(Z**2, weights).sum())
     for done in range(PASSES):
         changed = False
         for i in range(len(Z)):

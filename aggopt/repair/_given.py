@@ -22,6 +22,8 @@ class Given(NamedTuple):
         What the partition has proven of the loss of any groups of k, if anything.
     progress
         Progress callback: called with the share that is done.
+    weights : (n,)
+        Sampling weights, above 0, by which squares are counted; None without any.
     """
 
     X: F64 | Encoded
@@ -29,3 +31,4 @@ class Given(NamedTuple):
     requirements: Sequence[Requirement]
     bound: float | None
     progress: Progress | None
+    weights: F64 | None = None

@@ -10,7 +10,7 @@ from aggopt.core.progress import Progress
 from aggopt.core.types import F64, I64, Labels
 from aggopt.errors import InfeasibleInputError
 from aggopt.partition._loss_bound import least_loss
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import weighed
 from aggopt.privacy._distance import starts_of
 from aggopt.privacy._models.t_closeness import Closeness
 from aggopt.privacy._ordered import Ordered
@@ -28,6 +28,7 @@ def merge_until_satisfied(
     requirements: Sequence[Requirement],
     *,
     progress: Progress | None = None,
+    weights: F64 | None = None,
 ) -> Labels:
     """Return labels (n,): the groups, some of them merged, that satisfy all.
 
@@ -46,10 +47,12 @@ def merge_until_satisfied(
     ----------
     X : (n, d)
         Quasi-identifiers; distances are of their z-scores, or as they are encoded.
+    weights : (n,)
+        Sampling weights: z-scores and centroids are weighted.
 
     Time O(n NEAR) a round, and about log2 of the groups rounds.
     """
-    Z = scaled(X)
+    Z, known = weighed(X, "z", weights)
     told = progress or (lambda share: None)
     first = int(labels.max()) + 1
     while (found := int(labels.max()) + 1) > 1:
@@ -57,7 +60,8 @@ def merge_until_satisfied(
         if not short.any():
             break
         told(1 - found / first)
-        labels = _joined(labels, _partners(Z, labels, short, requirements))
+        centroids = plain_group_means(Z, labels, known.of)
+        labels = _joined(labels, _partners(centroids, labels, short, requirements))
     _require_satisfied(labels, requirements)
     told(1.0)
     return labels
@@ -89,30 +93,38 @@ def certified(
     *,
     status: Status = Status.HEURISTIC,
     by: str = "merging",
+    weights: F64 | None = None,
 ) -> Certificate:
     """Return what is proven of groups: `status`, unless the bound is met.
 
     objective: the sum of squares within groups, on z-scores.  bound: the highest of
     what any groups of k lose, of what any lose that are as close as asked of one
     attribute by the ordered distance, and of `start`, what a partition has proven of
-    all groups of k (None if nothing).  violation: 0.0, decided exactly.
+    all groups of k (None if nothing).  violation: 0.0, decided exactly.  With sampling
+    weights (n,) squares are weighted, and of closeness nothing is proven.
     """
-    Z = np.ascontiguousarray(scaled(X))
-    close = [
-        Problem(Z, each.distance, k, float(each.t))
-        for each in requirements
-        if isinstance(each, Closeness) and isinstance(each.distance, Ordered)
-    ]
+    own, known = weighed(X, "z", weights)
+    Z = np.ascontiguousarray(own)
+    close = (
+        []
+        if known.of is not None
+        else [
+            Problem(Z, each.distance, k, float(each.t))
+            for each in requirements
+            if isinstance(each, Closeness) and isinstance(each.distance, Ordered)
+        ]
+    )
     broken = max(each.short(*members(labels)).max() for each in requirements)
     certificate = Certificate(
         status,
-        group_sse(Z, labels),
+        group_sse(Z, labels, known.of) * known.unit,
         None,
         float(broken),
         by,
         seconds,
     )
-    bounds = [start, least_loss(Z, k), *map(close_loss, close)]
+    free = least_loss(Z, k, weights=weights)
+    bounds = [start, free, *(known.unit * close_loss(each) for each in close)]
     return highest(certificate, bounds, Z.size)
 
 
@@ -122,10 +134,10 @@ def _short(requirements: Sequence[Requirement], records: I64, starts: I64) -> F6
 
 
 def _partners(
-    Z: F64, labels: Labels, short: F64, requirements: Sequence[Requirement]
+    centroids: F64, labels: Labels, short: F64, requirements: Sequence[Requirement]
 ) -> dict[int, int]:
     """Return with which group each group that breaks one is merged."""
-    near = _nearest(Z, labels, np.flatnonzero(short))
+    near = _nearest(centroids, np.flatnonzero(short))
     left = _left_short(labels, near, requirements)
     partner: dict[int, int] = {}
     taken: set[int] = set()
@@ -139,13 +151,11 @@ def _partners(
     return partner
 
 
-def _nearest(Z: F64, labels: Labels, of: I64) -> dict[int, I64]:
+def _nearest(centroids: F64, of: I64) -> dict[int, I64]:
     """Return the groups nearest to each of some, nearest first."""
     from scipy.spatial import cKDTree
 
-    sizes = np.bincount(labels)
-    centroids = plain_group_means(Z, labels)
-    wanted = min(NEAR + 1, len(sizes))
+    wanted = min(NEAR + 1, len(centroids))
     found = cKDTree(centroids).query(centroids[of], k=wanted)[1]
     rows = zip(of.tolist(), found, strict=True)
     return {group: row[row != group][:NEAR] for group, row in rows}

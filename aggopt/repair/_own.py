@@ -60,6 +60,7 @@ class OwnRepair(OwnFunction):
             )
         if np.array_equal(made, labels):
             return None
-        by, spent = self.origin.name, clock.spent
-        proof = certified(X, made, asked, spent, given.k, given.bound, by=by)
+        known = clock.spent, given.k, given.bound
+        by, weights = self.origin.name, given.weights
+        proof = certified(X, made, asked, *known, by=by, weights=weights)
         return Partition(made, proof)

@@ -15,11 +15,15 @@ def _merged(given: Given, labels: Labels, how: Any) -> Partition | None:
     from aggopt.repair import _merge_until_satisfied as merging
 
     X, asked, clock = given.X, given.requirements, Deadline(None, given.progress)
-    made = merging.merge_until_satisfied(X, labels, asked, progress=given.progress)
+    told, weights = given.progress, given.weights
+    made = merging.merge_until_satisfied(
+        X, labels, asked, progress=told, weights=weights
+    )
     merged = groups(made, len(X))
     if np.array_equal(merged, labels):
         return None
-    proof = merging.certified(X, merged, asked, clock.spent, given.k, given.bound)
+    known = clock.spent, given.k, given.bound
+    proof = merging.certified(X, merged, asked, *known, weights=weights)
     return Partition(merged, proof)
 
 

@@ -10,7 +10,7 @@ from aggopt.core.progress import part
 from aggopt.core.types import Labels
 from aggopt.core.validation import groups
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import weighed
 from aggopt.repair._registry import Given, Limited, Repair
 from aggopt.solvers import Status
 
@@ -23,12 +23,14 @@ def _searched(given: Given, labels: Labels, how: Any) -> Partition | None:
 
     X, asked = given.X, given.requirements
     clock = Deadline(how.time_limit, given.progress)
+    beginning = part(clock.report, 0.0, MERGED)
     merged = merging.merge_until_satisfied(
-        X, labels, asked, progress=part(clock.report, 0.0, MERGED)
+        X, labels, asked, progress=beginning, weights=given.weights
     )
-    Z = np.ascontiguousarray(scaled(X))
+    records, known = weighed(X, "z", given.weights)
+    Z = np.ascontiguousarray(records)
     searching = replace(clock, progress=part(clock.report, MERGED, 1.0))
-    best, ended = checked_search(Z, merged, given.k, asked, searching)
+    best, ended = checked_search(Z, merged, given.k, asked, searching, known.of)
     found = groups(np.unique(best, return_inverse=True)[1], len(X))
     if np.array_equal(found, labels):
         return None
@@ -41,6 +43,7 @@ def _searched(given: Given, labels: Labels, how: Any) -> Partition | None:
         given.bound,
         status=Status.LOCAL if ended else Status.LIMIT,
         by="merging, then changes checked one by one",
+        weights=given.weights,
     )
     clock.report(1.0)
     return Partition(found, proof)
