@@ -42,6 +42,7 @@ def recommend(
     time_limit: float | None = None,
     *,
     distinct: int | None = None,
+    weighted: bool = False,
 ) -> Recommendation:
     """Return the method with the least expected SSE for a table of this size and time.
 
@@ -57,13 +58,16 @@ def recommend(
     distinct : int, optional
         How many of the records differ, 1..n: all when omitted.  Where k records or more
         are equal on average, the reason says what that means.
+    weighted : bool
+        Whether records have sampling weights: then the best groups of one attribute are
+        no runs of its values, and it is searched like several.
 
     Returns
     -------
     Recommendation
-        "univariate" for one attribute; "optimal" for up to 5000 records, k <= 5 and a
-        minute or more; "local_search" for up to 20 000; "blocked" for more.  Never
-        "mdav", which cuts through piles of equal records.
+        "univariate" for one attribute without weights; "optimal" for up to 5000
+        records, k <= 5 and a minute or more; "local_search" for up to 20 000; "blocked"
+        for more.  Never "mdav", which cuts through piles of equal records.
 
     Raises
     ------
@@ -89,7 +93,7 @@ def recommend(
     k = group_size(k, n)
     require_time_limit(time_limit)
     _require_distinct(distinct, n)
-    if d == 1:
+    if d == 1 and not weighted:
         return Recommendation(
             "univariate", "the minimum-SSE groups of one attribute are found exactly."
         )

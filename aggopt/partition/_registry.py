@@ -72,6 +72,11 @@ class Partitioner(Method):
         repair "search", which keeps whatever is promised.
     model
         The name of the optimisation model that it solves, if a solver may be named.
+    weighs
+        Whether it takes sampling `weights`.
+    dominates
+        Whether it takes a `dominance`, too: the most of its group's weight that a
+        record may have.
     """
 
     function: Callable[..., Partition]
@@ -84,6 +89,8 @@ class Partitioner(Method):
     inner: bool = False
     searches: bool = False
     model: str | None = None
+    weighs: bool = False
+    dominates: bool = False
 
     def __post_init__(self) -> None:
         settings = set(self.settings.model_fields) - {"method", *OF_TABLE}

@@ -166,9 +166,9 @@ def test_a_short_time_is_shared_by_all_regions(
     blocked(X, k)  # compiles
     sizes, begun = [], improve.group_sse
 
-    def noted(rows, labels):
+    def noted(rows, labels, weights=None):
         sizes.append(len(rows))
-        return begun(rows, labels)
+        return begun(rows, labels, weights)
 
     monkeypatch.setattr(improve, "group_sse", noted)
     found = blocked(rows, k, block_size=size, time_limit=seconds, jobs=1)

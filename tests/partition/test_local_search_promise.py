@@ -72,11 +72,11 @@ def test_a_changed_group_is_judged_as_the_changed_labels_are(options) -> None:
             ):
                 if (now == of).any() and (now is labels or not already[of]):
                     keeps = not found.get(id(now), already)[of]
-                    assert stays(given.kept, groups, of, out, into) == keeps
+                    assert stays(space, groups, of, out, into) == keeps
                     seen.add(keeps)
             if not already[[g, h]].any():
                 both = not found[id(swapped)][[g, h]].any()
-                assert may_swap(given.kept, groups, i, j) == both
+                assert may_swap(space, groups, i, j) == both
     assert seen == {True, False}
 
 

@@ -30,7 +30,7 @@ from aggopt.partition._registry import (
 from aggopt.partition._shared.evidence import squares
 from aggopt.partition._shared.power_of_two import within_one
 from aggopt.partition._shared.result import INTERRUPTED, Partition
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import weighed
 from aggopt.partition._shared.settings import OF_A_SEARCH, Timed
 from aggopt.solvers import Status
 
@@ -46,6 +46,7 @@ class _BlockedOptions(NamedTuple):
     seed: int
     jobs: int | None
     scale: str
+    weights: npt.ArrayLike | None = None
 
 
 class _Found(NamedTuple):
@@ -68,6 +69,7 @@ def blocked(
     seed: int = 0,
     jobs: int | None = None,
     scale: str = "z",
+    weights: npt.ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> Partition:
     """Return groups of k similar records, for millions of records.
@@ -106,6 +108,9 @@ def blocked(
         "z" measures distances on z-scores (population standard deviation), where a
         constant attribute weighs nothing.  "none" takes X as it is: for attributes
         that you have weighted yourself.
+    weights : (n,), optional
+        Sampling weights, as in `local_search`: the search goes by them, the blocks that
+        it sets out from do not.
     progress : callable, optional
         Progress callback: called with the share that is done, from 0.0 to 1.0, a few
         dozen times at most.  What it raises stops the work.
@@ -127,7 +132,8 @@ def blocked(
         or jobs is no such number; time_limit beside an effort; an unknown inner method,
         effort or scale (UnknownNameError).
     TableError
-        X is not a matrix of finite numbers.
+        X is not a matrix of finite numbers; weights are not one number above 0 for
+        each record, or span more than six orders of magnitude.
 
     Warns
     -----
@@ -150,7 +156,8 @@ def blocked(
     >>> blocked([[0.0], [12.0], [2.0], [11.0], [3.0], [10.0]], k=3).labels
     array([0, 1, 0, 1, 0, 1])
     """
-    how = _BlockedOptions(inner, block_size, effort, time_limit, seed, jobs, scale)
+    options = inner, block_size, effort, time_limit, seed, jobs, scale, weights
+    how = _BlockedOptions(*options)
     clock = Deadline(None)
     found = _partitioned(X, k, how, progress)
     if found.status is Status.INTERRUPTED:
@@ -164,6 +171,7 @@ def blocked(
         status=found.status,
         exponent=found.exponent,
         jobs=jobs,
+        weights=weights,
     )
     return Partition(found.labels, evidence)
 
@@ -171,7 +179,8 @@ def blocked(
 def _partitioned(
     X: npt.ArrayLike, k: int, how: _BlockedOptions, progress: Progress | None
 ) -> _Found:
-    records, exponent = within_one(scaled(X, how.scale))
+    own, known = weighed(X, how.scale, how.weights)
+    records, exponent = within_one(own)
     k = group_size(k, len(records))
     size = block_size_of(how.block_size, k)
     _require(how)
@@ -183,7 +192,9 @@ def _partitioned(
         start_progress = partial(_between, report, 0.0, START)
         first = in_blocks(rows, k, how.inner, size, threads, start_progress)
         search_progress = partial(_between, report, START, 1.0)
-        status = improve(rows, first, k, how.effort, how.seed, threads, search_progress)
+        weights = None if known.of is None else known.of[who]
+        asked = how.effort, how.seed, threads, search_progress, weights
+        status = improve(rows, first, k, *asked)
     labels, stopped = in_any_case(lambda: _as_before(first, who))
     if stopped or status is Status.INTERRUPTED:
         return _Found(records, exponent, k, labels, Status.INTERRUPTED)
@@ -254,4 +265,5 @@ PARTITIONER = Partitioner(
     settings=Blocked,
     excused=OF_A_SEARCH,
     searches=True,
+    weighs=True,
 )

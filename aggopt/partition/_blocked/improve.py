@@ -13,6 +13,7 @@ from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._blocked.regions import Map, Region, Search, pass_over
 from aggopt.partition._local_search.cooling import Cooling
+from aggopt.partition._local_search.setup import weights_of
 from aggopt.partition._neighbours.places import COPIES, RecordPlaces
 from aggopt.partition._neighbours.rp_forest import near_ones
 from aggopt.solvers import Status
@@ -89,11 +90,12 @@ def improve(
     seed: int,
     threads: ThreadPool,
     progress: Progress,
+    weights: Floats | None = None,
 ) -> Status:
     """Return how the search ended; `first` (n,), as in `Map`, is changed.
 
-    The rows (n, d) are in spatial order.  Where the pool's time is limited, passes go
-    on until it is over, whatever the effort.
+    The rows (n, d), and their weights (n,), are in spatial order.  Where the pool's
+    time is limited, passes go on until it is over, whatever the effort.
     """
     if k > 1 and len(rows) >= 2 * k and not threads.clock.over:
         how = _how_much(effort, k, threads.clock)
@@ -103,7 +105,7 @@ def improve(
         seeds = np.random.default_rng(seed)
         try:
             near = _near(rows, how.near, threads, _drawn(seeds), steps.step(0))
-            _passes(Map(rows, near, first), k, how, seeds, threads, steps)
+            _passes(Map(rows, near, first, weights), k, how, seeds, threads, steps)
         except KeyboardInterrupt:
             return Status.INTERRUPTED
     return Status.LIMIT if threads.clock.over else Status.LOCAL
@@ -174,7 +176,7 @@ def _searched(k: int, clock: Deadline, perturbations: int, region: Region) -> La
     """Return the labels of one region after a descent and perturbations."""
     from aggopt.partition._local_search.search import searched
 
-    rows, labels, near, turn, seed = region
+    rows, labels, near, turn, seed, weights = region
     return searched(
         rows,
         labels,
@@ -184,6 +186,7 @@ def _searched(k: int, clock: Deadline, perturbations: int, region: Region) -> La
         seed=seed,
         clock=clock,
         order=turn,
+        weights=weights_of(weights, len(rows), k),
     )
 
 
@@ -193,7 +196,7 @@ def _annealed(
     """Return the labels of one region after annealing and descent."""
     from aggopt.partition._local_search.search import annealed
 
-    rows, labels, near, _, seed = region
+    rows, labels, near, _, seed, weights = region
     own = clock if pause is None else Deadline(min(pause * len(rows), clock.left))
     warm = annealed(
         rows,
@@ -205,7 +208,8 @@ def _annealed(
         clock=own,
         cooling=COOLING,
         spare=SPARE,
+        weights=weights_of(weights, len(rows), k),
     )
     everyone = np.arange(len(rows))
     cold = _searched(k, clock, 0, region._replace(labels=warm, turn=everyone))
-    return min(labels, cold, key=partial(group_sse, rows))
+    return min(labels, cold, key=partial(group_sse, rows, weights=weights))

@@ -28,11 +28,14 @@ class Map(NamedTuple):
     first : (n,)
         The first record of each record's group: a name for the group that no other
         region gives, whatever becomes of the groups there.  Searches change it.
+    weights : (n,)
+        Sampling weights, None where all are equal.
     """
 
     rows: Floats
     near: Labels
     first: Labels
+    weights: Floats | None = None
 
 
 class Region(NamedTuple):
@@ -43,6 +46,7 @@ class Region(NamedTuple):
     near: Labels
     turn: Labels
     seed: int
+    weights: Floats | None = None
 
 
 Search = Callable[[Region], Labels]
@@ -121,7 +125,9 @@ def _search(
     near, share = cut.within(where.near, those)
     turn = np.flatnonzero(waiting[those] & (share >= needed))
     _, labels = np.unique(where.first[those], return_inverse=True)
-    found = search(Region(where.rows[those], labels, near, turn, seed + number))
+    own = None if where.weights is None else where.weights[those]
+    region = Region(where.rows[those], labels, near, turn, seed + number, own)
+    found = search(region)
     where.first[those] = those[firsts(found)]
     waiting[those[turn]] = False
 

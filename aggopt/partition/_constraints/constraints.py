@@ -1,12 +1,14 @@
 """What searches are to keep of groups: checked exactly, and kept by merging."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from aggopt.core.plural import many
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, Labels
+from aggopt.errors import InfeasibleInputError
 from aggopt.partition._constraints.arguments import Asked, require
 from aggopt.partition._constraints.l_diversity import levels_of, require_reachable
 from aggopt.partition._constraints.state import (
@@ -16,26 +18,35 @@ from aggopt.partition._constraints.state import (
     promise_of,
 )
 from aggopt.partition._constraints.t_closeness import CloseToTable
+from aggopt.privacy._dominance import Dominance
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.privacy._requirement import Requirement, broken_by
 
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """What a search is to keep: t, or l of levels, or both, of one attribute."""
+    """What a search is to keep.
 
-    closeness: CloseToTable | None
-    diversity: Diversity | None
+    t, or l of levels, or both, of one attribute; and that no record has more than a
+    share of its group's weight.
+    """
+
+    closeness: CloseToTable | None = None
+    diversity: Diversity | None = None
+    dominance: Dominance | None = None
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
         """The requirements on groups, t first."""
         close = () if self.closeness is None else self.closeness.requirements
-        return close if self.diversity is None else (*close, self.diversity)
+        others = filter(None, (self.diversity, self.dominance))
+        return (*close, *others)
 
     @cached_property
-    def kept(self) -> Promise:
-        """The state by which compiled searches decide changes."""
+    def kept(self) -> Promise | None:
+        """The state of t and l by which compiled searches decide changes, if any."""
+        if self.closeness is None and self.diversity is None:
+            return None
         close = diverse = None
         if self.closeness is not None:
             ordered = self.closeness.only("local_search")
@@ -47,7 +58,7 @@ class Constraints:
 
     @property
     def name(self) -> str:
-        """What is asked: "t = 0.1", "l = 3", or both."""
+        """What is asked: "t = 0.1", "l = 3", or several of them."""
         return " and ".join(f"{r.model} = {r.asked:g}" for r in self.requirements)
 
     def broken(self, labels: Labels) -> Bool:
@@ -91,3 +102,24 @@ def promised(asked: Asked, n: int) -> Constraints | None:
         require_reachable(np.bincount(level), asked.l, asked.diversity)
         diversity = Diversity("", level, int(asked.l), asked.diversity)
     return Constraints(closeness, diversity)
+
+
+def with_dominance(
+    promise: Constraints | None, weights: Floats, share: float
+) -> Constraints:
+    """Return it with what no record may exceed of the weight of its group.
+
+    Raises
+    ------
+    InfeasibleInputError
+        One record has more of the weight of all.
+    """
+    dominance, n = Dominance(weights, share), len(weights)
+    if not dominance.satisfied(np.zeros(n, np.intp)):
+        raise InfeasibleInputError(
+            f"dominance = {share:g}, and one of {many(n, 'record')} has more than that "
+            "of the weight of all: no groups keep it.",
+            fix="correct that weight, leave the record out, or allow a larger "
+            "dominance.",
+        )
+    return replace(promise or Constraints(), dominance=dominance)

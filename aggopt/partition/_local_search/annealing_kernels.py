@@ -19,6 +19,12 @@ from aggopt.partition._local_search.descent_kernels import Change
 from aggopt.partition._local_search.distance_kernels import apart
 from aggopt.partition._local_search.move_kernels import has_room, recompute, transfer
 from aggopt.partition._local_search.state import Groups, Space, Trail
+from aggopt.partition._local_search.weight_kernels import (
+    joining,
+    leaving,
+    passing,
+    swapping,
+)
 
 STEP = 1024  # proposals at one temperature
 WIDTH = 256  # records, next to each other in memory, that they are for
@@ -65,40 +71,41 @@ def _by_chance(more: float, temperature: float, trail: Trail) -> bool:
 @inlined
 def _proposed(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Change:
     """Return a random move, swap or chain of record i towards group B."""
-    A = groups.label[i]
+    weights, A = space.weights, groups.label[i]
     a, b = groups.size[A], groups.size[B]
-    out, into = groups.own[i], apart(space.Z, i, groups.centre, B)
+    into = apart(space.Z, i, groups.centre, B)
     if (
         a > space.k
         and has_room(groups, B)
         and share(trail.random_state) < moves(space.promise)
     ):
-        return Change(into * b / (b + 1.0) - out * a / (a - 1.0), B, NOBODY, NOBODY)
+        gain = joining(weights, groups, i, B, into) - leaving(weights, groups, i)
+        return Change(gain, B, NOBODY, NOBODY)
     j = groups.who[groups.start[B] + below(trail.random_state, b)]
     between = apart(space.Z, i, space.Z, j)
     if a > space.k and chains(space.promise) and share(trail.random_state) < 0.3:
         D = groups.label[space.near[j, below(trail.random_state, space.near.shape[1])]]
-        d = groups.size[D]
         if D in (A, B) or not has_room(groups, D):
             return Change(0.0, NOBODY, NOBODY, NOBODY)
-        gain = into - groups.own[j] - between / b - out * a / (a - 1.0)
-        gain += apart(space.Z, j, groups.centre, D) * d / (d + 1.0)
-        return Change(gain, B, j, D)
-    gain = apart(space.Z, j, groups.centre, A) - groups.own[j] + into - out
-    return Change(gain - between * (1.0 / a + 1.0 / b), B, j, NOBODY)
+        gain = passing(weights, space, groups, i, j, B, into, between)
+        gain -= leaving(weights, groups, i)
+        onto = apart(space.Z, j, groups.centre, D)
+        return Change(gain + joining(weights, groups, j, D, onto), B, j, D)
+    gain = swapping(weights, space, groups, i, j, A, B, into, between)
+    return Change(gain, B, j, NOBODY)
 
 
 @inlined
 def _allowed(space: Space, groups: Groups, i: int, change: Change) -> bool:
     """Whether the groups that a change touches still satisfy the requirements."""
-    promise, j, D = space.promise, change.j, change.on
+    j, D = change.j, change.on
     if D < 0 <= j:
-        return may_swap(promise, groups, i, j)
-    if not stays(promise, groups, groups.label[i], i, NOBODY):
+        return may_swap(space, groups, i, j)
+    if not stays(space, groups, groups.label[i], i, NOBODY):
         return False
-    if D >= 0 and not stays(promise, groups, D, NOBODY, j):
+    if D >= 0 and not stays(space, groups, D, NOBODY, j):
         return False
-    return stays(promise, groups, change.to, j, i)
+    return stays(space, groups, change.to, j, i)
 
 
 @inlined

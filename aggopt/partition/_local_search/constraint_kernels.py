@@ -10,19 +10,30 @@ from aggopt.core.compiled import inlined, inner
 from aggopt.core.types import I64
 from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search.l_diversity_kernels import is_diverse
-from aggopt.partition._local_search.state import Groups
+from aggopt.partition._local_search.state import Groups, Space
 from aggopt.partition._local_search.t_closeness_kernels import is_close, leans
+from aggopt.partition._local_search.weight_kernels import undominated
 
 NOBODY: int = np.int64(-1)  # type: ignore[assignment]  # no literal to compile for
 
 
 @inlined
-def stays(promise: Promise | None, groups: Groups, g: int, out: int, into: int) -> bool:
-    """Whether group g keeps the promise without record `out` and with `into`.
+def stays(space: Space, groups: Groups, g: int, out: int, into: int) -> bool:
+    """Whether group g keeps what is promised without record `out` and with `into`.
 
     Either may be NOBODY; if both are, whether the group keeps it as it is, and else it
     does.
     """
+    if not undominated(space.weights, groups, g, out, into):
+        return False
+    return _keeps(space.promise, groups, g, out, into)
+
+
+@inlined
+def _keeps(
+    promise: Promise | None, groups: Groups, g: int, out: int, into: int
+) -> bool:
+    """Whether group g keeps the promise, changed so."""
     if promise is None:
         return True
     if leans(promise.close, groups.size[g], g, out, into):
@@ -32,11 +43,11 @@ def stays(promise: Promise | None, groups: Groups, g: int, out: int, into: int) 
 
 
 @inlined
-def may_swap(promise: Promise | None, groups: Groups, i: int, j: int) -> bool:
-    """Whether both groups keep the promise if records i and j change places."""
-    if not stays(promise, groups, groups.label[i], i, j):
+def may_swap(space: Space, groups: Groups, i: int, j: int) -> bool:
+    """Whether both groups keep what is promised if records i and j change places."""
+    if not stays(space, groups, groups.label[i], i, j):
         return False
-    return stays(promise, groups, groups.label[j], j, i)
+    return stays(space, groups, groups.label[j], j, i)
 
 
 @inlined

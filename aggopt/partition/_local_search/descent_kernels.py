@@ -6,6 +6,8 @@ squared distances |.|, SSE changes by
     i from A to B        b/(b+1) |i - B| - a/(a-1) |i - A|
     i and j swapped      |j - A| - |i - A| + |i - B| - |j - B| - |i - j| (1/a + 1/b)
     i to B, j from B to D as if j left B with i in it: see `_chain`
+
+With sampling weights it is what `weight_kernels` says.
 """
 
 from typing import NamedTuple
@@ -33,6 +35,14 @@ from aggopt.partition._local_search.state import (
     Groups,
     Space,
     Trail,
+)
+from aggopt.partition._local_search.weight_kernels import (
+    joining,
+    leaving,
+    passing,
+    presence,
+    swapping,
+    weighs,
 )
 
 REAL = 1e-9  # share of the distances that a change must gain
@@ -108,12 +118,13 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
     trail.counts[LOOKED] += 1
     trail.seen[A] = trail.counts[LOOKED]
     a, out = groups.size[A], groups.own[i]
-    best = Change(-REAL * out - ROUNDING, NOBODY, NOBODY, NOBODY)
-    leave, promise = 0.0, space.promise
-    free = a > space.k and stays(promise, groups, A, i, NOBODY)
+    weights, leave = space.weights, 0.0
+    enough = REAL * presence(weights, groups, i) + ROUNDING
+    best = Change(-enough, NOBODY, NOBODY, NOBODY)
+    free = a > space.k and stays(space, groups, A, i, NOBODY)
     if free:
-        leave = out * a / (a - 1.0)
-    on = free and chains(promise)
+        leave = leaving(weights, groups, i)
+    on = free and chains(space.promise)
     for near in space.near[i]:
         B = groups.label[near]
         if trail.seen[B] == trail.counts[LOOKED]:
@@ -121,9 +132,9 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
         trail.seen[B] = trail.counts[LOOKED]
         into, b = apart(space.Z, i, groups.centre, B), groups.size[B]
         if free and has_room(groups, B):
-            gain = into * b / (b + 1.0) - leave
+            gain = joining(weights, groups, i, B, into) - leave
             better = gain < best.gain - REAL * into
-            if better and stays(promise, groups, B, NOBODY, i):
+            if better and stays(space, groups, B, NOBODY, i):
                 best = Change(gain, B, NOBODY, NOBODY)
         f = 1.0 / a + 1.0 / b
         centres = apart(groups.centre, A, groups.centre, B)
@@ -133,17 +144,17 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
             j = groups.who[at]
             own = groups.own[j]
             slack = least - f * own - best.gain
-            may = slack <= 0.0 or slack * slack < slope * own
+            may = weighs(weights) or slack <= 0.0 or slack * slack < slope * own
             if not (may or on):
                 continue
             between = apart(space.Z, i, space.Z, j)
             if may:
-                gain = apart(space.Z, j, groups.centre, A) - own + into - out
-                gain -= between * f
-                if gain < best.gain - REAL * into and may_swap(promise, groups, i, j):
+                gain = swapping(weights, space, groups, i, j, A, B, into, between)
+                if gain < best.gain - REAL * into and may_swap(space, groups, i, j):
                     best = Change(gain, B, j, NOBODY)
             if on:
-                gain = into - own - between / b - leave
+                gain = passing(weights, space, groups, i, j, B, into, between)
+                gain -= leave
                 if gain < best.gain - REAL * into:
                     best = _chain(space, groups, i, j, gain, best)
     return best
@@ -158,16 +169,15 @@ def _chain(
     A, B = groups.label[i], groups.label[j]
     for near in space.near[j]:
         D = groups.label[near]
-        d = groups.size[D]
         if D in (A, B) or not has_room(groups, D):
             continue
         into = apart(space.Z, j, groups.centre, D)
-        total = gain + into * d / (d + 1.0)
+        total = gain + joining(space.weights, groups, j, D, into)
         if total >= best.gain - REAL * into:
             continue
-        if not stays(space.promise, groups, B, j, i):
+        if not stays(space, groups, B, j, i):
             return best
-        if stays(space.promise, groups, D, NOBODY, j):
+        if stays(space, groups, D, NOBODY, j):
             best = Change(total, B, j, D)
     return best
 

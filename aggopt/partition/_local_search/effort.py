@@ -14,6 +14,8 @@ from aggopt.partition._constraints.constraints import Constraints
 from aggopt.partition._constraints.state import NEAR as NEAR_KEPT
 from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search.search import COOLED, PERTURBATIONS, Search
+from aggopt.partition._local_search.setup import may_grow
+from aggopt.partition._local_search.state import Weights
 from aggopt.partition._neighbours.neighbours import neighbours
 from aggopt.partition._shared.split_large import split_large
 from aggopt.partition._shared.sse import loss
@@ -63,6 +65,7 @@ def grouped(
     how: Effort,
     promise: Constraints | None,
     reporting: Deadline,
+    weights: Weights | None = None,
 ) -> tuple[Labels, Status]:
     """Return groups of k or more (n,) that keep what is promised, and how it ended.
 
@@ -73,8 +76,9 @@ def grouped(
     if promise is None:
         if k == 1:
             return np.arange(len(records)), Status.LOCAL
-        return improved(records, k, first, how, None, reporting)
-    labels, status = improved(records, k, first, how, promise.kept, reporting)
+        return improved(records, k, first, how, None, reporting, weights)
+    kept = promise.kept
+    labels, status = improved(records, k, first, how, kept, reporting, weights)
     if promise.broken(labels).any():
         raise PrivacyError(
             f"The groups that were found do not keep {promise.name}.",
@@ -90,6 +94,7 @@ def improved(
     how: Effort,
     promise: Promise | None,
     reporting: Deadline,
+    weights: Weights | None = None,
 ) -> tuple[Labels, Status]:
     """Return the best labels found (n,), or the first, whenever Ctrl-C comes."""
     kept = promise is not None
@@ -100,12 +105,14 @@ def improved(
         if clock.over:
             return first, Status.LIMIT
         near = neighbours(records, NEAR_KEPT if kept else NEAR, clock)
-        start = first if kept else split_large(records, numbered(first), k)
-        search = Search(records, start, k, near, how.seed, promise)
+        start = first
+        if not may_grow(promise, weights):
+            start = split_large(records, numbered(first), k)
+        search = Search(records, start, k, near, how.seed, promise, weights)
         status = (_run_keeping if kept else _run)(search, k, how, clock)
     except KeyboardInterrupt:
         pass
-    better, stopped = in_any_case(lambda: _better(records, first, search))
+    better, stopped = in_any_case(lambda: _better(records, first, search, weights))
     if stopped:
         status = Status.INTERRUPTED
     if better is not None:
@@ -118,12 +125,15 @@ def _load() -> None:
     import_module("aggopt.partition._local_search.iterated_kernels")
 
 
-def _better(records: Floats, first: Labels, search: Search | None) -> Labels | None:
+def _better(
+    records: Floats, first: Labels, search: Search | None, weights: Weights | None
+) -> Labels | None:
     """Return the labels of the search if they lose less than the first ones."""
     if search is None:
         return None
-    labels = search.labels
-    return labels if loss(records, labels) < loss(records, first) else None
+    labels, own = search.labels, None if weights is None else weights.of
+    less = loss(records, labels, own) < loss(records, first, own)
+    return labels if less else None
 
 
 def _run(search: Search, k: int, how: Effort, clock: Deadline) -> Status:

@@ -10,11 +10,18 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.renamed import renamed
 from aggopt.core.stacklevel import outside
-from aggopt.core.validation import Floats, Labels, group_size
+from aggopt.core.validation import Floats, Labels, group_size, is_number
+from aggopt.errors import JobError
 from aggopt.partition._constraints.arguments import Asked
-from aggopt.partition._constraints.constraints import promised
+from aggopt.partition._constraints.constraints import (
+    Constraints,
+    promised,
+    with_dominance,
+)
 from aggopt.partition._local_search.effort import Effort, grouped
 from aggopt.partition._local_search.initial import Initial, first_groups
+from aggopt.partition._local_search.setup import weights_of
+from aggopt.partition._local_search.state import Weights
 from aggopt.partition._registry import (
     Divide,
     FromGroups,
@@ -24,7 +31,7 @@ from aggopt.partition._registry import (
 from aggopt.partition._shared.evidence import squares
 from aggopt.partition._shared.power_of_two import within_one
 from aggopt.partition._shared.result import INTERRUPTED, Partition
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import weighed
 from aggopt.partition._shared.settings import OF_A_SEARCH, Timed
 from aggopt.solvers import Status
 
@@ -47,6 +54,8 @@ def local_search(
     levels: int | str = 20,
     boundaries: npt.ArrayLike | None = None,
     diversity: str = "distinct",
+    weights: npt.ArrayLike | None = None,
+    dominance: float | None = None,
     progress: Progress | None = None,
 ) -> Partition:
     """Return groups of k or more records that no simple change improves.
@@ -95,6 +104,14 @@ def local_search(
         Largest ordered EMD between a group and the table, as in `closeness_first`.
     l, levels, boundaries, diversity
         Diversity of each group, at least, as in `diverse_vmdav`.
+    weights : (n,), optional
+        Sampling weights, above 0, of any scale: what falls is the weighted sum of
+        squares from weighted means, and z-scores are by weighted moments.  k, t and l
+        count records.
+    dominance : float, optional
+        Beside weights: no record has more than this share of its group's weight, above
+        0 and at most 1.  Groups of the start are united until none has, and may have
+        2k records or more.
     progress : callable, optional
         Progress callback: called with the share that is done, from 0.0 to 1.0, a few
         dozen times at most.
@@ -104,25 +121,29 @@ def local_search(
     Partition
         Group of each record, numbered 0..m-1 in the order of the groups' first records.
         They never lose more than those of the start; where none are better, they are
-        the start's.  Of 2k - 1 records at most, unless t or l is promised, which they
-        keep: checked in whole numbers.  The status of the certificate is OPTIMAL where
-        the objective is as low as the bound; KEPT where nothing better than the start
-        was found; LIMIT where time ended the search, INTERRUPTED where Ctrl-C did;
-        LOCAL else.
+        the start's.  Of 2k - 1 records at most, unless t, l or a dominance is promised,
+        which they keep: checked in whole numbers, or to 1e-9 of the dominance.  The
+        status of the certificate is OPTIMAL where the objective is as low as the bound;
+        KEPT where nothing better than the start was found; LIMIT where time ended the
+        search, INTERRUPTED where Ctrl-C did; LOCAL else.
 
     Raises
     ------
     InfeasibleInputError
-        k exceeds n; all records together are less diverse than l.
+        k exceeds n; all records together are less diverse than l, or one of them has
+        more than the dominance of their weight.
     JobError
         k is below 1 or not a whole number; an unknown initial method, effort or scale
         (UnknownNameError); initial_labels that are none, or have a group of
         fewer than k or break the promise, or stand beside an initial method; a
         negative time_limit, or one beside an effort; a seed below 0; t or l without a
-        confidential attribute, or what says how they are counted without them; and as
+        confidential attribute, or what says how they are counted without them; a
+        dominance without weights, or not above 0 and at most 1; and as
         `closeness_first`, `diverse_vmdav`.
     TableError
-        X is not a matrix of finite numbers; not one confidential value per record.
+        X is not a matrix of finite numbers; not one confidential value per record;
+        weights are not one number above 0 for each, or span more than six orders of
+        magnitude.
 
     Warns
     -----
@@ -154,9 +175,17 @@ def local_search(
     how = Effort(time_limit, effort, seed)
     asked = Asked(confidential, t, l, bins, levels, boundaries, diversity)
     clock = Deadline(None, rarely(progress))
-    records, exponent = within_one(scaled(X, scale))
-    k = group_size(k, len(records))
-    labels, status = _searched(records, k, (initial, initial_labels), how, asked, clock)
+    require_dominance(dominance, weights)
+    records, known = weighed(X, scale, weights)
+    records, exponent = within_one(records)
+    n = len(records)
+    k = group_size(k, n)
+    own = weights_of(known.of, n, k, dominance)
+    promise = promised(asked, n)
+    if own is not None and own.share < 1:
+        promise = with_dominance(promise, own.of, own.share)
+    start = initial, initial_labels
+    labels, status = _searched(records, k, start, how, (promise, own), clock)
     if status is Status.INTERRUPTED:
         warnings.warn(INTERRUPTED, stacklevel=outside())
     evidence = squares(
@@ -167,8 +196,25 @@ def local_search(
         seconds=clock.spent,
         status=status,
         exponent=exponent,
+        weights=weights,
     )
     return Partition(labels, evidence)
+
+
+def require_dominance(share: object, weights: object) -> None:
+    """Refuse a share that no weights are of, or that is none."""
+    if share is None:
+        return
+    if not is_number(share) or not 0 < share <= 1:  # type: ignore[operator]
+        raise JobError(
+            f"dominance = {share}.",
+            fix="pass a share above 0 and at most 1: dominance=0.6.",
+        )
+    if weights is None:
+        raise JobError(
+            "dominance is of weights, and records have none.",
+            fix="pass weights=, one for each record, or leave dominance out.",
+        )
 
 
 def _searched(
@@ -176,13 +222,13 @@ def _searched(
     k: int,
     start: Initial,
     how: Effort,
-    asked: Asked,
+    kept: tuple[Constraints | None, Weights | None],
     reporting: Deadline,
 ) -> tuple[Labels, Status]:
     how.require()
-    promise = promised(asked, len(records))
+    promise, weights = kept
     first = first_groups(records, k, *start, promise)
-    labels, status = grouped(records, k, first, how, promise, reporting)
+    labels, status = grouped(records, k, first, how, promise, reporting, weights)
     reporting.report(1.0)
     return labels, status
 
@@ -212,4 +258,6 @@ PARTITIONER = Partitioner(
     settings=LocalSearch,
     excused=OF_A_SEARCH,
     searches=True,
+    weighs=True,
+    dominates=True,
 )

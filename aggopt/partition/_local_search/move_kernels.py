@@ -16,6 +16,7 @@ from aggopt.partition._local_search.state import (
     Trail,
 )
 from aggopt.partition._local_search.t_closeness_kernels import arrange
+from aggopt.partition._local_search.weight_kernels import mass, weigh, weight
 
 
 @inlined
@@ -35,16 +36,19 @@ def recompute(space: Space, groups: Groups, g: int) -> None:
     centre = groups.centre[g]
     origin = space.Z[groups.who[first]]
     centre[:] = 0.0
+    weigh(space.weights, groups, g)
     for at in range(first + 1, first + size):  # from a member: equal ones lose nothing
         i = groups.who[at]
+        w = weight(space.weights, i)
         for t in range(len(centre)):
-            centre[t] += space.Z[i, t] - origin[t]
+            centre[t] += w * (space.Z[i, t] - origin[t])
+    whole = mass(space.weights, groups, g)
     for t in range(len(centre)):
-        centre[t] = origin[t] + centre[t] / size
+        centre[t] = origin[t] + centre[t] / whole
     for at in range(first, first + size):
         i = groups.who[at]
         groups.own[i] = apart(space.Z, i, groups.centre, g)
-        groups.loss[g] += groups.own[i]
+        groups.loss[g] += weight(space.weights, i) * groups.own[i]
 
 
 @compiled

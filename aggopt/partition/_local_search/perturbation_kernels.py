@@ -18,6 +18,7 @@ from aggopt.partition._local_search.state import (
     Space,
     Trail,
 )
+from aggopt.partition._local_search.weight_kernels import joining, undominated
 
 RARE = 0.1  # share of those that dissolve a group, and of those that make one
 SWAPS = 3  # at most, in the others
@@ -49,7 +50,7 @@ def _allowed(space: Space, groups: Groups, trail: Trail) -> bool:
         recompute(space, groups, trail.touched[c])
     for c in range(trail.counts[TOUCHED]):
         g = trail.touched[c]
-        if groups.size[g] > 0 and not stays(space.promise, groups, g, NOBODY, NOBODY):
+        if groups.size[g] > 0 and not stays(space, groups, g, NOBODY, NOBODY):
             return False
     return True
 
@@ -62,9 +63,9 @@ def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
         to, least = -1, np.inf
         for near in space.near[i]:
             B = groups.label[near]
-            b = groups.size[B]
             if g != B and has_room(groups, B):
-                cost = apart(space.Z, i, groups.centre, B) * b / (b + 1.0)
+                into = apart(space.Z, i, groups.centre, B)
+                cost = joining(space.weights, groups, i, B, into)
                 if cost < least:
                     to, least = B, cost
         if to < 0:
@@ -76,18 +77,23 @@ def _dissolve(space: Space, groups: Groups, trail: Trail, g: int) -> bool:
 
 @inner
 def _create(space: Space, groups: Groups, trail: Trail, i: int) -> bool:
-    """Fill an empty group with k records near record i, from groups that spare one."""
+    """Fill an empty group with k records near record i, from groups that spare one.
+
+    With more, where it takes more that none has too much of its weight.
+    """
     if trail.counts[SPARE] == 0:
         return False
     new = trail.spare[trail.counts[SPARE] - 1]
     if groups.size[groups.label[i]] > space.k:
         move(groups, trail, i, new)
     for j in space.near[i]:
-        if groups.size[new] == space.k:
+        if groups.size[new] >= space.k and undominated(
+            space.weights, groups, new, NOBODY, NOBODY
+        ):
             return True
         if groups.label[j] != new and groups.size[groups.label[j]] > space.k:
             move(groups, trail, j, new)
-    return bool(groups.size[new] == space.k)
+    return bool(groups.size[new] >= space.k)
 
 
 @inner
@@ -115,7 +121,7 @@ def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Non
     ):
         if _may_move(space, groups, i, B):
             move(groups, trail, i, B)
-    elif may_swap(space.promise, groups, i, j):
+    elif may_swap(space, groups, i, j):
         move(groups, trail, i, B)
         move(groups, trail, j, A)
     recompute(space, groups, A)
@@ -125,6 +131,6 @@ def _exchange(space: Space, groups: Groups, trail: Trail, i: int, B: int) -> Non
 @inner
 def _may_move(space: Space, groups: Groups, i: int, B: int) -> bool:
     """Whether both groups satisfy the requirements if record i goes to B."""
-    if not stays(space.promise, groups, groups.label[i], i, NOBODY):
+    if not stays(space, groups, groups.label[i], i, NOBODY):
         return False
-    return stays(space.promise, groups, B, NOBODY, i)
+    return stays(space, groups, B, NOBODY, i)

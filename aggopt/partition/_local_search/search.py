@@ -10,6 +10,8 @@ from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search import setup
 from aggopt.partition._local_search.column_pool import Collection
 from aggopt.partition._local_search.cooling import Batch, Cooling, shares
+from aggopt.partition._local_search.setup import may_grow
+from aggopt.partition._local_search.state import Weights
 from aggopt.partition._shared.split_large import split_large
 
 # How much worse a change may make it, at first and at last: in perturbations and in
@@ -32,6 +34,7 @@ def searched(
     order: Labels | None = None,
     promise: Promise | None = None,
     cooling: Cooling | None = None,
+    weights: Weights | None = None,
 ) -> Labels:
     """Return labels (n,) that lose no more than those given, of k records or more.
 
@@ -40,8 +43,8 @@ def searched(
     Z : (n, d)
         Records, as distances are to see them.
     labels : (n,)
-        Groups of k records or more.  Without a promise those of 2k or more are split,
-        and none becomes so large.
+        Groups of k records or more.  Where they keep nothing else, those of 2k or more
+        are split, and none becomes so large.
     near : (n, c)
         Records whose groups a record may change with.
     perturbations
@@ -56,8 +59,11 @@ def searched(
         What groups keep beside, as those given do; nothing if omitted.
     cooling
         Of perturbations, as they begin and end; if omitted, none may make it worse.
+    weights
+        Of records; none if omitted.
     """
-    search = Search(Z, _fit(Z, labels, k, promise), k, near, seed, promise)
+    fit = _fit(Z, labels, k, may_grow(promise, weights))
+    search = Search(Z, fit, k, near, seed, promise, weights)
     turns = np.arange(len(Z)) if order is None else np.asarray(order, np.intp)
     search.descend(turns, clock)
     search.perturb(turns, perturbations, clock, cooling, pool)
@@ -76,6 +82,7 @@ def annealed(
     promise: Promise | None = None,
     cooling: Cooling | None = None,
     spare: float = 0.0,
+    weights: Weights | None = None,
 ) -> Labels:
     """Return labels (n,) after so many random changes per record as it cools.
 
@@ -83,15 +90,16 @@ def annealed(
     average: some are dissolved before, so that others may change their sizes.  The
     other arguments are those of `searched`.
     """
-    search = Search(Z, _fit(Z, labels, k, promise), k, near, seed, promise)
+    fit = _fit(Z, labels, k, may_grow(promise, weights))
+    search = Search(Z, fit, k, near, seed, promise, weights)
     search.loosen(spare)
     search.anneal(proposals, clock, cooling)
     return numbered(search.groups.label)
 
 
-def _fit(Z: Floats, labels: Labels, k: int, promise: Promise | None) -> Labels:
+def _fit(Z: Floats, labels: Labels, k: int, grown: bool) -> Labels:
     labels = numbered(labels)
-    return split_large(Z, labels, k) if promise is None else labels
+    return labels if grown else split_large(Z, labels, k)
 
 
 class Search:
@@ -105,8 +113,9 @@ class Search:
         near: Labels,
         seed: int,
         promise: Promise | None = None,
+        weights: Weights | None = None,
     ) -> None:
-        self.space = setup.space(Z, near, k, promise)
+        self.space = setup.space(Z, near, k, promise, weights)
         self.groups = setup.groups(self.space, labels)
         self.trail = setup.trail(self.groups, seed)
         self._now = self._lowest = float(self.groups.loss.sum())
@@ -200,8 +209,8 @@ class Search:
     def _units(self) -> Floats:
         """Return the squared distances that are temperature 1, by record, (n,).
 
-        Half that of a record's nearest neighbours; under a promise, which may keep
-        neighbours apart, what a record loses on average.
+        Half that of a record's nearest neighbours, times its weight; under a promise,
+        which may keep neighbours apart, what a record loses on average.
         """
         from aggopt.partition._local_search import iterated_kernels as kernels
 
@@ -210,7 +219,8 @@ class Search:
             return np.full(n, self._now / n)
         units = np.empty(n)
         kernels.spacing(self.space, units)
-        return units
+        weights = self.space.weights
+        return units if weights is None else units * weights.of
 
     def _look(self) -> None:
         if self._now < self._lowest:

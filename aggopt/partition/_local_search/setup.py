@@ -12,16 +12,44 @@ from aggopt.partition._local_search.state import (
     Groups,
     Space,
     Trail,
+    Weights,
 )
 from aggopt.partition._shared.power_of_two import within_one
 
+EVEN = 1 - 1e-9  # of a group's weight, of k records that weigh the same
 
-def space(Z: Floats, near: Labels, k: int, promise: Promise | None) -> Space:
+
+def space(
+    Z: Floats,
+    near: Labels,
+    k: int,
+    promise: Promise | None,
+    weights: Weights | None = None,
+) -> Space:
     """Return records Z (n, d) as the kernels read them."""
     n, d = Z.shape
     filled = np.zeros((n, -(-d // LANES) * LANES))
     filled[:, :d], _ = within_one(Z)
-    return Space(filled, np.ascontiguousarray(near, np.intp), k, promise)
+    return Space(filled, np.ascontiguousarray(near, np.intp), k, promise, weights)
+
+
+def weights_of(
+    weights: Floats | None, n: int, k: int, share: float | None = None
+) -> Weights | None:
+    """Return the weights of n records as kernels read them; None if nothing changes.
+
+    No record is to have more than `share` of its group's weight.  Where all weigh the
+    same (None), groups of k keep a share of 1 / k or more.
+    """
+    if weights is None and (share is None or share * k >= EVEN):
+        return None
+    own = np.ones(n) if weights is None else weights
+    return Weights(own, np.zeros(n // k + 1), 1.0 if share is None else float(share))
+
+
+def may_grow(promise: Promise | None, weights: Weights | None) -> bool:
+    """Whether groups keep something for which they may need 2k records or more."""
+    return promise is not None or (weights is not None and weights.share < 1)
 
 
 def groups(space: Space, labels: Labels) -> Groups:
@@ -54,11 +82,11 @@ def groups(space: Space, labels: Labels) -> Groups:
 def _capacities(sizes: Labels, space: Space) -> I64:
     """Return how many records each group may have, those that are empty yet, too.
 
-    2k - 1, as larger groups lose no less than two; under a promise twice as many as
-    they have, and more.
+    2k - 1, as larger groups lose no less than two; under a promise, or where no record
+    may have more than a share of the weight, twice as many as they have, and more.
     """
     m, most = len(space.Z) // space.k + 1, 2 * space.k - 1
-    if space.promise is None:
+    if not may_grow(space.promise, space.weights):
         return np.full(m, most, np.int64)
     spare = min(m - len(sizes), len(sizes) // 4 + GROWTH)
     usual = np.full(spare, int(np.median(sizes)), np.intp)

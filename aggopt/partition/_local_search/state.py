@@ -11,18 +11,32 @@ TRAIL = 4096  # changes since a perturbation that can be undone, at least
 GROWTH = 8  # records that a group may gain beside as many as it has, under a promise
 
 
+class Weights(NamedTuple):
+    """Sampling weights of records (n,), of mean 1 in the table.
+
+    No record has more than `share` of its group's weight; 1 asks nothing.  While a
+    search goes on, mass (m,) are the groups' weights.  Of one search at a time.
+    """
+
+    of: Floats
+    mass: Floats
+    share: float
+
+
 class Space(NamedTuple):
     """What does not change.
 
     Z (n, d) within [-1, 1], d filled up with zeros to a multiple of LANES; near (n, c),
     the records whose groups a record may change with; k, the least size; `promise`
-    says what groups keep beside; None compiles to nothing.
+    says what groups keep beside, `weights` how much records weigh; None compiles to
+    nothing.
     """
 
     Z: Floats
     near: Labels
     k: int
     promise: Promise | None
+    weights: Weights | None = None
 
 
 class Groups(NamedTuple):
@@ -31,7 +45,7 @@ class Groups(NamedTuple):
     Group g has the records who[start[g] : start[g] + size[g]], by their places where t
     is promised, and one place less than up to start[g + 1]: the last is for who comes
     before another leaves.  Record i is in group label[i], at who[where[i]], and own[i]
-    from its centre[g], squared; loss[g] is the sum of those.
+    from its centre[g], squared; loss[g] is the sum of those, weighted if records are.
     """
 
     label: Labels

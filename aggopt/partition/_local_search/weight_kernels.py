@@ -1,0 +1,164 @@
+"""What changes cost where records have sampling weights.  Importing this imports numba.
+
+Where they have none, `weights` is None: the compiler then leaves out what follows, and
+what is left is what it was before there were weights.  With weights w and W of groups A
+and B, and squared distances |.|, the sum of squares changes by
+
+    i joins B, or leaves A     v W / (W + v) |i - B|,   -v W / (W - v) |i - A|
+    i joins B, j leaves it     v |i - B| - w |j - B|
+                               - |v (i - B) - w (j - B)|^2 / (W + v - w)
+
+where v is the weight of i, w that of j.  In the last, differences are multiplied before
+they are added: a heavy record is nearly in the centre of its group.
+"""
+
+from aggopt.core.compiled import inlined, inner
+from aggopt.partition._local_search.distance_kernels import apart
+from aggopt.partition._local_search.state import Groups, Space, Weights
+
+ROUNDED = 1 + 5e-10  # half of what `aggopt.privacy._dominance` leaves for rounding
+
+
+@inlined
+def weighs(weights: Weights | None) -> bool:
+    """Whether records have weights."""
+    return weights is not None
+
+
+@inlined
+def weight(weights: Weights | None, i: int) -> float:
+    """Return the weight of record i."""
+    if weights is None:
+        return 1.0
+    return float(weights.of[i])
+
+
+@inlined
+def mass(weights: Weights | None, groups: Groups, g: int) -> float:
+    """Return the weight of group g."""
+    if weights is None:
+        return float(groups.size[g])
+    return float(weights.mass[g])
+
+
+@inlined
+def weigh(weights: Weights | None, groups: Groups, g: int) -> None:
+    """Add up the weight of group g."""
+    if weights is None:
+        return
+    total = 0.0
+    for at in range(groups.start[g], groups.start[g] + groups.size[g]):
+        total += weights.of[groups.who[at]]
+    weights.mass[g] = total
+
+
+@inlined
+def joining(
+    weights: Weights | None, groups: Groups, i: int, g: int, into: float
+) -> float:
+    """Return what it adds that record i, at this squared distance, joins group g."""
+    own, whole = weight(weights, i), mass(weights, groups, g)
+    return into * (own * whole) / (whole + own)
+
+
+@inlined
+def leaving(weights: Weights | None, groups: Groups, i: int) -> float:
+    """Return what it takes away that record i leaves its group."""
+    own, whole = weight(weights, i), mass(weights, groups, groups.label[i])
+    return float(groups.own[i] * (own * whole) / (whole - own))
+
+
+@inlined
+def presence(weights: Weights | None, groups: Groups, i: int) -> float:
+    """Return what a change of record i is to be more than a small share of.
+
+    Without weights its squared distance; with them what its group loses by it, as
+    rounding grows with the heaviest record there.
+    """
+    if weights is None:
+        return float(groups.own[i])
+    return leaving(weights, groups, i)
+
+
+@inlined
+def swapping(
+    weights: Weights | None,
+    space: Space,
+    groups: Groups,
+    i: int,
+    j: int,
+    A: int,
+    B: int,
+    into: float,
+    between: float,
+) -> float:
+    """Return what it adds that record i of group A and j of B change places.
+
+    `into` is the squared distance of i from the centre of B, `between` that of i and j.
+    """
+    back = apart(space.Z, j, groups.centre, A)
+    if weights is None:
+        share = 1.0 / groups.size[A] + 1.0 / groups.size[B]
+        gain = back - groups.own[j] + into - groups.own[i]
+        return float(gain - between * share)
+    one = _replacing(weights, space, groups, B, j, i, into)
+    return one + _replacing(weights, space, groups, A, i, j, back)
+
+
+@inlined
+def passing(
+    weights: Weights | None,
+    space: Space,
+    groups: Groups,
+    i: int,
+    j: int,
+    B: int,
+    into: float,
+    between: float,
+) -> float:
+    """Return what it adds to group B that i comes for j of it; as in `swapping`."""
+    if weights is None:
+        return float(into - groups.own[j] - between / groups.size[B])
+    return _replacing(weights, space, groups, B, j, i, into)
+
+
+@inner
+def _replacing(
+    weights: Weights,
+    space: Space,
+    groups: Groups,
+    g: int,
+    out: int,
+    come: int,
+    joins: float,
+) -> float:
+    """Return what it adds to group g, of record `out`, that `come` is in its place."""
+    v, w = weights.of[come], weights.of[out]
+    moved = 0.0
+    for t in range(groups.centre.shape[1]):
+        centre = groups.centre[g, t]
+        step = v * (space.Z[come, t] - centre) - w * (space.Z[out, t] - centre)
+        moved += step * step
+    return float(v * joins - w * groups.own[out] - moved / (weights.mass[g] + v - w))
+
+
+@inlined
+def undominated(
+    weights: Weights | None, groups: Groups, g: int, out: int, into: int
+) -> bool:
+    """Whether none has too much of group g's weight, without `out` and with `into`."""
+    if weights is None:
+        return True
+    return weights.share >= 1.0 or _undominated(weights, groups, g, out, into)
+
+
+@inner
+def _undominated(weights: Weights, groups: Groups, g: int, out: int, into: int) -> bool:
+    """Whether the heaviest of a group that changes is light enough."""
+    most = total = weights.of[into] if into >= 0 else 0.0
+    for at in range(groups.start[g], groups.start[g] + groups.size[g]):
+        i = groups.who[at]
+        if i != out:
+            total += weights.of[i]
+            most = max(most, weights.of[i])
+    return bool(most <= weights.share * total * ROUNDED)
