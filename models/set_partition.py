@@ -7,12 +7,13 @@ so some are proposed, and those that pay are added: column generation.
 Data
     x            (n, d)  records, standardised: mean 0, variance 1, no unit
     k                    least size of a group
+    w            (n,)    sampling weights of the records; 1 where none are given
     column, record (p,)  group column_i holds record record_i: the proposals q, by q
     cut, inside    (c,)  cut cut_i counts record inside_i: the sets T_l, by l; or none
     shares               "whole": groups are chosen or not; "any": in part, too
     a_iq                 1 where group q holds record i, derived from column and record
     c_q          (q,)    sum of squares of group q about its mean, derived:
-                         sum_{i < j in q} |x_i - x_j|^2 / n_q
+                         sum_{i < j in q} w_i w_j |x_i - x_j|^2 / sum_{i in q} w_i
     n_q          (q,)    records of group q, derived
     h_lq                 half the records of T_l that q holds, rounded down, derived
 Variables
@@ -52,6 +53,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggopt.core.validation import Floats, Labels, group_size, matrix, numbered
+from aggopt.core.weights import each_weight, weighted
 from aggopt.errors import JobError, UnknownNameError
 from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
@@ -71,6 +73,7 @@ class Data:
     cut: Labels = field(default_factory=lambda: np.empty(0, np.intp), repr=False)
     inside: Labels = field(default_factory=lambda: np.empty(0, np.intp), repr=False)
     shares: str = "whole"
+    weights: Floats | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         n = len(matrix(self.x, name="x"))
@@ -82,6 +85,8 @@ class Data:
             fix = "propose groups that hold every record, those of any partition."
             raise JobError("Some record is in no proposed group.", fix=fix)
         _require_sets("cut", self.cut, self.inside, n)
+        if self.weights is not None:
+            each_weight(self.weights, n)
 
     @cached_property
     def first(self) -> Labels:
@@ -96,9 +101,11 @@ class Data:
     @cached_property
     def costs(self) -> Floats:
         """Sum of squares of each group about its mean, (q,)."""
-        mean = (self.holds.T @ self.x) / self.sizes[:, None]
-        apart = self.x[self.record] - mean[self.column]
-        return np.asarray(np.bincount(self.column, (apart**2).sum(axis=1)), float)
+        own = None if self.weights is None else self.weights[self.record]
+        whole = np.bincount(self.column, own)[:, None]
+        mean = (self.holds.T @ weighted(self.x, self.weights)) / whole
+        lost = weighted((self.x[self.record] - mean[self.column]) ** 2, own)
+        return np.asarray(np.bincount(self.column, lost.sum(axis=1)), float)
 
     @cached_property
     def barred(self) -> Labels:

@@ -11,6 +11,7 @@ from aggopt.partition import (
     local_search,
     loss_bound,
     mdav,
+    optimal,
     recommend,
 )
 from aggopt.partition._local_search.search import Search
@@ -23,7 +24,7 @@ from aggopt.solvers import Status
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(40, 2))
 W = np.exp(RNG.normal(size=40))
-WEIGHING = [blocked, local_search]
+WEIGHING = [optimal, blocked, local_search]
 METHODS = pytest.mark.parametrize("method", WEIGHING, ids=lambda f: f.__name__)
 
 

@@ -69,7 +69,7 @@ def _open_for(
     if base + tree.v[tree.open[before, at + r]] > most:
         return False
     least[:r] = FAR
-    share = 1.0 / s
+    share = 1.0 / (tree.whole[level] + tree.heavy[r])
     for y in range(rest):
         j = tree.open[before, at + 1 + y]
         terms[y] = (tree.g[level, y] + 0.5 * tree.near[j, r - 1]) * share - tree.u[j]

@@ -1,6 +1,6 @@
 """Compiled choice of the records that a medoid's groups may hold.
 
-Those stay for which bounds (a) and (b) of `pricing_kernels` leave a wanted group.
+Those stay for which bounds (a) and (b) of `exact_pricing_kernels` leave a wanted group.
 Importing this imports numba: do so late.
 """
 
@@ -9,7 +9,14 @@ import numpy as np
 from aggopt.core.compiled import inner
 from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats
-from aggopt.partition._optimal.distance_kernels import FAR, add_up, insert, sums_of
+from aggopt.partition._optimal.distance_kernels import (
+    FAR,
+    add_up,
+    heaviest,
+    insert,
+    sums_of,
+)
+from aggopt.partition._optimal.pricing_state import Distances
 
 LOCAL = 1500  # so many candidates at most have their nearest among themselves
 ROUNDS = 6  # of dropping candidates before the search
@@ -17,33 +24,33 @@ ROUNDS = 6  # of dropping candidates before the search
 
 @inner
 def candidates_of(
-    D: Floats, near: Floats, k: int, u: Floats, m: int, most: float
+    of: Distances, k: int, u: Floats, m: int, most: float
 ) -> tuple[I64, Floats]:
     """Return records that may be in a wanted group of medoid m, and their near sums."""
-    n, width = len(D), 2 * k - 1
+    n, width = len(of.weight), 2 * k - 1
     least, sums = np.empty(width + 1), np.empty(width + 1)
     least[:] = FAR
     for j in range(n):
         if j != m:
-            insert(least, width - 1, 0.5 * D[m, j] - u[j])
+            insert(least, width - 1, 0.5 * of.pull[m, j] - u[j])
     add_up(sums, least, width - 1)
     others = FAR  # the least that the others of a group add
     for r in range(k - 1, width):
         others = min(others, sums[r - 1])
     kept, count = np.empty(n, np.int64), 0
     for j in range(n):
-        if j != m and 0.5 * D[m, j] - u[j] + others - u[m] <= most:
+        if j != m and 0.5 * of.pull[m, j] - u[j] + others - u[m] <= most:
             kept[count] = j
             count += 1
     kept = kept[:count]
-    own = near[kept]
+    own = of.near[kept]
     for _ in range(ROUNDS):
         before = len(kept)
         if before < k - 1:
             break
         if before <= LOCAL:
-            _near_among(D, kept, width, own)
-        keep = _may_belong(D, own, k, u, m, most, kept)
+            _near_among(of.pair, kept, width, own)
+        keep = _may_belong(of, own, k, u, m, most, kept)
         kept, own = kept[keep], own[keep]
         if len(kept) == before and before <= LOCAL:
             break
@@ -51,12 +58,12 @@ def candidates_of(
 
 
 @inner
-def _near_among(D: Floats, kept: I64, width: int, own: Floats) -> None:
+def _near_among(pair: Floats, kept: I64, width: int, own: Floats) -> None:
     """Set the sums of least distances among the candidates that are left."""
     least = np.empty(width + 1)
     for y in range(len(kept)):
         least[:] = FAR
-        row = D[kept[y]]
+        row = pair[kept[y]]
         for w in range(len(kept)):
             if w != y:
                 insert(least, width - 1, row[kept[w]])
@@ -65,22 +72,24 @@ def _near_among(D: Floats, kept: I64, width: int, own: Floats) -> None:
 
 @inner
 def _may_belong(
-    D: Floats, own: Floats, k: int, u: Floats, m: int, most: float, kept: I64
+    of: Distances, own: Floats, k: int, u: Floats, m: int, most: float, kept: I64
 ) -> Bool:
     """Return which candidates the bounds (a) and (b) leave."""
     count = len(kept)
     keep = np.zeros(count, np.bool_)
     a, b = np.empty(count), np.empty(count)
-    least_a, least_b = np.empty(2 * k), np.empty(2 * k)
+    least_a, least_b, heavy = np.empty(2 * k), np.empty(2 * k), np.empty(2 * k)
+    heaviest(of.weight[kept], heavy)
     for s in range(k, 2 * k):
         r = s - 1
         if r > count:
             break
         least_a[:], least_b[:] = FAR, FAR
+        whole = of.weight[m] + heavy[r]
         for y in range(count):
             j = kept[y]
-            a[y] = 0.5 * D[m, j] - u[j]
-            b[y] = (D[m, j] + 0.5 * own[y, r - 1]) / s - u[j]
+            a[y] = 0.5 * of.pull[m, j] - u[j]
+            b[y] = (of.pair[m, j] + 0.5 * own[y, r - 1]) / whole - u[j]
             insert(least_a, r, a[y])
             insert(least_b, r, b[y])
         full_a, less_a = sums_of(least_a, r, -u[m])

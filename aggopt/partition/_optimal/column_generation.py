@@ -4,6 +4,7 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
+from aggopt.core.weights import weighted
 from aggopt.partition._optimal.columns import (
     ColumnPool,
     GroupColumns,
@@ -52,12 +53,13 @@ class ColumnGeneration:
         start: Labels | None = None,
     ) -> None:
         self.best, self.pricer, self.clock = best, pricer, clock
-        self.pool = ColumnPool(best.Z, best.k, best.exact)
+        self.pool = ColumnPool(best.Z, best.k, best.exact, best.weights)
         self.master = GroupMaster(len(best.Z))
         self.solved: MasterSolution | None = None
         self.proof: tuple[Duals, Floats] | None = None
         self.bound = -np.inf
-        self.centre = _shares(best.Z, best.labels if start is None else start)
+        first = best.labels if start is None else start
+        self.centre = _shares(best.Z, first, best.weights)
         self.add(groups_of(best.labels, best.k))
 
     def add(self, groups: GroupColumns) -> int:
@@ -190,10 +192,15 @@ class ColumnGeneration:
         return len(cuts)
 
 
-def _shares(Z: Floats, labels: Labels) -> Floats:
+def _shares(Z: Floats, labels: Labels, weights: Floats | None) -> Floats:
     """Return each record's share of the SSE of these labels, (n,)."""
-    means = [Z[labels == g].mean(axis=0) for g in range(labels.max() + 1)]
-    return np.asarray(((Z - np.array(means)[labels]) ** 2).sum(axis=1))
+    groups = [labels == g for g in range(labels.max() + 1)]
+    if weights is None:
+        means = [Z[own].mean(axis=0) for own in groups]
+    else:
+        means = [np.average(Z[own], axis=0, weights=weights[own]) for own in groups]
+    away = (Z - np.array(means)[labels]) ** 2
+    return np.asarray(weighted(away, weights).sum(axis=1))
 
 
 def _least(found: PricedGroups) -> GroupColumns:

@@ -51,11 +51,16 @@ def labels_of(groups: GroupColumns, n: int) -> Labels:
     return labels
 
 
-def sums_of_squares(Z: Floats, groups: GroupColumns, exact: bool = False) -> Floats:
+def sums_of_squares(
+    Z: Floats,
+    groups: GroupColumns,
+    exact: bool = False,
+    weights: Floats | None = None,
+) -> Floats:
     """Return the sum of squares of each group about its mean, (q,).
 
     `exact` looks at differences alone: for groups that lie far from 0 beside their
-    spread.
+    spread.  With `weights` (n,) both sum and mean are weighted.
     """
     found = np.empty(len(groups.sizes))
     for size in np.unique(groups.sizes):
@@ -63,15 +68,27 @@ def sums_of_squares(Z: Floats, groups: GroupColumns, exact: bool = False) -> Flo
         for part in np.array_split(of_size, 1 + len(of_size) // CHUNK):
             rows = Z[groups.members[part, :size]]
             rows = rows - rows[:, :1] if exact else rows
-            found[part] = ((rows - rows.mean(axis=1, keepdims=True)) ** 2).sum((1, 2))
+            if weights is None:
+                away = (rows - rows.mean(axis=1, keepdims=True)) ** 2
+            else:
+                own = weights[groups.members[part, :size], None]
+                means = (own * rows).sum(axis=1) / own.sum(axis=1)
+                away = own * (rows - means[:, None]) ** 2
+            found[part] = away.sum((1, 2))
     return found
 
 
 class ColumnPool:
     """Groups without repetition, in the order in which they came."""
 
-    def __init__(self, Z: Floats, k: int, exact: bool = False) -> None:
-        self.Z, self.exact = Z, exact
+    def __init__(
+        self,
+        Z: Floats,
+        k: int,
+        exact: bool = False,
+        weights: Floats | None = None,
+    ) -> None:
+        self.Z, self.exact, self.weights = Z, exact, weights
         self.all = GroupColumns(
             np.empty((0, 2 * k - 1), np.int32), np.empty(0, np.intp)
         )
@@ -91,7 +108,8 @@ class ColumnPool:
             np.concatenate([self.all.members, added.members]),
             np.concatenate([self.all.sizes, added.sizes]),
         )
-        self.costs = np.append(self.costs, sums_of_squares(self.Z, added, self.exact))
+        costs = sums_of_squares(self.Z, added, self.exact, self.weights)
+        self.costs = np.append(self.costs, costs)
         return np.arange(have, len(self.costs))
 
     def places(self, groups: GroupColumns) -> Labels:

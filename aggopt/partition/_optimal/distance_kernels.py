@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inlined
+from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.validation import Floats
 
 FAR = 1e150  # more than any sum of terms
@@ -32,6 +32,18 @@ def near_sums(D: Floats, sums: Floats) -> None:
             if j != i:
                 insert(least, most, D[i, j])
         add_up(sums[i], least, most)
+
+
+@inner
+def heaviest(weight: Floats, heavy: Floats) -> None:
+    """Set heavy[r] to the sum of the r largest of weights (c,), r up to c."""
+    most = min(len(weight), len(heavy) - 1)
+    least = np.zeros(most + 1)
+    for w in weight:
+        insert(least, most, -w)
+    heavy[0] = 0.0
+    for r in range(most):
+        heavy[r + 1] = heavy[r] - least[r]
 
 
 @inlined

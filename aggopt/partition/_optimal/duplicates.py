@@ -35,7 +35,7 @@ class Duplicates:
 
     @classmethod
     def of(cls, Z: Floats, k: int) -> "Duplicates":
-        """Return the duplicates among records (n, d)."""
+        """Return the duplicates among records (n, d), their weights among the d."""
         _, place, sizes = np.unique(Z, axis=0, return_inverse=True, return_counts=True)
         place = place.ravel()
         many = sizes[place] >= max(k, MANY)

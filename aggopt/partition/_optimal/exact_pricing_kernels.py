@@ -1,17 +1,19 @@
 """Compiled exact pricing: every group whose reduced cost is low, by branch and bound.
 
 A group S of s records is sought from its medoid m, the record whose squared distances D
-to the others add up to least; of equals, the first in the table.  P is the part of S
-that is chosen, R the rest, r = s - p.  With W(P) the sum of the squared distances
-within P, g_j that from j to P, and near_j(q) that from j to the q nearest candidates,
+to the others, times their weights w, add up to least; of equals, the first in the
+table.  P is the part of S that is chosen, R the rest, r = s - p.  With W(P) the sum of
+w_i w_j D(i, j) within P, g_j that from j to P, near_j(q) that from j to the q nearest
+candidates in these terms, and h the weight of P and of the r heaviest candidates,
 
-    (a)  c(S) >= 1/2 sum_{j in S} D(m, j)
-    (b)  c(S) >= (W(P) + sum_{j in R} (g_j + near_j(r - 1) / 2)) / s
+    (a)  c(S) >= 1/2 sum_{j in S} w_j D(m, j)
+    (b)  c(S) >= (W(P) + sum_{j in R} (g_j + near_j(r - 1) / 2)) / h
 
-since c(S) = W(S) / s.  Both are sums over R, so that the r least terms bound every
-choice of R, and a candidate whose own term exceeds what they leave is dropped.
-Penalties of cuts only grow with S.  Of copies, records at one place, the first are
-taken, so that groups that differ in copies only are found once.
+since c(S) is W(S) over the weight of S; without weights w = 1 and h = s.  Both are sums
+over R, so that the r least terms bound every choice of R, and a candidate whose own
+term exceeds what they leave is dropped.  Penalties of cuts only grow with S.  Of
+copies, records at one place, the first are taken, so that groups that differ in copies
+only are found once.
 
 Importing this imports numba: do so late.
 """
@@ -29,6 +31,7 @@ from aggopt.partition._optimal.pricing_state import (
     NODES,
     RETURNED,
     WANTED,
+    Distances,
     Limits,
     Prices,
     PricingResult,
@@ -45,8 +48,7 @@ from aggopt.partition._optimal.search_tree_kernels import (
 
 @compiled
 def price(
-    D: Floats,
-    near: Floats,
+    of: Distances,
     k: int,
     prices: Prices,
     medoids: I64,
@@ -60,7 +62,7 @@ def price(
     the meantime lets fail, and does not look whether it failed.
     """
     for m in medoids:
-        _from_medoid(D, near, k, prices, m, limits, found)
+        _from_medoid(of, k, prices, m, limits, found)
         if limits.all_nodes and found.counts[NODES] > limits.all_nodes:
             found.counts[MEDOIDS] += found.done[m]
             break
@@ -69,8 +71,7 @@ def price(
 
 @inner
 def _from_medoid(
-    D: Floats,
-    near: Floats,
+    of: Distances,
     k: int,
     prices: Prices,
     m: int,
@@ -78,26 +79,26 @@ def _from_medoid(
     found: PricingResult,
 ) -> None:
     """Find the wanted groups whose medoid is record m."""
-    candidates, own_near = candidates_of(D, near, k, prices.u, m, limits.most)
+    candidates, own_near = candidates_of(of, k, prices.u, m, limits.most)
     if len(candidates) < k - 1:
         found.done[m] = True
         return
     whole = True
     value = np.empty(len(candidates))
     for y in range(len(candidates)):
-        value[y] = 0.5 * D[m, candidates[y]] - prices.u[candidates[y]]
+        value[y] = 0.5 * of.pull[m, candidates[y]] - prices.u[candidates[y]]
     order = np.argsort(value, kind="mergesort")
     if limits.candidates and len(order) > limits.candidates:
         order, whole = order[: limits.candidates], False
     found.counts[NODES] += len(order)
-    tree = build(D, k, prices, m, candidates[order], own_near[order])
+    tree = build(of, k, prices, m, candidates[order], own_near[order])
     require_mate(tree, prices, 1, missing_mate(tree, prices, 1))
-    found.done[m] = _search(D, tree, k, prices, m, limits, found) and whole
+    found.done[m] = _search(of.pull, tree, k, prices, m, limits, found) and whole
 
 
 @inner
 def _search(
-    D: Floats,
+    pull: Floats,
     tree: SearchTree,
     k: int,
     prices: Prices,
@@ -126,10 +127,11 @@ def _search(
             continue
         choose(tree, prices, level, at)
         level += 1
-        reduced = tree.W[level] / level - tree.U[level] + tree.penalty[level]
+        reduced = tree.W[level] / tree.whole[level] - tree.U[level]
+        reduced += tree.penalty[level]
         missing = missing_mate(tree, prices, level)
         if level >= k and missing < 0 and reduced <= limits.most:
-            _record(D, tree, level, reduced, m, limits, found, begin)
+            _record(pull, tree, level, reduced, m, limits, found, begin)
         opened = level < 2 * k - 1 and open_next(
             tree, k, level, at, limits.most, least, terms, keep
         )
@@ -140,7 +142,7 @@ def _search(
 
 @inner
 def _record(
-    D: Floats,
+    pull: Floats,
     tree: SearchTree,
     size: int,
     reduced: float,
@@ -152,7 +154,7 @@ def _record(
     """Keep P if m is its medoid and there is room; of too many of m's, the best."""
     rows = tree.who[tree.part[:size]]
     put_in_order(rows)
-    if not _is_medoid(D, rows, m):
+    if not _is_medoid(pull, rows, m):
         return
     found.counts[WANTED] += 1
     found.least[m] = min(found.least[m], reduced)
@@ -174,15 +176,15 @@ def _record(
 
 
 @inner
-def _is_medoid(D: Floats, rows: I64, m: int) -> bool:
+def _is_medoid(pull: Floats, rows: I64, m: int) -> bool:
     """Whether no row has a smaller sum of distances; added up in one order for all."""
     own = 0.0
     for j in rows:
-        own += D[m, j]
+        own += pull[m, j]
     for i in rows:
         total = 0.0
         for j in rows:
-            total += D[i, j]
+            total += pull[i, j]
         if total < own or (total == own and i < m):
             return False
     return True

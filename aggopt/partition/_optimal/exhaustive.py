@@ -13,15 +13,15 @@ def time_for(n: int) -> float:
     return PAIR * 3.0**n
 
 
-def best_of_all(Z: Floats, k: int) -> Labels:
+def best_of_all(Z: Floats, k: int, weights: Floats | None = None) -> Labels:
     """Return labels (n,) of the partition of Z (n, d) that loses least.
 
     By dynamic programming: the least loss of each set of records is that of the group
-    of its first record, and of what is left without it.  Memory 25 2^n bytes.
+    of its first record, and of what is left without it.  Memory 33 2^n bytes.
     """
     from aggopt.partition._optimal.exhaustive_kernels import choose
 
-    costs = _costs(Z, k)
+    costs = _costs(Z, k, weights)
     first = np.zeros(len(costs), np.int64)
     choose(costs, k, np.full(len(costs), np.inf), first)
     labels, left, group = np.zeros(len(Z), np.intp), len(costs) - 1, 0
@@ -31,18 +31,22 @@ def best_of_all(Z: Floats, k: int) -> Labels:
     return labels
 
 
-def _costs(Z: Floats, k: int) -> Floats:
+def _costs(Z: Floats, k: int, weights: Floats | None) -> Floats:
     """Return the loss of each set of records (2^n,), inf of what is no group.
 
     Record i is in the sets whose number has bit i.
     """
     apart = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
-    sizes, losses = np.zeros(1), np.zeros(1)  # of the sets of the records so far
+    own = np.ones(len(Z)) if weights is None else weights
+    apart *= own[:, None] * own
+    # of the sets of the records so far
+    sizes, whole, losses = np.zeros(1), np.zeros(1), np.zeros(1)
     for i in range(len(Z)):
         added = np.zeros(1)
         for j in range(i):
             added = np.append(added, added + apart[i, j])
         losses = np.append(losses, losses + added)
         sizes = np.append(sizes, sizes + 1)
+        whole = np.append(whole, whole + own[i])
     groups = (sizes >= k) & (sizes < 2 * k)
-    return np.where(groups, losses / np.maximum(sizes, 1), np.inf)
+    return np.where(groups, losses / np.where(groups, whole, 1.0), np.inf)

@@ -9,6 +9,7 @@ from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import compiled, inlined, inner
 from aggopt.core.types import I32, I64, Bool
 from aggopt.core.validation import Floats, Labels
+from aggopt.partition._optimal.pricing_state import Distances
 
 LEAST = 1e-9  # that a change must gain
 STAY, JOIN, SWAP, LEAVE = range(4)
@@ -16,7 +17,7 @@ STAY, JOIN, SWAP, LEAVE = range(4)
 
 @compiled
 def climb(
-    D: Floats,
+    of: Distances,
     near: Labels,
     u: Floats,
     k: int,
@@ -30,7 +31,7 @@ def climb(
     A record joins, leaves, or takes another's place, whichever gains most, until no
     such change gains.  Those that come are near (n, c) to a member.
     """
-    inside = np.zeros(len(D), np.bool_)
+    inside = np.zeros(len(u), np.bool_)
     group = np.empty(2 * k - 1, np.int64)
     to = np.empty(2 * k - 1)
     ended[:] = -1
@@ -39,8 +40,8 @@ def climb(
         copy_into(group[:size], members[q, :size])
         for y in range(size):
             inside[group[y]] = True
-        size = _climb(D, near, u, k, group, size, inside, to)
-        reduced[q] = _within(D, group, size) / size
+        size = _climb(of, near, u, k, group, size, inside, to)
+        reduced[q] = _within(of.pair, group, size) / _whole(of.weight, group, size)
         for y in range(size):
             inside[group[y]] = False
             ended[q, y] = group[y]
@@ -49,7 +50,7 @@ def climb(
 
 @inner
 def _climb(
-    D: Floats,
+    of: Distances,
     near: Labels,
     u: Floats,
     k: int,
@@ -59,35 +60,39 @@ def _climb(
     to: Floats,
 ) -> int:
     """Change a group while that lowers its reduced cost; return its size."""
-    within = _within(D, group, size)
+    weight, pair = of.weight, of.pair
+    within = _within(pair, group, size)
     while True:
         for y in range(size):
-            to[y] = _to(D, group[y], group, size)
+            to[y] = _to(pair, group[y], group, size)
         best, kind, out, come = -LEAST, STAY, 0, 0
-        now = within / size
+        whole = _whole(weight, group, size)
+        now = within / whole
         if size > k:
             for y in range(size):
-                change = (within - to[y]) / (size - 1) - now + u[group[y]]
+                less = whole - weight[group[y]]
+                change = (within - to[y]) / less - now + u[group[y]]
                 if change < best:
                     best, kind, out = change, LEAVE, y
         for y in range(size):
             for j in near[group[y]]:
                 if inside[j]:
                     continue
-                far = _to(D, j, group, size)
-                change = (within + far) / (size + 1) - now - u[j]
+                far = _to(pair, j, group, size)
+                change = (within + far) / (whole + weight[j]) - now - u[j]
                 if size < 2 * k - 1 and change < best:
                     best, kind, come = change, JOIN, j
                 for z in range(size):
                     i = group[z]
-                    swapped = within - to[z] + far - D[i, j]
-                    change = swapped / size - now + u[i] - u[j]
+                    swapped = within - to[z] + far - pair[i, j]
+                    other = whole - weight[i] + weight[j]
+                    change = swapped / other - now + u[i] - u[j]
                     if change < best:
                         best, kind, out, come = change, SWAP, z, j
         if kind == STAY:
             return size
         size = _change(group, size, inside, kind, out, come)
-        within = _within(D, group, size)
+        within = _within(pair, group, size)
 
 
 @inlined
@@ -105,19 +110,28 @@ def _change(group: I64, size: int, inside: Bool, kind: int, out: int, come: int)
 
 
 @inlined
-def _to(D: Floats, j: int, group: I64, size: int) -> float:
+def _to(pair: Floats, j: int, group: I64, size: int) -> float:
     """Return the sum of squared distances from a record to a group."""
     total = 0.0
     for y in range(size):
-        total += D[j, group[y]]
+        total += pair[j, group[y]]
     return total
 
 
 @inlined
-def _within(D: Floats, group: I64, size: int) -> float:
+def _whole(weight: Floats, group: I64, size: int) -> float:
+    """Return the weight of a group."""
+    total = 0.0
+    for y in range(size):
+        total += weight[group[y]]
+    return total
+
+
+@inlined
+def _within(pair: Floats, group: I64, size: int) -> float:
     """Return the sum of squared distances among the members of a group."""
     total = 0.0
     for y in range(size):
         for z in range(y):
-            total += D[group[y], group[z]]
+            total += pair[group[y], group[z]]
     return total

@@ -3,6 +3,7 @@
 from math import ceil, log2
 
 from aggopt.core.validation import Floats, Labels
+from aggopt.core.weights import weighted
 from aggopt.partition._optimal.columns import GroupColumns, groups_of, sums_of_squares
 
 PROVEN = 1e-6  # a gap that solvers' tolerances may leave
@@ -25,6 +26,8 @@ class Incumbent:
         The method that found the partition, if not.
     exact
         Whether Z was not centred, and its differences are those of the records.
+    weights
+        Sampling weights (n,), of mean 1; None where all are equal.
     """
 
     def __init__(
@@ -35,16 +38,21 @@ class Incumbent:
         bound: float,
         gap: float,
         exact: bool = False,
+        weights: Floats | None = None,
     ) -> None:
         self.Z, self.k, self.gap, self.bound, self.exact = Z, k, gap, bound, exact
+        self.weights = weights
         self.labels, self.value = labels, self.cost(groups_of(labels, k))
         self.priced, self.by = False, "local search"
-        self.centred = 0.0 if exact else CENTRED * float((Z**2).sum())
+        self.centred = 0.0
+        if not exact:
+            self.centred = CENTRED * float(weighted(Z**2, weights).sum())
         self.little = LITTLE * min(self.value, ENOUGH)
 
     def cost(self, groups: GroupColumns) -> float:
         """Return the SSE of a partition into these groups."""
-        return float(sums_of_squares(self.Z, groups, self.exact).sum())
+        costs = sums_of_squares(self.Z, groups, self.exact, self.weights)
+        return float(costs.sum())
 
     def offer(self, labels: Labels) -> bool:
         """Take these labels if their SSE is less; return whether it is."""
@@ -102,6 +110,7 @@ class Incumbent:
             return self, 1.0
         times = 2.0 ** ceil(log2(ENOUGH / self.value) / 2)  # a power of two: exact
         Z, bound = times * self.Z, self.bound * times**2
-        found = Incumbent(Z, self.k, self.labels, bound, self.gap, self.exact)
+        known = self.labels, bound, self.gap, self.exact, self.weights
+        found = Incumbent(Z, self.k, *known)
         found.priced, found.by = self.priced, self.by
         return found, times

@@ -6,6 +6,7 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._local_search.column_pool import Collection
 from aggopt.partition._local_search.search import searched
+from aggopt.partition._local_search.setup import weights_of
 from aggopt.partition._optimal.column_generation import ColumnGeneration
 from aggopt.partition._optimal.columns import GroupColumns
 
@@ -15,8 +16,15 @@ NEAREST = 10  # neighbours whose groups a record may change with
 class Searches:
     """Local searches that collect the groups they meet."""
 
-    def __init__(self, Z: Floats, k: int, near: Labels, seed: int) -> None:
-        self.Z, self.k = Z, k
+    def __init__(
+        self,
+        Z: Floats,
+        k: int,
+        near: Labels,
+        seed: int,
+        weights: Floats | None = None,
+    ) -> None:
+        self.Z, self.k, self.weights = Z, k, weights_of(weights, len(Z), k)
         self.near = np.ascontiguousarray(near[:, :NEAREST])
         self.met = Collection(len(Z))
         self.rng = np.random.default_rng(seed)
@@ -34,6 +42,7 @@ class Searches:
             seed=seed,
             clock=clock,
             pool=self.met,
+            weights=self.weights,
         )
         return np.asarray(found, np.intp)
 

@@ -33,16 +33,17 @@ from aggopt.partition._shared.power_of_two import (
 )
 from aggopt.partition._shared.restricted_master import require_highs
 from aggopt.partition._shared.result import Partition
-from aggopt.partition._shared.scaling import scaled
+from aggopt.partition._shared.scaling import weighed
 from aggopt.partition._shared.settings import Grouping, Seconds
 from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.weighing import Weighing
 from aggopt.solvers import Solver, Status, choose
 from aggopt.solvers._options import require_limited
 
 LARGE = 10_000  # records, above which there is no linear program
 NEIGHBOURS = 20
 PERTURBATIONS = 10  # per record, in larger tables where no time is named
-BYTES = 40  # for each pair of records
+BYTES, WEIGHED = 40, 16  # for each pair of records; and where they have weights
 PREPARED = 3e-7  # seconds for each pair of records, below which nothing is priced
 
 
@@ -56,6 +57,7 @@ def optimal(
     gap_tol: float = PROVEN,
     seed: int = 0,
     scale: str = "z",
+    weights: npt.ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> Partition:
     """Return groups that lose the least, or nearly, and a bound on what any must lose.
@@ -91,6 +93,10 @@ def optimal(
         long before it.
     scale : "z" or "none"
         As in `mdav`: z-scores, or X as it is.
+    weights : (n,), optional
+        Sampling weights, above 0, of any scale: groups lose the least weighted sum of
+        squares from weighted means, and z-scores are by weighted moments.  k counts
+        records.
     progress : callable, optional
         Progress callback: called with the share of the work, or of the time, done.
 
@@ -99,7 +105,8 @@ def optimal(
     Partition
         labels (n,), numbered 0..m-1 in the order of the groups' first records, and a
         certificate.  objective: the sum of squares within groups, on z-scores (in units
-        of X with scale="none"), over all records and attributes.  bound: no partition
+        of X with scale="none"), over all records and attributes, on the scale of the
+        weights where there are any.  bound: no partition
         into groups of k or more loses less.  Status OPTIMAL only where that is proven,
         up to 1e-6 of the objective; GAP where gap_tol ended the search: objective -
         bound is no more than that share of the objective; LIMIT where time or size did,
@@ -114,7 +121,8 @@ def optimal(
         k, time_limit, gap_tol or seed cannot be used; an unknown scale or solver, or a
         solver that takes no integer programs.
     TableError
-        X is not a matrix of finite numbers.
+        X is not a matrix of finite numbers; weights are not one number above 0 for
+        each record, or span more than six orders of magnitude.
     SolverError
         The solver is not installed; the message says how to get it.
 
@@ -125,7 +133,8 @@ def optimal(
     many groups could pay.  Tables of more than 10 000 records get the result of a
     local search, whose certificate says so, and the bound that neighbours prove.
 
-    Time grows steeply with k and with the dimension of the data; memory as n^2.
+    Time grows steeply with k and with the dimension of the data; memory as n^2.  With
+    weights that differ much bounds are weaker, and pricing takes longer.
 
     Disclosure: least loss is no better protection than any partition with the same k.
 
@@ -138,7 +147,7 @@ def optimal(
     >>> result.labels, result.certificate.status.value
     (array([0, 1, 0, 1, 0, 1]), 'optimal')
     """
-    records = scaled(X, scale)
+    records, known = weighed(X, scale, weights)
     k = group_size(k, len(records))
     perturbations = PERTURBATIONS if time_limit is None else inf
     by = choose(solver, *MODEL.kinds)
@@ -151,10 +160,10 @@ def optimal(
     require_seed(seed)
     _require_gap(gap_tol)
     if k == 1 or len(records) < 2 * k:
-        return _only(records, k, Deadline(time_limit))
+        return _only(records, k, known, Deadline(time_limit))
     _load()
     clock = Deadline(LONGEST if time_limit is None else time_limit)
-    work = ScaledIncumbent.of(records, k, gap_tol)
+    work = ScaledIncumbent.of(records, k, gap_tol, known)
     return work.result(_solved(work, how, clock), how.solver.name, clock)
 
 
@@ -180,12 +189,12 @@ class _OptimalOptions:
     every: bool  # whether all partitions may be looked at, without a solver
 
 
-def _only(records: Floats, k: int, clock: Deadline) -> Partition:
+def _only(records: Floats, k: int, known: Weighing, clock: Deadline) -> Partition:
     """Return the one partition that is best: all in one group, or each in its own."""
     n = len(records)
     labels = np.arange(n) if k == 1 else np.zeros(n, np.intp)
     small, exponent = within_one(records)
-    lost = squared_back(loss(small, labels), exponent)
+    lost = squared_back(loss(small, labels, known.of), exponent) * known.unit
     by, spent = "nothing to choose", clock.spent
     certificate = of_squares(True, Status.LIMIT, lost, lost, by, spent)
     return Partition(labels, certificate)
@@ -205,20 +214,21 @@ def _solved(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> Sta
 
 def _improve(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> None:
     from aggopt.partition._neighbours.neighbours import neighbours
-    from aggopt.partition._optimal.exhaustive import MOST, best_of_all, time_for
+    from aggopt.partition._optimal.exhaustive import MOST, time_for
     from aggopt.partition._optimal.schedule import OptimalProblem, run_schedule
 
     n, pairs, start = len(work.records), len(work.records) ** 2, work.best.labels
     if how.every and n <= MOST and time_for(n) < clock.left:
-        work.best.take(best_of_all(work.best.Z, work.best.k))
+        _look_at_all(work.best)
         if work.refine():
-            work.best.take(best_of_all(work.best.Z, work.best.k))
+            _look_at_all(work.best)
         return
     near = neighbours(work.best.Z, NEIGHBOURS)
     if n > LARGE or clock.left < PREPARED * pairs:
         _search(work.best, near, how.perturbations, how, clock)
         return
-    require_memory(BYTES * pairs, f"pricing groups of {n} records")
+    each = BYTES if work.best.weights is None else BYTES + WEIGHED
+    require_memory(each * pairs, f"pricing groups of {n} records")
     _search(work.best, near, 1, how, clock)
     while True:
         if work.refine():
@@ -227,11 +237,18 @@ def _improve(work: ScaledIncumbent, how: _OptimalOptions, clock: Deadline) -> No
         best = work.best
         if best.closed or clock.over:
             return
-        task = OptimalProblem(best.Z, best.k, near, start, how.solver, how.seed)
+        asked = how.solver, how.seed, best.weights
+        task = OptimalProblem(best.Z, best.k, near, start, *asked)
         run_schedule(task, best, clock, how.report)
         if not best.outgrown:
             return
         start = best.labels
+
+
+def _look_at_all(best: Incumbent) -> None:
+    from aggopt.partition._optimal.exhaustive import best_of_all
+
+    best.take(best_of_all(best.Z, best.k, best.weights))
 
 
 def _search(
@@ -243,6 +260,7 @@ def _search(
 ) -> None:
     from aggopt.partition._local_search.column_pool import Collection
     from aggopt.partition._local_search.search import searched
+    from aggopt.partition._local_search.setup import weights_of
 
     # a pool as for later searches, so that one compiled search serves them all
     pool = Collection(len(best.Z)) if perturbations < inf else None
@@ -255,6 +273,7 @@ def _search(
         seed=how.seed,
         clock=clock,
         pool=pool,
+        weights=weights_of(best.weights, len(best.Z), best.k),
     )
     best.offer(np.asarray(found, np.intp))
 
@@ -277,4 +296,5 @@ PARTITIONER = Partitioner(
     settings=Optimal,
     bound=Bound.OWN,
     model="set_partition",
+    weighs=True,
 )

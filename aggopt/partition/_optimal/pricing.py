@@ -11,7 +11,12 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._optimal.columns import GroupColumns, sorted_groups
 from aggopt.partition._optimal.duplicates import Duplicates
-from aggopt.partition._optimal.pricing_state import Limits, Prices, PricingResult
+from aggopt.partition._optimal.pricing_state import (
+    Distances,
+    Limits,
+    Prices,
+    PricingResult,
+)
 
 PAYS = -1e-9  # reduced costs below count as negative
 WORK = 1_000_000  # nodes between two checks of the deadline
@@ -85,17 +90,25 @@ class PricingEffort:
 
 
 class Pricer:
-    """Squared distances (n, n), and their derived data."""
+    """Squared distances `apart` (n, n), and what groups cost by them."""
 
-    def __init__(self, Z: Floats, k: int, near: Labels) -> None:
+    def __init__(
+        self, Z: Floats, k: int, near: Labels, weights: Floats | None = None
+    ) -> None:
         from aggopt.partition._optimal import distance_kernels
 
         self.k, self.n = k, len(Z)
-        self.D, self.sums = np.empty((self.n, self.n)), np.empty((self.n, 2 * k))
-        distance_kernels.distances(Z, self.D)
-        distance_kernels.near_sums(self.D, self.sums)
+        self.apart, sums = np.empty((self.n, self.n)), np.empty((self.n, 2 * k))
+        distance_kernels.distances(Z, self.apart)
+        pair = pull = self.apart
+        if weights is not None:
+            pull = self.apart * weights
+            pair = weights[:, None] * pull
+        distance_kernels.near_sums(pair, sums)
+        own = np.ones(self.n) if weights is None else weights
+        self.of = Distances(pair, pull, sums, own)
         self.near = np.ascontiguousarray(near[:, :NEAR])
-        self.duplicates = Duplicates.of(Z, k)
+        self.duplicates = Duplicates.of(np.column_stack((Z, own)), k)
 
     def priced_heuristically(
         self, duals: Duals, start: GroupColumns
@@ -105,7 +118,7 @@ class Pricer:
 
         ended, reduced = np.empty_like(start.members), np.empty(len(start.sizes))
         climb(
-            self.D,
+            self.of,
             self.near,
             duals.u,
             self.k,
@@ -142,7 +155,7 @@ class Pricer:
                 work,
             )
             found = PricingResult.nothing(self.n, self.k, limits)
-            price(self.D, self.sums, self.k, prices, left, limits, found)
+            price(self.of, self.k, prices, left, limits, found)
             count, groups, _, passed = found.counts.tolist()
             parts.append((found.members[:count], found.reduced[:count]))
             least, done = np.minimum(least, found.least), done | found.done

@@ -8,6 +8,27 @@ from aggopt.core.types import I32, I64, Bool
 from aggopt.core.validation import Floats
 
 
+class Distances(NamedTuple):
+    """What groups cost, by their pairs; records weigh 1 where none have weights.
+
+    Attributes
+    ----------
+    pair : (n, n)
+        Squared distances of records, times the weights of both.
+    pull : (n, n)
+        Those from record i to j, times the weight of j: from a medoid.
+    near : (n, 2k)
+        Sums of the q least entries of a row of `pair`, its own left out.
+    weight : (n,)
+        What each weighs.
+    """
+
+    pair: Floats
+    pull: Floats
+    near: Floats
+    weight: Floats
+
+
 class Prices(NamedTuple):
     """Duals: of records, u (n,), and of cuts.
 

@@ -43,7 +43,8 @@ def chosen(
     """
     known = generation.pool.places(groups_of(generation.best.labels, generation.best.k))
     groups = generation.pool.all.at(np.union1d(which, known))
-    data = _data(generation.best.Z, generation.best.k, groups, generation.master.cuts)
+    best = generation.best
+    data = _data(best.Z, best.k, groups, generation.master.cuts, best.weights)
     limit = min(seconds, clock.left - GRACE)
     if limit <= 0:
         return False
@@ -59,7 +60,13 @@ def _asked(data: model.Data, solver: Solver, limit: float | None) -> Answer:
     return hard_limited(model.MODEL, data, solver, limit, EXACTLY.get(native))
 
 
-def _data(Z: Floats, k: int, groups: GroupColumns, cuts: Sequence[Cut]) -> model.Data:
+def _data(
+    Z: Floats,
+    k: int,
+    groups: GroupColumns,
+    cuts: Sequence[Cut],
+    weights: Floats | None = None,
+) -> model.Data:
     inside = groups.members >= 0
     if halves(groups, list(cuts), len(Z)).nnz > DENSE * inside.sum():
         cuts = ()
@@ -70,4 +77,5 @@ def _data(Z: Floats, k: int, groups: GroupColumns, cuts: Sequence[Cut]) -> model
         groups.members[inside].astype(np.intp),
         np.repeat(np.arange(len(cuts)), [len(cut) for cut in cuts]).astype(np.intp),
         np.array([i for cut in cuts for i in cut], np.intp),
+        weights=weights,
     )

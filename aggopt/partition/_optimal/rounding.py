@@ -36,7 +36,7 @@ def _rounded(generation: ColumnGeneration, searches: Searches) -> Labels:
         _draw(generation, searches, solved.share, labels)
     left = np.flatnonzero(labels < 0)
     while 0 < len(left) < k:
-        apart = generation.pricer.D[left[0]]
+        apart = generation.pricer.apart[left[0]]
         nearest = np.where(labels < 0, np.inf, apart).argmin()
         labels[labels == labels[nearest]] = -1
         left = np.flatnonzero(labels < 0)

@@ -18,21 +18,28 @@ from aggopt.partition._shared.power_of_two import (
 )
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.sse import loss
+from aggopt.partition._shared.weighing import NONE, Weighing
 from aggopt.solvers import Status
 
 
 @dataclass(eq=False)
 class ScaledIncumbent:
-    """Records (n, d), and / 2^exponent; and the best so far, in units of its own."""
+    """Records (n, d), and / 2^exponent; and the best so far, in units of its own.
+
+    What is lost is by weights of mean 1: `scale` times that by the weights given.
+    """
 
     given: Floats = field(repr=False)
     records: Floats = field(repr=False)
     exponent: int
     unit: float
     best: Incumbent = field(repr=False)
+    scale: float = 1.0
 
     @classmethod
-    def of(cls, records: Floats, k: int, gap: float) -> "ScaledIncumbent":
+    def of(
+        cls, records: Floats, k: int, gap: float, known: Weighing = NONE
+    ) -> "ScaledIncumbent":
         """Begin with MDAV's groups, in units in which a mean square is 1."""
         given, (records, exponent) = records, within_one(without_constants(records))
         Z = records - records.mean(axis=0)
@@ -41,8 +48,9 @@ class ScaledIncumbent:
         root = float(np.sqrt((Z**2).mean())) or 1.0
         Z = np.ascontiguousarray(Z / root)
         unit, start = largest * root, numbered(mdav_labels(records, k))
-        best = Incumbent(Z, k, start, least_loss(records, k) / unit**2, gap)
-        work = cls(given, records, exponent, unit, best)
+        least = least_loss(records, k, weights=known.of) / unit**2
+        best = Incumbent(Z, k, start, least, gap, weights=known.of)
+        work = cls(given, records, exponent, unit, best, known.unit)
         work.refine()
         return work
 
@@ -57,8 +65,8 @@ class ScaledIncumbent:
             return False
         power = exponent_of(np.array(self.unit))
         Z, k = np.ldexp(self.records, -power), best.k
-        bound = least_loss(Z, k)
-        self.best = Incumbent(Z, k, best.labels, bound, best.gap, exact=True)
+        bound = least_loss(Z, k, weights=best.weights)
+        self.best = Incumbent(Z, k, best.labels, bound, best.gap, True, best.weights)
         self.unit = 2.0**power
         return True
 
@@ -70,7 +78,7 @@ class ScaledIncumbent:
     def result(self, status: Status, solver: str, clock: Deadline) -> Partition:
         """Return the best so far with its certificate, in the units of the records."""
         best = self.best
-        objective = loss(self.records, best.labels)
+        objective = loss(self.records, best.labels, best.weights)
         bound = min(best.bound * self.unit**2, objective)
         by = solver if best.priced else best.by
         seen = objective > 0 or alike(self.given, best.labels)  # not rounded to 0
@@ -78,8 +86,8 @@ class ScaledIncumbent:
         certificate = of_squares(
             met,
             status,
-            squared_back(objective, self.exponent),
-            squared_back(bound, self.exponent),
+            squared_back(objective, self.exponent) * self.scale,
+            squared_back(bound, self.exponent) * self.scale,
             by,
             clock.spent,
         )

@@ -31,7 +31,10 @@ NODES = 4000  # and of one record: an integer program costs a process, too
 
 @dataclass(frozen=True, eq=False)
 class OptimalProblem:
-    """Records (n, d), k, neighbours (n, c), initial labels and integer solver."""
+    """Records (n, d), k, neighbours (n, c), initial labels and integer solver.
+
+    And sampling weights (n,), None where all are equal.
+    """
 
     Z: Floats
     k: int
@@ -39,6 +42,7 @@ class OptimalProblem:
     start: Labels
     solver: Solver
     seed: int
+    weights: Floats | None = None
 
 
 def run_schedule(
@@ -48,8 +52,9 @@ def run_schedule(
 
     It ends, too, when a partition is found that calls for other units.
     """
-    searches = Searches(task.Z, task.k, task.near, task.seed)
-    pricer, within = Pricer(task.Z, task.k, task.near), _part(clock, 0.15)
+    searches = Searches(task.Z, task.k, task.near, task.seed, task.weights)
+    pricer = Pricer(task.Z, task.k, task.near, task.weights)
+    within = _part(clock, 0.15)
     generation = ColumnGeneration(best, pricer, clock, task.start)
     for _ in range(RESTARTS):
         if not within.over:

@@ -11,7 +11,8 @@ from aggopt.core.array_kernels import copy_into
 from aggopt.core.compiled import inlined, inner
 from aggopt.core.types import I32, I64
 from aggopt.core.validation import Floats
-from aggopt.partition._optimal.pricing_state import Prices
+from aggopt.partition._optimal.distance_kernels import heaviest
+from aggopt.partition._optimal.pricing_state import Distances, Prices
 
 
 class SearchTree(NamedTuple):
@@ -22,9 +23,9 @@ class SearchTree(NamedTuple):
     who : (c,)
         Record of each.
     D : (c, c)
-        Squared distances among them.
+        Squared distances among them, times the weights of both.
     u, v : (c,)
-        Price, and D(m, j) / 2 less it.
+        Price, and w_j D(m, j) / 2 less it.
     near : (c, 2k)
         Sum of the q least distances to others.
     part : (2k,)
@@ -35,6 +36,8 @@ class SearchTree(NamedTuple):
         Distance from each of them to P.
     W, U, V, penalty : (2k,)
         Of P: W, sums of u and v, penalties.
+    weight, heavy, whole : (c,), (2k,), (2k,)
+        Weights of each; sum of the r largest among candidates; weight of P.
     """
 
     who: I64
@@ -52,11 +55,14 @@ class SearchTree(NamedTuple):
     U: Floats
     V: Floats
     penalty: Floats
+    weight: Floats
+    heavy: Floats
+    whole: Floats
 
 
 @inner
 def build(
-    D: Floats, k: int, prices: Prices, m: int, kept: I64, own: Floats
+    of: Distances, k: int, prices: Prices, m: int, kept: I64, own: Floats
 ) -> SearchTree:
     """Build the search tree of a medoid and its candidates, which ascend by v."""
     count, levels = len(kept) + 1, 2 * k
@@ -66,12 +72,15 @@ def build(
     local = np.empty((count, count))
     for y in range(count):
         for w in range(count):
-            local[y, w] = D[who[y], who[w]]
+            local[y, w] = of.pair[who[y], who[w]]
     near = np.empty((count, own.shape[1]))
     for y in range(1, count):
         copy_into(near[y], own[y - 1])
     u = prices.u[who]
-    v = 0.5 * local[0] - u
+    v, weight, heavy = np.empty(count), of.weight[who], np.zeros(levels)
+    for y in range(count):
+        v[y] = 0.5 * of.pull[m, who[y]] - u[y]
+    heaviest(weight[1:], heavy)
     tree = SearchTree(
         who,
         local,
@@ -88,8 +97,11 @@ def build(
         np.zeros(levels),
         np.zeros(levels),
         np.zeros(levels),
+        weight,
+        heavy,
+        np.zeros(levels),
     )
-    tree.U[1], tree.V[1] = u[0], v[0]
+    tree.U[1], tree.V[1], tree.whole[1] = u[0], v[0], weight[0]
     for y in range(1, count):
         tree.open[1, y - 1], tree.g[1, y - 1] = y, local[0, y]
     tree.number[1] = tree.end[1] = count - 1
@@ -114,6 +126,7 @@ def choose(tree: SearchTree, prices: Prices, level: int, at: int) -> None:
     tree.W[level + 1] = tree.W[level] + tree.g[level, at]
     tree.U[level + 1] = tree.U[level] + tree.u[y]
     tree.V[level + 1] = tree.V[level] + tree.v[y]
+    tree.whole[level + 1] = tree.whole[level] + tree.weight[y]
     penalty, i = tree.penalty[level], tree.who[y]
     for w in range(prices.first[i], prices.first[i + 1]):
         cut = prices.cuts[w]
