@@ -28,6 +28,7 @@ html_show_sphinx = html_copy_source = False
 highlight_language = "text"
 default_role = "literal"
 myst_heading_anchors = 4
+suppress_warnings = ["ref.python"]  # names of fields that several classes have
 autodoc_typehints = "none"  # docstrings say shapes, units and ranges
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
