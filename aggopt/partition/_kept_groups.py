@@ -9,6 +9,7 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.types import Labels
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded
+from aggopt.partition._mdav import mdav
 from aggopt.partition._shared.evidence import squares
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import scaled
@@ -24,16 +25,19 @@ def kept_groups(
     Parameters
     ----------
     labels : (n,)
-        The earlier group of each record, of which one at least has one; -1 of those
-        without.  They join the group whose centroid is nearest, of equally near ones
-        the first.  Then the smallest group of fewer than k is merged with the one whose
-        centroid is nearest to its own, until there is none, or only one is left.
+        The earlier group of each record; -1 of those without.  They join the group
+        whose centroid is nearest, of equally near ones the first; where no record has
+        one, groups are made by MDAV.  Then the smallest group of fewer than k is merged
+        with the one whose centroid is nearest to its own, until there is none, or only
+        one is left.
     progress
         Called with the share that is done.
     """
     clock, Z = Deadline(None), scaled(X)
     found = labels.copy()
     old = labels >= 0
+    if not old.any():
+        return mdav(X, k, progress=progress)
     found[old] = np.unique(labels[old], return_inverse=True)[1]
     if not old.all():
         centroids = _centroids(Z[old], found[old])

@@ -80,7 +80,7 @@ def before_work(
     yield partial(require_weights, job, table, columns)
     yield partial(require_guarantees, job)
     yield partial(require_risk, table, job)
-    yield partial(require_earlier_groups, table, job)
+    yield partial(require_earlier_groups, table, job, strata)
     at = {place: j for j, place in enumerate(table.places)}
     own = (tuple(at[place] for place in block if place in at) for block in columns)
     numbers = tuple(filter(None, own))

@@ -11,6 +11,7 @@ from aggopt.core.regular import require_regular
 from aggopt.core.types import Labels
 from aggopt.errors import JobError, TableError
 from aggopt.input.files import as_written
+from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.job._earlier import EarlierGroups
@@ -18,37 +19,32 @@ from aggopt.job._earlier import EarlierGroups
 NEW, LEFT_OUT = -1, -2  # of records without an earlier group
 
 
-def with_earlier_groups(job: Job, table: Table) -> Job:
+def with_earlier_groups(
+    job: Job, table: Table, strata: Stratified | None = None
+) -> Job:
     """Return the job with the earlier group of each record, where it keeps those.
 
     Raises
     ------
     JobError
-        Values that are missing are not refused, there are strata or units, or the
-        person is no identifier.
+        k counts units, a repair exchanges records, or the person is no identifier.
     TableError
         The key, or the earlier table, is none, or not of these records.
     """
     how = job.partition
     if not isinstance(how, EarlierGroups):
         return job
-    if job.missing.policy != "refuse":
-        raise JobError(
-            "[partition] keep_groups is of complete records, and [missing] policy is "
-            f"{job.missing.policy!r}.",
-            fix="leave one of the two out.",
-        )
-    if job.roles.stratum:
-        raise JobError(
-            "[partition] keep_groups names groups, and groups that lie within strata "
-            "are made anew.",
-            fix="name the strata as other, where k no longer holds within each of "
-            "them; or leave keep_groups out.",
-        )
     if job.roles.unit:
         raise JobError(
             "[partition] keep_groups names groups of records, and k counts units.",
             fix="leave one of the two out.",
+        )
+    repair = job.privacy.repair
+    if repair is not None and repair.method != "merge":
+        raise JobError(
+            f"The repair {repair.method!r} takes records out of the groups that "
+            "[partition] keep_groups is to keep.",
+            fix='set repair = "merge" under [privacy], which keeps them together.',
         )
     path = Path(how.keep_groups)
     groups = _groups(path)
@@ -56,6 +52,8 @@ def with_earlier_groups(job: Job, table: Table) -> Job:
         found = _by_person(how.person, Path(how.earlier), groups, job, table)
     else:
         found = groups
+        if strata is not None and strata.kept is not None:
+            found = found[strata.kept] if len(found) == len(strata.kept) else found
         if len(found) != len(table.frame):
             raise TableError(
                 f"{path.name} is of {many(len(found), 'record')}, and the table has "
@@ -68,9 +66,27 @@ def with_earlier_groups(job: Job, table: Table) -> Job:
     return job.model_copy(update={"partition": how.of_records(found)})
 
 
-def require_earlier_groups(table: Table, job: Job) -> None:
+def require_earlier_groups(table: Table, job: Job, strata: Stratified | None) -> None:
     """Refuse now a key that is not of these records; as `with_earlier_groups`."""
-    with_earlier_groups(job, table)
+    with_earlier_groups(job, table, strata)
+
+
+def parted(job: Job, strata: Stratified | None) -> tuple[str, ...]:
+    """Say how many earlier groups have records of several strata, if any has."""
+    how = job.partition
+    if strata is None or not isinstance(how, EarlierGroups):
+        return ()
+    labels = how.settings["labels"]
+    old = labels != NEW
+    pairs = np.unique(np.stack([labels[old], strata.labels[old]]), axis=1)[0]
+    several = int((np.unique(pairs, return_counts=True)[1] > 1).sum())
+    if not several:
+        return ()
+    have = "has" if several == 1 else "have"
+    return (
+        f"{many(several, 'earlier group')} {have} records of several strata, and each "
+        "stratum keeps its part: aggopt compare counts what both releases leave.",
+    )
 
 
 def _require_groups(path: Path, found: Labels) -> None:

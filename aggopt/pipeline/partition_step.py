@@ -40,7 +40,7 @@ from aggopt.pipeline.category_job import (
     wishes_stated,
     with_categories,
 )
-from aggopt.pipeline.earlier_groups import with_earlier_groups
+from aggopt.pipeline.earlier_groups import parted, with_earlier_groups
 from aggopt.pipeline.fill import by_policy
 from aggopt.pipeline.grouped import Blocks, Grouped
 from aggopt.pipeline.guarantees import (
@@ -111,7 +111,8 @@ def group(
     held = *read_confidential(table, job, job.input.decimal), *of_units(job, units)
     if made is None:
         require_kept(held, strata, repair)
-        job = with_earlier_groups(job, table)
+        job = with_earlier_groups(job, table, strata)
+        reasons = (*reasons, *parted(job, strata))
         how = partitioner(job, held), job.partition.settings, partial(told, "group")
         mended = partial(told, "repair") if job.privacy.repair and repair else None
         given = records, holes, strata

@@ -74,7 +74,8 @@ class _Within:
         for part in range(int(labels.max()) + 1):
             rows = np.flatnonzero(labels == part)
             told_of = partial(share_of, told, done / len(rows), n / len(rows))
-            shared = divide, shared_out(settings, len(rows) / n), told_of
+            own_of = shared_out(in_rows_of(settings, rows, n), len(rows) / n)
+            shared = divide, own_of, told_of
             own = self._of(rows, k, shared)
             groups[rows] = first + own.labels
             proofs += own.evidence
@@ -91,6 +92,16 @@ class _Within:
         own = in_rows(self.records, rows, held)
         (block,) = divided(own, k, whole, *how, names)
         return block.partition
+
+
+def in_rows_of(settings: Mapping[str, Any], rows: Labels, n: int) -> dict[str, Any]:
+    """Return settings with what they say of each of n records for these rows alone."""
+    return {
+        name: value[rows]
+        if isinstance(value, np.ndarray) and len(value) == n
+        else value
+        for name, value in settings.items()
+    }
 
 
 def shared_out(settings: Mapping[str, Any], share: float) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def test_all_checks_are_made_in_turn_of_what_they_look_at(monkeypatch) -> None:
         ("require_weights", (job, table, columns)),
         ("require_guarantees", (job,)),
         ("require_risk", (table, job)),
-        ("require_earlier_groups", (table, job)),
+        ("require_earlier_groups", (table, job, strata)),
         ("require_covariance", (table, seen, places, job, strata)),
     ):
         assert check in made

@@ -180,28 +180,18 @@ REFUSED = {
         "bring the same records in the same order; or name the earlier table and an "
         'identifier: earlier = "FILE" and person = "NAME" under [partition].',
     ),
-    "missing values": (
+    "a repair that exchanges records": (
         lambda first: (
             people(),
-            job(4, kept(first).partition, missing={"policy": "fill"}),
-        ),
-        "[partition] keep_groups is of complete records, and [missing] policy is "
-        "'fill'.",
-        "leave one of the two out.",
-    ),
-    "strata": (
-        lambda first: (
-            people().assign(note=["x", "y"] * 20),
             aggopt.Job(
-                roles={**ROLES, "stratum": ["note"], "other": []},
-                privacy={"k": 4},
+                roles=ROLES,
+                privacy={"k": 4, "l": 2, "repair": "search"},
                 partition=kept(first).partition,
             ),
         ),
-        "[partition] keep_groups names groups, and groups that lie within strata are "
-        "made anew.",
-        "name the strata as other, where k no longer holds within each of them; or "
-        "leave keep_groups out.",
+        "The repair 'search' takes records out of the groups that [partition] "
+        "keep_groups is to keep.",
+        'set repair = "merge" under [privacy], which keeps them together.',
     ),
     "units": (
         lambda first: (
@@ -325,3 +315,85 @@ def test_what_is_no_key_is_refused(tmp_path, text) -> None:
 def test_settings_that_do_not_go_together_are_refused(how, says) -> None:
     with pytest.raises(AggoptError, match=says):
         job(partition={"keep_groups": "first.private.csv", **how})
+
+
+def within(folder, privacy=4, **more):
+    """A job that keeps groups within strata that the column note says."""
+    roles = {**ROLES, "stratum": ["note"], "other": []}
+    how = {"keep_groups": str(folder / "within.private.csv"), **more}
+    return aggopt.Job(roles=roles, privacy={"k": privacy}, partition=how)
+
+
+@pytest.fixture(scope="module")
+def strata(first):
+    """A release of the same people within two strata of 20."""
+    table = people().assign(note=["x", "y"] * 20)
+    roles = {**ROLES, "stratum": ["note"], "other": []}
+    how = {"roles": roles, "privacy": {"k": 4}, "partition": {"method": "mdav"}}
+    aggopt.mask(table, aggopt.Job(**how)).write(first / "within.csv")
+    table.to_csv(first / "strata.csv", index=False)
+    return table
+
+
+def test_groups_within_strata_are_kept(first, strata) -> None:
+    later = strata.assign(income=lambda t: t["income"] * 1.5)
+    release = aggopt.mask(later, within(first))
+    assert same(release.labels, pd.read_csv(first / "within.private.csv")["group"])
+    assert release.audit.strata == ("note",)
+    assert not any("several strata" in note for note in release.notes)
+
+
+def test_groups_that_moving_parts_are_kept_in_each_stratum_and_counted(
+    first, strata
+) -> None:
+    old = pd.read_csv(first / "within.private.csv")["group"].to_numpy()
+    moved = strata.copy()
+    moved.loc[0, "note"] = "y"
+    release = aggopt.mask(moved, within(first, 3))
+    assert moved.groupby(release.labels)["note"].nunique().max() == 1
+    stayed = np.arange(40) > 0
+    assert same(release.labels[stayed], old[stayed])
+    assert (
+        "1 earlier group has records of several strata, and each stratum keeps its "
+        "part: aggopt compare counts what both releases leave."
+    ) in release.notes
+    moved.loc[1, "note"] = "x"
+    notes = aggopt.mask(moved, within(first, 3)).notes
+    assert any(note.startswith("2 earlier groups have records") for note in notes)
+
+
+def test_a_stratum_of_new_people_is_grouped_anew(first, strata) -> None:
+    more = people(50, seed=1)[40:].assign(note="z")
+    later = pd.concat([strata, more], ignore_index=True)
+    how = {"earlier": str(first / "strata.csv"), "person": "name"}
+    release = aggopt.mask(later, within(first, **how))
+    old = pd.read_csv(first / "within.private.csv")["group"]
+    assert same(release.labels[:40], old)
+    assert len(set(release.labels[40:])) == 2
+    assert not any("several strata" in note for note in release.notes)
+
+
+def test_records_of_dropped_strata_are_left_out_again(first, strata) -> None:
+    fewer = strata.copy()
+    fewer.loc[:1, "note"] = "z"
+    asked = within(first, 3)
+    drop = aggopt.Job(**{**dict(asked), "strata": {"small": "drop"}})
+    release = aggopt.mask(fewer, drop)
+    assert len(release.labels) == 38
+    old = pd.read_csv(first / "within.private.csv")["group"][2:]
+    assert same(release.labels, old)
+
+
+@pytest.mark.parametrize("policy", ["patterns", "fill"])
+def test_groups_are_kept_where_values_are_missing(first, policy) -> None:
+    old = groups(first)
+    later = people().astype({"age": float})
+    later.loc[old == old[0], "age"] = np.nan
+    asked = job(4, kept(first).partition, missing={"policy": policy})
+    release = aggopt.mask(later, asked)
+    if policy == "patterns":
+        assert same(release.labels, old)
+    else:
+        merged = release.labels[old != old[0]]
+        assert len(set(release.labels)) == 9
+        assert same(merged, old[old != old[0]])
