@@ -1,43 +1,17 @@
 """Pages in a real browser: light, dark, on a phone, printed, by keyboard, for axe."""
 
-import shutil
 from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 import pytest
+from browsing import WAYS
 from tables import MDAV
 
 import aggopt
 
 pytestmark = pytest.mark.slow  # a browser takes seconds to begin
 NASTY = "<script>document.title = 'broken'</script>"
-WAYS = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 844}},
-    "printed": {},
-}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Chromium of the system, if it and what drives it are there."""
-    found = next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None
-    )
-    if found is None:
-        pytest.skip("no browser: .ci/install-chromium, or apt-get install chromium")
-    api = pytest.importorskip(
-        "playwright.sync_api",
-        reason="pip install playwright axe-playwright-python",
-    )
-    with api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(
-            executable_path=found, args=["--no-sandbox"]
-        )
-        yield opened
-        opened.close()
 
 
 def patients() -> pd.DataFrame:
@@ -72,21 +46,11 @@ def pages(tmp_path_factory):
 
 
 @pytest.fixture
-def opened(browser, pages, request) -> Iterator:
+def opened(looked_at, pages, request) -> Iterator:
     """A page, opened in a way, and what the browser said and asked for meanwhile."""
     name, way = request.param
-    context = browser.new_context(**WAYS[way])
-    page = context.new_page()
-    said, asked = [], []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    if way == "printed":
-        page.emulate_media(media="print")
-    url = pages[name].as_uri()
-    page.goto(url)
-    yield page, said, [each for each in asked if each != url]
-    context.close()
+    with looked_at(pages[name], way) as found:
+        yield found
 
 
 every = pytest.mark.parametrize(
