@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 IPOPT := $(VENV)/ipopt-tried
 
-.PHONY: help demo test mutants lint docs bench clean
+.PHONY: help demo test mutants lint docs pictures bench clean
 
 help: ## say what each target does (this)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -34,6 +34,9 @@ docs: $(READY) ## build the site in docs/_build/html; a warning fails it
 		$(BIN)/python -m pip install --quiet --group docs
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
+
+pictures: $(READY) ## draw those of README, in docs/pictures (needs Chromium)
+	@$(BIN)/python docs/pictures/draw.py
 
 bench: $(IPOPT) ## run every benchmark in turn, or ONLY="units p3m", and write docs/benchmarks
 	@$(BIN)/python -m pip install --quiet --group bench || \

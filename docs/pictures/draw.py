@@ -1,0 +1,86 @@
+"""Draw the pictures of README: the map of risk and loss, and the head of a report.
+
+Run:  python docs/pictures/draw.py        (`make pictures`; needs Chromium)
+Of the 442 patients of scikit-learn's diabetes table: age, sex, body mass index and
+blood pressure are masked, the progression of the illness is confidential.
+"""
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+from PIL import Image
+from playwright.sync_api import sync_playwright
+from sklearn.datasets import load_diabetes
+
+import aggopt
+
+HERE = Path(__file__).parent
+QUASI = ["age", "sex", "bmi", "bp"]
+COLOURS = 64  # enough for text and marks; four times smaller than all of them
+
+
+def patients() -> pd.DataFrame:
+    """Return the 442 patients, in the original units."""
+    whole = load_diabetes(as_frame=True, scaled=False)
+    return whole.data[QUASI].assign(progression=whole.target)
+
+
+def job(**sections: Any) -> aggopt.Job:
+    """Return a job for the patients."""
+    roles = {"quasi-identifier": QUASI, "confidential": ["progression"]}
+    attributes = {"sex": {"kind": "nominal"}}
+    return aggopt.Job(roles=roles, attributes=attributes, privacy={"k": 5}, **sections)
+
+
+def map_of(people: pd.DataFrame, to: Path) -> None:
+    """Draw loss against linkage for several k, partitions and what is kept."""
+    found = aggopt.choose(
+        people,
+        job(),
+        k=[3, 5, 10, 25],
+        method=["mdav", "local_search"],
+        keep=["mean", "variance", "covariance"],
+    )
+    figure = found.plot()
+    figure.axes[0].set(
+        title="442 patients: k = 25, 10, 5, 3 from left to right",
+        xlabel="records linked to their own (share)",
+        ylabel="probabilistic information loss (PIL)",
+    )
+    figure.savefig(to, dpi=110)
+
+
+def report_of(people: pd.DataFrame, to: Path) -> None:
+    """Photograph the head of a report, as a browser shows it."""
+    asked = job(aggregation={"method": "mean", "keep": "covariance"})
+    with TemporaryDirectory() as folder, sync_playwright() as play:
+        page = Path(folder) / "report.html"
+        aggopt.mask(people, asked).report(page)
+        found = shutil.which("chromium") or shutil.which("chromium-browser")
+        browser = play.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        shown = browser.new_page(viewport={"width": 900, "height": 700})
+        shown.goto(page.as_uri())
+        shown.screenshot(path=to)
+        browser.close()
+
+
+def lighter(picture: Path) -> None:
+    """Write a picture anew with few colours, the nearest to its own."""
+    few = Image.open(picture).convert("RGB").quantize(COLOURS)
+    few.save(picture, optimize=True)
+
+
+def main() -> None:
+    """Draw both, and say how large they are."""
+    people = patients()
+    for name, draw in {"map.png": map_of, "report.png": report_of}.items():
+        draw(people, HERE / name)
+        lighter(HERE / name)
+        print(f"docs/pictures/{name}: {(HERE / name).stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
