@@ -10,6 +10,7 @@ from tables import job
 
 import aggopt
 from aggopt.measure._density import Density
+from aggopt.output.plots import Plots
 from aggopt.plot.before_after import before_after
 from aggopt.plot.correlations import MOST, correlations
 from aggopt.plot.distributions import Distribution
@@ -122,13 +123,6 @@ def test_one_bin_is_not_said_to_begin() -> None:
 PAGE = Path(aggopt.__file__).parents[1] / "docs" / "pictures.md"
 
 
-def test_the_page_runs_and_prints_what_it_says(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    names: dict[str, object] = {}
-    exec(code, names)
-    assert f"# {capsys.readouterr().out}" in code
-    assert (tmp_path / "bmi.pdf").read_bytes()[:4] == b"%PDF"
+def test_the_page_lists_each_picture() -> None:
     listed = re.findall(r"^\| `\.(\w+)", PAGE.read_text("utf-8"), re.MULTILINE)
-    drawn = [n for n in dir(names["release"].plot) if not n.startswith("_")]
-    assert sorted(listed) == drawn
+    assert sorted(listed) == [name for name in dir(Plots) if not name.startswith("_")]
