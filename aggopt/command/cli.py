@@ -37,12 +37,13 @@ from aggopt.command.experiment import experiment
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.exported import export, import_solution
 from aggopt.command.interrupt import EXIT, interrupts
+from aggopt.command.quiet import Commands
 from aggopt.command.report import Report, report
 from aggopt.command.watch import watched
 from aggopt.core.own_code import names_file
 from aggopt.errors import AggoptError, PrivacyError
 
-app = typer.Typer(
+app = Commands(
     help="Mask microdata by microaggregation: similar records are grouped, at least "
     "k each, and one value per group is published.\n\nStart with `aggopt demo`, or "
     "with `aggopt init TABLE`, which writes a commented job to edit.\n\nExit codes: 0 "
@@ -139,6 +140,7 @@ def init(
         str | None, typer.Option(help="Decimal point of a CSV; else looked for.")
     ] = None,
     overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ) -> None:
     """Look at TABLE and write a commented job for it, to be edited.
 
@@ -149,12 +151,12 @@ def init(
     from aggopt.output.staging import Staging, check_places
 
     check_places(out, overwrite=overwrite, inputs=(table,))
-    with console.progress():
+    with console.progress(quiet=as_json):
         made = draft(table, out, separator, decimal)
     with Staging() as staging:
         staging.write(out, lambda to: to.write_text(made.text, encoding="utf-8"))
         staging.commit(out, public=out, overwrite=overwrite)
-    show.written(table, out, len(made.undecided))
+    show.written(table, out, made.undecided, as_json=as_json)
 
 
 @app.command()
@@ -237,13 +239,17 @@ def demo(
         "aggopt-demo"
     ),
     overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ) -> None:
     """Mask 442 real patients, compare risk and loss before and after."""
     from aggopt.command.demo import run
 
-    with console.progress() as report:
+    with console.progress(quiet=as_json) as report:
         shown = run(folder, report, overwrite=overwrite)
-    show.demo(shown)
+    if as_json:
+        console.as_json(shown.to_dict())
+    else:
+        show.demo(shown)
 
 
 @app.command("warm-up")

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from aggopt.command.interrupt import interrupts
+from aggopt.command.progress import Bar, Steps, lines
 from aggopt.core.compile_time import compile_time
 from aggopt.core.json_text import json_text
 from aggopt.core.signals import held
@@ -40,37 +40,40 @@ out = _Patient(highlight=False, width=_wide)
 _err = Console(stderr=True, highlight=False)
 
 
+def hush(quiet: bool) -> None:
+    """Print nothing but errors from here on, or what there is to print."""
+    out.quiet = quiet
+
+
 @contextmanager
 def progress(*, quiet: bool = False) -> Iterator[Callable[[str, float], None]]:
-    """Yield a function that shows the step and its share, while someone watches.
+    """Yield a function that takes note of the step and its share, which are shown.
 
-    If `quiet`, what a solver prints goes to standard error meanwhile: standard output
-    is kept for the one JSON object.
+    Where someone watches, by a bar; else, by a line each ten seconds.  If `quiet`,
+    standard output is kept for the one JSON object: what a solver prints goes to
+    standard error meanwhile, and what is shown of the steps are lines.
     """
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=_err,
-        transient=True,
-        disable=quiet or not _err.is_terminal,
-    )
-    task, shown = bar.add_task("read", total=1.0), ("read", 0.0)
+    steps = Steps()
+    bar = Bar(steps, _err) if _err.is_terminal and not (quiet or out.quiet) else None
+    shown = bar or (nullcontext() if out.quiet else lines(steps, _err))
+    noted = "read", 0.0
 
     def show(step: str, share: float) -> None:
-        bar.update(task, description=step, completed=share)
+        steps.tell(step, share)
+        if bar:
+            bar.update()
 
     def tell(step: str, share: float) -> None:
-        nonlocal shown
+        nonlocal noted
         interrupts.require_none()
-        shown = step, share
-        show(*shown)
+        noted = step, share
+        show(*noted)
 
     def compiling(share: float | None) -> None:
-        show(*(shown if share is None else (COMPILING, share)))
+        show(*(noted if share is None else (COMPILING, share)))
 
     clean = _kept_clean() if quiet else nullcontext()
-    with bar, clean, compile_time.reported_to(compiling):
+    with shown, clean, compile_time.reported_to(compiling):
         yield tell
     interrupts.require_none()
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -46,6 +47,12 @@ class Shown:
     compared: dict[str, Assessment]
     files: Files
     picture: Path
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON: the release, and what is compared."""
+        measured = {name: found.to_dict() for name, found in self.compared.items()}
+        files = {**self.files.to_dict(), "picture": str(self.picture)}
+        return {"files": files, "compared": measured, **self.release.manifest()}
 
 
 def run(

@@ -81,6 +81,7 @@ def sweep(
     ] = Path("sweep"),
     jobs: Annotated[int, typer.Option(help="Processes; -1 means one per core.")] = -1,
     overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run JOB's P3M over a grid of alpha, delta, keep: risk and loss of each point.
 
@@ -98,7 +99,7 @@ def sweep(
     grid = numbers(alpha, "alpha"), numbers(delta, "delta")
     statistics, own = words(keep), dict(map(_values, over or ()))
     with (
-        console.progress() as report,
+        console.progress(quiet=as_json) as report,
         sweep_files.keep(out, overwrite=overwrite, inputs=(job, table)) as kept,
     ):
         total = len(grid[0]) * len(grid[1]) * max(1, len(statistics))
@@ -110,7 +111,10 @@ def sweep(
             kept.add(point)
             interrupts.outcome = f"points that are done are kept in {kept.table.name}"
             report("sweep", len(kept.points) / total)
-    show_solvers.swept(kept.points, kept.files)
+    if as_json:
+        console.as_json(kept.to_dict())
+    else:
+        show_solvers.swept(kept.points, kept.files)
 
 
 def reproduce(

@@ -19,6 +19,7 @@ def export(
     out: Annotated[Path, typer.Option(help="Where to write the program.")],
     format: Annotated[str, typer.Option(help="nl, lp or mps.")] = "nl",
     overwrite: Overwrite = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write the program that JOB states of one attribute of TABLE, for other solvers.
 
@@ -30,6 +31,10 @@ def export(
     made = exported.export(
         table, job, attribute, out, format=format, trust=trust, overwrite=overwrite
     )
+    if as_json:
+        files = {"program": str(made.program), "key": str(made.key)}
+        console.as_json({"attribute": attribute, "files": files})
+        return
     console.line(f"{made.program} holds the originals of {attribute!r}, standardised.")
     console.line(f"{made.key} is its key: keep both to yourself.")
 

@@ -1,6 +1,6 @@
 """What the command prints of a release, for people."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,18 +9,18 @@ from rich.table import Table
 
 from aggopt.command import console
 from aggopt.command.console import add_row, line, out
-from aggopt.command.show_solvers import figure
+from aggopt.command.show_release import certificates, said
 from aggopt.core.plural import many
 from aggopt.input.formats import like
 
 if TYPE_CHECKING:
     from aggopt.command.demo import Shown
+    from aggopt.command.readiness import Obstacle
     from aggopt.measure import Assessment
     from aggopt.output.audit import Audit
     from aggopt.output.places import Files
     from aggopt.output.release import Release
     from aggopt.pipeline.reassess import Review
-    from aggopt.solvers import Certificate
 
 _SHOWN = {
     "highest_risk": "highest re-identification risk (1 / smallest group)",
@@ -42,20 +42,15 @@ def finished(written: "Release", files: "Files", *, as_json: bool) -> None:
     """Print what was written, which nothing that goes wrong here undoes."""
     with console.after_release():
         if as_json:
-            console.as_json({"files": paths(files), **written.manifest()})
+            console.as_json({"files": files.to_dict(), **written.manifest()})
         else:
             release(written, files)
 
 
 def release(release: "Release", files: "Files") -> None:
     """Print what was released, how risky it is and what is proven."""
-    audit(release.audit)
-    _partition(release)
-    _certificates("Certificates (standardised units)", release.certificates)
-    _of_categories(release)
-    _measures(release.measures, release.audit)
-    _notes(release.notes, release.audit)
-    _files(files)
+    for text in said(release, files):
+        line(text, style="bold red" if text.startswith("WARNING") else None)
 
 
 def review(review: "Review") -> None:
@@ -91,24 +86,10 @@ def _measures(measures: "Assessment | None", audit: "Audit") -> None:
     out.print(measures.table(counted), markup=False)
 
 
-def _partition(release: "Release") -> None:
-    """Print which attributes were grouped together, if not all were."""
-    from aggopt.output.block_names import names_of, proven
-
-    blocks, job = release.blocks, release.job
-    if len(blocks) > 1:
-        listed = zip(names_of(blocks, job), blocks, strict=True)
-        for number, (names, block) in enumerate(listed, start=1):
-            line(f"Block {number}: {', '.join(names)}: {many(block.groups, 'group')}.")
-    found = proven(blocks, job)
-    if found:
-        _certificates("Certificates of the partition", found)
-
-
 def demo(shown: "Shown") -> None:
     """Print risk and loss of the originals, of plain means and of P3M."""
     audit(shown.release.audit)
-    _certificates("Certificates (standardised units)", shown.release.certificates)
+    line("\n".join(certificates(shown.release.certificates)))
     table = Table(title="Risk and loss in %, before and after")
     table.add_column("measure")
     for name in shown.compared:
@@ -125,40 +106,22 @@ def _count_or_percent(figure: int | float) -> str:
     return str(figure) if isinstance(figure, int) else f"{100 * figure:.2f}"
 
 
-def paths(files: "Files") -> dict[str, str]:
-    """Return where the files of a release are, as text."""
-    return {what: str(path) for what, path in asdict(files).items() if path}
-
-
-def written(table: Path, job: Path, undecided: int) -> None:
+def written(
+    table: Path, job: Path, undecided: "Sequence[Obstacle]", *, as_json: bool
+) -> None:
     """Print what to do with a job that was written for a table."""
-    if undecided:
-        line(f"Wrote {job}. Decide on {many(undecided, 'point')} said there, then run")
+    if as_json:
+        console.as_json(
+            {"job": str(job), "undecided": [asdict(each) for each in undecided]}
+        )
+        return
+    points = len(undecided)
+    if points:
+        line(f"Wrote {job}. Decide on {many(points, 'point')} said there, then run")
     else:
         line(f"Wrote {job}. Look at the roles that are proposed in it, then run")
     line(f"    aggopt check {table} {job}")
     line(f"    aggopt mask {table} {job} --out masked{like(table)}")
-
-
-def _certificates(title: str, certificates: Mapping[str, "Certificate"]) -> None:
-    table = Table(title=title)
-    for heading in ("attribute", "solver", "status"):
-        table.add_column(heading)
-    for heading in ("objective", "bound", "gap", "violation"):
-        table.add_column(heading, justify="right")
-    for name, c in certificates.items():
-        proof = (figure(c.bound, ".6g"), figure(c.gap, ".1e"), f"{c.violation:.1e}")
-        add_row(table, name, c.solver, c.status.value, f"{c.objective:.6g}", *proof)
-    out.print(table)
-
-
-def _of_categories(release: "Release") -> None:
-    """Print what the figures of categories are: they have units of their own."""
-    from aggopt.aggregate import CATEGORY_AGGREGATORS
-
-    how = release.job.aggregation.categories
-    if how is not None:
-        line(f"Of categories: {CATEGORY_AGGREGATORS[how.method].certificate}.")
 
 
 def _notes(notes: Iterable[str], audit: "Audit") -> None:

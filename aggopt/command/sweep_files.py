@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -31,6 +31,11 @@ class SweepFiles:
         with Staging() as staging:
             staging.write(self.table, lambda to: frame.to_csv(to, index=False))
             staging.commit(self.table, overwrite=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON: the files, and each point."""
+        files = {"table": str(self.table), "picture": str(self.picture)}
+        return {"files": files, "points": [point.to_dict() for point in self.points]}
 
     @property
     def files(self) -> list[Path]:

@@ -1,7 +1,7 @@
 """Where the files of a release are."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from aggopt.errors import TableError
@@ -39,6 +39,10 @@ class Files:
             folder / f"{table.stem}.private.csv",
             report,
         )
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the paths as text, by what they are; those that there are."""
+        return {what: str(path) for what, path in asdict(self).items() if path}
 
     def check(
         self,

@@ -96,7 +96,7 @@ class Release(Fieldwise):
 
     def __repr__(self) -> str:
         """Return verdict, certificates and how many notes there are."""
-        parts = [str(self.audit), as_text(HEADER, rows(self._solved))]
+        parts = [str(self.audit), as_text(HEADER, rows(self.proofs))]
         if self.notes:
             parts.append(f"{many(len(self.notes), 'note')}: see .notes.")
         return "\n\n".join(parts)
@@ -106,14 +106,15 @@ class Release(Fieldwise):
         return titled(
             "Release",
             lines(str(self.audit)),
-            table(HEADER, rows(self._solved)),
+            table(HEADER, rows(self.proofs)),
             listed(self.notes),
             *([folded("Measures", lines(str(self.measures)))] if self.measures else []),
             folded("Job", lines(self.job.as_text())),
         )
 
     @property
-    def _solved(self) -> dict[str, Certificate]:
+    def proofs(self) -> dict[str, Certificate]:
+        """The certificates of the groups and of their values, by what they are of."""
         grouped = proven(self.blocks, self.job)
         of_groups = {f"groups of {name}": c for name, c in grouped.items()}
         return of_groups | self.certificates

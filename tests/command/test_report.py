@@ -29,7 +29,7 @@ def names(folder):
 def test_mask_writes_a_report_with_the_release(here, aggopt):
     code, out, err = aggopt(*MASK, "--report", "report.html")
     assert (code, err) == (0, "")
-    assert "Report        report.html  (for the public)" in out
+    assert "; report for the public report.html" in out
     assert (here / "report.html").stat().st_mode & 0o044
     page = (here / "report.html").read_text("utf-8")
     assert "It was counted on the bytes of the file" in page

@@ -9,7 +9,7 @@ import pytest
 
 from aggopt import partition
 from aggopt.aggregate._registry import AGGREGATORS
-from aggopt.command import console, warm_up
+from aggopt.command import console, progress, warm_up
 from aggopt.command.console import COMPILING
 from aggopt.core.compile_time import compile_time
 from aggopt.errors import JobError
@@ -123,13 +123,7 @@ def test_interrupted_it_says_that_what_was_compiled_is_kept(times, said):
 
 def test_the_progress_line_says_that_something_compiles(monkeypatch):
     seen = []
-    monkeypatch.setattr(
-        console.Progress,
-        "update",
-        lambda self, task, *, description, completed: seen.append(
-            (description, completed)
-        ),
-    )
+    monkeypatch.setattr(progress.Steps, "tell", lambda self, *told: seen.append(told))
     monkeypatch.setattr(compile_time, "kernels", 4)
     monkeypatch.setattr(compile_time, "compiled", 0)
     with console.progress(quiet=True) as told:

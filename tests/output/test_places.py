@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 from tables import job, people
@@ -9,6 +10,7 @@ from tables import job, people
 import aggopt
 from aggopt.errors import TableError
 from aggopt.output import staging
+from aggopt.output.places import Files
 from aggopt.output.staging import sha256
 from aggopt.pipeline.reassess import review
 from aggopt.solvers import logged
@@ -98,3 +100,13 @@ def test_a_log_of_solvers_lies_in_no_folder_of_a_release(tmp_path, release) -> N
         with pytest.raises(TableError, match="A log of solvers was written into"):
             release.write(table / "t.csv", private=private)
     assert [path.name for path in logs.iterdir()] == ["solver.log"]
+
+
+def test_where_files_are_is_text_by_what_they_are() -> None:
+    assert Files.beside(Path("a/masked.csv")).to_dict() == {
+        "table": "a/masked.csv",
+        "manifest": "a/masked.manifest.json",
+        "private": "a/masked.private.csv",
+    }
+    reported = Files.beside(Path("m.csv"), report=Path("r.html")).to_dict()
+    assert reported["report"] == "r.html"

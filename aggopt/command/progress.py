@@ -1,0 +1,103 @@
+"""How far a command is, on standard error: a bar where someone watches, else lines."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+EVERY = 10.0  # seconds between lines
+ENOUGH = 0.01  # share of a step from which on its time left is told
+
+
+class Steps:
+    """The step that is being done, its share, and how long the rest of it takes."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self.clock, self.start = clock, clock()
+        self.step, self.share = "read", 0.0
+        self.begun, self.first = self.start, 0.0
+
+    def tell(self, step: str, share: float) -> None:
+        """Take note of the share of a step that is done."""
+        if step != self.step or share < self.share:
+            self.begun, self.first = self.clock(), share
+        self.step, self.share = step, share
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that the step still takes at its speed; None before there is one."""
+        done = self.share - self.first
+        if done < ENOUGH:
+            return None
+        return (self.clock() - self.begun) * (1.0 - self.share) / done
+
+    def __str__(self) -> str:
+        """Return step, share, seconds since the start and seconds left of the step."""
+        parts = [self.step, f"{100 * self.share:.0f} %"] if self.share else [self.step]
+        parts.append(f"{lasting(self.clock() - self.start)} since the start")
+        if self.left is not None:
+            parts.append(f"about {lasting(self.left)} left of this step")
+        return ", ".join(parts)
+
+
+def lasting(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> lasting(12.3), lasting(200), lasting(7500)
+    ('12 s', '3 min 20 s', '2 h 5 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+@contextmanager
+def lines(steps: Steps, console: Console, every: float = EVERY) -> Iterator[None]:
+    """Print a line each so many seconds, from a thread, for pipes and logs."""
+    over = threading.Event()
+
+    def run() -> None:
+        while not over.wait(every):
+            with suppress(OSError, ValueError):  # nobody reads it any more
+                console.print(str(steps), markup=False, soft_wrap=True)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+class Bar(AbstractContextManager[None]):
+    """A bar on a terminal: the step, its share and the time that it still takes."""
+
+    def __init__(self, steps: Steps, console: Console):
+        self.steps = steps
+        self.bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            console=console,
+            transient=True,
+        )
+        self.task = self.bar.add_task(str(steps), total=1.0)
+
+    def __enter__(self) -> None:
+        """Show it."""
+        self.bar.start()
+
+    def __exit__(self, *_: object) -> None:
+        """Take it away."""
+        self.bar.stop()
+
+    def update(self) -> None:
+        """Show the step anew."""
+        said = str(self.steps)
+        self.bar.update(self.task, description=said, completed=self.steps.share)

@@ -1,0 +1,140 @@
+"""What `aggopt mask` prints: its release in fifteen lines at most.
+
+All else that is known of a release is in its manifest, which `--json` prints, too; and
+`aggopt assess` measures it again.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from aggopt.core.html import as_text
+from aggopt.core.plural import many
+
+if TYPE_CHECKING:
+    from aggopt.measure import Assessment
+    from aggopt.output.audit import Audit
+    from aggopt.output.places import Files
+    from aggopt.output.release import Release
+    from aggopt.solvers import Certificate
+
+PROOFS = 4  # lines of certificates, beside their header
+NOTES = 3  # lines of notes
+NAME = 40  # characters of the names that a certificate is of
+HEADER = ("attribute", "solver", "status", "objective", "bound", "gap", "violation")
+
+
+def said(release: "Release", files: "Files") -> list[str]:
+    """Return the lines: verdict, risk, loss, certificates, notes, files."""
+    return [
+        *verdict(release.audit),
+        *figures(release.measures),
+        *certificates(release.proofs),
+        *notes(release, files),
+        "; ".join([f"Masked table   {files.table}", *_reports(files)]),
+        f"For you alone  {files.manifest} (how it was made, with all figures), "
+        f"{files.private} (links records to groups)",
+    ]
+
+
+def _reports(files: "Files") -> list[str]:
+    """Return where the report is, if one was asked for."""
+    return [f"report for the public {page}" for page in files.reports]
+
+
+def verdict(audit: "Audit") -> list[str]:
+    """Return whether the requirements hold, what else does, and what they leave open.
+
+    That is three lines at most.
+    """
+    of_k, *checks = audit.verdict.splitlines()
+    warning = [] if audit.warning is None else [f"WARNING: {audit.warning}"]
+    return [of_k, *([" ".join(checks)] if checks else []), *warning]
+
+
+def figures(found: "Assessment | None") -> list[str]:
+    """Return a line of what an intruder can do, and one of what is lost."""
+    if found is None:
+        return []
+    risk = (
+        f"Risk: {_percent(found.linkage)} of records linked one to one (at most "
+        f"{_percent(found.linkage_limit)}), {_percent(found.dld)} to the nearest "
+        f"(DLD); {_percent(found.sdid)} of values within {found.safety:g} standard "
+        f"deviations (SDID; {_percent(found.sdid_chance)} by chance)."
+    )
+    own = [f"{name} {value:.6g}" for name, value in found.own]
+    loss = [
+        f"{_percent(found.il)} of the sum of squares (IL)",
+        f"PIL {_percent(found.pil)}",
+        f"risk and loss together SI {_percent(found.si)}",
+        *own,
+    ]
+    return [risk, f"Loss: {', '.join(loss)}."]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
+
+
+def certificates(found: Mapping[str, "Certificate"], most: int = PROOFS) -> list[str]:
+    """Return a table of certificates, in standardised units.
+
+    Where they are many, those of the widest gaps, unproven first, and what the others
+    are at most.
+    """
+    shown = dict(found)
+    if len(found) > most:
+        widest = sorted(found, key=lambda name: _width(found[name]), reverse=True)
+        shown = {name: found[name] for name in widest[: most - 1]}
+    rows = [_row(name, proof) for name, proof in shown.items()]
+    lines = as_text(HEADER, rows).splitlines() if rows else []
+    rest = [proof for name, proof in found.items() if name not in shown]
+    return lines + ([_rest(rest)] if rest else [])
+
+
+def _width(certificate: "Certificate") -> float:
+    return float("inf") if certificate.gap is None else certificate.gap
+
+
+def _row(name: str, c: "Certificate") -> tuple[str, ...]:
+    line = " ".join(name.split())
+    named = line if len(line) <= NAME else f"{line[: NAME - 1]}…"
+    bound = "none" if c.bound is None else f"{c.bound:.6g}"
+    gap = "none" if c.gap is None else f"{c.gap:.1e}"
+    return (
+        *(named, c.solver, c.status.value),
+        *(f"{c.objective:.6g}", bound, gap, f"{c.violation:.1e}"),
+    )
+
+
+def _rest(certificates: list["Certificate"]) -> str:
+    """Return what is true of all certificates that have no row of their own."""
+    gaps = [c.gap for c in certificates if c.gap is not None]
+    unproven = len(certificates) - len(gaps)
+    says = [f"{unproven} without a bound"] if unproven else []
+    says += [f"gap {max(gaps):.1e} at most"] if gaps else []
+    missed = max(c.violation for c in certificates)
+    return (
+        f"and {len(certificates)} more: {', '.join(says)}, "
+        f"violation {missed:.1e} at most: see the manifest."
+    )
+
+
+def notes(release: "Release", files: "Files") -> list[str]:
+    """Return the notes, or the first of them and where the others are."""
+    listed = [*_of_categories(release), *release.notes]
+    listed = [note for note in listed if note != release.audit.warning]
+    if len(listed) > NOTES:
+        more = len(listed) - NOTES + 1
+        rest = [f"{many(more, 'more note')}: see notes in {files.manifest}."]
+        return [*(f"Note: {note}" for note in listed[: NOTES - 1]), *rest]
+    return [f"Note: {note}" for note in listed]
+
+
+def _of_categories(release: "Release") -> list[str]:
+    """Say what the figures of categories are: they have units of their own."""
+    from aggopt.aggregate import CATEGORY_AGGREGATORS
+
+    how = release.job.aggregation.categories
+    if how is None:
+        return []
+    return [f"Of categories: {CATEGORY_AGGREGATORS[how.method].certificate}."]

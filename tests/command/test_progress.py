@@ -1,0 +1,126 @@
+"""How far a command is: steps, shares and time left, on terminals and in pipes."""
+
+import io
+import time
+
+import pytest
+from rich.console import Console
+
+from aggopt.command import console, progress
+from aggopt.command.progress import Bar, Steps, lasting, lines
+
+
+class Clock:
+    """One that only the test moves."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def test_a_step_says_its_share_and_the_time_that_it_takes(clock) -> None:
+    steps = Steps(clock)
+    assert str(steps) == "read, 0 s since the start"
+    clock.now += 4
+    steps.tell("partition", 0.0)
+    clock.now += 30
+    assert steps.left is None
+    steps.tell("partition", 0.25)
+    assert str(steps) == (
+        "partition, 25 %, 34 s since the start, about 1 min 30 s left of this step"
+    )
+    steps.tell("partition", 1.0)
+    assert steps.left == 0
+
+
+def test_the_time_left_is_of_the_step_alone(clock) -> None:
+    steps = Steps(clock)
+    clock.now += 500
+    steps.tell("aggregate", 0.5)
+    assert steps.left is None  # what was done before it was first told is no speed
+    clock.now += 10
+    steps.tell("aggregate", 0.505)
+    assert steps.left is None
+    steps.tell("aggregate", 0.75)
+    assert steps.left == 10
+    steps.tell("aggregate", 0.1)  # it began anew
+    assert steps.left is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min 0 s"), (3599, "59 min 59 s"),
+     (3600, "1 h 0 min"), (90_000, "25 h 0 min")],
+)  # fmt: skip
+def test_times_are_in_words(seconds, says) -> None:
+    assert lasting(seconds) == says
+
+
+def test_pipes_get_a_line_now_and_then() -> None:
+    to = Console(file=io.StringIO(), width=20)
+    steps = Steps()
+    steps.tell("partition [bold]", 0.5)
+    with lines(steps, to, every=0.005):
+        end = time.monotonic() + 5
+        while to.file.getvalue().count("\n") < 2 and time.monotonic() < end:
+            time.sleep(0.002)
+    said = to.file.getvalue()
+    assert said.startswith("partition [bold], 50 %, 0 s since the start")
+    time.sleep(0.02)
+    assert to.file.getvalue() == said
+
+
+def test_a_pipe_that_nobody_reads_stops_nothing() -> None:
+    closed = io.StringIO()
+    closed.close()
+    with lines(Steps(), Console(file=closed), every=0.001):
+        time.sleep(0.01)
+
+
+def test_a_terminal_shows_a_bar(clock) -> None:
+    to = Console(file=io.StringIO(), force_terminal=True, width=100)
+    steps = Steps(clock)
+    bar = Bar(steps, to)
+    with bar:
+        steps.tell("partition", 0.5)
+        clock.now += 10
+        bar.update()
+        bar.bar.refresh()
+        assert bar.bar.tasks[0].completed == 0.5
+    assert "partition, 50 %, 10 s since the start" in to.file.getvalue()
+    assert "━" in to.file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("terminal", "quiet", "hushed", "shows"),
+    [
+        (True, False, False, "bar"),
+        (True, True, False, "lines"),
+        (True, False, True, "nothing"),
+        (False, False, False, "lines"),
+        (False, False, True, "nothing"),
+    ],
+    ids=["terminal", "terminal and json", "quiet terminal", "pipe", "quiet pipe"],
+)
+def test_what_is_shown_where(monkeypatch, terminal, quiet, hushed, shows) -> None:
+    to = Console(file=io.StringIO(), force_terminal=terminal)
+    shown = ["nothing"]
+    monkeypatch.setattr(console, "_err", to)
+    monkeypatch.setattr(console.out, "quiet", hushed)
+    for name, of in (("bar", Bar), ("lines", lines)):
+
+        def made(*given, name=name, of=of):
+            shown[:] = [name]
+            return of(*given)
+
+        monkeypatch.setattr(console, of.__name__, made)
+    with console.progress(quiet=quiet) as told:
+        told("partition", 0.5)
+    assert shown == [shows]
+    assert progress.EVERY == 10

@@ -1,0 +1,120 @@
+"""What `aggopt mask` prints: fifteen lines at most, and nothing true is hidden."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tables import job, people, promising, salaried, wide, wide_job
+
+import aggopt
+from aggopt.command.show_release import certificates, figures, said
+from aggopt.output.places import Files
+from aggopt.solvers import Certificate, Status
+
+FILES = Files.beside(Path("masked.csv"))
+MOST = 15
+
+
+def proof(objective, bound, status=Status.LIMIT, violation=0.0):
+    return Certificate(status, objective, bound, violation, "x", 1.0)
+
+
+def test_certificates_show_their_gap() -> None:
+    unproven = proof(4.0, None, Status.LOCAL, 0.5)
+    shown = certificates({"age": proof(4.0, 3.0), "income": unproven})
+    header, age, income = shown
+    assert header.split()[-2:] == ["gap", "violation"]
+    assert age.split()[-4:] == ["4", "3", "2.5e-01", "0.0e+00"]
+    assert income.split()[-4:] == ["4", "none", "none", "5.0e-01"]
+    assert certificates({}) == []
+
+
+def test_of_many_certificates_the_widest_gaps_are_shown() -> None:
+    found = {f"a{j}": proof(4.0, 4.0 - j / 10, violation=j / 100) for j in range(6)}
+    found["none"] = proof(4.0, None)
+    shown = certificates(found)
+    assert [line.split()[0] for line in shown[1:4]] == ["none", "a5", "a4"]
+    assert shown[4] == (
+        "and 4 more: gap 7.5e-02 at most, violation 3.0e-02 at most: see the manifest."
+    )
+    alone = {f"b{j}": proof(4.0, None) for j in range(5)}
+    assert certificates(alone)[4].startswith("and 2 more: 2 without a bound, violation")
+    both = {**alone, **found}
+    rest = certificates(both)[4]
+    assert rest.startswith("and 9 more: 3 without a bound, gap 1.2e-01 at most")
+    four = dict(list(found.items())[:4])
+    assert [line.split()[0] for line in certificates(four)[1:]] == list(four)
+
+
+def test_long_names_and_lines_in_names_stay_in_their_line() -> None:
+    header, row = certificates({"a\nb" + "x" * 200: proof(1.0, 1.0)})
+    assert row.startswith("a bxxx")
+    assert row.split("  ")[0].endswith("…")
+    assert len(row.split("  ")[0]) == 40
+    assert header.startswith("attribute")
+
+
+@pytest.fixture(scope="module")
+def release():
+    return aggopt.mask(people(), job())
+
+
+def test_a_release_is_said_in_lines(release) -> None:
+    lines = said(release, FILES)
+    assert len(lines) <= MOST
+    assert lines[0] == release.audit.verdict
+    m = release.measures
+    assert f"{100 * m.linkage:.2f} % of records linked one to one" in lines[1]
+    assert f"(at most {100 * m.linkage_limit:.2f} %)" in lines[1]
+    assert f"{100 * m.dld:.2f} % to the nearest (DLD)" in lines[1]
+    assert f"{100 * m.sdid:.2f} % of values within 0.05 standard" in lines[1]
+    assert f"SDID; {100 * m.sdid_chance:.2f} % by chance" in lines[1]
+    assert f"Loss: {100 * m.il:.2f} % of the sum of squares (IL)" in lines[2]
+    assert f"PIL {100 * m.pil:.2f} %" in lines[2]
+    assert f"SI {100 * m.si:.2f} %" in lines[2]
+    shown = [line.split("  ")[0] for line in lines[3:7]]
+    assert shown == ["attribute", "groups of age, income", "age", "income"]
+    assert lines[-2] == "Masked table   masked.csv"
+    reported = replace(FILES, report=Path("r.html"))
+    shown = "Masked table   masked.csv; report for the public r.html"
+    assert said(release, reported)[-2] == shown
+    assert "masked.manifest.json (how it was made" in lines[-1]
+    assert "masked.private.csv (links records to groups)" in lines[-1]
+
+
+def test_notes_that_are_too_many_are_counted(release) -> None:
+    three = replace(release, notes=("one", "two", "three"))
+    assert [x for x in said(three, FILES) if x.startswith("Note")] == [
+        "Note: one", "Note: two", "Note: three",
+    ]  # fmt: skip
+    four = replace(release, notes=("one", "two", "three", "four"))
+    shown = said(four, FILES)[-5:-2]
+    more = "2 more notes: see notes in masked.manifest.json."
+    assert shown == ["Note: one", "Note: two", more]
+
+
+def test_the_worst_case_has_fifteen_lines() -> None:
+    wished = wide(80)
+    asked = wide_job(
+        partition={"method": "individual_ranking"},
+        privacy={"k": 3, "scope": "blocks"},
+    )
+    release = aggopt.mask(wished, asked)
+    assert release.audit.warning
+    lines = said(replace(release, notes=tuple("abcde")), FILES)
+    assert len(lines) == MOST - 1
+    assert sum(line.startswith("WARNING") for line in lines) == 1
+    assert all("\n" not in line for line in lines)
+
+
+def test_all_that_is_promised_of_values_is_one_line() -> None:
+    release = aggopt.mask(salaried(), promising(l=2, t=0.9, repair="merge"))
+    checks = [str(check) for check in release.audit.checks]
+    assert len(checks) == 2
+    assert said(release, FILES)[1] == " ".join(checks)
+
+
+def test_what_was_not_measured_has_no_line(release) -> None:
+    assert figures(None) == []
+    own = replace(release.measures, own=(("mine", 0.125),))
+    assert figures(own)[1].endswith(", mine 0.125.")
