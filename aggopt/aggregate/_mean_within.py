@@ -65,7 +65,7 @@ def covariance_within(
         None were found.
     """
     wishes = np.zeros(of.Z.shape), np.zeros(of.Z.shape), 0.0
-    known = {"y": of.y, "weights": of.weights}
+    known: dict[str, Any] = {"y": of.y, "weights": of.weights}
     lower, upper = ends.lower.copy(), ends.upper.copy()
     data = p3m_joint.Data(of.Z, of.labels, *wishes, lower=lower, upper=upper, **known)
     c, proof = _nearest(p3m_joint.MODEL, data, of.Z)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import log2
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from aggopt.core.compile_time import compile_time
 from aggopt.core.randomness import require_secret, secret
 from aggopt.engine.able import PARTITION, require_able, require_numbers
 from aggopt.engine.config import Config, InBlocks, InLeaves
@@ -57,7 +57,7 @@ def released(
     _require_records(parts.records, job.privacy.k)
     private = out.with_name(f"{out.name}.private")
     require_new(out, private)
-    began = perf_counter()
+    began = compile_time.now()
     with staging(out, job) as (work, stage):
         own = secret() if known is None else require_secret(known)
         config = _config(parts, job, (work, stage), own)
@@ -67,7 +67,7 @@ def released(
         blocks, figures = _published(run, blocks, groups)
         files, audit = _recounted(run, blocks)
         audit.require()
-        seconds = perf_counter() - began
+        seconds = compile_time.now() - began
         proofs = Proofs(job, groups, figures, ends, seconds)
         made = release_of(proofs, audit, blocks, files, (out, private))
         stated = partial(write_json, stated=made.manifest)
