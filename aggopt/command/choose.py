@@ -98,7 +98,7 @@ def choose(
             with closing(asked.through(jobs)) as shares:
                 for share in shares:
                     if share:
-                        interrupts.outcome = f"points that are done are in {out.name}"
+                        interrupts.outcome = _kept(out, cache)
                     report("points", share)
         finally:
             if (found := asked.found).points:
@@ -107,6 +107,12 @@ def choose(
     show_choice.chosen(found, files, as_json=as_json)
     if found.failures:
         raise typer.Exit(1)
+
+
+def _kept(out: Path, cache: Path | None) -> str:
+    """Say where points that are done will be."""
+    said = f"points that are done are in {out.name}"
+    return said if cache is None else f"{said}, and kept in {cache} to go on with"
 
 
 def _places(out: Path, *, overwrite: bool, inputs: tuple[Path, ...]) -> list[Path]:

@@ -14,7 +14,11 @@ from aggopt.core.plural import many
 if TYPE_CHECKING:
     from aggopt.experiments.choose import ChoicePoint, Choices
 
-HEADINGS = ("gap", "groups' gap", "IL %", "PIL %", "linked %", "limit %", "SI %", "s")
+HEADINGS = ("groups", "values", "IL", "PIL", "linked", "limit", "SI", "s")
+TITLE = (
+    "In %: gaps of groups and of values, losses, linkage with its limit\n"
+    "* no other point has less linkage and less loss"
+)
 
 
 def chosen(found: "Choices", files: list[Path], *, as_json: bool) -> None:
@@ -22,36 +26,39 @@ def chosen(found: "Choices", files: list[Path], *, as_json: bool) -> None:
     if as_json:
         console.as_json(_plain(found, files))
         return
-    best = {point.number for point in found.front}
-    table = Table(title="* no other point has less linkage and less loss")
-    table.box = SIMPLE_HEAD
-    table.add_column("point", justify="right")
-    for name in found.points[0].asked:
-        table.add_column(name, overflow="fold")
-    table.add_column("k holds")
-    for heading in HEADINGS:
-        table.add_column(heading, justify="right")
-    table.add_column("")
-    for point in found.points:
-        mark = "*" if point.number in best else ""
-        asked = ("none" if v is None else str(v) for v in point.asked.values())
-        holds = {True: "yes", False: "NO", None: "failed"}[point.holds]
-        add_row(table, str(point.number), *asked, holds, *_figures(point), mark)
-    out.print(table)
+    out.print(_table(found))
     for point in found.points:
         if point.error is not None:
             line(f"{point.called} failed: {point.message}")
     line(found.verdict)
     line(found.recommendation(), style="bold")
-    line(f"Its job, and that of each point: {files[0]} (for you alone)")
+    line(f"The job of each point: {files[0]} (for you alone)")
     line(f"Figures: {files[1]}, {many(len(found), 'row')}")
 
 
+def _table(found: "Choices") -> Table:
+    table = Table(title=TITLE, box=SIMPLE_HEAD, collapse_padding=True)
+    table.add_column("point", justify="right")
+    for name in found.points[0].asked:
+        table.add_column(name, no_wrap=True)
+    table.add_column("k holds", no_wrap=True)
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right", no_wrap=True)
+    best = {point.number for point in found.front}
+    for point in found.points:
+        number = f"{'* ' if point.number in best else ''}{point.number}"
+        asked = ("none" if v is None else str(v) for v in point.asked.values())
+        holds = {True: "yes", False: "NO", None: "failed"}[point.holds]
+        add_row(table, number, *asked, holds, *_figures(point))
+    return table
+
+
 def _figures(point: "ChoicePoint") -> list[str]:
-    shares = (point.il, point.pil, point.linkage, point.linkage_limit, point.si)
+    if point.error is not None:
+        return [""] * len(HEADINGS)
+    gaps = point.groups_gap, point.gap
+    shares = (*gaps, point.il, point.pil, point.linkage, point.linkage_limit, point.si)
     return [
-        figure(point.gap, ".1e"),
-        figure(point.groups_gap, ".1e"),
         *(figure(None if s is None else 100 * s, ".1f") for s in shares),
         figure(point.seconds, ".1f"),
     ]

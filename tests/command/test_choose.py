@@ -52,6 +52,14 @@ def test_it_writes_a_page_and_a_table_and_recommends(lab, aggopt):
     assert (code, err) == (0, "")
     assert "At most 20 % linked, least IL: point 2 (method = mdav, keep = mean," in out
     assert "Choice: 4 points, 0 failed." in out
+    frame = pd.read_csv("choice.csv")
+    rows = [line.split() for line in out.splitlines() if " mdav " in line[:20]]
+    names = ["groups_gap", "gap", "il", "pil", "linkage", "linkage_limit", "si"]
+    for row, (_, point) in zip(rows, frame.iterrows(), strict=True):
+        star = ["*"] if point["front"] else []
+        asked = [str(point["point"]), "mdav", point["keep"], str(point["k"]), "yes"]
+        shares = [f"{100 * share:.1f}" for share in point[names]]
+        assert row[:-1] == [*star, *asked, *shares]
     page, table = lab / "choice.html", lab / "choice.csv"
     assert "least IL: point 2</h2>" in page.read_text("utf-8")
     frame = pd.read_csv(table)
@@ -97,9 +105,10 @@ def test_one_json_object_has_the_job_of_each_point(lab, aggopt):
 
 def test_interrupted_it_leaves_what_is_done(lab, aggopt):
     how = ("--k", "3,4", "--method", "mine.py:split", "--trust", "mine.py")
-    code, _, err = aggopt(*RUN, *how)
+    code, _, err = aggopt(*RUN, *how, "--cache", "kept")
     assert code == 130
-    assert "points that are done are in choice.html" in spoken(err)
+    said = "points that are done are in choice.html, and kept in kept to go on with."
+    assert said in spoken(err)
     assert pd.read_csv("choice.csv")[["method", "k"]].values.tolist() == [
         ["mine.py:split", 3]
     ]
