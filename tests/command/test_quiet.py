@@ -1,18 +1,19 @@
 """--quiet prints nothing but errors, --json one object: of every command."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
 import typer
 from tables import ROLES_AND_K, people
 
-from aggopt.command import cli, console, demo
+from aggopt.command import cli, console, demo, sweep_files
 from aggopt.output.places import Files
+from aggopt.pipeline import exported
 
 JOB = f'{ROLES_AND_K}[partition]\nmethod = "mdav"\n'
 MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")
-WITHOUT_JSON: set[str] = set()
 
 
 @pytest.fixture
@@ -84,7 +85,8 @@ def test_demo_as_json(here, aggopt, monkeypatch) -> None:
     assert said["audit"]["holds"] is True
 
 
-def test_sweep_as_json(here, aggopt) -> None:
+def test_sweep_as_json(here, aggopt, monkeypatch) -> None:
+    monkeypatch.setattr(sweep_files, "draw", lambda *_: None)
     how = '[aggregation]\nmethod = "p3m"\nsolver = "lagrangian"\n'
     (here / "job.toml").write_text(JOB + how)
     grid = ("--alpha", "0.5", "--delta", "0.1", "--jobs", "1", "--out", "s")
@@ -97,9 +99,9 @@ def test_sweep_as_json(here, aggopt) -> None:
     assert [p["linkage"] for p in said["points"]] == pytest.approx(kept)
 
 
-def test_export_as_json(here, aggopt) -> None:
-    how = '[aggregation]\nmethod = "p3m"\nsolver = "ipopt"\n'
-    (here / "job.toml").write_text(JOB + how)
+def test_export_as_json(here, aggopt, monkeypatch) -> None:
+    made = exported.Exported(Path("a.nl"), Path("a.nl.key.json"))
+    monkeypatch.setattr(exported, "export", lambda *_, **__: made)
     words = ("export", "people.csv", "job.toml", "--attribute", "age", "--out", "a.nl")
     code, out, _ = aggopt(*words, "--json")
     assert code == 0
