@@ -69,8 +69,8 @@ def levels() -> Table:
             stretched = mean(X, group, keep="variance").values
             shares = (
                 sl(X, p3m(X, group).values),
-                sl(X, stretched, weights=W),
-                sl(X, p3m(X, group, importance=W).values, weights=W),
+                sl(X, stretched, importance=W),
+                sl(X, p3m(X, group, importance=W).values, importance=W),
             )
             published = (t[name][place] for t in (SL_P3M, TABLE_3_MEANS, TABLE_3))
             cells = [

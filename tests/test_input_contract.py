@@ -62,6 +62,17 @@ def with_risk(**asked: Any) -> Case:
     return lambda _: (frame, job(risk=asked))
 
 
+EVEN = np.linspace(1.0, 2.0, 40)
+AS_IS = {"published": "as is"}
+UNTOLD = frame.assign(income=frame["income"].where(np.arange(40) > 0))
+
+
+def surveyed(of_notes: Any, data: pd.DataFrame = frame, **sections: Any) -> Case:
+    """Return a table and a job with sampling weights in the place of the notes."""
+    roles = {**ROLES, "other": [], "weight": "note"}
+    return lambda _: (data.assign(note=of_notes), job(roles=roles, **sections))
+
+
 def bounded(*, lower: float = 0, **said: Any) -> Case:
     """Return visits, mostly none, in place of the income, with bounds of them."""
     sections = {n: said.pop(n) for n in ("aggregation", "output") if n in said}
@@ -868,6 +879,37 @@ CASES: dict[str, Case] = {
         "note", [np.nan, *[1] * 39], risk={"weight": "note"}
     ),
     "sampling weights that are masked": with_risk(weight="income"),
+    "the role weight": surveyed(EVEN),
+    "the role weight, dropped": surveyed(EVEN, weights={"published": "drop"}),
+    "the role weight, published as it is": surveyed(
+        np.resize([1.0, 2.0], 40), weights=AS_IS
+    ),
+    "the role weight, published as it is, of too few records each": surveyed(
+        EVEN, weights=AS_IS
+    ),
+    "weights below zero": surveyed(np.where(np.arange(40) < 24, -1.0, 1.0)),
+    "a weight of zero": surveyed(np.where(np.arange(40) < 1, 0.0, 1.0)),
+    "weights that are missing": surveyed(np.where(np.arange(40) < 2, np.nan, 1.0)),
+    "weights that are infinite": surveyed(np.where(np.arange(40) < 2, np.inf, 1.0)),
+    "weights that are text": surveyed(["much"] * 40),
+    "two columns of weights": with_job(
+        roles={**ROLES, "other": [], "weight": ["note", "w"]}
+    ),
+    "one record with most of the weight": surveyed(
+        np.where(np.arange(40) < 1, 1e3, 1.0)
+    ),
+    "what is said of weights, and there are none": with_job(weights=AS_IS),
+    "weights, values of quasi-identifiers missing": surveyed(
+        EVEN, UNTOLD, missing={"policy": "fill"}
+    ),
+    "weights, a category among the quasi-identifiers": surveyed(
+        EVEN, frame.assign(age=np.where(frame["age"] > 50, "old", "new"))
+    ),
+    "weights, attributes in blocks": surveyed(
+        EVEN,
+        partition={"method": "mdav", "attributes": "one by one"},
+        privacy={"k": 3, "scope": "blocks"},
+    ),
     "a target of attribution that is not published": with_risk(target=["name"]),
     "the groups of an earlier release": in_groups(KEY),
     "the groups of a release of other records": in_groups([*KEY[:1], *KEY[-3:]]),
@@ -955,6 +997,7 @@ HOLDS: dict[str, Callable[[pd.DataFrame, pd.DataFrame], bool]] = {
     "masked, whole within bounds": lambda into, out: (
         out["income"].dtype == into["income"].dtype and out["income"].min() >= 0
     ),
+    "masked, without its column": lambda _, out: "note" not in out,
     "masked, index kept": lambda into, out: out.index.equals(into.index),
 }
 

@@ -90,8 +90,8 @@ def mask(
         require_fresh(overwrite, private, report)
         mask_folder(table, asked, out, trust, as_json=as_json)
         return
-    places = Files.beside(out, private, report)
-    places.check(overwrite=overwrite, inputs=(table, job), names=asked.roles.published)
+    places, names = Files.beside(out, private, report), asked.released_roles.published
+    places.check(overwrite=overwrite, inputs=(table, job), names=names)
     require_types(out, table, asked.roles.as_they_are)
     with console.progress(quiet=as_json) as told:
         release = masked(table, asked, progress=told, trust=trust)

@@ -151,9 +151,11 @@ def _kind(job: Job, name: str, role: str, column: pa.ChunkedArray | None = None)
 
 
 def _stand_in(kind: str, n: int, role: str, k: int) -> pa.Array:
-    """Return values that no check refuses; no wishes, and names of k records each."""
+    """Return values that no check refuses; no wishes, alike weights, names of k."""
     if role == "wish":
         return pa.array(np.zeros(n))
+    if role == "weight":
+        return pa.array(np.ones(n))
     if role == "stratum":  # of all records
         return pa.array(["x"] * n)
     place = np.arange(n)

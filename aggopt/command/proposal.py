@@ -29,6 +29,7 @@ ROLES = {
     "other": "neither; published as it is: what others know undoes k",
     "stratum": "what groups lie within; published as it is, and part of what k is of",
     "unit": "what records are of, as households: k counts them; dropped",
+    "weight": "how many each record stands for; published as its group's mean",
     "wish": "how far a record asks to be moved; dropped from the release",
 }
 

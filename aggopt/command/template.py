@@ -56,6 +56,10 @@ _TEXT = """\
 #                          once for each; of others groups hold records of k units,
 #                          and k is of each kind: scope = "blocks" under [privacy]
 
+# [weights]                # where [roles] has a weight, as a survey's sampling weight
+# published = "group mean" # or "drop"; or "as is", and groups lie within equal weights
+# dominance = 0.6          # no record has more of the weight of its group
+
 [privacy]
 {of_k}
 # dominance = 0.7        # a note counts groups in which one record has more of a sum

@@ -96,6 +96,14 @@ class Scale:
         return self.origin + (self.centre + Z * self.spread)
 
 
+def in_plain_spreads(delta: Floats, X: Floats, weights: Floats | None) -> Floats:
+    """Return distances in weighted standard deviations of X (n, d) in unweighted."""
+    if weights is None:
+        return delta
+    plain, own = Scale.of(X).spread, Scale.of(X, weights).spread
+    return delta * np.divide(own, plain, out=np.ones_like(own), where=plain > 0)
+
+
 def _mean(X: Floats, weights: Floats | None) -> Floats:
     if weights is None:
         return np.asarray(X.mean(axis=0))

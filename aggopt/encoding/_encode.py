@@ -6,10 +6,13 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import numpy.typing as npt
 
 from aggopt.core.frame import framed, require_records
 from aggopt.core.plural import many
 from aggopt.core.types import F64
+from aggopt.core.weights import of_mean_one
+from aggopt.core.weights import sampling_weights as weights_of
 from aggopt.encoding._attribute_type import NUMERIC, AttributeType
 from aggopt.encoding._categories import Categories
 from aggopt.encoding._encoded import Encoded, EncodedAttribute, joined
@@ -28,6 +31,7 @@ def encode(
     attributes: Mapping[str, Any] | None = None,
     *,
     weights: str = "variance",
+    sampling_weights: npt.ArrayLike | None = None,
 ) -> Encoded:
     """Return records of any types as coordinates that every partitioner takes.
 
@@ -56,6 +60,9 @@ def encode(
         "variance" gives each attribute the same total, n, as z-scores have: distances
         over sums of squares, times n.  "range" divides by the largest distance that
         the values allow: the sum is Gower's distance.
+    sampling_weights : (n,), optional
+        How many of a population each record stands for: means, standard deviations and
+        totals are then weighted by them, of any scale.
 
     Returns
     -------
@@ -71,7 +78,8 @@ def encode(
     TableError
         It is no table; a column has missing values, values of several types, or values
         that stand neither in its order nor in its tree, or has more than half as many
-        names as records.  Messages say how many, never which.
+        names as records; sampling_weights are not one number above 0 for each record.
+        Messages say how many, never which.
     InfeasibleInputError
         The coordinates do not fit into memory.
 
@@ -102,12 +110,13 @@ def encode(
     require_records(table)
     if not table.columns:
         raise TableError("The table has no columns.", fix="bring a column at least.")
+    known = of_mean_one(weights_of(sampling_weights, len(table)))
     types = _types(attributes or {}, table.columns)
     made, parts, notes = [], [], []
     for name in table.columns:
         how = types.get(name, AttributeType())
         with naming(f"Column {name!r}"):
-            attribute, part, note = _encoded(table[name], how, weights)
+            attribute, part, note = _encoded(table[name], how, weights, known)
         made.append(attribute)
         parts.append(part)
         notes += [f"{name!r}: {note}"] if note else []
@@ -150,15 +159,15 @@ def _types(given: Any, columns: list[str]) -> dict[str, AttributeType]:
 
 
 def _encoded(
-    series: nw.Series[Any], how: AttributeType, weights: str
+    series: nw.Series[Any], how: AttributeType, weights: str, known: F64 | None
 ) -> tuple[EncodedAttribute, F64, str]:
     column = TypedColumn.of(series, how.kind)
     kind = how.kind or DEFAULT[column.what]
     if kind in NUMERIC:
-        return _numeric(column, how, weights)
+        return _numeric(column, how, weights, known)
     categories = categories_of(column, kind, how)
     require_few(categories)
-    weight = how.weight * _weight(categories, weights)
+    weight = how.weight * _weight(categories, weights, known)
     nothing = np.empty((len(series), 0))
     part = np.sqrt(weight) * categories.points() if weight else nothing
     note = odd_branches(categories.domain)
@@ -166,11 +175,11 @@ def _encoded(
 
 
 def _numeric(
-    column: TypedColumn, how: AttributeType, weights: str
+    column: TypedColumn, how: AttributeType, weights: str, known: F64 | None
 ) -> tuple[EncodedAttribute, F64, str]:
     name = column.series.name
     _require_numbers(column, how)
-    numbers = column.numeric(by_range=weights == "range")
+    numbers = replace(column.numeric(by_range=weights == "range"), weights=known)
     weight = 0.0 if numbers.constant else float(how.weight)
     made = EncodedAttribute(name, "numeric", weight, slice(0), numbers=numbers)
     note = "" if numbers.constant else _note(column, how)
@@ -227,13 +236,14 @@ def said_of_codes(values: int) -> str:
     )
 
 
-def _weight(categories: Categories, weights: str) -> float:
+def _weight(categories: Categories, weights: str, known: F64 | None) -> float:
     """Return n over the sum of squares, or 1 over the largest distance; 0 without."""
     steps = categories.domain.steps[: categories.domain.m, : categories.domain.m]
     if categories.observed.sum() == 1:
         return 0.0
     if weights == "range":
         return float(categories.domain.unit / steps.max()) if steps.max() else 0.0
-    shares = np.bincount(categories.codes, minlength=len(steps)) / len(categories.codes)
+    counts = np.bincount(categories.codes, known, minlength=len(steps))
+    shares = counts / len(categories.codes)
     spread = float(shares @ steps @ shares) / (2 * categories.domain.unit)
     return 1 / spread if spread else 0.0

@@ -23,16 +23,19 @@ class NumericColumn:
         Whether distances are |x - x'| / range; otherwise they are those of z-scores.
     clock
         What is counted, of dates, times of day and durations; None of numbers.
+    weights : (n,)
+        Sampling weights of the records; None where they have none that differ.
     """
 
     values: F64 = field(repr=False)
     by_range: bool = False
     clock: Clock | None = None
+    weights: F64 | None = field(default=None, repr=False)
 
     @cached_property
     def scale(self) -> Scale:
-        """Mean and standard deviation."""
-        return Scale.of(self.values[:, None])
+        """Mean and standard deviation, weighted where records have weights."""
+        return Scale.of(self.values[:, None], self.weights)
 
     @property
     def constant(self) -> bool:

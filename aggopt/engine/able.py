@@ -36,7 +36,7 @@ def require_able(job: Job) -> None:
 def _unable(job: Job) -> Iterator[tuple[str, str]]:
     """Yield each setting that cannot be carried out, and what can."""
     out = "leave it out"
-    for role in ("stratum", "unit", "wish"):
+    for role in ("stratum", "unit", "weight", "wish"):
         if getattr(job.roles, role):
             yield f"[roles] {role} is given", out
     if job.attributes:

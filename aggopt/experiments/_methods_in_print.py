@@ -62,8 +62,8 @@ def _satisfaction_at_random(records: StudyRecords, cell: PublishedCell) -> Figur
     X, groups = records.X, records.groups(cell.k)
     weights = matlab_random(X.shape)
     if cell.figure == "means":
-        return 100 * sl(X, mean(X, groups, keep="variance").values, weights=weights)
-    return 100 * sl(X, p3m(X, groups, importance=weights).values, weights=weights)
+        return 100 * sl(X, mean(X, groups, keep="variance").values, importance=weights)
+    return 100 * sl(X, p3m(X, groups, importance=weights).values, importance=weights)
 
 
 def _score(records: StudyRecords, cell: PublishedCell) -> Figure:

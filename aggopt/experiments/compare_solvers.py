@@ -105,7 +105,7 @@ def _quick(job: Job) -> Job:
 
 
 def _require_plain(given: Grouped) -> None:
-    """Refuse holes and strata, where groups are to be made or repaired."""
+    """Refuse holes, strata and weights, where groups are to be made or repaired."""
     if given.kept is not None:
         raise JobError(
             "Solvers are compared on partitions and repairs of complete tables, and "
@@ -117,6 +117,11 @@ def _require_plain(given: Grouped) -> None:
         raise JobError(
             "Solvers are compared on partitions and repairs without strata.",
             fix='compare them on an aggregation, method = "p3m"; or leave stratum out.',
+        )
+    if given.weights is not None:
+        raise JobError(
+            "Solvers are compared on partitions and repairs without sampling weights.",
+            fix='compare them on an aggregation, method = "p3m"; or leave weight out.',
         )
 
 

@@ -13,7 +13,6 @@ from aggopt.aggregate import PublishedCategories
 from aggopt.aggregate._keeping import STATISTICS, require_kept
 from aggopt.aggregate._registry import Aggregating
 from aggopt.core.own_section import OwnSection
-from aggopt.core.standardise import Scale
 from aggopt.errors import JobError
 from aggopt.experiments._front import front
 from aggopt.experiments._own_sweep import own_point, settings_of
@@ -96,8 +95,9 @@ def sweep(
     _require_grid(alpha, delta, over)
     first = job.model_copy(update={"aggregation": ways[0]})
     given = group(data, first, told)
-    Z, k = Scale.of(given.X).standardise(given.X), given.job.privacy.k
-    require_reach(np.full((1, Z.shape[1]), max(delta)), Z, k, given.names)
+    Z, k = given.scale.standardise(given.X), given.job.privacy.k
+    farthest = np.full((1, Z.shape[1]), max(delta))
+    require_reach(farthest, Z, k, given.names, given.weights)
     chosen = categories(given, told)
     rows = ((way, row) for way in ways for row in _rows(way, alpha, delta))
     for points in results(partial(_row, given, chosen), rows, jobs):

@@ -46,8 +46,8 @@ def as_said(
 ) -> pa.Table:
     """Return a table whose quasi-identifiers and wishes are what the job says of them.
 
-    Codes are numbers where it says numeric, or where they are wishes; where only some
-    of them have a text, they are names if it says that.
+    Codes are numbers where it says numeric, or where they are wishes or weights; where
+    only some of them have a text, they are names if it says that.
 
     Raises
     ------
@@ -57,14 +57,14 @@ def as_said(
     """
     wrong = []
     for j, name in enumerate(table.column_names):
-        if name not in (*roles.quasi_identifier, *roles.wish):
+        if name not in (*roles.quasi_identifier, *roles.numbers):
             continue
         book = codebook_of(table.schema.field(j))
         kind = attributes[name].type.kind if name in attributes else None
         is_names = bool(book.texts) and pa.types.is_dictionary(table.column(j).type)
         if book.unclear and kind is None:
             wrong.append(f"{name!r}: {book.labelled} with a text, {book.plain} without")
-        elif is_names and (kind == "numeric" or name in roles.wish):
+        elif is_names and (kind == "numeric" or name in roles.numbers):
             table = _with(table, j, _numbers(name, table.column(j), book))
         elif book.unclear and kind not in ("numeric", "date"):
             with naming(repr(name)):

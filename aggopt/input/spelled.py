@@ -29,7 +29,7 @@ def typed(
     What is neither is left to the user: a few words among numbers are mistakes, or
     these numbers are codes.
     """
-    mixed, wanted = {}, {*roles.quasi_identifier, *roles.wish}
+    mixed, wanted = {}, {*roles.quasi_identifier, *roles.numbers}
     for j, name in enumerate(text.column_names):
         if name not in wanted:
             continue
@@ -40,7 +40,7 @@ def typed(
         column, words = parsed(text.column(j), how)
         if kind not in (None, "numeric"):
             column = named(text.column(j), column)
-        elif kind is None and name not in roles.wish and wordy(column, words):
+        elif kind is None and name not in roles.numbers and wordy(column, words):
             column = present(column)
         elif words:
             mixed[name] = words

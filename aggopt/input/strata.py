@@ -16,6 +16,7 @@ from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.input.categories import absent_in, codes_in, domains_of, published, types_of
 from aggopt.input.strata_merged import merged
 from aggopt.input.table import Table
+from aggopt.input.weights import require_shared, weights_in
 from aggopt.job import Job
 
 
@@ -91,7 +92,8 @@ def stratified(table: Table, job: Job) -> tuple[Table, Stratified | None]:
     """Return the table that is masked, and its strata of k records or more each.
 
     A stratum is its values: records are in one if they have the same in each column.
-    It is None where no column has the role.  Small strata are merged in the columns of
+    Weights that are published as they are, are one of them.  It is None where no column
+    has the role.  Small strata are merged in the columns of
     the table, or their records taken out, as the job says.
 
     Raises
@@ -101,9 +103,11 @@ def stratified(table: Table, job: Job) -> tuple[Table, Stratified | None]:
     TableError, JobError
         A value is missing, or not in the order or tree that the job gives.
     """
-    names = table.roles.stratum
+    names = job.within
     if not names:
         return table, None
+    if names != table.roles.stratum and (sampling := weights_in(table)):
+        require_shared(sampling, job.privacy.k)
     domains = _domains(table, job)
     codes = np.stack([codes_in(table.frame[n], domains[n]) for n in names], axis=1)
     keys, labels = _numbered(codes)
@@ -133,7 +137,7 @@ def stratified(table: Table, job: Job) -> tuple[Table, Stratified | None]:
 
 def _domains(table: Table, job: Job) -> Mapping[str, Domain]:
     """Return what the values of each column of strata are, near or not."""
-    names = table.roles.stratum
+    names = job.within
     _require_complete(table)
     said = {name: how for name, how in job.attributes.items() if name in names}
     types = dict.fromkeys(names, AttributeType("nominal"))

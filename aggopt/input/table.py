@@ -147,20 +147,24 @@ class Table:
             nodes[absent_in(column)] = np.nan
         return nodes
 
-    def encoded(self, weights: str) -> Encoded | None:
+    def encoded(self, weights: str, sampling: Floats | None = None) -> Encoded | None:
         """Return the quasi-identifiers as they are encoded; None where X will do.
 
-        That is where all are plain numbers, and grouped without strata.  Where values
-        are missing, so are coordinates: they are nan.
+        That is where all are plain numbers, grouped without strata and without
+        `sampling` weights (n,) that differ.  Where values are missing, so are
+        coordinates: they are nan.
         """
         quasi = self.frame.select(*self.roles.quasi_identifier)
         if self.kept and (absent := np.isnan(self.matrix())).any():
             return encode_observed(quasi, absent, self.types, weights)
         weighted = any(how.weight != 1 for how in self.types.values())
         within = bool(self.roles.stratum)  # on the scale of all records
-        if not (self.domains or weighted or within or weights != "variance"):
+        alike = weights == "variance" and sampling is None
+        if alike and not (self.domains or weighted or within):
             return None
-        return encode(quasi.to_native(), self.types, weights=weights)
+        return encode(
+            quasi.to_native(), self.types, weights=weights, sampling_weights=sampling
+        )
 
     def numbers(self, name: str) -> Floats:
         """Return one numeric column as floats (n,); dates from the first of them on."""
@@ -194,7 +198,8 @@ class Table:
         kinds = frame.schema
         coded = [n for n in frame.columns if kinds[n] in (nw.Categorical, nw.Enum)]
         frame = frame.with_columns(*(used(frame[name]) for name in coded))
-        books = published_books(self.codebooks, frame.columns, self.numeric)
+        numbers = (*self.numeric, *self.roles.weight)
+        books = published_books(self.codebooks, frame.columns, numbers)
         released = self.roles.released
         return replace(self, frame=bare(frame), roles=released, codebooks=books)
 
@@ -237,7 +242,7 @@ def _check_numeric(table: Table) -> None:
     schema = table.frame.schema
     other = {
         name: str(schema[name])
-        for name in (*table.numeric, *table.roles.wish)
+        for name in (*table.numeric, *table.roles.numbers)
         if name not in table.clocks
         and not (schema[name].is_numeric() or schema[name] == nw.Boolean)
     }
@@ -261,7 +266,7 @@ def _kept(
 
 def _check_complete(table: Table) -> None:
     holes = []
-    for name in (*table.numeric, *table.roles.wish):
+    for name in (*table.numeric, *table.roles.numbers):
         if name in table.clocks:
             numbers, missing = table.numbers(name), 0
         else:
@@ -284,7 +289,7 @@ def _check_complete(table: Table) -> None:
 def _check_digits(table: Table) -> None:
     """Refuse numbers that floats would not distinguish: they would all look alike."""
     rounded = []
-    for name in (*table.numeric, *table.roles.wish):
+    for name in (*table.numeric, *table.roles.numbers):
         if name in table.clocks:  # refused as they are counted
             continue
         entries = np.asarray(table.frame[name].drop_nulls().to_numpy())

@@ -98,6 +98,7 @@ def _require_of_units(job: Job) -> None:
     asked = {
         "requirements on confidential values": job.privacy.models,
         "wishes in columns": job.roles.wish,
+        "sampling weights": job.roles.weight,
         "a regression on a column beside": getattr(keep, "formula", None),
         "tables with columns beside": beside,
     }

@@ -102,12 +102,19 @@ def _read(wishes: Iterable[Wish | None]) -> Iterator[str]:
             yield wish.column
 
 
-def require_reach(delta: Floats, Z: Floats, k: int, names: Sequence[str]) -> None:
+def require_reach(
+    delta: Floats,
+    Z: Floats,
+    k: int,
+    names: Sequence[str],
+    weights: Floats | None = None,
+) -> None:
     """Refuse distances (n, d) that no release of z-scores Z (n, d) can keep.
 
     Centroids c_j of groups of n_j >= k records keep mean 0 and variance 1: from
     sum n_j c_j = 0 and sum n_j c_j**2 = n follows |c_j| <= sqrt((n - k) / k), and no
     value is farther from its published one than that and the largest |z| together.
+    With weights (n,) of mean 1 the k smallest of them stand in for k.
 
     Raises
     ------
@@ -115,7 +122,8 @@ def require_reach(delta: Floats, Z: Floats, k: int, names: Sequence[str]) -> Non
         Some record asks for more.
     """
     n = len(Z)
-    reach = np.abs(Z).max(axis=0) + np.sqrt(max(n - k, 0) / k)
+    least = k if weights is None else float(np.sort(weights)[:k].sum())
+    reach = np.abs(Z).max(axis=0) + np.sqrt(max(n - least, 0) / least)
     far = delta > reach
     count = int(far.any(axis=1).sum())
     if count:

@@ -46,6 +46,7 @@ from aggopt.job._section import Input, Output
 from aggopt.job._solvers import require_solvers
 from aggopt.job._strata import Strata, require_strata
 from aggopt.job._units import Units, require_units
+from aggopt.job._weights import Sampling, require_weights
 from aggopt.partition._registry import PARTITIONERS
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
         RoleNames,
         StrataKeys,
         UnitsKeys,
+        WeightsKeys,
     )
 
 
@@ -85,6 +87,7 @@ class Job(Section):
     missing: Missing = Missing()
     strata: Strata = Strata()
     units: Units = Units()
+    weights: Sampling = Sampling()
     privacy: Privacy
     partition: Partition = Recommended()
     aggregation: Aggregation = Mean()
@@ -126,6 +129,7 @@ class Job(Section):
             missing: MissingKeys | Missing = ...,
             strata: StrataKeys | Strata = ...,
             units: UnitsKeys | Units = ...,
+            weights: WeightsKeys | Sampling = ...,
             partition: PartitionKeys | Partition = ...,
             aggregation: AggregationKeys | Aggregation = ...,
             measures: MeasuresKeys | Measures = ...,
@@ -161,6 +165,7 @@ class Job(Section):
         require_strata(self.strata, self.roles, self.attributes)
         require_units(self.units, self.roles, self.privacy)
         require_engine(self.engine)
+        require_weights(self.weights, self.roles, self.strata)
         self.risk.require(self.roles)
         self._require_search()
         return self
@@ -172,11 +177,41 @@ class Job(Section):
             "attributes": not self.attributes,
             "strata": not self.roles.stratum,
             "units": not self.roles.unit,
+            "weights": not self.roles.weight,
             "measures": not self.measures.extra,
             "risk": self.risk.idle,
             "engine": self.engine == Engine(),
         }
         return {k: v for k, v in dump(self).items() if not idle.get(k)}
+
+    @property
+    def released_roles(self) -> Roles:
+        """The roles that are left in a release."""
+        roles = self.roles.released
+        dropped = self.weights.published == "drop"
+        return roles.model_copy(update={"weight": ()}) if dropped else roles
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Attributes that no release holds."""
+        kept = self.released_roles.weight
+        return (*self.roles.dropped, *(n for n in self.roles.weight if n not in kept))
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """Columns within whose values groups lie: strata, and weights as they are."""
+        as_is = self.weights.published == "as is"
+        return (*self.roles.stratum, *(self.roles.weight if as_is else ()))
+
+    @property
+    def combination(self) -> tuple[str, ...]:
+        """Attributes whose combination k records share in a release.
+
+        A weight is among them where it is published: the same for each group, or as it
+        is.
+        """
+        roles = self.released_roles
+        return (*roles.combination, *roles.weight)
 
     def _require_search(self) -> None:
         """Refuse settings of a search that do not go together, or not with k."""
@@ -304,12 +339,18 @@ def input_section(separator: str, decimal: str) -> Input:
 
 
 def settled(
-    job: Job, n: int, d: int, distinct: Callable[[], int | None] = lambda: None
+    job: Job,
+    n: int,
+    d: int,
+    distinct: Callable[[], int | None] = lambda: None,
+    *,
+    weighted: bool = False,
 ) -> tuple[Job, tuple[str, ...]]:
     """Return the job with a partition method that suits n records, and the reason.
 
     `d` attributes are grouped together, at most; `distinct` returns how many records
-    differ, if that is known.  A job that names its method is returned as it is.
+    differ, if that is known; `weighted` is whether they have sampling weights that do.
+    A job that names its method is returned as it is.
 
     >>> job = Job(roles={"quasi-identifier": ["age"]}, privacy={"k": 5})
     >>> settled(job, n=400, d=4)[0].partition.method
@@ -321,7 +362,7 @@ def settled(
     from aggopt.partition import recommend
 
     k, limit = job.privacy.k, how.time_limit
-    found = recommend(n, d, k, limit, distinct=distinct())
+    found = recommend(n, d, k, limit, distinct=distinct(), weighted=weighted)
     kept = {"attributes": how.attributes, "weights": how.weights}
     named = {"method": found.method, **kept, **found.settings}
     section = Job.model_validate(

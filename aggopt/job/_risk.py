@@ -15,9 +15,11 @@ class Risk(Section):
     Attributes
     ----------
     weight
-        The column that says how many of the population each record stands for.
+        The column that says how many of the population each record stands for; that of
+        the role weight when left out.
     unit
-        Those that name the household, or another unit, of each record.
+        Those that name the household, or another unit, of each record; those of the
+        role unit when left out.
     target
         Confidential attributes that a group may give away.
     suda
@@ -41,6 +43,17 @@ class Risk(Section):
         """Whether nothing is asked for."""
         return self == Risk()
 
+    def by(self, roles: Roles) -> "Risk":
+        """Return it with the weight and the unit of the roles, where it names none.
+
+        Nothing where nothing is asked for, and no record has a weight.
+        """
+        if self.idle and not roles.weight:
+            return self
+        weight = self.weight or next(iter(roles.weight), None)
+        found = {"weight": weight, "unit": self.unit or roles.unit}
+        return self.model_copy(update=found)
+
     def require(self, roles: Roles) -> None:
         """Refuse names that the roles do not have, or have where they cannot act.
 
@@ -51,7 +64,7 @@ class Risk(Section):
         JobError
             A column is weight and unit.
         """
-        published = (*roles.stratum, *roles.confidential, *roles.other)
+        published = (*roles.stratum, *roles.weight, *roles.confidential, *roles.other)
         kept = (*roles.identifier, *roles.unit, *published)
         whole = [] if self.weight is None else [self.weight]
         for name in (*whole, *self.unit):

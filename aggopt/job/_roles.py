@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from aggopt.core.names import numbers_among
 from aggopt.errors import JobError, TableError
@@ -34,6 +34,9 @@ class Roles(BaseModel):
     unit
         What numbers the units that records are of, as households: k counts units.
         Dropped from every release.
+    weight
+        How many of the population each record stands for, its sampling weight: one
+        numeric column.  [weights] says how it is published.
     wish
         How far a record asks to be moved, or how much it insists; numeric.  Read by
         an aggregation that the job tells to, dropped from every release.
@@ -47,13 +50,20 @@ class Roles(BaseModel):
     other: tuple[str, ...] = ()
     stratum: tuple[str, ...] = ()
     unit: tuple[str, ...] = ()
+    weight: tuple[str, ...] = ()
     wish: tuple[str, ...] = ()
 
     @field_validator("*", mode="before")
     @classmethod
-    def _only_lists(cls, names: Any) -> Any:
+    def _only_lists(cls, names: Any, about: ValidationInfo) -> Any:
+        one = about.field_name == "weight"
+        if one and isinstance(names, str):
+            return [names]
         if not isinstance(names, list | tuple):
-            raise ValueError('write a list of names: ["NAME", ...]')
+            form = '"NAME"' if one else '["NAME", ...]'
+            raise ValueError(f"write {'a name' if one else 'a list of names'}: {form}")
+        if one and len(names) > 1:
+            raise ValueError(f"{len(names)} columns are named: a record has one weight")
         return names
 
     def __iter__(self) -> Iterator[tuple[str, tuple[str, ...]]]:  # type: ignore[override]
@@ -67,9 +77,14 @@ class Roles(BaseModel):
         return (*self.identifier, *self.unit, *self.wish)
 
     @property
+    def numbers(self) -> tuple[str, ...]:
+        """Attributes that are numbers and are not masked: weights and wishes."""
+        return (*self.weight, *self.wish)
+
+    @property
     def published(self) -> tuple[str, ...]:
-        """Attributes that a release holds."""
-        return (*self.combination, *self.confidential, *self.other)
+        """Attributes that a release holds, weights included."""
+        return (*self.combination, *self.weight, *self.confidential, *self.other)
 
     @property
     def as_they_are(self) -> tuple[str, ...]:
@@ -115,7 +130,7 @@ class Roles(BaseModel):
             raise TableError(
                 f"No role is declared for {_listed(undeclared)}.",
                 fix="name each in one of [roles] identifier, quasi-identifier, "
-                "confidential, other, stratum, unit, wish.",
+                "confidential, other, stratum, unit, weight, wish.",
             )
 
 

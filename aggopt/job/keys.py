@@ -13,7 +13,7 @@ from aggopt.core.registry import Method
 Entry: TypeAlias = bool | int | float | str
 Own: TypeAlias = Callable[..., Any] | Method  # in place of a method's name
 Names: TypeAlias = Sequence[str]
-RoleNames: TypeAlias = Mapping[str, list[str] | tuple[str, ...]]
+RoleNames: TypeAlias = Mapping[str, str | list[str] | tuple[str, ...]]
 
 
 class AttributeKeys(TypedDict, total=False):
@@ -48,6 +48,13 @@ class UnitsKeys(TypedDict, total=False):
     """[units]."""
 
     attributes: Names
+
+
+class WeightsKeys(TypedDict, total=False):
+    """[weights]."""
+
+    published: Literal["group mean", "drop", "as is"]
+    dominance: float
 
 
 class TreatmentKeys(TypedDict, total=False):

@@ -34,7 +34,8 @@ def assess(
     *,
     safety: float = 0.05,
     delta: npt.ArrayLike = 0.1,
-    weights: npt.ArrayLike = 1.0,
+    importance: npt.ArrayLike = 1.0,
+    weights: npt.ArrayLike | None = None,
     whole: int = WHOLE,
     extra: Mapping[str, Any] | Iterable[Any] = (),
 ) -> Assessment:
@@ -57,8 +58,12 @@ def assess(
         result has `types`.
     safety
         As in `sdid`.
-    delta, weights
+    delta, importance
         As in `sl`: of the columns that are numbers.
+    weights : (n,), optional
+        Sampling weights, above 0 and of any scale: SSE, SST, IL, IL1s and PIL are by
+        weight.  All else counts records: risk is each one's own.  Of tables whose
+        columns are all numbers.
     whole
         As in `linkage`.
     extra
@@ -72,7 +77,8 @@ def assess(
         Not matrices of finite numbers, unequal shapes, or no attribute varies; or as
         in `assess_types`.
     JobError
-        safety, delta, weights or whole cannot be used; see `sdid`, `sl`, `linkage`.
+        safety, delta, importance or whole cannot be used; see `sdid`, `sl`, `linkage`.
+        weights are given of a table with other columns than numbers.
         A measure of `extra` fails, returns no finite number, or has a name that is
         taken.
     InfeasibleInputError
@@ -90,17 +96,24 @@ def assess(
     given: dict[str, Any] = {
         "safety": width,
         "delta": delta,
-        "weights": weights,
+        "importance": importance,
         "whole": most,
     }
     if attributes is None and _all_numbers(original):
-        tables = Comparison(Pair.of(original, released), **given)
+        pair = Pair.of(original, released)
+        by_weight = None if weights is None else Pair.of(original, released, weights)
+        tables = Comparison(pair, by_weight=by_weight, **given)
         return _assessed(tables, _own(own, matrix(original), matrix(released)))
+    if weights is not None:
+        raise JobError(
+            "weights are given, and losses of categories are not weighted.",
+            fix="leave weights out, or pass the numbers alone.",
+        )
     typed = TypedComparison.of(original, released, attributes, **given)
     numeric = any(each.of.numbers is not None for each in typed.typed.attributes)
-    if not numeric and max(np.size(delta), np.size(weights)) > 1:
+    if not numeric and max(np.size(delta), np.size(importance)) > 1:
         raise JobError(
-            "delta or weights are given by attribute, and no attribute is numeric.",
+            "delta or importance is given by attribute, and no attribute is numeric.",
             fix="leave them out: distances are asked of numbers alone.",
         )
     if not typed.pair.varying.any():

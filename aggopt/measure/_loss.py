@@ -4,11 +4,17 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.validation import matrix
+from aggopt.core.weights import weighted
 from aggopt.measure._pair import Pair, varying_scale
 from aggopt.measure._registry import Heading, Measure, of_numbers
 
 
-def sse(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
+def sse(
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+) -> float:
     """Return the sum of squared differences between standardised values.
 
     SSE = sum_ij ((x_ij - x'_ij) / s_j)^2, with s_j the original's standard deviation,
@@ -17,10 +23,14 @@ def sse(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
 
     Attributes that are constant in the original count 0, whatever is released.
 
+    With sampling `weights` (n,), of any scale, sums, means and standard deviations are
+    weighted, by weights of mean 1.
+
     Raises
     ------
     TableError
-        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+        Not matrices of finite numbers, unequal shapes, or no attribute varies; or not
+        one weight above 0 for each record.
 
     Source: Domingo-Ferrer and Torra (2001).
 
@@ -29,7 +39,7 @@ def sse(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
     >>> round(sse([[0.0], [2.0], [4.0], [6.0]], [[1.0], [1.0], [5.0], [5.0]]), 6)
     0.8
     """
-    return sse_of(Pair.of(original, released))
+    return sse_of(Pair.of(original, released, weights))
 
 
 def sst(original: npt.ArrayLike) -> float:
@@ -55,12 +65,18 @@ def sst(original: npt.ArrayLike) -> float:
     return float(len(X) * varying_scale(X)[1].sum())
 
 
-def il(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
+def il(
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+) -> float:
     """Return the information loss SSE / SST, a fraction.
 
     The mean of ((x_ij - x'_ij) / s_j)^2 over all records and all attributes that vary
     in the original.  0 is no loss, 1 is the loss of releasing the mean for everybody;
     group means lie between, other releases may exceed 1.  Lower is better.
+    Sampling `weights` (n,) are as in `sse`.
 
     Raises
     ------
@@ -74,15 +90,21 @@ def il(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
     >>> round(il([[0.0], [2.0], [4.0], [6.0]], [[1.0], [1.0], [5.0], [5.0]]), 6)
     0.2
     """
-    return il_of(Pair.of(original, released))
+    return il_of(Pair.of(original, released, weights))
 
 
-def il1s(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
+def il1s(
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+) -> float:
     """Return the information loss IL1s, a mean absolute difference without unit.
 
     The mean of |x_ij - x'_ij| / (sqrt(2) S_j) over all records and all attributes that
     vary in the original, S_j its standard deviation with divisor n - 1.  From 0 up,
     not bounded by 1; lower is better.
+    Sampling `weights` (n,) are as in `sse`.
 
     Raises
     ------
@@ -96,12 +118,12 @@ def il1s(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
     >>> round(il1s([[0.0], [2.0], [4.0], [6.0]], [[1.0], [1.0], [5.0], [5.0]]), 6)
     0.273861
     """
-    return il1s_of(Pair.of(original, released))
+    return il1s_of(Pair.of(original, released, weights))
 
 
 def sse_of(pair: Pair) -> float:
     """Return `sse` of tables already paired."""
-    return float((pair.difference**2).sum())
+    return float(weighted(pair.difference**2, pair.weights).sum())
 
 
 def sst_of(pair: Pair) -> float:
@@ -118,7 +140,7 @@ def il_of(pair: Pair) -> float:
 def il1s_of(pair: Pair) -> float:
     """Return `il1s` of tables already paired."""
     unit = np.sqrt(2) * pair.sample_deviation
-    return float((np.abs(pair.difference) / unit).mean())
+    return float(weighted(np.abs(pair.difference) / unit, pair.weights).mean())
 
 
 _GROUPED = "Domingo-Ferrer and Torra (2001)"
@@ -131,7 +153,7 @@ SSE = Measure(
     range="0..",
     better="lower",
     source=_GROUPED,
-    of=lambda tables: sse_of(tables.pair),
+    of=lambda tables: sse_of(tables.weighed),
 )
 
 SST = Measure(
@@ -143,7 +165,7 @@ SST = Measure(
     better="-",
     source=_GROUPED,
     needs="original",
-    of=lambda tables: sst_of(tables.pair),
+    of=lambda tables: sst_of(tables.weighed),
 )
 
 IL = Measure(
@@ -154,7 +176,7 @@ IL = Measure(
     range="0..",
     better="lower",
     source=_GROUPED,
-    of=lambda tables: il_of(tables.pair),
+    of=lambda tables: il_of(tables.weighed),
     heading=Heading.LOSS,
     label="IL",
     says=lambda found: f"SSE {found.sse:.6g} / SST {found.sst:.6g}",
@@ -168,7 +190,7 @@ IL1S = Measure(
     range="0..",
     better="lower",
     source="Yancey, Winkler and Creecy (2002)",
-    of=lambda tables: tables.of_numbers(il1s_of),
+    of=lambda tables: tables.of_numbers(il1s_of, weighed=True),
     heading=Heading.LOSS,
     label="IL1s",
     says=lambda found: f"mean |difference| / (sqrt(2) S){of_numbers(found)}",

@@ -3,16 +3,22 @@
 import numpy as np
 
 from aggopt.core.validation import Floats
+from aggopt.core.weights import weighted
 from aggopt.measure._pair import TOLERANCE
 
 
-def centred(z: Floats) -> Floats:
-    """Return records z (n, v) less the mean of each attribute."""
-    return np.asarray(z - z.mean(axis=0))
+def mean_of(values: Floats, weights: Floats | None = None) -> Floats:
+    """Return the mean of each column of (n, v), by weights (n,) of mean 1 if given."""
+    return np.asarray(weighted(values, weights).mean(axis=0))
 
 
-def unit_spread(v: Floats) -> Floats:
+def centred(z: Floats, weights: Floats | None = None) -> Floats:
+    """Return records z (n, v) less the mean of each attribute, as `mean_of`."""
+    return np.asarray(z - mean_of(z, weights))
+
+
+def unit_spread(v: Floats, weights: Floats | None = None) -> Floats:
     """Return centred v with spread 1, or 0 where it is constant up to rounding."""
-    spread = np.sqrt((v**2).mean(axis=0))
+    spread = np.sqrt(mean_of(v**2, weights))
     flat = spread <= TOLERANCE
     return np.where(flat, 0.0, v / np.where(flat, 1.0, spread))

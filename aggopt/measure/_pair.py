@@ -8,6 +8,7 @@ import numpy.typing as npt
 from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats, matrix
+from aggopt.core.weights import of_mean_one, sampling_weights
 from aggopt.errors import TableError
 
 TOLERANCE = 1e-9
@@ -32,6 +33,9 @@ class Pair:
         Released records in the original's units, all attributes.
     total
         Sum of squares of the original about its mean.
+    weights : (n,)
+        Sampling weights, of mean 1, by which means, deviations and sums of squares
+        are; None where records have none that differ.
     """
 
     original: Floats = field(repr=False)
@@ -40,16 +44,23 @@ class Pair:
     varying: Bool
     published: Floats = field(repr=False)
     total: float
+    weights: Floats | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, original: npt.ArrayLike, released: npt.ArrayLike) -> "Pair":
+    def of(
+        cls,
+        original: npt.ArrayLike,
+        released: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+    ) -> "Pair":
         """Return the pair of two tables (n, d) in the original units.
 
         Raises
         ------
         TableError
             Not matrices of finite numbers, unequal shapes, no attribute that varies,
-            or released values too far away for their squares to be computed.
+            or released values too far away for their squares to be computed; weights
+            that are not one number above 0 for each record.
         """
         X = matrix(original, name="original")
         Y = matrix(released, name="released")
@@ -58,12 +69,13 @@ class Pair:
                 f"original has shape {X.shape}, released has shape {Y.shape}.",
                 fix="pass the same records and the same attributes in the same order.",
             )
-        scale, varying = varying_scale(X)
+        known = of_mean_one(sampling_weights(weights, len(X)))
+        scale, varying = varying_scale(X, known)
         with np.errstate(over="ignore"):
             difference = (Y - X)[:, varying] / scale.spread[varying]
             z, w = (scale.standardise(table)[:, varying] for table in (X, Y))
         _check_reach(difference, varying)
-        return cls(z, w, difference, varying, Y, float(z.size))
+        return cls(z, w, difference, varying, Y, float(z.size), known)
 
     @property
     def n(self) -> int:
@@ -76,15 +88,17 @@ class Pair:
         return float(np.sqrt(self.n / (self.n - 1)))  # n > 1, for something varies
 
 
-def varying_scale(X: Floats) -> tuple[Scale, Bool]:
+def varying_scale(X: Floats, weights: Floats | None = None) -> tuple[Scale, Bool]:
     """Return the scale of records X (n, d), and which attributes vary, (d,).
+
+    By `weights` (n,), if records have some.
 
     Raises
     ------
     TableError
         None does.
     """
-    scale = Scale.of(X)
+    scale = Scale.of(X, weights)
     if scale.constant.all():
         n, d = X.shape
         raise TableError(

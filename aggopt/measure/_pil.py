@@ -7,15 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from aggopt.core.validation import Floats
-from aggopt.measure._moments import centred, unit_spread
-from aggopt.measure._pair import TOLERANCE, Pair
+from aggopt.core.weights import weighted
+from aggopt.measure._moments import centred, mean_of, unit_spread
+from aggopt.measure._pair import Pair
 from aggopt.measure._probability import probability
+from aggopt.measure._quantiles import quantiles_moved
 from aggopt.measure._registry import Comparison, Heading, Measure, TypedComparison
 from aggopt.measure.types._counts import mean
 from aggopt.measure.types._frequencies import cells_moved, levels_moved
-
-_PERCENTS = np.arange(5, 100, 5)
-_BINS = 1000  # a density is counted within range / _BINS on either side
 
 
 @dataclass(frozen=True)
@@ -51,16 +50,23 @@ class TypedPilParts(PilParts):
     pairs: float | None = None
 
 
-def pil(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
+def pil(
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+) -> float:
     """Return the probabilistic information loss, a fraction in [0, 1].
 
     The mean of the five parts that `pil_parts` returns, or of three when only one
     attribute varies, since there are then no pairs.  0 is no loss; lower is better.
+    Sampling `weights` (n,) are as in `pil_parts`.
 
     Raises
     ------
     TableError
-        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+        Not matrices of finite numbers, unequal shapes, or no attribute varies; or not
+        one weight above 0 for each record.
 
     Source: Mateo-Sanz, Domingo-Ferrer and Sebé (2005).
 
@@ -70,10 +76,15 @@ def pil(original: npt.ArrayLike, released: npt.ArrayLike) -> float:
     >>> pil(original, original)
     0.0
     """
-    return pil_of(Pair.of(original, released)).pil
+    return pil_of(Pair.of(original, released, weights)).pil
 
 
-def pil_parts(original: npt.ArrayLike, released: npt.ArrayLike) -> PilParts:
+def pil_parts(
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+) -> PilParts:
     """Return the five parts of the probabilistic information loss.
 
     For each statistic, the probability that sampling alone moves it by less than the
@@ -94,10 +105,17 @@ def pil_parts(original: npt.ArrayLike, released: npt.ArrayLike) -> PilParts:
     constant has correlation 0 with all others.  Attributes constant in the original
     are left out.
 
+    With sampling `weights` w (n,), of any scale, moments and shares are weighted.  Of w
+    with the mean 1, the quantile q is the last value with no more than (n - 1) q of the
+    weight below it, and a mean of influences u has var = sum w^2 (u - mean)^2 / n^2,
+    which is that without weights where all are 1; of a quantile n / mean(w^2) stands
+    in for n.
+
     Raises
     ------
     TableError
-        Not matrices of finite numbers, unequal shapes, or no attribute varies.
+        Not matrices of finite numbers, unequal shapes, or no attribute varies; or not
+        one weight above 0 for each record.
 
     Source: Mateo-Sanz, Domingo-Ferrer and Sebé (2005).
 
@@ -109,50 +127,33 @@ def pil_parts(original: npt.ArrayLike, released: npt.ArrayLike) -> PilParts:
     >>> parts.means, round(parts.correlations, 3)
     (0.0, 0.934)
     """
-    return pil_of(Pair.of(original, released))
+    return pil_of(Pair.of(original, released, weights))
 
 
 def pil_of(pair: Pair) -> PilParts:
     """Return `pil_parts` of tables already paired."""
-    u, v = centred(pair.original), centred(pair.released)
+    by = pair.weights
+    u, v = (centred(z, by) for z in (pair.original, pair.released))
+    one, other = unit_spread(u, by), unit_spread(v, by)
     return PilParts(
-        quantiles=float(_quantiles_moved(pair).mean()),
-        means=float(_moved(pair.difference.mean(axis=0), u).mean()),
-        variances=float(_moved((v**2 - u**2).mean(axis=0), u**2).mean()),
-        covariances=_mean(_covariances_moved(u, v)),
-        correlations=_mean(_correlations_moved(unit_spread(u), unit_spread(v))),
+        quantiles=float(quantiles_moved(pair).mean()),
+        means=float(_moved(pair.difference, u, by).mean()),
+        variances=float(_moved(v**2 - u**2, u**2, by).mean()),
+        covariances=_mean(_covariances_moved(u, v, by)),
+        correlations=_mean(_correlations_moved(one, other, by)),
     )
 
 
-def _quantiles_moved(pair: Pair) -> Floats:
-    z, w = np.sort(pair.original, axis=0), np.sort(pair.released, axis=0)
-    n, q = pair.n, _PERCENTS[:, None] / 100
-    at = (n - 1) * _PERCENTS // 100
-    radius = (z[-1] - z[0]) / _BINS
-    density = _counts(z, z[at], radius * (1 - TOLERANCE)) / (2 * radius * n)
-    return probability(w[at] - z[at], np.sqrt(q * (1 - q) / n) / density)
-
-
-def _counts(z: Floats, centres: Floats, radius: Floats) -> Floats:
-    """Return how many of the sorted z (n, v) lie strictly within reach of centres."""
-    counts = np.empty_like(centres)
-    for j, column in enumerate(z.T):
-        above = np.searchsorted(column, centres[:, j] + radius[j], side="left")
-        below = np.searchsorted(column, centres[:, j] - radius[j], side="right")
-        counts[:, j] = above - below
-    return counts
-
-
-def _covariances_moved(u: Floats, v: Floats) -> Iterator[Floats]:
+def _covariances_moved(u: Floats, v: Floats, by: Floats | None) -> Iterator[Floats]:
     for (a, b), (c, e) in zip(_pairs(u), _pairs(v), strict=True):
-        yield _moved((c * e - a * b).mean(axis=0), a * b)
+        yield _moved(c * e - a * b, a * b, by)
 
 
-def _correlations_moved(u: Floats, v: Floats) -> Iterator[Floats]:
+def _correlations_moved(u: Floats, v: Floats, by: Floats | None) -> Iterator[Floats]:
     for (a, b), (c, e) in zip(_pairs(u), _pairs(v), strict=True):
-        r = (a * b).mean(axis=0)
+        r = mean_of(a * b, by)
         influence = a * b - r * (a**2 + b**2) / 2
-        yield _moved((c * e - a * b).mean(axis=0), influence)
+        yield _moved(c * e - a * b, influence, by)
 
 
 def _pairs(u: Floats) -> Iterator[tuple[Floats, Floats]]:
@@ -161,13 +162,18 @@ def _pairs(u: Floats) -> Iterator[tuple[Floats, Floats]]:
         yield u[:, j : j + 1], u[:, j + 1 :]
 
 
-def _moved(gap: Floats, influence: Floats) -> Floats:
-    """Return the probabilities of gaps (p,) in statistics with influence (n, p).
+def _moved(gap: Floats, influence: Floats, by: Floats | None) -> Floats:
+    """Return the probabilities of mean gaps (n, p) in statistics with influence (n, p).
 
     The sampling variance of a statistic is the variance of the influence of one
-    record on it, over n: a mean of squares, so that nothing cancels.
+    record on it, over n: a mean of squares, so that nothing cancels.  With weights
+    (n,) of mean 1 each square has that of its weight.
     """
-    return probability(gap, influence.std(axis=0) / np.sqrt(len(influence)))
+    root = np.sqrt(len(influence))
+    if by is None:
+        return probability(gap.mean(axis=0), influence.std(axis=0) / root)
+    away = weighted(centred(influence, by), by)
+    return probability(mean_of(gap, by), np.sqrt((away**2).mean(axis=0)) / root)
 
 
 def _mean(parts: Iterator[Floats]) -> float | None:
@@ -178,7 +184,7 @@ def _mean(parts: Iterator[Floats]) -> float | None:
 def parts_of(tables: Comparison) -> PilParts:
     """Return `pil_parts` of tables in comparison."""
     if not isinstance(tables, TypedComparison):
-        return pil_of(tables.pair)
+        return pil_of(tables.weighed)
     categories = tables.typed.categories
     return TypedPilParts(
         **(asdict(pil_of(tables.numbers)) if tables.numbers else {}),

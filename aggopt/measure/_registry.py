@@ -19,8 +19,8 @@ from aggopt.measure._typed_pair import TypedPair, Types
 Found = TypeVar("Found")
 TAKEN = {  # by an `Assessment` and the arguments of `assess`
     *("n", "d", "varying", "linkage_limit", "linkage_blocks", "further", "types"),
-    *("original", "released", "attributes", "safety", "delta", "weights", "whole"),
-    *("extra", "own"),
+    *("original", "released", "attributes", "safety", "delta", "importance"),
+    *("weights", "whole", "extra", "own"),
 }
 
 
@@ -36,13 +36,17 @@ class Heading(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two tables and the arguments of `assess`; what is found of them, found once."""
+    """Two tables and the arguments of `assess`; what is found of them, found once.
+
+    `by_weight` is the pair on the scale of sampling weights, if records have some.
+    """
 
     pair: Pair
     safety: float = 0.05
     delta: npt.ArrayLike = 0.1
-    weights: npt.ArrayLike = 1.0
+    importance: npt.ArrayLike = 1.0
     whole: int = WHOLE
+    by_weight: Pair | None = None
     _found: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -50,9 +54,20 @@ class Comparison:
         """The numeric attributes; None where none of them varies."""
         return self.pair
 
-    def of_numbers(self, figure: Callable[[Pair], Found]) -> Found | None:
-        """Return a figure of the numeric attributes; None where none varies."""
-        return None if self.numbers is None else figure(self.numbers)
+    @property
+    def weighed(self) -> Pair:
+        """The pair that losses are measured on: by weight, where there are weights."""
+        return self.by_weight or self.pair
+
+    def of_numbers(
+        self, figure: Callable[[Pair], Found], *, weighed: bool = False
+    ) -> Found | None:
+        """Return a figure of the numeric attributes; None where none varies.
+
+        Or of those by weight, where there are weights.
+        """
+        numbers = (self.by_weight if weighed else None) or self.numbers
+        return None if numbers is None else figure(numbers)
 
     def once(self, of: Callable[[Any], Found]) -> Found:
         """Return what `of` finds; it is called the first time only."""

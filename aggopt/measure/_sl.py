@@ -16,32 +16,32 @@ def sl(
     released: npt.ArrayLike,
     *,
     delta: npt.ArrayLike = 0.1,
-    weights: npt.ArrayLike = 1.0,
+    importance: npt.ArrayLike = 1.0,
 ) -> float:
     """Return the satisfaction level, a fraction in [0, 1].
 
-    SL = sum_ij w_ij [ |z_ij - z'_ij| >= delta_ij or delta_ij = 0 ] / sum_ij w_ij, in
+    SL = sum_ij m_ij [ |z_ij - z'_ij| >= delta_ij or delta_ij = 0 ] / sum_ij m_ij, in
     population standard deviations of the original.  Higher is better: more values
     keep the distance that their owners asked for.  0 when everything is released as
     it is, unless some delta is 0; at the distance, to one part in 1e9, is enough.
 
-    Attributes constant in the original are left out, with their weights.
+    Attributes constant in the original are left out, with their importance.
 
     Parameters
     ----------
     delta
         Distance asked for, in standard deviations, 0 or more: one number, one per
         attribute (d,), or one per value (n, d).
-    weights
-        Importance, 0 or more, of the same shapes; only ratios matter.
+    importance
+        Weight m_ij of each value, 0 or more, of the same shapes; only ratios matter.
 
     Raises
     ------
     TableError
         Not matrices of finite numbers, unequal shapes, or no attribute varies.
     JobError
-        delta or weights have another shape, or entries that are not finite numbers
-        of at least 0; or the weights of all attributes that vary are 0.
+        delta or importance have another shape, or entries that are not finite numbers
+        of at least 0; or the importance of all attributes that vary is 0.
 
     Source: Mortazavi and Jalili (2017).
 
@@ -50,17 +50,17 @@ def sl(
     >>> sl([[0.0], [2.0], [4.0], [6.0]], [[0.0], [1.0], [5.0], [6.0]])
     0.5
     """
-    return sl_of(Pair.of(original, released), delta, weights)
+    return sl_of(Pair.of(original, released), delta, importance)
 
 
-def sl_of(pair: Pair, delta: npt.ArrayLike, weights: npt.ArrayLike) -> float:
+def sl_of(pair: Pair, delta: npt.ArrayLike, importance: npt.ArrayLike) -> float:
     """Return `sl` of tables already paired."""
     wanted = _per_value(delta, "delta", pair)
-    w = _per_value(weights, "weights", pair)
+    w = _per_value(importance, "importance", pair)
     if not w.any():
         raise JobError(
-            "The weights of all attributes that vary are 0.",
-            fix="give at least one value a positive weight.",
+            "The importance of all attributes that vary is 0.",
+            fix="give at least one value a positive importance.",
         )
     kept = np.abs(pair.difference) >= wanted * (1 - TOLERANCE)  # true where wanted is 0
     w = np.ldexp(w, -np.frexp(w.max())[1])  # no overflow in the sums, no rounding
@@ -93,7 +93,8 @@ def _per_value(argument: npt.ArrayLike, name: str, pair: Pair) -> Floats:
 
 
 def _found(tables: Comparison) -> float | None:
-    return tables.of_numbers(lambda pair: sl_of(pair, tables.delta, tables.weights))
+    asked = tables.delta, tables.importance
+    return tables.of_numbers(lambda pair: sl_of(pair, *asked))
 
 
 def _far(found: Any) -> str:

@@ -22,6 +22,7 @@ from aggopt.output.refusal import not_kept, still_there, too_few, too_rare
 from aggopt.output.unchanged import Grouped, Unchanged
 from aggopt.output.within import Within, found_within
 from aggopt.partition._in_blocks import require_cover
+from aggopt.privacy._dominance import Dominance
 from aggopt.privacy._requirement import Check
 
 
@@ -57,6 +58,8 @@ class Audit:
         What a data steward should look at; counts and names, no values.
     strata
         The columns of strata: published as they are, and counted in each combination.
+    weight
+        That of published sampling weights, which are counted, too; None without.
     """
 
     records: int
@@ -72,6 +75,7 @@ class Audit:
     missing: Holes | None = None
     notes: tuple[str, ...] = ()
     strata: tuple[str, ...] = ()
+    weight: str | None = None
 
     @property
     def groups(self) -> int:
@@ -128,6 +132,7 @@ class Audit:
         covers = [" on the masked attributes"] if self.beside else []
         within = [f" within strata of {', '.join(map(repr, self.strata))}"]
         covers += within if self.strata else []
+        covers += [f" with the weights {self.weight!r}"] if self.weight else []
         what = f"{many(self.groups, 'published combination')}, the rarest"
         if self.scope == "blocks" and len(self.blocks) > 1:
             covers += [f" in each of {len(self.blocks)} blocks of attributes"]
@@ -219,6 +224,8 @@ def audit(
     compatible: bool = False,
     bounds: Mapping[str, AttributeSection] | None = None,
     units: Labels | None = None,
+    dropped: Sequence[str] | None = None,
+    dominance: Dominance | None = None,
 ) -> Audit:
     """Return what is found in `released`, a pandas, Polars or PyArrow table.
 
@@ -232,7 +239,9 @@ def audit(
     originals.  What is missing is a value of its own; how many records would share the
     rarest combination if it equalled anything is counted if `compatible`.  `bounds`
     say which values of attributes may be published.  With the `units` (n,) of these
-    records, k counts those.
+    records, k counts those.  `dropped` are the columns that must not be there, when
+    omitted those of the roles; `dominance` is what groups keep of the weights of these
+    records.
 
     Raises
     ------
@@ -245,10 +254,12 @@ def audit(
     everything = roles.quasi_identifier
     parts = [everything] if blocks is None else blocks
     require_cover(parts, everything, "quasi-identifier")
+    gone = roles.dropped if dropped is None else dropped
     k, confidential = privacy.k, confidential_of(frame, roles, privacy, decimal)
     coded = {name: codes_of(frame[name]) for name in everything}
     strata = {name: codes_of(frame[name]) for name in roles.stratum}
-    within = strata.values()
+    weight = next((n for n in roles.weight if n in frame.columns), None)
+    within = [*strata.values(), *([codes_of(frame[weight])] if weight else [])]
     groups = [together([*(coded[n] for n in part), *within]) for part in parts]
     whole = groups[0] if len(parts) == 1 else together([*coded.values(), *within])
     others = {n: codes_of(frame[n]) for n in (*roles.confidential, *roles.other)}
@@ -259,12 +270,16 @@ def audit(
         scope=privacy.scope,
         whole=Count.of(roles.combination, whole, k, units),
         blocks=tuple(Count.of((*p, *strata), labels, k, units) for p, labels in pairs),
-        identifiers=tuple(n for n in roles.dropped if n in frame.columns),
+        identifiers=tuple(n for n in gone if n in frame.columns),
         within=found_within(frame, bounds or {}, decimal),
-        promises=checks_of(frame, roles.combination, confidential),
+        promises=(
+            *checks_of(frame, roles.combination, confidential),
+            *([dominance.check(whole)] if dominance else []),
+        ),
         beside=beside(roles.combination, whole, others, k),
         missing=found_missing(frame, coded, compatible=compatible),
         strata=roles.stratum,
+        weight=weight,
     )
     notes = [found.warning] if found.warning else []
     notes += [note for each in confidential for note in each.notes]

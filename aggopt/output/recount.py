@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from aggopt.core.validation import Labels
+from aggopt.core.validation import Floats, Labels
 from aggopt.errors import PrivacyError, TableError
 from aggopt.input.files import as_released
 from aggopt.job import Job
 from aggopt.output.audit import Audit, audit
+from aggopt.output.dominance import dominance_of
 
 
 def recounted(
@@ -16,10 +17,12 @@ def recounted(
     blocks: Sequence[Sequence[str]],
     records: int,
     units: Labels | None = None,
+    weights: Floats | None = None,
 ) -> Audit:
     """Return the audit of a release from the bytes of its file.
 
-    `units` are those of its records, in its order, where k counts them.
+    `units` are those of its records, in its order, where k counts them, and `weights`
+    those that they have, published or not.
 
     Raises
     ------
@@ -45,4 +48,6 @@ def recounted(
         compatible=job.missing.report_compatible,
         bounds=job.attributes,
         units=units,
+        dropped=job.dropped,
+        dominance=dominance_of(job, weights),
     )

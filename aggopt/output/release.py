@@ -15,7 +15,7 @@ from aggopt.core.html import as_text, folded, lines, listed, table, titled
 from aggopt.core.in_memory import InMemory
 from aggopt.core.plural import many
 from aggopt.core.randomness import BITS, permutation
-from aggopt.core.validation import Labels
+from aggopt.core.validation import Floats, Labels
 from aggopt.input.formats import packages_of
 from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
@@ -77,6 +77,8 @@ class Release(Fieldwise):
     original
         The original quasi-identifiers, in the order of `masked`, for what is drawn and
         reported of them.  Private: copies and pickles have none.
+    weights
+        The sampling weight of each record, where records have one.  Private.
     """
 
     masked: Table
@@ -93,6 +95,7 @@ class Release(Fieldwise):
     strata: Stratified | None = None
     units: Labels | None = field(default=None, repr=False)
     original: InMemory[Table] = field(default_factory=InMemory, repr=False)
+    weights: Floats | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         """Return verdict, certificates and how many notes there are."""
@@ -235,23 +238,21 @@ class Release(Fieldwise):
         seed: int,
         again: Written | None,
     ) -> None:
-        names, units = self.job.roles.combination, self.units
-        risk = risk_of(self.masked.frame, names, units)
+        risk = risk_of(self.masked.frame, self.job.combination, self.units)
         further = {} if self.risks is None else self.risks.records
         kept = self.strata.kept if self.strata else None
         key = staging.write(
             files.private,
             lambda to: write_key(to, self.blocks, place, risk, further, kept),
         )
-        aside = staging.write(
-            files.table, lambda to: self._write_table(to, np.argsort(place))
-        )
+        order = np.argsort(place)
+        aside = staging.write(files.table, lambda to: self._write_table(to, order))
         if again:
             again.require(sha256(aside))
         blocks = names_of(self.blocks, self.job)
-        written = None if units is None else units[np.argsort(place)]
-        records = len(self.masked.frame)
-        found = recounted(aside, self.job, blocks, records, written)
+        units = None if self.units is None else self.units[order]
+        weights = None if self.weights is None else self.weights[order]
+        found = recounted(aside, self.job, blocks, len(order), units, weights)
         found.require()
         stated = self.manifest()
         stated["versions"] |= versions_of(packages_of(files.table))

@@ -52,8 +52,8 @@ class _Both:
     @classmethod
     def of(cls, original: Table, released: Table, job: Job) -> "_Both":
         both = {BEFORE: original, AFTER: released}
-        names = job.roles.combination
-        found = {side: _groups(table, names) for side, table in both.items()}
+        names = {BEFORE: job.roles.combination, AFTER: job.combination}
+        found = {side: _groups(table, names[side]) for side, table in both.items()}
         return cls(job, original, released, found)
 
     @property
@@ -77,7 +77,7 @@ def risks_of(original: Table, released: Table, job: Job) -> Risks | None:
     InfeasibleInputError
         There are too many combinations of attributes.
     """
-    asked = job.risk
+    asked = job.risk.by(job.roles)
     if asked.idle:
         return None
     tables = _Both.of(original, released, job)
@@ -101,7 +101,7 @@ def risks_of(original: Table, released: Table, job: Job) -> Risks | None:
 
 def require_risk(table: Table, job: Job) -> None:
     """Refuse now what `risks_of` would refuse of a table once it is masked."""
-    weights_of(table, job.risk.weight, job)
+    weights_of(table, job.risk.by(job.roles).weight, job)
     if job.risk.suda is not None:
         checked_size(job.risk.suda, len(job.roles.combination))
 
@@ -149,7 +149,7 @@ def _summed(found: Floats) -> Totals:
 
 def _of_units(tables: _Both, own: Mapping[str, Floats]) -> tuple[Totals, Floats]:
     """Return what is expected of units, and the released risk of each record's."""
-    unit = _groups(tables.original, tables.job.risk.unit)
+    unit = _groups(tables.original, tables.job.risk.by(tables.job.roles).unit)
     first = np.unique(unit, return_index=True)[1]
     found = {side: risk.household_risk(each, unit) for side, each in own.items()}
     totals = {side: _summed(each[first]) for side, each in found.items()}

@@ -101,7 +101,7 @@ def _require_names(masked: pa.Table, ending: str) -> None:
 
 def _require_same(to: Path, table: pa.Table, job: Job) -> None:
     """Refuse a file that does not read as what was to be written."""
-    again = read(to, job.roles.released, job.input, job.attributes)
+    again = read(to, job.released_roles, job.input, job.attributes)
     counts = {n: _differing(table[n], again[n]) for n in table.column_names}
     seen = [f"{name!r}: {count}" for name, count in counts.items() if count]
     if seen:

@@ -25,6 +25,7 @@ from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.evidence import squares
 from aggopt.partition._shared.result import Partition, together
 from aggopt.partition._shared.scaling import lines_of, own_units, scaled
+from aggopt.solvers import Status
 
 
 def in_blocks(
@@ -201,14 +202,34 @@ def part_of(X: Floats | Encoded, block: tuple[int, ...]) -> Floats | Encoded:
 def _of_block(
     divide: Divide, X: Floats | Encoded, k: int, settings: dict[str, Any]
 ) -> Partition:
-    """Return the groups of one block, with evidence on z-scores if they have none."""
+    """Return the groups of one block, with evidence on z-scores if they have none.
+
+    A method that takes no weights makes groups without them; their evidence is of the
+    weighted loss.
+    """
     clock = Deadline(None)
+    weights = settings.get("weights")
+    weighs = weights is not None and "weights" in signature(divide).parameters
+    if not weighs:
+        beside = ("weights", "dominance")
+        settings = {k: v for k, v in settings.items() if k not in beside}
     found = called(divide, X, k, **settings)
     labels = groups(found, len(X))
-    if isinstance(found, Partition):
+    if isinstance(found, Partition) and (weighs or weights is None):
         return found
-    Z, by = scaled(X, "z"), getattr(divide, "__name__", "your method")
-    return Partition(labels, squares(Z, labels, k, by=by, seconds=clock.spent))
+    Z, by = scaled(X, "z", weights), getattr(divide, "__name__", "your method")
+    status = _ended(found)
+    spent = clock.spent
+    return Partition(
+        labels,
+        squares(Z, labels, k, by=by, seconds=spent, status=status, weights=weights),
+    )
+
+
+def _ended(found: object) -> Status:
+    """Return how a search ended whose loss was another than is certified."""
+    stopped = isinstance(found, Partition) and found.interrupted
+    return Status.INTERRUPTED if stopped else Status.HEURISTIC
 
 
 def _of_one(

@@ -3,6 +3,7 @@
 from aggopt.input.table import Table
 from aggopt.output.audit import Audit, audit
 from aggopt.output.block_names import names_of
+from aggopt.output.dominance import dominance_of
 from aggopt.output.originals import Originals
 from aggopt.pipeline.grouped import Grouped
 
@@ -24,4 +25,6 @@ def audit_of(given: Grouped, tried: Table, both: Originals | None = None) -> Aud
         compatible=job.missing.report_compatible,
         bounds=job.attributes,
         units=units.of if units and units.records is None else None,
+        dropped=job.dropped,
+        dominance=dominance_of(job, given.sampling.each if given.sampling else None),
     )

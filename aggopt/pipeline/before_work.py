@@ -33,6 +33,7 @@ from aggopt.pipeline.grouped import constant_in
 from aggopt.pipeline.guarantees import require_guarantees
 from aggopt.pipeline.holes import require_covered, require_patterns, require_values
 from aggopt.pipeline.observed import require_alone
+from aggopt.pipeline.sampling_weights import require_weighed
 from aggopt.pipeline.strata import require_there, require_twice, require_within
 from aggopt.pipeline.units import require_said, require_units
 from aggopt.pipeline.weights import require_weights
@@ -59,6 +60,7 @@ def before_work(
     yield partial(require_said, job, table)
     yield partial(require_units, job, columns, units, strata)
     yield partial(require_twice, job, strata)
+    yield partial(require_weighed, job, table, whole, columns)
     yield partial(require_values, table, whole, job)
     yield partial(require_there, table, whole, job, strata)
     yield partial(require_covered, table, whole, job)

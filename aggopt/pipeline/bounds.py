@@ -131,7 +131,7 @@ def _require_values(x: Floats, table: Table, job: Job, name: str) -> None:
             fix="publish more digits, see [output], or leave a bound out.",
         )
     k, n = job.privacy.k, len(x)
-    if _kept_of(job, name) in SPREAD and n >= 2 * k:
+    if _kept_of(job, name) in SPREAD and n >= 2 * k and not table.roles.weight:
         ends = bounds_of(table, job, [name]).standardised(scale)
         sizes = np.array([k, n - k])  # no group stands out farther
         require_variance(sizes, float(ends.lower[0]), float(ends.upper[0]))

@@ -59,12 +59,14 @@ def by_stratum(
     The certificates of strata are added.
     """
     centroids = np.full((int(labels.max()) + 1, X.shape[1]), np.nan)
-    spread, done, found = Scale.of(X).spread, 0, []
+    weights = settings.get("weights")
+    spread, done, found = Scale.of(X, weights).spread, 0, []
     for rows in strata.members:
         own, there = _renumbered(labels[rows], X.shape[1])
         asked = _told(settings, len(X), rows, there, done)
         if "delta" in settings:
-            asked["delta"] = _in_own(asked["delta"], spread, X[rows])
+            own_delta = asked["delta"], spread, X[rows], asked.get("weights")
+            asked["delta"] = _in_own(*own_delta)
         with naming("In one stratum"):
             made = called(combine, X[rows], own, **asked)
         for j, groups in enumerate(there):
@@ -103,9 +105,14 @@ def _told(
     return found
 
 
-def _in_own(delta: Floats, spread: Floats, X: Floats) -> Floats:
-    """Return distances (rows, d) in standard deviations of these rows X (rows, d)."""
-    own = Scale.of(X).spread
+def _in_own(
+    delta: Floats, spread: Floats, X: Floats, weights: Floats | None = None
+) -> Floats:
+    """Return distances (rows, d) in standard deviations of these rows X (rows, d).
+
+    By weights (rows,), if they have some.
+    """
+    own = Scale.of(X, weights).spread
     ratio = np.divide(spread, own, out=np.ones_like(own), where=own > 0)
     return np.minimum(delta * ratio, np.maximum(delta, FARTHEST))
 

@@ -139,7 +139,7 @@ def compare_published(
             _of_joined(frame, job, own, joined)
             for frame, job, own in zip(frames, jobs, people, strict=True)
         ]
-        names = dict.fromkeys(n for job in jobs for n in job.roles.combination)
+        names = dict.fromkeys(n for job in jobs for n in job.combination)
         found = Count.of(tuple(names), together(groups), k)
     records = tuple(len(frame) for frame in frames)
     return PublishedCompared(figures, by, records, len(joined), found, k)
@@ -179,7 +179,7 @@ def _joined(people: Sequence[Labels]) -> Labels:
 def _of_joined(frame: pa.Table, job: Job, people: Labels, joined: Labels) -> Labels:
     """Return the published combination of the people that are joined, from 0 on."""
     table = nw.from_native(frame)
-    codes = together(codes_of(table[name]) for name in job.roles.combination)
+    codes = together(codes_of(table[name]) for name in job.combination)
     at = np.empty(int(people.max()) + 1, np.intp)
     at[people] = np.arange(len(people))
     return np.unique(codes[at[joined]], return_inverse=True)[1]

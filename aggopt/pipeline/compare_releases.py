@@ -90,7 +90,7 @@ def _counted(
     away the records that another release has is left with it.
     """
     k = min(job.privacy.k for job in jobs)
-    names = dict.fromkeys(n for job in jobs for n in job.roles.combination)
+    names = dict.fromkeys(n for job in jobs for n in job.combination)
     parts = [np.unique(each[rows], return_inverse=True)[1] for each in groups]
     labels = together(parts)
     counts = [
@@ -135,7 +135,8 @@ def _originals(
 
 def job_in(stated: dict[str, Any]) -> Job:
     """Return of the job in a manifest what tables are read and counted by."""
-    sections = ("roles", "strata", "attributes", "missing", "input", "output")
+    read = ("roles", "strata", "weights", "attributes", "missing")
+    sections = (*read, "input", "output")
     own = {name: stated[name] for name in sections if name in stated}
     own["privacy"] = {name: stated["privacy"][name] for name in ("k", "scope")}
     return Job(**own)
@@ -185,7 +186,7 @@ def _groups(frame: nw.DataFrame[Any], job: Job, original: Path, files: Files) ->
 
     -1 of records that the release leaves out.
     """
-    names = job.roles.combination
+    names = job.combination
     gone = [name for name in names if name not in frame.columns]
     if gone:
         raise TableError(

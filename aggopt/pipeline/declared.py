@@ -164,7 +164,7 @@ def _program(given: Grouped, attribute: str, job: Job) -> Program:
         )
     j = given.names.index(attribute)
     how = cast(Any, given.job.aggregation)
-    scale = Scale.of(given.X[:, [j]])
+    scale = Scale.of(given.X[:, [j]], given.weights)
     if scale.constant[0]:
         raise JobError(
             f"{attribute!r} has one value only: there is no program of it.",
@@ -184,7 +184,7 @@ def _program(given: Grouped, attribute: str, job: Job) -> Program:
         asked = program(given)
         weight = how.alpha if isinstance(how, Squared) else how.price
         wishes = asked["delta"][:, j].copy(), asked["importance"][:, j], weight
-        stated = model.data(x, label, *wishes, **ends)
+        stated = model.data(x, label, *wishes, **ends, weights=given.weights)
     known = given.source.fingerprint
     return Program(model, stated, label, scale, known, attribute, job)
 

@@ -15,6 +15,7 @@ from aggopt.input.confidential import Confidential
 from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.input.units import Members
+from aggopt.input.weights import SamplingWeights
 from aggopt.job import Job
 from aggopt.output.manifest import Source
 from aggopt.partition._shared.block import Block, labels_of
@@ -38,7 +39,8 @@ class Grouped:
     that open, `secret` what all of the release's secret randomness comes from.  Where
     values are missing, `whole` is nan, and `kept` (n, d) says which values decide what
     their group publishes; it is None where all of them do.  `strata` are what groups
-    lie within, `units` what k counts in place of records; None where there are none.
+    lie within, `units` what k counts in place of records, `sampling` how many of a
+    population each record stands for; None where there are none.
     """
 
     job: Job
@@ -54,6 +56,17 @@ class Grouped:
     kept: Bool | None = field(default=None, repr=False)
     strata: Stratified | None = None
     units: Members | None = None
+    sampling: SamplingWeights | None = None
+
+    @property
+    def weights(self) -> Floats | None:
+        """The weight of each record (n,), of mean 1; None where none differ."""
+        return self.sampling.known if self.sampling else None
+
+    @property
+    def scale(self) -> Scale:
+        """Mean and standard deviation of each number, by the weights of records."""
+        return Scale.of(self.X, self.weights)
 
     @property
     def groups(self) -> Blocks:

@@ -210,17 +210,18 @@ def repaired(
     held: Sequence[Confidential],
     told: Any,
     more: Sequence[Requirement] = (),
+    weights: Floats | None = None,
 ) -> Block:
     """Return the groups of a block, made to satisfy what the job requires, and `more`.
 
     What the partition has proven of all groups of k holds of the repaired ones too,
-    and is kept where it is the highest bound.
+    and is kept where it is the highest bound.  Records may have `weights` (n,).
     """
     how = job.privacy.repair
     if how is None or block.partition.interrupted:
         return block
     bound, asked = _bound_of_start(block, job), (*requirements_of(held), *more)
-    given = Given(X, job.privacy.k, asked, bound, told)
+    given = Given(X, job.privacy.k, asked, bound, told, weights)
     made = REPAIRS.of(how).function(given, block.labels, how)
     return block if made is None else replace(block, partition=made)
 

@@ -7,7 +7,7 @@ import numpy as np
 from aggopt.aggregate._aggregation import column
 from aggopt.aggregate._margin import ENOUGH, in_spreads, margins, widths
 from aggopt.aggregate.own._section import ByModel
-from aggopt.core.standardise import Scale
+from aggopt.core.standardise import in_plain_spreads
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, naming
@@ -88,7 +88,8 @@ def nearer(given: Grouped, after: Floats) -> list[str]:
 
 def _kept_distances(given: Grouped, after: Floats) -> float:
     """Return the satisfaction level of all values that are not missing, 1 of none."""
-    X, delta = given.X, given.asked["delta"]
+    X = given.X
+    delta = in_plain_spreads(given.asked["delta"], X, given.weights)
     there = ~np.isnan(X)
     varying = np.flatnonzero(np.nanmin(X, axis=0) < np.nanmax(X, axis=0))
     if not varying.size:
@@ -123,7 +124,7 @@ def _steps(given: Grouped, how: Shifting, asked: Floats) -> Floats:
     exact = how.exact(asked, given.asked["importance"]) & ~np.isnan(X)
     steps = np.zeros(asked.shape[1])
     if how.margin is None:
-        spread = Scale.of(X).spread
+        spread = given.scale.spread
         for j in np.flatnonzero(exact.any(axis=0)):
             steps[j] = in_spreads(there(X[:, j]), float(spread[j]))
     return steps
@@ -131,7 +132,7 @@ def _steps(given: Grouped, how: Shifting, asked: Floats) -> Floats:
 
 def _few(given: Grouped, how: Shifting, asked: Floats, exact: Bool) -> Iterator[str]:
     """Warn of each attribute of which the margin spans too few possible values."""
-    spread, steps = Scale.of(given.X).spread, _steps(given, how, asked)
+    spread, steps = given.scale.spread, _steps(given, how, asked)
     for j, name in enumerate(given.names):
         if spread[j] == 0 or not exact[:, j].any():
             continue
@@ -156,7 +157,7 @@ def _warned(name: str, most: int) -> str:
 
 
 def _require_agreement(given: Grouped, asked: Floats, wider: Floats) -> None:
-    scale, importance = Scale.of(given.X), given.asked["importance"]
+    scale, importance = given.scale, given.asked["importance"]
     Z = scale.standardise(given.X)
     for j, name in enumerate(given.names):
         insisted = importance[:, j]
@@ -166,12 +167,13 @@ def _require_agreement(given: Grouped, asked: Floats, wider: Floats) -> None:
         own = column(given.labels_of_numbers, j)[rows]
         label = np.unique(own, return_inverse=True)[1]
         x, insisted = Z[rows, j], insisted[rows]
+        known = None if given.weights is None else given.weights[rows]
         with naming(repr(name)):
             try:
-                p3m.Data(x, label, wider[rows, j], insisted, 0.5)
+                p3m.Data(x, label, wider[rows, j], insisted, 0.5, weights=known)
                 continue
             except InfeasibleInputError:
-                p3m.Data(x, label, asked[rows, j], insisted, 0.5)
+                p3m.Data(x, label, asked[rows, j], insisted, 0.5, weights=known)
             raise InfeasibleInputError(
                 "Demands (importance 1) within a group agree on one published value, "
                 "below some of them and above others: with a margin beyond each "

@@ -20,7 +20,7 @@ from aggopt.output.block_names import names_of, proven
 from aggopt.output.release import Release
 from aggopt.output.risk import as_counted
 from aggopt.output.risks import risks_of
-from aggopt.pipeline import by_stratum, margins, rounding
+from aggopt.pipeline import by_stratum, margins, rounding, sampling_weights
 from aggopt.pipeline.aggregate_step import Masked, aggregated
 from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.compared import compared
@@ -131,6 +131,7 @@ def _released(given: Grouped, masked: Masked, told: Progress) -> Release:
         *given.reasons,
         *(given.strata.notes if given.strata else ()),
         *by_stratum.notes(given.job, given.strata),
+        *sampling_weights.notes(given.job, given.weights),
         *_notes(given, certificates),
         *_beyond(given, after),
         *_spanning(released, job),
@@ -152,6 +153,7 @@ def _released(given: Grouped, masked: Masked, told: Progress) -> Release:
         strata=given.strata,
         units=given.units.of if given.units else None,
         original=InMemory(_quasi_identifiers(given.table)),
+        weights=given.sampling.each if given.sampling else None,
     )
 
 

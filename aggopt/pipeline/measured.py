@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from aggopt.core.standardise import in_plain_spreads
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import TableError
 from aggopt.input.table import Table
+from aggopt.input.weights import weights_in
 from aggopt.measure import WHOLE, Assessment, Measure, assess
 
 AT_ONCE = 1000  # records that are linked at once where a release is only tried: .1 s
@@ -67,7 +69,8 @@ def measured(
 ) -> Assessment:
     """Return the measures of a release; SL by what the records ask for, if they do.
 
-    `extra` are measures of the user's.
+    `extra` are measures of the user's.  Losses are by the weights of records, where
+    they have some; what they ask for is in the unit of these, and SL in that of all.
 
     Each attribute weighs as much as another, whatever the job says, so that releases of
     one table can be compared.  More than `whole` records are linked in blocks: see
@@ -81,12 +84,14 @@ def measured(
     """
     original, released, asked = _without_holes(original, released, asked)
     given: dict[str, Any] = {"whole": whole, "extra": extra}
+    sampling, X = weights_in(original), original.matrix()
+    weights = sampling.known if sampling else None
     if asked:
         importance = asked["importance"]
-        given["weights"] = importance if importance.any() else 1.0
-        given["delta"] = asked["delta"]
+        given["importance"] = importance if importance.any() else 1.0
+        given["delta"] = in_plain_spreads(asked["delta"], X, weights)
     if not original.domains:
-        return assess(original.matrix(), released.matrix(), **given)
+        return assess(X, released.matrix(), weights=weights, **given)
     names = list(original.roles.quasi_identifier)
     one, other = (table.frame.select(names) for table in (original, released))
     types = {name: replace(how, weight=1.0) for name, how in original.types.items()}

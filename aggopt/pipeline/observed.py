@@ -47,6 +47,8 @@ def combined(given: Grouped, settings: Mapping[str, Any]) -> Aggregation:
     combine = AGGREGATORS.of(given.job.aggregation).function
     X, labels = given.X, given.labels_of_numbers
     settings = in_columns(given, {**settings, **asked(given)})
+    if given.weights is not None:
+        settings["weights"] = given.weights
     within = given.strata if each_by_itself(given.job) else None
     kept = None if given.kept is None else given.of_numbers(given.kept)
     if kept is None or kept.all():

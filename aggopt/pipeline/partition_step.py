@@ -23,6 +23,7 @@ from aggopt.input.fingerprint import fingerprint
 from aggopt.input.strata import Stratified, stratified
 from aggopt.input.table import Table
 from aggopt.input.units import by_unit
+from aggopt.input.weights import weights_in
 from aggopt.input.wishes import require_reach, require_read, resolved
 from aggopt.job import Job, Shifting, settled
 from aggopt.output.block_names import proven
@@ -53,6 +54,7 @@ from aggopt.pipeline.holes import with_means
 from aggopt.pipeline.infeasibility import forced
 from aggopt.pipeline.own_model_words import remedy
 from aggopt.pipeline.parts import How, Told
+from aggopt.pipeline.sampling_weights import by_weight, of_weights, with_dominance
 from aggopt.pipeline.strata import repaired_within, require_kept, within_strata
 from aggopt.pipeline.units import of_units, with_repair
 from aggopt.solvers import Certificate
@@ -93,40 +95,49 @@ def group(
     table, strata = stratified(table, job)
     whole = table.matrix()
     group_size(job.privacy.k, len(whole))
-    encoded = table.encoded(job.partition.weights)
+    sampling = weights_in(table)
+    weights = sampling.known if sampling else None
+    encoded = table.encoded(job.partition.weights, weights)
     holes = encoded if np.isnan(whole).any() else None
     records = whole if encoded is None else encoded
     if holes is not None:
         records = with_means(holes)
     columns = blocks_of(job, records)
     differing = partial(most_distinct, records, columns)
-    job, chosen = settled(job, len(whole), widest(records, columns), differing)
+    size = len(whole), widest(records, columns)
+    job, chosen = settled(job, *size, differing, weighted=weights is not None)
     job, added = with_search(with_categories(job, table))
     job, repaired_so = with_repair(job, units)
+    job, merged_so = with_dominance(job, sampling)
     said = () if encoded is None else encoded.notes
-    reasons = (*chosen, *added, *repaired_so, *said)
+    reasons = (*chosen, *added, *repaired_so, *merged_so, *said)
     for check in before_work(table, whole, job, columns, strata, units):
         check()
     asked = wishes_of(table, whole, job)
-    held = *read_confidential(table, job, job.input.decimal), *of_units(job, units)
+    held = (
+        *read_confidential(table, job, job.input.decimal),
+        *of_units(job, units),
+        *of_weights(job, sampling),
+    )
     if made is None:
         require_kept(held, strata, repair)
         job = with_earlier_groups(job, table, strata)
         reasons = (*reasons, *parted(job, strata))
-        how = partitioner(job, held), job.partition.settings, partial(told, "group")
+        asked_of = {**job.partition.settings, **by_weight(job, weights)}
+        how = partitioner(job, held), asked_of, partial(told, "group")
         mended = partial(told, "repair") if job.privacy.repair and repair else None
-        given = records, holes, strata
+        given = records, holes, strata, weights
         made = _made(given, columns, how, job, held, mended)
     blocks, kept = made
     _require_variance(job, held, blocks)
     told("bound", 0.0)
     require_solved(proven(blocks, job))
     found = job, table, source, whole, records, blocks, asked, held, reasons
-    return Grouped(*found, own, kept, strata, units)
+    return Grouped(*found, own, kept, strata, units, sampling)
 
 
 def _made(
-    given: tuple[Floats | Encoded, Encoded | None, Stratified | None],
+    given: tuple[Floats | Encoded, Encoded | None, Stratified | None, Floats | None],
     columns: Columns,
     how: How,
     job: Job,
@@ -135,9 +146,9 @@ def _made(
 ) -> Blocks:
     """Return the groups of records, by the policy of the job if some have holes.
 
-    `given` are records, the same with their holes if some have any, and strata.
+    `given` are records, the same with their holes if some have any, strata and weights.
     """
-    records, holes, strata = given
+    records, holes, strata, weights = given
     names, kept = job.roles.quasi_identifier, None
     blocks: tuple[Block, ...]
     with _interrupts_left_to_mask():
@@ -147,11 +158,14 @@ def _made(
             whole = cast(Encoded, records)  # as of any table with strata
             blocks = within_strata(whole, strata, columns, job.privacy.k, how, names)
             if mended:
-                blocks = (repaired_within(blocks[0], whole, strata, job, held, mended),)
+                told = job, held, mended, weights
+                blocks = (repaired_within(blocks[0], whole, strata, *told),)
         else:
             blocks = divided(records, job.privacy.k, columns, *how, names)
             if mended:
-                blocks = (repaired(blocks[0], records, job, held, mended),)
+                blocks = (
+                    repaired(blocks[0], records, job, held, mended, weights=weights),
+                )
     if any(block.partition.interrupted for block in blocks):
         raise KeyboardInterrupt
     return Blocks(blocks, kept)
@@ -215,9 +229,11 @@ def wishes_of_numbers(table: Table, whole: Floats, job: Job) -> dict[str, Floats
         return {}
     X = whole[:, table.places]
     there = ~np.isnan(X)
-    Z = np.where(there, Scale.of(X).standardise(X), 0.0)
+    sampling = weights_in(table)
+    weights = sampling.known if sampling else None
+    Z = np.where(there, Scale.of(X, weights).standardise(X), 0.0)
     delta = np.where(there, resolved(how.delta, table, Z, "delta"), 0.0)
-    require_reach(delta, Z, job.privacy.k, table.numeric)
+    require_reach(delta, Z, job.privacy.k, table.numeric, weights)
     importance = resolved(how.importance, table, Z, "importance")
     return {"delta": delta, "importance": np.where(there, importance, 0.0)}
 

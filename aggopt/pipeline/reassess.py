@@ -14,10 +14,12 @@ from aggopt.input.files import as_released, read
 from aggopt.input.strata import stratified
 from aggopt.input.table import Table
 from aggopt.input.units import members_of
+from aggopt.input.weights import weights_in
 from aggopt.job import AttributeSection, Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
 from aggopt.output.block_names import names_in
+from aggopt.output.dominance import dominance_of
 from aggopt.output.manifest import SHUFFLED, stated
 from aggopt.output.places import Files
 from aggopt.output.risk import as_counted
@@ -98,18 +100,20 @@ def review(
     encoded = first.encoded(job.partition.weights)
     blocks = names_in(blocks_of(job, X if encoded is None else encoded), job)
     written = as_released(released, job.input, job.roles)
-    units = members_of(first)
-    Y = second.matrix()
+    units, sampling = members_of(first), weights_in(first)
+    Y, order = second.matrix(), np.argsort(place)
     found = audit(
         written,
         job.roles,
         job.privacy,
         blocks,
         decimal=job.input.decimal,
-        originals=compared(X[np.argsort(place)], Y, job.output, first),
+        originals=compared(X[order], Y, job.output, first),
         compatible=job.missing.report_compatible,
         bounds=job.attributes,
-        units=None if units is None else units[np.argsort(place)],
+        units=None if units is None else units[order],
+        dropped=job.dropped,
+        dominance=dominance_of(job, sampling.each[order] if sampling else None),
     )
     beside = replace(second, frame=second.frame[place.tolist()])
     asked = wishes_of(first, X, job)
@@ -163,9 +167,9 @@ def _both(original: Path, released: Path, job: Job) -> tuple[Table, Table]:
     roles, types = job.roles, job.attributes
     data = read(original, roles, job.input, types)
     first, _ = stratified(Table.of(data, roles, types, missing=job.missing), job)
-    kept, levels = roles.released, dict.fromkeys(first.domains, NAMES)
+    kept, levels = job.released_roles, dict.fromkeys(first.domains, NAMES)
     again = read(released, kept, job.input, {**levels, **types})
-    second = Table.of(_without(again, roles.dropped), kept, like=first)
+    second = Table.of(_without(again, job.dropped), kept, like=first)
     n = len(first.frame)
     if len(second.frame) != n:
         raise TableError(

@@ -22,6 +22,7 @@ from aggopt.models._within import snapped
 from aggopt.output.drift import Drift
 from aggopt.pipeline.grid import is_asked_whole, is_whole, published_ends
 from aggopt.pipeline.grouped import Grouped, there
+from aggopt.pipeline.published_weights import with_weights
 
 TYPED = 1e-6  # of an attribute's range; float32 stays below it
 ROUNDED = 1e-9  # standard deviations that arithmetic takes a value off a bound
@@ -34,7 +35,8 @@ def released(given: Grouped, values: Floats) -> Table:
     rounded[:, given.table.places] = _rounded(given, given.of_numbers(values))
     whole = given.job.output.round_integers
     asked = frozenset(n for n in given.names if is_asked_whole(given.job, n))
-    return given.table.masked(rounded, round_integers=whole, integers=asked)
+    made = given.table.masked(rounded, round_integers=whole, integers=asked)
+    return with_weights(given, made)
 
 
 def on_grid(values: Floats, place: int) -> Floats:
@@ -223,9 +225,8 @@ def _on_grid(given: Grouped, j: int, values: Floats, place: int) -> Floats:
     if not asked or np.ptp(values[rows]) == 0:
         return on_grid(values, place)
     label = column(given.labels_of_numbers, j)[rows]
-    _, first, group, sizes = np.unique(
-        label, return_index=True, return_inverse=True, return_counts=True
-    )
+    _, first, group = np.unique(label, return_index=True, return_inverse=True)
+    sizes = np.bincount(group, None if given.weights is None else given.weights[rows])
     whole = values.copy()
     whole[rows] = whole_numbers(values[rows][first], sizes.astype(np.float64))[group]
     return whole

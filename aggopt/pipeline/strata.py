@@ -73,7 +73,7 @@ def require_within(job: Job) -> None:
         Its method looks at confidential values of all records, or at whole numbers; or
         its repair exchanges records wherever they are.
     """
-    if not job.roles.stratum:
+    if not job.within:
         return
     method = PARTITIONERS.of(job.partition)
     if method.confides is not Confides.NONE:
@@ -197,6 +197,7 @@ def repaired_within(
     job: Job,
     held: Sequence[Confidential],
     told: Told,
+    weights: Floats | None = None,
 ) -> Block:
     """Return groups within strata that satisfy what the job requires.
 
@@ -209,7 +210,7 @@ def repaired_within(
     """
     X = strata_apart(records, strata)
     with kept_within(strata) as more:
-        return repaired(block, X, job, held, told, more)
+        return repaired(block, X, job, held, told, more, weights)
 
 
 @contextmanager

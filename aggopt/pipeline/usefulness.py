@@ -28,7 +28,7 @@ def usefulness(
     """Return what can still be learnt from a release that was written before.
 
     Formulas may name every column that is published; `strata` are those of the job when
-    left out.  Without a weight the order of
+    left out, and so is the weight.  Without one the order of
     the records does not matter; with one that is not published, the private key says
     it, see `aggopt.pipeline.reassess.review`.
 
@@ -39,16 +39,17 @@ def usefulness(
     """
     roles = job.roles
     plain = roles.as_they_are
+    weight = weight or next(iter(roles.weight), None)
     strata = strata or roles.stratum
     for name in strata:
         require_known("column that is published as it is", name, plain)
     if weight is not None:
-        kept = (*roles.identifier, *plain)
+        kept = (*roles.identifier, *plain, *roles.weight)
         require_known("column that is not masked", weight, kept)
     first, second = tables_of(original, released, job)
     weights = weights_of(first, weight, job)
     after = None
-    if weight in plain:
+    if weight in (*plain, *job.released_roles.weight):
         after = weights_of(second, weight, job)
     elif weights is not None:
         n = len(weights)

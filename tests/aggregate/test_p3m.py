@@ -120,8 +120,8 @@ def test_who_insists_is_heard_more():
     same = p3m(X, LABELS, delta=0.6, importance=0.05).values
     few = np.zeros(X.shape)
     few[:20] = 1
-    heard = sl(X, masked, delta=0.5, weights=few)
-    assert heard > sl(X, same, delta=0.5, weights=few)
+    heard = sl(X, masked, delta=0.5, importance=few)
+    assert heard > sl(X, same, delta=0.5, importance=few)
 
 
 def test_a_constant_attribute_is_returned_as_it_is():

@@ -119,7 +119,9 @@ def test_importance_is_drawn_as_matlab_draws() -> None:
     released = p3m(X, groups, importance=weights).values
     own = {(r.cell.figure, r.cell.k): r for r in ours("mortazavi2017", 3)}
     found = own["P3M", 5]
-    assert found.ours == pytest.approx(100 * sl(X, released, weights=weights), abs=1e-9)
+    assert found.ours == pytest.approx(
+        100 * sl(X, released, importance=weights), abs=1e-9
+    )
 
 
 def test_own_records_get_the_best_pair_of_the_grid(monkeypatch) -> None:

@@ -32,6 +32,7 @@ from aggopt.job._measures import Measures
 from aggopt.job._privacy import Privacy, Repairing, Treatment
 from aggopt.job._risk import Risk
 from aggopt.job._section import Input, Output
+from aggopt.job._weights import Sampling
 from aggopt.partition import PARTITIONERS
 from aggopt.privacy._models.dissimilarity import DissimilaritySettings
 from aggopt.privacy._models.epsilon_m import ProximitySettings
@@ -41,6 +42,7 @@ SECTIONS: dict[Any, Iterable[type[BaseModel]]] = {
     keys.MissingKeys: [Missing],
     keys.StrataKeys: [Strata],
     keys.UnitsKeys: [Units],
+    keys.WeightsKeys: [Sampling],
     keys.TreatmentKeys: [Treatment],
     keys.RepairKeys: [Repairing],
     keys.ProximityKeys: [ProximitySettings],

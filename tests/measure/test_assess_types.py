@@ -167,14 +167,14 @@ def test_a_number_that_does_not_vary_has_no_distance_to_keep() -> None:
 def test_distances_are_asked_of_each_number() -> None:
     before = BY_HAND[0].assign(height=[1.0, 2.0, 3.0, 4.0])
     after = BY_HAND[1].assign(height=[1.0, 2.0, 3.0, 4.0])
-    found = assess(before, after, delta=[0.1, 0.0], weights=[1.0, 3.0])
+    found = assess(before, after, delta=[0.1, 0.0], importance=[1.0, 3.0])
     assert (found.sl, found.delta) == (1.0, None)
-    assert assess(before, after, delta=0.1, weights=[1.0, 3.0]).sl == 0.25
+    assert assess(before, after, delta=0.1, importance=[1.0, 3.0]).sl == 0.25
 
 
 def test_a_comparison_has_the_defaults_of_assess() -> None:
     made = TypedComparison.of(*BY_HAND)
-    assert (made.safety, made.delta, made.weights, made.whole) == (
+    assert (made.safety, made.delta, made.importance, made.whole) == (
         0.05,
         0.1,
         1.0,
@@ -216,12 +216,12 @@ def test_arguments_are_refused_before_work(monkeypatch: pytest.MonkeyPatch) -> N
             assess(BEFORE, AFTER, TYPES, **wrong)
     monkeypatch.undo()
     monkeypatch.setattr(_linkage, "linkage_of", never)
-    for wrong in ({"delta": -1.0}, {"weights": "much"}):
+    for wrong in ({"delta": -1.0}, {"importance": "much"}):
         with pytest.raises(JobError):
             assess(BEFORE, AFTER, TYPES, **wrong)
     one = assess  # of names alone a single number is nothing to refuse
     monkeypatch.undo()
-    assert one(*(f[["sex"]] for f in BY_HAND), delta=[0.2], weights=[2]).sl is None
+    assert one(*(f[["sex"]] for f in BY_HAND), delta=[0.2], importance=[2]).sl is None
 
 
 def test_each_figure_by_its_name() -> None:

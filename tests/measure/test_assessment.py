@@ -29,7 +29,7 @@ Y = X + 0.1 * RNG.normal(size=X.shape)
 
 
 def test_equals_the_measures() -> None:
-    found = measure.assess(X, Y, safety=0.1, delta=0.2, weights=[1, 2, 3, 4])
+    found = measure.assess(X, Y, safety=0.1, delta=0.2, importance=[1, 2, 3, 4])
     linked = measure.linkage(X, Y)
     assert found.highest_risk == measure.highest_risk(Y)
     assert found.average_risk == measure.average_risk(Y)
@@ -50,7 +50,7 @@ def test_equals_the_measures() -> None:
     assert found.sdid == measure.sdid(X, Y, safety=0.1)
     assert found.dr == measure.dr(X, Y, safety=0.1)
     assert found.si == measure.si(X, Y, safety=0.1)
-    assert found.sl == measure.sl(X, Y, delta=0.2, weights=[1, 2, 3, 4])
+    assert found.sl == measure.sl(X, Y, delta=0.2, importance=[1, 2, 3, 4])
     assert (found.n, found.d, found.varying) == (30, 4, 3)
     assert (found.safety, found.delta) == (0.1, 0.2)
 
@@ -88,7 +88,7 @@ def test_computes_each_measure_once(module, name, monkeypatch) -> None:
 
 def test_arguments_are_refused_before_linkage_takes_its_time(monkeypatch) -> None:
     monkeypatch.setattr(_linkage, "linkage_of", lambda *_: pytest.fail("it worked"))
-    for wrong in ({"safety": -1}, {"delta": -1.0}, {"weights": "much"}):
+    for wrong in ({"safety": -1}, {"delta": -1.0}, {"importance": "much"}):
         with pytest.raises(JobError):
             measure.assess(X, Y, **wrong)
 

@@ -13,8 +13,8 @@ from aggopt.measure import _linkage
 from aggopt.measure._linkage import _Groups
 from aggopt.measure._moments import unit_spread
 from aggopt.measure._pair import TOLERANCE, Pair
-from aggopt.measure._pil import _counts
 from aggopt.measure._probability import probability
+from aggopt.measure._quantiles import _within
 
 every_measure = pytest.mark.parametrize("m", MEASURES.values(), ids=MEASURES)
 compared = {n: m for n, m in MEASURES.items() if m.needs == "both"}
@@ -237,9 +237,8 @@ def test_an_interval_without_width_discloses_what_is_published_unchanged() -> No
 
 
 def test_a_density_counts_strictly_within_its_border() -> None:
-    z = np.arange(5.0)[:, None]
-    found = _counts(z, np.array([[2.0], [3.0]]), np.array([2.0]))
-    assert found.tolist() == [[3], [3]]
+    found = _within(np.arange(5.0), np.arange(6.0), np.array([2.0, 3.0]), 2.0)
+    assert found.tolist() == [3, 3]
 
 
 def test_a_value_on_the_border_of_a_density_does_not_count_for_rounding() -> None:
@@ -273,15 +272,17 @@ def test_released_farther_than_a_float_can_hold() -> None:
 
 def test_no_distance_asked_for_is_always_satisfied() -> None:
     assert measure.sl(X, X, delta=0) == 1
-    assert measure.sl(X, X, delta=[0, 0.1], weights=[3, 1]) == 0.75
+    assert measure.sl(X, X, delta=[0, 0.1], importance=[3, 1]) == 0.75
 
 
 def test_weights_of_constant_attributes_are_left_out() -> None:
     flat = np.c_[np.ones(5), X]
     moved = np.c_[np.ones(5), X + np.array([100.0, 0.0])]
-    assert measure.sl(flat, moved, weights=[50.0, 3.0, 1.0]) == 0.75
-    said = refusal(JobError, lambda: measure.sl(flat, moved, weights=[1.0, 0.0, 0.0]))
-    assert "The weights of all attributes that vary are 0." in said
+    assert measure.sl(flat, moved, importance=[50.0, 3.0, 1.0]) == 0.75
+    said = refusal(
+        JobError, lambda: measure.sl(flat, moved, importance=[1.0, 0.0, 0.0])
+    )
+    assert "The importance of all attributes that vary is 0." in said
 
 
 # refusals
@@ -347,7 +348,7 @@ def test_safety(of: Callable[..., object], safety: object, complaint: str) -> No
 
 
 @pytest.mark.parametrize("of", [measure.sl, measure.assess])
-@pytest.mark.parametrize("name", ["delta", "weights"])
+@pytest.mark.parametrize("name", ["delta", "importance"])
 @pytest.mark.parametrize(
     ("argument", "complaint"),
     [
@@ -412,8 +413,8 @@ def test_risk_of_what_is_no_table(of: Callable[..., object]) -> None:
 
 
 def test_all_weights_zero() -> None:
-    said = refusal(JobError, lambda: measure.sl(X, Y, weights=0))
-    assert "give at least one value a positive weight" in said
+    said = refusal(JobError, lambda: measure.sl(X, Y, importance=0))
+    assert "give at least one value a positive importance" in said
 
 
 def test_nothing_inside_shows_a_value() -> None:

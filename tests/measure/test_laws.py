@@ -156,6 +156,6 @@ def test_wider_intervals_disclose_more_and_longer_distances_satisfy_less() -> No
 def test_only_ratios_of_weights_matter() -> None:
     X, Y = tables()
     w = np.random.default_rng(3).random(X.shape)
-    level = measure.sl(X, Y, weights=w)
-    assert measure.sl(X, Y, weights=1e308 * w) == pytest.approx(level)
-    assert measure.sl(X, Y, weights=1e-300 * w) == pytest.approx(level)
+    level = measure.sl(X, Y, importance=w)
+    assert measure.sl(X, Y, importance=1e308 * w) == pytest.approx(level)
+    assert measure.sl(X, Y, importance=1e-300 * w) == pytest.approx(level)

@@ -322,7 +322,7 @@ def test_satisfaction(pair: tuple[Rows, Rows], data: st.DataObject) -> None:
     delta = data.draw(grids([F(0), F(1, 2), F(1), F(2)], n, d))
     weighty = [j for j in range(d) if any(row[j] for row in w)]
     assume(any(len({row[j] for row in X}) > 1 for j in weighty))
-    found = measure.sl(X, Y, delta=np.array(delta, float), weights=w)
+    found = measure.sl(X, Y, delta=np.array(delta, float), importance=w)
     assert found == pytest.approx(oracle_sl(X, Y, delta, w))
 
 
@@ -339,7 +339,7 @@ def test_satisfaction_with_one_number_and_one_per_attribute(
     row = [weight, 1, 2][:d]
     assume(len({r[0] for r in X}) > 1 and weight > 0)
     uneven = oracle_sl(X, Y, per_value, [row] * len(X))
-    found = measure.sl(X, Y, delta=[float(delta)] * d, weights=row)
+    found = measure.sl(X, Y, delta=[float(delta)] * d, importance=row)
     assert found == pytest.approx(uneven)
 
 

@@ -32,9 +32,9 @@ REFUSED = {
     "a safety that is no number": lambda: measure.sdid(X, Y, safety="wide"),
     "a safety of less than nothing": lambda: measure.sdid(X, Y, safety=-0.25),
     "another shape": lambda: measure.sl(X, Y, delta=[1, 2, 3]),
-    "entries that are no numbers": lambda: measure.sl(X, Y, weights=["a", "b"]),
+    "entries that are no numbers": lambda: measure.sl(X, Y, importance=["a", "b"]),
     "entries of less than nothing": lambda: measure.sl(X, Y, delta=[-1, np.nan]),
-    "no weights": lambda: measure.sl(X, Y, weights=[0, 1]),
+    "no importance": lambda: measure.sl(X, Y, importance=[0, 1]),
     "whole that is no number": lambda: measure.linkage(X, Y, whole=2.5),
     "a measure that no comparison finds": lambda: _compared().figure(
         replace(measure.MEASURES["il"], of=None)
@@ -46,7 +46,10 @@ REFUSED = {
     "distances asked of names": lambda: measure.assess(
         TYPED, TYPED, {"s": {"kind": "nominal"}}, delta=[0.1, 0.2]
     ),
-    "weights of names": lambda: measure.assess(TYPED, TYPED, weights=[1, 2]),
+    "importance of names": lambda: measure.assess(TYPED, TYPED, importance=[1, 2]),
+    "sampling weights of names": lambda: measure.assess(
+        TYPED, TYPED, weights=np.ones(len(TYPED))
+    ),
     "no name varies": lambda: measure.assess(TYPED[:1], TYPED[:1]),
     "released far away": lambda: measure.assess_types(
         np.array(X), np.multiply(Y, 1e110)

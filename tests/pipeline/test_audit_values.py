@@ -31,7 +31,7 @@ def tried(**how):
     privacy = {"k": 2, "t": 0.9, "repair": "merge"}
     job = Job(roles=ROLES, privacy=privacy, partition={"method": "mdav"}, input=how)
     block = Block((0,), groups_of(np.array([0, 0, 1, 1])))
-    given = SimpleNamespace(job=job, blocks=(block,), units=None)
+    given = SimpleNamespace(job=job, blocks=(block,), units=None, sampling=None)
     return audit_of(given, Table.of(FRAME, job.roles))
 
 
@@ -49,7 +49,7 @@ def test_blocks_are_counted_by_name() -> None:
     labels = np.array([0, 0, 1, 1])
     blocks = Block((1,), groups_of(labels)), Block((0,), groups_of(labels))
     frame = FRAME.assign(pay=[1.5, 3, 1.5, 3])
-    given = SimpleNamespace(job=job, blocks=blocks, units=None)
+    given = SimpleNamespace(job=job, blocks=blocks, units=None, sampling=None)
     found = audit_of(given, Table.of(frame, job.roles))
     assert [count.attributes for count in found.blocks] == [("pay",), ("age",)]
     assert (found.smallest, found.combination, found.unchanged) == (2, 1, None)
@@ -92,6 +92,7 @@ def test_with_the_originals_it_is_said_what_is_unchanged() -> None:
         job=job,
         blocks=(Block((0,), groups_of(np.array([0, 0, 1, 1]))),),
         units=None,
+        sampling=None,
     )
     tried = Table.of(FRAME[["age"]], job.roles)
     both = compared(tried.matrix(), tried.matrix(), job.output)

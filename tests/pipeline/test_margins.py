@@ -128,7 +128,7 @@ def test_wishes_are_measured_as_asked_and_satisfied() -> None:
     assert (away[insist] >= DELTA).all()
     weights = incomes("demands")[["insist"]].to_numpy()
     values = release.table[["income"]].to_numpy()
-    asked = sl(x[:, None], values, delta=DELTA, weights=weights)
+    asked = sl(x[:, None], values, delta=DELTA, importance=weights)
     assert release.measures.sl == asked == 1
 
 

@@ -631,7 +631,9 @@ def test_relative_wishes_follow_the_z_scores():
 
 
 def test_roles_are_complete():
-    assert {*ROLES, "stratum", "unit", "wish"} == {name for name, _ in job().roles}
+    assert {*ROLES, "stratum", "unit", "weight", "wish"} == {
+        name for name, _ in job().roles
+    }
 
 
 def test_a_pandas_index_is_noted_as_kept():

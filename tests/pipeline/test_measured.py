@@ -147,13 +147,13 @@ def test_the_measures_of_a_release_take_what_the_records_ask_for() -> None:
     both = tables(
         pd.DataFrame(X, columns=["a", "b"]), pd.DataFrame(Y, columns=["a", "b"])
     )
-    assert measured(*both, asked).sl == of(weights=ranks) != of()
+    assert measured(*both, asked).sl == of(importance=ranks) != of()
     assert measured(*both, asked | {"importance": 0 * ranks}).sl == of()
     assert of() != of(delta=0.1)  # which is the measure's own
     assert measured(*both, asked, whole=20).linkage_blocks == 2
     assert measured(*both, {}, whole=20).linkage_blocks == 2
     assert measured(*both, {}) == measured_if_any(*both, {}) == assess(X, Y)
-    assert measured_if_any(*both, asked).sl == of(weights=ranks)
+    assert measured_if_any(*both, asked).sl == of(importance=ranks)
 
 
 def test_numbers_beside_categories_are_asked_for_their_distances() -> None:
@@ -165,7 +165,7 @@ def test_numbers_beside_categories_are_asked_for_their_distances() -> None:
     }
     found = measured(*tables(frame, after), asked)
     assert found.sl == sl(
-        frame[["x"]], after[["x"]], delta=0.2, weights=[[1], [2], [3], [4]]
+        frame[["x"]], after[["x"]], delta=0.2, importance=[[1], [2], [3], [4]]
     )
     assert found.delta is None
 

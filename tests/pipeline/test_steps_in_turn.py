@@ -33,6 +33,7 @@ def heard(monkeypatch):
         "rounding": {"released": released, "drifts": "drift", "notes": ["of rounding"]},
         "margins": {"notes": ["of margins"], "nearer": ["of distances"]},
         "by_stratum": {"notes": ["of each stratum"]},
+        "sampling_weights": {"notes": ["of weights"]},
     }
     for module, made in modules.items():
         own = {name: Noted(said, f"{module}.{name}", x) for name, x in made.items()}
@@ -76,6 +77,8 @@ def grouped(**others):
         "reasons": ("of reasons",),
         "strata": None,
         "units": None,
+        "weights": None,
+        "sampling": None,
         "of_numbers": lambda values: f"numbers of {values}",
     }
     return SimpleNamespace(**{**plain, **others})
@@ -83,8 +86,8 @@ def grouped(**others):
 
 SAID = (
     *("of the audit", "of categories", "of margins", "of distances", "of reasons"),
-    *("of each stratum", "of certificates", "of bounds", "of lines", "of holes"),
-    "of rounding",
+    *("of each stratum", "of weights", "of certificates", "of bounds", "of lines"),
+    *("of holes", "of rounding"),
 )
 
 
@@ -109,6 +112,7 @@ def test_each_step_of_a_release_is_given_what_those_before_made(heard) -> None:
         ("margins.notes", given),
         ("margins.nearer", given, "numbers of after"),
         ("by_stratum.notes", job, None),
+        ("sampling_weights.notes", job, None),
         ("_notes", given, "proofs"),
         ("_beyond", given, "numbers of after"),
         ("_spanning", released, job),
@@ -135,6 +139,7 @@ def test_each_step_of_a_release_is_given_what_those_before_made(heard) -> None:
             "risks": "risks",
             "strata": None,
             "units": None,
+            "weights": None,
         }.items()
     )
 
@@ -143,8 +148,12 @@ def test_a_release_knows_strata_and_units_and_may_have_no_measures(heard) -> Non
     said, *_ = heard
     steps.measured_if_any.made = None
     strata = SimpleNamespace(notes=("of small strata",))
-    release_of(grouped(strata=strata, units=Members("units")), lambda *_: None)
+    weighed = {"weights": "known", "sampling": SimpleNamespace(each="weights")}
+    given = grouped(strata=strata, units=Members("units"), **weighed)
+    release_of(given, lambda *_: None)
     made = dict(said[-1][1:])
+    assert made["weights"] == "weights"
+    assert ("sampling_weights.notes", given.job, "known") in said
     assert (made["measures"], made["strata"], made["units"]) == (None, strata, "units")
     assert made["notes"] == (*SAID[:5], "of small strata", *SAID[5:])
     assert ("by_stratum.notes", said[0][1].job, strata) in said

@@ -35,10 +35,11 @@ def test_a_repair_within_strata_tells_how_far_it_is(monkeypatch) -> None:
     monkeypatch.setattr(strata, "repaired", lambda *of: heard.append(of) or made)
     monkeypatch.setattr(strata, "strata_apart", lambda *of: of)
     parts = SimpleNamespace(labels=np.array([0, 0, 1]))
-    of = ("block", "records", parts, "job", "held", "told")
+    of = ("block", "records", parts, "job", "held", "told", "weights")
     assert repaired_within(*of) is made
-    ((*of, more),) = heard
+    ((*of, more, weights),) = heard
     assert of == ["block", ("records", parts), "job", "held", "told"]
+    assert weights == "weights"
     (inside,) = more
     assert (inside.model, inside.strata is parts.labels) == ("strata", True)
 

@@ -1,0 +1,160 @@
+"""Sampling weights: how the job weighs by them, and what is refused with them."""
+
+from collections.abc import Iterator
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from aggopt.aggregate._registry import AGGREGATORS
+from aggopt.aggregate.own._section import ByModel
+from aggopt.core.plural import many
+from aggopt.core.validation import Floats
+from aggopt.errors import JobError, naming
+from aggopt.input.confidential import Confidential
+from aggopt.input.table import Table
+from aggopt.input.weights import SamplingWeights, weights_in
+from aggopt.job import Job, Repairing
+from aggopt.output.dominance import dominance_of
+from aggopt.partition._registry import PARTITIONERS, Partitioner
+from aggopt.partition._shared.weighing import Weighing
+from aggopt.pipeline.attribute_blocks import Columns
+from aggopt.pipeline.guarantees import require_plain_repair
+
+
+def by_weight(job: Job, weights: Floats | None) -> dict[str, Any]:
+    """Return what a partition is told of weights (n,), beside its settings."""
+    if weights is None:
+        return {}
+    method = PARTITIONERS.of(job.partition)
+    dominance = {"dominance": job.weights.dominance} if method.dominates else {}
+    return {"weights": weights, **dominance}
+
+
+def of_weights(job: Job, sampling: SamplingWeights | None) -> tuple[Confidential, ...]:
+    """Return what is required of the weights of records: that none dominates."""
+    if sampling is None:
+        return ()
+    asked = dominance_of(job, sampling.each)
+    if asked is None:
+        return ()
+    codes = np.unique(sampling.each, return_inverse=True)[1].astype(np.int64)
+    return (Confidential(sampling.name, codes, (asked,)),)
+
+
+def with_dominance(
+    job: Job, sampling: SamplingWeights | None
+) -> tuple[Job, tuple[str, ...]]:
+    """Return the job with a repair for groups that one record dominates, and why.
+
+    Nothing is repaired where the partition keeps it, or any groups of k records do.
+    """
+    if sampling is None or job.privacy.repair:
+        return job, ()
+    share, method = job.weights.dominance, PARTITIONERS.of(job.partition)
+    largest = float(sampling.each.max())
+    lightest = float(np.sort(sampling.each)[: job.privacy.k - 1].sum())
+    if largest <= share * (largest + lightest) or _keeps(method, sampling):
+        return job, ()
+    asked = job.privacy.model_copy(update={"repair": Repairing(method="merge")})
+    reason = (
+        f"No record is to have more than {share:g} of the weight of its group, which "
+        f"{method.name!r} does not look at: groups are merged until none has, by "
+        'repair = "merge".'
+    )
+    return job.model_copy(update={"privacy": asked}), (reason,)
+
+
+def _keeps(method: Partitioner, sampling: SamplingWeights) -> bool:
+    return method.dominates and sampling.known is not None
+
+
+def notes(job: Job, weights: Floats | None) -> list[str]:
+    """Say what is weighed; nothing without weights that differ."""
+    if weights is None:
+        return []
+    method = PARTITIONERS.of(job.partition)
+    made = (
+        "groups, means and losses are by weight"
+        if method.weighs
+        else f"means and losses are by weight; {method.name!r} makes groups without "
+        "weights, of which the certificate says the weighted loss"
+    )
+    (name,) = job.roles.weight
+    return [f"{name!r} weighs records: {made}. k counts records, whatever they weigh."]
+
+
+def require_weighed(job: Job, table: Table, whole: Floats, columns: Columns) -> None:
+    """Refuse a job that asks for what is not done with weights.
+
+    Raises
+    ------
+    JobError
+        Values are missing, attributes are categories or grouped in blocks, a model or a
+        function of the user's publishes, or the partition has a loss of its own.
+    TableError
+        A weight is 0 or below, or more than a million times another.
+    InfeasibleInputError
+        One record has more of the weight of all than a group may have.
+    """
+    sampling = weights_in(table)
+    if sampling is None:
+        return
+    wrong = next(_not_weighed(job, table, whole, columns), None)
+    if wrong is not None:
+        what, fix = wrong
+        raise JobError(
+            f"{sampling.name!r} has sampling weights, and {what}.",
+            fix=f"{fix}; or list the weights as identifier, which drops them.",
+        )
+    with naming(f"Column {sampling.name!r}"):
+        Weighing.read(sampling.each, len(whole))
+    asked = dominance_of(job, sampling.each)
+    if asked is None:
+        return
+    require_plain_repair(job, "does not keep the dominance of [weights].")
+    if refusal := asked.infeasible(job.privacy.k):
+        raise refusal
+
+
+def _not_weighed(
+    job: Job, table: Table, whole: Floats, columns: Columns
+) -> Iterator[tuple[str, str]]:
+    """Yield what the job asks for and is not done by weight, with what to do."""
+    how, holes = job.aggregation, int(np.isnan(whole).sum())
+    if holes:
+        yield (
+            f"{many(holes, 'value')} of quasi-identifiers "
+            f"{'is' if holes == 1 else 'are'} missing",
+            "remove those records",
+        )
+    if table.domains:
+        categories = many(len(table.domains), "quasi-identifier")
+        are = "is a category" if len(table.domains) == 1 else "are categories"
+        yield (
+            f"{categories} {are}: names have no weighted mean",
+            "make them strata, which groups lie within",
+        )
+    if len(columns) > 1:
+        yield (
+            f"quasi-identifiers are grouped in {len(columns)} blocks, so that no group "
+            "has one weight",
+            'set attributes = "together" under [partition]',
+        )
+    function = AGGREGATORS.of(how).function
+    if isinstance(how, ByModel) or "weights" not in signature(function).parameters:
+        yield (
+            "values are published by a function or a model of your own, which does not "
+            "take them",
+            'set method = "mean" or "p3m" under [aggregation]',
+        )
+    if getattr(job.partition, "cost", "sse") != "sse":
+        yield (
+            "[partition] cost asks for a loss that has none",
+            'set cost = "sse"',
+        )
+    if getattr(job.partition, "centroids", "any") != "any":
+        yield (
+            '[partition] centroids = "integer" is of means without them',
+            "leave centroids out",
+        )

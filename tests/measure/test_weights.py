@@ -1,0 +1,99 @@
+"""Losses by sampling weights; risks count records."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from aggopt import measure
+from aggopt.measure import assess
+
+rng = np.random.default_rng(3)
+X = rng.gamma(2.0, size=(30, 3)) * [1.0, 1e4, 1e-3]
+Y = X + rng.normal(size=X.shape) * 0.2 * X.std(axis=0)
+TIMES = rng.integers(1, 5, 30)
+WEIGHTS = np.exp(rng.normal(size=30))
+BY_WEIGHT = ("sse", "il", "il1s", "pil")
+OF_RECORDS = ("dld", "sdid", "sdid_chance", "linkage", "sl", "average_risk")
+
+
+@pytest.mark.parametrize("name", BY_WEIGHT)
+def test_weights_that_are_alike_are_none(name) -> None:
+    of = getattr(measure, name)
+    assert of(X, Y, weights=np.full(30, 2.5)) == of(X, Y)
+
+
+@pytest.mark.parametrize("name", BY_WEIGHT)
+def test_neither_scale_nor_order_of_weights_matters(name) -> None:
+    of, order = getattr(measure, name), rng.permutation(30)
+    found = of(X, Y, weights=WEIGHTS)
+    assert of(X, Y, weights=1024 * WEIGHTS) == found
+    assert of(X[order], Y[order], weights=WEIGHTS[order]) == pytest.approx(found)
+    assert found != pytest.approx(of(X, Y), rel=1e-3)
+
+
+def test_losses_by_whole_weights_are_of_replicated_records() -> None:
+    many = [np.repeat(table, TIMES, axis=0) for table in (X, Y)]
+    n, N = 30, int(TIMES.sum())
+    assert measure.il(X, Y, weights=TIMES) == pytest.approx(measure.il(*many))
+    whole = measure.sse(*many) * n / N
+    assert measure.sse(X, Y, weights=TIMES) == pytest.approx(whole)
+    of_sample = np.sqrt((n - 1) / n * N / (N - 1))
+    il1s = measure.il1s(*many) * of_sample
+    assert measure.il1s(X, Y, weights=TIMES) == pytest.approx(il1s)
+
+
+def slowly(x, y, w):
+    """Return shares by which quantiles, mean and variance moved, one at a time."""
+    from scipy.stats import norm
+
+    w = w / w.mean()
+    n = len(x)
+    centre = np.average(x, weights=w)
+    spread = np.sqrt(np.average((x - centre) ** 2, weights=w))
+    x, y = (x - centre) / spread, (y - centre) / spread
+    moved = []
+    for q in np.arange(5, 100, 5) / 100:
+        one, other = (_quantile(v, w, q) for v in (x, y))
+        radius = np.ptp(x) / 1000
+        near = w[np.abs(x - one) < radius * (1 - 1e-9)].sum()
+        density = near / (2 * radius * n)
+        deviation = np.sqrt(q * (1 - q) * np.mean(w**2) / n) / density
+        moved.append(1 - 2 * norm.sf(abs(other - one) / deviation))
+    u, v = x, y - np.average(y, weights=w)
+    gaps = (y - x, v**2 - u**2)
+    parts = [
+        1 - 2 * norm.sf(abs(w @ gap / n) / np.sqrt(np.sum((w * own) ** 2)) * n)
+        for gap, own in zip(gaps, (u, u**2 - w @ u**2 / n), strict=True)
+    ]
+    return [np.mean(moved), *parts]
+
+
+def _quantile(x, w, q):
+    order = np.argsort(x)
+    ends = [0.0, *np.cumsum(w[order])]
+    below = (len(x) - 1) * q
+    for value, (low, high) in zip(x[order], pairwise(ends), strict=True):
+        if low <= below < high:
+            return value
+    raise AssertionError
+
+
+def test_probabilistic_loss_by_weight_is_that_by_hand() -> None:
+    found = measure.pil_parts(X, Y, weights=WEIGHTS)
+    by_hand = np.mean([slowly(x, y, WEIGHTS) for x, y in zip(X.T, Y.T, strict=True)], 0)
+    assert [found.quantiles, found.means, found.variances] == pytest.approx(
+        by_hand.tolist(), abs=1e-9
+    )
+    assert 0 < found.covariances < 1
+    assert measure.pil_parts(X, Y, weights=np.ones(30)) == measure.pil_parts(X, Y)
+
+
+def test_an_assessment_weighs_losses_and_no_risk() -> None:
+    found, plain = assess(X, Y, weights=WEIGHTS), assess(X, Y)
+    for name in BY_WEIGHT:
+        assert found[name] == getattr(measure, name)(X, Y, weights=WEIGHTS)
+    for name in OF_RECORDS:
+        assert getattr(found, name) == getattr(plain, name)
+    assert found.sst == pytest.approx(plain.sst)
+    assert found.si == pytest.approx((found.dr + found.pil) / 2)
