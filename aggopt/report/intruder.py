@@ -55,7 +55,7 @@ def _linking(facts: Facts) -> Iterator[AttackBar]:
     every = "knows all masked attributes of"
     nearest = as_share(found["dld"])
     yield AttackBar("Nearest record", f"{every} one person", nearest, blind, limit)
-    linked, all_of = as_share(found["linkage"]), f"{every} everybody, matches at best"
+    linked, all_of = as_share(found["linkage"]), "knows those of all, matches at best"
     yield AttackBar("One-to-one assignment", all_of, linked, blind, limit)
     near, chance = as_share(found["sdid"]), as_share(found["sdid_chance"])
     within = f"guesses a value within {found['safety']:g} sd"

@@ -10,6 +10,7 @@ from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import PROVEN
 
 SHOWN = 20
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def tenths(number: float) -> str:
     if number == 0 or abs(number) >= 1e-3:
         return figure(number, 2)
     mantissa, _, power = f"{number:.0e}".partition("e")
-    return f"{mantissa} · 10^{int(power)}".replace("-", MINUS)
+    return f"{mantissa} · 10{str(int(power)).translate(RAISED)}".replace("-", MINUS)
 
 
 def _of_groups(found: Certificate) -> str:

@@ -132,7 +132,7 @@ def _chosen(facts: Facts) -> Iterator[str]:
     how = facts.job.aggregation
     known = AGGREGATORS[how.method].when if how.method in AGGREGATORS else ""
     yield f"The values were chosen by {how.method}{f' ({known})' if known else ''}."
-    kept = [statistic for statistic in STATISTICS if statistic in how.keeps]
+    kept = [f"the {statistic}" for statistic in STATISTICS if statistic in how.keeps]
     if kept and facts.columns:
         yield f"Of numbers they keep {' and '.join(kept)}."
     gap = worst_gap(facts.certificates)

@@ -62,7 +62,7 @@ def test_a_reader_learns_what_is_lost(release, says):
     lost = f"{round(100 * release.measures.il)} %"
     assert f"Information lost {lost} of the sum of squares" in says
     assert "They keep" not in says
-    assert "Of numbers they keep mean and variance." in says
+    assert "Of numbers they keep the mean and the variance." in says
     assert "Safe: means and variances of masked numbers" in says
     assert "With care: quantiles and extremes" in says
 

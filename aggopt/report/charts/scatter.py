@@ -71,7 +71,7 @@ def scatter(
     if chosen is not None:
         across, up = axes.of(points[chosen])
         body.append(svg.circle(across, up, 12, "ring"))
-        body.append(svg.text(across + 17, up - 9, mark, "value"))
+        body.append(svg.text(across, up + 28, mark, "value", anchor="middle"))
     for point in points:
         body += _linked(point, axes.of(point), series.index(point.series))
     return svg.canvas(WIDTH, HEIGHT + top - TOP, title, body, wide=True, linked=True)
@@ -154,7 +154,7 @@ def _linked(point: Point, at: tuple[float, float], series: int) -> Iterator[Mark
     x, y = at
     body = _mark(x, y, series % MARKS)
     if point.label:
-        body += svg.text(x - 13, y + 5, point.label, "tick", anchor="end")
+        body += svg.text(x + 9, y - 8, point.label, "tick")
     yield Markup('<a href="{}" aria-label="{}"><title>{}</title>{}</a>').format(
         point.href, point.says, point.says, body
     )
