@@ -11,7 +11,7 @@ import aggopt
 from aggopt.core.randomness import seed_of
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.input.table import Table
-from aggopt.pipeline import aggregate_step
+from aggopt.pipeline import aggregate_step, category_job
 from aggopt.pipeline.aggregate_step import _chosen, _require_choice
 from aggopt.pipeline.beside import require_beside
 from aggopt.pipeline.category_job import widest, with_categories
@@ -210,6 +210,32 @@ def test_a_choice_that_nobody_has_says_how_to_get_one():
     )
     usable = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "slots", 0.0)
     _require_choice(SimpleNamespace(certificate=usable))
+
+
+@pytest.mark.parametrize("holes", [0, 2])
+def test_only_records_that_have_a_category_are_asked_what_they_wish(
+    holes, monkeypatch
+) -> None:
+    heard = []
+    monkeypatch.setattr(category_job, "require_choice", lambda *of: heard.append(of))
+    frame = FRAME.assign(m=np.linspace(0.1, 0.9, 20))
+    frame.loc[: holes - 1, "town"] = None
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["age", "town"], "wish": ["m"]},
+        privacy={"k": 4},
+        missing=KEEP,
+        aggregation={
+            "method": "mean",
+            "categories": {"method": "wish", "importance": {"column": "m"}},
+        },
+    )
+    columns = ["age", "town", "m"]
+    table = Table.of(frame[columns], job.roles, job.attributes, missing=job.missing)
+    asked = category_job.wishes_of_categories(job, table)
+    assert asked["town"]["importance"].tolist() == frame["m"].tolist()
+    ((domain, far, much, budget),) = heard
+    assert (domain, budget) == (table.domains["town"], None)
+    assert (far.shape, much.tolist()) == ((20 - holes,), frame["m"].tolist()[holes:])
 
 
 @pytest.fixture
