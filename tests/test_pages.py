@@ -6,8 +6,8 @@ A comment before a block says what is to be known of it:
     <!-- slow: why -->         it runs in the slow test
     <!-- ends with: 1 -->      the exit code of its last command
 
-A block without a language, after one that printed something, is what that printed, with
-`...` for what is left out.  Blocks of TOML with a title are files of that name; those
+A block without a language, after one that printed something, is what that printed (of
+commands the last), with `...` for what is left out.  Blocks of TOML with a title are files of that name; those
 with roles and a requirement are `job.toml`; others are sections of a job, and are read
 as such.
 """
@@ -87,6 +87,7 @@ class Reader:
     def __init__(self, page: str, here: Path, aggopt: Any, capsys: Any) -> None:
         self.page, self.here, self.aggopt, self.capsys = page, here, aggopt, capsys
         self.store = here / "store"
+        self.brought: list[Path] = []
         self.printed: str | None = None
         X = table()[["age", "income"]].to_numpy()
         self.names: dict[str, Any] = {
@@ -138,24 +139,27 @@ class Reader:
                 package.Job.read(part)
 
     def run(self, block: Block, *, runs: bool) -> str | None:
-        all_said = ""
+        last = ""
         for words in block.commands:
             look_up(words)
             if runs and words[0] == "aggopt":
                 made = words[words.index("--out") + 1] if "--out" in words else ""
+                for path in self.brought:  # what is made here is no longer borrowed
+                    if path.name.partition(".")[0] == made.partition(".")[0]:
+                        path.unlink(missing_ok=True)
                 self.bring(word for word in words[2:] if word != made)
                 code, out, err = self.aggopt(*words[1:])
                 ends = block.why if block.mark == "ends with" else "0"
                 assert code == 0 or str(code) == ends, f"{words}: {code}, {err}"
-                all_said += out
-        return all_said if runs else None
+                last = out
+        return last if runs else None
 
     def bring(self, words: Iterable[str]) -> None:
         """Bring releases that a page speaks of without making them."""
         for word in words:
             for path in self.store.glob(f"{word.partition('.')[0]}.*"):
                 if not (self.here / path.name).exists():
-                    shutil.copy(path, self.here)
+                    self.brought.append(Path(shutil.copy(path, self.here)))
 
     def compare(self, text: str) -> None:
         """Compare with what was printed; formulas and quotations follow nothing."""
