@@ -7,9 +7,9 @@ A comment before a block says what is to be known of it:
     <!-- ends with: 1 -->      the exit code of its last command
 
 A block without a language, after one that printed something, is what that printed (of
-commands the last), with `...` for what is left out.  Blocks of TOML with a title are files of that name; those
-with roles and a requirement are `job.toml`; others are sections of a job, and are read
-as such.
+commands the last), with `...` for what is left out.  Blocks of TOML with a title are
+files of that name; those with roles and a requirement are `job.toml`; others are
+sections of a job, and are read as such.
 """
 
 import os
