@@ -8,15 +8,16 @@ import numpy as np
 import pyarrow.csv
 
 from aggopt.core.regular import require_regular
-from aggopt.core.types import Labels
+from aggopt.core.types import F64, Labels
 from aggopt.errors import JobError, TableError
-from aggopt.input.files import as_released, read
+from aggopt.input.files import read
 from aggopt.input.table import Table
 from aggopt.input.units import members_of
+from aggopt.input.weights import weights_in
 from aggopt.job import AttributeSection, Job
-from aggopt.output.audit import audit
 from aggopt.output.manifest import stated
 from aggopt.output.places import Files
+from aggopt.output.recount import recounted
 from aggopt.output.staging import sha256
 from aggopt.pipeline.reassess import places_of, tables_of
 from aggopt.pipeline.repeat import Stated
@@ -29,11 +30,12 @@ NAMES = AttributeSection(kind="nominal")  # without the originals their levels a
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """The two tables in the same order, and the unit of each record of the file."""
+    """The two tables in the same order; units and weights in that of the file."""
 
     released: Table
     original: Table | None
     units: Labels | None
+    weights: F64 | None
     rows: Labels | None
 
 
@@ -64,16 +66,8 @@ def reported(
     of = files.manifest
     parts, solved = _stated(of, "partition", list), _stated(of, "certificates", dict)
     blocks = [part["attributes"] for part in parts]
-    counted = audit(
-        as_released(masked, job.input, job.roles),
-        job.roles,
-        job.privacy,
-        blocks,
-        decimal=job.input.decimal,
-        compatible=job.missing.report_compatible,
-        bounds=job.attributes,
-        units=found.units,
-    )
+    n = len(found.released.frame)
+    counted = recounted(masked, job, blocks, n, found.units, found.weights)
     return Facts(
         title=masked.name,
         released=found.released,
@@ -112,17 +106,27 @@ def _require_described(files: Files) -> None:
 def _read(files: Files, job: Job, original: Path | None) -> _Read:
     if original is not None:
         return _both(files, job, original)
-    if job.roles.unit:
-        raise TableError(
-            f"k counts units ({', '.join(job.roles.unit)}), which no release has.",
-            fix="name the table that was masked: --original TABLE, or --private TABLE.",
-        )
-    kept = job.roles.released
+    _require_countable(job)
+    kept = job.released_roles
     types = {n: NAMES if _leveled(a) else a for n, a in job.attributes.items()}
     data = read(files.table, kept, job.input, types)
-    there = [name for name in job.roles.dropped if name in data.column_names]
+    there = [name for name in job.dropped if name in data.column_names]
     table = Table.of(data.drop_columns(there), kept, types, missing=job.missing)
-    return _Read(table, None, None, None)
+    return _Read(table, None, None, None, None)
+
+
+def _require_countable(job: Job) -> None:
+    """Refuse requirements that the file alone does not tell."""
+    fix = "name the table that was masked: --original TABLE, or --private TABLE."
+    if job.roles.unit:
+        units = ", ".join(job.roles.unit)
+        raise TableError(f"k counts units ({units}), which no release has.", fix=fix)
+    if job.roles.weight and job.weights.dominance < 1:
+        raise TableError(
+            "dominance is of the sampling weights of the originals, which no release "
+            "has.",
+            fix=fix,
+        )
 
 
 def _leveled(section: AttributeSection) -> bool:
@@ -133,13 +137,14 @@ def _both(files: Files, job: Job, original: Path) -> _Read:
     first, second = tables_of(original, files.table, job)
     n, folder = len(first.frame), files.private.parent
     place = places_of(original, files.table, n, False, folder)
-    units = members_of(first)
+    units, sampling, order = members_of(first), weights_in(first), np.argsort(place)
     key = pyarrow.csv.read_csv(files.private)["released_record"].combine_chunks()
     rows = np.flatnonzero(np.asarray(key.is_valid()))
     return _Read(
         replace(second, frame=second.frame[place.tolist()]),
         first,
-        None if units is None else units[np.argsort(place)],
+        None if units is None else units[order],
+        None if sampling is None else sampling.each[order],
         None if len(rows) == len(key) else rows,
     )
 

@@ -82,7 +82,7 @@ class Facts:
     def labels(self) -> Labels:
         """Which published combination each record has, (n,)."""
         frame = self.released.frame
-        return together(codes_of(frame[name]) for name in self.job.roles.combination)
+        return together(codes_of(frame[name]) for name in self.job.combination)
 
     @cached_property
     def sizes(self) -> Labels:

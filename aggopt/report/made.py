@@ -6,7 +6,7 @@ from typing import Any
 from aggopt.job import Job
 from aggopt.report.facts import Facts
 
-PUBLIC = ("roles", "privacy", "strata", "partition", "aggregation")
+PUBLIC = ("roles", "privacy", "strata", "weights", "partition", "aggregation")
 HIDDEN = (
     "seed",
     "identifier",
@@ -16,6 +16,12 @@ HIDDEN = (
     "earlier",
     "person",
     "log",
+)
+
+
+WEIGHTED = (
+    "what is kept, lost and proven is by the sampling weights; distributions, means, "
+    "correlations and the regression of this page count each record once."
 )
 
 
@@ -80,6 +86,8 @@ def advice(facts: Facts) -> Iterator[tuple[str, str]]:
             "Safe:",
             f"comparisons between strata ({strata}): no group straddles them.",
         )
+    if facts.job.roles.weight:
+        yield "By weight:", WEIGHTED
     yield (
         "Do not:",
         (

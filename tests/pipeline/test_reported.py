@@ -165,6 +165,29 @@ def test_units_are_counted_with_the_originals_alone(tmp_path):
         reported(tmp_path / "masked.csv")
 
 
+def test_dominance_is_counted_with_the_originals_alone(tmp_path):
+    frame = people(60).assign(weight=10.0 + np.arange(60) % 7)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    roles = {"quasi-identifier": ["age", "income"], "weight": "weight"}
+    roles |= {"identifier": ["name", "illness", "note"]}
+    asked = aggopt.Job(
+        roles=roles,
+        privacy={"k": 4},
+        partition={"method": "mdav"},
+        weights={"dominance": 0.7, "published": "drop"},
+    )
+    release = aggopt.mask(tmp_path / "people.csv", asked)
+    release.write(tmp_path / "masked.csv")
+    found = reported(tmp_path / "masked.csv", original=tmp_path / "people.csv")
+    assert found.audit.promises == release.audit.promises != ()
+    with refused(
+        "dominance is of the sampling weights of the originals, which no release has.",
+        "name the table that was masked: --original TABLE, or --private TABLE.",
+        TableError,
+    ):
+        reported(tmp_path / "masked.csv")
+
+
 def test_rows_are_numbered_as_in_the_table_that_came(tmp_path):
     frame = residents(m_f=2)
     frame.to_csv(tmp_path / "people.csv", index=False)

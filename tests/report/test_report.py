@@ -163,6 +163,18 @@ def test_strata_are_said_and_compared_within(says):
     assert "strata" not in says
 
 
+def test_weights_say_what_is_by_them_and_what_is_not(says):
+    frame = people(60).assign(weight=np.arange(1, 61) % 7 + 1.0)
+    roles = {"quasi-identifier": ["age", "income"], "weight": "weight"}
+    roles |= {"identifier": ["name", "illness", "note"]}
+    asked = aggopt.Job(roles=roles, privacy={"k": 3}, partition=MDAV)
+    found = text(aggopt.mask(frame, asked))
+    assert (
+        "By weight: what is kept, lost and proven is by the sampling weights" in found
+    )
+    assert "By weight:" not in says
+
+
 def test_units_are_what_k_counts():
     release = aggopt.mask(members(), of(OF_RECORDS))
     found = text(release)
