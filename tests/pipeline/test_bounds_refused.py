@@ -45,6 +45,11 @@ def test_what_is_no_number_has_no_bounds(frame) -> None:
         look(frame, {"upper": 99})
 
 
+def test_truth_values_are_no_numbers_even_where_they_are_said_to_be() -> None:
+    with pytest.raises(JobError, match="of what is no number"):
+        look(BOOLEAN, {"kind": "numeric", "upper": 99})
+
+
 @pytest.mark.parametrize(
     ("sides", "said"),
     [

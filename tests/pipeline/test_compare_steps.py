@@ -11,7 +11,13 @@ from refusals import refused
 
 import aggopt
 from aggopt.errors import TableError
-from aggopt.pipeline.compare_releases import _keys, _manifest, figures_of, job_in
+from aggopt.pipeline.compare_releases import (
+    _keys,
+    _manifest,
+    _require_one_table,
+    figures_of,
+    job_in,
+)
 from aggopt.pipeline.releases_compared import Figures
 
 PRIVACY = {"k": 3, "scope": "blocks"}
@@ -58,6 +64,15 @@ def test_a_manifest_states_k_and_its_scope_and_has_each_section(
         TableError,
     ):
         _manifest(path)
+
+
+@pytest.mark.parametrize("key", ["sha256", "records"])
+def test_releases_of_one_table_state_the_same_file_and_as_many_records(key) -> None:
+    tables = [SimpleNamespace(name="a.csv"), SimpleNamespace(name="b.csv")]
+    one = {"sha256": "0", "records": 9, "file": "x"}
+    _require_one_table(tables, [{"input": one}, {"input": {**one, "file": "y"}}])
+    with pytest.raises(TableError, match=r"^a\.csv, b\.csv are releases of different"):
+        _require_one_table(tables, [{"input": one}, {"input": {**one, key: 1}}])
 
 
 def figures(certificates=(), partition=(), ratio=None, **stated):

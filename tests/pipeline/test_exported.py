@@ -4,6 +4,7 @@ import json
 import logging
 import stat
 from dataclasses import replace
+from types import SimpleNamespace
 
 import cvxpy as cp
 import pyomo.environ as pyo
@@ -243,7 +244,9 @@ def capped(x, labels, sizes):
     return cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)))
 
 
-def test_models_without_a_declaration_in_pyomo_are_refused_before_work(tmp_path):
+def test_models_without_a_declaration_in_pyomo_are_refused_before_work(
+    tmp_path, monkeypatch
+):
     asked = job(aggregation={"model": capped})
     with refused(
         "capped is declared in cvxpy alone, and an export needs a declaration in "
@@ -252,6 +255,11 @@ def test_models_without_a_declaration_in_pyomo_are_refused_before_work(tmp_path)
         "problem of aggopt.declare.",
     ):
         aggopt.export(None, asked, "age", tmp_path / "age.nl")
+    exported._require_pyomo(job(aggregation=P3M))
+    how = object.__new__(exported.ByModel)
+    of = SimpleNamespace(languages=("cvxpy", "pyomo"))
+    monkeypatch.setattr(exported.ByModel, "program", of)
+    exported._require_pyomo(SimpleNamespace(aggregation=how))
 
 
 def test_the_commands_export_and_judge(files, monkeypatch, aggopt):
