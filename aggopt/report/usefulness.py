@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggopt.core.types import F64
-from aggopt.measure._rounded import rounded
+from aggopt.measure._rounded import FEW, rounded
 from aggopt.report.column import ReportedColumn
 from aggopt.report.distributions import distributed
 from aggopt.report.facts import Facts
@@ -105,7 +105,10 @@ def _distributions(facts: Facts, names: list[str]) -> Iterator[Figure]:
 
 
 def _moments(column: ReportedColumn) -> list[str]:
-    """Return a row: mean and spread, and how far values moved."""
+    """Return a row: mean and spread, and how far values moved.
+
+    Of fewer than ten originals nothing is said.
+    """
     after = column.after[~np.isnan(column.after)]
     unit = f" {column.unit}" if column.unit else ""
 
@@ -118,6 +121,8 @@ def _moments(column: ReportedColumn) -> list[str]:
     if column.before is None:
         return [column.name, mean(after), spread(after)]
     before = column.before[~np.isnan(column.before)]
+    if len(before) < FEW:  # a mean and a spread of two give both away
+        return [column.name, "", mean(after), "", spread(after), *[""] * len(FAR)]
     one, other = column.both or (before, after)
     width = float(before.std())
     away = np.abs(one - other) / width if width else np.abs(one - other)
@@ -139,7 +144,12 @@ def _kept(facts: Facts, order: list[str]) -> DataTable | None:
     names = [name for name in order if name not in facts.columns]
     if not names or facts.original is None:
         return None
-    rows = [[name, share(as_share(_same(facts, name)))] for name in names]
+    there = facts.original.frame.select(*names)
+    known = {name: len(there) - there[name].null_count() for name in names}
+    rows = [
+        [name, share(as_share(_same(facts, name))) if known[name] >= FEW else ""]
+        for name in names
+    ]
     caption = "Records that keep their category"
     return DataTable(caption, ["attribute", "as in the originals"], rows, (1,))
 

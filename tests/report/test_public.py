@@ -240,3 +240,23 @@ def test_the_private_report_says_so_on_each_page_and_in_its_mode(tmp_path, mixed
     worst = table(own.read_text("utf-8"), "Records that moved least")
     assert len(worst) == 21
     assert worst[1][0].startswith("row ")
+
+
+@pytest.mark.parametrize("known", [9, 10])
+def test_nothing_is_said_of_few_originals(known):
+    """2, of moments and categories: where most values are missing, and few are not."""
+    frame = persons()[["age", "income", "town"]].head(60)
+    frame.loc[known:, ["income", "town"]] = None
+    names = ["age", "income", "town"]
+    kinds = {"town": {"kind": "nominal"}}
+    job = asked(names, attributes=kinds, missing={"policy": "patterns"})
+    job = job.model_copy(
+        update={"roles": job.roles.model_copy(update={"confidential": ()})}
+    )
+    page = html(aggopt.mask(frame, job))
+    caption = "Means and standard deviations, and how far values moved"
+    (row,) = [row for row in table(page, caption) if row[0] == "income"]
+    before = [row[1], row[3], *row[5:]]
+    (kept,) = table(page, "Records that keep their category")[1:]
+    assert all(row[2:5:2])  # what is released of them is shown
+    assert [bool(cell) for cell in [*before, kept[1]]] == [known >= 10] * 7
