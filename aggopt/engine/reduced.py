@@ -97,6 +97,8 @@ class GroupSums:
         distribution to the other.
         """
         rows = np.flatnonzero(varying)
+        if not rows.size:
+            return np.zeros_like(self.total)
         T = self.total[np.ix_(rows, rows)]
         B = self.between[np.ix_(rows, rows)]
         values, vectors = np.linalg.eigh(T)

@@ -291,3 +291,12 @@ def test_memory_masks_no_folder(folder, tmp_path):
         JobError,
     ):
         aggopt.mask(folder, asked, out=tmp_path / "out")
+
+
+@pytest.mark.parametrize("keep", ["variance", "covariance"])
+def test_a_table_that_does_not_vary_is_released_as_it_is(tmp_path, keep):
+    same = persons(20).assign(age=30, height=170.0, income=-0.0)
+    asked = job(aggregation={"method": "mean", "keep": keep})
+    release = masked(put(tmp_path / "in", same), asked, tmp_path / "out")
+    assert (read(release.path)[QUASI] == [30, 170.0, 0.0]).all(axis=None)
+    assert release.certificates["groups"].objective == 0.0
