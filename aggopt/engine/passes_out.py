@@ -9,6 +9,7 @@ from aggopt.core.types import I64
 from aggopt.engine.config import Config, InBlocks
 from aggopt.engine.counted import Counted, counted
 from aggopt.engine.passes_in import without_column
+from aggopt.engine.pieces import firsts_of
 from aggopt.engine.workspace import appear, gathered, shuffle
 from aggopt.errors import PrivacyError
 from aggopt.input.files import as_released
@@ -34,9 +35,7 @@ def written(number: int, config: InBlocks) -> tuple[int, str]:
 
 def _key(numbers: I64, group: I64, config: Config) -> pa.Table:
     """Return where each record of a file of the release comes from, in its order."""
-    firsts: dict[str, int] = {}
-    for piece in config.pieces:
-        firsts.setdefault(piece.path.name, piece.first)
+    firsts = firsts_of(config.pieces)
     names, starts = list(firsts), np.array(list(firsts.values()))
     part = np.searchsorted(starts, numbers, side="right") - 1
     files = pa.DictionaryArray.from_arrays(part.astype(np.int32), names)

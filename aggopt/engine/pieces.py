@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob
+from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,19 @@ class InputParts:
                 fix="name the folder of a table that has some.",
             )
         return cls(schema, tuple(pieces))
+
+
+def firsts_of(pieces: Sequence[Piece]) -> dict[str, int]:
+    """Return how many records lie before each file, by its name.
+
+    Files of several folders have the path from the folder that all lie in, so that two
+    of one name are told apart.
+    """
+    shared = commonpath([piece.path.parent for piece in pieces])
+    firsts: dict[str, int] = {}
+    for piece in pieces:
+        firsts.setdefault(piece.path.relative_to(shared).as_posix(), piece.first)
+    return firsts
 
 
 def files_of(pattern: str | Path) -> list[Path]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from aggopt.engine.config import InBlocks
 from aggopt.engine.folder_release import FolderRelease
+from aggopt.engine.pieces import firsts_of
 from aggopt.engine.reduced import Proofs
 from aggopt.job import Job, P3m
 from aggopt.output.audit import Audit
@@ -43,7 +44,7 @@ def release_of(
         "versions": versions_of(["python", *PACKAGES]),
         "job": config.job.model_dump(mode="json", by_alias=True),
         "input": {
-            "files": sorted({piece.path.name for piece in config.pieces}),
+            "files": sorted(firsts_of(config.pieces)),
             "records": groups.n,
         },
         "order": SHUFFLED,

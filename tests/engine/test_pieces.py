@@ -8,7 +8,7 @@ from folders import persons, put
 from refusals import refused
 
 from aggopt.engine import pieces
-from aggopt.engine.pieces import InputParts, files_of
+from aggopt.engine.pieces import InputParts, files_of, firsts_of
 from aggopt.errors import TableError
 
 
@@ -120,3 +120,22 @@ def test_a_row_group_of_the_largest_size_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "LARGEST", 5)
     parts = InputParts.of(put(tmp_path / "in", persons(5)))
     assert np.isfinite(parts.pieces[0].read(["income"])["income"].to_numpy()).all()
+
+
+def test_files_of_one_name_in_several_folders_are_told_apart(tmp_path):
+    for number, name in enumerate(["x", "y"]):
+        put(tmp_path / name, persons(5 + number), persons(3))
+    several = InputParts.of(f"{tmp_path}/*/*.parquet").pieces
+    names = ["x/in-0.parquet", "x/in-1.parquet", "y/in-0.parquet", "y/in-1.parquet"]
+    assert firsts_of(several) == dict(zip(names, [0, 5, 8, 14], strict=True))
+    alone = InputParts.of(tmp_path / "y").pieces
+    assert firsts_of(alone) == {"in-0.parquet": 0, "in-1.parquet": 6}
+
+
+def test_a_file_is_named_once_for_all_its_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(pieces, "PIECE", 10)
+    folder = put(tmp_path / "in", persons(30), persons(7), rows=10)
+    assert firsts_of(InputParts.of(folder).pieces) == {
+        "in-0.parquet": 0,
+        "in-1.parquet": 30,
+    }
