@@ -1,6 +1,7 @@
 """What a report says of a release that is written: its files, read again."""
 
 from dataclasses import dataclass, fields, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow.csv
 
 from aggopt.core.regular import require_regular
 from aggopt.core.types import F64, Labels
+from aggopt.core.validation import is_number
 from aggopt.errors import JobError, TableError
 from aggopt.input.files import read
 from aggopt.input.table import Table
@@ -25,6 +27,10 @@ from aggopt.report.facts import Facts, Private
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import Claim
 
+MEASURED = (
+    *("n", "il", "safety", "sdid", "sdid_chance"),
+    *("dld", "linkage", "linkage_limit"),
+)  # what a report says of measures
 NAMES = AttributeSection(kind="nominal")  # without the originals their levels are names
 
 
@@ -65,6 +71,11 @@ def reported(
     found = _read(files, job, original)
     of = files.manifest
     parts, solved = _stated(of, "partition", list), _stated(of, "certificates", dict)
+    measures, made = stated(of, "measures"), _stated(of, "made", str)
+    certificates = {name: _certificate(of, said) for name, said in solved.items()}
+    groups = dict(_of_groups(of, part) for part in parts)
+    if measures is not None and not _are_measures(measures):
+        raise _edited(of, "measures")
     blocks = [part["attributes"] for part in parts]
     n = len(found.released.frame)
     counted = recounted(masked, job, blocks, n, found.units, found.weights)
@@ -74,13 +85,10 @@ def reported(
         original=found.original,
         job=job,
         audit=counted,
-        measures=stated(of, "measures"),
-        certificates={name: _certificate(said) for name, said in solved.items()},
-        groups={
-            ", ".join(part["attributes"]): _certificate(part["certificate"])
-            for part in parts
-        },
-        made=(stated(of, "made")[:10], stated(of, "versions", "aggopt")),
+        measures=measures,
+        certificates=certificates,
+        groups=groups,
+        made=(made[:10], stated(of, "versions", "aggopt")),
         sha256=sha256(masked),
         private=_private(of, found) if private else None,
     )
@@ -153,21 +161,48 @@ def _stated(manifest: Path, key: str, kind: type) -> Any:
     """Return an entry of a manifest, or refuse one that no release writes."""
     found = stated(manifest, key)
     if not isinstance(found, kind):
-        raise JobError(
-            f"{manifest.name} states no {key} that a release writes: it may have been "
-            "edited.",
-            fix="bring the manifest as it was written with the release.",
-        )
+        raise _edited(manifest, key)
     return found
 
 
-def _certificate(said: dict[str, Any]) -> Certificate:
-    """Return a certificate as a manifest states it."""
+def _edited(manifest: Path, key: str) -> JobError:
+    return JobError(
+        f"{manifest.name} states no {key} that a release writes: it may have been "
+        "edited.",
+        fix="bring the manifest as it was written with the release.",
+    )
+
+
+def _are_measures(found: object) -> bool:
+    if not isinstance(found, dict):
+        return False
+    figures: list[Any] = [found.get(name) for name in MEASURED]
+    return all(is_number(each) and isfinite(each) for each in figures)
+
+
+def _of_groups(manifest: Path, part: Any) -> tuple[str, Certificate]:
+    """Return the attributes that were grouped together, and what is proven of that."""
+    names = part.get("attributes") if isinstance(part, dict) else None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise _edited(manifest, "partition")
+    return ", ".join(names), _certificate(manifest, part.get("certificate"))
+
+
+def _certificate(manifest: Path, said: Any) -> Certificate:
+    """Return a certificate as a manifest states it, or refuse what is none."""
     names = {field.name for field in fields(Certificate)}
-    known = {name: value for name, value in said.items() if name in names}
-    claim = known.get("claimed")
-    known["claimed"] = None if claim is None else Claim(**claim)
-    return Certificate(**{**known, "status": Status(said["status"])})
+    try:
+        known = {name: value for name, value in said.items() if name in names}
+        claim = known.get("claimed")
+        known["claimed"] = None if claim is None else Claim(**claim)
+        found = Certificate(**{**known, "status": Status(said["status"])})
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise _edited(manifest, "certificates") from None
+    figures = [found.objective, found.violation]
+    figures += [] if found.bound is None else [found.bound]
+    if not all(map(is_number, figures)):
+        raise _edited(manifest, "certificates")
+    return found
 
 
 def _private(manifest: Path, found: _Read) -> Private:

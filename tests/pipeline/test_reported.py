@@ -14,7 +14,7 @@ from tables import TREE, job, people
 
 import aggopt
 from aggopt.errors import JobError, TableError
-from aggopt.pipeline.reported import reported
+from aggopt.pipeline.reported import MEASURED, reported
 from aggopt.report.html import report_html
 from aggopt.report.of_release import facts_of
 from aggopt.solvers import Status
@@ -123,9 +123,54 @@ def test_an_identifier_that_came_back_is_found_in_the_file(here):
     assert reported(here / "masked.csv").audit.identifiers == ("name",)
 
 
-@pytest.mark.parametrize("key", ["partition", "certificates"])
-def test_an_edited_manifest_is_refused(here, key):
-    edit(lambda stated: stated.update({key: "none"}))
+EDITED = [
+    ("partition", "none"),
+    ("partition", [None]),
+    ("partition", [{"attributes": "age"}]),
+    ("partition", [{"attributes": [1]}]),
+    ("certificates", "none"),
+    ("certificates", {"age": None}),
+    ("certificates", {"age": {}}),
+    ("certificates", {"age": {"status": "optimal"}}),
+    ("certificates", {"age": {"status": "best"}}),
+    ("made", None),
+    ("measures", "none"),
+    ("measures", {}),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), EDITED)
+def test_an_edited_manifest_is_refused(here, key, value):
+    edit(lambda stated: stated.update({key: value}))
+    require_refused(here, key)
+
+
+@pytest.mark.parametrize("name", ["objective", "bound", "violation"])
+def test_a_certificate_with_words_for_numbers_is_refused(here, name):
+    edit(lambda stated: stated["certificates"]["age"].update({name: "0"}))
+    require_refused(here, "certificates")
+
+
+def test_measures_that_are_no_numbers_are_refused(here):
+    kept = json.loads((here / "masked.manifest.json").read_text())["measures"]
+    edits = [(name, None) for name in MEASURED]
+    for name, value in [*edits, ("il", "0"), ("il", True), ("il", float("nan"))]:
+        edited = {**kept, name: value}
+        edit(lambda stated, edited=edited: stated.update(measures=edited))
+        require_refused(here, "measures")
+
+
+def test_a_release_of_which_nothing_was_measured_has_a_report(here):
+    edit(lambda stated: stated.update(measures=None))
+    assert reported(here / "masked.csv").measures is None
+
+
+def test_a_bound_that_is_not_known_is_none(here):
+    edit(lambda stated: stated["certificates"]["age"].update(bound=None))
+    assert reported(here / "masked.csv").certificates["age"].bound is None
+
+
+def require_refused(here, key):
     with refused(
         f"masked.manifest.json states no {key} that a release writes: it may have "
         "been edited.",
