@@ -54,7 +54,7 @@ _TEXT = """\
 # [units]                  # where [roles] has a unit, as the number of a household
 # attributes = ["income"]  # quasi-identifiers, where each is the same in a unit: masked
 #                          once for each; of others groups hold records of k units,
-#                          and k is of each kind: scope = "blocks" under [privacy]
+#                          and k is of each kind, under [privacy]: scope = "blocks"
 
 # [weights]                # where [roles] has a weight, as a survey's sampling weight
 # published = "group mean" # or "drop"; or "as is", and groups lie within equal weights

@@ -133,5 +133,4 @@ def require_numbers(schema: pa.Schema, job: Job) -> None:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    tests = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
-    return any(test(kind) for test in tests)
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))

@@ -4,13 +4,15 @@ An engine is one method: `each` carries out a step for all numbers, and returns 
 they return in the order of the numbers, whatever order they were done in.
 """
 
+import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any, Protocol
 
 from aggopt.core.safe_path import without_working_directory
@@ -90,7 +92,7 @@ class Processes:
     def _running(self) -> ProcessPoolExecutor:
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
-                self._jobs, get_context("spawn"), initializer=_deaf
+                self._jobs, get_context("spawn"), initializer=_begun
             )
         return self._pool
 
@@ -101,9 +103,18 @@ class Processes:
             self._pool = None
 
 
-def _deaf() -> None:
-    """Let Ctrl-C reach the process alone that has begun this one."""
+def _begun() -> None:
+    """Leave Ctrl-C to the process that has begun this one, and end when it does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_follow, daemon=True).start()
+
+
+def _follow() -> None:
+    """End at once when the process that has begun this one is gone, killed even."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from aggopt.engine.config import Config
 from aggopt.engine.workspace import STOP
 from aggopt.errors import TableError
 from aggopt.job import Job
+from aggopt.output.staging import umask
 
 
 def require_new(out: Path, private: Path) -> None:
@@ -69,7 +70,7 @@ def give_names(config: Config, out: Path, private: Path) -> None:
     with held():
         config.private.rename(private)
         try:
-            config.public.chmod(0o755)
+            config.public.chmod(0o777 & ~umask())
             config.public.rename(out)
         except OSError:
             private.rename(config.private)

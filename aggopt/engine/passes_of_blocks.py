@@ -36,13 +36,13 @@ def grouped(number: int, config: InBlocks) -> int:
     centroids = means
     if job.aggregation.method == "median":
         centroids = median(Z, labels).centroids
-    away = Z - centroids[labels]
+    lost, away = Z - means[labels], Z - centroids[labels]
     save(
         config.at("grouped", number),
         labels=labels.astype(np.int32),
         sizes=sizes,
         centroids=centroids,
-        sse=(away**2).sum(axis=0),
+        sse=(lost**2).sum(axis=0),
         sae=np.abs(away).sum(axis=0),
         sums=np.einsum("i,ij->j", sizes, centroids),
         products=np.einsum("i,ij,ik->jk", sizes, centroids, centroids),

@@ -35,7 +35,7 @@ class GroupSums:
     n
         How many records there are.
     sse, sae : (d,)
-        Squared and absolute errors of the centroids, of each attribute.
+        Squared errors of the means and absolute ones of the centroids.
     mean : (d,)
         Mean of the centroids, each weighted by its records.
     between : (d, d)

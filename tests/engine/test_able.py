@@ -112,7 +112,7 @@ def test_text_among_quasi_identifiers_is_refused_before_it_is_read():
         [("age", pa.string()), ("height", pa.float32()), ("income", pa.bool_())]
     )
     with refused(
-        "Quasi-identifiers that are no numbers: 'age' (string).",
+        "Quasi-identifiers that are no numbers: 'age' (string), 'income' (bool).",
         "give them numbers, or mask the table in parts that fit; engine = "
         '"memory" does it, of a table that fits.',
         TableError,

@@ -2,7 +2,10 @@
 
 import os
 import signal
+import subprocess
+import sys
 
+import psutil
 import pytest
 from folders import digest, job, masked, persons, put
 from refusals import refused
@@ -115,3 +118,22 @@ def test_processes_that_always_die_are_given_up(known, monkeypatch):
         EngineError,
     ):
         Processes(1).each("describe", 1, known, lambda share: None)
+
+
+@pytest.mark.slow
+def test_processes_end_with_the_one_that_began_them(tmp_path):
+    words = (
+        "import time\nfrom aggopt.engine.engines import Processes\n"
+        "if __name__ == '__main__':\n"
+        "    pool = Processes(1)._running()\n"
+        "    pool.submit(time.sleep, 0).result()\n"
+        "    print(next(iter(pool._processes)), flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    (tmp_path / "driver.py").write_text(words)
+    command = [sys.executable, tmp_path / "driver.py"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+        worker = int(driver.stdout.readline())
+        process = psutil.Process(worker)
+        driver.kill()
+    assert process.wait(timeout=60) is None or not process.is_running()

@@ -144,6 +144,9 @@ def test_medians_are_those_of_the_groups(folder, tmp_path):
     found = masked(folder, asked, tmp_path / "out")
     before, after = linked(folder, found)
     group = read(found.private)["group"].to_numpy()
+    means = before[QUASI] - before[QUASI].groupby(group).transform("mean")
+    lost = float(((means / before[QUASI].std(ddof=0)) ** 2).to_numpy().sum())
+    assert found.certificates["groups"].objective == pytest.approx(lost)
     expected = before[QUASI].groupby(group).transform("median")
     assert after[QUASI].to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-9)
 

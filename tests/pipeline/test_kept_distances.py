@@ -8,6 +8,7 @@ import pytest
 from holed import KEEP
 
 import aggopt
+from aggopt.core.standardise import Scale
 from aggopt.pipeline.margins import _kept_distances, nearer
 
 X = np.array([[0.0, 7.0, 1.0], [2.0, 7.0, np.nan], [4.0, 7.0, 1.5], [6.0, 7.0, 2.5]])
@@ -18,7 +19,7 @@ AFTER = np.array(
 
 def given(X, delta):
     asked = {"delta": np.broadcast_to(delta, X.shape)}
-    return SimpleNamespace(X=X, asked=asked)
+    return SimpleNamespace(X=X, asked=asked, scale=Scale.of(X), weights=None)
 
 
 @pytest.mark.parametrize(("delta", "kept"), [(0.1, 5 / 7), (1.0, 3 / 7), (9.0, 0.0)])

@@ -29,9 +29,8 @@ def how(**more):
 def given(columns, labels=THIRDS, importance=1.0):
     X = np.stack(list(columns.values()), axis=1)
     asked = {"importance": np.broadcast_to(importance, X.shape)}
-    return SimpleNamespace(
-        X=X, names=list(columns), labels_of_numbers=labels, asked=asked
-    )
+    known = {"X": X, "scale": Scale.of(X), "asked": asked, "weights": None}
+    return SimpleNamespace(**known, names=list(columns), labels_of_numbers=labels)
 
 
 def warned(of, exact=True, **more):
