@@ -13,7 +13,23 @@ from aggopt.core.registry import Method
 Entry: TypeAlias = bool | int | float | str
 Own: TypeAlias = Callable[..., Any] | Method  # in place of a method's name
 Names: TypeAlias = Sequence[str]
-RoleNames: TypeAlias = Mapping[str, str | list[str] | tuple[str, ...]]
+Columns: TypeAlias = list[str] | tuple[str, ...]  # no text, of which each letter is one
+RoleKeys = TypedDict(
+    "RoleKeys",
+    {
+        "identifier": Columns,
+        "quasi-identifier": Columns,
+        "quasi_identifier": Columns,
+        "confidential": Columns,
+        "other": Columns,
+        "stratum": Columns,
+        "unit": Columns,
+        "wish": Columns,
+        "weight": str,
+    },
+    total=False,
+)
+RoleNames: TypeAlias = Mapping[str, Columns] | RoleKeys
 
 
 class AttributeKeys(TypedDict, total=False):

@@ -28,9 +28,11 @@ from aggopt.job import (
     keys,
 )
 from aggopt.job._earlier import EarlierGroups
+from aggopt.job._engine import Engine
 from aggopt.job._measures import Measures
 from aggopt.job._privacy import Privacy, Repairing, Treatment
 from aggopt.job._risk import Risk
+from aggopt.job._roles import Roles
 from aggopt.job._section import Input, Output
 from aggopt.job._weights import Sampling
 from aggopt.partition import PARTITIONERS
@@ -64,6 +66,7 @@ SECTIONS: dict[Any, Iterable[type[BaseModel]]] = {
     keys.RiskKeys: [Risk],
     keys.InputKeys: [Input],
     keys.OutputKeys: [Output],
+    keys.EngineKeys: [Engine],
 }
 OF = {section: kind for kind, own in SECTIONS.items() for section in own}
 NAMED = {
@@ -115,6 +118,12 @@ def test_each_section_has_the_keys_that_type_checkers_know(kind):
     assert {n: known[n] for n in plain} == {n: own[n] for n in plain}
 
 
+def test_each_role_is_known_and_a_weight_by_its_name():
+    known = {n: members(hint) for n, hint in get_type_hints(keys.RoleKeys).items()}
+    own = allowed([Roles])
+    assert known == own | {"weight": {str}}
+
+
 def test_every_section_of_a_job_is_known():
     source = inspect.getsource(inspect.getmodule(Job))
     (known, _) = (
@@ -137,6 +146,7 @@ job = aggopt.Job(
     output={"digits": "full"},
 )
 plain = aggopt.Job(roles={"quasi-identifier": ["age"]}, privacy=job.privacy)
+aggopt.Job(roles={"quasi-identifier": ["age"], "weight": "w"}, privacy={"k": 5})
 aggopt.experiment("people.csv", {"k": [3, 5]}, roles=ROLES).to_pandas().columns
 """
 WRONG = {
