@@ -104,9 +104,9 @@ class GroupSums:
         values, vectors = np.linalg.eigh(T)
         there = values > NOISE * values.max()
         root = vectors[:, there] * np.sqrt(values[there])  # T = root root'
-        inner, signed = np.linalg.eigh(root.T @ B @ root)
+        inner, axes = np.linalg.eigh(root.T @ B @ root)
         _require_apart(int((inner <= NOISE * inner.max()).sum()))
-        half = root @ signed
+        half = root @ axes
         found = np.zeros_like(self.total)
         found[np.ix_(rows, rows)] = (half / np.sqrt(inner)) @ half.T
         return found

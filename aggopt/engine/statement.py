@@ -25,7 +25,7 @@ def release_of(
     folders: tuple[Path, Path],
 ) -> FolderRelease:
     """Return the release whose `folders`, public and private, are about to appear."""
-    job, groups, figures = proofs.job, proofs.groups, proofs.figures
+    groups, figures = proofs.groups, proofs.figures
     varying = max(1, int((~config.scale.constant).sum()))
     measures = {
         "information loss": 100 * float(figures.sse.sum()) / (groups.n * varying),
@@ -34,27 +34,15 @@ def release_of(
     }
     certificates = {"groups": proofs.partition, **proofs.attributes()}
     notes = (
-        *_of_margins(job),
+        *_of_margins(proofs.job),
         "Linkage and interval disclosure are not measured: they compare all records.",
-        f"GroupSums were made in {len(config.blocks)} blocks of about "
+        f"Groups were made in {len(config.blocks)} blocks of about "
         f"{groups.n // len(config.blocks)} records.",
     )
-    manifest = {
-        "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": versions_of(["python", *PACKAGES]),
-        "job": config.job.model_dump(mode="json", by_alias=True),
-        "input": {
-            "files": sorted(firsts_of(config.pieces)),
-            "records": groups.n,
-        },
-        "order": SHUFFLED,
+    known = {
         "blocks": len(config.blocks),
         "audit": audit.to_dict(),
         "measures": measures,
-        "rounding": {
-            name: asdict(moved)
-            for name, moved in figures.drifts(job, config.scale).items()
-        },
         "certificates": {name: c.to_dict() for name, c in certificates.items()},
         "notes": list(notes),
         "output": {"files": files, "secret": config.secret},
@@ -63,12 +51,28 @@ def release_of(
     return FolderRelease(
         path=out,
         private=private,
-        manifest=manifest,
+        manifest=_made(proofs, config) | known,
         audit=audit,
         certificates=certificates,
         measures=measures,
         notes=notes,
     )
+
+
+def _made(proofs: Proofs, config: InBlocks) -> dict[str, Any]:
+    """Return the part of the manifest that says of what, and how, it was made."""
+    drifts = proofs.figures.drifts(proofs.job, config.scale)
+    return {
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": versions_of(["python", *PACKAGES]),
+        "job": config.job.model_dump(mode="json", by_alias=True),
+        "input": {
+            "files": sorted(firsts_of(config.pieces)),
+            "records": proofs.groups.n,
+        },
+        "order": SHUFFLED,
+        "rounding": {name: asdict(moved) for name, moved in drifts.items()},
+    }
 
 
 def _of_margins(job: Job) -> tuple[str, ...]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from aggopt.core.standardise import Scale
 from aggopt.core.types import F64, Labels
+from aggopt.input.table import Table
 from aggopt.measure import linkage
 from aggopt.output.counts import codes_of, together
 from aggopt.report.charts.scatter import Point, scatter
@@ -100,8 +102,7 @@ def _tried(facts: Facts) -> Iterator[_Tried]:
 
 def _coordinates(facts: Facts) -> tuple[F64, list[Labels]]:
     """Return complete records in the coordinates of groups, and rows by stratum."""
-    table = facts.original
-    assert table is not None
+    table = cast(Table, facts.original)  # as of any report with this part
     encoded = table.encoded("variance") if table.domains else None
     if encoded is None:
         plain = table.matrix()

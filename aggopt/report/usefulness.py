@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from aggopt.core.types import F64
+from aggopt.input.table import Table
 from aggopt.measure._rounded import FEW, rounded
 from aggopt.report.column import ReportedColumn
 from aggopt.report.distributions import distributed
@@ -91,8 +93,8 @@ def _lost(facts: Facts, name: str) -> float:
 
 
 def _same(facts: Facts, name: str) -> float:
-    assert facts.original is not None
-    one, other = (t.frame[name].to_list() for t in (facts.original, facts.released))
+    both = cast(Table, facts.original), facts.released  # as of any with this part
+    one, other = (table.frame[name].to_list() for table in both)
     same = sum(str(a) == str(b) for a, b in zip(one, other, strict=True))
     return same / len(one)
 

@@ -91,6 +91,7 @@ def test_the_manifest_is_private_and_says_what_was_written(release):
     assert (file["file"], file["records"]) == ("part-00000.parquet", 400)
     assert stated["audit"]["holds"] is True
     assert stated["input"]["records"] == 400
+    assert release.notes[-1] == "Groups were made in 4 blocks of about 100 records."
     modes = [path.stat().st_mode & 0o777 for path in release.private.iterdir()]
     assert set(modes) == {0o600}
     assert release.private.stat().st_mode & 0o777 == 0o700
