@@ -13,10 +13,8 @@ import typer
 from aggopt.command import console, show, show_solvers
 from aggopt.command.arguments import (
     AsJson,
-    JobFile,
     JobIfTable,
     Overwrite,
-    PrivateFolder,
     TableFile,
     TableOrCode,
     Trust,
@@ -25,20 +23,13 @@ from aggopt.command.arguments import (
 )
 from aggopt.command.assessments import assess, compare, risk, utility
 from aggopt.command.choose import choose
-from aggopt.command.engines import (
-    EngineName,
-    Jobs,
-    Scheduler,
-    Workers,
-    mask_folder,
-    require_fresh,
-)
 from aggopt.command.experiment import experiment
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.exported import export, import_solution
 from aggopt.command.interrupt import EXIT, interrupts
+from aggopt.command.masking import mask, repeat
 from aggopt.command.quiet import Commands
-from aggopt.command.report import Report, report
+from aggopt.command.report import report
 from aggopt.command.watch import watched
 from aggopt.core.own_code import names_file
 from aggopt.errors import AggoptError, PrivacyError
@@ -55,76 +46,8 @@ app = Commands(
 )
 
 
-@app.command()
-def mask(
-    table: TableFile,
-    job: JobFile,
-    out: Annotated[Path, typer.Option(help="Where to write; the ending says how.")],
-    trust: Trust,
-    private: PrivateFolder = None,
-    report: Report = None,
-    overwrite: Overwrite = False,
-    as_json: AsJson = False,
-    engine: EngineName = None,
-    jobs: Jobs = None,
-    workers: Workers = None,
-    scheduler: Scheduler = None,
-) -> None:
-    """Mask TABLE as JOB says and write the audited release to OUT.
-
-    OUT alone is for the public.  Beside it, or in --private DIR, come, for you,
-    NAME.manifest.json, which says how it was made, and NAME.private.csv, which links
-    records to groups.  --report HTML writes a page about the release, for the public
-    as well.  With --engine, TABLE is a folder of Parquet files, or a pattern such as
-    "in/*.parquet", OUT the folder that is to appear, and OUT.private is yours.
-    """
-    from aggopt.engine.mask import by_engine
-    from aggopt.job import Job
-    from aggopt.output.held_types import require_types
-    from aggopt.output.places import Files
-    from aggopt.pipeline.mask import mask as masked
-
-    named = {"name": engine, "jobs": jobs, "workers": workers}
-    asked = by_engine(Job.read(job), **named, scheduler=scheduler)
-    if asked.engine.name != "memory":
-        require_fresh(overwrite, private, report)
-        mask_folder(table, asked, out, trust, as_json=as_json)
-        return
-    places, names = Files.beside(out, private, report), asked.released_roles.published
-    places.check(overwrite=overwrite, inputs=(table, job), names=names)
-    require_types(out, table, asked.roles.as_they_are)
-    with console.progress(quiet=as_json) as told:
-        release = masked(table, asked, progress=told, trust=trust)
-        files = console.release(
-            release.staged(out, overwrite=overwrite, private=private, report=report)
-        )
-    show.finished(release, files, as_json=as_json)
-
-
-@app.command()
-def repeat(
-    manifest: Annotated[
-        Path, typer.Argument(metavar="MANIFEST", help="The release's manifest.")
-    ],
-    table: TableFile,
-    out: Annotated[Path, typer.Option(help="Where to write: the same ending.")],
-    trust: Trust,
-    private: PrivateFolder = None,
-    overwrite: Overwrite = False,
-    as_json: AsJson = False,
-) -> None:
-    """Make the release of MANIFEST from TABLE again: the same bytes, or nothing."""
-    from aggopt.output.places import Files
-    from aggopt.pipeline.repeat import repeated
-
-    places = Files.beside(out, private)
-    places.check(overwrite=overwrite, inputs=(table, manifest))
-    with console.progress(quiet=as_json) as report:
-        release, written = repeated(manifest, table, out, progress=report, trust=trust)
-        files = console.release(
-            release.staged(out, overwrite=overwrite, private=private, again=written)
-        )
-    show.finished(release, files, as_json=as_json)
+app.command()(mask)
+app.command()(repeat)
 
 
 @app.command()
