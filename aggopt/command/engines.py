@@ -9,11 +9,10 @@ from aggopt.command import console, show
 from aggopt.command.console import line
 from aggopt.core.html import as_text
 from aggopt.errors import JobError
-from aggopt.job import Job
-from aggopt.solvers._certificate import HEADER, rows
 
 if TYPE_CHECKING:
     from aggopt.engine.folder_release import FolderRelease
+    from aggopt.job import Job
 
 EngineName = Annotated[
     str | None,
@@ -47,7 +46,7 @@ def require_fresh(overwrite: bool, private: Path | None, report: Path | None) ->
 
 
 def mask_folder(
-    folder: Path, job: Job, to: Path, trust: list[Path], *, as_json: bool
+    folder: Path, job: "Job", to: Path, trust: list[Path], *, as_json: bool
 ) -> None:
     """Mask a folder, and print what was released and what is proven."""
     from aggopt.engine.mask import mask
@@ -67,10 +66,14 @@ def _paths(release: "FolderRelease") -> dict[str, object]:
 
 
 def _shown(release: "FolderRelease") -> None:
+    from aggopt.engine.statement import LOSS
+    from aggopt.solvers._certificate import HEADER, rows
+
     show.audit(release.audit)
     line(f"\n{as_text(HEADER, rows(release.certificates))}\n")
     for name, value in release.measures.items():
-        line(f"{name}: {value:.4g}")
+        percent = value if name == LOSS else 100 * value
+        line(f"{name}: {percent:.4g} %")
     for note in release.notes:
         line(f"note: {note}")
     line(f"For the public: {release.path}. For you alone: {release.private}.")

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from aggopt.core.plural import many
 from aggopt.engine.config import InBlocks
 from aggopt.engine.folder_release import FolderRelease
 from aggopt.engine.pieces import firsts_of
@@ -14,6 +15,7 @@ from aggopt.output.audit import Audit
 from aggopt.output.manifest import SHUFFLED, versions_of
 from aggopt.pipeline import margins
 
+LOSS = "information loss"  # in percent of the variance; risks are shares
 PACKAGES = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
 
 
@@ -28,7 +30,7 @@ def release_of(
     groups, figures = proofs.groups, proofs.figures
     varying = max(1, int((~config.scale.constant).sum()))
     measures = {
-        "information loss": 100 * float(figures.sse.sum()) / (groups.n * varying),
+        LOSS: 100 * float(figures.sse.sum()) / (groups.n * varying),
         "highest risk": 1 / audit.combination,
         "average risk": audit.groups / audit.records,
     }
@@ -36,7 +38,7 @@ def release_of(
     notes = (
         *_of_margins(proofs.job),
         "Linkage and interval disclosure are not measured: they compare all records.",
-        f"Groups were made in {len(config.blocks)} blocks of about "
+        f"Groups were made in {many(len(config.blocks), 'block')} of about "
         f"{groups.n // len(config.blocks)} records.",
     )
     known = {

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.types import F64, Labels
+from aggopt.input.entries import Values, entry_of
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.output.audit import Audit
@@ -97,13 +98,23 @@ class Facts:
 
     @cached_property
     def outcomes(self) -> dict[str, F64]:
-        """Confidential numbers, published as they are, by name: (n,)."""
-        kinds = self.released.frame.schema
+        """Confidential numbers, published as they are, by name: (n,).
+
+        Of a CSV file those that are spelled; nan where one is missing.
+        """
+        frame, entry = self.released.frame, entry_of(self.job.input.decimal)
         names = self.job.roles.confidential
-        numeric = (name for name in names if kinds[name].is_numeric())
-        return {name: self.released.numbers(name) for name in numeric}
+        found = {name: Values.of(frame[name], entry) for name in names}
+        numbers = {
+            n: held for n, held in found.items() if not held.count(_is_no_number)
+        }
+        return {n: held.all.astype(np.float64) for n, held in numbers.items()}
 
     @property
     def what(self) -> str:
         """What k counts: "record" or "unit"."""
         return self.audit.whole.what
+
+
+def _is_no_number(value: Any) -> bool:
+    return value is not None and type(value) not in (int, float)

@@ -1,7 +1,7 @@
 """What a report says first: verdict, four numbers, three sentences."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,6 +9,9 @@ from aggopt.aggregate import AGGREGATORS
 from aggopt.core.plural import many
 from aggopt.core.types import Labels
 from aggopt.output.counts import codes_of, together
+from aggopt.output.within import Within
+from aggopt.privacy._dominance import Dominance
+from aggopt.privacy._requirement import Check
 from aggopt.report.facts import Facts
 from aggopt.report.proof import worst_gap
 from aggopt.report.words import as_share, share
@@ -51,10 +54,17 @@ def verdict(facts: Facts) -> Headline:
         holds=audit.holds,
         heading=f"k = {audit.k} {kept}" if audit.holds else _broken(facts),
         says=tuple(_says(facts)),
-        checks=tuple(str(check) for check in audit.checks),
+        checks=tuple(map(_told, audit.checks)),
         cards=tuple(_cards(facts)),
         sentences=tuple(_sentences(facts)),
     )
+
+
+def _told(check: Check | Within) -> str:
+    """Say what was found: of weights, which are not published, in whole percent."""
+    if isinstance(check, Check) and check.promise == Dominance.model:
+        return str(replace(check, found=as_share(check.found)))
+    return str(check)
 
 
 def _broken(facts: Facts) -> str:

@@ -32,6 +32,7 @@ def test_a_pattern_is_masked_into_a_folder(here, aggopt):
     assert "k = 4 holds on the masked attributes: 80 records" in told
     assert "For the public: out. For you alone: out.private." in told
     assert "local search in blocks" in told
+    assert "highest risk: 25 %" in told
     assert read(here / "out").groupby(QUASI).size().min() >= 4
 
 

@@ -175,6 +175,34 @@ def test_weights_say_what_is_by_them_and_what_is_not(says):
     assert "By weight:" not in says
 
 
+def test_the_weight_of_one_record_is_said_in_whole_percent():
+    frame = people(60).assign(weight=np.arange(1, 61) % 7 + 1.0)
+    roles = {"quasi-identifier": ["age", "income"], "weight": "weight"}
+    roles |= {"identifier": ["name", "illness", "note"]}
+    weights = {"dominance": 0.6}
+    how = {"privacy": {"k": 3}, "partition": MDAV, "weights": weights}
+    release = aggopt.mask(frame, aggopt.Job(roles=roles, **how))
+    (check,) = release.audit.promises
+    assert check.found != round(check.found, 2)
+    found = text(release)
+    assert f"has {round(check.found, 2):g}." in found
+    assert f"{check.found:.6g}" not in found
+
+
+def test_numbers_that_a_file_spells_are_numbers():
+    frame = people(60)
+    income = frame["income"] * 2
+    roles = {"quasi-identifier": ["age", "income"], "confidential": ["debt"]}
+    roles |= {"identifier": ["name", "illness", "note"]}
+    asked = aggopt.Job(roles=roles, privacy={"k": 3}, partition=MDAV)
+    both = [
+        text(aggopt.mask(frame.assign(debt=debt), asked, secret="0" * 32))
+        for debt in (income, income.map(repr))
+    ]
+    assert "A regression, before and after" in both[0]
+    assert both[0] == both[1]
+
+
 def test_units_are_what_k_counts():
     release = aggopt.mask(members(), of(OF_RECORDS))
     found = text(release)
