@@ -20,6 +20,7 @@ from aggopt.partition._shared.block import Block
 from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.rounding import on_grid, place_for
 
+HELD = ("labels", "centroids")
 GROUP_BITS = 32  # of a group's number: the rest is its block's
 
 
@@ -40,7 +41,6 @@ def grouped(number: int, config: InBlocks) -> int:
     save(
         config.at("grouped", number),
         labels=labels.astype(np.int32),
-        sizes=sizes,
         centroids=centroids,
         sse=(lost**2).sum(axis=0),
         sae=np.abs(away).sum(axis=0),
@@ -74,7 +74,7 @@ def of_block(number: int, config: InBlocks) -> tuple[pa.Table, I64]:
 def published(number: int, config: InBlocks) -> int:
     """Write the records of a block as they are published, by the file they go to."""
     rows, numbers = of_block(number, config)
-    held, scale = load(config.at("grouped", number)), config.scale
+    held, scale = load(config.at("grouped", number), *HELD), config.scale
     labels, c = held["labels"], held["centroids"]
     if config.job.aggregation.method == "p3m":
         c = solved_of(number, config)
@@ -110,7 +110,9 @@ def solved_of(number: int, config: InBlocks) -> Floats:
     first = sum(config.counts[:number])
     own = slice(first, first + config.counts[number])
     columns = config.all("solved", len(config.scale.spread))
-    return np.stack([load(path)["centroids"][own] for path in columns], axis=1)
+    return np.stack(
+        [load(path, "centroids")["centroids"][own] for path in columns], axis=1
+    )
 
 
 def rounded(values: Floats, table: Table, job: Job, scale: Scale) -> Floats:

@@ -49,7 +49,7 @@ def stated(number: int, config: InBlocks) -> int:
     rows, _ = of_block(number, config)
     table, how = table_of(rows, config), asked_of(config)
     Z = config.scale.standardise(table.matrix())
-    labels = load(config.at("grouped", number))["labels"].astype(np.intp)
+    labels = load(config.at("grouped", number), "labels")["labels"].astype(np.intp)
     delta = resolved(how.delta, table, Z, "delta")
     importance = resolved(how.importance, table, Z, "importance")
     own = f"{config.secret} block {number}"
@@ -107,7 +107,7 @@ def whole_program(j: int, config: InBlocks) -> Separable:
     parts: dict[str, list[Any]] = {name: [] for name in Separable._fields}
     pieces = 0
     for path in config.all("stated", len(config.blocks)):
-        held = load(path)
+        held = load(path, *(f"{j} {name}" for name in parts))
         for name, found in parts.items():
             found.append(held[f"{j} {name}"])
         last = parts["first"][-1]

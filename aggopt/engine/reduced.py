@@ -1,9 +1,8 @@
 """What blocks have together: how means are moved, certificates, drift and loss."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.engine.config import InBlocks, Shift
 from aggopt.engine.passes_of_shifts import ShiftEnd
-from aggopt.engine.workspace import load
+from aggopt.engine.workspace import summed
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job
 from aggopt.output.drift import Drift
@@ -42,8 +41,6 @@ class GroupSums:
         Their covariance.
     total : (d, d)
         That of the records.
-    smallest, groups
-        Records in the smallest group, and how many groups there are.
     """
 
     n: int
@@ -52,24 +49,15 @@ class GroupSums:
     mean: Floats
     between: Floats
     total: Floats = field(repr=False)
-    smallest: int
-    groups: int
 
     @classmethod
     def of(cls, config: InBlocks, n: int, total: Floats) -> "GroupSums":
         """Return the sums over all blocks, in their order."""
-        sums: dict[str, Any] = {}
-        smallest, groups = n, 0
-        for path in config.all("grouped", len(config.blocks)):
-            held = load(path)
-            smallest = min(smallest, int(held["sizes"].min()))
-            groups += len(held["sizes"])
-            for name in ("sse", "sae", "sums", "products"):
-                sums[name] = sums.get(name, 0.0) + held[name]
+        paths = config.all("grouped", len(config.blocks))
+        sums = summed(paths, "sse", "sae", "sums", "products")
         mean = sums["sums"] / n
         between = sums["products"] / n - np.outer(mean, mean)
-        known = (n, sums["sse"], sums["sae"], mean, between, total)
-        return cls(*known, smallest=smallest, groups=groups)
+        return cls(n, sums["sse"], sums["sae"], mean, between, total)
 
     def shift(self, keep: str, scale: Scale) -> Shift | None:
         """Return how centroids are to be moved; None where they stay.
@@ -146,11 +134,9 @@ class PublishedSums:
     @classmethod
     def of(cls, config: InBlocks, n: int) -> "PublishedSums":
         """Return the sums over all blocks, in their order."""
-        sums: dict[str, Any] = {}
-        for path in config.all("figures", len(config.blocks)):
-            for name, value in load(path).items():
-                sums[name] = sums.get(name, 0.0) + value
-        return cls(n, **sums)
+        names = [each.name for each in fields(cls)][1:]
+        paths = config.all("figures", len(config.blocks))
+        return cls(n, **summed(paths, *names))
 
     def drifts(self, job: Job, scale: Scale) -> dict[str, Drift]:
         """Return by how much rounding moved each attribute."""

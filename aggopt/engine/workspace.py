@@ -49,10 +49,19 @@ def save(to: Path, **arrays: Any) -> None:
     appear(to, write)
 
 
-def load(path: Path) -> dict[str, Any]:
-    """Return the arrays that `save` wrote."""
+def load(path: Path, *names: str) -> dict[str, Any]:
+    """Return arrays that `save` wrote: those of these names alone, or all."""
     with np.load(path, allow_pickle=False) as held:
-        return {name: held[name] for name in held.files}
+        return {name: held[name] for name in names or held.files}
+
+
+def summed(paths: Sequence[Path], *names: str) -> dict[str, Any]:
+    """Return the sums of arrays over some files, in the order of the files."""
+    sums = dict.fromkeys(names, 0.0)
+    for path in paths:
+        for name, value in load(path, *names).items():
+            sums[name] = sums[name] + value
+    return sums
 
 
 def hand_out(to: Path, config: object) -> None:
