@@ -13,7 +13,7 @@ from aggopt.partition._shared.settings import TOGETHER
 from aggopt.privacy._values import REFUSE
 
 MEMORY = 'engine = "memory" does it, of a table that fits'
-OF_GROUPS = frozenset({"k", "l", "p"})  # which ask a group about itself alone
+OF_BLOCKS = frozenset({"k", "l", "p", "t"})  # of a group, or beside all records
 PARTITION = "blocked"
 SOLVER = "lagrangian"
 
@@ -58,12 +58,9 @@ def _of_privacy(job: Job) -> Iterator[tuple[str, str]]:
     privacy = job.privacy
     if privacy.scope != "combination":
         yield f"scope = {privacy.scope!r}", 'set scope = "combination"'
-    beyond = sorted(privacy.asked - OF_GROUPS)
+    beyond = sorted(privacy.asked - OF_BLOCKS)
     if beyond:
-        yield f"[privacy] {', '.join(beyond)} is promised", "promise k, l or p"
-    treated = (privacy.treatment(name) for name in job.roles.confidential)
-    if any(treatment.levels is not None for treatment in treated):
-        yield "l counts levels of numbers", "let it count values"
+        yield f"[privacy] {', '.join(beyond)} is promised", "promise k, l, p or t"
     repair = privacy.repair
     if repair is not None and repair.method != "merge":
         yield f"repair = {repair.method!r}", 'set repair = "merge"'

@@ -45,6 +45,9 @@ class Config:
         Where the order of the released records comes from.
     rate
         The share of records of which the tree is made.
+    whole
+        Where it stands what is asked of confidential values beside those of all other
+        records; None where it is asked of each group alone.
     """
 
     job: Job
@@ -56,6 +59,7 @@ class Config:
     parts: int
     secret: str = field(repr=False)
     rate: float
+    whole: Path | None = None
 
     def at(self, step: str, number: int) -> Path:
         """Return the file in between that a step has of this number."""

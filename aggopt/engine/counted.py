@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
-from aggopt.input.confidential import checks_of, confidential_of
+from aggopt.engine.config import Config
+from aggopt.engine.whole import held_of
+from aggopt.input.confidential import checks_of
 from aggopt.job import Job
 from aggopt.output.audit import Audit
 from aggopt.output.beside import Beside
@@ -33,19 +35,18 @@ class Counted:
     checks: tuple[Check, ...]
 
 
-def counted(rows: pa.Table, job: Job) -> Counted:
+def counted(rows: pa.Table, config: Config) -> Counted:
     """Return what is found in rows as they were written."""
     frame = nw.from_native(rows, eager_only=True)
-    roles, privacy = job.roles, job.privacy
+    roles, privacy = config.job.roles, config.job.privacy
     quasi = together([codes_of(frame[name]) for name in roles.combination])
     beside = (*roles.confidential, *roles.other)
     both = [quasi, *(codes_of(frame[name]) for name in beside)]
-    held = confidential_of(frame, roles, privacy, job.input.decimal)
     with_others = (*roles.combination, *beside)
     return Counted(
         whole=Count.of(roles.combination, quasi, privacy.k),
         others=Count.of(with_others, together(both), privacy.k) if beside else None,
-        checks=checks_of(frame, roles.combination, held),
+        checks=checks_of(frame, roles.combination, held_of(frame, config)),
     )
 
 

@@ -10,6 +10,7 @@ from aggopt.core.types import I64, AnyInt
 from aggopt.core.validation import Floats
 from aggopt.engine.config import Config, InLeaves
 from aggopt.engine.moments import PartMoments
+from aggopt.engine.whole import count_leaves, count_values
 from aggopt.engine.workspace import load, save, shuffle
 from aggopt.errors import TableError, naming
 from aggopt.input.confidential import confidential_of
@@ -20,9 +21,10 @@ def described(number: int, config: Config) -> int:
     """Check a piece, and write its moments and a sample of it; return its records."""
     piece = config.pieces[number]
     with naming(piece.path.name):
-        table = table_of(piece.read(config.columns), config)
-        job = config.job
+        rows, job = piece.read(config.columns), config.job
+        table = table_of(rows, config)
         confidential_of(table.frame, job.roles, job.privacy, job.input.decimal)
+    count_values(rows, "described", number, config)
     X = table.matrix()
     draws = np.random.default_rng([config.job.partition.settings["seed"], number])
     drawn = np.flatnonzero(draws.random(len(X)) < config.rate)
@@ -63,8 +65,9 @@ def scattered(number: int, config: InLeaves) -> list[int]:
     piece, tree = config.pieces[number], config.tree
     rows = piece.read(config.columns)
     numbers = piece.first + np.arange(len(rows), dtype=np.int64)
-    Z = config.scale.standardise(table_of(rows, config).matrix())
-    leaf = tree.leaf(Z, numbers)
+    table = table_of(rows, config)
+    leaf = tree.leaf(config.scale.standardise(table.matrix()), numbers)
+    count_leaves(table.frame, leaf, number, config)
     to = config.at("scattered", number)
     sizes = shuffle(to, with_column(rows, numbers), leaf, tree.leaves)
     return [int(size) for size in sizes]

@@ -11,8 +11,8 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
 from aggopt.engine.config import InBlocks
 from aggopt.engine.passes_in import table_of, with_column, without_column
+from aggopt.engine.whole import held_of
 from aggopt.engine.workspace import checker, gathered, load, save, shuffle
-from aggopt.input.confidential import confidential_of
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.partition._registry import PARTITIONERS
@@ -58,9 +58,7 @@ def _labels(table: Table, X: Floats, Z: Floats, config: InBlocks) -> Labels:
     one_thread = {"scale": "none", "jobs": 1, "progress": told}
     made = method.function(Z, min(job.privacy.k, len(Z)), **settings, **one_thread)
     block = Block(tuple(range(Z.shape[1])), made)
-    roles, privacy = job.roles, job.privacy
-    held = confidential_of(table.frame, roles, privacy, job.input.decimal)
-    return repaired(block, X, job, held, told).labels
+    return repaired(block, X, job, held_of(table.frame, config), told).labels
 
 
 def of_block(number: int, config: InBlocks) -> tuple[pa.Table, I64]:

@@ -10,6 +10,7 @@ from aggopt.engine.config import Config, InBlocks
 from aggopt.engine.counted import Counted, counted
 from aggopt.engine.passes_in import without_column
 from aggopt.engine.pieces import firsts_of
+from aggopt.engine.whole import count_values
 from aggopt.engine.workspace import appear, gathered, shuffle
 from aggopt.errors import PrivacyError
 from aggopt.input.files import as_released
@@ -56,6 +57,7 @@ def sorted_out(number: int, config: Config) -> int:
     named = rows.select(list(job.roles.combination)).to_pandas()
     mixed = pd.util.hash_pandas_object(named, index=False).to_numpy(np.uint64)
     bucket = (mixed >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
+    count_values(rows, "sorted", number, config)
     to = config.at("sorted", number)
     shuffle(to, rows, bucket.astype(np.int64), config.parts)
     return len(rows)
@@ -65,7 +67,7 @@ def recounted(number: int, config: Config) -> Counted | None:
     """Count the records of one place, of which no equals one of another place."""
     files = config.all("sorted", config.parts)
     rows = gathered(files, [number])
-    return counted(rows, config.job) if len(rows) else None
+    return counted(rows, config) if len(rows) else None
 
 
 def require_all(found: int, config: Config) -> None:

@@ -24,11 +24,13 @@ from aggopt.engine.pieces import InputParts
 from aggopt.engine.reduced import GroupSums, Proofs, PublishedSums
 from aggopt.engine.split_tree import SplitTree, blocks_of
 from aggopt.engine.statement import release_of
+from aggopt.engine.whole import keeping, whole_of
 from aggopt.engine.workspace import appear, hand_out
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job, Mean, Recommended
 from aggopt.output.audit import Audit
 from aggopt.output.private_files import write_json
+from aggopt.pipeline.guarantees import require_guarantees
 from aggopt.pipeline.partition_step import require_solved
 
 PER_FILE = 250_000  # records of a file of the release, about
@@ -51,6 +53,7 @@ def released(
     `aggopt.engine.mask.mask_folder`.
     """
     require_able(job)
+    require_guarantees(_with_partition(job))
     parts = InputParts.of(pattern)
     job.roles.check(parts.schema.names)
     require_numbers(parts.schema, job)
@@ -131,9 +134,10 @@ def _partitioned(run: _Run, config: Config, n: int) -> tuple[InBlocks, GroupSums
     moments, sample = summary(config)
     scale = scale_of(moments)
     tree = SplitTree.of(scale.standardise(sample), _levels(n, config.job.engine.block))
+    config = replace(config, whole=whole_of("described", len(config.pieces), config))
     cut = InLeaves(**vars(config), scale=scale, tree=tree)
     sizes = np.sum(run.each("scatter", len(cut.pieces), cut), axis=0)
-    blocks = tuple(blocks_of(sizes, 2 * config.job.privacy.k))
+    blocks = tuple(blocks_of(sizes, 2 * config.job.privacy.k, keeping(cut)))
     made = InBlocks(**vars(cut), blocks=blocks)
     counts = run.each("group", len(blocks), made)
     made = replace(made, counts=tuple(counts))
@@ -177,6 +181,7 @@ def _recounted(run: _Run, config: InBlocks) -> tuple[list[dict[str, Any]], Audit
     """Return the files that were written, and what is found in them."""
     written = run.each("write", config.parts, config)
     require_all(sum(run.each("sort", config.parts, config)), config)
+    config = replace(config, whole=whole_of("sorted", config.parts, config))
     found = run.each("recount", config.parts, config)
     audit = audit_of([each for each in found if each], config.columns, config.job)
     files = [

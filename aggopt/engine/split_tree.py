@@ -5,6 +5,7 @@ axis.  Records that lie exactly on a cut, as many zeros do, go by a hash of thei
 to either side, in the shares that the sample has: so no value makes one block huge.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,10 +115,13 @@ def _principal(Z: Floats) -> Floats:
     return np.asarray(np.round(signed, DIGITS))
 
 
-def blocks_of(sizes: I64, least: int) -> list[tuple[int, ...]]:
+def blocks_of(
+    sizes: I64, least: int, keep: Callable[[Sequence[int]], bool] = lambda leaves: True
+) -> list[tuple[int, ...]]:
     """Return leaves together, neighbours in the tree, so that each has `least`.
 
-    Sizes (leaves,) are how many records each leaf has; there are `least` in all.
+    Sizes (leaves,) are how many records each leaf has; there are `least` in all.  Where
+    all leaves together `keep` what is asked of a block, each block does.
     """
     found: list[list[int]] = []
     own: list[int] = []
@@ -125,9 +129,12 @@ def blocks_of(sizes: I64, least: int) -> list[tuple[int, ...]]:
     for leaf, size in enumerate(sizes.tolist()):
         own.append(leaf)
         held += size
-        if held >= least:
+        if held >= least and keep(own):
             found.append(own)
             own, held = [], 0
-    if own and found:
-        found[-1] += own
-    return [tuple(leaves) for leaves in found] or [tuple(own)]
+    if own:
+        own = [*(found.pop() if found else []), *own]
+        while found and not keep(own):
+            own = [*found.pop(), *own]
+        found.append(own)
+    return [tuple(leaves) for leaves in found]

@@ -55,6 +55,25 @@ def load(path: Path, *names: str) -> dict[str, Any]:
         return {name: held[name] for name in names or held.files}
 
 
+def save_table(to: Path, table: pa.Table) -> None:
+    """Write a table."""
+
+    def write(aside: Path) -> None:
+        with (
+            pa.OSFile(str(aside), "wb") as file,
+            pa.ipc.new_file(file, table.schema) as stream,
+        ):
+            stream.write_table(table)
+
+    appear(to, write)
+
+
+def load_table(path: Path) -> pa.Table:
+    """Return a table that `save_table` wrote."""
+    with pa.OSFile(str(path)) as file:
+        return pa.ipc.open_file(file).read_all()
+
+
 def summed(paths: Sequence[Path], *names: str) -> dict[str, Any]:
     """Return the sums of arrays over some files, in the order of the files."""
     sums = dict.fromkeys(names, 0.0)
@@ -69,7 +88,7 @@ def hand_out(to: Path, config: object) -> None:
     appear(to, lambda aside: aside.write_bytes(pickle.dumps(config)))
 
 
-@lru_cache(2)
+@lru_cache(4)
 def handed_out(path: Path) -> Any:
     """Return it; each process reads it once."""
     return pickle.loads(path.read_bytes())

@@ -87,21 +87,31 @@ def confidential_of(
     found = []
     for name in roles.confidential:
         with naming(repr(name)):
-            treatment = privacy.treatment(name)
-            found.append(_read(frame[name], treatment, privacy, entry_of(decimal)))
+            entry = entry_of(decimal)
+            values = Values.of(frame[name], entry)
+            found.append(attribute_of(name, values, privacy, entry))
     return tuple(found)
 
 
-def _read(
-    column: nw.Series[Any], treatment: Treatment, privacy: Privacy, entry: Entry
+def attribute_of(
+    name: str,
+    values: Values,
+    privacy: Privacy,
+    entry: Entry,
+    counts: I64 | None = None,
 ) -> Confidential:
-    values = Values.of(column, entry)
+    """Return a confidential attribute of these values, and what is asked of it.
+
+    With `counts`, so many records of a table have each of the values, and what is
+    required is measured against all of them.  Raises as `confidential_of`.
+    """
+    treatment = privacy.treatment(name)
     codes = coded(values.all, treatment.missing)
-    of = _Column(column.name, treatment, codes, values, entry)
-    concerned = (model for model in privacy.models if model.concerns(column.name))
+    of = _Column(name, treatment, codes, values, entry, counts)
+    concerned = (model for model in privacy.models if model.concerns(name))
     made = (model.requirement for model in concerned)
     asked = tuple(require(of, privacy) for require in made if require is not None)
-    return Confidential(column.name, codes, asked, _notes(column.name, values))
+    return Confidential(name, codes, asked, _notes(name, values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +123,7 @@ class _Column:
     codes: I64 = field(repr=False)
     values: Values = field(repr=False)
     entry: Entry = field(repr=False)
+    counts: I64 | None = field(default=None, repr=False)
 
     def distance(self) -> Distance:
         """Return how values are compared, as the job says."""
@@ -127,7 +138,8 @@ class _Column:
             _require_no_dates(self.values, f"the {metric.distance} distance")
         if metric.distance == "ordered" and order is None:
             _require_numbers(self.values)
-        return metric.of(self.values.all, self.codes)
+        found = metric.of(self.values.all, self.codes)
+        return found if self.counts is None else found.counted(self.counts)
 
     def levels(self) -> I64:
         """Return the level of each number (n,), as the job asks for them."""
@@ -144,7 +156,8 @@ class _Column:
                 "The values have more digits than can be distinguished.",
                 fix="subtract a base from them, or divide them.",
             )
-        return levels_of(numbers[self.values.which], self.treatment.levels)
+        levels = self.treatment.levels
+        return levels_of(numbers[self.values.which], levels, self.counts)
 
     def numbers(self) -> Numbers:
         """Return the values as numbers, exactly."""

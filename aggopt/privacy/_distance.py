@@ -26,9 +26,9 @@ class Distance(ABC):
     place: I64
 
     @property
+    @abstractmethod
     def n(self) -> int:
-        """How many records there are."""
-        return len(self.place)
+        """How many records the table has: more than `place`, of one in parts."""
 
     @property
     @abstractmethod
@@ -43,11 +43,20 @@ class Distance(ABC):
     def profile(self, counts: I64) -> I64:
         """Return `w_A cnt(A)` for each set A, of records counted by place (m,)."""
 
-    def limits(self, t: float | Fraction) -> I64:
+    @abstractmethod
+    def counted(self, counts: I64) -> "Distance":
+        """Return it in a table with so many records of each of these values.
+
+        Its places are those of values, or of some of them twice, and `counts` (n,) says
+        how many records have each: the table need not be at hand.
+        """
+
+    def limits(self, t: float | Fraction, sizes: I64 | None = None) -> I64:
         """Return the largest numerator that EMD <= t allows, by group size (n + 1,).
 
-        Exact: `numerators(labels) <= limits(t)[sizes]` decides it.  A float counts
-        as the decimal it is written as: t = 0.15 is 3/20.
+        Of groups of `sizes` (m,) alone, if they are given: (m,).  Exact:
+        `numerators(labels) <= limits(t)[sizes]` decides it.  A float counts as the
+        decimal it is written as: t = 0.15 is 3/20.
 
         Raises
         ------
@@ -56,28 +65,32 @@ class Distance(ABC):
         """
         asked = threshold(t)
         scaled = asked.numerator * self.unit
-        allowed = (scaled * s // asked.denominator for s in range(self.n + 1))
-        return np.fromiter(allowed, np.int64, self.n + 1)
+        each = range(self.n + 1) if sizes is None else sizes.tolist()
+        allowed = (scaled * s // asked.denominator for s in each)
+        return np.fromiter(allowed, np.int64, len(each))
 
     def numerators(self, labels: npt.ArrayLike) -> I64:
         """Return `sum_A w_A |n cnt_C(A) - |C| cnt(A)|` of each group C of labels."""
-        of_record = groups(labels, self.n)
+        of_record = groups(labels, len(self.place))
         places = self.place[np.lexsort((self.place, of_record))]
         return self.runs(places, starts_of(np.bincount(of_record)))
 
     def emd(self, labels: npt.ArrayLike) -> Floats:
         """Return the EMD between each group of labels (n,) and the table, 0 to 1."""
-        sizes = np.bincount(groups(labels, self.n))
+        sizes = np.bincount(groups(labels, len(self.place)))
         if self.unit == 0:
             return np.zeros(len(sizes))
         return np.asarray(self.numerators(labels) / (float(self.unit) * sizes))
 
     def largest(self, labels: npt.ArrayLike) -> Fraction:
         """Return the largest EMD of a group, exactly."""
-        rounded = self.emd(labels)
+        return self.worst(self.numerators(labels), np.bincount(np.asarray(labels)))
+
+    def worst(self, numerators: I64, sizes: I64) -> Fraction:
+        """Return the largest EMD of groups of these numerators and sizes, exactly."""
         if self.unit == 0:
             return Fraction(0)
-        sizes, numerators = np.bincount(np.asarray(labels)), self.numerators(labels)
+        rounded = numerators / (float(self.unit) * sizes)
         nearly = np.flatnonzero(rounded >= rounded.max() * (1 - 1e-12))
         return max(
             Fraction(int(numerators[g]), self.unit * int(sizes[g])) for g in nearly

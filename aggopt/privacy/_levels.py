@@ -9,8 +9,14 @@ from aggopt.core.types import I64
 from aggopt.errors import JobError
 
 
-def levels_of(numbers: npt.NDArray[np.generic], levels: int | Sequence[float]) -> I64:
+def levels_of(
+    numbers: npt.NDArray[np.generic],
+    levels: int | Sequence[float],
+    counts: I64 | None = None,
+) -> I64:
     """Return the level of each number (n,), 0..m-1, none empty.
+
+    With `counts` (n,), so many records have each of the numbers, and one without.
 
     A whole number asks for that many levels of equally many records each; equal
     numbers share a level, so that there may be fewer.  Otherwise `levels` are the
@@ -31,7 +37,7 @@ def levels_of(numbers: npt.NDArray[np.generic], levels: int | Sequence[float]) -
     if isinstance(levels, int):
         if levels < 2:
             raise _wrong(f"levels = {levels} leaves nothing to tell apart.")
-        found = equally_filled(numbers, levels)
+        found = equally_filled(numbers, levels, counts)
     else:
         ends = np.asarray(levels, dtype=float)
         if not ends.size or not (np.isfinite(ends).all() and (np.diff(ends) > 0).all()):
@@ -40,12 +46,15 @@ def levels_of(numbers: npt.NDArray[np.generic], levels: int | Sequence[float]) -
     return np.unique(found, return_inverse=True)[1].astype(np.int64)
 
 
-def equally_filled(numbers: npt.NDArray[np.generic], levels: int) -> I64:
+def equally_filled(
+    numbers: npt.NDArray[np.generic], levels: int, counts: I64 | None = None
+) -> I64:
     """Return the level (n,) of each number; equal ones share it, some may be empty."""
-    levels = min(levels, len(numbers))  # of more, none but these could be filled
-    found = np.unique(numbers, return_inverse=True, return_counts=True)
-    place, count = found[1:]
-    level = (np.cumsum(count) - count) * levels // len(numbers)
+    place = np.unique(numbers, return_inverse=True)[1]
+    count = np.bincount(place, counts).astype(np.int64)
+    n = int(count.sum())
+    levels = min(levels, n)  # of more, none but these could be filled
+    level = (np.cumsum(count) - count) * levels // n
     return np.asarray(level[place])
 
 

@@ -12,7 +12,7 @@ Venkatasubramanian, t-closeness, ICDE 2007.
 """
 
 from collections.abc import Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -39,12 +39,15 @@ class Nested(Distance):
         Height of the parent less that of the node.
     height
         H, that of the root.
+    counts : (m,)
+        How many records of the table have each leaf; None where `place` is of them all.
     """
 
     place: I64 = field(repr=False)
     paths: I64 = field(repr=False)
     weight: I64 = field(repr=False)
     height: int
+    counts: I64 | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         require_exact(self.n, 2 * self.height)
@@ -80,6 +83,11 @@ class Nested(Distance):
         return _placed(values, codes, parent)
 
     @property
+    def n(self) -> int:
+        """How many records the table has."""
+        return len(self.place) if self.counts is None else int(self.counts.sum())
+
+    @property
     def unit(self) -> int:
         """2 H n, or 0 with one value."""
         return 0 if len(self.paths) == 1 else 2 * self.height * self.n
@@ -87,7 +95,7 @@ class Nested(Distance):
     def runs(self, places: I64, starts: I64) -> I64:
         """Return the numerator of each places[starts[g]:starts[g + 1]]."""
         sizes = np.diff(starts)
-        whole = self.profile(np.bincount(self.place, minlength=len(self.paths)))
+        whole = self.profile(self._leaves)
         group = np.repeat(np.arange(len(sizes)), sizes)
         out = sizes * whole.sum()
         for nodes in self.paths[places].T:
@@ -111,6 +119,17 @@ class Nested(Distance):
         for nodes in self.paths.T:
             np.add.at(out, nodes[nodes >= 0], counts[nodes >= 0])
         return out * self.weight
+
+    def counted(self, counts: I64) -> "Nested":
+        """Return it in a table with so many records of each of these values."""
+        whole = np.bincount(self.place, counts, minlength=len(self.paths))
+        return replace(self, counts=whole.astype(np.int64))
+
+    @property
+    def _leaves(self) -> I64:
+        if self.counts is not None:
+            return self.counts
+        return np.bincount(self.place, minlength=len(self.paths))
 
 
 def parents(tree: Any) -> dict[Hashable, Hashable]:

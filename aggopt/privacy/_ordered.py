@@ -6,7 +6,7 @@ where `cnt_C(i)` of the records of group C and `below_i` of all n lie in bins 0.
 ordered distance of Li, Li and Venkatasubramanian (t-closeness, ICDE 2007), 0 to 1.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
@@ -20,6 +20,7 @@ from aggopt.errors import JobError, TableError
 from aggopt.privacy._columns import columns, factorized, plain
 from aggopt.privacy._distance import Distance, require_exact
 from aggopt.privacy._distance import threshold as threshold
+from aggopt.privacy._emd_of_parts import numerators
 from aggopt.privacy._ranked import ranked, unordered
 
 Bins = Literal["distinct", "rank"]
@@ -36,6 +37,9 @@ class Ordered(Distance):
         Bin of each record, 0..m-1.
     below : (m,)
         How many records lie in bins 0..j; the last is n.
+
+    Of a table in parts, `place` is of the values that there are, and `below` of all
+    records.
 
     Raises
     ------
@@ -101,6 +105,11 @@ class Ordered(Distance):
         return cls.of(_ranked(found[0][1]), bins)
 
     @property
+    def n(self) -> int:
+        """How many records the table has."""
+        return int(self.below[-1])
+
+    @property
     def m(self) -> int:
         """How many bins there are; with one, every EMD is 0."""
         return len(self.below)
@@ -123,6 +132,8 @@ class Ordered(Distance):
 
     def runs(self, places: I64, starts: I64) -> I64:
         """Return the numerator of each places[starts[g]:starts[g + 1]], ascending."""
+        if self.n > len(self.place):  # `first` is as long as a table may be large
+            return numerators(places, starts, self.below, self.sums)
         from aggopt.privacy import _emd_kernels
 
         out = np.empty(len(starts) - 1, np.int64)
@@ -132,6 +143,11 @@ class Ordered(Distance):
     def profile(self, counts: I64) -> I64:
         """Return how many of the counted records lie in bins 0..j, (m,)."""
         return np.cumsum(counts)
+
+    def counted(self, counts: I64) -> "Ordered":
+        """Return it in a table with so many records of each of these values."""
+        below = np.cumsum(np.bincount(self.place, counts)).astype(np.int64)
+        return replace(self, below=below)
 
 
 def require_bins(bins: object) -> None:

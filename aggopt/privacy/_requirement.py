@@ -126,7 +126,7 @@ class Requirement(ABC):
         over = share - 1 if self.sign == "<=" else 1 - share
         return np.where(self.broken(records, starts), np.maximum(over, LEAST), 0.0)
 
-    def extreme(self, labels: npt.NDArray[Any], found: F64) -> float:
+    def extreme(self, records: I64, starts: I64, found: F64) -> float:
         """Return what the worst group has, rounded once."""
         return float(found.max() if self.sign == "<=" else found.min())
 
@@ -145,7 +145,7 @@ class Requirement(ABC):
         sizes = np.diff(starts)
         broken, found = self.broken(records, starts), self.found(records, starts)
         worst = found.max() if self.sign == "<=" else found.min()
-        exact = self.extreme(labels, found)
+        exact = self.extreme(records, starts, found)
         return Check(
             attribute=self.attribute,
             promise=self.name,

@@ -29,7 +29,10 @@ UNABLE = {
         "let the order be random",
     ),
     "scope = 'blocks'": ({"privacy": {"scope": "blocks"}}, 'set scope = "combination"'),
-    "[privacy] t is promised": ({"privacy": {"t": 0.2}}, "promise k, l or p"),
+    "[privacy] proximity is promised": (
+        {"privacy": {"proximity": {"epsilon": 5, "m": 2}}},
+        "promise k, l, p or t",
+    ),
     "repair = 'search'": (
         {"privacy": {"l": 2, "repair": "search"}},
         'set repair = "merge"',
@@ -86,12 +89,13 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
     [
         {},
         {"privacy": {"l": 2, "repair": "merge"}},
+        {"privacy": {"t": 0.2, "repair": "merge"}},
         {"partition": {"method": "blocked", "effort": "fast"}},
         {"aggregation": {"method": "mean", "keep": "covariance"}},
         {"aggregation": {"method": "median"}},
         {"aggregation": P3M | {"alpha": 0.8, "importance": 0.5}},
     ],
-    ids=["k", "l by merging", "blocked", "covariance", "median", "p3m"],
+    ids=["k", "l by merging", "t by merging", "blocked", "covariance", "median", "p3m"],
 )
 def test_what_blocks_can_do_is_not_refused(sections):
     require_able(job(**sections))

@@ -101,10 +101,12 @@ POOL = engines.ProcessPoolExecutor
 @pytest.mark.slow
 def test_two_processes_and_a_killed_one_give_the_same_bytes(tmp_path, monkeypatch):
     folder = put(tmp_path / "in", persons(230), persons(170, seed=1))
-    one = masked(folder, job(), tmp_path / "one")
-    two = masked(folder, job(engine={"jobs": 2}), tmp_path / "two")
+    close = {"t": 0.3, "distance": "equal", "repair": "merge"}
+    both = job(privacy=close, engine={"jobs": 2})
+    one = masked(folder, job(privacy=close), tmp_path / "one")
+    two = masked(folder, both, tmp_path / "two")
     monkeypatch.setattr(engines, "ProcessPoolExecutor", Dying(1))
-    killed = masked(folder, job(engine={"jobs": 2}), tmp_path / "killed")
+    killed = masked(folder, both, tmp_path / "killed")
     assert digest(one.path) == digest(two.path) == digest(killed.path)
 
 

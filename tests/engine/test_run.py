@@ -192,9 +192,9 @@ def test_l_is_kept_by_merging_and_checked_on_what_is_written(tmp_path):
     assert check.groups == len(shared)
 
 
-def test_a_promise_that_does_not_hold_leaves_nothing(tmp_path):
+def test_a_promise_that_nothing_keeps_is_refused_before_work(tmp_path):
     folder = put(tmp_path / "in", persons(200))
-    with pytest.raises(PrivacyError, match="l"):
+    with pytest.raises(JobError, match="does not guarantee l"):
         masked(folder, job(k=3, privacy={"l": 3}), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 

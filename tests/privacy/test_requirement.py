@@ -254,7 +254,7 @@ class AtMost(Sensitivity):
 def test_the_extreme_is_that_of_the_group_that_protects_least():
     found = np.array([3.0, 1.0, 2.0])
     for kind, worst in ((Sensitivity, 1.0), (AtMost, 3.0)):
-        extreme = kind("x", CODES, 2).extreme(LABELS, found)
+        extreme = kind("x", CODES, 2).extreme(*runs(), found)
         assert (extreme, type(extreme)) == (worst, float)
 
 

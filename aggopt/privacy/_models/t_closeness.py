@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -64,7 +63,8 @@ class Closeness(Requirement):
 
     def broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group is farther than t, decided in whole numbers."""
-        allowed = self.limits[np.diff(starts)]
+        sizes, which = np.unique(np.diff(starts), return_inverse=True)
+        allowed = self.distance.limits(self.t, sizes)[which]
         return np.asarray(self._numerators(records, starts) > allowed)
 
     def short(self, records: I64, starts: I64) -> F64:
@@ -73,9 +73,10 @@ class Closeness(Requirement):
         least = 1 / (1 + np.diff(starts) * len(records))
         return np.where(self.broken(records, starts), np.maximum(over, least), 0.0)
 
-    def extreme(self, labels: npt.NDArray[Any], found: F64) -> float:
+    def extreme(self, records: I64, starts: I64, found: F64) -> float:
         """Return the largest distance, exact before it is rounded once."""
-        return float(self.distance.largest(labels))
+        numerators = self._numerators(records, starts)
+        return float(self.distance.worst(numerators, np.diff(starts)))
 
     def keeps(self, found: float) -> str:
         """Say which t such groups keep."""

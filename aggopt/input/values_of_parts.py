@@ -1,0 +1,104 @@
+"""Confidential values of a table in parts: how often each occurs in all of them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.core.types import I64
+from aggopt.errors import InfeasibleInputError, naming
+from aggopt.input.confidential import Confidential, attribute_of
+from aggopt.input.entries import Values, entry_of
+from aggopt.job import Privacy
+from aggopt.privacy._of_part import OfPart
+from aggopt.privacy._requirement import Requirement
+
+MOST = 2_000_000  # values of an attribute: some hundred bytes each, in each process
+VALUE, COUNT = "value", "count"
+
+
+def occurring(column: pa.ChunkedArray) -> pa.Table:
+    """Return the different entries of a column, and how many records have each."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    found = pc.value_counts(column)
+    return pa.table({VALUE: found.field("values"), COUNT: found.field("counts")})
+
+
+def occurring_in_all(parts: Iterable[pa.Table], name: str) -> pa.Table:
+    """Return the same of all parts of a table, each as `occurring` has it.
+
+    Raises
+    ------
+    InfeasibleInputError
+        There are more values than each process has memory for.
+    """
+    whole: pa.Table | None = None
+    for part in parts:
+        both = part if whole is None else pa.concat_tables([whole, part])
+        summed = both.group_by(VALUE, use_threads=False).aggregate([(COUNT, "sum")])
+        whole = summed.rename_columns({f"{COUNT}_sum": COUNT})
+        if len(whole) > MOST:
+            raise InfeasibleInputError(
+                f"{name!r} has more than {MOST} different values, and what is promised "
+                "of them compares each group with all of the table.",
+                fix="round the attribute, promise l or p of values, or mask the table "
+                "in parts.",
+            )
+    return whole
+
+
+@dataclass(frozen=True, eq=False)
+class WholeAttribute:
+    """A confidential attribute of a table in parts, and what is asked of it.
+
+    Attributes
+    ----------
+    held
+        Its values, each once, and what is required, measured against all records.
+    places
+        Which of these each value is.
+    """
+
+    held: Confidential
+    places: Mapping[Any, int] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, name: str, occurring: pa.Table, privacy: Privacy, decimal: str
+    ) -> "WholeAttribute":
+        """Return it of its entries and how often they occur.
+
+        Raises
+        ------
+        TableError, JobError
+            As `aggopt.input.confidential.confidential_of`.
+        """
+        entry = entry_of(decimal)
+        with naming(repr(name)):
+            values = Values.of(nw.from_native(occurring, eager_only=True)[VALUE], entry)
+            counts = occurring.column(COUNT).to_numpy()
+            held = attribute_of(name, values, privacy, entry, counts)
+        places = zip(values.distinct[values.which], range(len(counts)), strict=True)
+        return cls(held, dict(places))
+
+    def among(self, column: nw.Series[Any], decimal: str) -> Confidential:
+        """Return the attribute of some of the records."""
+        which = self.which(column, decimal)
+        asked = (OfPart(each, which) for each in self.held.requirements)
+        return Confidential(self.held.name, self.held.codes[which], tuple(asked))
+
+    def which(self, column: nw.Series[Any], decimal: str) -> I64:
+        """Return which of the values each of some records has, (n,)."""
+        values = Values.of(column, entry_of(decimal))
+        places = [self.places[value] for value in values.distinct]
+        return np.array(places, np.int64)[values.which]
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What is asked of the values, each of which is there once."""
+        return self.held.requirements
