@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -153,33 +154,30 @@ def _people(
     These are numbers from 0 on, alike in all releases.
     """
     plain = [{*job.roles.confidential, *job.roles.other} for job in jobs]
-    common = [n for n in frames[0].column_names if all(n in own for own in plain)]
-    by, parts = [], []
-    for name in common:
-        columns = [frame[name] for frame in frames if name in frame.column_names]
-        if len({column.type for column in columns}) == 1 and len(columns) == len(
-            frames
-        ):
-            by.append(name)
-            chunks = [chunk for column in columns for chunk in column.chunks]
-            whole = pa.chunked_array(chunks, columns[0].type)
-            parts.append(codes_of(nw.from_native(whole, series_only=True)))
+    alike = [{(field.name, field.type) for field in frame.schema} for frame in frames]
+    shared = {name for name, _ in set.intersection(*alike)}.intersection(*plain)
+    by = tuple(name for name in frames[0].column_names if name in shared)
+    if not by:
+        return by, [np.zeros(len(frame), np.intp) for frame in frames]
+    wholes = (
+        pa.chunked_array([frame[name].combine_chunks() for frame in frames])
+        for name in by
+    )
+    series = (nw.from_native(whole, series_only=True) for whole in wholes)
     ends = np.cumsum([len(frame) for frame in frames])
-    people = together(parts) if parts else np.zeros(ends[-1], np.intp)
-    return tuple(by), np.split(people, ends[:-1])
+    return by, np.split(together(map(codes_of, series)), ends[:-1])
 
 
 def _joined(people: Sequence[Labels]) -> Labels:
     """Return who is told apart in each release and is in all of them."""
-    most = max(int(own.max()) for own in people) + 1
-    once = [np.bincount(own, minlength=most) == 1 for own in people]
-    return np.flatnonzero(np.all(once, axis=0))
+    counted = (np.unique(own, return_counts=True) for own in people)
+    once = [who[times == 1] for who, times in counted]
+    return reduce(np.intersect1d, once)
 
 
 def _of_joined(frame: pa.Table, job: Job, people: Labels, joined: Labels) -> Labels:
     """Return the published combination of the people that are joined, from 0 on."""
     table = nw.from_native(frame)
     codes = together(codes_of(table[name]) for name in job.combination)
-    at = np.empty(int(people.max()) + 1, np.intp)
-    at[people] = np.arange(len(people))
-    return np.unique(codes[at[joined]], return_inverse=True)[1]
+    rows = np.intersect1d(people, joined, return_indices=True)[1]
+    return np.unique(codes[rows], return_inverse=True)[1]

@@ -156,7 +156,7 @@ def _by_person(
             fix="name an identifier of one record each.",
         )
     known = dict(zip(old, groups.tolist(), strict=True))
-    found = np.array([known.get(each, NEW) for each in new], np.intp)
+    found = np.array([known.get(each, NEW) for each in new])
     if (found == NEW).all():
         raise TableError(
             f"No record of {earlier.name} is in the table, by {person!r}.",

@@ -21,7 +21,7 @@ from aggopt.output.manifest import stated
 from aggopt.output.places import Files
 from aggopt.output.recount import recounted
 from aggopt.output.staging import sha256
-from aggopt.pipeline.reassess import places_of, tables_of
+from aggopt.pipeline.reassess import places_by, tables_of
 from aggopt.pipeline.repeat import Stated
 from aggopt.report.facts import Facts, Private
 from aggopt.solvers import Certificate, Status
@@ -143,8 +143,7 @@ def _leveled(section: AttributeSection) -> bool:
 
 def _both(files: Files, job: Job, original: Path) -> _Read:
     first, second = tables_of(original, files.table, job)
-    n, folder = len(first.frame), files.private.parent
-    place = places_of(original, files.table, n, False, folder)
+    place = places_by(original, files, len(first.frame))
     units, sampling, order = members_of(first), weights_in(first), np.argsort(place)
     key = pyarrow.csv.read_csv(files.private)["released_record"].combine_chunks()
     rows = np.flatnonzero(np.asarray(key.is_valid()))

@@ -1,15 +1,23 @@
 """What anybody can count who has several releases, and no private key."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from tables import people
 
 import aggopt
 from aggopt.errors import AggoptError
-from aggopt.pipeline.compare_published import compare_published
+from aggopt.pipeline.compare_published import (
+    PublishedCompared,
+    _joined,
+    _of_joined,
+    _people,
+    compare_published,
+)
 from aggopt.pipeline.compare_releases import compare_releases
 
 ROLES = {
@@ -136,3 +144,48 @@ def test_without_a_column_in_common_nobody_is_put_together(half) -> None:
 def test_one_release_is_refused(folder) -> None:
     with pytest.raises(AggoptError, match="There are 1 releases and 1 manifests"):
         published(folder, "a")
+
+
+# --- who is who, of tables in memory
+
+PLAIN = ["region", "sex", "code", "own"]
+ROLE = SimpleNamespace(confidential=PLAIN[:2], other=PLAIN[2:])
+JOB = SimpleNamespace(roles=ROLE, combination=["age", "income"])
+
+
+def test_people_are_told_by_columns_that_all_publish_alike() -> None:
+    one = {"sex": [*"fmf"], "region": [1, 2, 1], "code": [1, 2, 3], "age": [1, 2, 3]}
+    two = {"region": [2, 1], "code": ["1", "2"], "sex": [*"mm"], "age": [1, 2]}
+    three = {"own": [1], "region": [1], "sex": ["f"], "code": [1], "age": [1]}
+    frames = [pa.table(each) for each in (one, two, three)]
+    by, found = _people(frames, [JOB] * 3)
+    assert by == ("sex", "region")
+    assert [own.tolist() for own in found] == [[0, 1, 0], [1, 2], [0]]
+
+
+def test_where_none_is_published_alike_all_are_alike() -> None:
+    frames = [pa.table({"age": [1] * n, "sex": ["f"] * n}) for n in (3, 2)]
+    kept = SimpleNamespace(roles=SimpleNamespace(confidential=[], other=["region"]))
+    by, found = _people(frames, [JOB, kept])
+    assert by == ()
+    assert [own.tolist() for own in found] == [[0] * 3, [0] * 2]
+    assert _joined(found).tolist() == []
+
+
+def test_who_stands_once_in_each_is_joined() -> None:
+    found = _joined([np.array(own) for own in ([5, 2, 2, 1, 0], [0, 1, 1, 5], [5, 0])])
+    assert found.tolist() == [0, 5]
+
+
+def test_groups_of_those_who_are_joined_are_in_their_order() -> None:
+    frame = pa.table({"age": [3, 1, 2, 1, 1], "income": [1, 1, 1, 2, 1]})
+    joined, people = np.array([0, 4, 7]), np.array([9, 7, 2, 4, 0])
+    assert _of_joined(frame, JOB, people, joined).tolist() == [0, 1, 0]
+
+
+def test_one_person_is_said_to_be_one() -> None:
+    found = PublishedCompared((), ("sex",), (3, 2), 1, None, 3)
+    assert found.verdict.endswith(
+        "cannot be counted. By 'sex', which all publish as they are, 1 person of 3 and "
+        "2 records can be put together by anybody."
+    )

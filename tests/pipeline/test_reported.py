@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,13 @@ from tables import TREE, job, people
 
 import aggopt
 from aggopt.errors import JobError, TableError
-from aggopt.pipeline.reported import MEASURED, reported
+from aggopt.job import AttributeSection
+from aggopt.pipeline.reported import (
+    MEASURED,
+    _leveled,
+    _require_countable,
+    reported,
+)
 from aggopt.report.html import report_html
 from aggopt.report.of_release import facts_of
 from aggopt.solvers import Status
@@ -263,3 +270,31 @@ def test_levels_of_a_release_are_read_as_names(tmp_path):
     release = aggopt.mask(frame, asked)
     release.write(tmp_path / "masked.csv")
     assert "illness: share of records" in report_html(reported(tmp_path / "masked.csv"))
+
+
+# --- what the file alone tells
+
+
+@pytest.mark.parametrize(
+    ("unit", "weight", "dominance", "says"),
+    [
+        ((), (), 0.5, None),
+        ((), ("w",), 1.0, None),
+        ((), ("w",), 0.99, "dominance is of the sampling weights of the originals, "),
+        (("a", "b"), (), 1.0, "k counts units (a, b), "),
+    ],
+)
+def test_what_the_file_alone_does_not_tell_is_refused(unit, weight, dominance, says):
+    roles = SimpleNamespace(unit=unit, weight=weight)
+    asked = SimpleNamespace(roles=roles, weights=SimpleNamespace(dominance=dominance))
+    if says is None:
+        return _require_countable(asked)
+    fix = "name the table that was masked: --original TABLE, or --private TABLE."
+    with refused(f"{says}which no release has.", fix, TableError):
+        _require_countable(asked)
+
+
+def test_attributes_with_an_order_or_a_tree_have_levels():
+    assert not _leveled(AttributeSection(kind="nominal"))
+    assert _leveled(AttributeSection(order=["low", "high"]))
+    assert _leveled(AttributeSection(tree=TREE))

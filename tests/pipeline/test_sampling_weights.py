@@ -14,9 +14,11 @@ import aggopt
 from aggopt import Job
 from aggopt.core.weights import of_mean_one
 from aggopt.errors import AggoptError, PrivacyError
+from aggopt.input.weights import SamplingWeights
 from aggopt.measure import il
 from aggopt.output.audit import audit
 from aggopt.pipeline.reassess import review
+from aggopt.pipeline.sampling_weights import with_dominance
 
 WORDS = tomllib.loads(Path(__file__).with_name("weights.toml").read_text("utf-8"))
 QUASI = ["age", "income"]
@@ -265,6 +267,34 @@ def test_no_record_dominates_a_published_group(tmp_path) -> None:
     assert len(set(made.labels)) < len(set(free.labels))
     stated = made.write(tmp_path / "masked.csv").manifest.read_text()
     assert '"promise": "dominance"' in stated
+
+
+SPREAD, ALIKE = np.r_[np.full(7, 1.0), 9.0], np.ones(8)
+MERGES = {  # method, weights, largest share: whether groups are merged
+    "a search that looks at it": ("local_search", SPREAD, 0.5, False),
+    "a method that does not": ("mdav", SPREAD, 0.5, True),
+    "a search of weights that are alike": ("local_search", ALIKE, 0.3, True),
+    "groups that cannot be dominated": ("mdav", SPREAD, 9 / 11, False),
+    "groups that can, by a little": ("mdav", SPREAD, 0.818, True),
+}
+
+
+@pytest.mark.parametrize("case", MERGES)
+def test_groups_are_merged_where_the_method_does_not_see_to_it(case) -> None:
+    method, each, share, merged = MERGES[case]
+    job = survey(partition={"method": method}, weights={"dominance": share})
+    known = None if each is ALIKE else each / 2
+    found, why = with_dominance(job, SamplingWeights("w", each, known))
+    if not merged:
+        assert (found, why) == (job, ())
+        return
+    assert (found.privacy.repair.method, found.privacy.k) == ("merge", 3)
+    assert why == (
+        f"No record is to have more than {share:g} of the weight of its group, which "
+        f"{method!r} does not look at: groups are merged until none has, by repair = "
+        '"merge".',
+    )
+    assert with_dominance(found, SamplingWeights("w", each, known)) == (found, ())
 
 
 def test_a_named_repair_keeps_it_too() -> None:

@@ -52,6 +52,9 @@ def test_distances_are_told_in_deviations_of_the_stratum() -> None:
     assert found.ravel() == pytest.approx(np.ravel(expected))
     far = _in_own(np.array([[FARTHEST], [2 * FARTHEST]]), np.array([2.0]), own[:, :1])
     assert far.tolist() == [[FARTHEST], [2 * FARTHEST]]
+    one, weights = np.array([[0.0], [1.0]]), np.array([0.5, 1.5])  # 3 / 16 apart
+    found = _in_own(delta[:, :1], np.array([2.0]), one, weights)
+    assert found[:, 0] == pytest.approx([4 / 3**0.5, 0.0])
 
 
 def test_strata_are_parts_of_which_every_value_is_there(monkeypatch) -> None:
