@@ -155,6 +155,26 @@ def test_a_level_that_no_original_has_is_named() -> None:
     assert shares([0] * 9, [0] * 9, ["a"]) is None
 
 
+@pytest.mark.parametrize(
+    ("counts", "found"),
+    [
+        (([10, 1], [11, 0]), Shares(("other",), (100,), (100,))),
+        (([10, 10], [19, 1]), Shares(("a", "b"), (50, 50), (95, 5))),
+        (([10, 0], [9, 1]), Shares(("a", "b"), (100, 0), (90, 10))),
+    ],
+    ids=["one original hidden", "one released", "one released of no original"],
+)
+def test_one_record_decides_which_levels_are_shown(counts, found) -> None:
+    before, after = (np.repeat(range(2), of) for of in counts)
+    assert shares(before, after, ["a", "b"]) == found
+
+
+def test_of_levels_released_equally_often_the_first_are_shown() -> None:
+    codes = np.repeat(range(60), [10, 20] * 30)
+    found = shares(codes, codes, [str(j) for j in range(60)])
+    assert found.levels == (*(str(2 * j + 1) for j in range(LEVELS)), "other")
+
+
 def test_the_most_released_levels_are_shown_in_their_order() -> None:
     names = [str(j) for j in range(LEVELS + 2)]
     codes = np.repeat(range(LEVELS + 2), [10, 10, *[20] * LEVELS])

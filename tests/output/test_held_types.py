@@ -110,3 +110,13 @@ def test_of_other_files_and_broken_ones_nothing_is_said_early(tmp_path) -> None:
     broken.write_text("no table")
     require_types(Path("masked.sav"), broken, ["age"])
     require_types(Path("masked.sav"), broken.rename(tmp_path / "people.csv"), ["age"])
+
+
+def test_columns_are_looked_at_of_files_that_are_called_parquet(tmp_path) -> None:
+    table, to = tmp_path / "people.parquet", Path("masked.sav")
+    first = pa.table({"span": pa.array([1], pa.duration("s")), "age": [1.0]})
+    pyarrow.parquet.write_table(first, table)
+    with pytest.raises(TableError, match="does not have: 'span'"):
+        require_types(to, table, ["span"])
+    require_types(to, table, ["age"])
+    require_types(to, table.rename(tmp_path / "people.csv"), ["span"])

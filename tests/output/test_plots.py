@@ -4,17 +4,23 @@ import pickle
 import sys
 from dataclasses import replace
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pytest
+import refusals
 from matplotlib import colors
 from matplotlib.collections import PathCollection
 from tables import job, people, wide, wide_job
 
 import aggopt
 from aggopt.errors import TableError, UnknownNameError
+from aggopt.input.table import Table
 from aggopt.measure._density import density
 from aggopt.measure._rounded import correlations
+from aggopt.output.audit import Audit
+from aggopt.output.counts import Count
+from aggopt.output.plots import Plots, _finite
 from aggopt.plot.figure import ORIGINAL, RELEASED, Picture
 
 
@@ -89,7 +95,7 @@ def test_units_are_counted_where_k_counts_them() -> None:
     release = aggopt.mask(one, job(roles=roles))
     (panel,) = release.plot.groups().axes
     assert panel.get_xlabel() == "units that share a combination"
-    assert sum(b.get_center()[0] * b.get_height() for b in panel.patches) == 20
+    assert {b.get_center()[0]: b.get_height() for b in panel.patches} == {10: 2}
 
 
 def test_before_and_after_are_shares_in_bins(frame, release) -> None:
@@ -184,6 +190,76 @@ def test_attacks_stand_beside_chance_and_limit(release) -> None:
     names = [text.get_text() for text in panel.get_yticklabels()]
     assert names[-1] == "value within 0.05 standard deviations (SDID)"
     assert {"attack succeeds", "by chance", "limit that k sets"} <= texts(panel)
+
+
+def plots(columns, *, known=True):
+    """Return what draws a table as its own release, of which nothing was measured."""
+    asked = job(2, roles={"quasi-identifier": [*columns]})
+    table = Table.of(pd.DataFrame(columns), asked.roles)
+    whole, *blocks = (
+        Count.of(names, np.arange(9), 2) for names in ([*columns], *columns)
+    )
+    audit = Audit(9, 2, "combination", whole, tuple(blocks), ())
+    return Plots(table, table if known else None, audit, None, asked, None)
+
+
+NINE = {"x": range(9), "y": range(9, 0, -1)}
+UNDRAWN = {
+    "a copy": (
+        lambda: plots(NINE, known=False).correlations(),
+        "This release holds no originals: it is a copy, or out of a pickle.",
+        "draw from the release that aggopt.mask returned; release.plot.groups() and "
+        ".risk() need no originals.",
+    ),
+    "a name of none": (
+        lambda: plots(NINE).before_after("tall"),
+        "No quasi-identifier of the release is called 'tall'.",
+        "The known names are x, y.",
+    ),
+    "few records": (
+        lambda: plots(NINE).before_after("y"),
+        "'y': fewer than ten records have a value, before masking or after; a picture "
+        "would show them.",
+        "private=True draws each record, for you alone.",
+    ),
+    "one number": (
+        lambda: plots({"x": range(9)}).correlations(),
+        "1 of the quasi-identifiers and confidential attributes are numbers: there is "
+        "nothing to correlate.",
+        "release.plot.before_after(name) draws any attribute.",
+    ),
+    "nothing measured": (
+        lambda: plots(NINE).risk(),
+        "Nothing was measured on this release: too few records are complete.",
+        "release.plot.groups() draws what k promises.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNDRAWN)
+def test_a_picture_is_refused_in_words(case) -> None:
+    draw, problem, fix = UNDRAWN[case]
+    with refusals.refused(problem, fix):
+        draw()
+
+
+def test_two_numbers_are_correlated() -> None:
+    left, *_ = plots(NINE).correlations().axes
+    assert left.images[0].get_array().shape == (2, 2)
+
+
+@pytest.mark.parametrize("scope", ["combination", "blocks"])
+def test_there_is_a_panel_for_what_k_was_promised_of(scope) -> None:
+    drawn = plots(NINE)
+    drawn = replace(drawn, _audit=replace(drawn._audit, scope=scope))
+    titles = [panel.get_title() for panel in drawn.groups().axes]
+    assert titles == {"combination": ["x, y"], "blocks": ["x", "y"]}[scope]
+
+
+def test_what_is_infinite_is_a_missing_float() -> None:
+    found = _finite(nw.from_native(pd.Series([1.0, np.inf]), series_only=True))
+    assert found.dtype == np.float64
+    assert np.isnan(found).tolist() == [False, True]
 
 
 def refused(release, draw, match, error=TableError):

@@ -94,5 +94,23 @@ def test_a_line_break_within_an_entry_is_no_other_record(tmp_path) -> None:
     assert len(pd.read_csv(files.table)) == 40
 
 
+def test_a_report_is_of_the_release_and_as_asked(release, monkeypatch) -> None:
+    asked = []
+
+    def write_report(*of, **how):
+        asked.append((of, how))
+        return of[1]
+
+    monkeypatch.setattr("aggopt.report.of_release.write_report", write_report)
+    assert release.report("a.html") == "a.html"
+    release.report("b.html", private=True, title="Ours", overwrite=True)
+    assert [of[1:] for of, _ in asked] == [("a.html",), ("b.html",)]
+    assert all(of[0] is release for of, _ in asked)
+    assert [how for _, how in asked] == [
+        {"private": False, "title": None, "overwrite": False},
+        {"private": True, "title": "Ours", "overwrite": True},
+    ]
+
+
 def test_a_release_without_measures_shows_none(release) -> None:
     assert "Measures" not in replace(release, measures=None)._repr_html_()

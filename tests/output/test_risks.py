@@ -123,6 +123,16 @@ def test_what_is_guessed_and_special_is_said_by_name() -> None:
     assert two[1].tolist() == [0, 0, 0, 0, 0, 1]
 
 
+@pytest.mark.parametrize(("size", "special"), [(1, 1), (2, 3)])
+def test_sets_of_so_many_attributes_are_looked_at(size, special) -> None:
+    frame = pd.DataFrame({"a": [0.0, 0, 1, 1, 1, 2], "b": [0.0, 1, 0, 0, 0, 1]})
+    asked = aggopt.Job(roles={"quasi-identifier": ["a", "b"]}, privacy={"k": 2})
+    table = Table.of(frame, asked.roles)
+    totals, _ = _special(_Both.of(table, table, asked), size)
+    assert totals["attributes"] == size
+    assert totals["original"]["records"] == totals["released"]["records"] == special
+
+
 def test_one_record_may_hold_most_of_the_weight_of_a_group() -> None:
     frame = table().assign(w=[1.0] * 23 + [100.0])
     found = aggopt.mask(frame, asking(weight="w")).risks.totals["dominance"]
