@@ -158,7 +158,7 @@ def _people(
     shared = {name for name, _ in set.intersection(*alike)}.intersection(*plain)
     by = tuple(name for name in frames[0].column_names if name in shared)
     if not by:
-        return by, [np.zeros(len(frame), np.intp) for frame in frames]
+        return by, [np.full(len(frame), 0) for frame in frames]
     wholes = (
         pa.chunked_array([frame[name].combine_chunks() for frame in frames])
         for name in by

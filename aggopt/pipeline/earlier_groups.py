@@ -106,19 +106,8 @@ def _groups(path: Path) -> Labels:
     """Return the group of each record (n,) that a private key states, or LEFT_OUT."""
     if path.exists():
         require_regular(path)
-    try:
-        key = pyarrow.csv.read_csv(path)
-        stated = key["group"]
-        there = stated.drop_null()
-        whole = (
-            "released_record" in key.column_names
-            and pyarrow.types.is_integer(stated.type)
-            and pc.min(there).as_py() >= 0
-        )
-        found = np.asarray(stated.fill_null(LEFT_OUT).to_numpy(), dtype=np.intp)
-    except (OSError, ValueError, TypeError, KeyError, OverflowError):  # of Arrow, too
-        whole = False
-    if not whole:
+    found = _stated(path)
+    if found is None:
         raise TableError(
             f"{path} is no private key with one group for each record, or cannot be "
             "read.",
@@ -126,6 +115,22 @@ def _groups(path: Path) -> Labels:
             "together.",
         )
     return found
+
+
+def _stated(path: Path) -> Labels | None:
+    """Return the same, or None of what is no key."""
+    try:
+        key = pyarrow.csv.read_csv(path)
+        stated = key["group"]
+        whole = (
+            "released_record" in key.column_names
+            and pyarrow.types.is_integer(stated.type)
+            and pc.min(stated.drop_null()).as_py() >= 0
+        )
+        found: Labels = stated.fill_null(LEFT_OUT).to_numpy()
+    except (OSError, ValueError, TypeError, KeyError, OverflowError):  # of Arrow, too
+        return None
+    return found if whole else None
 
 
 def _by_person(

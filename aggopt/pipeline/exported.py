@@ -237,7 +237,7 @@ def _write(problem: Any, to: Path, format: str) -> Any:
 def _load(problem: Any, solution: Path, format: str) -> None:
     """Give the variables of a problem the values of a solution."""
     with scratch() as folder:
-        names = _write(problem, folder / "program", format)
+        names = _write(problem, folder / format, format)
     read = _read_nl if format == "nl" else _read_by_name
     try:
         with _unheard():

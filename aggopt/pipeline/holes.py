@@ -9,7 +9,7 @@ import numpy as np
 from aggopt.aggregate._keeping import Keeping, KeptApart
 from aggopt.core.group_sums import group_sse
 from aggopt.core.types import F64, Bool, Labels
-from aggopt.core.validation import Floats, numbered
+from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded, EncodedAttribute
 from aggopt.encoding._incomplete import filled
 from aggopt.errors import InfeasibleInputError, JobError
@@ -18,6 +18,7 @@ from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.missing._patterns import Patterns, joined
+from aggopt.output.counts import together
 from aggopt.partition._registry import PARTITIONERS, Confides
 from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import Partition
@@ -132,12 +133,11 @@ def joined_within(
 ) -> Patterns:
     """Return the same of each stratum by itself, whose patterns are apart."""
     own, holes = incomplete.only(block), absent[:, list(block)]
-    labels, suppressed, first = np.empty(len(absent), np.intp), np.empty_like(holes), 0
+    labels, suppressed = np.empty_like(strata.labels), np.empty_like(holes)
     for rows in strata.members:
         found = joined(holes[rows], k, own.coordinates[rows], own.owner)
-        labels[rows], suppressed[rows] = first + found.labels, found.suppressed
-        first += int(found.labels.max()) + 1
-    return Patterns(numbered(labels), suppressed)
+        labels[rows], suppressed[rows] = found.labels, found.suppressed
+    return Patterns(together([strata.labels, labels]), suppressed)
 
 
 def absent_of(incomplete: Encoded) -> Bool:

@@ -49,7 +49,7 @@ class Inside(Requirement):
         """Return of how many strata the records of each group are, (groups,)."""
         of = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         pairs = np.unique(np.stack([of, self.strata[records]]), axis=1)
-        return np.bincount(pairs[0], minlength=len(starts) - 1).astype(np.float64)
+        return np.asarray(np.bincount(pairs[0]), np.float64)
 
     def broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group has records of several strata, (groups,)."""

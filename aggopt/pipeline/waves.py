@@ -96,8 +96,8 @@ class Waves:
     def _require_no_key(self, jobs: Sequence[Job]) -> None:
         """Refuse a column that all publish and by which anybody puts them together."""
         plain = [set(job.roles.as_they_are) for job in jobs]
-        for name in jobs[0].roles.as_they_are:
-            if all(name in names for names in plain) and self._tells(name):
+        for name in sorted(set.intersection(*plain)):
+            if self._tells(name):
                 raise TableError(
                     f"{name!r} is published in all waves, differs in every record of "
                     "each, and is the same for each person: a person key, by which "

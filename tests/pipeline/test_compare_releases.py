@@ -3,16 +3,26 @@
 import json
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from refusals import refused
 from tables import people
 
 import aggopt
 from aggopt.errors import AggoptError
 from aggopt.output.counts import Count
-from aggopt.pipeline.compare_releases import _counted, _in_any, compare_releases
+from aggopt.output.places import Files
+from aggopt.pipeline.compare_releases import (
+    _counted,
+    _groups,
+    _in_any,
+    compare_releases,
+)
 from aggopt.pipeline.releases_compared import Figures, ReleasesCompared
 
 ROLES = {
@@ -344,6 +354,13 @@ def test_a_release_that_lacks_a_column_is_refused(copied) -> None:
         together(copied, "a", "b")
     assert error.value.problem == ("b.csv lacks 'age', which its manifest says it has.")
     assert error.value.fix == "bring together the files of one and the same run."
+
+
+def test_all_columns_that_a_release_lacks_are_named() -> None:
+    frame, files = nw.from_native(pa.table({"x": [1]})), Files.beside(Path("b.csv"))
+    fix = "bring together the files of one and the same run."
+    with refused("b.csv lacks 'age', 'income', which its manifest says it has.", fix):
+        _groups(frame, job(), Path("people.csv"), files)
 
 
 def test_a_release_that_kept_nothing_measured_has_no_figures(copied) -> None:

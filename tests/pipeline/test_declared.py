@@ -7,7 +7,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from refusals import refused
-from tables import job, people
+from tables import ROLES, job, people
 
 import aggopt
 from aggopt.errors import JobError
@@ -281,13 +281,31 @@ def test_a_model_is_told_bounds_where_there_are_some_and_it_takes_them():
         c = cp.Variable(len(sizes), name="c")
         return cp.Problem(cp.Minimize(cp.sum_squares(c[labels] - x)), [c >= -9.0])
 
-    for sections in ({}, {"attributes": {"age": {"lower": 0}}}):
-        declared_of(
-            people(), job(aggregation={"model": above}, **sections), "age", "cvxpy", ()
-        )
+    def declared(**sections):
+        seen.clear()
+        asked = job(aggregation={"model": above}, **sections)
+        declared_of(people(), asked, "age", "cvxpy", ())
+
+    declared()
+    assert set(seen) == {-9.0}
+    declared(attributes={"age": {"lower": 0}})
     ages = people()["age"]
-    assert seen[0] == -9.0
     assert seen[-1] == pytest.approx(-ages.mean() / ages.std(ddof=0))
+
+
+def test_a_program_is_by_weight():
+    w = 1.0 + np.arange(40) % 3
+    asked = job(
+        aggregation=P3M,
+        roles={**ROLES, "weight": "w"},
+        weights={"dominance": 1.0},
+    )
+    made = declared_of(people().assign(w=w), asked, "age", "cvxpy", ())[1]
+    assert made.data.weights == pytest.approx(w / w.mean())
+    ages = people()["age"].to_numpy(float)
+    assert made.scale.spread[0] == pytest.approx(
+        np.cov(ages, aweights=w, ddof=0) ** 0.5
+    )
 
 
 def test_the_secret_of_the_margins_makes_the_same_program_again():

@@ -184,6 +184,21 @@ def test_a_file_names_every_variable_in_the_format_that_is_asked(tmp_path):
     assert "s.t." in (tmp_path / "none.nl").read_text()
 
 
+@pytest.mark.parametrize(
+    ("format", "options"), [("nl", {"linear_presolve": False}), ("lp", {}), ("mps", {})]
+)
+def test_every_variable_stays_in_a_file_of_nl(tmp_path, format, options):
+    heard = []
+
+    def write(to, **how):
+        heard.append((to, how))
+        return to, "names"
+
+    found = _write(SimpleNamespace(write=write), tmp_path / "x", format)
+    told = {"format": format, "io_options": options}
+    assert (found, heard) == ("names", [(str(tmp_path / "x"), told)])
+
+
 def test_the_key_holds_the_margins(tmp_path):
     asked = job(aggregation={**P3M, "margin": 0.5})
     export(TABLE, asked, "age", tmp_path / "age.nl")

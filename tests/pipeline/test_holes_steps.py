@@ -1,6 +1,7 @@
 """What each step hands to the next where values are missing."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -10,11 +11,19 @@ from holed import FILL, asked
 
 from aggopt.encoding._incomplete import encode_observed
 from aggopt.errors import InfeasibleInputError, JobError
+from aggopt.input.strata import Stratified
 from aggopt.missing._observed import Observed
 from aggopt.partition import mdav
-from aggopt.pipeline import fill
+from aggopt.pipeline import fill, holes
 from aggopt.pipeline.fill import by_imputed, by_policy
-from aggopt.pipeline.holes import Holed, by_patterns, require_published, with_means
+from aggopt.pipeline.holes import (
+    Holed,
+    by_patterns,
+    joined_within,
+    repaired_across,
+    require_published,
+    with_means,
+)
 from aggopt.pipeline.observed import Having, _only
 from aggopt.solvers import Certificate, Status
 
@@ -175,3 +184,29 @@ def test_attributes_that_a_repair_suppresses_are_named(monkeypatch):
     how, job = (mdav, {}, nothing), asked(2, NUMBERS)
     with pytest.raises(InfeasibleInputError, match="Every value of 'age' would be"):
         by_policy(encoded(HOLED), TOGETHER, how, job, (), nothing)
+
+
+def test_patterns_of_strata_are_apart_and_lose_what_is_nearest():
+    strata = Stratified(np.array([0, 1] * 5))
+    a, b = [0.0, 1, 10, 2, 20, 3, 30, 4, 29, 5], [1.0, 2.0] * 5
+    frame = pd.DataFrame({"a": a, "b": b, "c": np.arange(10.0)})
+    frame.loc[8, "b"] = frame.loc[1, "c"] = None
+    known = encoded(frame)
+    found = joined_within(known, frame.isna().to_numpy(), 2, (0, 1), strata)
+    assert found.labels.tolist() == [0, 1, 0, 1, 0, 1, 2, 1, 2, 1]
+    assert np.argwhere(found.suppressed).tolist() == [[6, 1]]
+
+
+def test_a_repair_across_patterns_keeps_strata_apart(monkeypatch):
+    heard = []
+    monkeypatch.setattr(holes, "repaired", lambda *of: heard.append(of) or of[0])
+    for name in ("strata_apart", "apart", "with_means"):
+        monkeypatch.setattr(holes, name, lambda *of: of)
+    strata = SimpleNamespace(labels=np.array([0, 0, 1]))
+    of = ("block", "kept", "records", "job", "held", "told", strata)
+    assert repaired_across(*of) == (("block",), "kept")
+    ((block, near, *told, more),) = heard
+    assert (block, told) == ("block", ["job", "held", "told"])
+    assert near == ((("records",), "kept"), strata)
+    (inside,) = more
+    assert inside.strata is strata.labels

@@ -19,6 +19,8 @@ from aggopt.job import AttributeSection
 from aggopt.pipeline.reported import (
     MEASURED,
     _leveled,
+    _of_groups,
+    _read,
     _require_countable,
     reported,
 )
@@ -298,3 +300,54 @@ def test_attributes_with_an_order_or_a_tree_have_levels():
     assert not _leveled(AttributeSection(kind="nominal"))
     assert _leveled(AttributeSection(order=["low", "high"]))
     assert _leveled(AttributeSection(tree=TREE))
+
+
+def test_a_release_is_read_by_the_types_of_its_job(tmp_path):
+    path = tmp_path / "masked.csv"
+    path.write_text("name,code,size,age\nx,007,small,1\ny,7,large,\n")
+    asked = aggopt.Job(
+        roles={"quasi-identifier": ["code", "size", "age"], "identifier": ["name"]},
+        privacy={"k": 2},
+        partition={"method": "mdav"},
+        attributes={
+            "code": {"kind": "nominal"},
+            "size": {"order": ["small", "middle", "large"]},
+            "age": {"lower": 0},
+        },
+        missing={"policy": "patterns"},
+    )
+    found = _read(SimpleNamespace(table=path), asked, None)
+    table = found.released
+    assert (found.original, found.units, found.weights, found.rows) == (None,) * 4
+    assert table.frame.columns == ["code", "size", "age"]
+    assert table.frame["code"].to_list() == ["007", "7"]
+    assert list(table.domains) == ["code", "size"]
+    assert {each.kind for each in table.domains.values()} == {"nominal"}
+
+
+def test_a_part_without_a_certificate_is_refused():
+    part = {"attributes": ["age"], "certificate": None}
+    with refused(
+        "x.manifest.json states no certificates that a release writes: it may have "
+        "been edited.",
+        "bring the manifest as it was written with the release.",
+        JobError,
+    ):
+        _of_groups(Path("of") / "x.manifest.json", part)
+
+
+def test_a_file_is_recounted_by_the_blocks_that_are_stated(here, monkeypatch):
+    def apart(stated):
+        (part,) = stated["partition"]
+        parts = [{**part, "attributes": [name]} for name in ("age", "income")]
+        stated["partition"] = parts
+
+    edit(apart)
+    heard = []
+    monkeypatch.setattr(
+        "aggopt.pipeline.reported.recounted", lambda *of: heard.append(of)
+    )
+    assert list(reported(here / "masked.csv").groups) == ["age", "income"]
+    assert heard == [
+        (here / "masked.csv", job(), [["age"], ["income"]], 40, None, None)
+    ]

@@ -308,7 +308,9 @@ def test_what_merging_does_not_find_within_strata_is_refused() -> None:
 def test_a_group_of_several_strata_falls_shorter_than_anything_else_does() -> None:
     inside = Inside(np.array([0, 0, 1, 1, 2]))
     records, starts = np.array([0, 1, 2, 3, 1, 4, 2]), np.array([0, 2, 4, 7])
-    assert inside.found(records, starts).tolist() == [1, 1, 3]
+    found = inside.found(records, starts)
+    assert (found.tolist(), found.dtype) == ([1, 1, 3], np.float64)
+    assert inside.keeps(1.0) == ""
     assert inside.broken(records, starts).tolist() == [False, False, True]
     assert inside.short(records, starts).tolist() == [0, 0, 1e9]
     assert inside.n == 5

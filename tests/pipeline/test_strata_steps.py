@@ -11,6 +11,7 @@ from stratified import within
 
 import aggopt
 from aggopt.aggregate import Aggregation
+from aggopt.core.standardise import Scale
 from aggopt.errors import InfeasibleInputError
 from aggopt.models._shift import FARTHEST
 from aggopt.pipeline import strata
@@ -136,6 +137,18 @@ def test_each_stratum_is_aggregated_as_a_table_of_its_own(combine) -> None:
     assert made.labels is LABELS
     assert made.together == ((0,), (1,))
     assert [(c.objective, c.bound) for c in made.certificates] == [(6.0, 4.5)] * 2
+
+
+def test_deviations_of_table_and_stratum_are_by_weight(combine) -> None:
+    w, delta = np.array([0.5, 0.5, 2, 1, 1, 1]), np.full((6, 2), 0.25)
+    settings = {"delta": delta, "weights": w, "progress": lambda share: None}
+    by_stratum(combine, X, LABELS, settings, STRATA)
+    spread = Scale.of(X, w).spread
+    for (own, _, told), rows in zip(combine.heard, ROWS, strict=True):
+        assert told["weights"].tolist() == w[rows].tolist()
+        assert told["delta"] == pytest.approx(
+            _in_own(delta[rows], spread, own, w[rows])
+        )
 
 
 def test_each_attribute_of_a_stratum_has_groups_of_its_own(combine) -> None:

@@ -1,5 +1,7 @@
 """Releases of several tables of the same people, put together by an identifier."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from tables import people
 import aggopt
 from aggopt.errors import AggoptError
 from aggopt.pipeline.compare_releases import compare_releases
+from aggopt.pipeline.waves import Waves
 
 ROLES = {
     "identifier": ["name"],
@@ -235,3 +238,26 @@ def test_tables_and_person_go_together(folder, person, tables, seen) -> None:
 def test_the_table_of_another_release_is_refused(folder) -> None:
     with pytest.raises(AggoptError, match="is not the file that"):
         together(folder, tables=("second", "first"))
+
+
+def test_who_is_not_in_a_table_has_no_group_there() -> None:
+    who = SimpleNamespace(at={"x": 0, "y": 1, "z": 2}, people=[["y", "x"], ["z"]])
+    found = Waves.united(who, [np.array([5, 6]), np.array([7])])
+    assert [labels.tolist() for labels in found] == [[6, 5, -1], [-1, -1, 7]]
+
+
+@pytest.mark.parametrize(
+    ("published", "key"),
+    [
+        ([["c", "b", "a"], ["b", "c"]], "b"),
+        ([["c", "a"], ["b", "c"]], "c"),
+        ([["b", "a"], ["a", "c"]], None),
+    ],
+)
+def test_a_key_that_all_waves_publish_is_refused(published, key) -> None:
+    jobs = [SimpleNamespace(roles=SimpleNamespace(as_they_are=n)) for n in published]
+    waves = SimpleNamespace(_tells=lambda name: name in ("b", "c"))
+    if key is None:
+        return Waves._require_no_key(waves, jobs)
+    with pytest.raises(AggoptError, match=f"^'{key}' is published in all waves"):
+        Waves._require_no_key(waves, jobs)
