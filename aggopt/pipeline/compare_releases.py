@@ -67,7 +67,7 @@ def compare_releases(
         figures.append(figures_of(table, own, usefulness(before, table, job)))
     units: list[Labels | None] = [None]
     if waves is None:
-        units = _units(originals[0], tables, jobs)
+        units = _units(originals, tables, jobs)
     else:
         groups = waves.united(groups)
     k, there = min(job.privacy.k for job in jobs), _in_any(groups)
@@ -209,13 +209,12 @@ def _in_any(groups: Sequence[Labels]) -> Bool:
 
 
 def _units(
-    original: Path, tables: Sequence[Path], jobs: Sequence[Job]
+    originals: Sequence[Path], tables: Sequence[Path], jobs: Sequence[Job]
 ) -> list[Labels | None]:
     """Return the unit of each record (n,), of each different role; None of none."""
-    named = {job.roles.unit: (t, job) for t, job in zip(tables, jobs, strict=True)}
-    return [
-        members_of(tables_of(original, table, job)[0]) for table, job in named.values()
-    ]
+    each = zip(originals, tables, jobs, strict=True)
+    named = {of[-1].roles.unit: of for of in each}
+    return [members_of(tables_of(*of)[0]) for of in named.values()]
 
 
 def figures_of(table: Path, stated: dict[str, Any], found: Utility | None) -> Figures:

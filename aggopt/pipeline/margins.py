@@ -157,7 +157,7 @@ def _warned(name: str, most: int) -> str:
 
 
 def _require_agreement(given: Grouped, asked: Floats, wider: Floats) -> None:
-    scale, importance = given.scale, given.asked["importance"]
+    scale, importance, w = given.scale, given.asked["importance"], given.weights
     Z = scale.standardise(given.X)
     for j, name in enumerate(given.names):
         insisted = importance[:, j]
@@ -167,13 +167,12 @@ def _require_agreement(given: Grouped, asked: Floats, wider: Floats) -> None:
         own = column(given.labels_of_numbers, j)[rows]
         label = np.unique(own, return_inverse=True)[1]
         x, insisted = Z[rows, j], insisted[rows]
-        known = None if given.weights is None else given.weights[rows]
         with naming(repr(name)):
             try:
-                p3m.Data(x, label, wider[rows, j], insisted, 0.5, weights=known)
+                p3m.Data(x, label, wider[rows, j], insisted, 0.5, weights=w)
                 continue
             except InfeasibleInputError:
-                p3m.Data(x, label, asked[rows, j], insisted, 0.5, weights=known)
+                p3m.Data(x, label, asked[rows, j], insisted, 0.5, weights=w)
             raise InfeasibleInputError(
                 "Demands (importance 1) within a group agree on one published value, "
                 "below some of them and above others: with a margin beyond each "

@@ -65,7 +65,7 @@ def _of(job: Job, table: Table, names: Sequence[str], left: Sequence[str]) -> Jo
     roles, how = job.roles, job.aggregation
     numbers = [name for name in names if name not in table.domains]
     if not numbers:
-        how = Mean(method="mean", categories=how.categories)
+        how = Mean(categories=how.categories)
     if len(numbers) == len(names):
         how = how.model_copy(update={"categories": None})
     masked = {"quasi_identifier": names, "identifier": (*roles.identifier, *left)}
@@ -108,7 +108,7 @@ def _is_plain(said: Any) -> bool:
 def _joined(table: Table, job: Job, own: str, parts: Sequence[Part]) -> Part:
     """Return both parts as one, the attributes in the order of the job."""
     names, whole = job.roles.quasi_identifier, table.matrix()
-    values, kept = np.empty(whole.shape), np.ones(whole.shape, dtype=bool)
+    values, kept = np.empty(whole.shape), np.full(whole.shape, True)
     blocks, at = [], []
     for given, masked in parts:
         columns = [names.index(name) for name in given.job.roles.quasi_identifier]
@@ -120,10 +120,11 @@ def _joined(table: Table, job: Job, own: str, parts: Sequence[Part]) -> Part:
             places = tuple(columns[j] for j in block.columns)
             blocks.append(Block(places, block.partition))
     every = [given for given, _ in parts]
+    *_, last = every
     found = {n: c for _, masked in parts for n, c in masked.certificates.items()}
     ordered = sorted(found, key=lambda name: names.index(name.split(", ")[0]))
     made = replace(
-        every[-1],
+        last,
         job=job,
         table=table,
         whole=whole,

@@ -2,19 +2,25 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import narwhals.stable.v2 as nw
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from refusals import refused
 
 import aggopt
 from aggopt.errors import TableError
+from aggopt.pipeline import compare_releases as steps
 from aggopt.pipeline.compare_releases import (
     _keys,
     _manifest,
     _require_one_table,
+    _units,
+    compare_releases,
     figures_of,
     job_in,
 )
@@ -26,7 +32,12 @@ WHOLE = {"job": {"privacy": PRIVACY}, "input": {}, "audit": {}, "certificates": 
 
 def test_of_a_job_that_is_kept_which_says_how_tables_are_read_and_counted() -> None:
     stated = {
-        "roles": {"quasi-identifier": ["a", "s"], "stratum": ["region"]},
+        "roles": {
+            "quasi-identifier": ["a", "s"],
+            "stratum": ["region"],
+            "weight": ["w"],
+        },
+        "weights": {"published": "drop"},
         "strata": {"small": "merge"},
         "attributes": {"s": {"kind": "nominal"}},
         "missing": {"policy": "fill"},
@@ -116,3 +127,79 @@ def test_keys_are_columns_that_all_publish_and_that_tell_records_apart() -> None
     assert keys(three, two) == ("c",)
     assert keys(two, three, other=("q",)) == ("q",)
     assert keys(two[:1], three) == ()
+
+
+TABLES = [Path("a.csv"), Path("b.csv")]
+MANIFESTS = [Path("a.manifest.json"), Path("b.manifest.json")]
+ALONE = SimpleNamespace(
+    privacy=SimpleNamespace(k=2),
+    combination=["x"],
+    roles=SimpleNamespace(unit=()),
+    input=None,
+)
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    """Compare releases whose groups are given, with steps that note what they hear."""
+    said = {}
+
+    def noting(name, made):
+        def step(*of):
+            said.setdefault(name, []).append(of)
+            return made(*of) if callable(made) else made
+
+        monkeypatch.setattr(steps, name, step)
+
+    def compare(*groups, person=None, originals=Path("in.csv")):
+        left = iter(map(np.array, groups))
+        noting("manifests_of", [{"job": name} for name in "ab"])
+        noting("job_in", ALONE)
+        noting("_require_one_table", None)
+        noting("as_released", pa.table({"x": [1]}))
+        noting("_groups", lambda *of: next(left))
+        noting("usefulness", lambda *of: ("useful", *of))
+        noting("figures_of", lambda table, *_: table.name)
+        noting("_units", [None])
+        noting("_keys", ("key",))
+        noting("Waves", SimpleNamespace(united=lambda groups: groups[::-1]))
+        return compare_releases(TABLES, originals, MANIFESTS, person=person), said
+
+    return compare
+
+
+def test_figures_of_each_release_are_of_its_own_files(compared) -> None:
+    found, said = compared([0, 0, 1, 1], [1, 1, 0, 0])
+    before = Path("in.csv")
+    assert said["figures_of"] == [
+        (table, {"job": name}, ("useful", before, table, ALONE))
+        for table, name in zip(TABLES, "ab", strict=True)
+    ]
+    assert said["_units"] == [([before] * 2, TABLES, [ALONE] * 2)]
+    assert (found.figures, found.keys, found.k) == (("a.csv", "b.csv"), ("key",), 2)
+    assert (found.partly, found.common, found.together.rarest) == (0, None, 2)
+
+
+def test_records_that_some_releases_leave_out_are_counted_apart(compared) -> None:
+    found, _ = compared([0, 0, 1, 1, 1], [0, 0, 0, -1, -1])
+    assert (found.partly, found.common.total, found.common.rarest) == (2, 3, 1)
+    nobody, _ = compared([0, 0, -1, -1], [-1, -1, 0, 0])
+    assert (nobody.partly, nobody.common, nobody.together.rarest) == (4, None, 2)
+
+
+def test_releases_of_waves_have_no_keys_but_those_that_are_refused(compared) -> None:
+    before = [Path("one.csv"), Path("two.csv")]
+    found, said = compared([0, 0, 0], [0, 0, 1], person="name", originals=before)
+    assert found.keys == ()
+    assert said["Waves"] == [(before, "name", [ALONE] * 2)]
+    assert "_units" not in said
+    assert "_require_one_table" not in said
+    assert found.together.rarest == 1
+
+
+def test_units_are_read_once_for_each_role(monkeypatch) -> None:
+    monkeypatch.setattr(steps, "tables_of", lambda *of: (of, None))
+    monkeypatch.setattr(steps, "members_of", lambda of: of)
+    jobs = [SimpleNamespace(roles=SimpleNamespace(unit=n)) for n in ("h", "h", "m")]
+    found = _units(["o"] * 3, ["a", "b", "c"], jobs)
+    assert found == [("o", "b", jobs[1]), ("o", "c", jobs[2])]

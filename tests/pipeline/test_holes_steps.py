@@ -146,10 +146,24 @@ def test_a_repair_across_patterns_hears_progress(monkeypatch):
         return fill.Holed((block,), kept)
 
     monkeypatch.setattr(fill, "repaired_across", across)
-    by_policy(
-        encoded(HOLED), TOGETHER, (in_half, {}, nothing), asked(2, NUMBERS), (), nothing
+    how, job = (in_half, {}, nothing), asked(2, NUMBERS)
+    by_policy(encoded(HOLED), TOGETHER, how, job, (), nothing)
+    strata = Stratified(np.zeros(len(HOLED), int))
+    by_policy(encoded(HOLED), TOGETHER, how, job, (), nothing, strata)
+    assert given == [(nothing, None), (nothing, strata)]
+
+
+def test_a_repair_of_imputed_values_hears_of_strata(monkeypatch):
+    given, strata = [], Stratified(np.array([0, 1] * 5))
+    monkeypatch.setattr(
+        fill, "strata_apart", lambda records, of: given.append(of) or records
     )
-    assert given == [(nothing, None)]
+    monkeypatch.setattr(fill, "repaired", lambda block, *_: block)
+    frame = HOLED[NUMBERS].fillna(2.0)
+    frame.loc[0, "age"] = None
+    how = (in_half, {}, nothing)
+    by_imputed(encoded(frame), TOGETHER, how, JOB, (), nothing, strata)
+    assert given[:1] == [strata]
 
 
 def test_what_is_counted_bears_the_attribute_s_name():

@@ -27,6 +27,13 @@ def test_the_share_is_of_values_that_are_there_and_vary(delta, kept):
     assert _kept_distances(given(X, delta), AFTER) == pytest.approx(kept)
 
 
+def test_distances_are_those_of_weighted_deviations():
+    x = np.array([[0.0], [2.0], [4.0], [6.0]])
+    table = given(x, 1.0)
+    table.weights = np.array([0.01, 1.99, 1.99, 0.01])  # 1.02 apart, not 2.24
+    assert _kept_distances(table, x + 1.5) == 1.0
+
+
 def test_each_record_has_a_distance_of_its_own():
     delta = np.full(X.shape, 9.0)
     delta[2, 0] = 0.1

@@ -96,6 +96,16 @@ def test_demands_that_a_margin_parts_are_refused_in_full() -> None:
     )
 
 
+def test_demands_agree_on_weighted_z_scores() -> None:
+    w = np.array([0.25, 1, 1.75] * 3)
+    known = given({"pay": PAIR}, importance=APART[:, None])
+    of = SimpleNamespace(**{**vars(known), "weights": w, "scale": Scale.of(known.X, w)})
+    asked = np.full(PAIR[:, None].shape, 2 / Scale.of(known.X, w).spread[0])
+    _require_agreement(of, asked, asked)
+    with pytest.raises(InfeasibleInputError, match="a margin beyond each distance"):
+        _require_agreement(of, asked, asked + 0.01)
+
+
 def test_an_attribute_of_which_all_records_insist_is_looked_at() -> None:
     pairs = np.array([0.0, 4, 10, 14, 20, 24])
     away = np.full((6, 1), 2 / pairs.std())

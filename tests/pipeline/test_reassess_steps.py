@@ -18,12 +18,13 @@ FRAME = pd.DataFrame(
         "region": [*"nnnnnnssssssw"],
     }
 )
-JOB = aggopt.Job(
-    roles={"quasi-identifier": ["code", "a"], "stratum": ["region"]},
-    privacy={"k": 2},
-    attributes={"code": {"kind": "nominal"}},
-    strata={"small": "drop"},
-)
+ROLES = {"quasi-identifier": ["code", "a"], "stratum": ["region"]}
+SECTIONS = {
+    "privacy": {"k": 2},
+    "attributes": {"code": {"kind": "nominal"}},
+    "strata": {"small": "drop"},
+}
+JOB = aggopt.Job(roles=ROLES, **SECTIONS)
 
 
 @pytest.fixture
@@ -50,6 +51,25 @@ def test_a_release_in_the_place_of_its_original_is_refused(files) -> None:
     tables_of(original, released, JOB)
     with pytest.raises(TableError, match=r"masked\.csv is the release, made from peo"):
         tables_of(released, original, JOB)
+
+
+def test_weights_that_were_to_be_dropped_are_found_whatever_is_measured(
+    files, monkeypatch
+) -> None:
+    def refuse(*of):
+        raise TableError("There is nothing to measure.", fix="none.")
+
+    monkeypatch.setattr(reassess, "measured_if_any", refuse)
+    for path in files:
+        pd.read_csv(path, dtype=str).assign(w=1.0).to_csv(path, index=False)
+    weights = {"roles": {**ROLES, "weight": "w"}, "weights": {"published": "drop"}}
+    job = aggopt.Job(**SECTIONS, **weights)
+    found = review(*files, job, same_order=True)
+    assert found.audit.identifiers == ("w",)
+    assert (found.measures, found.same_order) == (None, True)
+    assert found.warning == (
+        "Nothing but equal records was measured. There is nothing to measure."
+    )
 
 
 def test_own_measures_and_risks_are_those_that_the_job_asks_for(

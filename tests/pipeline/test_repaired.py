@@ -22,9 +22,10 @@ def test_a_repair_is_given_groups_requirements_and_whom_to_tell(monkeypatch) -> 
     asked = job(privacy=ASKED)
     partition = SimpleNamespace(interrupted=False)
     block = SimpleNamespace(partition=partition, labels="labels")
-    assert repaired(block, "X", asked, "held", "told", ["more"]) is block
+    told = ("held", "told", ["more"], "weights")
+    assert repaired(block, "X", asked, *told) is block
     ((given, labels, how),) = heard
-    assert tuple(given)[:5] == ("X", 4, ("of held", "more"), 0.5, "told")
+    assert tuple(given) == ("X", 4, ("of held", "more"), 0.5, "told", "weights")
     assert (labels, how) == ("labels", asked.privacy.repair)
     monkeypatch.setattr(
         guarantees, "replace", lambda *of, **new: made.append((of, new))
