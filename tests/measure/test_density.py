@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aggopt.measure._density import BINS, Density, density, round_edges
+from aggopt.measure._density import BINS, Density, _few, density, round_edges
 from aggopt.measure._rounded import (
     FEW,
     Summary,
@@ -14,6 +14,7 @@ from aggopt.measure._rounded import (
     percents,
     rounded,
     summary,
+    there,
 )
 from aggopt.measure._shares import LEVELS, Shares, shares
 
@@ -103,9 +104,19 @@ def test_few_originals_join_the_side_of_the_middle() -> None:
     assert both.original == (32, 35, 32)
 
 
+@pytest.mark.parametrize(
+    ("held", "first"),
+    [([10, 5, 10, 10, 4], 4), ([10, 5, 10, 5, 10], 1), ([10, 0, 10], None)],
+    ids=["the outer one", "the lower of two", "none"],
+)
+def test_the_outermost_bin_of_few_originals_joins_first(held, first) -> None:
+    assert _few(held) == first
+
+
 def test_bins_of_nobody_stay() -> None:
     found = density([0] * 10 + [3] * 10, [0, 3, 3, 3], [0, 1, 2, 3, 4])
     assert found == Density((0, 1, 2, 3, 4), (50, 0, 0, 50), (25, 0, 0, 75))
+    assert set(map(type, found.edges)) == {float}
     assert found.widths == (1, 1, 1, 1)
 
 
@@ -213,3 +224,9 @@ def test_correlations_have_two_decimals_and_ten_records() -> None:
     assert found[0, 3] == -1
     held = correlations(np.column_stack([[*x, 50.0], [*x, np.nan]]))
     assert held.tolist() == [[1, 1], [1, 1]]
+
+
+def test_none_is_missing_too() -> None:
+    assert there([1, None, 3]).tolist() == [1.0, 3.0]
+    rows = [[j, -j] for j in range(FEW)]
+    assert correlations([*rows, [99, None]])[0].tolist() == [1.0, -1.0]

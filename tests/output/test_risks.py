@@ -5,13 +5,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from tables import people
 
 import aggopt
-from aggopt.errors import AggoptError
+from aggopt.errors import AggoptError, TableError
 from aggopt.input.table import Table
 from aggopt.measure import risk
-from aggopt.output.risks import Risks, _Both, _dominance, _guessed, _special
+from aggopt.output.risks import Risks, _Both, _dominance, _guessed, _special, column_of
 from aggopt.pipeline.reassess import review
 
 ROLES = {
@@ -232,6 +233,18 @@ def test_decimal_commas_are_numbers_of_the_job(tmp_path) -> None:
     assert aggopt.mask(tmp_path / "people.csv", job).risks.totals["population"] == (
         pytest.approx(120)
     )
+
+
+def test_a_column_that_no_file_can_hold_is_named() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0], "t": [{"x"}, "y"]})
+    asked = aggopt.Job(
+        roles={"quasi-identifier": ["a"], "other": ["t"]}, privacy={"k": 2}
+    )
+    problem = (
+        "Column 't': The values are of a type, or of several, that no file can hold."
+    )
+    with refused(problem, "make them plain numbers or text first.", TableError):
+        column_of(Table.of(frame, asked.roles), "t", asked)
 
 
 def test_risks_show_no_record() -> None:

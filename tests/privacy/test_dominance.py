@@ -36,6 +36,14 @@ def test_a_record_with_just_the_share_does_not_dominate() -> None:
     assert Dominance(WEIGHTS, 0.5).keeps(0.731) == "dominance = 0.74 under [weights]"
 
 
+def test_rounding_is_allowed_up_to_its_end() -> None:
+    most = 0.75 * (1 + 1e-9)
+    one = np.zeros(2, np.intp)
+    assert Dominance(np.array([most, 1 - most]), 0.75).satisfied(one)
+    more = np.nextafter(most, 1)
+    assert not Dominance(np.array([more, 1 - more]), 0.75).satisfied(one)
+
+
 def test_what_no_group_keeps_is_said_with_counts() -> None:
     assert ASKED.infeasible(2) is None
     heavy = Dominance(np.array([9.0, 1.0, 1.0]), 0.8, "w").infeasible(2)
