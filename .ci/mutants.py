@@ -23,7 +23,6 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from itertools import accumulate
 from pathlib import Path
 
 import libcst as cst
@@ -91,7 +90,8 @@ def learn() -> None:
 def hurry(limit: int, seconds: float = SECONDS) -> None:
     """Run the tests of the changed file's own folder first, the quickest before.
 
-    Those of the test file that is called like it count as four times as quick.
+    Those of the test file that is called like it count as four times as quick.  What
+    the tests of a file share is made by whichever comes first, as its seconds show.
     """
 
     def sorted_by_time(
@@ -99,14 +99,19 @@ def hurry(limit: int, seconds: float = SECONDS) -> None:
     ) -> None:
         module = name.rpartition(".")[0].split(".")
         own, called = f"tests/{module[1]}/", f"/test_{module[-1].strip('_')}.py"
-        times = state().duration_by_test
+        times, shared = state().duration_by_test, _longest(tests)
 
         def order(test: str) -> tuple[bool, float]:
-            return own not in test, times[test] * (0.25 if called in test else 1)
+            cost = times[test] + shared[_file(test)]
+            return own not in test, cost * (0.25 if called in test else 1)
 
-        tests = sorted(tests, key=order)
-        ends = accumulate(times[test] for test in tests)
-        few = [test for test, end in zip(tests, ends, strict=True) if end < seconds]
+        few, spent, seen = [], 0.0, set[str]()
+        for test in sorted(tests, key=order):
+            spent += times[test] if _file(test) in seen else shared[_file(test)]
+            if spent >= seconds:
+                break
+            seen.add(_file(test))
+            few.append(test)
         SUBMIT(self, name, few or tests[:1], limit, estimated)
 
     def in_two(self: PytestRunner, *, mutant_name: str, tests: list[str]) -> int:
@@ -116,6 +121,18 @@ def hurry(limit: int, seconds: float = SECONDS) -> None:
 
     ForkServerRunner.submit = sorted_by_time
     PytestRunner.run_tests = in_two
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def _longest(tests: list[str]) -> dict[str, float]:
+    """Return the seconds of the longest test of each file."""
+    found = dict.fromkeys(map(_file, tests), 0.0)
+    for test in tests:
+        found[_file(test)] = max(found[_file(test)], state().duration_by_test[test])
+    return found
 
 
 SUBMIT, RUN = ForkServerRunner.submit, PytestRunner.run_tests
