@@ -226,7 +226,7 @@ def _on_grid(given: Grouped, j: int, values: Floats, place: int) -> Floats:
         return on_grid(values, place)
     label = column(given.labels_of_numbers, j)[rows]
     _, first, group = np.unique(label, return_index=True, return_inverse=True)
-    sizes = np.bincount(group, None if given.weights is None else given.weights[rows])
+    sizes = np.bincount(group, given.weights)  # with which no value is missing
     whole = values.copy()
     whole[rows] = whole_numbers(values[rows][first], sizes.astype(np.float64))[group]
     return whole

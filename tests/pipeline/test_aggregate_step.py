@@ -6,9 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from aggopt.aggregate import AGGREGATORS
+from aggopt.aggregate import AGGREGATORS, Aggregation
 from aggopt.aggregate._margin import margins
 from aggopt.errors import InfeasibleInputError
+from aggopt.input.strata import Stratified
 from aggopt.job import Job, Privacy
 from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import Partition
@@ -169,6 +170,27 @@ def test_each_number_with_holes_has_groups_of_its_own():
     assert found.centroids[:, 0].tolist() == [3.0, 12.0, 22.0]
     assert found.centroids[:2, 1].tolist() == [7.0, 20.0]
     assert np.isnan(found.centroids[2, 1])
+
+
+def test_each_number_with_holes_is_told_what_is_said_of_its_records(monkeypatch):
+    heard = []
+
+    def made(combine, X, labels, settings, strata):
+        heard.append((settings["of"].tolist(), strata.labels.tolist()))
+        return Aggregation(np.zeros((labels.max() + 1, 1)), labels, (PROVEN,))
+
+    monkeypatch.setattr(observed, "_made", made)
+    monkeypatch.setattr(observed, "each_by_itself", lambda job: True)
+    kept = np.ones((9, 2), bool)
+    kept[0, 0] = False
+    strata = Stratified(np.repeat([0, 1, 2], [1, 4, 4]))
+    given = replace(grouped(WHOLE, WHOLE, kept=kept, method="mean"), strata=strata)
+    of = np.arange(18.0).reshape(9, 2)
+    combined(given, {"of": of})
+    assert heard == [
+        (of[1:, [0]].tolist(), [0] * 4 + [1] * 4),
+        (of[:, [1]].tolist(), strata.labels.tolist()),
+    ]
 
 
 def test_numbers_of_strata_are_aggregated_in_each_where_it_matters(monkeypatch):

@@ -13,6 +13,7 @@ from aggopt.job import Output
 from aggopt.output.originals import GRID
 from aggopt.partition import Partition
 from aggopt.partition._shared.block import Block
+from aggopt.pipeline import audit_values
 from aggopt.pipeline.audit_values import audit_of
 from aggopt.pipeline.compared import compared
 from aggopt.solvers import Certificate, Status
@@ -53,6 +54,26 @@ def test_blocks_are_counted_by_name() -> None:
     found = audit_of(given, Table.of(frame, job.roles))
     assert [count.attributes for count in found.blocks] == [("pay",), ("age",)]
     assert (found.smallest, found.combination, found.unchanged) == (2, 1, None)
+
+
+@pytest.mark.parametrize("of_records", [False, True])
+def test_units_and_weights_that_are_dropped_are_what_the_job_says(
+    monkeypatch, of_records
+) -> None:
+    heard = {}
+    monkeypatch.setattr(audit_values, "audit", lambda *_, **how: heard.update(how))
+    roles = {**ROLES, "weight": "w"}
+    job = Job(roles=roles, privacy={"k": 2}, weights={"published": "drop"})
+    units = SimpleNamespace(of="units", records="records" if of_records else None)
+    given = SimpleNamespace(job=job, blocks=(), units=units, sampling=None)
+    audit_of(given, Table.of(FRAME.assign(w=1.0), job.roles))
+    assert heard["units"] == (None if of_records else "units")
+    assert heard["dropped"] == ("w",)
+    audit_of(
+        SimpleNamespace(job=job, blocks=(), units=None, sampling=None),
+        Table.of(FRAME.assign(w=1.0), job.roles),
+    )
+    assert heard["units"] is None
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """How each number is rounded: to decimals, to whole numbers, and within its bounds."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -136,3 +138,21 @@ def test_what_is_released_is_rounded_within_its_bounds_and_whole_where_asked() -
     cut = released(table, values)
     assert cut.frame["f"].to_list() == [1.0] * 4 + [2.0] * 4
     assert cut.frame["a"].to_list() == [0.0] * 4 + [2.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [(None, [1, 1, 2, 2]), ([0.25, 0.25, 1.75, 1.75], [0, 0, 3, 3])],
+)
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_whole_numbers_keep_the_mean_by_weight(weights, expected, blocks):
+    labels = np.array([0, 0, 1, 1])
+    given = SimpleNamespace(
+        job=SimpleNamespace(attributes={"a": SimpleNamespace(integer=True)}),
+        names=["a"],
+        labels_of_numbers=labels if blocks == 1 else np.stack([labels, 0 * labels], 1),
+        weights=None if weights is None else np.array(weights),
+    )
+    values = np.array([0.7, 0.7, 2.6, 2.6])
+    assert _on_grid(given, 0, values, 0).tolist() == expected
+    assert values.tolist() == [0.7, 0.7, 2.6, 2.6]

@@ -18,7 +18,7 @@ from aggopt.input.weights import SamplingWeights
 from aggopt.measure import il
 from aggopt.output.audit import audit
 from aggopt.pipeline.reassess import review
-from aggopt.pipeline.sampling_weights import with_dominance
+from aggopt.pipeline.sampling_weights import notes, with_dominance
 
 WORDS = tomllib.loads(Path(__file__).with_name("weights.toml").read_text("utf-8"))
 QUASI = ["age", "income"]
@@ -295,6 +295,24 @@ def test_groups_are_merged_where_the_method_does_not_see_to_it(case) -> None:
         '"merge".',
     )
     assert with_dominance(found, SamplingWeights("w", each, known)) == (found, ())
+
+
+@pytest.mark.parametrize(
+    ("method", "made"),
+    [
+        ("local_search", "groups, means and losses are by weight"),
+        (
+            "mdav",
+            "means and losses are by weight; 'mdav' makes groups without weights, of "
+            "which the certificate says the weighted loss",
+        ),
+    ],
+)
+def test_what_is_weighed_is_said(method, made) -> None:
+    job = survey(partition={"method": method})
+    said = f"'w' weighs records: {made}. k counts records, whatever they weigh."
+    assert notes(job, SPREAD) == [said]
+    assert notes(job, None) == []
 
 
 def test_a_named_repair_keeps_it_too() -> None:

@@ -1,12 +1,15 @@
 """What each step of a release is given by those before it."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from tables import job, people
 
+from aggopt.input.table import Table
 from aggopt.input.units import Members
 from aggopt.pipeline import mask as steps
-from aggopt.pipeline.mask import mask, release_of
+from aggopt.pipeline.mask import _quasi_identifiers, mask, release_of
 
 
 class Noted:
@@ -206,3 +209,10 @@ def test_a_table_is_grouped_and_then_released(monkeypatch) -> None:
         ("job_of", "job", ()),
         ("group", "data", read, "told", ("known", None)),
     ]
+
+
+def test_of_the_original_the_quasi_identifiers_alone_are_kept():
+    table = Table.of(people(), job().roles)
+    found = _quasi_identifiers(replace(table, codebooks={"age": "what codes mean"}))
+    assert found.frame.columns == ["age", "income"]
+    assert found.codebooks == {}
