@@ -40,7 +40,7 @@ def ends_of(job: Job, name: str) -> tuple[float, float]:
 def bounds_of(table: Table, job: Job, names: Sequence[str]) -> Bounds:
     """Return the ends of several attributes, (d,) each, as their columns hold them."""
     ends = [as_held(table, name, ends_of(job, name)) for name in names]
-    lower, upper = np.array(ends).reshape(-1, 2).T
+    lower, upper = np.array(ends).reshape(len(ends), 2).T
     return Bounds(lower.copy(), upper.copy())
 
 

@@ -2,12 +2,13 @@
 
 from math import inf
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import aggopt
 from aggopt.input.table import Table
-from aggopt.pipeline.grid import inner, is_whole, published_ends
+from aggopt.pipeline.grid import as_held, bounds_of, inner, is_whole, published_ends
 
 FRAME = pd.DataFrame({"n": [1, 2, 3], "x": [0.5, 1.5, 2.5]})
 
@@ -29,6 +30,18 @@ def test_numbers_are_whole_by_their_type_or_as_it_is_asked(rounds, asked) -> Non
     table, job = stated(own, round_integers=rounds)
     assert is_whole(table, job, "n") == (rounds or "n" in asked)
     assert is_whole(table, job, "x") == ("x" in asked)
+
+
+def test_ends_are_what_the_type_of_a_column_holds() -> None:
+    _, job = stated({"n": {"lower": 0.1, "upper": 0.3}})
+    half = Table.of(FRAME.astype({"n": np.float32}), job.roles, job.attributes)
+    held = (float(np.float32(0.1)), float(np.float32(0.3)))
+    assert as_held(half, "n", (0.1, 0.3)) == held != (0.1, 0.3)
+    assert as_held(half, "x", (0.1, 0.3)) == (0.1, 0.3)
+    found = bounds_of(half, job, ["x", "n"])
+    assert found.lower.tolist() == [-inf, held[0]]
+    assert found.upper.tolist() == [inf, held[1]]
+    assert bounds_of(half, job, []).lower.shape == (0,)
 
 
 def test_ends_are_rounded_inwards_to_what_is_published() -> None:

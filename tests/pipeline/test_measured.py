@@ -64,6 +64,23 @@ def tables(frame: pd.DataFrame, masked: Any, **types: Any) -> tuple[Table, Table
     return first, Table.of(masked, roles, said, like=first)
 
 
+def test_losses_and_distances_are_by_weight(monkeypatch) -> None:
+    monkeypatch.setattr("aggopt.pipeline.measured.assess", lambda *of, **how: how)
+    frame = pd.DataFrame({"a": [0.0, 2.0, 4.0, 6.0], "w": [1.0, 199.0, 199.0, 1.0]})
+    weighed = Roles(**{"quasi-identifier": ["a"], "weight": ["w"]})
+    asked = {"delta": np.ones((4, 1)), "importance": np.zeros((4, 1))}
+    for roles in (weighed, Roles(**{"quasi-identifier": ["a"], "other": ["w"]})):
+        table = Table.of(frame, roles)
+        found = measured(table, table, asked, whole=7)
+        assert (found["whole"], found["importance"]) == (7, 1.0)
+        if roles is weighed:
+            assert found["weights"].tolist() == [0.01, 1.99, 1.99, 0.01]
+            assert found["delta"] == pytest.approx(np.full((4, 1), (1.04 / 5) ** 0.5))
+        else:
+            assert found["weights"] is None
+            assert found["delta"].tolist() == [[1.0]] * 4
+
+
 def test_a_release_has_what_assess_finds_of_the_two_tables(release) -> None:
     names = list(NAMES)
     found = assess(mixed()[names], release.table[names], TYPES)
