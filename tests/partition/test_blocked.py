@@ -422,3 +422,39 @@ def test_neighbours_beside_codes_are_the_nearest(codes):
     np.fill_diagonal(apart, np.inf)
     found = np.take_along_axis(apart, near, axis=1).sum(axis=1)
     np.testing.assert_allclose(found, np.sort(apart, axis=1)[:, :5].sum(axis=1))
+
+
+def test_a_search_sets_out_from_labels_that_are_given():
+    start = mdav(X, 5).labels
+    found = blocked(X, 5, effort="fast", initial_labels=start)
+    assert sse(X, found.labels) < sse(X, start)
+    assert 5 <= np.bincount(found.labels).min() <= np.bincount(found.labels).max() < 10
+    best = blocked(X, 5, effort="best")
+    again = blocked(X, 5, effort="fast", initial_labels=best)
+    assert sse(X, again.labels) <= sse(X, best.labels) < sse(X, found.labels)
+
+
+def test_large_groups_that_are_given_are_split():
+    found = blocked(X, 5, initial_labels=np.zeros(len(X), int))
+    assert 5 <= np.bincount(found.labels).min() <= np.bincount(found.labels).max() < 10
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"initial_labels": np.arange(300) // 2}, "have a group of 2; k = 3"),
+        ({"initial_labels": np.zeros(3, int)}, "there are 300 records"),
+        (
+            {"initial_labels": np.zeros(300, int), "block_size": 40},
+            "initial_labels beside inner or block_size",
+        ),
+        (
+            {"initial_labels": np.zeros(300, int), "inner": "cbfs"},
+            "initial_labels beside inner or block_size",
+        ),
+    ],
+    ids=["small groups", "too few", "a size of blocks", "an inner method"],
+)
+def test_labels_to_set_out_from_that_cannot_be_are_refused(asked, said):
+    with pytest.raises(JobError, match=said):
+        blocked(X, 3, **asked)

@@ -18,6 +18,8 @@ from aggopt.core.validation import Floats, Labels, group_size, numbered, require
 from aggopt.errors import JobError, require_known
 from aggopt.partition._blocked.improve import ANNEALED, EFFORTS, improve
 from aggopt.partition._blocked.initial import block_size_of, in_blocks
+from aggopt.partition._blocked.regions import firsts
+from aggopt.partition._local_search.initial import given_groups
 from aggopt.partition._neighbours.spatial_order import in_space
 from aggopt.partition._registry import (
     Divide,
@@ -32,6 +34,7 @@ from aggopt.partition._shared.power_of_two import within_one
 from aggopt.partition._shared.result import INTERRUPTED, Partition
 from aggopt.partition._shared.scaling import weighed
 from aggopt.partition._shared.settings import OF_A_SEARCH, Timed
+from aggopt.partition._shared.split_large import split_large
 from aggopt.solvers import Status
 
 LEAF = 64  # records that are in no order of their own
@@ -47,6 +50,7 @@ class _BlockedOptions(NamedTuple):
     jobs: int | None
     scale: str
     weights: npt.ArrayLike | None = None
+    initial_labels: npt.ArrayLike | None = None
 
 
 class _Found(NamedTuple):
@@ -64,6 +68,7 @@ def blocked(
     *,
     inner: str | Divide = "mdav",
     block_size: int | None = None,
+    initial_labels: npt.ArrayLike | None = None,
     effort: str = "default",
     time_limit: float | None = None,
     seed: int = 0,
@@ -91,6 +96,9 @@ def blocked(
     block_size : int, optional
         Most records of a block, 2k or more: 1000 when omitted, or 20 k where that is
         more.  Larger ones begin better and take longer; the search evens that out.
+    initial_labels : (n,) ints, optional
+        The partition that the search sets out from, in place of that of blocks: labels
+        0..m-1 of groups of k or more.  Those of 2k or more are split.
     effort : "fast", "default" or "best"
         Without `time_limit`: 1, 2 or 30 passes over all records, with 8, 10 or 12
         neighbours of each.  For k >= 8 annealing does most of it, by 100, 1000 or 3000
@@ -129,8 +137,9 @@ def blocked(
         k exceeds n.
     JobError
         k is below 1 or not a whole number, block_size is below 2k; time_limit, seed
-        or jobs is no such number; time_limit beside an effort; an unknown inner method,
-        effort or scale (UnknownNameError).
+        or jobs is no such number; time_limit beside an effort, initial_labels beside
+        inner or block_size; labels that are none, or have a group of fewer than k; an
+        unknown inner method, effort or scale (UnknownNameError).
     TableError
         X is not a matrix of finite numbers; weights are not one number above 0 for
         each record, or span more than six orders of magnitude.
@@ -157,7 +166,7 @@ def blocked(
     array([0, 1, 0, 1, 0, 1])
     """
     options = inner, block_size, effort, time_limit, seed, jobs, scale, weights
-    how = _BlockedOptions(*options)
+    how = _BlockedOptions(*options, initial_labels)
     clock = Deadline(None)
     found = _partitioned(X, k, how, progress)
     if found.status is Status.INTERRUPTED:
@@ -184,13 +193,17 @@ def _partitioned(
     k = group_size(k, len(records))
     size = block_size_of(how.block_size, k)
     _require(how)
+    given = _given(how, len(records), k)
     report = rarely(progress)
     if how.time_limit is not None:
         _compile(how.inner)
     with ThreadPool(how.jobs, how.time_limit) as threads:
         rows, who = in_space(records, LEAF, threads)
         start_progress = partial(_between, report, 0.0, START)
-        first = in_blocks(rows, k, how.inner, size, threads, start_progress)
+        if given is None:
+            first = in_blocks(rows, k, how.inner, size, threads, start_progress)
+        else:
+            first = firsts(split_large(rows, numbered(given[who]), k))
         search_progress = partial(_between, report, START, 1.0)
         weights = None if known.of is None else known.of[who]
         asked = how.effort, how.seed, threads, search_progress, weights
@@ -200,6 +213,18 @@ def _partitioned(
         return _Found(records, exponent, k, labels, Status.INTERRUPTED)
     report(1.0)
     return _Found(records, exponent, k, labels, status)
+
+
+def _given(how: _BlockedOptions, n: int, k: int) -> Labels | None:
+    """Return the labels (n,) that the search is to set out from, if any are given."""
+    if how.initial_labels is None:
+        return None
+    if how.inner != "mdav" or how.block_size is not None:
+        raise JobError(
+            "initial_labels beside inner or block_size, which say how they are made.",
+            fix="leave one of the two out.",
+        )
+    return given_groups(how.initial_labels, n, k, None)
 
 
 @cache

@@ -45,7 +45,7 @@ def first_groups(
                 f"initial = {initial!r} beside initial_labels.",
                 fix="leave one of the two out.",
             )
-        return _given(groups(labels, len(records)), k, promised)
+        return given_groups(labels, len(records), k, promised)
     if promised is None:
         return _by_method(records, k, initial or "mdav")
     if initial is None:
@@ -89,7 +89,17 @@ def _promising(records: Floats, k: int, promised: Constraints) -> Labels:
     return stratified(records, ordered.place, size)
 
 
-def _given(labels: Labels, k: int, promised: Constraints | None) -> Labels:
+def given_groups(
+    given: npt.ArrayLike, n: int, k: int, promised: Constraints | None
+) -> Labels:
+    """Return labels (n,) that were given, of k records or more, which keep a promise.
+
+    Raises
+    ------
+    JobError
+        They are no labels of n records, or break k or the promise.
+    """
+    labels = groups(given, n)
     smallest = int(np.bincount(labels).min())
     if smallest < k:
         raise JobError(
