@@ -1,12 +1,14 @@
 """Records cut into blocks of about the same size, of records that lie near each other.
 
-A balanced tree is made of a sample: each node halves its part across the principal
-axis.  Records that lie exactly on a cut, as many zeros do, go by a hash of their number
-to either side, in the shares that the sample has: so no value makes one block huge.
+A tree is made of a sample: each node cuts its part across a principal axis, near its
+middle, where fewest records lie: groups do not cross a cut, so those beside it lose.
+Records that lie exactly on a cut, as many zeros do, go by a hash of their number to
+either side, in the shares that the sample has: so no value makes one block huge.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import log2
 
 import numpy as np
 
@@ -14,11 +16,13 @@ from aggopt.core.types import I64, U64
 from aggopt.core.validation import Floats
 
 DIGITS = 9  # of an axis: its last ones are of no use
+UNEVEN = 1.4  # times the average: the most that a leaf has of the sample
+NEAR = 0.025  # of a node's sample: how many on either side tell how dense a place is
 
 
 @dataclass(frozen=True, eq=False)
 class SplitTree:
-    """Cuts of a balanced binary tree with 2^levels leaves; nodes as in a heap.
+    """Cuts of a binary tree with 2^levels leaves; nodes as in a heap.
 
     Attributes
     ----------
@@ -42,23 +46,23 @@ class SplitTree:
 
     @classmethod
     def of(cls, Z: Floats, levels: int) -> "SplitTree":
-        """Return the tree of a sample Z (s, d), which each node halves."""
+        """Return the tree of a sample Z (s, d)."""
         nodes = (1 << levels) - 1
         axes, cuts = np.zeros((nodes, Z.shape[1])), np.zeros(nodes)
         shares = np.full(nodes, 0.5)
         parts = {0: np.arange(len(Z))}
         for node in range(nodes):
             rows = parts.pop(node)
-            axes[node] = _principal(Z[rows])
+            even = len(Z) >> ((node + 1).bit_length() - 1)
+            axes[node], middle = _thinnest(Z[rows], len(rows) / max(even, 1))
             there = along(Z[rows], axes[node][None, :])
             order = np.argsort(there, kind="stable")
-            half = len(rows) // 2
-            if len(rows):
-                cuts[node] = there[order[half]]
+            if len(rows) > 1:
+                cuts[node] = there[order[middle - 1 : middle + 1]].mean()
                 on_cut, below = there == cuts[node], there < cuts[node]
-                shares[node] = (half - below.sum()) / on_cut.sum()
-            parts[2 * node + 1] = rows[order[:half]]
-            parts[2 * node + 2] = rows[order[half:]]
+                shares[node] = (middle - below.sum()) / max(on_cut.sum(), 1)
+            parts[2 * node + 1] = rows[order[:middle]]
+            parts[2 * node + 2] = rows[order[middle:]]
         return cls(levels, axes, cuts, shares)
 
     def leaf(self, Z: Floats, numbers: I64) -> I64:
@@ -66,17 +70,21 @@ class SplitTree:
 
         `numbers` (n,) are those of the records in the table: they decide on a cut.
         """
-        node = np.zeros(len(Z), np.int64)
+        return self._way(Z, numbers)[0]
+
+    def margin(self, Z: Floats, numbers: I64) -> Floats:
+        """Return how far from each record (n,) the nearest cut on its way is."""
+        return self._way(Z, numbers)[1]
+
+    def _way(self, Z: Floats, numbers: I64) -> tuple[I64, Floats]:
+        node, nearest = np.zeros(len(Z), np.int64), np.full(len(Z), np.inf)
         for _ in range(self.levels):
-            there = along(Z, self.axes[node])
+            there, cut = along(Z, self.axes[node]), self.cuts[node]
+            nearest = np.minimum(nearest, np.abs(there - cut))
             chance = hashed(numbers.astype(np.uint64), node.astype(np.uint64))
-            right = np.where(
-                there == self.cuts[node],
-                chance >= self.shares[node],
-                there > self.cuts[node],
-            )
+            right = np.where(there == cut, chance >= self.shares[node], there > cut)
             node = 2 * node + 1 + right
-        return node - len(self.cuts)
+        return node - len(self.cuts), nearest
 
 
 def along(Z: Floats, axes: Floats) -> Floats:
@@ -105,14 +113,41 @@ def hashed(numbers: U64, nodes: U64) -> Floats:
 _STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))  # of splitmix64
 
 
+def _thinnest(Z: Floats, size: float) -> tuple[Floats, int]:
+    """Return the axis to cut a node's sample (s, d) across, and how many go left.
+
+    `size` is the node's, 1 where all of its depth are alike.  Of places along the
+    principal axes that is cut from which the records on either side, so many of them,
+    reach farthest.
+    """
+    axes, n = _principal(Z), len(Z)
+    beside = max(1, round(NEAR * n))
+    if n <= max(Z.shape[1], 2 * beside):
+        return axes[0], n // 2
+    least = max(1 - UNEVEN / (2 * size), 1 / (2 * size * UNEVEN))
+    first = min(max(beside, round(least * n)), n // 2)
+    places = np.arange(first, n - first + 1)
+    places = places[np.argsort(np.abs(2 * places - n), kind="stable")]
+    there = np.sort(Z @ axes.T, axis=0)
+    middle = (there[places - 1] + there[places]) / 2
+    below, above = middle - there[places - beside], there[places + beside - 1] - middle
+    axis, place = divmod(int(np.argmax(np.minimum(below, above).T)), len(places))
+    return axes[axis], int(places[place])
+
+
 def _principal(Z: Floats) -> Floats:
-    """Return the direction in which records (n, d) vary most."""
+    """Return the directions (d, d) in which records (n, d) vary, most first."""
     if len(Z) <= Z.shape[1]:
-        return np.asarray(np.eye(Z.shape[1])[0])
+        return np.asarray(np.eye(Z.shape[1]))
     away = Z - Z.mean(axis=0)
-    axis = np.linalg.eigh(away.T @ away)[1][:, -1]
-    signed = axis * np.sign(axis[np.abs(axis).argmax()])
-    return np.asarray(np.round(signed, DIGITS))
+    axes = np.linalg.eigh(away.T @ away)[1].T[::-1]
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
+    return np.asarray(np.round(axes * np.sign(largest), DIGITS))
+
+
+def levels_of(n: float, block: int) -> int:
+    """Return how often n records are halved, so that leaves have about so many."""
+    return max(0, round(log2(max(n, 1) / block)))
 
 
 def blocks_of(
