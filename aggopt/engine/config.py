@@ -8,6 +8,7 @@ import numpy as np
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.engine.pieces import Piece
+from aggopt.engine.sources import Sources
 from aggopt.engine.split_tree import SplitTree
 from aggopt.job import Job
 
@@ -86,20 +87,45 @@ class InLeaves(Config):
     tree: SplitTree = field(repr=False)
 
 
+@dataclass(frozen=True, eq=False)
+class Border:
+    """How groups near a cut of the first tree are looked at again.
+
+    Attributes
+    ----------
+    tree
+        That cuts elsewhere.
+    within
+        How near a cut their means lie.
+    parts
+        How many blocks there are at first.
+    staying
+        How many of them have groups that stay; those come before the other blocks.
+    """
+
+    tree: SplitTree
+    within: float
+    parts: int
+    staying: int
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InBlocks(InLeaves):
-    """The same, and which leaves are grouped together.
+    """The same, and which records are grouped together.
 
     Attributes
     ----------
     blocks
-        The leaves of each block.
+        Where the records of each block are.
+    border
+        How those at the borders of blocks are looked at again; None where they are not.
     counts
         How many groups each block has, once they are made.
     shift
         How centroids are moved; None where they are published as they are.
     """
 
-    blocks: tuple[tuple[int, ...], ...]
+    blocks: tuple[Sources, ...]
+    border: Border | None = field(default=None, repr=False)
     counts: tuple[int, ...] = ()
     shift: Shift | None = None

@@ -1,27 +1,22 @@
 """Tasks of one block of records that lie near each other: its groups, its release."""
 
 import numpy as np
-import pyarrow as pa
 
 from aggopt.aggregate import median
 from aggopt.aggregate._aggregation import group_means
 from aggopt.core.randomness import words
 from aggopt.core.standardise import Scale
-from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.validation import Floats
+from aggopt.engine.block_rows import of_block
 from aggopt.engine.config import InBlocks
-from aggopt.engine.passes_in import table_of, with_column, without_column
-from aggopt.engine.whole import held_of
-from aggopt.engine.workspace import checker, gathered, load, save, shuffle
+from aggopt.engine.passes_in import table_of, with_column
+from aggopt.engine.passes_of_borders import groups_of, named
+from aggopt.engine.workspace import load, save, shuffle
 from aggopt.input.table import Table
 from aggopt.job import Job
-from aggopt.partition._registry import PARTITIONERS
-from aggopt.partition._shared.block import Block
-from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.rounding import on_grid, place_for
 
 HELD = ("labels", "centroids")
-GROUP_BITS = 32  # of a group's number: the rest is its block's
 
 
 def grouped(number: int, config: InBlocks) -> int:
@@ -31,7 +26,7 @@ def grouped(number: int, config: InBlocks) -> int:
     table = table_of(rows, config)
     X = table.matrix()
     Z = scale.standardise(X)
-    labels = _labels(table, X, Z, config)
+    labels = groups_of(number, table, config)
     sizes = np.bincount(labels).astype(np.float64)
     means = group_means(Z, labels)
     centroids = means
@@ -48,25 +43,6 @@ def grouped(number: int, config: InBlocks) -> int:
         products=np.einsum("i,ij,ik->jk", sizes, centroids, centroids),
     )
     return len(sizes)
-
-
-def _labels(table: Table, X: Floats, Z: Floats, config: InBlocks) -> Labels:
-    """Return the groups of the records of a block."""
-    job = config.job
-    method, settings = PARTITIONERS.of(job.partition), job.partition.settings
-    told = checker(config.work)
-    one_thread = {"scale": "none", "jobs": 1, "progress": told}
-    made = method.function(Z, min(job.privacy.k, len(Z)), **settings, **one_thread)
-    block = Block(tuple(range(Z.shape[1])), made)
-    return repaired(block, X, job, held_of(table.frame, config), told).labels
-
-
-def of_block(number: int, config: InBlocks) -> tuple[pa.Table, I64]:
-    """Return the records of a block in the order of the input, and their numbers."""
-    files = config.all("scattered", len(config.pieces))
-    rows, numbers = without_column(gathered(files, config.blocks[number]))
-    order = np.argsort(numbers, kind="stable")
-    return rows.take(pa.array(order)), numbers[order]
 
 
 def published(number: int, config: InBlocks) -> int:
@@ -94,7 +70,7 @@ def published(number: int, config: InBlocks) -> int:
         exact=((scale.standardise(X) - before) ** 2).sum(axis=0),
     )
     place = words(config.secret, f"order of block {number}", len(labels))
-    group = (np.int64(number) << GROUP_BITS) + labels
+    group = named(labels, number)
     out = masked.arrow()
     for column in (numbers, group, place.view(np.int64)):
         out = with_column(out, column)

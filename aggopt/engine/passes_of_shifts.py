@@ -12,9 +12,9 @@ from aggopt.aggregate._margin import margins
 from aggopt.core.types import Labels
 from aggopt.core.validation import Floats
 from aggopt.engine.able import SOLVER
+from aggopt.engine.block_rows import of_block
 from aggopt.engine.config import InBlocks
 from aggopt.engine.passes_in import table_of
-from aggopt.engine.passes_of_blocks import of_block
 from aggopt.engine.workspace import load, save
 from aggopt.input.wishes import resolved
 from aggopt.job import P3m

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from aggopt.core.compile_time import compile_time
 from aggopt.core.randomness import require_secret, secret
 from aggopt.engine.able import PARTITION, require_able, require_numbers
+from aggopt.engine.borders import across
 from aggopt.engine.config import Config, InBlocks, InLeaves
 from aggopt.engine.counted import audit_of
 from aggopt.engine.engines import Carrier
@@ -22,7 +22,8 @@ from aggopt.engine.passes_of_shifts import ShiftEnd
 from aggopt.engine.passes_out import require_all
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.reduced import GroupSums, Proofs, PublishedSums
-from aggopt.engine.split_tree import SplitTree, blocks_of
+from aggopt.engine.sources import Source
+from aggopt.engine.split_tree import SplitTree, blocks_of, levels_of
 from aggopt.engine.statement import release_of
 from aggopt.engine.whole import keeping, whole_of
 from aggopt.engine.workspace import appear, hand_out
@@ -101,7 +102,7 @@ def _config(
     public, private = stage / "public", stage / "private"
     public.mkdir()
     private.mkdir(mode=0o700)
-    leaves = 1 << _levels(n, job.engine.block)
+    leaves = 1 << levels_of(n, job.engine.block)
     return Config(
         job=_with_partition(job),
         pieces=parts.pieces,
@@ -124,22 +125,25 @@ def _with_partition(job: Job) -> Job:
     return job.model_copy(update={"partition": named.partition})
 
 
-def _levels(n: int, block: int) -> int:
-    return max(0, round(log2(n / block)))
-
-
 def _partitioned(run: _Run, config: Config, n: int) -> tuple[InBlocks, GroupSums]:
     """Return how the records were cut into blocks, and the sums over their groups."""
     run.each("describe", len(config.pieces), config)
     moments, sample = summary(config)
     scale = scale_of(moments)
-    tree = SplitTree.of(scale.standardise(sample), _levels(n, config.job.engine.block))
+    Z = scale.standardise(sample)
+    tree = SplitTree.of(Z, levels_of(n, config.job.engine.block))
     config = replace(config, whole=whole_of("described", len(config.pieces), config))
     cut = InLeaves(**vars(config), scale=scale, tree=tree)
     sizes = np.sum(run.each("scatter", len(cut.pieces), cut), axis=0)
-    blocks = tuple(blocks_of(sizes, 2 * config.job.privacy.k, keeping(cut)))
+    pieces = len(cut.pieces)
+    blocks = tuple(
+        (Source("scattered", 0, pieces, leaves),)
+        for leaves in blocks_of(sizes, 2 * config.job.privacy.k, keeping(cut))
+    )
     made = InBlocks(**vars(cut), blocks=blocks)
-    counts = run.each("group", len(blocks), made)
+    if config.job.engine.borders:
+        made = across(run.each, made, Z, n)
+    counts = run.each("group", len(made.blocks), made)
     made = replace(made, counts=tuple(counts))
     return made, GroupSums.of(made, n, total_of(moments, scale))
 

@@ -38,11 +38,10 @@ def release_of(
     notes = (
         *_of_margins(proofs.job),
         "Linkage and interval disclosure are not measured: they compare all records.",
-        f"Groups were made in {many(len(config.blocks), 'block')} of about "
-        f"{groups.n // len(config.blocks)} records.",
+        _of_blocks(config, groups.n),
     )
     known = {
-        "blocks": len(config.blocks),
+        "blocks": config.border.parts if config.border else len(config.blocks),
         "audit": audit.to_dict(),
         "measures": measures,
         "certificates": {name: c.to_dict() for name, c in certificates.items()},
@@ -75,6 +74,19 @@ def _made(proofs: Proofs, config: InBlocks) -> dict[str, Any]:
         "order": SHUFFLED,
         "rounding": {name: asdict(moved) for name, moved in drifts.items()},
     }
+
+
+def _of_blocks(config: InBlocks, n: int) -> str:
+    """Return in which parts groups were looked for."""
+    border, blocks = config.border, len(config.blocks)
+    if border is None:
+        parts, more = blocks, "."
+    else:
+        parts = border.parts
+        again = many(blocks - border.staying, "block")
+        more = f", and those near their borders once more in {again} across them."
+    each = n // parts
+    return f"Groups were made in {many(parts, 'block')} of about {each} records{more}"
 
 
 def _of_margins(job: Job) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from aggopt.engine.passes_in import described, scattered
 from aggopt.engine.passes_of_blocks import grouped, published
+from aggopt.engine.passes_of_borders import looked, parted
 from aggopt.engine.passes_of_shifts import solved, stated
 from aggopt.engine.passes_out import recounted, sorted_out, written
 from aggopt.engine.workspace import StoppedError, handed_out
@@ -15,6 +16,8 @@ from aggopt.errors import AggoptError, EngineError
 TASKS: dict[str, Callable[[int, Any], Any]] = {
     "describe": described,
     "scatter": scattered,
+    "look": looked,
+    "part": parted,
     "group": grouped,
     "state": stated,
     "solve": solved,

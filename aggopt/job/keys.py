@@ -272,6 +272,7 @@ class EngineKeys(TypedDict, total=False):
 
     name: Literal["memory", "local", "dask"]
     block: int
+    borders: bool
     work: str | None
     jobs: int
     workers: int | None

@@ -1,0 +1,98 @@
+"""Tasks of a second look: groups near a cut meet those that lie beyond it.
+
+Groups of a block end at its borders.  Those that lie near one go, with all of their
+records, to blocks that are cut elsewhere, and are searched once more there.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from aggopt.aggregate._aggregation import group_means
+from aggopt.core.group_sums import group_sse
+from aggopt.core.validation import Floats, Labels
+from aggopt.engine.block_rows import groups_before, of_block
+from aggopt.engine.config import InBlocks
+from aggopt.engine.passes_in import table_of, with_column
+from aggopt.engine.whole import held_of
+from aggopt.engine.workspace import checker, load, save, shuffle
+from aggopt.errors import InfeasibleInputError
+from aggopt.input.table import Table
+from aggopt.partition._registry import PARTITIONERS
+from aggopt.partition._shared.block import Block
+from aggopt.pipeline.guarantees import repaired
+
+GROUP_BITS = 32  # of a group's number: the rest is its block's
+OF_START = ("inner", "block_size")  # settings that say how a search begins
+
+
+def looked(number: int, config: InBlocks) -> float:
+    """Partition a block for the first time; return the squared error of its groups."""
+    table = table_of(of_block(number, config)[0], config)
+    Z = config.scale.standardise(table.matrix())
+    labels = grouped_anew(table, Z, config)
+    save(config.at("looked", number), labels=labels, means=group_means(Z, labels))
+    return group_sse(Z, labels)
+
+
+def parted(number: int, config: InBlocks) -> list[int]:
+    """Write the records of a block by where their group goes; return how many go.
+
+    Bucket 0 stays a block; the others are the leaves of the tree that is cut elsewhere.
+    """
+    assert config.border is not None
+    rows, numbers = of_block(number, config)
+    held, again = load(config.at("looked", number)), config.border.tree
+    labels, means = held["labels"], held["means"]
+    name = named(np.arange(len(means)), number)
+    near = config.tree.margin(means, name) < config.border.within
+    leaf = np.where(near, 1 + again.leaf(means, name), 0)
+    out = with_column(with_column(rows, numbers), name[labels])
+    to = config.at("parted", number)
+    return shuffle(to, out, leaf[labels], 1 + again.leaves).tolist()
+
+
+def named(labels: Any, block: int) -> Any:
+    """Return numbers of groups that those of no other block have."""
+    return (np.int64(block) << GROUP_BITS) + labels
+
+
+def groups_of(number: int, table: Table, config: InBlocks) -> Labels:
+    """Return the groups of the records of a block."""
+    Z, border = config.scale.standardise(table.matrix()), config.border
+    if border is None:
+        return grouped_anew(table, Z, config)
+    given = groups_before(number, config)
+    if number < border.staying:
+        return given
+    try:
+        found = grouped_anew(table, Z, config, given)
+    except InfeasibleInputError:  # what stays away is wanted to keep t
+        return given
+    return min(found, given, key=partial(group_sse, Z))
+
+
+def grouped_anew(
+    table: Table, Z: Floats, config: InBlocks, given: Labels | None = None
+) -> Labels:
+    """Return groups of a table, and keep by merging what is promised.
+
+    Z (n, d) are its z-scores; the search sets out from groups that are given, if any.
+    """
+    job, told = config.job, checker(config.work)
+    settings = dict(job.partition.settings)
+    if given is not None:
+        settings = {n: v for n, v in settings.items() if n not in OF_START}
+        settings["initial_labels"] = given
+    made = PARTITIONERS.of(job.partition).function(
+        Z,
+        min(job.privacy.k, len(Z)),
+        **settings,
+        scale="none",
+        jobs=1,
+        progress=told,
+    )
+    block = Block(tuple(range(Z.shape[1])), made)
+    held = held_of(table.frame, config)
+    return repaired(block, table.matrix(), job, held, told).labels

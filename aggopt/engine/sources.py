@@ -1,0 +1,30 @@
+"""Where the records of a block are: in which files in between, and which part."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from aggopt.engine.workspace import gathered
+
+
+class Source(NamedTuple):
+    """Buckets of the files of a step, from number `first` to before `last`."""
+
+    step: str
+    first: int
+    last: int
+    buckets: tuple[int, ...]
+
+
+Sources = tuple[Source, ...]
+
+
+def read(sources: Sources, at: Callable[[str, int], Path]) -> pa.Table:
+    """Return the rows of some sources, one after the other; `at` names their files."""
+    found = [
+        gathered([at(step, number) for number in range(first, last)], buckets)
+        for step, first, last, buckets in sources
+    ]
+    return pa.concat_tables(found).combine_chunks()
