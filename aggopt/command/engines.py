@@ -26,6 +26,10 @@ Scheduler = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Of --engine dask: tls://HOST:8786."),
 ]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on where such a run, by an engine, was killed."),
+]
 
 
 def require_fresh(overwrite: bool, private: Path | None, report: Path | None) -> None:

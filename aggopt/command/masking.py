@@ -17,6 +17,7 @@ from aggopt.command.arguments import (
 from aggopt.command.engines import (
     EngineName,
     Jobs,
+    Resume,
     Scheduler,
     Workers,
     mask_folder,
@@ -38,6 +39,7 @@ def mask(
     jobs: Jobs = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
+    resume: Resume = False,
 ) -> None:
     """Mask TABLE as JOB says and write the audited release to OUT.
 
@@ -53,8 +55,8 @@ def mask(
     from aggopt.output.places import Files
     from aggopt.pipeline.mask import mask as masked
 
-    named = {"name": engine, "jobs": jobs, "workers": workers}
-    asked = by_engine(Job.read(job), **named, scheduler=scheduler)
+    named = {"name": engine, "jobs": jobs, "workers": workers, "scheduler": scheduler}
+    asked = by_engine(Job.read(job), **named, resume=resume or None)
     if asked.engine.name != "memory":
         require_fresh(overwrite, private, report)
         mask_folder(table, asked, out, trust, as_json=as_json)

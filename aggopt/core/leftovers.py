@@ -36,11 +36,36 @@ def remove_left(folder: Path) -> None:
     What others own, another machine wrote, or was left before this machine started is
     not certain to be of no use, and stays; so does what cannot be removed.
     """
+    for path in left_in(folder):
+        with suppress(OSError):
+            _remove(path)
+
+
+def left_in(folder: Path) -> list[Path]:
+    """Return what `remove_left` would remove."""
+    found = []
     with suppress(OSError):
         for entry in os.scandir(folder):
             with suppress(OSError):
                 if _left(entry):
-                    _remove(Path(entry.path))
+                    found.append(Path(entry.path))
+    return found
+
+
+def adopted(folder: Path) -> Path:
+    """Return a folder that was left, renamed: this process removes it at its end.
+
+    Raises
+    ------
+    OSError
+        It is not there any more.
+    """
+    return folder.rename(folder.with_name(folder_prefix() + own_part(folder)))
+
+
+def own_part(path: Path) -> str:
+    """Return the name of what is there for a moment, without whose it is."""
+    return _NAME.sub("", path.name, count=1)
 
 
 def _left(entry: os.DirEntry[str]) -> bool:

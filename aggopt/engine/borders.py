@@ -9,7 +9,7 @@ import numpy as np
 
 from aggopt.core.validation import Floats
 from aggopt.engine.config import Border, InBlocks
-from aggopt.engine.sources import Source
+from aggopt.engine.sources import BlockSource
 from aggopt.engine.split_tree import SplitTree, blocks_of, levels_of
 
 MARGIN = 1.0  # radii of a group: how near a cut those lie that are looked at again
@@ -32,12 +32,14 @@ def across(each: Each, config: InBlocks, sample: Floats, n: int) -> InBlocks:
     tree = SplitTree.of(near, levels_of(share * n, config.job.engine.block))
     cut = replace(config, border=Border(tree, within, count, count))
     sizes = np.array(each("part", count, cut))
-    blocks = [(Source("parted", b, b + 1, (0,)),) for b in np.flatnonzero(sizes[:, 0])]
+    blocks = [
+        (BlockSource("parted", b, b + 1, (0,)),) for b in np.flatnonzero(sizes[:, 0])
+    ]
     staying = len(blocks)
     if sizes[:, 1:].any():
         again = blocks_of(sizes[:, 1:].sum(axis=0), 2 * config.job.privacy.k)
         for leaves in again:
             buckets = tuple(1 + leaf for leaf in leaves)
-            blocks.append((Source("parted", 0, count, buckets),))
+            blocks.append((BlockSource("parted", 0, count, buckets),))
     border = Border(tree, within, count, staying)
     return replace(cut, blocks=tuple(blocks), border=border)

@@ -3,12 +3,15 @@
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from aggopt.core.leftovers import folder_prefix, remove_left
 from aggopt.core.signals import held
 from aggopt.engine.config import Config
+from aggopt.engine.journal import STAGE, Identity, Journal, LeftRun, resumed
+from aggopt.engine.pieces import InputParts
 from aggopt.engine.workspace import STOP
 from aggopt.errors import TableError
 from aggopt.job import Job
@@ -33,29 +36,62 @@ def require_new(out: Path, private: Path) -> None:
         raise TableError(f"There is no folder {out.parent}.", fix="make it first.")
 
 
+class Staged(NamedTuple):
+    """The folders of a run, the journal of what it has done, and its secret."""
+
+    work: Path
+    stage: Path
+    journal: Journal
+    secret: str
+
+
 @contextmanager
-def staging(out: Path, job: Job) -> Iterator[tuple[Path, Path]]:
+def staging(
+    out: Path, job: Job, parts: InputParts, known: str | None
+) -> Iterator[Staged]:
     """Yield folders for files in between, and for the release; removed at the end.
 
-    What a killed process leaves, the next one removes.
+    What a killed process leaves, the next one removes; or goes on with, if the job says
+    `resume`.  `known` is the secret of a release that is to be made again.
+
+    Raises
+    ------
+    TableError
+        No folder can be made.
+    EngineError
+        What was left to go on with is of another job, input or version.
     """
+    asked = LeftRun.of(out, Identity.of(job, parts), known)
     made: list[Path] = []
     try:
-        for parent in (Path(job.engine.work or out.parent), out.parent):
+        parent = Path(job.engine.work or out.parent)
+        before = resumed(parent, asked, known) if job.engine.resume else None
+        if before is None:
+            if not job.engine.resume:
+                remove_left(parent)
+                remove_left(out.parent)
             made.append(_folder(parent))
-        yield made[0], made[1]
+            made.append(out.parent / f"{made[0].name}{STAGE}")
+            made[1].mkdir(mode=0o700)
+            Journal(made[0]).begin(asked)
+        else:
+            made += before[:2]
+            asked = asked._replace(secret=before[2])
+        yield Staged(made[0], made[1], Journal(made[0]), asked.secret)
     except BaseException:
         if made:
-            (made[0] / STOP).touch()
+            with suppress(OSError):  # of a full disk
+                (made[0] / STOP).touch()
         raise
     finally:
         with held():
+            if made:
+                Journal(made[0]).end()
             for folder in made:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 def _folder(parent: Path) -> Path:
-    remove_left(parent)
     try:
         return Path(tempfile.mkdtemp(prefix=folder_prefix(), dir=parent))
     except OSError as error:

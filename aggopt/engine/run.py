@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from aggopt.core.compile_time import compile_time
-from aggopt.core.randomness import require_secret, secret
 from aggopt.engine.able import PARTITION, require_able, require_numbers
 from aggopt.engine.borders import across
 from aggopt.engine.config import Config, InBlocks, InLeaves
 from aggopt.engine.counted import audit_of
 from aggopt.engine.engines import Carrier
 from aggopt.engine.folder_release import FolderRelease
-from aggopt.engine.folders import give_names, require_new, staging
+from aggopt.engine.folders import Staged, give_names, require_new, staging
+from aggopt.engine.journal import Journal
 from aggopt.engine.passes_in import scale_of, summary, total_of
 from aggopt.engine.passes_of_shifts import ShiftEnd
 from aggopt.engine.passes_out import require_all
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.reduced import GroupSums, Proofs, PublishedSums
-from aggopt.engine.sources import Source
+from aggopt.engine.sources import BlockSource
 from aggopt.engine.split_tree import SplitTree, blocks_of, levels_of
 from aggopt.engine.statement import release_of
 from aggopt.engine.whole import keeping, whole_of
@@ -62,10 +62,9 @@ def released(
     private = out.with_name(f"{out.name}.private")
     require_new(out, private)
     began = compile_time.now()
-    with staging(out, job) as (work, stage):
-        own = secret() if known is None else require_secret(known)
-        config = _config(parts, job, (work, stage), own)
-        run = _Run(carrier, told)
+    with staging(out, job, parts, known) as staged:
+        config = _config(parts, job, staged)
+        run = _Run(carrier, told, staged.journal)
         blocks, groups = _partitioned(run, config, parts.records)
         ends = _shifted(run, blocks)
         blocks, figures = _published(run, blocks, groups)
@@ -86,32 +85,36 @@ class _Run:
 
     carrier: Carrier
     told: Progress
+    journal: Journal
 
     def each(self, step: str, count: int, config: Config) -> list[Any]:
-        """Return what a step returns of 0..count-1."""
-        known = config.work / f"config-{step}"
-        hand_out(known, config)
+        """Return what a step returns of 0..count-1, or has returned before."""
         self.told(step, 0.0)
-        return self.carrier.each(step, count, known, partial(self.told, step))
+        found = self.journal.results(step)
+        if found is None:
+            known = config.work / f"config-{step}"
+            hand_out(known, config)
+            told = partial(self.told, step)
+            found = self.carrier.each(step, count, known, told)
+            self.journal.note(step, found)
+        return found
 
 
-def _config(
-    parts: InputParts, job: Job, folders: tuple[Path, Path], own: str
-) -> Config:
-    n, (work, stage) = parts.records, folders
-    public, private = stage / "public", stage / "private"
-    public.mkdir()
-    private.mkdir(mode=0o700)
+def _config(parts: InputParts, job: Job, staged: Staged) -> Config:
+    n = parts.records
+    public, private = staged.stage / "public", staged.stage / "private"
+    public.mkdir(exist_ok=True)
+    private.mkdir(mode=0o700, exist_ok=True)
     leaves = 1 << levels_of(n, job.engine.block)
     return Config(
         job=_with_partition(job),
         pieces=parts.pieces,
         columns=tuple(c for c in parts.schema.names if c in job.roles.published),
-        work=work,
+        work=staged.work,
         public=public,
         private=private,
         parts=max(1, round(n / PER_FILE)),
-        secret=own,
+        secret=staged.secret,
         rate=min(1.0, PER_LEAF * leaves / n),
     )
 
@@ -137,7 +140,7 @@ def _partitioned(run: _Run, config: Config, n: int) -> tuple[InBlocks, GroupSums
     sizes = np.sum(run.each("scatter", len(cut.pieces), cut), axis=0)
     pieces = len(cut.pieces)
     blocks = tuple(
-        (Source("scattered", 0, pieces, leaves),)
+        (BlockSource("scattered", 0, pieces, leaves),)
         for leaves in blocks_of(sizes, 2 * config.job.privacy.k, keeping(cut))
     )
     made = InBlocks(**vars(cut), blocks=blocks)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from aggopt.engine.workspace import gathered
 
 
-class Source(NamedTuple):
+class BlockSource(NamedTuple):
     """Buckets of the files of a step, from number `first` to before `last`."""
 
     step: str
@@ -18,7 +18,7 @@ class Source(NamedTuple):
     buckets: tuple[int, ...]
 
 
-Sources = tuple[Source, ...]
+Sources = tuple[BlockSource, ...]
 
 
 def read(sources: Sources, at: Callable[[str, int], Path]) -> pa.Table:

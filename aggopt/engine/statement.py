@@ -8,6 +8,7 @@ from typing import Any
 from aggopt.core.plural import many
 from aggopt.engine.config import InBlocks
 from aggopt.engine.folder_release import FolderRelease
+from aggopt.engine.journal import PACKAGES
 from aggopt.engine.pieces import firsts_of
 from aggopt.engine.reduced import Proofs
 from aggopt.job import Job, P3m
@@ -16,7 +17,6 @@ from aggopt.output.manifest import SHUFFLED, versions_of
 from aggopt.pipeline import margins
 
 LOSS = "information loss"  # in percent of the variance; risks are shares
-PACKAGES = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
 
 
 def release_of(

@@ -10,7 +10,7 @@ from aggopt.errors import JobError
 BLOCK = 100_000  # records: half a minute of work, a few hundred MiB
 _TAKES: dict[str, frozenset[str]] = {
     "memory": frozenset(),
-    "local": frozenset({"block", "borders", "work", "jobs"}),
+    "local": frozenset({"block", "borders", "work", "resume", "jobs"}),
     "dask": frozenset({"block", "borders", "work", "workers", "scheduler", "insecure"}),
 }
 ENGINES = tuple(_TAKES)
@@ -33,6 +33,8 @@ class Engine(Section):
     work
         The folder for files in between, which hold originals (mode 0700, removed at the
         end); beside the output when omitted.  All processes must see it.
+    resume
+        Go on where a run of this job, to the same folder, was killed.
     jobs
         Of "local": how many processes; 1 when omitted.
     workers
@@ -47,6 +49,7 @@ class Engine(Section):
     block: StrictInt = Field(default=BLOCK, ge=2)
     borders: StrictBool = False
     work: str | None = None
+    resume: StrictBool = False
     jobs: StrictInt = Field(default=1, ge=1)
     workers: StrictInt | None = Field(default=None, ge=1)
     scheduler: str | None = None

@@ -274,6 +274,7 @@ class EngineKeys(TypedDict, total=False):
     block: int
     borders: bool
     work: str | None
+    resume: bool
     jobs: int
     workers: int | None
     scheduler: str | None

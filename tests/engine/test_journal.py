@@ -1,0 +1,188 @@
+"""A run that was killed is gone on with, as what it was, or not at all."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from folders import digest, job, masked, persons, put
+from refusals import refused
+
+import aggopt
+from aggopt.core import leftovers
+from aggopt.engine import engines, folders, journal
+from aggopt.engine.workspace import STOP
+from aggopt.errors import EngineError
+
+STEPS = ["describe", "scatter", "group", "publish", "write", "sort", "recount"]
+AGAIN = {"block": 30, "resume": True}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of one file."""
+    return put(tmp_path / "in", persons(60))
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """The steps that are carried out."""
+    found, each = [], engines.Here.each
+
+    def noted(self, step, *args):
+        found.append(step)
+        return each(self, step, *args)
+
+    monkeypatch.setattr(engines.Here, "each", noted)
+    return found
+
+
+def killed(folder, out, step, **sections):
+    """Leave what a run leaves that is killed as this step begins."""
+
+    def end(now, share):
+        if now == step:
+            raise InterruptedError
+
+    def nothing(*args, **how):
+        """Do nothing: a killed process does not."""
+
+    asked = job(engine={"block": 30}, **sections)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(folders.Journal, "end", nothing)
+        patch.setattr(folders.shutil, "rmtree", nothing)
+        patch.setattr(folders, "STOP", "other")
+        with pytest.raises(InterruptedError):
+            aggopt.mask(folder, asked, out=out, progress=end)
+
+
+@pytest.fixture
+def dead(monkeypatch):
+    """What this process leaves counts as left by one that was killed."""
+    monkeypatch.setattr(leftovers, "_lives", lambda pid, born: False)
+
+
+def left(folder: Path) -> list[Path]:
+    """Return the folders that are there for a moment."""
+    return sorted(folder.glob("aggopt-*"))
+
+
+@pytest.mark.usefixtures("dead")
+@pytest.mark.parametrize("step", ["scatter", "publish", "recount"])
+def test_a_run_goes_on_from_the_steps_that_are_done(folder, tmp_path, steps, step):
+    killed(folder, tmp_path / "out", step)
+    done, _ = steps.copy(), steps.clear()
+    found = aggopt.mask(folder, job(engine=AGAIN), out=tmp_path / "out")
+    assert steps[0] == step
+    assert step not in done
+    assert done + steps == STEPS
+    assert left(tmp_path) == []
+    secret = found.manifest["output"]["secret"]
+    whole = aggopt.mask(folder, job(engine=AGAIN), out=tmp_path / "b", secret=secret)
+    assert digest(found.path) == digest(whole.path)
+    assert found.audit == whole.audit
+
+
+@pytest.mark.usefixtures("dead")
+def test_without_resume_all_is_done_anew_and_nothing_stays(folder, tmp_path, steps):
+    killed(folder, tmp_path / "out", "publish")
+    assert len(left(tmp_path)) == 2
+    steps.clear()
+    masked(folder, job(engine={"block": 30}), tmp_path / "out")
+    assert steps[0] == "describe"
+    assert left(tmp_path) == []
+
+
+@pytest.mark.usefixtures("dead")
+def test_what_was_left_for_another_folder_stays(folder, tmp_path, steps):
+    killed(folder, tmp_path / "other", "publish")
+    steps.clear()
+    masked(folder, job(engine=AGAIN), tmp_path / "out")
+    assert steps[0] == "describe"
+    assert len(left(tmp_path)) == 2
+
+
+def test_what_a_process_that_lives_has_is_left_alone(folder, tmp_path, steps):
+    killed(folder, tmp_path / "out", "publish")
+    steps.clear()
+    masked(folder, job(engine=AGAIN), tmp_path / "out")
+    assert steps[0] == "describe"
+    assert len(left(tmp_path)) == 2
+
+
+def other_job(folder, monkeypatch):
+    """Ask for another k."""
+    return job(3, engine=AGAIN)
+
+
+def other_input(folder, monkeypatch):
+    """Touch a file."""
+    os.utime(folder / "in-0.parquet", (1, 1))
+    return job(engine=AGAIN)
+
+
+def other_versions(folder, monkeypatch):
+    """Have another NumPy."""
+    monkeypatch.setattr(journal, "versions_of", lambda packages: {"numpy": "0.1"})
+    return job(engine=AGAIN)
+
+
+@pytest.mark.usefixtures("dead")
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [(other_job, "job"), (other_input, "input"), (other_versions, "versions")],
+    ids=["job", "input", "versions"],
+)
+def test_a_run_of_something_else_is_refused(
+    folder, tmp_path, monkeypatch, change, what
+):
+    killed(folder, tmp_path / "out", "publish")
+    asked, before = change(folder, monkeypatch), left(tmp_path)
+    with refused(
+        f"A killed run has left {before[0].name} for out, and has not the same {what}.",
+        "run what it was; or leave resume out: then that is removed, and all is done "
+        "anew.",
+        EngineError,
+    ):
+        aggopt.mask(folder, asked, out=tmp_path / "out")
+    assert left(tmp_path) == before
+
+
+@pytest.mark.usefixtures("dead")
+def test_another_secret_is_refused(folder, tmp_path):
+    killed(folder, tmp_path / "out", "publish")
+    with pytest.raises(EngineError, match="has not the same secret"):
+        masked(folder, job(engine=AGAIN), tmp_path / "out")
+
+
+@pytest.mark.usefixtures("dead")
+def test_who_carries_out_may_change(folder, tmp_path, steps):
+    killed(folder, tmp_path / "out", "group")
+    steps.clear()
+    asked = job(engine=AGAIN | {"jobs": 1, "work": str(tmp_path)})
+    aggopt.mask(folder, asked, out=tmp_path / "out")
+    assert steps[0] == "group"
+
+
+@pytest.mark.usefixtures("dead")
+def test_half_of_what_was_left_is_of_no_use(folder, tmp_path, steps):
+    killed(folder, tmp_path / "out", "write")
+    shutil.rmtree(left(tmp_path)[1])
+    steps.clear()
+    aggopt.mask(folder, job(engine=AGAIN), out=tmp_path / "out")
+    assert steps[0] == "describe"
+    assert left(tmp_path) == []
+
+
+def test_what_is_about_to_be_removed_is_not_gone_on_with(folder, tmp_path):
+    def stop(step, share):
+        if step == "group":
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(folders.shutil, "rmtree", lambda *args, **how: None)
+        with pytest.raises(KeyboardInterrupt):
+            masked(folder, job(engine=AGAIN), tmp_path / "out", progress=stop)
+    work, _ = left(tmp_path)
+    assert not (work / journal.SAYS).exists()
+    assert (work / STOP).exists()
