@@ -5,6 +5,7 @@ from pathlib import Path
 from aggopt.errors import InfeasibleInputError
 
 _CGROUP = Path("/sys/fs/cgroup")
+_FIX = "use a machine with more, fewer records, or another solver or method."
 
 
 def available() -> int:
@@ -19,7 +20,7 @@ def available() -> int:
         return left
 
 
-def require_memory(needed: int, what: str) -> None:
+def require_memory(needed: int, what: str, fix: str = _FIX) -> None:
     """Raise if a computation would not fit.
 
     Raises
@@ -30,11 +31,12 @@ def require_memory(needed: int, what: str) -> None:
     left = available()
     if needed > left:
         raise InfeasibleInputError(
-            f"{what} needs about {_size(needed)} of memory, and {_size(left)} are "
-            "left.",
-            fix="use a machine with more, fewer records, or another solver or method.",
+            f"{what} needs about {size_in_words(needed)} of memory, and "
+            f"{size_in_words(left)} are left.",
+            fix=fix,
         )
 
 
-def _size(count: int) -> str:
+def size_in_words(count: int) -> str:
+    """Return a number of bytes in MiB, or in GiB where it is one or more."""
     return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"

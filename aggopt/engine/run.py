@@ -17,6 +17,7 @@ from aggopt.engine.engines import Carrier
 from aggopt.engine.folder_release import FolderRelease
 from aggopt.engine.folders import Staged, give_names, require_new, staging
 from aggopt.engine.journal import Journal
+from aggopt.engine.needs import require_room
 from aggopt.engine.passes_in import scale_of, summary, total_of
 from aggopt.engine.passes_of_shifts import ShiftEnd
 from aggopt.engine.passes_out import require_all
@@ -26,7 +27,7 @@ from aggopt.engine.sources import BlockSource
 from aggopt.engine.split_tree import SplitTree, blocks_of, levels_of
 from aggopt.engine.statement import release_of
 from aggopt.engine.whole import keeping, whole_of
-from aggopt.engine.workspace import appear, hand_out
+from aggopt.engine.workspace import appear, forget, hand_out
 from aggopt.errors import InfeasibleInputError
 from aggopt.job import Job, Mean, Recommended
 from aggopt.output.audit import Audit
@@ -61,6 +62,7 @@ def released(
     _require_records(parts.records, job.privacy.k)
     private = out.with_name(f"{out.name}.private")
     require_new(out, private)
+    require_room(parts, job, out)
     began = compile_time.now()
     with staging(out, job, parts, known) as staged:
         config = _config(parts, job, staged)
@@ -175,6 +177,7 @@ def _published(
     """Return how centroids are moved, and sums over what is published of them."""
     config = replace(config, shift=groups.shift(_restored(config.job), config.scale))
     run.each("publish", len(config.blocks), config)
+    forget(config.work, "scattered", "parted")
     return config, PublishedSums.of(config, groups.n)
 
 
@@ -187,6 +190,7 @@ def _restored(job: Job) -> str:
 def _recounted(run: _Run, config: InBlocks) -> tuple[list[dict[str, Any]], Audit]:
     """Return the files that were written, and what is found in them."""
     written = run.each("write", config.parts, config)
+    forget(config.work, "published")
     require_all(sum(run.each("sort", config.parts, config)), config)
     config = replace(config, whole=whole_of("sorted", config.parts, config))
     found = run.each("recount", config.parts, config)

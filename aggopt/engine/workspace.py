@@ -4,6 +4,7 @@ A task that runs twice, because a process was taken for dead, writes the same by
 under the same name.  They hold originals: their folder is for its owner alone.
 """
 
+import errno
 import os
 import pickle
 import secrets
@@ -17,7 +18,9 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from aggopt.core.types import I64, AnyInt
+from aggopt.errors import EngineError
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 STOP = "stop"  # the name of a file: once it is there, no task goes on
 
 
@@ -35,6 +38,14 @@ def appear(to: Path, writer: Callable[[Path], object]) -> None:
         with aside.open("rb") as written:
             os.fsync(written.fileno())
         aside.replace(to)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise EngineError(
+            f"There is no room left in {to.parent.parent}: {error.strerror}.",
+            fix="make room; or name another folder, for files in between under "
+            "[engine] work; nothing is left behind.",
+        ) from None
     finally:
         aside.unlink(missing_ok=True)
 
@@ -131,6 +142,13 @@ def gathered(files: Sequence[Path], buckets: Sequence[int]) -> pa.Table:
             batches = pa.ipc.open_file(mapped)
             found += [batches.get_batch(bucket) for bucket in buckets]
     return pa.Table.from_batches(found).combine_chunks()
+
+
+def forget(folder: Path, *steps: str) -> None:
+    """Remove the files of steps that no later one reads."""
+    for step in steps:
+        for path in folder.glob(f"{step}-*"):
+            path.unlink(missing_ok=True)
 
 
 def checker(folder: Path) -> Callable[[float], None]:

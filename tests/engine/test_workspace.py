@@ -3,12 +3,14 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from refusals import refused
 
 from aggopt.engine.workspace import (
     STOP,
     StoppedError,
     appear,
     checker,
+    forget,
     gathered,
     hand_out,
     handed_out,
@@ -16,6 +18,7 @@ from aggopt.engine.workspace import (
     save,
     shuffle,
 )
+from aggopt.errors import EngineError
 
 
 def test_rows_are_read_back_bucket_by_bucket_in_the_order_of_the_files(tmp_path):
@@ -65,11 +68,35 @@ def test_a_task_that_runs_twice_leaves_one_file(tmp_path):
 def test_a_task_that_fails_leaves_nothing(tmp_path):
     def fail(aside):
         aside.write_text("half")
-        raise OSError(28, "No space left on device")
+        raise PermissionError(13, "Permission denied")
 
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(PermissionError):
         appear(tmp_path / "a", fail)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_told_in_words(tmp_path):
+    (tmp_path / "work").mkdir()
+
+    def fail(aside):
+        aside.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with refused(
+        f"There is no room left in {tmp_path}: No space left on device.",
+        "make room; or name another folder, for files in between under [engine] work; "
+        "nothing is left behind.",
+        EngineError,
+    ):
+        appear(tmp_path / "work" / "a", fail)
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_files_of_steps_are_forgotten_and_no_others(tmp_path):
+    for name in ("part-000001", "part-000002", "parted-000001"):
+        (tmp_path / name).touch()
+    forget(tmp_path, "part", "none")
+    assert [path.name for path in tmp_path.iterdir()] == ["parted-000001"]
 
 
 def test_tasks_stop_once_the_user_has(tmp_path):

@@ -1,0 +1,103 @@
+"""A run that does not fit is refused before it begins; a full disk leaves nothing."""
+
+import os
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from folders import job, masked, persons, put
+from refusals import refused
+
+from aggopt.core import memory
+from aggopt.engine import needs
+from aggopt.engine.needs import largest_block, require_room, task_bytes
+from aggopt.engine.pieces import InputParts
+from aggopt.errors import EngineError, InfeasibleInputError
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of one file."""
+    return put(tmp_path / "in", persons(60))
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Nine numbers of a thousand records, in two row groups."""
+    rng = np.random.default_rng(0)
+    names = ["age", "height", "income"]
+    table = pd.DataFrame(rng.normal(size=(1000, 3)), columns=names)
+    more = table.assign(ill=np.int8(1), note="a", name="b")
+    return InputParts.of(put(tmp_path / "in", more, rows=600))
+
+
+def test_the_largest_block_is_not_larger_than_the_table():
+    assert largest_block(1_000_000, 100_000) == 1.4 * 125_000
+    assert largest_block(50_000, 100_000) == 50_000
+
+
+def test_a_task_needs_what_its_records_do(parts):
+    of_one = 3 * (3 * 8 + 1 + 24)  # numbers, a byte, and a text; names are not read
+    assert task_bytes(parts, job()) == 1000 * (of_one + 3 * 24)
+    large = job(engine={"block": 1000})
+    assert task_bytes(parts, large) == 1000 * (of_one + 9 * 24)
+    shifts = job(2, aggregation={"method": "p3m"})
+    assert task_bytes(parts, shifts) == max(500 * 200, 1000 * (of_one + 3 * 24))
+
+
+def test_more_memory_than_is_left_is_refused(parts, tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 400 * MIB)
+    require_room(parts, job(), tmp_path / "out")
+    with refused(
+        "A run of 2 processes, in blocks of 175 records and pieces of files of 1000, "
+        "needs about 400 MiB of memory, and 400 MiB are left.",
+        "choose a smaller block under [engine] or fewer processes, or write files with "
+        "smaller row groups.",
+        InfeasibleInputError,
+    ):
+        require_room(parts, job(engine={"jobs": 2}), tmp_path / "out")
+
+
+def test_memory_of_a_cluster_is_not_that_of_this_machine(parts, tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 0)
+    require_room(parts, job(engine={"name": "dask"}), tmp_path / "out")
+    asked = job(engine={"name": "dask", "workers": 1})
+    with pytest.raises(InfeasibleInputError, match="A run of 1 process, in"):
+        require_room(parts, asked, tmp_path / "out")
+
+
+def test_less_room_than_files_in_between_take_is_refused(parts, tmp_path, monkeypatch):
+    room = {"free": 2 * 1000 * (25 + 8)}
+
+    def usage(path):
+        assert path == tmp_path
+        return SimpleNamespace(**room)
+
+    monkeypatch.setattr(needs.shutil, "disk_usage", usage)
+    require_room(parts, job(), tmp_path / "out")
+    require_room(parts, job(engine={"borders": True, "resume": True}), tmp_path / "out")
+    with refused(
+        f"Files in between take 0 MiB or more, and in {tmp_path} 0 MiB are free.",
+        "make room, or name another folder: [engine] work.",
+        EngineError,
+    ):
+        require_room(parts, job(engine={"borders": True}), tmp_path / "out")
+
+
+@pytest.mark.parametrize("file", [0, 3, 8, 14])
+def test_a_disk_that_gets_full_leaves_nothing(folder, tmp_path, monkeypatch, file):
+    sync, done = os.fsync, []
+
+    def full(handle):
+        done.append(handle)
+        if len(done) > file:
+            raise OSError(28, "No space left on device")
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(EngineError, match="There is no room left in"):
+        masked(folder, job(engine={"block": 30}), tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
