@@ -91,8 +91,8 @@ def test_a_process_killed_in_each_step_changes_no_byte(folder, whole, tmp_path):
 
 def test_a_worker_killed_in_each_step_changes_no_byte(folder, whole, tmp_path):
     pytest.importorskip("distributed", reason="pip install 'aggopt[dask]'")
+    killer = Killer(spawned)
     with dask_engine._cluster(2) as client:
-        killer = Killer(lambda: list(client.run(os.getpid).values()))
         how = {"client": client, "progress": killer}
         found = masked(folder, by(name="dask"), tmp_path / "out", **how)
     assert killer.killed == STEPS
