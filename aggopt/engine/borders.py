@@ -1,20 +1,18 @@
 """Which groups are looked at again, and in which blocks: cut where they are not."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
 from aggopt.core.validation import Floats
 from aggopt.engine.config import Border, InBlocks
-from aggopt.engine.sources import BlockSource
+from aggopt.engine.passes_of_borders import across_cuts
+from aggopt.engine.sources import BlockSource, Sources
 from aggopt.engine.split_tree import SplitTree, blocks_of, levels_of
+from aggopt.engine.two_levels import Each, second_step
 
 MARGIN = 1.0  # radii of a group: how near a cut those lie that are looked at again
-
-Each = Callable[[str, int, Any], list[Any]]
 
 
 def across(each: Each, config: InBlocks, sample: Floats, n: int) -> InBlocks:
@@ -30,16 +28,16 @@ def across(each: Each, config: InBlocks, sample: Floats, n: int) -> InBlocks:
     near = sample[config.tree.margin(sample, np.arange(len(sample))) < within]
     share = len(near) / len(sample)
     tree = SplitTree.of(near, levels_of(share * n, config.job.engine.block))
-    cut = replace(config, border=Border(tree, within, count, count))
-    sizes = np.array(each("part", count, cut))
-    blocks = [
-        (BlockSource("parted", b, b + 1, (0,)),) for b in np.flatnonzero(sizes[:, 0])
+    border = Border(tree, within, count, count)
+    cut = replace(config, border=border)
+    parted, spread = each("part", count, cut), across_cuts(border)
+    cut, sizes = second_step(each, spread, parted, cut)
+    stay = [number for number, own in enumerate(parted) if own[0]]
+    blocks: list[Sources] = [
+        (BlockSource("parted", number, number + 1, (0,)),) for number in stay
     ]
-    staying = len(blocks)
-    if sizes[:, 1:].any():
-        again = blocks_of(sizes[:, 1:].sum(axis=0), 2 * config.job.privacy.k)
-        for leaves in again:
-            buckets = tuple(1 + leaf for leaf in leaves)
-            blocks.append((BlockSource("parted", 0, count, buckets),))
-    border = Border(tree, within, count, staying)
+    if sizes[1:].any():
+        for leaves in blocks_of(sizes[1:], 2 * config.job.privacy.k):
+            blocks.append(spread.sources([1 + leaf for leaf in leaves], cut))
+    border = replace(border, staying=len(stay))
     return replace(cut, blocks=tuple(blocks), border=border)

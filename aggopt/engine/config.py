@@ -1,5 +1,6 @@
 """What all tasks of a run know: no record, and no value of one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import numpy as np
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.engine.pieces import Piece
-from aggopt.engine.sources import Sources
+from aggopt.engine.sources import Deal, Sources
 from aggopt.engine.split_tree import SplitTree
 from aggopt.job import Job
 
@@ -49,6 +50,8 @@ class Config:
     whole
         Where it stands what is asked of confidential values beside those of all other
         records; None where it is asked of each group alone.
+    deals
+        What the tasks of second steps read, by the step whose files those are.
     """
 
     job: Job
@@ -61,6 +64,7 @@ class Config:
     secret: str = field(repr=False)
     rate: float
     whole: Path | None = None
+    deals: Mapping[str, tuple[Deal, ...]] = field(default_factory=dict, repr=False)
 
     def at(self, step: str, number: int) -> Path:
         """Return the file in between that a step has of this number."""

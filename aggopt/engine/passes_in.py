@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.core.standardise import Scale
-from aggopt.core.types import I64, AnyInt
 from aggopt.core.validation import Floats
 from aggopt.engine.config import Config, InLeaves
 from aggopt.engine.moments import PartMoments
+from aggopt.engine.two_levels import Spread
 from aggopt.engine.whole import count_leaves, count_values
-from aggopt.engine.workspace import load, save, shuffle
+from aggopt.engine.workspace import load, save, with_column
 from aggopt.errors import TableError, naming
 from aggopt.input.confidential import confidential_of
 from aggopt.input.table import Table
@@ -68,20 +68,13 @@ def scattered(number: int, config: InLeaves) -> list[int]:
     table = table_of(rows, config)
     leaf = tree.leaf(config.scale.standardise(table.matrix()), numbers)
     count_leaves(table.frame, leaf, number, config)
-    to = config.at("scattered", number)
-    sizes = shuffle(to, with_column(rows, numbers), leaf, tree.leaves)
-    return [int(size) for size in sizes]
+    to, spread = config.at("scattered", number), of_leaves(config)
+    return spread.write(to, with_column(rows, numbers), leaf)
 
 
-def with_column(rows: pa.Table, values: AnyInt) -> pa.Table:
-    """Return rows with a column at their end; it goes by its place, not its name."""
-    return rows.append_column("", pa.array(values))
-
-
-def without_column(rows: pa.Table) -> tuple[pa.Table, I64]:
-    """Return rows without their last column, and that."""
-    last = rows.num_columns - 1
-    return rows.remove_column(last), rows.column(last).to_numpy()
+def of_leaves(config: InLeaves) -> Spread:
+    """Return how records are spread over the leaves of the tree."""
+    return Spread("scattered", len(config.pieces), config.tree.leaves)
 
 
 def scale_of(found: PartMoments) -> Scale:

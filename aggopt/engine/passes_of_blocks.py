@@ -9,9 +9,10 @@ from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.engine.block_rows import of_block
 from aggopt.engine.config import InBlocks
-from aggopt.engine.passes_in import table_of, with_column
+from aggopt.engine.passes_in import table_of
 from aggopt.engine.passes_of_borders import groups_of, named
-from aggopt.engine.workspace import load, save, shuffle
+from aggopt.engine.two_levels import Spread
+from aggopt.engine.workspace import load, save, with_column
 from aggopt.input.table import Table
 from aggopt.job import Job
 from aggopt.pipeline.rounding import on_grid, place_for
@@ -45,7 +46,7 @@ def grouped(number: int, config: InBlocks) -> int:
     return len(sizes)
 
 
-def published(number: int, config: InBlocks) -> int:
+def published(number: int, config: InBlocks) -> list[int]:
     """Write the records of a block as they are published, by the file they go to."""
     rows, numbers = of_block(number, config)
     held, scale = load(config.at("grouped", number), *HELD), config.scale
@@ -75,8 +76,13 @@ def published(number: int, config: InBlocks) -> int:
     for column in (numbers, group, place.view(np.int64)):
         out = with_column(out, column)
     part = (place >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
-    shuffle(config.at("published", number), out, part.astype(np.int64), config.parts)
-    return len(labels)
+    to = config.at("published", number)
+    return to_parts(config).write(to, out, part.astype(np.int64))
+
+
+def to_parts(config: InBlocks) -> Spread:
+    """Return how records of blocks are spread over the files of the release."""
+    return Spread("published", len(config.blocks), config.parts)
 
 
 def solved_of(number: int, config: InBlocks) -> Floats:

@@ -13,10 +13,11 @@ from aggopt.aggregate._aggregation import group_means
 from aggopt.core.group_sums import group_sse
 from aggopt.core.validation import Floats, Labels
 from aggopt.engine.block_rows import groups_before, of_block
-from aggopt.engine.config import InBlocks
-from aggopt.engine.passes_in import table_of, with_column
+from aggopt.engine.config import Border, InBlocks
+from aggopt.engine.passes_in import table_of
+from aggopt.engine.two_levels import Spread
 from aggopt.engine.whole import held_of
-from aggopt.engine.workspace import checker, load, save, shuffle
+from aggopt.engine.workspace import checker, load, save, with_column
 from aggopt.errors import InfeasibleInputError
 from aggopt.input.table import Table
 from aggopt.partition._registry import PARTITIONERS
@@ -50,7 +51,12 @@ def parted(number: int, config: InBlocks) -> list[int]:
     leaf = np.where(near, 1 + again.leaf(means, name), 0)
     out = with_column(with_column(rows, numbers), name[labels])
     to = config.at("parted", number)
-    return shuffle(to, out, leaf[labels], 1 + again.leaves).tolist()
+    return across_cuts(config.border).write(to, out, leaf[labels])
+
+
+def across_cuts(border: Border) -> Spread:
+    """Return how records are spread over a block that stays, and leaves that cross."""
+    return Spread("parted", border.parts, 1 + border.tree.leaves, alone=1)
 
 
 def named(labels: Any, block: int) -> Any:

@@ -8,10 +8,12 @@ import pyarrow.parquet as pq
 from aggopt.core.types import I64
 from aggopt.engine.config import Config, InBlocks
 from aggopt.engine.counted import Counted, counted
-from aggopt.engine.passes_in import without_column
+from aggopt.engine.passes_of_blocks import to_parts
 from aggopt.engine.pieces import firsts_of
+from aggopt.engine.sources import read
+from aggopt.engine.two_levels import Spread
 from aggopt.engine.whole import count_values
-from aggopt.engine.workspace import appear, gathered, shuffle
+from aggopt.engine.workspace import appear, without_column
 from aggopt.errors import PrivacyError
 from aggopt.input.files import as_released
 from aggopt.output.staging import sha256, umask
@@ -20,8 +22,8 @@ from aggopt.output.table_file import write_table
 
 def written(number: int, config: InBlocks) -> tuple[int, str]:
     """Write a file of the release, and its key; return records and SHA-256."""
-    files = config.all("published", len(config.blocks))
-    rows, place = without_column(gathered(files, [number]))
+    found = read(to_parts(config).sources([number], config), config.at)
+    rows, place = without_column(found)
     rows, group = without_column(rows)
     rows, numbers = without_column(rows)
     order = np.lexsort((numbers, place.view(np.uint64)))
@@ -50,7 +52,7 @@ def _key(numbers: I64, group: I64, config: Config) -> pa.Table:
     )
 
 
-def sorted_out(number: int, config: Config) -> int:
+def sorted_out(number: int, config: Config) -> list[int]:
     """Read a file of the release as anyone would; send equal records to one place."""
     job = config.job
     rows = as_released(config.part(number), job.input, job.roles)
@@ -59,14 +61,17 @@ def sorted_out(number: int, config: Config) -> int:
     bucket = (mixed >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
     count_values(rows, "sorted", number, config)
     to = config.at("sorted", number)
-    shuffle(to, rows, bucket.astype(np.int64), config.parts)
-    return len(rows)
+    return to_places(config).write(to, rows, bucket.astype(np.int64))
+
+
+def to_places(config: Config) -> Spread:
+    """Return how records of files are spread over the places where they are counted."""
+    return Spread("sorted", config.parts, config.parts)
 
 
 def recounted(number: int, config: Config) -> Counted | None:
     """Count the records of one place, of which no equals one of another place."""
-    files = config.all("sorted", config.parts)
-    rows = gathered(files, [number])
+    rows = read(to_places(config).sources([number], config), config.at)
     return counted(rows, config) if len(rows) else None
 
 

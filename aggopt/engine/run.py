@@ -6,8 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from aggopt.core.compile_time import compile_time
 from aggopt.engine.able import PARTITION, require_able, require_numbers
 from aggopt.engine.borders import across
@@ -18,14 +16,15 @@ from aggopt.engine.folder_release import FolderRelease
 from aggopt.engine.folders import Staged, give_names, require_new, staging
 from aggopt.engine.journal import Journal
 from aggopt.engine.needs import require_room
-from aggopt.engine.passes_in import scale_of, summary, total_of
+from aggopt.engine.passes_in import of_leaves, scale_of, summary, total_of
+from aggopt.engine.passes_of_blocks import to_parts
 from aggopt.engine.passes_of_shifts import ShiftEnd
-from aggopt.engine.passes_out import require_all
+from aggopt.engine.passes_out import require_all, to_places
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.reduced import GroupSums, Proofs, PublishedSums
-from aggopt.engine.sources import BlockSource
 from aggopt.engine.split_tree import SplitTree, blocks_of, levels_of
 from aggopt.engine.statement import release_of
+from aggopt.engine.two_levels import second_step
 from aggopt.engine.whole import keeping, whole_of
 from aggopt.engine.workspace import appear, forget, hand_out
 from aggopt.errors import InfeasibleInputError
@@ -139,12 +138,10 @@ def _partitioned(run: _Run, config: Config, n: int) -> tuple[InBlocks, GroupSums
     tree = SplitTree.of(Z, levels_of(n, config.job.engine.block))
     config = replace(config, whole=whole_of("described", len(config.pieces), config))
     cut = InLeaves(**vars(config), scale=scale, tree=tree)
-    sizes = np.sum(run.each("scatter", len(cut.pieces), cut), axis=0)
-    pieces = len(cut.pieces)
-    blocks = tuple(
-        (BlockSource("scattered", 0, pieces, leaves),)
-        for leaves in blocks_of(sizes, 2 * config.job.privacy.k, keeping(cut))
-    )
+    scattered, spread = run.each("scatter", len(cut.pieces), cut), of_leaves(cut)
+    cut, sizes = second_step(run.each, spread, scattered, cut)
+    leaves = blocks_of(sizes, 2 * config.job.privacy.k, keeping(cut))
+    blocks = tuple(spread.sources(own, cut) for own in leaves)
     made = InBlocks(**vars(cut), blocks=blocks)
     if config.job.engine.borders:
         made = across(run.each, made, Z, n)
@@ -176,8 +173,9 @@ def _published(
 ) -> tuple[InBlocks, PublishedSums]:
     """Return how centroids are moved, and sums over what is published of them."""
     config = replace(config, shift=groups.shift(_restored(config.job), config.scale))
-    run.each("publish", len(config.blocks), config)
-    forget(config.work, "scattered", "parted")
+    sizes = run.each("publish", len(config.blocks), config)
+    forget(config.work, "scattered", "scattered-again", "parted", "parted-again")
+    config, _ = second_step(run.each, to_parts(config), sizes, config)
     return config, PublishedSums.of(config, groups.n)
 
 
@@ -190,8 +188,10 @@ def _restored(job: Job) -> str:
 def _recounted(run: _Run, config: InBlocks) -> tuple[list[dict[str, Any]], Audit]:
     """Return the files that were written, and what is found in them."""
     written = run.each("write", config.parts, config)
-    forget(config.work, "published")
-    require_all(sum(run.each("sort", config.parts, config)), config)
+    forget(config.work, "published", "published-again")
+    sizes = run.each("sort", config.parts, config)
+    require_all(sum(map(sum, sizes)), config)
+    config, _ = second_step(run.each, to_places(config), sizes, config)
     config = replace(config, whole=whole_of("sorted", config.parts, config))
     found = run.each("recount", config.parts, config)
     audit = audit_of([each for each in found if each], config.columns, config.job)

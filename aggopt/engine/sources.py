@@ -18,6 +18,19 @@ class BlockSource(NamedTuple):
     buckets: tuple[int, ...]
 
 
+class Deal(NamedTuple):
+    """What a task of a second step reads: a region of the files `first` to `last`.
+
+    Its buckets are those from `bucket` on, `width` of them.
+    """
+
+    region: int
+    first: int
+    last: int
+    bucket: int
+    width: int
+
+
 Sources = tuple[BlockSource, ...]
 
 

@@ -1,6 +1,7 @@
 """What engines carry out: a step by its name, of one number, told what all know."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
@@ -10,6 +11,7 @@ from aggopt.engine.passes_of_blocks import grouped, published
 from aggopt.engine.passes_of_borders import looked, parted
 from aggopt.engine.passes_of_shifts import solved, stated
 from aggopt.engine.passes_out import recounted, sorted_out, written
+from aggopt.engine.two_levels import AGAIN, dealt
 from aggopt.engine.workspace import StoppedError, handed_out
 from aggopt.errors import AggoptError, EngineError
 
@@ -25,6 +27,7 @@ TASKS: dict[str, Callable[[int, Any], Any]] = {
     "write": written,
     "sort": sorted_out,
     "recount": recounted,
+    **{again: partial(dealt, step) for step, again in AGAIN.items()},
 }
 
 

@@ -147,8 +147,19 @@ def gathered(files: Sequence[Path], buckets: Sequence[int]) -> pa.Table:
 def forget(folder: Path, *steps: str) -> None:
     """Remove the files of steps that no later one reads."""
     for step in steps:
-        for path in folder.glob(f"{step}-*"):
+        for path in folder.glob(f"{step}-{6 * '[0-9]'}"):
             path.unlink(missing_ok=True)
+
+
+def with_column(rows: pa.Table, values: AnyInt) -> pa.Table:
+    """Return rows with a column at their end; it goes by its place, not its name."""
+    return rows.append_column("", pa.array(values))
+
+
+def without_column(rows: pa.Table) -> tuple[pa.Table, I64]:
+    """Return rows without their last column, and that."""
+    last = rows.num_columns - 1
+    return rows.remove_column(last), rows.column(last).to_numpy()
 
 
 def checker(folder: Path) -> Callable[[float], None]:

@@ -1,0 +1,63 @@
+"""Rows reach their bucket by way of regions, as they do at once."""
+
+import numpy as np
+import pytest
+from folders import digest, job, masked, persons, put
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aggopt.engine import engines, run, two_levels
+from aggopt.engine.sources import Deal
+from aggopt.engine.two_levels import Spread
+
+
+def test_few_fragments_are_written_at_once():
+    assert Spread("sorted", 1000, 200).width == 1
+    assert Spread("sorted", 1000, 201).width == 2
+    assert Spread("scattered", 4000, 8192).regions == 50
+
+
+@given(st.integers(1, 50), st.integers(1, 50), st.integers(0, 1), st.integers(1, 60))
+@settings(max_examples=60)
+def test_regions_hold_each_bucket_once(files, buckets, alone, most):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(two_levels, "MOST", most)
+        spread = Spread("x", files, buckets + alone, alone)
+        regions = spread._region(np.arange(buckets + alone))
+        assert np.unique(regions).tolist() == list(range(spread.regions))
+        assert np.bincount(regions).max() <= spread.width
+        assert files * (spread.regions - alone) <= most + files
+
+
+def test_tasks_of_a_second_step_read_no_more_than_a_piece(monkeypatch):
+    monkeypatch.setattr(two_levels, "MOST", 9)
+    monkeypatch.setattr(two_levels, "PIECE", 10)
+    spread = Spread("x", 3, 7, alone=1)  # three buckets to a region
+    sizes = np.array([[5, 6, 0], [5, 4, 20], [5, 1, 1]])
+    assert spread.deals(sizes) == (
+        Deal(1, 0, 2, 1, 3),
+        Deal(1, 2, 3, 1, 3),
+        Deal(2, 0, 1, 4, 3),
+        Deal(2, 1, 2, 4, 3),
+        Deal(2, 2, 3, 4, 3),
+    )
+
+
+def test_two_steps_give_the_bytes_of_one(tmp_path, monkeypatch):
+    folder = put(tmp_path / "in", persons(230), persons(170, seed=1))
+    monkeypatch.setattr(run, "PER_FILE", 90)
+    asked = job(engine={"block": 40, "borders": True})
+    one = masked(folder, asked, tmp_path / "one")
+    steps, each = [], engines.Here.each
+
+    def noted(self, step, *args):
+        steps.append(step)
+        return each(self, step, *args)
+
+    monkeypatch.setattr(engines.Here, "each", noted)
+    monkeypatch.setattr(two_levels, "MOST", 4)
+    monkeypatch.setattr(two_levels, "PIECE", 60)
+    two = masked(folder, asked, tmp_path / "two")
+    assert {*two_levels.AGAIN.values()} <= {*steps}
+    assert digest(one.path) == digest(two.path)
+    assert two.audit == one.audit
