@@ -71,7 +71,7 @@ def round_edges(released: npt.ArrayLike) -> F64:
     array([0. , 0.5, 1. , 1.5, 2. , 2.5, 3. , 3.5, 4. , 4.5, 5. , 5.5, 6. ,
            6.5, 7. ])
     """
-    y = np.asarray(released, np.float64)
+    y = np.asarray(released)
     low, high = np.quantile(y, MIDDLE).tolist()
     if low == high:
         low, high = float(y.min()), float(y.max())
@@ -79,8 +79,8 @@ def round_edges(released: npt.ArrayLike) -> F64:
     width = float(f"{times}e{power}")
     first, last = floor(low / width), ceil(high / width)
     last = max(last, first + 1)
-    ends = [float(f"{times * j}e{power}") for j in range(first, last + 1)]
-    return np.unique(ends)
+    multiples = times * np.arange(first, last + 1)
+    return np.unique([float(f"{j}e{power}") for j in multiples.tolist()])
 
 
 def _width(least: float) -> tuple[int, int]:

@@ -6,6 +6,7 @@ decimals, and nothing is said of fewer than `FEW` records.
 """
 
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +50,7 @@ def percent(share: float) -> int:
 
 def percents(counts: npt.ArrayLike) -> tuple[int, ...]:
     """Return each count (m,) as whole percents of their sum, which is above 0."""
-    found = np.asarray(counts, np.float64)
+    found = np.asarray(counts)
     return tuple(map(percent, (found / found.sum()).tolist()))
 
 
@@ -91,9 +92,8 @@ def correlations(values: npt.ArrayLike) -> F64:
     X = np.asarray(values, np.float64)
     d = X.shape[1]
     found = np.full((d, d), np.nan)
-    for a in range(d):
-        for b in range(a, d):
-            found[a, b] = found[b, a] = _correlation(X[:, a], X[:, b])
+    for a, b in combinations_with_replacement(range(d), 2):
+        found[a, b] = found[b, a] = _correlation(X[:, a], X[:, b])
     return found
 
 

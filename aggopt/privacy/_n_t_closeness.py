@@ -122,10 +122,10 @@ def _supersets(Z: Floats, counts: I64, g: int, n: int) -> Iterator[I64]:
     far = np.abs(Z - Z[g]).max(axis=1)
     order = np.argsort(far, kind="stable")
     records, total = np.cumsum(counts[order].sum(axis=1)), int(counts.sum())
-    while n < total:
-        edge = far[order[np.searchsorted(records, n)]]
+    sizes = n * 2 ** np.arange(total.bit_length())
+    for least in sizes[sizes < total]:
+        edge = far[order[np.searchsorted(records, least)]]
         yield counts[far <= edge * (1 + TIE)].sum(axis=0)
-        n *= 2
     yield counts.sum(axis=0)
 
 

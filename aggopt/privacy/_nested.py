@@ -13,6 +13,7 @@ Venkatasubramanian, t-closeness, ICDE 2007.
 
 from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import Any
 
@@ -198,12 +199,10 @@ def _require_one_root(parent: Mapping[Hashable, Hashable]) -> None:
     roots = {above for above in parent.values() if above not in parent}
     if len(roots) != 1:
         raise _no_tree(f"The tree has {len(roots)} roots.")
-    for node in parent:
-        steps, at = 0, node
-        while at in parent:
-            steps, at = steps + 1, parent[at]
-            if steps > len(parent):
-                raise _no_tree("The tree runs in a circle.")
+    try:
+        TopologicalSorter({node: [above] for node, above in parent.items()}).prepare()
+    except CycleError:
+        raise _no_tree("The tree runs in a circle.") from None
 
 
 def _no_tree(problem: str) -> JobError:
