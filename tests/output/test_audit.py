@@ -12,10 +12,12 @@ from tables import ROLES, job, people
 
 import aggopt
 from aggopt.errors import JobError, PrivacyError
-from aggopt.job import Privacy
+from aggopt.job import AttributeSection, Privacy
 from aggopt.job._roles import Roles
 from aggopt.output.audit import audit
 from aggopt.output.beside import few
+from aggopt.output.missing import Holes
+from aggopt.privacy._dominance import Dominance
 
 AGE = Roles(**{"quasi-identifier": ["age"]})
 PAIR = Roles(**{"quasi-identifier": ["age", "pay"]})
@@ -427,3 +429,70 @@ def test_what_is_no_table_in_memory_or_no_block_is_refused_by_its_name():
         audit(lazy, AGE, Privacy(k=2))
     with pytest.raises(JobError, match="name what is no quasi-identifier 'pay'"):
         audit(ages(2), AGE, Privacy(k=2), [["age"], ["pay"]])
+
+
+# --- what is asked beside k
+
+
+SOME = pd.DataFrame(
+    {
+        "age": [1.0, 1, 1, 2, 2, np.nan],
+        "pay": ["1,5", "1,5", "2,5", "2,5", "9", "9"],
+        "region": [0, 0, 0, 0, 1, 1],
+        "w": [9, 9, 1, 1, 1, 1],
+    }
+)
+PEOPLE = np.array([0, 0, 1, 2, 2, 2])
+ROLE = {"quasi-identifier": ["age"]}
+TWO = {"quasi-identifier": ["age", "pay"]}
+
+
+def asked(roles, blocks=None, **how):
+    return audit(SOME, Roles(**roles), Privacy(k=2), blocks, **how)
+
+
+def test_missing_values_are_counted_and_what_equals_them_only_if_asked():
+    assert asked(ROLE).missing == Holes(1, 1)
+    assert asked(ROLE, compatible=True).missing == Holes(1, 1, compatible=3)
+
+
+def test_columns_that_must_not_be_there_are_those_that_are_named():
+    roles = {**ROLE, "identifier": ["w"]}
+    assert asked(roles).identifiers == ("w",)
+    assert asked(roles, dropped=["pay", "gone"]).identifiers == ("pay",)
+
+
+def test_units_are_counted_in_each_block_and_by_what_is_known_of_them():
+    found = asked(TWO, [["age"], ["pay"]], units=PEOPLE)
+    assert [count.what for count in (found.whole, *found.blocks)] == ["unit"] * 3
+    assert [count.rarest for count in found.blocks] == [1, 1]
+    assert any(note.startswith("Units are not published.") for note in found.notes)
+    assert not any("Units" in note for note in asked(TWO).notes)
+
+
+def test_strata_and_published_weights_count_in_each_combination():
+    found = asked({**ROLE, "stratum": ["region"], "weight": ["w"]})
+    assert (found.strata, found.weight) == (("region",), "w")
+    sizes = SOME.groupby(["age", "region", "w"], dropna=False).size()
+    assert found.groups == found.blocks[0].combinations == len(sizes) == 5
+    assert (found.unique, found.blocks[0].unique) == ((sizes == 1).sum(),) * 2
+    assert found.blocks[0].attributes == ("age", "region")
+    plain = asked({**ROLE, "weight": ["gone"]})
+    assert (plain.groups, plain.strata, plain.weight) == (3, (), None)
+
+
+def test_bounds_are_of_numbers_as_the_file_spells_them():
+    bounds = {"pay": AttributeSection(lower=2, upper=8)}
+    assert asked(ROLE).within == ()
+    (found,) = asked(ROLE, bounds=bounds, decimal=",").within
+    assert (found.attribute, found.beyond) == ("pay", 4)
+    (found,) = asked(ROLE, bounds=bounds).within
+    assert found.beyond == 6
+
+
+def test_no_record_has_most_of_the_weight_of_its_combination():
+    dominance = Dominance(SOME["w"].to_numpy(float), 0.9, "w")
+    (found,) = asked(ROLE, dominance=dominance).promises
+    assert (found.promise, found.attribute, found.found) == ("dominance", "w", 1.0)
+    assert (found.groups, found.broken) == (3, 1)
+    assert asked(ROLE).promises == ()
