@@ -11,7 +11,6 @@ from aggopt.core.section import Solved as Solved
 from aggopt.job._attributes import AttributeSection as AttributeSection
 from aggopt.job._job import Job as Job
 from aggopt.job._job import input_section as input_section
-from aggopt.job._job import settled as settled
 from aggopt.job._missing import Missing as Missing
 from aggopt.job._partition import Recommended as Recommended
 from aggopt.job._privacy import Privacy as Privacy
@@ -21,6 +20,7 @@ from aggopt.job._risk import Risk as Risk
 from aggopt.job._section import SEPARATORS as SEPARATORS
 from aggopt.job._section import Input as Input
 from aggopt.job._section import Output as Output
+from aggopt.job._settled import settled as settled
 from aggopt.job._strata import Strata as Strata
 from aggopt.job._units import Units as Units
 from aggopt.partition._shared.settings import Correlation as Correlation

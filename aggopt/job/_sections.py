@@ -1,0 +1,111 @@
+"""The sections of a job, and what must hold between them."""
+
+from typing import Any, Self
+
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+
+from aggopt.aggregate._mean import Mean
+from aggopt.aggregate._registry import AGGREGATORS
+from aggopt.core.section import Section
+from aggopt.errors import JobError, naming, require_known
+from aggopt.job._aggregation import Aggregation, OwnAggregating
+from aggopt.job._attributes import AttributeSection
+from aggopt.job._engine import Engine, require_engine
+from aggopt.job._measures import Measures
+from aggopt.job._missing import Missing
+from aggopt.job._own import by_name, model_section, own_section
+from aggopt.job._partition import OwnGrouping, Partition, Recommended
+from aggopt.job._privacy import Privacy
+from aggopt.job._risk import Risk
+from aggopt.job._roles import Roles
+from aggopt.job._section import Input, Output
+from aggopt.job._solvers import require_solvers
+from aggopt.job._strata import Strata, require_strata
+from aggopt.job._units import Units, require_units
+from aggopt.job._weights import Sampling, require_weights
+from aggopt.partition._registry import PARTITIONERS
+
+
+class Sections(Section):
+    """What a job says, section by section; `aggopt.Job` adds what is done with it."""
+
+    roles: Roles
+    attributes: dict[str, AttributeSection] = Field(default_factory=dict)
+    missing: Missing = Missing()
+    strata: Strata = Strata()
+    units: Units = Units()
+    weights: Sampling = Sampling()
+    privacy: Privacy
+    partition: Partition = Recommended()
+    aggregation: Aggregation = Mean()
+    measures: Measures = Measures()
+    risk: Risk = Risk()
+    input: Input = Input()
+    output: Output = Output()
+    engine: Engine = Engine()
+
+    @field_validator("partition", mode="wrap")
+    @classmethod
+    def _recommend(cls, section: Any, read: ValidatorFunctionWrapHandler) -> Any:
+        """Read a section that names no method as asking for a recommended one."""
+        if isinstance(section, dict) and "method" not in section:
+            named = "keep_groups" if "keep_groups" in section else "recommended"
+            section = {"method": named, **section}
+        section = by_name(section, PARTITIONERS)
+        return own_section(section, OwnGrouping, "partition", cls) or read(section)
+
+    @field_validator("aggregation", mode="wrap")
+    @classmethod
+    def _means(cls, section: Any, read: ValidatorFunctionWrapHandler) -> Any:
+        """Read a section that speaks of categories alone as one of means."""
+        if isinstance(section, dict) and set(section) == {"categories"}:
+            section = {"method": "mean", **section}
+        if (by_model := model_section(section, cls)) is not None:
+            return by_model
+        section = by_name(section, AGGREGATORS)
+        return own_section(section, OwnAggregating, "aggregation", cls) or read(section)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        asked = self.privacy.diversity
+        if self.partition.method == "diverse_vmdav" and asked == "recursive":
+            raise JobError(
+                "diverse_vmdav makes groups of distinct or entropy diversity, and "
+                "[privacy] asks for recursive diversity.",
+                fix='choose another partition, such as method = "vmdav", with '
+                'repair = "merge", which keeps every requirement; or diversity = '
+                '"distinct" or "entropy", without c.',
+            )
+        for name, attribute in self.attributes.items():
+            require_known("quasi-identifier", name, self.roles.combination)
+            with naming(f"[attributes.{name}]"):
+                attribute.require()
+        require_strata(self.strata, self.roles, self.attributes)
+        require_units(self.units, self.roles, self.privacy)
+        require_engine(self.engine)
+        require_weights(self.weights, self.roles, self.strata)
+        self.risk.require(self.roles)
+        require_solvers(self.privacy, self.partition, self.aggregation)
+        self.partition.require(self.privacy.k)
+        return self
+
+    @model_serializer(mode="wrap")
+    def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out sections of what there is none of."""
+        idle = {
+            "attributes": not self.attributes,
+            "strata": not self.roles.stratum,
+            "units": not self.roles.unit,
+            "weights": not self.roles.weight,
+            "measures": not self.measures.extra,
+            "risk": self.risk.idle,
+            "engine": self.engine == Engine(),
+        }
+        return {k: v for k, v in dump(self).items() if not idle.get(k)}
