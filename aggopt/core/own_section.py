@@ -1,5 +1,6 @@
 """A section of a job that names code of the user's; its other keys are its settings."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, ClassVar, Self
@@ -22,14 +23,14 @@ from aggopt.errors import JobError
 class Coded(Section):
     """A section that may name code of the user's."""
 
+    @abstractmethod
     def contained(self) -> Self:
         """Return it with what it names loaded."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def own_methods(self) -> tuple[Method, ...]:
         """The methods of the user's that it names, once they are loaded."""
-        raise NotImplementedError
 
 
 class OwnSection(MethodSection, Coded):
