@@ -1,4 +1,4 @@
-"""A table whose attributes have roles; every check on an input table lives here."""
+"""A table whose attributes have roles; every check of an input is made with it."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,11 +8,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from aggopt.core.frame import framed, require_records
-from aggopt.core.validation import Floats, merges_values
+from aggopt.core.validation import Floats
 from aggopt.encoding import Domain, Encoded, encode
-from aggopt.encoding._clock import Clock, Moments
+from aggopt.encoding._clock import Clock
 from aggopt.encoding._incomplete import encode_observed
-from aggopt.errors import TableError, naming
 from aggopt.input.categories import (
     Types,
     absent_in,
@@ -22,10 +21,10 @@ from aggopt.input.categories import (
     types_of,
 )
 from aggopt.input.codebook import Codebook, codebooks_in, published_books
-from aggopt.input.columns import check_comparable, floats_of, same_frames
+from aggopt.input.columns import check_comparable, same_frames
 from aggopt.input.dates import clocks_of, with_dates
 from aggopt.input.formats import FILES
-from aggopt.input.refused import CHECK, NOT_AS_THEY_ARE, UNDONE
+from aggopt.input.numbers import check_numbers, numbers_in
 from aggopt.input.released import as_arrow, bare, replaced, used
 from aggopt.input.unicode import check_text
 from aggopt.job import AttributeSection, Missing
@@ -112,9 +111,7 @@ class Table:
         clocks = like.clocks if like else clocks_of(frame, names, types, domains)
         books = codebooks_in(data)
         table = cls(frame, roles, is_array, types, domains, clocks, kept, books)
-        _check_numeric(table)
-        _check_complete(table)
-        _check_digits(table)
+        check_numbers(frame, (*table.numeric, *roles.numbers), clocks, kept)
         return table
 
     @property
@@ -168,11 +165,7 @@ class Table:
 
     def numbers(self, name: str) -> Floats:
         """Return one numeric column as floats (n,); dates from the first of them on."""
-        if name not in self.clocks:
-            return floats_of(self.frame[name])
-        clock = self.clocks[name]
-        with naming(f"Column {name!r}"):
-            return clock.numbers(Moments.of(self.frame[name], clock.type))
+        return numbers_in(self.frame, name, self.clocks)
 
     def masked(
         self,
@@ -238,22 +231,6 @@ class Table:
         return as_arrow(self.frame)
 
 
-def _check_numeric(table: Table) -> None:
-    schema = table.frame.schema
-    other = {
-        name: str(schema[name])
-        for name in (*table.numeric, *table.roles.numbers)
-        if name not in table.clocks
-        and not (schema[name].is_numeric() or schema[name] == nw.Boolean)
-    }
-    if other:
-        seen = ", ".join(f"{name!r} ({kind})" for name, kind in other.items())
-        raise TableError(
-            f"Columns that must be numeric and are not: {seen}.",
-            fix=f"{NOT_AS_THEY_ARE} Convert their type if they are numbers.",
-        )
-
-
 def _kept(
     names: Sequence[str], attributes: Mapping[str, AttributeSection], policy: str
 ) -> frozenset[str]:
@@ -262,43 +239,3 @@ def _kept(
         return frozenset()
     own = {name for name, section in attributes.items() if section.missing}
     return frozenset(names) - own
-
-
-def _check_complete(table: Table) -> None:
-    holes = []
-    for name in (*table.numeric, *table.roles.numbers):
-        if name in table.clocks:
-            numbers, missing = table.numbers(name), 0
-        else:
-            column = table.frame[name]
-            numbers, missing = floats_of(column.drop_nulls()), column.null_count()
-        missing += int(np.isnan(numbers).sum())
-        if name in table.kept and missing < len(table.frame):
-            missing = 0
-        infinite = int(np.isinf(numbers).sum())
-        counts = {"missing": missing, "infinite": infinite}
-        holes += [f"{name!r}: {c} {what}" for what, c in counts.items() if c]
-    if holes:
-        raise TableError(
-            f"Columns that must be complete have holes ({'; '.join(holes)}).",
-            fix="fill them, or remove those records, before masking; or say what is to "
-            f'happen: policy = "patterns" or "fill" under [missing]. {CHECK}',
-        )
-
-
-def _check_digits(table: Table) -> None:
-    """Refuse numbers that floats would not distinguish: they would all look alike."""
-    rounded = []
-    for name in (*table.numeric, *table.roles.numbers):
-        if name in table.clocks:  # refused as they are counted
-            continue
-        entries = np.asarray(table.frame[name].drop_nulls().to_numpy())
-        if merges_values(entries, entries.astype(np.float64)):
-            rounded.append(name)
-    if rounded:
-        raise TableError(
-            "Columns with more digits than a float can tell apart: "
-            f"{', '.join(map(repr, rounded))}.",
-            fix="subtract a base from them, or divide them (nanoseconds to seconds); "
-            f"or drop them, as identifier. {UNDONE}",
-        )
