@@ -36,7 +36,6 @@ Source: this package, after the clique partitioning of Groetschel and Wakabayash
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import permutations
 from math import fsum
 from typing import Any, NamedTuple
 
@@ -44,9 +43,10 @@ import numpy as np
 
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels, group_size, groups, matrix
-from aggopt.errors import InfeasibleInputError, UnknownNameError
+from aggopt.errors import InfeasibleInputError, require_known
 from aggopt.models._constraints import amounts, labelled, off_whole
 from aggopt.models._model import Model
+from aggopt.models._pairs import Pairs
 from aggopt.privacy._ordered import Ordered
 
 LANGUAGES = ("cvxpy", "pyomo")
@@ -79,15 +79,14 @@ class Data:
         return np.array([*range(self.k, n - self.k + 1), n])
 
     @cached_property
-    def pairs(self) -> tuple[Labels, Labels]:
-        """Records i < j of each pair, (p,) and (p,)."""
-        i, j = np.triu_indices(len(self.x), 1)
-        return i, j
+    def pairs(self) -> Pairs:
+        """The pairs of records."""
+        return Pairs(len(self.x))
 
     @cached_property
     def distances(self) -> Floats:
         """d_p, (p,)."""
-        i, j = self.pairs
+        i, j = self.pairs.ends
         return np.asarray(((self.x[i] - self.x[j]) ** 2).sum(axis=1))
 
     @cached_property
@@ -102,34 +101,9 @@ class Data:
         return (self.ordered.place[:, None] <= bins).astype(float)
 
     @cached_property
-    def touching(self) -> Floats:
-        """1 where record i is in pair p, (n, p)."""
-        n = len(self.x)
-        i, j = self.pairs
-        found = np.zeros((n, len(i)))
-        found[i, np.arange(len(i))] = found[j, np.arange(len(i))] = 1.0
-        return found
-
-    @cached_property
     def mates_held(self) -> Floats:
         """e_jb of the other record j of pair p, (n, B, p); 0 without record i."""
-        i, j = self.pairs
-        p = np.arange(len(i))
-        found = np.zeros((len(self.x), self.ordered.m, len(i)))
-        found[i, :, p] = self.held[j]
-        found[j, :, p] = self.held[i]
-        return found
-
-    @cached_property
-    def triangles(self) -> tuple[Labels, Labels, Labels]:
-        """Pairs ij, jl, il for any three records, each il once."""
-        n = len(self.x)
-        number = np.zeros((n, n), int)
-        number[self.pairs] = np.arange(len(self.pairs[0]))
-        number += number.T
-        threes = [t for t in permutations(range(n), 3) if t[0] < t[2]]
-        i, j, k = np.array(threes, int).reshape(-1, 3).T
-        return number[i, j], number[j, k], number[i, k]
+        return self.pairs.mates(self.held)
 
 
 class Point(NamedTuple):
@@ -142,18 +116,15 @@ class Point(NamedTuple):
 
 def build(data: Data, language: str) -> Any:
     """Return the mixed-integer program in cvxpy or in Pyomo; nothing is solved here."""
-    if language == "cvxpy":
-        return _in_cvxpy(data)
-    if language == "pyomo":
-        return _in_pyomo(data)
-    raise UnknownNameError("modelling language", language, LANGUAGES)
+    require_known("modelling language", language, LANGUAGES)
+    return _in_cvxpy(data) if language == "cvxpy" else _in_pyomo(data)
 
 
 def _in_cvxpy(data: Data) -> Any:
     import cvxpy as cp
 
     n, bins, s = len(data.x), data.ordered.m, data.sizes
-    i, j = data.pairs
+    i, j = data.pairs.ends
     v = cp.Variable((n, len(s)), name="v", boolean=True)
     w = cp.Variable((len(i), len(s)), name="w", boolean=True)
     a = cp.Variable((n, bins), name="a")
@@ -162,11 +133,11 @@ def _in_cvxpy(data: Data) -> Any:
     flat = data.mates_held.reshape(n * bins, -1) @ together
     count = data.held + cp.reshape(flat, (n, bins), order="C")
     below = (v @ s)[:, None] @ data.ordered.below[None, :]
-    ij, jl, il = data.triangles
+    ij, jl, il = data.pairs.triangles
     three = [together[ij] + together[jl] - together[il] <= 1] if ij.size else []
     constraints = labelled(
         one=cp.sum(v, axis=1) == 1,
-        mates=data.touching @ w == cp.multiply(v, (s - 1)[None, :]),
+        mates=data.pairs.touching @ w == cp.multiply(v, (s - 1)[None, :]),
         first=w <= v[i],
         second=w <= v[j],
         transit=three,
@@ -182,30 +153,31 @@ def _in_pyomo(data: Data) -> Any:
     import pyomo.environ as pyo
 
     problem = pyo.ConcreteModel()
-    n, kinds, pairs = range(len(data.x)), range(len(data.sizes)), data.pairs[0]
+    d, s = data.distances.tolist(), data.sizes.tolist()
+    n, kinds, pairs = range(len(data.x)), range(len(s)), range(len(d))
     problem.v = pyo.Var(n, kinds, domain=pyo.Binary)
-    problem.w = pyo.Var(range(len(pairs)), kinds, domain=pyo.Binary)
     problem.a = pyo.Var(n, range(data.ordered.m))
-    d, s, w = data.distances.tolist(), data.sizes.tolist(), problem.w
+    w = problem.w = pyo.Var(pairs, kinds, domain=pyo.Binary)
 
-    _group_in_pyomo(problem, data)
-    _close_in_pyomo(problem, data)
+    together = [pyo.quicksum(w[p, q] for q in kinds) for p in pairs]
+    _group_in_pyomo(problem, data, together)
+    _close_in_pyomo(problem, data, together)
     problem.cost = pyo.Objective(
         expr=pyo.quicksum(d[p] / s[q] * w[p, q] for p, q in w.index_set())
     )
     return problem
 
 
-def _group_in_pyomo(problem: Any, data: Data) -> None:
+def _group_in_pyomo(problem: Any, data: Data, together: list[Any]) -> None:
     import pyomo.environ as pyo
 
     n, kinds, s = range(len(data.x)), range(len(data.sizes)), data.sizes.tolist()
-    i, j = (side.tolist() for side in data.pairs)
-    v, w, of, pairs = problem.v, problem.w, _pairs_of(data), range(len(i))
-    three = [side.tolist() for side in data.triangles]
+    i, j = (side.tolist() for side in data.pairs.ends)
+    v, w, of, pairs = problem.v, problem.w, data.pairs.of, range(len(i))
+    three = [side.tolist() for side in data.pairs.triangles]
 
     def transit(_: Any, z: int) -> Any:
-        one, other, third = (_together(problem, data, side[z]) for side in three)
+        one, other, third = (together[side[z]] for side in three)
         return one + other <= 1 + third
 
     problem.one = pyo.Constraint(
@@ -227,17 +199,15 @@ def _group_in_pyomo(problem: Any, data: Data) -> None:
     problem.transit = pyo.Constraint(range(len(three[0])), rule=transit)
 
 
-def _close_in_pyomo(problem: Any, data: Data) -> None:
+def _close_in_pyomo(problem: Any, data: Data, together: list[Any]) -> None:
     import pyomo.environ as pyo
 
     n, bins, kinds = range(len(data.x)), range(data.ordered.m), range(len(data.sizes))
-    v, a, of, s = problem.v, problem.a, _pairs_of(data), data.sizes.tolist()
+    v, a, of, s = problem.v, problem.a, data.pairs.of, data.sizes.tolist()
     limit = [float(most) + 0.5 for most in data.limits]
 
     def off(r: int, b: int) -> Any:
-        mates = (
-            float(data.mates_held[r, b, p]) * _together(problem, data, p) for p in of[r]
-        )
+        mates = (float(data.mates_held[r, b, p]) * together[p] for p in of[r])
         below = float(data.ordered.below[b])
         count = float(data.held[r, b]) + pyo.quicksum(mates)
         return len(n) * count - below * pyo.quicksum(s[q] * v[r, q] for q in kinds)
@@ -253,21 +223,6 @@ def _close_in_pyomo(problem: Any, data: Data) -> None:
     )
 
 
-def _pairs_of(data: Data) -> list[list[int]]:
-    """Return the pairs that each record is in."""
-    i, j = (side.tolist() for side in data.pairs)
-    return [
-        [p for p, pair in enumerate(zip(i, j, strict=True)) if r in pair]
-        for r in range(len(data.x))
-    ]
-
-
-def _together(problem: Any, data: Data, p: int) -> Any:
-    import pyomo.environ as pyo
-
-    return pyo.quicksum(problem.w[p, q] for q in range(len(data.sizes)))
-
-
 def objective(data: Data, at: Point) -> float:
     """Return what the model minimises, whichever solver found the point."""
     return fsum((data.distances[:, None] / data.sizes * at.w).ravel())
@@ -275,14 +230,14 @@ def objective(data: Data, at: Point) -> float:
 
 def violations(data: Data, at: Point) -> dict[str, float]:
     """Return by how much each constraint is missed, by its name in the head."""
-    (i, j), s, n = data.pairs, data.sizes, len(data.x)
+    (i, j), s, n = data.pairs.ends, data.sizes, len(data.x)
     together = at.w.sum(axis=1)
     count = n * (data.held + data.mates_held @ together)
     off = count - (at.v @ s)[:, None] * data.ordered.below
-    ij, jl, il = data.triangles
+    ij, jl, il = data.pairs.triangles
     return amounts(
         one=np.abs(at.v.sum(axis=1) - 1),
-        mates=np.abs(data.touching @ at.w - at.v * (s - 1)),
+        mates=np.abs(data.pairs.touching @ at.w - at.v * (s - 1)),
         first=at.w - at.v[i],
         second=at.w - at.v[j],
         transit=together[ij] + together[jl] - together[il] - 1,
@@ -296,7 +251,7 @@ def violations(data: Data, at: Point) -> dict[str, float]:
 def point(data: Data, labels: Labels) -> Point:
     """Return the point of these groups, labels (n,), of sizes in S."""
     label = groups(labels, len(data.x))
-    i, j = data.pairs
+    i, j = data.pairs.ends
     of_record = np.bincount(label)[label][:, None] == data.sizes
     v = of_record.astype(float)
     w = v[i] * (label[i] == label[j])[:, None]
@@ -315,11 +270,7 @@ def labels(problem: Any, data: Data) -> Labels | None:
         w = np.array(found, dtype=float).reshape(shape)
     if w is None or not np.isfinite(w).all():
         return None
-    i, j = data.pairs
-    first = np.arange(len(data.x))
-    for p in np.flatnonzero(w.sum(axis=1) > 0.5):  # by i: its first mate is known
-        first[j[p]] = min(first[j[p]], first[i[p]])
-    return np.unique(first, return_inverse=True)[1].astype(np.intp)
+    return data.pairs.groups(w.sum(axis=1) > 0.5)
 
 
 def example() -> Data:

@@ -45,11 +45,11 @@ from aggopt.core.validation import Floats, Labels, group_size
 from aggopt.errors import TableError, require_known
 from aggopt.models._constraints import amounts, labelled
 from aggopt.models._model import Model
+from aggopt.models._path import bound, cheapest
 from aggopt.models._runs import RunCost, costs_of, unit_of
 from aggopt.models._runs import require_cost as require_cost
 
 LANGUAGES = ("cvxpy", "pyomo")
-SAFE = 1e-15  # of each number that is added: more than adding a few rounds
 WIDEST = 1e12  # largest cost that a linear program may hold, in squares of the unit
 BYTES = {"graph": 110, "cvxpy": 2000, "pyomo": 4500}  # for each arc, at the peak
 
@@ -256,36 +256,13 @@ def proven(data: Data, multipliers: Floats) -> float:
     tail, head = arcs(data)
     c = costs(data, tail, head)
     u = np.where(np.isfinite(multipliers), multipliers, 0.0)
-    return max(0.0, _proven(data, c, u), _proven(data, c, -u))
-
-
-def _proven(data: Data, c: Floats, u: Floats) -> float:
-    tail, head = arcs(data)
-    n, k = len(data.x), data.k
-    error = SAFE * (c + np.abs(u[head]) + np.abs(u[tail]))
-    reduced = c - u[head] + u[tail] - error
-    least = np.zeros(n)
-    np.minimum.at(least, tail, reduced)
-    lost = max(fsum(least), (n // k) * least.min())
-    rounded = SAFE * (abs(u[0]) + abs(u[n]) + abs(lost))
-    return float(u[n] - u[0] + lost - rounded)
+    most = len(data.x) // data.k
+    return max(0.0, *(bound(tail, head, c, sign * u, most) for sign in (1, -1)))
 
 
 def along(data: Data, tail: Labels, head: Labels) -> Labels | None:
     """Return the groups (n,) on the cheapest path of these arcs; None without one."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
-    n = len(data.x)
-    graph = csr_array((costs(data, tail, head), (tail, head)), (n + 1, n + 1))
-    _, before = dijkstra(graph, indices=0, return_predecessors=True)
-    starts, j = np.zeros(n, dtype=np.intp), n
-    if before[n] < 0:
-        return None
-    while j > 0:
-        j = before[j]
-        starts[j] = 1
-    return np.cumsum(starts) - 1
+    return cheapest(len(data.x), tail, head, costs(data, tail, head))
 
 
 def example() -> Data:
