@@ -21,6 +21,31 @@ from aggopt.errors import JobError
 
 SIZE = 3  # attributes of a combination that makes a record special
 
+Releases = Annotated[
+    list[Path], typer.Argument(metavar="MASKED...", help="Two releases or more.")
+]
+Originals = Annotated[
+    list[Path],
+    typer.Option(
+        help="The table that all were made from; or that of each, in their order.",
+        default_factory=list,
+    ),
+]
+Manifests = Annotated[
+    list[Path],
+    typer.Option(
+        help="The manifest of each, in their order; else those beside them.",
+        default_factory=list,
+    ),
+]
+Person = Annotated[
+    str, typer.Option(help="Of several tables the identifier that says who is who.")
+]
+WithoutKeys = Annotated[
+    bool,
+    typer.Option("--without-keys", help="Count what anybody can who has the releases."),
+]
+
 
 def assess(
     table: TableFile,
@@ -134,33 +159,11 @@ def utility(
 
 
 def compare(
-    releases: Annotated[
-        list[Path], typer.Argument(metavar="MASKED...", help="Two releases or more.")
-    ],
-    original: Annotated[
-        list[Path],
-        typer.Option(
-            help="The table that all were made from; or that of each, in their order.",
-            default_factory=list,
-        ),
-    ],
-    manifests: Annotated[
-        list[Path],
-        typer.Option(
-            help="The manifest of each, in their order; else those beside them.",
-            default_factory=list,
-        ),
-    ],
-    person: Annotated[
-        str,
-        typer.Option(help="Of several tables the identifier that says who is who."),
-    ] = "",
-    without_keys: Annotated[
-        bool,
-        typer.Option(
-            "--without-keys", help="Count what anybody can who has the releases."
-        ),
-    ] = False,
+    releases: Releases,
+    original: Originals,
+    manifests: Manifests,
+    person: Person = "",
+    without_keys: WithoutKeys = False,
     as_json: AsJson = False,
 ) -> None:
     """Put releases of the same people side by side, and count what they say together.

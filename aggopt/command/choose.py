@@ -1,6 +1,7 @@
 """The command `choose`: one job over k, methods and settings; which to release."""
 
 import tomllib
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,48 +23,56 @@ from aggopt.errors import JobError
 
 PAGES = (".html", ".htm")
 
+Page = Annotated[
+    Path, typer.Option(help="Where to write the page: .html; its .csv beside it.")
+]
+GroupSizes = Annotated[str | None, typer.Option(help="Group sizes: 3,5,10.")]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Partition methods: mdav,optimal; or one with settings: '{method = \""
+        'mhm", order = "tsp"}\'. May be repeated.'
+    ),
+]
+Kept = Annotated[str | None, typer.Option(help="What is kept: variance,covariance.")]
+Closeness = Annotated[
+    str | None, typer.Option(help="Values of t: 0.2,none; none asks for no t.")
+]
+Diversity = Annotated[str | None, typer.Option(help="Values of l: 2,3,none.")]
+Alphas = Annotated[str | None, typer.Option(help="Of P3M: 0.2,0.5.")]
+Deltas = Annotated[
+    str | None, typer.Option(help="Of P3M, in place of JOB's own: 0.1,0.4.")
+]
+AtMost = Annotated[float, typer.Option(help="Share of records that may be linked.")]
+Loss = Annotated[str, typer.Option(help="What is to be least: pil or il.")]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(help="Seconds for each search of groups that names no limit."),
+]
+Cache = Annotated[
+    Path | None,
+    typer.Option(help="A folder in which points are kept, to go on another time."),
+]
+Jobs = Annotated[int, typer.Option(help="Processes; -1 means one per core.")]
+
 
 def choose(
     table: TableFile,
     job: JobFile,
-    out: Annotated[
-        Path, typer.Option(help="Where to write the page: .html; its .csv beside it.")
-    ],
+    out: Page,
     trust: Trust,
-    k: Annotated[str | None, typer.Option(help="Group sizes: 3,5,10.")] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Partition methods: mdav,optimal; or one with settings: '{method = \""
-            'mhm", order = "tsp"}\'. May be repeated.'
-        ),
-    ] = None,
-    keep: Annotated[
-        str | None, typer.Option(help="What is kept: variance,covariance.")
-    ] = None,
-    t: Annotated[
-        str | None, typer.Option(help="Values of t: 0.2,none; none asks for no t.")
-    ] = None,
-    l: Annotated[  # noqa: E741
-        str | None, typer.Option(help="Values of l: 2,3,none.")
-    ] = None,
-    alpha: Annotated[str | None, typer.Option(help="Of P3M: 0.2,0.5.")] = None,
-    delta: Annotated[
-        str | None, typer.Option(help="Of P3M, in place of JOB's own: 0.1,0.4.")
-    ] = None,
-    at_most: Annotated[
-        float, typer.Option(help="Share of records that may be linked.")
-    ] = 0.1,
-    loss: Annotated[str, typer.Option(help="What is to be least: pil or il.")] = "pil",
-    time_limit: Annotated[
-        float | None,
-        typer.Option(help="Seconds for each search of groups that names no limit."),
-    ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(help="A folder in which points are kept, to go on another time."),
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 means one per core.")] = -1,
+    k: GroupSizes = None,
+    method: Methods = None,
+    keep: Kept = None,
+    t: Closeness = None,
+    l: Diversity = None,  # noqa: E741
+    alpha: Alphas = None,
+    delta: Deltas = None,
+    at_most: AtMost = 0.1,
+    loss: Loss = "pil",
+    time_limit: TimeLimit = None,
+    cache: Cache = None,
+    jobs: Jobs = -1,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -77,7 +86,6 @@ def choose(
     """
     from aggopt.experiments._choosing import Choosing
     from aggopt.experiments._processes import require_jobs
-    from aggopt.experiments._tidy_rows import written
 
     files = _places(out, overwrite=overwrite, inputs=(table, job))
     require_jobs(jobs)
@@ -95,18 +103,32 @@ def choose(
         report("read", 0.0)
         asked = Choosing.of(table, job, axes, **how, cache=cache, trust=trust)
         try:
-            with closing(asked.through(jobs)) as shares:
-                for share in shares:
-                    if share:
-                        interrupts.outcome = _kept(out, cache)
-                    report("points", share)
+            _go_through(asked, jobs, report, outcome=_kept(out, cache))
         finally:
-            if (found := asked.found).points:
-                writers = found.page_writer(), found.csv_writer()
-                written(dict(zip(files, writers, strict=True)), overwrite)
+            _write(found := asked.found, files, overwrite=overwrite)
     show_choice.chosen(found, files, as_json=as_json)
     if found.failures:
         raise typer.Exit(1)
+
+
+def _go_through(
+    asked: Any, jobs: int, report: Callable[[str, float], None], *, outcome: str
+) -> None:
+    """Do the points; from the first on an interrupt says where they are kept."""
+    with closing(asked.through(jobs)) as shares:
+        for share in shares:
+            if share:
+                interrupts.outcome = outcome
+            report("points", share)
+
+
+def _write(found: Any, files: Sequence[Path], *, overwrite: bool) -> None:
+    """Write page and table of the points that are done, if there are any."""
+    from aggopt.experiments._tidy_rows import written
+
+    if found.points:
+        writers = found.page_writer(), found.csv_writer()
+        written(dict(zip(files, writers, strict=True)), overwrite)
 
 
 def _kept(out: Path, cache: Path | None) -> str:

@@ -22,6 +22,25 @@ from aggopt.command.interrupt import interrupts
 from aggopt.errors import JobError
 from aggopt.input.formats import FILES
 
+Alphas = Annotated[str, typer.Option(help="Values, separated by commas.")]
+Deltas = Annotated[
+    str, typer.Option(help="Distances in place of JOB's own, with commas between.")
+]
+Kept = Annotated[
+    str, typer.Option(help="variance, covariance, or both with a comma; else JOB's.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUES",
+        help="A setting of JOB's own model or aggregation: cap=1.0,2.0.",
+    ),
+]
+Out = Annotated[
+    Path, typer.Option(help="Where to write OUT.csv and the picture OUT.png.")
+]
+Jobs = Annotated[int, typer.Option(help="Processes; -1 means one per core.")]
+
 
 def compare_solvers(
     job: JobFile,
@@ -61,25 +80,12 @@ def sweep(
     job: JobFile,
     table: TableFile,
     trust: Trust,
-    alpha: Annotated[str, typer.Option(help="Values, separated by commas.")] = "",
-    delta: Annotated[
-        str, typer.Option(help="Distances in place of JOB's own, with commas between.")
-    ] = "",
-    keep: Annotated[
-        str,
-        typer.Option(help="variance, covariance, or both with a comma; else JOB's."),
-    ] = "",
-    over: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUES",
-            help="A setting of JOB's own model or aggregation: cap=1.0,2.0.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path, typer.Option(help="Where to write OUT.csv and the picture OUT.png.")
-    ] = Path("sweep"),
-    jobs: Annotated[int, typer.Option(help="Processes; -1 means one per core.")] = -1,
+    alpha: Alphas = "",
+    delta: Deltas = "",
+    keep: Kept = "",
+    over: Settings = None,
+    out: Out = Path("sweep"),
+    jobs: Jobs = -1,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
