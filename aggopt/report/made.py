@@ -1,6 +1,6 @@
 """How a release was made, as far as the public may know, and how to use it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from aggopt.job import Job
@@ -18,10 +18,29 @@ HIDDEN = (
     "log",
 )
 
-
 WEIGHTED = (
     "what is kept, lost and proven is by the sampling weights; distributions, means, "
     "correlations and the regression of this page count each record once."
+)
+UNCHANGED = (
+    "of masked numbers, as in the originals but for rounding; other figures within the "
+    "changes shown above."
+)
+SMALLER = (
+    "variances of masked numbers: they are smaller than in the originals, by the "
+    "information lost."
+)
+SUBSETS = (
+    "quantiles and extremes; relations within small subsets, which groups may "
+    "straddle; whole numbers and codes, which may have become fractions."
+)
+DISTINCT = (
+    "count distinct values, look for outliers, or treat equal records as duplicates: "
+    "they are the groups."
+)
+ERRORS = (
+    "trust standard errors that are computed as if the values were observed: they "
+    "ignore the masking."
 )
 
 
@@ -48,57 +67,27 @@ def _shown(section: Any) -> Any:
 
 def advice(facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield what to do with a release: one word, and what it is about."""
-    keeps = facts.job.aggregation.keeps
-    if facts.columns and "variance" in keeps:
-        kept = (
-            "means, variances and covariances"
-            if "covariance" in keeps
-            else "means and variances"
-        )
-        yield (
-            "Safe:",
-            (
-                f"{kept} of masked numbers, as in the originals but for rounding; "
-                "other figures within the changes shown above."
-            ),
-        )
-    elif facts.columns and "mean" in keeps:
-        yield "Safe:", "means of masked numbers, as in the originals but for rounding."
-        yield (
-            "Biased:",
-            (
-                "variances of masked numbers: they are smaller than in the originals, "
-                "by the information lost."
-            ),
-        )
-    yield (
-        "With care:",
-        (
-            "quantiles and extremes; relations within small subsets, which groups may "
-            "straddle; whole numbers and codes, which may have become fractions."
-        ),
-    )
+    if facts.columns:
+        yield from _of_moments(facts.job.aggregation.keeps)
+    yield "With care:", SUBSETS
     if any(name not in facts.columns for name in facts.names):
         yield "With care:", "rare categories, which their group may have replaced."
     if facts.audit.strata:
         strata = ", ".join(facts.audit.strata)
-        yield (
-            "Safe:",
-            f"comparisons between strata ({strata}): no group straddles them.",
-        )
+        said = f"comparisons between strata ({strata}): no group straddles them."
+        yield "Safe:", said
     if facts.job.roles.weight:
         yield "By weight:", WEIGHTED
-    yield (
-        "Do not:",
-        (
-            "count distinct values, look for outliers, or treat equal records as "
-            "duplicates: they are the groups."
-        ),
-    )
-    yield (
-        "Do not:",
-        (
-            "trust standard errors that are computed as if the values were observed: "
-            "they ignore the masking."
-        ),
-    )
+    yield "Do not:", DISTINCT
+    yield "Do not:", ERRORS
+
+
+def _of_moments(keeps: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield what may be done with means and variances, of which some are kept."""
+    if "variance" in keeps:
+        three = "means, variances and covariances"
+        kept = three if "covariance" in keeps else "means and variances"
+        yield "Safe:", f"{kept} {UNCHANGED}"
+    elif "mean" in keeps:
+        yield "Safe:", "means of masked numbers, as in the originals but for rounding."
+        yield "Biased:", SMALLER

@@ -178,16 +178,10 @@ def local_search(
     require_dominance(dominance, weights)
     records, known = weighed(X, scale, weights)
     records, exponent = within_one(records)
-    n = len(records)
-    k = group_size(k, n)
-    own = weights_of(known.of, n, k, dominance)
-    promise = promised(asked, n)
-    if own is not None and own.share < 1:
-        promise = with_dominance(promise, own.of, own.share)
-    start = initial, initial_labels
-    labels, status = _searched(records, k, start, how, (promise, own), clock)
-    if status is Status.INTERRUPTED:
-        warnings.warn(INTERRUPTED, stacklevel=outside())
+    k = group_size(k, len(records))
+    own = weights_of(known.of, len(records), k, dominance)
+    kept = _constraints(asked, own, len(records)), own
+    labels, status = _searched(records, k, (initial, initial_labels), how, kept, clock)
     evidence = squares(
         records,
         labels,
@@ -217,6 +211,14 @@ def require_dominance(share: object, weights: object) -> None:
         )
 
 
+def _constraints(asked: Asked, own: Weights | None, n: int) -> Constraints | None:
+    """Return what groups of n records must satisfy beside k, of weights too."""
+    found = promised(asked, n)
+    if own is None or own.share == 1:
+        return found
+    return with_dominance(found, own.of, own.share)
+
+
 def _searched(
     records: Floats,
     k: int,
@@ -230,6 +232,8 @@ def _searched(
     first = first_groups(records, k, *start, promise)
     labels, status = grouped(records, k, first, how, promise, reporting, weights)
     reporting.report(1.0)
+    if status is Status.INTERRUPTED:
+        warnings.warn(INTERRUPTED, stacklevel=outside())
     return labels, status
 
 

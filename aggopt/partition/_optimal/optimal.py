@@ -14,23 +14,14 @@ from aggopt.core.memory import require_memory
 from aggopt.core.progress import Progress, rarely
 from aggopt.core.renamed import renamed
 from aggopt.core.section import SolverName
-from aggopt.core.validation import (
-    Floats,
-    Labels,
-    group_size,
-    is_number,
-    require_seed,
-)
+from aggopt.core.validation import Floats, Labels, group_size, is_number, require_seed
 from aggopt.errors import JobError
 from aggopt.models.set_partition import MODEL
 from aggopt.partition._optimal.incumbent import PROVEN, Incumbent
 from aggopt.partition._optimal.scaled_incumbent import ScaledIncumbent
 from aggopt.partition._registry import Bound, Partitioner
 from aggopt.partition._shared.evidence import of_squares
-from aggopt.partition._shared.power_of_two import (
-    squared_back,
-    within_one,
-)
+from aggopt.partition._shared.power_of_two import squared_back, within_one
 from aggopt.partition._shared.restricted_master import require_highs
 from aggopt.partition._shared.result import Partition
 from aggopt.partition._shared.scaling import weighed
