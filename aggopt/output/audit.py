@@ -1,216 +1,26 @@
 """Recount a release from its values, trusting nothing that made them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from aggopt.core.html import lines, listed, titled
-from aggopt.core.plural import many
+from aggopt.core.types import AnyInt
 from aggopt.core.validation import Labels
-from aggopt.errors import PrivacyError
 from aggopt.input.confidential import checks_of, confidential_of
 from aggopt.job import AttributeSection, Privacy
 from aggopt.job._roles import Roles
-from aggopt.output.beside import Beside, beside, telling
+from aggopt.output.beside import beside, telling
 from aggopt.output.composition import together_known
 from aggopt.output.counts import Count, codes_of, together
-from aggopt.output.missing import Holes, compared, found_missing
+from aggopt.output.missing import compared, found_missing
 from aggopt.output.originals import Originals
-from aggopt.output.refusal import not_kept, still_there, too_few, too_rare
-from aggopt.output.unchanged import Grouped, Unchanged
-from aggopt.output.within import Within, found_within
+from aggopt.output.unchanged import Grouped
+from aggopt.output.verdict import Audit as Audit
+from aggopt.output.within import found_within
 from aggopt.partition._in_blocks import require_cover
 from aggopt.privacy._dominance import Dominance
-from aggopt.privacy._requirement import Check
-
-
-@dataclass(frozen=True)
-class Audit:
-    """What was found in the values of a release.
-
-    Attributes
-    ----------
-    records
-        Number of records.
-    k, scope
-        What was promised: k records share each combination of all quasi-identifiers
-        ("combination"), or each of the attributes of a block ("blocks").
-    whole
-        The combinations of all quasi-identifiers, with those columns that are strata.
-    blocks
-        Those of each block of attributes that were grouped together, with the strata.
-    identifiers
-        Identifiers, and wishes, that are still there; there must be none.
-    promises, within
-        What was promised of confidential attributes, l, t, ..., and asked of numbers,
-        bounds, and what was found.
-    beside
-        The combinations of all quasi-identifiers with columns that are published as
-        they are, which no promise covers: those of few values, and all.
-    unchanged
-        What is published unchanged, and what is of groups whose originals are
-        identical; None where the originals are not at hand.
-    missing
-        Values of quasi-identifiers that are missing; None where none is.
-    notes
-        What a data steward should look at; counts and names, no values.
-    strata
-        The columns of strata: published as they are, and counted in each combination.
-    weight
-        That of published sampling weights, which are counted, too; None without.
-    """
-
-    records: int
-    k: int
-    scope: str
-    whole: Count
-    blocks: tuple[Count, ...]
-    identifiers: tuple[str, ...]
-    within: tuple[Within, ...] = ()
-    promises: tuple[Check, ...] = ()
-    beside: tuple[Beside, ...] = ()
-    unchanged: Unchanged | None = None
-    missing: Holes | None = None
-    notes: tuple[str, ...] = ()
-    strata: tuple[str, ...] = ()
-    weight: str | None = None
-
-    @property
-    def groups(self) -> int:
-        """Number of distinct combinations of all quasi-identifiers."""
-        return self.whole.combinations
-
-    @property
-    def combination(self) -> int:
-        """Records that share the rarest combination of all quasi-identifiers."""
-        return self.whole.rarest
-
-    @property
-    def unique(self) -> int:
-        """Records whose combination of all quasi-identifiers no other record has."""
-        return self.whole.unique
-
-    @property
-    def smallest(self) -> int:
-        """Records that share the rarest combination in the scope of the promise."""
-        return self.weakest.rarest
-
-    @property
-    def weakest(self) -> Count:
-        """The count in the scope of the promise whose rarest combination is rarest."""
-        if self.scope == "combination":
-            return self.whole
-        return min(self.blocks, key=lambda count: count.rarest)
-
-    @property
-    def holds(self) -> bool:
-        """Whether all that was promised holds."""
-        kept = self._shared and not self.identifiers
-        return kept and all(check.holds for check in self.checks)
-
-    @property
-    def checks(self) -> tuple[Check | Within, ...]:
-        """What was promised of values beside k, and what was found."""
-        return (*self.promises, *self.within)
-
-    @property
-    def _shared(self) -> bool:
-        """Whether k records share each combination, and stand behind each value."""
-        return self.smallest >= self.k and self._too_few is None
-
-    @property
-    def _too_few(self) -> int | None:
-        """How many records stand behind a value, if fewer than k do behind some."""
-        least = self.missing.least if self.missing else None
-        return None if least is None or least >= self.k else least
-
-    @property
-    def verdict(self) -> str:
-        """Say whether the promise holds, and what it does not cover, with counts."""
-        covers = [" on the masked attributes"] if self.beside else []
-        within = [f" within strata of {', '.join(map(repr, self.strata))}"]
-        covers += within if self.strata else []
-        covers += [f" with the weights {self.weight!r}"] if self.weight else []
-        what = f"{many(self.groups, 'published combination')}, the rarest"
-        if self.scope == "blocks" and len(self.blocks) > 1:
-            covers += [f" in each of {len(self.blocks)} blocks of attributes"]
-            what = "the rarest combination of a block"
-        holds = self._shared and not self.identifiers
-        of_k = (
-            f"k = {self.k} {'holds' if holds else 'DOES NOT HOLD'}{','.join(covers)}: "
-            f"{many(self.records, 'record')}, {what} in "
-            f"{many(self.smallest, self.whole.what)}."
-        )
-        return "\n".join([" ".join([of_k, *self._open]), *map(str, self.checks)])
-
-    @property
-    def _open(self) -> Iterator[str]:
-        """Yield what the promise does not cover."""
-        yield from (each.said(self.records, self.k) for each in self.beside)
-        if self.unchanged and (said := self.unchanged.said(self.records)):
-            yield said
-
-    def _repr_html_(self) -> str:
-        """Return the same, and the notes, for a notebook."""
-        return titled("Audit", lines(str(self)), listed(self.notes))
-
-    def __str__(self) -> str:
-        """Return verdict and warning."""
-        return "\n".join(filter(None, (self.verdict, self.warning)))
-
-    @property
-    def warning(self) -> str | None:
-        """Say that the combination is not k-anonymous, if that was not promised."""
-        if self.scope == "combination" or self.combination >= self.k:
-            return None
-        within = " k holds within each block only." if self.holds else ""
-        with_strata = " and strata" if self.strata else ""
-        share = "shares its own" if self.whole.rare == 1 else "share theirs"
-        alone = f"of them {self.unique} {'is' if self.unique == 1 else 'are'}"
-        return (
-            f"NOT {self.k}-anonymous on the combination of all "
-            f"{len(self.whole.attributes)} quasi-identifiers{with_strata}: "
-            f"{self.whole.rare} of "
-            f"{self.records} records {share} with fewer than "
-            f"{many(self.k - 1, 'other')}, {alone} alone with it.{within}"
-        )
-
-    @property
-    def _with_missing(self) -> "Audit":
-        """It with what is to be said of values that are missing."""
-        said = self.missing.notes if self.missing else []
-        return replace(self, notes=(*self.notes, *said))
-
-    def require(self) -> None:
-        """Refuse the release unless the promise holds.
-
-        Raises
-        ------
-        PrivacyError
-            A combination is too rare, an identifier is still there, or values do not
-            satisfy what was promised of them.
-        """
-        if self.refusal:
-            raise self.refusal
-
-    @property
-    def refusal(self) -> PrivacyError | None:
-        """What is raised where the promise does not hold, else None."""
-        if self.identifiers:
-            return still_there(self.identifiers)
-        if self.smallest < self.k:
-            return too_rare(self.weakest, self.k, self.scope)
-        if self._too_few is not None:
-            return too_few(self._too_few, self.k)
-        broken = [check for check in self.checks if not check.holds]
-        return not_kept(broken[0]) if broken else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
-        found = ("groups", "smallest", "combination", "unique", "holds")
-        return asdict(self) | {name: getattr(self, name) for name in found}
 
 
 def audit(
@@ -251,46 +61,88 @@ def audit(
         Confidential values do not fit what the job says of them.
     """
     frame = nw.from_native(released, eager_only=True)
-    everything = roles.quasi_identifier
-    parts = [everything] if blocks is None else blocks
-    require_cover(parts, everything, "quasi-identifier")
+    names, k = roles.quasi_identifier, privacy.k
+    parts = [names] if blocks is None else blocks
+    require_cover(parts, names, "quasi-identifier")
     gone = roles.dropped if dropped is None else dropped
-    k, confidential = privacy.k, confidential_of(frame, roles, privacy, decimal)
-    coded = {name: codes_of(frame[name]) for name in everything}
-    strata = {name: codes_of(frame[name]) for name in roles.stratum}
-    weight = next((n for n in roles.weight if n in frame.columns), None)
-    within = [*strata.values(), *([codes_of(frame[weight])] if weight else [])]
-    groups = [together([*(coded[n] for n in part), *within]) for part in parts]
-    whole = groups[0] if len(parts) == 1 else together([*coded.values(), *within])
+    confidential = confidential_of(frame, roles, privacy, decimal)
+    shared = Combinations.of(frame, roles, parts)
     others = {n: codes_of(frame[n]) for n in (*roles.confidential, *roles.other)}
-    pairs = zip(parts, groups, strict=True)
     found = Audit(
         records=len(frame),
         k=k,
         scope=privacy.scope,
-        whole=Count.of(roles.combination, whole, k, units),
-        blocks=tuple(Count.of((*p, *strata), labels, k, units) for p, labels in pairs),
+        whole=Count.of(roles.combination, shared.whole, k, units),
+        blocks=shared.counts(roles.stratum, k, units),
         identifiers=tuple(n for n in gone if n in frame.columns),
         within=found_within(frame, bounds or {}, decimal),
         promises=(
             *checks_of(frame, roles.combination, confidential),
-            *([dominance.check(whole)] if dominance else []),
+            *([dominance.check(shared.whole)] if dominance else []),
         ),
-        beside=beside(roles.combination, whole, others, k),
-        missing=found_missing(frame, coded, compatible=compatible),
+        beside=beside(roles.combination, shared.whole, others, k),
+        missing=found_missing(frame, shared.coded, compatible=compatible),
         strata=roles.stratum,
-        weight=weight,
+        weight=shared.weight,
     )
     notes = [found.warning] if found.warning else []
     notes += [note for each in confidential for note in each.notes]
     notes += telling(frame, {name: others[name] for name in roles.other})
-    notes += [] if units is None else together_known(whole, units, k)
+    notes += [] if units is None else together_known(shared.whole, units, k)
     found = replace(found, notes=tuple(notes))
     if originals is None:
         return found._with_missing
-    places = [[everything.index(name) for name in part] for part in parts]
-    grouped = [(place, groups[block]) for block, place in enumerate(places)]
-    return _compared(found, everything, originals, grouped, privacy.dominance)
+    return _compared(found, names, originals, shared.grouped, privacy.dominance)
+
+
+@dataclass(frozen=True, eq=False)
+class Combinations:
+    """Which records share what is published: values of quasi-identifiers and strata.
+
+    Attributes
+    ----------
+    coded
+        The codes (n,) of each quasi-identifier, by name.
+    parts
+        The quasi-identifiers of each block.
+    groups, whole
+        The combination (n,) of each record: of each part of them, and of all.
+    weight
+        The sampling weight that is published, and counted among the strata.
+    """
+
+    coded: dict[str, AnyInt]
+    parts: Sequence[Sequence[str]]
+    groups: list[Labels]
+    whole: Labels
+    weight: str | None
+
+    @classmethod
+    def of(
+        cls, frame: nw.DataFrame[Any], roles: Roles, parts: Sequence[Sequence[str]]
+    ) -> "Combinations":
+        """Return those of a released table."""
+        coded = {name: codes_of(frame[name]) for name in roles.quasi_identifier}
+        weight = next((n for n in roles.weight if n in frame.columns), None)
+        columns = [*roles.stratum, *([weight] if weight else [])]
+        within = [codes_of(frame[name]) for name in columns]
+        groups = [together([*(coded[n] for n in part), *within]) for part in parts]
+        whole = groups[0] if len(parts) == 1 else together([*coded.values(), *within])
+        return cls(coded, parts, groups, whole, weight)
+
+    def counts(
+        self, strata: Sequence[str], k: int, units: Labels | None
+    ) -> tuple[Count, ...]:
+        """Return how many records, or units, share those of each block and stratum."""
+        pairs = zip(self.parts, self.groups, strict=True)
+        return tuple(Count.of((*p, *strata), labels, k, units) for p, labels in pairs)
+
+    @property
+    def grouped(self) -> list[Grouped]:
+        """Where the columns of each block stand, and the combination of each record."""
+        names = list(self.coded)
+        places = [[names.index(name) for name in part] for part in self.parts]
+        return [*zip(places, self.groups, strict=True)]
 
 
 def _compared(

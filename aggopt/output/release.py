@@ -1,20 +1,17 @@
 """A release: the masked table with what is known and proven of it."""
 
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from aggopt.core.equal import Fieldwise
 from aggopt.core.html import as_text, folded, lines, listed, table, titled
 from aggopt.core.in_memory import InMemory
 from aggopt.core.plural import many
-from aggopt.core.randomness import BITS, permutation
 from aggopt.core.validation import Floats, Labels
 from aggopt.input.formats import packages_of
 from aggopt.input.strata import Stratified
@@ -25,6 +22,7 @@ from aggopt.output.audit import Audit
 from aggopt.output.block_names import names_of, proven
 from aggopt.output.drift import Drift
 from aggopt.output.manifest import Source, manifest, versions_of
+from aggopt.output.order import Order
 from aggopt.output.places import Files
 from aggopt.output.plots import Plots
 from aggopt.output.private_files import write_json, write_key
@@ -223,48 +221,39 @@ class Release(Fieldwise):
             names=self.masked.frame.columns,
         )
         seed = again.seed if again else self.job.output.seed
-        if seed is None:
-            seed = secrets.randbits(BITS)
-        place = self._places(seed)
+        of = len(self.masked.frame), self.job, self.source, self.secret
         with Staging() as staging:
-            self._write(staging, files, place, seed, again)
+            self._write(staging, files, Order.drawn(*of, seed), again)
             yield lambda: files.appear(staging, overwrite=overwrite)
 
     def _write(
-        self,
-        staging: Staging,
-        files: Files,
-        place: Labels,
-        seed: int,
-        again: Written | None,
+        self, staging: Staging, files: Files, order: Order, again: Written | None
     ) -> None:
         risk = risk_of(self.masked.frame, self.job.combination, self.units)
         further = {} if self.risks is None else self.risks.records
         kept = self.strata.kept if self.strata else None
         key = staging.write(
             files.private,
-            lambda to: write_key(to, self.blocks, place, risk, further, kept),
+            lambda to: write_key(to, self.blocks, order.place, risk, further, kept),
         )
-        order = np.argsort(place)
-        aside = staging.write(files.table, lambda to: self._write_table(to, order))
+        rows = order.records
+        aside = staging.write(files.table, lambda to: self._write_table(to, rows))
         if again:
             again.require(sha256(aside))
         blocks = names_of(self.blocks, self.job)
-        units = None if self.units is None else self.units[order]
-        weights = None if self.weights is None else self.weights[order]
-        found = recounted(aside, self.job, blocks, len(order), units, weights)
+        units = None if self.units is None else self.units[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        found = recounted(aside, self.job, blocks, len(rows), units, weights)
         found.require()
         stated = self.manifest()
         stated["versions"] |= versions_of(packages_of(files.table))
-        stated |= {
-            "output": {
-                "file": files.table.name,
-                "sha256": sha256(aside),
-                "key_sha256": sha256(key),
-                "seed": seed if self.job.output.shuffle else None,
-                "secret": self.secret,
-                "recounted": found.to_dict(),
-            }
+        stated["output"] = {
+            "file": files.table.name,
+            "sha256": sha256(aside),
+            "key_sha256": sha256(key),
+            "seed": order.seed if self.job.output.shuffle else None,
+            "secret": self.secret,
+            "recounted": found.to_dict(),
         }
         staging.write(files.manifest, lambda to: write_json(to, stated))
         if files.report is not None:
@@ -298,17 +287,6 @@ class Release(Fieldwise):
         return write_report(
             self, path, private=private, title=title, overwrite=overwrite
         )
-
-    def _places(self, seed: int) -> Labels:
-        """Place of each record in the file, (n,).
-
-        The secret and every column are mixed into the seed: it alone gives nothing
-        away, not even to those who know the quasi-identifiers of all.
-        """
-        n = len(self.masked.frame)
-        if not self.job.output.shuffle:
-            return np.arange(n)
-        return permutation(self.secret, f"order {seed} {self.source.fingerprint}", n)
 
     def _write_table(self, to: Path, rows: Labels) -> None:
         shuffled = self.masked.arrow().take(pa.array(rows))
