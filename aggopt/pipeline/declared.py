@@ -1,9 +1,6 @@
 """The program of an attribute of a job: declared for others to solve, and judged."""
 
-import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from typing import Any, cast
@@ -15,13 +12,12 @@ from aggopt.aggregate._aggregation import column
 from aggopt.aggregate._shifted import FEASIBLE
 from aggopt.aggregate.own._section import ByModel
 from aggopt.core.standardise import Scale
-from aggopt.core.validation import Labels
 from aggopt.errors import JobError, require_known
 from aggopt.input.fingerprint import fingerprint
 from aggopt.job import Job, Shifting, Squared
-from aggopt.models import Model
 from aggopt.pipeline.before_work import model_of
 from aggopt.pipeline.by_stratum import each_by_itself
+from aggopt.pipeline.declared_program import Program
 from aggopt.pipeline.grid import bounds_of
 from aggopt.pipeline.grouped import Grouped
 from aggopt.pipeline.margins import program
@@ -29,50 +25,6 @@ from aggopt.pipeline.partition_step import group, job_of, read_table
 from aggopt.solvers import Certificate, Status
 
 KEPT = "_aggopt_program"  # where a problem, or a variable of it, has what it is of
-
-
-@dataclass(frozen=True, eq=False)
-class Program:
-    """What a problem was declared of; it holds originals, standardised.
-
-    Attributes
-    ----------
-    labels : (n,)
-        Group of each record.
-    scale
-        That of the attribute.
-    table
-        The fingerprint of the table.
-    job
-        The job, with all that it names loaded.
-    """
-
-    model: Model
-    data: Any = field(repr=False)
-    labels: Labels = field(repr=False)
-    scale: Scale = field(repr=False)
-    table: str = field(repr=False)
-    attribute: str
-    job: Job = field(repr=False)
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 of the job's sections, of its code and of the groups it made."""
-        stated = (*_stated(self.job), self.labels.tolist())
-        return sha256(json.dumps(stated).encode()).hexdigest()
-
-    def is_under(self, job: Job) -> bool:
-        """Whether a job is the one that it was declared under, objects the very same.
-
-        What is read of the same files twice is the same.
-        """
-        objects = any(origin.where == "object" for origin in job.code)
-        return self.job == job or (not objects and _stated(self.job) == _stated(job))
-
-
-def _stated(job: Job) -> tuple[str, list[dict[str, Any]]]:
-    """Return the sections of a job, and which code they name."""
-    return job.as_text(), [origin.to_dict() for origin in job.code]
 
 
 def declare(

@@ -1,0 +1,55 @@
+"""What a problem was declared of: model, data, groups and job of one attribute."""
+
+import json
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Labels
+from aggopt.job import Job
+from aggopt.models import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """What a problem was declared of; it holds originals, standardised.
+
+    Attributes
+    ----------
+    labels : (n,)
+        Group of each record.
+    scale
+        That of the attribute.
+    table
+        The fingerprint of the table.
+    job
+        The job, with all that it names loaded.
+    """
+
+    model: Model
+    data: Any = field(repr=False)
+    labels: Labels = field(repr=False)
+    scale: Scale = field(repr=False)
+    table: str = field(repr=False)
+    attribute: str
+    job: Job = field(repr=False)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the job's sections, of its code and of the groups it made."""
+        stated = (*_stated(self.job), self.labels.tolist())
+        return sha256(json.dumps(stated).encode()).hexdigest()
+
+    def is_under(self, job: Job) -> bool:
+        """Whether a job is the one that it was declared under, objects the very same.
+
+        What is read of the same files twice is the same.
+        """
+        objects = any(origin.where == "object" for origin in job.code)
+        return self.job == job or (not objects and _stated(self.job) == _stated(job))
+
+
+def _stated(job: Job) -> tuple[str, list[dict[str, Any]]]:
+    """Return the sections of a job, and which code they name."""
+    return job.as_text(), [origin.to_dict() for origin in job.code]
