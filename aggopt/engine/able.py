@@ -10,6 +10,7 @@ from aggopt.errors import JobError, TableError
 from aggopt.job import Job, P3m, Recommended
 from aggopt.job._risk import Risk
 from aggopt.partition._shared.settings import TOGETHER
+from aggopt.pipeline.by_stratum import each_by_itself
 from aggopt.privacy._values import REFUSE
 
 MEMORY = 'engine = "memory" does it, of a table that fits'
@@ -36,7 +37,7 @@ def require_able(job: Job) -> None:
 def _unable(job: Job) -> Iterator[tuple[str, str]]:
     """Yield each setting that cannot be carried out, and what can."""
     out = "leave it out"
-    for role in ("stratum", "unit", "weight", "wish"):
+    for role in ("unit", "wish"):
         if getattr(job.roles, role):
             yield f"[roles] {role} is given", out
     if job.attributes:
@@ -49,6 +50,14 @@ def _unable(job: Job) -> Iterator[tuple[str, str]]:
         yield "[risk] is given", out
     if not job.output.shuffle or job.output.seed is not None:
         yield "[output] shuffle or seed is given", "let the order be random"
+    if job.strata.small == "merge":
+        yield "[strata] small = 'merge'", 'set small = "refuse" or "drop"'
+    if job.weights.published == "as is":
+        yield "[weights] published = 'as is'", 'set published = "group mean" or "drop"'
+    if job.roles.stratum and job.engine.borders:
+        yield "[engine] borders, within strata", "leave borders out"
+    if each_by_itself(job):
+        yield "what is kept is kept in each stratum", 'set keep = "overall"'
     yield from _of_privacy(job)
     yield from _of_partition(job)
     yield from _of_aggregation(job)

@@ -47,6 +47,12 @@ class Config:
         Where the order of the released records comes from.
     rate
         The share of records of which the tree is made.
+    reasons
+        Why the job has what nobody wrote into it.
+    strata
+        Where it stands which strata there are; None where no column has the role.
+    mean_weight
+        Of all sampling weights; None where there are none, or none that differ.
     whole
         Where it stands what is asked of confidential values beside those of all other
         records; None where it is asked of each group alone.
@@ -63,6 +69,9 @@ class Config:
     parts: int
     secret: str = field(repr=False)
     rate: float
+    reasons: tuple[str, ...] = ()
+    strata: Path | None = None
+    mean_weight: float | None = None
     whole: Path | None = None
     deals: Mapping[str, tuple[Deal, ...]] = field(default_factory=dict, repr=False)
 

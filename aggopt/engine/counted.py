@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 
+from aggopt.core.validation import Floats
 from aggopt.engine.config import Config
+from aggopt.engine.weights import of_weights
 from aggopt.engine.whole import held_of
 from aggopt.input.confidential import checks_of
 from aggopt.job import Job
@@ -27,31 +29,42 @@ class Counted:
     others
         The same with all columns that are published as they are, if there are any.
     checks
-        What groups have of what was promised of confidential attributes.
+        What groups have of what was promised of confidential attributes, and of the
+        weights that records had.
+    columns
+        Those that were written.
     """
 
     whole: Count
     others: Count | None
     checks: tuple[Check, ...]
+    columns: tuple[str, ...]
 
 
-def counted(rows: pa.Table, config: Config) -> Counted:
-    """Return what is found in rows as they were written."""
+def counted(rows: pa.Table, config: Config, weights: Floats | None = None) -> Counted:
+    """Return what is found in rows as they were written.
+
+    `weights` (n,) are those that the records had.
+    """
     frame = nw.from_native(rows, eager_only=True)
-    roles, privacy = config.job.roles, config.job.privacy
-    quasi = together([codes_of(frame[name]) for name in roles.combination])
+    job, roles, privacy = config.job, config.job.roles, config.job.privacy
+    quasi = together([codes_of(frame[name]) for name in job.combination])
     beside = (*roles.confidential, *roles.other)
     both = [quasi, *(codes_of(frame[name]) for name in beside)]
     with_others = (*roles.combination, *beside)
     return Counted(
         whole=Count.of(roles.combination, quasi, privacy.k),
         others=Count.of(with_others, together(both), privacy.k) if beside else None,
-        checks=checks_of(frame, roles.combination, held_of(frame, config)),
+        checks=(
+            *checks_of(frame, roles.combination, held_of(frame, config)),
+            *(each.check(quasi) for each in of_weights(job, weights)),
+        ),
+        columns=tuple(rows.column_names),
     )
 
 
-def audit_of(found: Sequence[Counted], columns: Sequence[str], job: Job) -> Audit:
-    """Return the audit of all records, of which `columns` are those that are there."""
+def audit_of(found: Sequence[Counted], job: Job) -> Audit:
+    """Return the audit of all records."""
     roles = job.roles
     whole = _all([each.whole for each in found])
     others = [each.others for each in found if each.others is not None]
@@ -62,8 +75,10 @@ def audit_of(found: Sequence[Counted], columns: Sequence[str], job: Job) -> Audi
         scope=job.privacy.scope,
         whole=whole,
         blocks=(whole,),
-        identifiers=tuple(name for name in roles.dropped if name in columns),
+        identifiers=tuple(name for name in job.dropped if name in found[0].columns),
         promises=tuple(map(_worst, zip(*(each.checks for each in found), strict=True))),
+        strata=roles.stratum,
+        weight=next(iter(job.released_roles.weight), None),
         beside=(Beside(beside, few=False, count=_all(others)),) if others else (),
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggopt.core.validation import Floats
+from aggopt.core.weights import weighted
 from aggopt.errors import TableError
 
 
@@ -20,7 +21,7 @@ class PartMoments:
     Attributes
     ----------
     n
-        How many they are.
+        How many they are, or how much they weigh.
     mean, low, high : (d,)
         Of each attribute: its mean, and its least and largest value.
     products : (d, d)
@@ -34,15 +35,20 @@ class PartMoments:
     high: Floats
 
     @classmethod
-    def of(cls, X: Floats) -> "PartMoments":
-        """Return those of records X (n, d), one or more."""
+    def of(cls, X: Floats, weights: Floats | None = None) -> "PartMoments":
+        """Return those of records X (n, d), by weights (n,) if they have some."""
+        if not len(X):
+            nothing, d = np.full(X.shape[1], np.nan), X.shape[1]
+            return cls(0.0, nothing, np.zeros((d, d)), nothing, nothing)
         low, high = X.min(axis=0), X.max(axis=0)
         _require_width(low, high)
-        mean = X.mean(axis=0)
-        mean += (X - mean).mean(axis=0)
+        mean = np.average(X, axis=0, weights=weights)
+        mean += np.average(X - mean, axis=0, weights=weights)
         away = X - mean
-        products = np.einsum("ij,ik->jk", away, away)  # on any number of threads
-        return cls(float(len(X)), mean, products, low, high)
+        # on any number of threads
+        products = np.einsum("ij,ik->jk", weighted(away, weights), away)
+        n = float(len(X) if weights is None else weights.sum())
+        return cls(n, mean, products, low, high)
 
     @classmethod
     def together(cls, parts: Sequence["PartMoments"]) -> "PartMoments":

@@ -1,5 +1,6 @@
 """Tasks that read the table: what is in it, and which block each record goes to."""
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.engine.config import Config, InLeaves
 from aggopt.engine.moments import PartMoments
+from aggopt.engine.strata import bucket_of, buckets_of, kept_rows
 from aggopt.engine.two_levels import Spread
+from aggopt.engine.weights import described_weights, each_of, require_weights
 from aggopt.engine.whole import count_leaves, count_values
 from aggopt.engine.workspace import load, save, with_column
 from aggopt.errors import TableError, naming
@@ -20,15 +23,25 @@ from aggopt.input.table import Table
 def described(number: int, config: Config) -> int:
     """Check a piece, and write its moments and a sample of it; return its records."""
     piece = config.pieces[number]
+    rows, job = piece.read(config.columns), config.job
     with naming(piece.path.name):
-        rows, job = piece.read(config.columns), config.job
         table = table_of(rows, config)
         confidential_of(table.frame, job.roles, job.privacy, job.input.decimal)
+        require_weights(table, job)
+    rows, kept = kept_rows(rows, 0, config)
     count_values(rows, "described", number, config)
-    X = table.matrix()
+    X, each = table.matrix()[kept], each_of(table)
+    each = None if each is None else each[kept]
     draws = np.random.default_rng([config.job.partition.settings["seed"], number])
     drawn = np.flatnonzero(draws.random(len(X)) < config.rate)
-    save(config.at("described", number), sample=X[drawn], **vars(PartMoments.of(X)))
+    by_weight = {} if each is None else vars(PartMoments.of(X, each))
+    save(
+        config.at("described", number),
+        sample=X[drawn],
+        **vars(PartMoments.of(X)),
+        **{f"{name} by weight": value for name, value in by_weight.items()},
+        **described_weights(each),
+    )
     return len(X)
 
 
@@ -54,27 +67,34 @@ def table_of(rows: pa.Table, config: Config) -> Table:
 def summary(config: Config) -> tuple[PartMoments, Floats]:
     """Return the moments of all records, and the sample (s, d), in the files' order."""
     found = [load(path) for path in config.all("described", len(config.pieces))]
-    samples = [held.pop("sample") for held in found]
-    return PartMoments.together([PartMoments(**held) for held in found]), np.vstack(
-        samples
-    )
+    what = "" if config.mean_weight is None else " by weight"
+    names = [each.name for each in fields(PartMoments)]
+    moments = [
+        PartMoments(**{name: held[name + what] for name in names})
+        for held in found
+        if held["n"]
+    ]
+    samples = [held["sample"] for held in found]
+    return PartMoments.together(moments), np.vstack(samples)
 
 
 def scattered(number: int, config: InLeaves) -> list[int]:
     """Write the records of a piece by their leaf; return how many each leaf has."""
     piece, tree = config.pieces[number], config.tree
-    rows = piece.read(config.columns)
-    numbers = piece.first + np.arange(len(rows), dtype=np.int64)
-    table = table_of(rows, config)
-    leaf = tree.leaf(config.scale.standardise(table.matrix()), numbers)
-    count_leaves(table.frame, leaf, number, config)
+    rows, numbers = kept_rows(piece.read(config.columns), piece.first, config)
     to, spread = config.at("scattered", number), of_leaves(config)
+    leaf = np.empty(0, np.int64)
+    if len(rows):
+        table = table_of(rows, config)
+        leaf = tree.leaf(config.scale.standardise(table.matrix()), numbers)
+        leaf = bucket_of(leaf, rows, config)
+    count_leaves(rows, leaf, number, config)
     return spread.write(to, with_column(rows, numbers), leaf)
 
 
 def of_leaves(config: InLeaves) -> Spread:
-    """Return how records are spread over the leaves of the tree."""
-    return Spread("scattered", len(config.pieces), config.tree.leaves)
+    """Return how records are spread over the leaves of the tree, of each stratum."""
+    return Spread("scattered", len(config.pieces), buckets_of(config))
 
 
 def scale_of(found: PartMoments) -> Scale:

@@ -7,11 +7,13 @@ from aggopt.aggregate._aggregation import group_means
 from aggopt.core.randomness import words
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
+from aggopt.core.weights import weighted
 from aggopt.engine.block_rows import of_block
 from aggopt.engine.config import InBlocks
 from aggopt.engine.passes_in import table_of
 from aggopt.engine.passes_of_borders import groups_of, named
 from aggopt.engine.two_levels import Spread
+from aggopt.engine.weights import each_of, known_of, with_weights
 from aggopt.engine.workspace import load, save, with_column
 from aggopt.input.table import Table
 from aggopt.job import Job
@@ -28,18 +30,19 @@ def grouped(number: int, config: InBlocks) -> int:
     X = table.matrix()
     Z = scale.standardise(X)
     labels = groups_of(number, table, config)
-    sizes = np.bincount(labels).astype(np.float64)
-    means = group_means(Z, labels)
+    weights = known_of(each_of(table), config)
+    sizes = np.bincount(labels, weights).astype(np.float64)
+    means = group_means(Z, labels, weights)
     centroids = means
     if job.aggregation.method == "median":
-        centroids = median(Z, labels).centroids
+        centroids = median(Z, labels, weights=weights).centroids
     lost, away = Z - means[labels], Z - centroids[labels]
     save(
         config.at("grouped", number),
         labels=labels.astype(np.int32),
         centroids=centroids,
-        sse=(lost**2).sum(axis=0),
-        sae=np.abs(away).sum(axis=0),
+        sse=weighted(lost**2, weights).sum(axis=0),
+        sae=weighted(np.abs(away), weights).sum(axis=0),
         sums=np.einsum("i,ij->j", sizes, centroids),
         products=np.einsum("i,ij,ik->jk", sizes, centroids, centroids),
     )
@@ -60,20 +63,23 @@ def published(number: int, config: InBlocks) -> list[int]:
     values = rounded(scale.undo(c), table, config.job, scale)
     whole = config.job.output.round_integers
     masked = table.masked(values[labels], round_integers=whole)
+    each = each_of(table)
+    weights = known_of(each, config)
     before, after = c[labels], scale.standardise(masked.matrix())
     save(
         config.at("figures", number),
-        kept=before.sum(axis=0),
-        products=np.einsum("ij,ik->jk", before, before),
-        released=after.sum(axis=0),
-        squares=(after**2).sum(axis=0),
-        sse=((scale.standardise(X) - after) ** 2).sum(axis=0),
-        exact=((scale.standardise(X) - before) ** 2).sum(axis=0),
+        kept=weighted(before, weights).sum(axis=0),
+        products=np.einsum("ij,ik->jk", weighted(before, weights), before),
+        released=weighted(after, weights).sum(axis=0),
+        squares=weighted(after**2, weights).sum(axis=0),
+        sse=weighted((scale.standardise(X) - after) ** 2, weights).sum(axis=0),
+        exact=weighted((scale.standardise(X) - before) ** 2, weights).sum(axis=0),
     )
     place = words(config.secret, f"order of block {number}", len(labels))
     group = named(labels, number)
-    out = masked.arrow()
-    for column in (numbers, group, place.view(np.int64)):
+    out = with_weights(masked, labels, each, config.job).arrow()
+    beside = (numbers, group, place.view(np.int64))
+    for column in beside if each is None else (each, *beside):
         out = with_column(out, column)
     part = (place >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
     to = config.at("published", number)

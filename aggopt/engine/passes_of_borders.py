@@ -4,6 +4,7 @@ Groups of a block end at its borders.  Those that lie near one go, with all of t
 records, to blocks that are cut elsewhere, and are searched once more there.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,18 +12,22 @@ import numpy as np
 
 from aggopt.aggregate._aggregation import group_means
 from aggopt.core.group_sums import group_sse
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats, Labels
 from aggopt.engine.block_rows import groups_before, of_block
 from aggopt.engine.config import Border, InBlocks
 from aggopt.engine.passes_in import table_of
+from aggopt.engine.strata import within
 from aggopt.engine.two_levels import Spread
+from aggopt.engine.weights import each_of, known_of, of_weights
 from aggopt.engine.whole import held_of
-from aggopt.engine.workspace import checker, load, save, with_column
+from aggopt.engine.workspace import checker, handed_out, load, save, with_column
 from aggopt.errors import InfeasibleInputError
 from aggopt.input.table import Table
 from aggopt.partition._registry import PARTITIONERS
 from aggopt.partition._shared.block import Block
 from aggopt.pipeline.guarantees import repaired
+from aggopt.pipeline.sampling_weights import by_weight
 
 GROUP_BITS = 32  # of a group's number: the rest is its block's
 OF_START = ("inner", "block_size")  # settings that say how a search begins
@@ -32,9 +37,10 @@ def looked(number: int, config: InBlocks) -> float:
     """Partition a block for the first time; return the squared error of its groups."""
     table = table_of(of_block(number, config)[0], config)
     Z = config.scale.standardise(table.matrix())
-    labels = grouped_anew(table, Z, config)
-    save(config.at("looked", number), labels=labels, means=group_means(Z, labels))
-    return group_sse(Z, labels)
+    labels, weights = grouped_anew(table, Z, config), known_of(each_of(table), config)
+    means = group_means(Z, labels, weights)
+    save(config.at("looked", number), labels=labels, means=means)
+    return group_sse(Z, labels, weights)
 
 
 def parted(number: int, config: InBlocks) -> list[int]:
@@ -67,6 +73,9 @@ def named(labels: Any, block: int) -> Any:
 def groups_of(number: int, table: Table, config: InBlocks) -> Labels:
     """Return the groups of the records of a block."""
     Z, border = config.scale.standardise(table.matrix()), config.border
+    if config.strata is not None:
+        strata = handed_out(config.strata).of(table.frame.to_arrow())
+        return within(strata, lambda own: grouped_anew(_of(table, own), Z[own], config))
     if border is None:
         return grouped_anew(table, Z, config)
     given = groups_before(number, config)
@@ -76,7 +85,12 @@ def groups_of(number: int, table: Table, config: InBlocks) -> Labels:
         found = grouped_anew(table, Z, config, given)
     except InfeasibleInputError:  # what stays away is wanted to keep t
         return given
-    return min(found, given, key=partial(group_sse, Z))
+    weights = known_of(each_of(table), config)
+    return min(found, given, key=partial(group_sse, Z, weights=weights))
+
+
+def _of(table: Table, rows: I64) -> Table:
+    return replace(table, frame=table.frame[rows])
 
 
 def grouped_anew(
@@ -86,8 +100,9 @@ def grouped_anew(
 
     Z (n, d) are its z-scores; the search sets out from groups that are given, if any.
     """
-    job, told = config.job, checker(config.work)
-    settings = dict(job.partition.settings)
+    job, told, each = config.job, checker(config.work), each_of(table)
+    weights = known_of(each, config)
+    settings = {**job.partition.settings, **by_weight(job, weights)}
     if given is not None:
         settings = {n: v for n, v in settings.items() if n not in OF_START}
         settings["initial_labels"] = given
@@ -100,5 +115,5 @@ def grouped_anew(
         progress=told,
     )
     block = Block(tuple(range(Z.shape[1])), made)
-    held = held_of(table.frame, config)
-    return repaired(block, table.matrix(), job, held, told).labels
+    X, held, more = table.matrix(), held_of(table.frame, config), of_weights(job, each)
+    return repaired(block, X, job, held, told, more, weights).labels

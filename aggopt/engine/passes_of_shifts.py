@@ -9,12 +9,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from aggopt.aggregate._margin import margins
-from aggopt.core.types import Labels
-from aggopt.core.validation import Floats
 from aggopt.engine.able import SOLVER
 from aggopt.engine.block_rows import of_block
 from aggopt.engine.config import InBlocks
 from aggopt.engine.passes_in import table_of
+from aggopt.engine.weights import each_of, known_of
 from aggopt.engine.workspace import load, save
 from aggopt.input.wishes import resolved
 from aggopt.job import P3m
@@ -56,18 +55,14 @@ def stated(number: int, config: InBlocks) -> int:
     added = margins(labels, delta, how.margin, own, np.zeros(Z.shape[1]))
     wider = np.minimum(delta + added, np.maximum(delta, FARTHEST))
     found: dict[str, Any] = {}
+    weights = known_of(each_of(table), config)
     for j in np.flatnonzero(~config.scale.constant).tolist():
         asked = wider[:, j], importance[:, j], how.alpha
-        program = _program(np.ascontiguousarray(Z[:, j]), labels, *asked)
+        data = np.ascontiguousarray(Z[:, j]), labels, *asked
+        program = program_of(PartOfTable(*data, weights=weights))
         found |= {f"{j} {name}": value for name, value in program._asdict().items()}
     save(config.at("stated", number), **found)
     return len(labels)
-
-
-def _program(
-    x: Floats, labels: Labels, delta: Floats, importance: Floats, alpha: float
-) -> Separable:
-    return program_of(PartOfTable(x, labels, delta, importance, alpha))
 
 
 class ShiftEnd(NamedTuple):

@@ -13,7 +13,7 @@ from aggopt.engine.pieces import firsts_of
 from aggopt.engine.sources import read
 from aggopt.engine.two_levels import Spread
 from aggopt.engine.whole import count_values
-from aggopt.engine.workspace import appear, without_column
+from aggopt.engine.workspace import appear, load, save, with_column, without_column
 from aggopt.errors import PrivacyError
 from aggopt.input.files import as_released
 from aggopt.output.staging import sha256, umask
@@ -27,6 +27,9 @@ def written(number: int, config: InBlocks) -> tuple[int, str]:
     rows, group = without_column(rows)
     rows, numbers = without_column(rows)
     order = np.lexsort((numbers, place.view(np.uint64)))
+    if config.job.roles.weight:
+        rows, each = without_column(rows)
+        save(config.at("weights", number), each=each[order])
     public = rows.take(pa.array(order))
     to = config.part(number)
     appear(to, lambda aside: write_table(aside, public, config.job, {}))
@@ -60,6 +63,8 @@ def sorted_out(number: int, config: Config) -> list[int]:
     mixed = pd.util.hash_pandas_object(named, index=False).to_numpy(np.uint64)
     bucket = (mixed >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
     count_values(rows, "sorted", number, config)
+    if job.roles.weight:  # those of the table that was masked, in the file's order
+        rows = with_column(rows, load(config.at("weights", number))["each"])
     to = config.at("sorted", number)
     return to_places(config).write(to, rows, bucket.astype(np.int64))
 
@@ -72,10 +77,15 @@ def to_places(config: Config) -> Spread:
 def recounted(number: int, config: Config) -> Counted | None:
     """Count the records of one place, of which no equals one of another place."""
     rows = read(to_places(config).sources([number], config), config.at)
-    return counted(rows, config) if len(rows) else None
+    if not len(rows):
+        return None
+    if not config.job.roles.weight:
+        return counted(rows, config)
+    rows, weights = without_column(rows)
+    return counted(rows, config, weights.astype(np.float64))
 
 
-def require_all(found: int, config: Config) -> None:
+def require_all(found: int, records: int) -> None:
     """Refuse files that do not read as all the records.
 
     Raises
@@ -83,7 +93,6 @@ def require_all(found: int, config: Config) -> None:
     PrivacyError
         Some are missing, or are there twice.
     """
-    records = sum(piece.records for piece in config.pieces)
     if found != records:
         raise PrivacyError(
             f"What was written reads as {found} records, and there are {records}.",

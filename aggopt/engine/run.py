@@ -22,9 +22,11 @@ from aggopt.engine.passes_of_shifts import ShiftEnd
 from aggopt.engine.passes_out import require_all, to_places
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.reduced import GroupSums, Proofs, PublishedSums
-from aggopt.engine.split_tree import SplitTree, blocks_of, levels_of
+from aggopt.engine.split_tree import SplitTree, levels_of
 from aggopt.engine.statement import release_of
+from aggopt.engine.strata import blocks_within, strata_of
 from aggopt.engine.two_levels import second_step
+from aggopt.engine.weights import mean_weight, with_merging
 from aggopt.engine.whole import keeping, whole_of
 from aggopt.engine.workspace import appear, forget, hand_out
 from aggopt.errors import InfeasibleInputError
@@ -54,7 +56,8 @@ def released(
     `aggopt.engine.mask.mask_folder`.
     """
     require_able(job)
-    require_guarantees(_with_partition(job))
+    job, reasons = with_merging(_with_partition(job))
+    require_guarantees(job)
     parts = InputParts.of(pattern)
     job.roles.check(parts.schema.names)
     require_numbers(parts.schema, job)
@@ -64,12 +67,12 @@ def released(
     require_room(parts, job, out)
     began = compile_time.now()
     with staging(out, job, parts, known) as staged:
-        config = _config(parts, job, staged)
+        config = replace(_config(parts, job, staged), reasons=reasons)
         run = _Run(carrier, told, staged.journal)
-        blocks, groups = _partitioned(run, config, parts.records)
+        blocks, groups = _partitioned(run, _with_strata(run, config))
         ends = _shifted(run, blocks)
         blocks, figures = _published(run, blocks, groups)
-        files, audit = _recounted(run, blocks)
+        files, audit = _recounted(run, blocks, groups.n)
         audit.require()
         seconds = compile_time.now() - began
         proofs = Proofs(job, groups, figures, ends, seconds)
@@ -108,7 +111,7 @@ def _config(parts: InputParts, job: Job, staged: Staged) -> Config:
     private.mkdir(mode=0o700, exist_ok=True)
     leaves = 1 << levels_of(n, job.engine.block)
     return Config(
-        job=_with_partition(job),
+        job=job,
         pieces=parts.pieces,
         columns=tuple(c for c in parts.schema.names if c in job.roles.published),
         work=staged.work,
@@ -129,9 +132,19 @@ def _with_partition(job: Job) -> Job:
     return job.model_copy(update={"partition": named.partition})
 
 
-def _partitioned(run: _Run, config: Config, n: int) -> tuple[InBlocks, GroupSums]:
+def _with_strata(run: _Run, config: Config) -> Config:
+    """Return what tasks are told, with the strata that records lie within, if any."""
+    if not config.job.roles.stratum:
+        return config
+    run.each("strata", len(config.pieces), config)
+    return replace(config, strata=strata_of(config))
+
+
+def _partitioned(run: _Run, config: Config) -> tuple[InBlocks, GroupSums]:
     """Return how the records were cut into blocks, and the sums over their groups."""
-    run.each("describe", len(config.pieces), config)
+    n = sum(run.each("describe", len(config.pieces), config))
+    described = config.all("described", len(config.pieces))
+    config = replace(config, mean_weight=mean_weight(described, n, config.job))
     moments, sample = summary(config)
     scale = scale_of(moments)
     Z = scale.standardise(sample)
@@ -140,7 +153,7 @@ def _partitioned(run: _Run, config: Config, n: int) -> tuple[InBlocks, GroupSums
     cut = InLeaves(**vars(config), scale=scale, tree=tree)
     scattered, spread = run.each("scatter", len(cut.pieces), cut), of_leaves(cut)
     cut, sizes = second_step(run.each, spread, scattered, cut)
-    leaves = blocks_of(sizes, 2 * config.job.privacy.k, keeping(cut))
+    leaves = blocks_within(sizes, cut, keeping(cut))
     blocks = tuple(spread.sources(own, cut) for own in leaves)
     made = InBlocks(**vars(cut), blocks=blocks)
     if config.job.engine.borders:
@@ -185,16 +198,18 @@ def _restored(job: Job) -> str:
     return str(how.keep) if isinstance(how, Mean) else "mean"
 
 
-def _recounted(run: _Run, config: InBlocks) -> tuple[list[dict[str, Any]], Audit]:
-    """Return the files that were written, and what is found in them."""
+def _recounted(
+    run: _Run, config: InBlocks, n: int
+) -> tuple[list[dict[str, Any]], Audit]:
+    """Return the files that were written, of n records, and what is found in them."""
     written = run.each("write", config.parts, config)
     forget(config.work, "published", "published-again")
     sizes = run.each("sort", config.parts, config)
-    require_all(sum(map(sum, sizes)), config)
+    require_all(sum(map(sum, sizes)), n)
     config, _ = second_step(run.each, to_places(config), sizes, config)
     config = replace(config, whole=whole_of("sorted", config.parts, config))
     found = run.each("recount", config.parts, config)
-    audit = audit_of([each for each in found if each], config.columns, config.job)
+    audit = audit_of([each for each in found if each], config.job)
     files = [
         {"file": config.part(number).name, "records": records, "sha256": digest}
         for number, (records, digest) in enumerate(written)

@@ -11,6 +11,8 @@ from aggopt.engine.folder_release import FolderRelease
 from aggopt.engine.journal import PACKAGES
 from aggopt.engine.pieces import firsts_of
 from aggopt.engine.reduced import Proofs
+from aggopt.engine.weights import notes_of_weights
+from aggopt.engine.workspace import handed_out
 from aggopt.job import Job, P3m
 from aggopt.output.audit import Audit
 from aggopt.output.manifest import SHUFFLED, versions_of
@@ -35,8 +37,12 @@ def release_of(
         "average risk": audit.groups / audit.records,
     }
     certificates = {"groups": proofs.partition, **proofs.attributes()}
+    strata = None if config.strata is None else handed_out(config.strata)
     notes = (
         *_of_margins(proofs.job),
+        *config.reasons,
+        *(strata.notes if strata else ()),
+        *notes_of_weights(config),
         "Linkage and interval disclosure are not measured: they compare all records.",
         _of_blocks(config, groups.n),
     )
@@ -46,6 +52,7 @@ def release_of(
         "measures": measures,
         "certificates": {name: c.to_dict() for name, c in certificates.items()},
         "notes": list(notes),
+        **({"strata": strata.to_dict()} if strata else {}),
         "output": {"files": files, "secret": config.secret},
     }
     out, private = folders
@@ -69,7 +76,7 @@ def _made(proofs: Proofs, config: InBlocks) -> dict[str, Any]:
         "job": config.job.model_dump(mode="json", by_alias=True),
         "input": {
             "files": sorted(firsts_of(config.pieces)),
-            "records": proofs.groups.n,
+            "records": sum(piece.records for piece in config.pieces),
         },
         "order": SHUFFLED,
         "rounding": {name: asdict(moved) for name, moved in drifts.items()},

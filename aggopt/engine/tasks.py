@@ -11,11 +11,13 @@ from aggopt.engine.passes_of_blocks import grouped, published
 from aggopt.engine.passes_of_borders import looked, parted
 from aggopt.engine.passes_of_shifts import solved, stated
 from aggopt.engine.passes_out import recounted, sorted_out, written
+from aggopt.engine.strata import strata_counted
 from aggopt.engine.two_levels import AGAIN, dealt
 from aggopt.engine.workspace import StoppedError, handed_out
 from aggopt.errors import AggoptError, EngineError
 
 TASKS: dict[str, Callable[[int, Any], Any]] = {
+    "strata": strata_counted,
     "describe": described,
     "scatter": scattered,
     "look": looked,

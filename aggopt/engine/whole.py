@@ -15,6 +15,7 @@ from scipy import sparse
 
 from aggopt.core.types import I64
 from aggopt.engine.config import Config, InLeaves
+from aggopt.engine.strata import buckets_of
 from aggopt.engine.workspace import (
     hand_out,
     handed_out,
@@ -79,13 +80,11 @@ def held_of(frame: nw.DataFrame[pa.Table], config: Config) -> tuple[Confidential
     )
 
 
-def count_leaves(
-    frame: nw.DataFrame[pa.Table], leaf: I64, number: int, config: InLeaves
-) -> None:
+def count_leaves(rows: pa.Table, leaf: I64, number: int, config: InLeaves) -> None:
     """Write how often each confidential value occurs in each leaf, if asked for."""
     if config.whole is None:
         return
-    found = {}
+    found, frame = {}, nw.from_native(rows, eager_only=True)
     for j, each in enumerate(_wholes(config.whole)):
         which = each.which(frame[each.held.name], config.job.input.decimal)
         pairs = leaf * len(each.held.codes) + which
@@ -118,7 +117,7 @@ def _wholes(path: Path) -> tuple[WholeAttribute, ...]:
 
 def _in_leaves(j: int, whole: WholeAttribute, config: InLeaves) -> sparse.csr_array:
     """Return how often each value occurs in each leaf, (leaves, values)."""
-    shape = config.tree.leaves, len(whole.held.codes)
+    shape = buckets_of(config), len(whole.held.codes)
     found = sparse.csr_array(shape, dtype=np.int64)
     for path in config.all("leaves", len(config.pieces)):
         held = load(path, f"{j} pairs", f"{j} counts")

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from aggopt.core.types import I64, AnyInt
+from aggopt.core.validation import Floats
 from aggopt.errors import EngineError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -151,7 +152,7 @@ def forget(folder: Path, *steps: str) -> None:
             path.unlink(missing_ok=True)
 
 
-def with_column(rows: pa.Table, values: AnyInt) -> pa.Table:
+def with_column(rows: pa.Table, values: AnyInt | Floats) -> pa.Table:
     """Return rows with a column at their end; it goes by its place, not its name."""
     return rows.append_column("", pa.array(values))
 

@@ -1,9 +1,10 @@
 """Records by stratum: the values of the columns that groups lie within."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from aggopt.core.equal import Fieldwise
@@ -138,16 +139,22 @@ def stratified(table: Table, job: Job) -> tuple[Table, Stratified | None]:
 def _domains(table: Table, job: Job) -> Mapping[str, Domain]:
     """Return what the values of each column of strata are, near or not."""
     names = job.within
-    _require_complete(table)
+    require_complete(table.frame, table.roles.stratum)
     said = {name: how for name, how in job.attributes.items() if name in names}
     types = dict.fromkeys(names, AttributeType("nominal"))
     return domains_of(table.frame, names, types | dict(types_of(table.frame, said)))
 
 
-def _require_complete(table: Table) -> None:
-    """Refuse columns of strata with missing values."""
-    for name in table.roles.stratum:
-        missing = int(absent_in(table.frame[name]).sum())
+def require_complete(frame: nw.DataFrame[Any], names: Sequence[str]) -> None:
+    """Refuse columns of strata, of these names, with missing values.
+
+    Raises
+    ------
+    TableError
+        The message has how many there are.
+    """
+    for name in names:
+        missing = int(absent_in(frame[name]).sum())
         if missing:
             raise TableError(
                 f"{name!r} is a stratum, and {many(missing, 'value')} "

@@ -56,11 +56,17 @@ def with_dominance(
     lightest = float(np.sort(sampling.each)[: job.privacy.k - 1].sum())
     if largest <= share * (largest + lightest) or _keeps(method, sampling):
         return job, ()
+    return merging(job)
+
+
+def merging(job: Job) -> tuple[Job, tuple[str, ...]]:
+    """Return the job with groups merged until no record dominates one, and why."""
     asked = job.privacy.model_copy(update={"repair": Repairing(method="merge")})
+    method = PARTITIONERS.of(job.partition)
     reason = (
-        f"No record is to have more than {share:g} of the weight of its group, which "
-        f"{method.name!r} does not look at: groups are merged until none has, by "
-        'repair = "merge".'
+        f"No record is to have more than {job.weights.dominance:g} of the weight of "
+        f"its group, which {method.name!r} does not look at: groups are merged until "
+        'none has, by repair = "merge".'
     )
     return job.model_copy(update={"privacy": asked}), (reason,)
 
@@ -100,13 +106,7 @@ def require_weighed(job: Job, table: Table, whole: Floats, columns: Columns) -> 
     sampling = weights_in(table)
     if sampling is None:
         return
-    wrong = next(_not_weighed(job, table, whole, columns), None)
-    if wrong is not None:
-        what, fix = wrong
-        raise JobError(
-            f"{sampling.name!r} has sampling weights, and {what}.",
-            fix=f"{fix}; or list the weights as identifier, which drops them.",
-        )
+    require_done(job, table, whole, columns)
     with naming(f"Column {sampling.name!r}"):
         Weighing.read(sampling.each, len(whole))
     asked = dominance_of(job, sampling.each)
@@ -115,6 +115,23 @@ def require_weighed(job: Job, table: Table, whole: Floats, columns: Columns) -> 
     require_plain_repair(job, "does not keep the dominance of [weights].")
     if refusal := asked.infeasible(job.privacy.k):
         raise refusal
+
+
+def require_done(job: Job, table: Table, whole: Floats, columns: Columns) -> None:
+    """Refuse what is not done with weights, whichever they are.
+
+    Raises
+    ------
+    JobError
+        As `require_weighed`.
+    """
+    wrong = next(_not_weighed(job, table, whole, columns), None)
+    if wrong is not None:
+        (name,), (what, fix) = job.roles.weight, wrong
+        raise JobError(
+            f"{name!r} has sampling weights, and {what}.",
+            fix=f"{fix}; or list the weights as identifier, which drops them.",
+        )
 
 
 def _not_weighed(

@@ -16,7 +16,28 @@ P3M = {"method": "p3m"}
 EXACT = "[aggregation] asks for distances that are kept exactly"
 SOFT = "set importance to 0.5 or less, a number, and alpha to 0.8 or less"
 UNABLE = {
-    "[roles] stratum is given": ({"roles": WITH_MORE["stratum"]}, OUT),
+    "[strata] small = 'merge'": (
+        {"roles": WITH_MORE["stratum"], "strata": {"small": "merge"}},
+        'set small = "refuse" or "drop"',
+    ),
+    "[weights] published = 'as is'": (
+        {
+            "roles": {**ROLES, "other": [], "weight": ["note"]},
+            "weights": {"published": "as is"},
+        },
+        'set published = "group mean" or "drop"',
+    ),
+    "[engine] borders, within strata": (
+        {"roles": WITH_MORE["stratum"], "engine": {"borders": True}},
+        "leave borders out",
+    ),
+    "what is kept is kept in each stratum": (
+        {
+            "roles": WITH_MORE["stratum"],
+            "aggregation": {"method": "mean", "keep": "variance"},
+        },
+        'set keep = "overall"',
+    ),
     "[roles] unit is given": ({"roles": WITH_MORE["unit"]}, OUT),
     "[attributes] is given": ({"attributes": {"age": {"lower": 0}}}, OUT),
     "[missing] policy = 'patterns'": (
@@ -90,12 +111,22 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
         {},
         {"privacy": {"l": 2, "repair": "merge"}},
         {"privacy": {"t": 0.2, "repair": "merge"}},
+        {"roles": WITH_MORE["stratum"]},
         {"partition": {"method": "blocked", "effort": "fast"}},
         {"aggregation": {"method": "mean", "keep": "covariance"}},
         {"aggregation": {"method": "median"}},
         {"aggregation": P3M | {"alpha": 0.8, "importance": 0.5}},
     ],
-    ids=["k", "l by merging", "t by merging", "blocked", "covariance", "median", "p3m"],
+    ids=[
+        "k",
+        "l by merging",
+        "t by merging",
+        "strata",
+        "blocked",
+        "covariance",
+        "median",
+        "p3m",
+    ],
 )
 def test_what_blocks_can_do_is_not_refused(sections):
     require_able(job(**sections))

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aggopt.errors import InfeasibleInputError
+from aggopt.privacy import _ordered
 from aggopt.privacy._distance import LARGEST
 from aggopt.privacy._levels import levels_of
 from aggopt.privacy._models.l_diversity import Diversity
@@ -115,3 +116,20 @@ def test_a_table_that_is_too_large_to_count_exactly_is_refused(kind):
     distance = DISTANCES[kind](np.array([0, 1]))
     with pytest.raises(InfeasibleInputError, match="too many to decide"):
         distance.counted(np.array([half, half]))
+
+
+def test_a_table_that_is_not_all_at_hand_needs_no_list_as_long(monkeypatch):
+    asked = []
+    found = np.array([7])
+    monkeypatch.setattr(
+        _ordered, "numerators", lambda *terms: asked.append(terms) or found
+    )
+    table = Ordered.of([1, 2, 2])
+    group = np.array([0, 3])
+    assert table.runs(table.place, group).tolist() == [0]
+    assert not asked
+    part = Ordered.of([1, 2]).counted(np.array([1, 2]))
+    assert part.runs(part.place, np.array([0, 2])).tolist() == [7]
+    ((places, starts, below, sums),) = asked
+    assert (places.tolist(), starts.tolist()) == ([0, 1], [0, 2])
+    assert (below.tolist(), sums.tolist()) == ([1, 3], [0, 1, 4])

@@ -1,0 +1,224 @@
+"""Strata of a table in parts: which there are, and blocks that lie within them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+
+from aggopt.core.plural import many
+from aggopt.core.types import I64, Labels
+from aggopt.engine.config import Config, InLeaves
+from aggopt.engine.split_tree import blocks_of
+from aggopt.engine.workspace import hand_out, handed_out, load_table, save_table
+from aggopt.errors import InfeasibleInputError, naming
+from aggopt.input.released import plain
+from aggopt.input.strata import require_complete
+from aggopt.job import Job
+from aggopt.output.counts import codes_of, together
+
+MOST = 100_000  # strata times leaves: files in between have a part for each
+COUNT = "records of stratum"
+
+Keep = Callable[[Sequence[int]], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class TableStrata:
+    """The strata of a table that are published, and what became of the others.
+
+    Attributes
+    ----------
+    keys
+        The values of each, in a row: (s, q).
+    sizes : (s,)
+        How many records each has.
+    small, records
+        How many more had fewer than k records and are left out, and how many these had.
+    """
+
+    keys: pa.Table = field(repr=False)
+    sizes: I64 = field(repr=False)
+    small: int = 0
+    records: int = 0
+
+    def of(self, rows: pa.Table) -> I64:
+        """Return the stratum of each row (n,), 0..s-1; -1 of one that is left out."""
+        own = plain_columns(rows, self.keys.column_names)
+        codes = combined(pa.concat_tables([self.keys, own]))
+        place = np.full(int(codes.max()) + 1, -1)
+        place[codes[: len(self.sizes)]] = np.arange(len(self.sizes))
+        return place[codes[len(self.sizes) :]]
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """Yield what became of small strata, in counts."""
+        if self.small:
+            yield (
+                f"{many(self.small, 'stratum', 'strata')} had fewer than k records, "
+                f"{many(self.records, 'record')} in all: they are left out of the "
+                "release."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return counts, ready for JSON."""
+        return {
+            "strata": len(self.sizes),
+            "smallest": int(self.sizes.min()),
+            "small": self.small,
+            "records": self.records,
+            "changed": 0,
+            "dropped": self.records,
+        }
+
+
+def plain_columns(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Return columns without dictionaries, which differ from file to file."""
+    return pa.table({name: plain(rows.column(name)) for name in names})
+
+
+def combined(rows: pa.Table) -> Labels:
+    """Return which combination of values each row has, (n,), 0..m-1."""
+    frame = nw.from_native(rows, eager_only=True)
+    return together([codes_of(column) for column in frame.iter_columns()])
+
+
+def strata_counted(number: int, config: Config) -> int:
+    """Write which strata a piece has, and how many records of each."""
+    piece, names = config.pieces[number], config.job.roles.stratum
+    rows = piece.read(names)
+    with naming(piece.path.name):
+        require_complete(nw.from_native(rows, eager_only=True), names)
+    own = plain_columns(rows, names)
+    first, sizes = np.unique(combined(own), return_index=True, return_counts=True)[1:]
+    found = own.take(pa.array(first)).append_column(COUNT, pa.array(sizes))
+    save_table(config.at("strata", number), found)
+    return len(sizes)
+
+
+def strata_of(config: Config) -> Path:
+    """Return where it stands which strata all pieces have.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Some have fewer than k records and are to be refused, or all have.
+    """
+    found = pa.concat_tables(map(load_table, config.all("strata", len(config.pieces))))
+    keys, counts = found.drop_columns([COUNT]), found.column(COUNT).to_numpy()
+    first, which = np.unique(combined(keys), return_index=True, return_inverse=True)[1:]
+    sizes = np.bincount(which, counts).astype(np.int64)
+    few = sizes < config.job.privacy.k
+    small, records = int(few.sum()), int(sizes[few].sum())
+    if few.all() or (small and config.job.strata.small == "refuse"):
+        raise _too_small(small, len(sizes), records, config.job)
+    kept = np.sort(first[~few])
+    strata = TableStrata(keys.take(pa.array(kept)), sizes[which[kept]], small, records)
+    to = config.work / "of-strata"
+    hand_out(to, strata)
+    return to
+
+
+def _too_small(small: int, strata: int, records: int, job: Job) -> InfeasibleInputError:
+    return InfeasibleInputError(
+        f"{small} of {many(strata, 'stratum', 'strata')} "
+        f"{'has' if small == 1 else 'have'} fewer than k = {job.privacy.k} records, "
+        f"{many(records, 'record')} in all.",
+        fix='set small = "drop" under [strata], which leaves their records out, where '
+        "others are left; or name fewer columns as stratum, or a smaller k.",
+    )
+
+
+def kept_rows(rows: pa.Table, first: int, config: Config) -> tuple[pa.Table, I64]:
+    """Return the rows of a piece that are published, and their numbers."""
+    numbers = first + np.arange(len(rows), dtype=np.int64)
+    if config.strata is None:
+        return rows, numbers
+    kept = handed_out(config.strata).of(rows) >= 0
+    return rows.filter(pa.array(kept)), numbers[kept]
+
+
+def buckets_of(config: InLeaves) -> int:
+    """Return into how many parts records are scattered: leaves, of each stratum.
+
+    Raises
+    ------
+    InfeasibleInputError
+        They are more than files can have.
+    """
+    leaves = config.tree.leaves
+    if config.strata is None:
+        return leaves
+    strata = len(handed_out(config.strata).sizes)
+    if strata * leaves > MOST:
+        raise InfeasibleInputError(
+            f"There are {strata} strata, each to be cut into {leaves} parts: more than "
+            f"{MOST} in all.",
+            fix="choose a larger block under [engine], or name fewer columns as "
+            "stratum.",
+        )
+    return strata * leaves
+
+
+def bucket_of(leaf: I64, rows: pa.Table, config: InLeaves) -> I64:
+    """Return the part of each row (n,): its leaf, among those of its stratum."""
+    if config.strata is None:
+        return leaf
+    return np.asarray(handed_out(config.strata).of(rows) * config.tree.leaves + leaf)
+
+
+def blocks_within(sizes: I64, config: InLeaves, keep: Keep) -> list[tuple[int, ...]]:
+    """Return parts together as blocks; strata that are small share one.
+
+    A block has about as many records as the job asks for, and of each of its strata 2k,
+    or all.
+    """
+    least, block = 2 * config.job.privacy.k, config.job.engine.block
+    if config.strata is None:
+        return blocks_of(sizes, least, keep)
+    alone: list[tuple[int, ...]] = []
+    for own in np.split(np.arange(len(sizes)), len(sizes) // config.tree.leaves):
+        there = own[sizes[own] > 0]
+        alone += _of_stratum(there, sizes[there], max(least, block // 2), keep)
+    return _shared([(parts, int(sizes[list(parts)].sum())) for parts in alone], block)
+
+
+def _of_stratum(
+    there: I64, sizes: I64, least: int, keep: Keep
+) -> Iterator[tuple[int, ...]]:
+    """Yield parts of a stratum together, neighbours in the tree."""
+
+    def parts(places: Sequence[int]) -> tuple[int, ...]:
+        return tuple(there[list(places)].tolist())
+
+    for places in blocks_of(sizes, least, lambda places: keep(parts(places))):
+        yield parts(places)
+
+
+def _shared(
+    alone: Sequence[tuple[tuple[int, ...], int]], block: int
+) -> list[tuple[int, ...]]:
+    """Return blocks of parts and records, those after each other together if small."""
+    found: list[tuple[int, ...]] = []
+    held = block
+    for parts, records in alone:
+        if held + records <= block:
+            found[-1] += parts
+            held += records
+        else:
+            found.append(parts)
+            held = records
+    return found
+
+
+def within(strata: I64, made: Callable[[I64], Labels]) -> Labels:
+    """Return groups that lie within strata (n,): what is `made` of the rows of each."""
+    labels, count = np.empty(len(strata), np.intp), 0
+    for stratum in np.unique(strata):
+        own = np.flatnonzero(strata == stratum)
+        labels[own] = count + made(own)
+        count = int(labels[own].max()) + 1
+    return labels

@@ -1,0 +1,124 @@
+"""Sampling weights of a table in parts: what all of them say, and those of some."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aggopt.core.types import Labels
+from aggopt.core.validation import Floats
+from aggopt.engine.config import Config
+from aggopt.engine.workspace import load
+from aggopt.errors import InfeasibleInputError, TableError
+from aggopt.input.released import replaced
+from aggopt.input.table import Table
+from aggopt.input.weights import weights_in
+from aggopt.job import Job
+from aggopt.output.dominance import dominance_of
+from aggopt.partition._shared.weighing import WIDEST
+from aggopt.pipeline.sampling_weights import merging, notes, require_done
+from aggopt.privacy._dominance import ROUNDING
+from aggopt.privacy._requirement import Requirement
+
+
+def with_merging(job: Job) -> tuple[Job, tuple[str, ...]]:
+    """Return the job with a repair for groups that one record dominates, and why."""
+    if not job.roles.weight or job.privacy.repair or job.weights.dominance == 1:
+        return job, ()
+    return merging(job)
+
+
+def each_of(table: Table) -> Floats | None:
+    """Return the weight of each record, (n,); None where no column has them."""
+    found = weights_in(table)
+    return None if found is None else found.each
+
+
+def require_weights(table: Table, job: Job) -> None:
+    """Refuse what is not done with the weights of a piece.
+
+    Raises
+    ------
+    TableError, JobError
+        As `aggopt.pipeline.sampling_weights.require_weighed`.
+    """
+    if job.roles.weight:
+        weights_in(table)
+        whole = table.matrix()
+        require_done(job, table, whole, (tuple(range(whole.shape[1])),))
+
+
+def described_weights(each: Floats | None) -> dict[str, Any]:
+    """Return what is kept of the weights of a piece."""
+    if each is None or not len(each):
+        return {}
+    return {"weights": np.array([each.sum(), each.min(), each.max()])}
+
+
+def mean_weight(paths: Sequence[Path], n: int, job: Job) -> float | None:
+    """Return the mean of the weights of n records; None where none differ.
+
+    Raises
+    ------
+    TableError
+        The largest is more than a million times the smallest.
+    InfeasibleInputError
+        One record has more of the weight of all than a group may have.
+    """
+    if not job.roles.weight:
+        return None
+    held = [load(path) for path in paths]
+    found = np.stack([each["weights"] for each in held if "weights" in each])
+    total, least, most = found[:, 0].sum(), found[:, 1].min(), found[:, 2].max()
+    (name,) = job.roles.weight
+    if not most / WIDEST <= least:
+        raise TableError(
+            f"Column {name!r}: the largest of {n} weights is more than {WIDEST:g} "
+            "times the smallest.",
+            fix="cap the largest weights: beside them, others count for nothing.",
+        )
+    share = job.weights.dominance
+    if most > share * total * (1 + ROUNDING):
+        raise InfeasibleInputError(
+            f"One of {n} records has more than {share:g} of the weight of all by "
+            f"{name!r}: no group keeps that dominance.",
+            fix="correct that weight, leave the record out, or allow a larger "
+            "dominance under [weights].",
+        )
+    return None if least == most else float(total / n)
+
+
+def known_of(each: Floats | None, config: Config) -> Floats | None:
+    """Return weights (n,) on a scale on which those of the table have the mean 1.
+
+    None where they do not differ.
+    """
+    if each is None or config.mean_weight is None:
+        return None
+    return np.asarray(each / config.mean_weight)
+
+
+def of_weights(job: Job, each: Floats | None) -> tuple[Requirement, ...]:
+    """Return what is required of the weights of some records."""
+    asked = dominance_of(job, each)
+    return () if asked is None else (asked,)
+
+
+def notes_of_weights(config: Config) -> list[str]:
+    """Say what is weighed; nothing without weights that differ."""
+    mean = config.mean_weight
+    return notes(config.job, None if mean is None else np.array([mean]))
+
+
+def with_weights(table: Table, labels: Labels, each: Floats | None, job: Job) -> Table:
+    """Return records of a release with their weights as the job publishes them."""
+    if each is None:
+        return table
+    (name,), frame = job.roles.weight, table.frame
+    if job.weights.published == "drop":
+        return replace(table, frame=frame.drop(name), roles=job.released_roles)
+    means = np.bincount(labels, each) / np.bincount(labels)
+    column = replaced(frame[name], means[labels], round_integers=False)
+    return replace(table, frame=frame.with_columns(column))
