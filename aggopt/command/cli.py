@@ -23,6 +23,7 @@ from aggopt.command.arguments import (
 )
 from aggopt.command.assessments import assess, compare, risk, utility
 from aggopt.command.choose import choose
+from aggopt.command.converting import convert
 from aggopt.command.experiment import experiment
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.exported import export, import_solution
@@ -48,6 +49,7 @@ app = Commands(
 
 app.command()(mask)
 app.command()(repeat)
+app.command()(convert)
 
 
 @app.command()

@@ -18,7 +18,7 @@ from aggopt.command.proposal import (
 )
 from aggopt.command.readiness import Obstacle, dropped, obstacles
 from aggopt.command.template import template
-from aggopt.core.names import numbers_among
+from aggopt.core.names import require_no_numbers
 from aggopt.core.plural import many
 from aggopt.errors import TableError
 from aggopt.input.dialect import as_found
@@ -85,13 +85,7 @@ def draft(
 def _require_header(path: Path, table: pa.Table) -> None:
     """Refuse a first line that looks like a record."""
     names = table.column_names
-    count = numbers_among(names)
-    if count:
-        raise TableError(
-            f"{count} of the {len(names)} column names of {path.name} are numbers: its "
-            "first line may be a record.",
-            fix="put a line with names above it.",
-        )
+    require_no_numbers(names, path.name)
     count = names_among_entries(table)
     if 2 * count >= len(names):
         raise TableError(

@@ -38,6 +38,17 @@ def numbers_among(names: Sequence[str]) -> int:
     return sum(bool(re.fullmatch(r"[+-]?\d*[.,]?\d+([eE][+-]?\d+)?", n)) for n in names)
 
 
+def require_no_numbers(names: Sequence[str], file: str) -> None:
+    """Refuse names that are numbers, where nothing says that they are names."""
+    count = numbers_among(names)
+    if count:
+        raise TableError(
+            f"{count} of the {len(names)} column names of {file} are numbers: its "
+            "first line may be a record.",
+            fix="put a line with names above it.",
+        )
+
+
 def may_be_record(names: Sequence[str], known: int) -> bool:
     """Whether the names may be a record, which is not repeated.
 

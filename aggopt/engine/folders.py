@@ -18,7 +18,7 @@ from aggopt.job import Job
 from aggopt.output.staging import umask
 
 
-def require_new(out: Path, private: Path) -> None:
+def require_new(*folders: Path) -> None:
     """Refuse folders that are there, or cannot be made.
 
     Raises
@@ -26,14 +26,16 @@ def require_new(out: Path, private: Path) -> None:
     TableError
         A folder of a release is never overwritten.
     """
-    for folder in (out, private):
+    for folder in folders:
         if folder.exists() or folder.is_symlink():
             raise TableError(
                 f"{folder} is there already.",
                 fix="name a new folder; or remove that one, if no release needs it.",
             )
-    if not out.parent.is_dir():
-        raise TableError(f"There is no folder {out.parent}.", fix="make it first.")
+        if not folder.parent.is_dir():
+            raise TableError(
+                f"There is no folder {folder.parent}.", fix="make it first."
+            )
 
 
 class Staged(NamedTuple):
@@ -89,6 +91,31 @@ def staging(
                 Journal(made[0]).end()
             for folder in made:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def appearing(out: Path) -> Iterator[Path]:
+    """Yield a folder (mode 0700) that gets its name at the end, or is removed.
+
+    Raises
+    ------
+    TableError
+        It cannot be written.
+    """
+    made = _folder(out.parent)
+    try:
+        yield made
+        with held():
+            made.rename(out)
+    except OSError as error:
+        raise TableError(
+            f"{out} cannot be written: {error.strerror or 'the disk refuses'}.",
+            fix="make room, or choose a folder that may be written to; nothing was "
+            "left behind.",
+        ) from None
+    finally:
+        with held():
+            shutil.rmtree(made, ignore_errors=True)
 
 
 def _folder(parent: Path) -> Path:

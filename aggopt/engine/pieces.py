@@ -120,28 +120,30 @@ def firsts_of(pieces: Sequence[Piece]) -> dict[str, int]:
     return firsts
 
 
-def files_of(pattern: str | Path) -> list[Path]:
+def files_of(pattern: str | Path, ending: str = ENDING) -> list[Path]:
     """Return the files of a folder, or those that a pattern names, by their names.
 
     Raises
     ------
     TableError
-        There are none, or one is no Parquet file.
+        There are none, or one has another ending.
     """
     folder = Path(pattern)
-    named = str(folder / f"*{ENDING}") if folder.is_dir() else str(pattern)
-    found = sorted(Path(name) for name in glob(named, recursive=True))
+    named = str(folder / f"*{ending}") if folder.is_dir() else str(pattern)
+    one = [folder] if folder.is_file() else []  # whose name may look like a pattern
+    found = one or sorted(Path(name) for name in glob(named, recursive=True))
     if not found:
         raise TableError(
             f"No file is called {named}.",
-            fix=f'name a folder of {ENDING} files, or a pattern: "in/*{ENDING}".',
+            fix=f'name a folder of {ending} files, or a pattern: "in/*{ending}".',
         )
-    other = [path.name for path in found if path.suffix.lower() != ENDING]
+    other = [path.name for path in found if path.suffix.lower() != ending]
     if other:
+        convert = "; `aggopt convert` makes them of CSV files" * (ending == ENDING)
         raise TableError(
-            f"{many(len(other), 'file')} of {len(found)} are no {ENDING} files: "
+            f"{many(len(other), 'file')} of {len(found)} are no {ending} files: "
             f"{other[0]}, ...",
-            fix=f'name those that are, "in/*{ENDING}"; others are to be converted.',
+            fix=f'name those that are, "in/*{ending}"{convert}.',
         )
     return found
 

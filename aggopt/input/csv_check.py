@@ -94,7 +94,7 @@ def _walked(
             f"{many(ragged, 'record')} of {path.name} {do} not have {wanted}; the "
             f"first is record {first}.",
             fix="repair them, or set separator under [input] in the job, or "
-            "--separator of `aggopt init`.",
+            "--separator of `aggopt init` and `aggopt convert`.",
         )
     if spanning and not how.multiline:
         span = "spans" if spanning == 1 else "span"
@@ -102,7 +102,7 @@ def _walked(
             f"{many(spanning, 'entry', 'entries')} of {path.name} {span} several "
             "lines: where a quote is missing, or one too many, it holds whole records.",
             fix="look for stray quotes; if the entries are right, set multiline = true "
-            "under [input] in the job.",
+            "under [input] in the job, or --multiline of `aggopt convert`.",
         )
     return Shape(names, records, spanning)
 
@@ -114,7 +114,7 @@ def _check_separator(path: Path, names: list[str], how: Input) -> None:
             f"{path.name} has one column by the separator {how.separator!r}, and its "
             f"header holds {others[0]!r}.",
             fix=f"set separator = {others[0]!r} under [input] in the job, or "
-            f"--separator {others[0]!r} of `aggopt init`.",
+            f"--separator {others[0]!r} of `aggopt init` and `aggopt convert`.",
         )
 
 

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from aggopt.core.regular import require_regular
 from aggopt.input.files import as_written
 from aggopt.input.formats import check_ending, is_csv
-from aggopt.input.spelled import parsed, stripped
+from aggopt.input.spelled import parsed
+from aggopt.input.spelling import stripped
 from aggopt.job import SEPARATORS, Input, input_section
 
 SAMPLE = 2**20  # bytes that are looked at for the separator
@@ -40,7 +41,7 @@ def as_found(
     if not is_csv(path):
         how = input_section(separator or ",", decimal or ".")
         return as_written(path, how), how
-    cut = separator or _separator(path)
+    cut = separator or separator_of(path)
     how = input_section(cut, decimal or ".")
     table = as_written(path, how.model_copy(update={"multiline": True}))
     return table, how if decimal else input_section(cut, _decimal(table, cut))
@@ -55,7 +56,7 @@ def may_be_thousands(column: pa.ChunkedArray) -> bool:
     return bool(pc.all(pc.match_substring_regex(found, _THOUSANDS)).as_py())
 
 
-def _separator(path: Path) -> str:
+def separator_of(path: Path) -> str:
     """Return what cuts most lines as it cuts the header; of equals, to most numbers."""
     with path.open("rb") as stream:
         read = stream.read(SAMPLE)

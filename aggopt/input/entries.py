@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from aggopt.errors import JobError, TableError
 from aggopt.input.released import plain
-from aggopt.input.spelled import MISSING
+from aggopt.input.spelling import MISSING
 
 _WHOLE = re.compile(r"[+-]?\d{1,1000}")
 _NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"

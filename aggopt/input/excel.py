@@ -12,7 +12,7 @@ from aggopt.core.names import check_header
 from aggopt.core.plural import many
 from aggopt.errors import TableError
 from aggopt.input.coded import whole_if_all
-from aggopt.input.spelled import MISSING
+from aggopt.input.spelling import MISSING
 
 _PROTECTED = bytes.fromhex("d0cf11e0a1b11ae1")  # how older and encrypted files begin
 _NOTHING = ("#N/A", "#NULL!")  # errors that say that there is no value

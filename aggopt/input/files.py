@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.parquet
 
-from aggopt.core.names import check_header, check_names
+from aggopt.core.names import check_names
 from aggopt.core.regular import require_regular
 from aggopt.errors import TableError
+from aggopt.input import csv_text
 from aggopt.input.coded import as_said
-from aggopt.input.csv_check import checked
 from aggopt.input.excel import read_excel
 from aggopt.input.formats import EXCEL, STATISTICAL, check_ending, ending_of, is_csv
 from aggopt.input.spelled import typed
@@ -92,7 +91,7 @@ def as_written(path: Path, how: Input, *, keep: Collection[str] = ()) -> pa.Tabl
 
 def _table(path: Path, how: Input, keep: Collection[str]) -> pa.Table:
     if is_csv(path):
-        return _text(path, how)
+        return csv_text.whole(path, how)
     if ending_of(path) in STATISTICAL:
         return read_statistical(path, keep)
     return read_excel(path) if ending_of(path) == EXCEL else _parquet(path)
@@ -120,34 +119,3 @@ def as_released(path: Path, how: Input, roles: Roles) -> pa.Table:
 def _parquet(path: Path) -> pa.Table:
     check_names(list(pyarrow.parquet.read_schema(path).names))
     return pyarrow.parquet.read_table(path)
-
-
-def _text(path: Path, how: Input) -> pa.Table:
-    shape = checked(path, how)
-    check_header(shape.names, path.name)
-    if not shape.records:  # the reader below needs a line end behind the header
-        return pa.table({name: pa.array([], pa.string()) for name in shape.names})
-    table = pyarrow.csv.read_csv(
-        path,
-        # one block: entries may be as long as they like
-        read_options=pyarrow.csv.ReadOptions(
-            use_threads=False, block_size=min(path.stat().st_size + 1, 2**31 - 1)
-        ),
-        parse_options=pyarrow.csv.ParseOptions(
-            delimiter=how.separator,
-            newlines_in_values=True,
-            ignore_empty_lines=len(shape.names) > 1,
-        ),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(shape.names, pa.string()),
-            strings_can_be_null=False,
-        ),
-    )
-    if table.num_rows != shape.records:
-        raise TableError(
-            f"{path.name} can be read in two ways, as {shape.records} or as "
-            f"{table.num_rows} records.",
-            fix="write it again with quotes around entries that hold separators, "
-            "quotes or line breaks.",
-        )
-    return table

@@ -12,7 +12,8 @@ from aggopt.core.types import I64
 from aggopt.encoding._encode import perhaps_codes
 from aggopt.encoding._iso import spells_dates
 from aggopt.input.dialect import may_be_thousands
-from aggopt.input.spelled import parsed, stripped
+from aggopt.input.spelled import parsed
+from aggopt.input.spelling import stripped
 from aggopt.job import Input
 
 NOTHING, OTHER = "nothing", "neither numbers nor text"

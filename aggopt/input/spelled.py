@@ -1,6 +1,5 @@
 """Entries of text as the numbers, truth values or names that they spell."""
 
-import re
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -8,17 +7,9 @@ import pyarrow.compute as pc
 
 from aggopt.errors import TableError
 from aggopt.input.refused import NOT_AS_THEY_ARE
+from aggopt.input.spelling import Spelling, present, spell_numbers, stripped
 from aggopt.job import AttributeSection, Input
 from aggopt.job._roles import Roles
-
-MISSING = (
-    *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."),
-    *("n/a", "#N/A", "<NA>", "NaT"),
-)
-_TRUTH = (("True", "False"), ("TRUE", "FALSE"), ("true", "false"))
-_WHOLE = r"^[+-]?\d{1,18}$"
-_ANY_NUMBER = r"^[+-]?[.,]?\d[\d.,' ]*$"  # as some country writes one
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?inf(inity)?$"
 
 
 def typed(
@@ -29,22 +20,39 @@ def typed(
     What is neither is left to the user: a few words among numbers are mistakes, or
     these numbers are codes.
     """
-    mixed, wanted = {}, {*roles.quasi_identifier, *roles.numbers}
-    for j, name in enumerate(text.column_names):
-        if name not in wanted:
-            continue
+    wanted = (*roles.quasi_identifier, *roles.numbers)
+    names = [name for name in text.column_names if name in wanted]
+    found = {name: Spelling.of(text[name], how) for name in names}
+    for name, type_ in types_of(found, roles, attributes).items():
+        column = found[name].read(text[name], type_, how)
+        text = text.set_column(text.column_names.index(name), name, column)
+    return text
+
+
+def types_of(
+    found: Mapping[str, Spelling],
+    roles: Roles,
+    attributes: Mapping[str, AttributeSection],
+) -> dict[str, pa.DataType]:
+    """Return the types of quasi-identifiers, weights and wishes by what they spell.
+
+    Raises
+    ------
+    TableError
+        Some have words among numbers.
+    """
+    types, mixed = {}, {}
+    for name, spelling in found.items():
         kind = attributes[name].type.kind if name in attributes else None
-        if kind == "date":
-            text = text.set_column(j, name, present(text.column(j)))
-            continue
-        column, words = parsed(text.column(j), how)
-        if kind not in (None, "numeric"):
-            column = named(text.column(j), column)
-        elif kind is None and name not in roles.numbers and wordy(column, words):
-            column = present(column)
-        elif words:
-            mixed[name] = words
-        text = text.set_column(j, name, column)
+        number = kind == "numeric" or name in roles.numbers
+        if kind == "date" or (kind is None and not number and spelling.wordy):
+            types[name] = pa.string()
+        elif kind not in (None, "numeric"):
+            types[name] = spelling.type_of_names
+        elif spelling.mixed:
+            mixed[name] = spelling.mixed
+        else:
+            types[name] = spelling.type
     if mixed:
         counts = "; ".join(f"{name!r}: {count}" for name, count in mixed.items())
         raise TableError(
@@ -53,71 +61,18 @@ def typed(
             'a decimal comma set decimal = "," under [input], and leave out points '
             "between thousands.",
         )
-    return text
-
-
-def named(column: pa.ChunkedArray, parsed: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column of names: truth values, whole numbers, or else the very text.
-
-    Numbers are numbers if each is spelled as numbers are: 01 and 1.0 are text.
-    """
-    entries = present(column)
-    if pa.types.is_boolean(parsed.type):
-        return parsed
-    if pa.types.is_int64(parsed.type):
-        again = parsed.cast(pa.string())
-        if pc.all(pc.equal(again, entries)).as_py():
-            return parsed
-    return entries
-
-
-def wordy(column: pa.ChunkedArray, words: int) -> bool:
-    """Whether there are words, and none that may be meant as a number or a truth."""
-    if not words:
-        return False
-    trimmed = stripped(column).drop_null()
-    numbers = pc.match_substring_regex(trimmed, _ANY_NUMBER)
-    truths = pc.is_in(trimmed, pa.array(sum(_TRUTH, ())))
-    return words == len(trimmed) and not pc.any(pc.or_(numbers, truths)).as_py()
-
-
-def present(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return entries as they are, null where they stand for what is missing."""
-    missing = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(MISSING))
-    return pc.if_else(missing, pa.scalar(None, pa.string()), column)
+    return types
 
 
 def parsed(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:
     """Return the column as numbers, or truth values, and how many are words.
 
-    What is missing is null.  Truth values are spelled in one way throughout: as this
-    package writes them (True), as R and Excel do (TRUE), or as SQL does (true); t and f
-    might as well be codes.
+    What is missing is null; a column with words stays as it is.
     """
-    entries = stripped(column)
-    yes = _truth(entries.drop_null())
-    if yes:
-        return pc.equal(entries, yes), 0
-    numeric = _spell_numbers(entries, how)
-    words = pc.sum(pc.invert(numeric)).as_py() or 0
-    if words:
-        return column, words
-    whole = pc.all(pc.match_substring_regex(entries, _WHOLE)).as_py()
-    plain = entries
-    if pc.any(pc.starts_with(entries, "+")).as_py():
-        plain = pc.replace_substring_regex(entries, r"^\+", "")
-    if how.decimal != ".":
-        plain = pc.replace_substring(plain, how.decimal, ".")
-    return plain.cast(pa.int64() if whole else pa.float64()), 0
-
-
-def _truth(there: pa.ChunkedArray) -> str:
-    """Return how truth is spelled in entries that are all truth values, else ""."""
-    first = there[0].as_py() if len(there) else None
-    for pair in _TRUTH:
-        if first in pair and pc.all(pc.is_in(there, pa.array(pair))).as_py():
-            return pair[0]
-    return ""
+    found = Spelling.of(column, how)
+    if found.mixed:
+        return column, found.mixed
+    return found.read(column, found.type, how), 0
 
 
 def reads_as_missing(column: pa.ChunkedArray) -> int:
@@ -132,17 +87,5 @@ def reads_as_missing(column: pa.ChunkedArray) -> int:
 def numbers_alone(column: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
     """Return a column of text with nothing in place of entries that are no numbers."""
     entries = stripped(column)
-    numeric = pc.fill_null(_spell_numbers(entries, how), False)
+    numeric = pc.fill_null(spell_numbers(entries, how), False)
     return pc.if_else(numeric, entries, pa.scalar(""))
-
-
-def _spell_numbers(entries: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
-    pattern = _NUMBER.replace(r"\.", re.escape(how.decimal))
-    return pc.match_substring_regex(entries, pattern, ignore_case=True)
-
-
-def stripped(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return entries without blanks around them, null where they say "missing"."""
-    trimmed = pc.utf8_trim_whitespace(column)
-    missing = pc.is_in(trimmed, pa.array(MISSING))
-    return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)

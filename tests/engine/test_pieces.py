@@ -61,7 +61,8 @@ def test_other_kinds_of_files_are_refused(tmp_path):
     (folder / "more.csv").write_text("a\n1\n")
     with refused(
         "1 file of 2 are no .parquet files: more.csv, ...",
-        'name those that are, "in/*.parquet"; others are to be converted.',
+        'name those that are, "in/*.parquet"; `aggopt convert` makes them of CSV '
+        "files.",
         TableError,
     ):
         files_of(f"{folder}/*")

@@ -1,0 +1,69 @@
+"""The command that makes Parquet files of CSV files of any size."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aggopt.command import console
+from aggopt.command.arguments import AsJson
+from aggopt.command.interrupt import interrupts
+
+if TYPE_CHECKING:
+    from aggopt.engine.converted import Converted
+
+
+def convert(
+    table: Annotated[
+        str,
+        typer.Argument(
+            metavar="CSV", help='A CSV file, a folder of them, or "in/*.csv".'
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The folder that is to appear.")
+    ],
+    job: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="JOB", help="Read them as this job says; its roles decide types."
+        ),
+    ] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="Between entries; else looked for.")
+    ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="Decimal point; else looked for.")
+    ] = None,
+    multiline: Annotated[
+        bool, typer.Option("--multiline", help="Entries may span several lines.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write CSV files of any size as a folder of Parquet files, for --engine of mask.
+
+    The type of a column is that of all its entries; digits that a number would lose
+    stay text.  OUT holds originals, and can be read by you alone.
+    """
+    from aggopt.engine.convert import convert as converted
+
+    interrupts.outcome = "the folder is whole, or not there"
+    with console.progress(quiet=as_json) as told:
+        made = converted(
+            table,
+            out,
+            job=job,
+            separator=separator,
+            decimal=decimal,
+            multiline=multiline,
+            progress=told,
+        )
+    _told(made, as_json=as_json)
+
+
+def _told(made: "Converted", *, as_json: bool) -> None:
+    if as_json:
+        console.as_json(made.to_dict())
+        return
+    console.line(str(made))
+    console.line(f"{made.path} holds the originals: keep it to yourself.")

@@ -1,0 +1,109 @@
+"""CSV files that are one table in parts: read in blocks, one after the other."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from aggopt.core.plural import many
+from aggopt.core.regular import require_regular
+from aggopt.errors import TableError
+from aggopt.input.csv_check import Shape
+from aggopt.input.csv_text import in_blocks, shape_of
+from aggopt.input.spelling import Spelling
+from aggopt.job import Input
+from aggopt.pipeline.partition_step import Progress
+
+
+@dataclass(frozen=True)
+class CsvParts:
+    """The files of a table, and how they are written.
+
+    Attributes
+    ----------
+    paths, shapes
+        The files in the order of their names, and what a strict reader found in each.
+    """
+
+    paths: tuple[Path, ...]
+    shapes: tuple[Shape, ...]
+    how: Input
+
+    @classmethod
+    def of(cls, paths: Sequence[Path], how: Input, told: Progress) -> "CsvParts":
+        """Return files that keep the rules and have one header.
+
+        Raises
+        ------
+        TableError
+            As `shape_of`; headers differ, or there is no record.
+        """
+        shapes = []
+        for number, path in enumerate(paths):
+            told("check", number / len(paths))
+            shapes.append(_shape(path, how))
+            _require_same(paths[0], shapes[0], path, shapes[-1])
+        parts = cls(tuple(paths), tuple(shapes), how)
+        if not parts.records:
+            raise TableError(
+                "The table has no records.", fix="bring a table with records."
+            )
+        return parts
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.shapes[0].names
+
+    @property
+    def records(self) -> int:
+        """How many there are."""
+        return sum(shape.records for shape in self.shapes)
+
+    def blocks(self, told: Progress, step: str = "write") -> Iterator[pa.Table]:
+        """Yield the records as text, in blocks; raises as `in_blocks`."""
+        done = 0
+        for path, shape in zip(self.paths, self.shapes, strict=True):
+            for block in in_blocks(path, shape, self.how):
+                yield block
+                done += block.num_rows
+                told(step, done / self.records)
+
+    def spelled(
+        self, ways: Sequence[Input], told: Progress
+    ) -> list[dict[str, Spelling]]:
+        """Return what each column spells, by each of some ways to write numbers."""
+        found = [dict.fromkeys(self.names, Spelling()) for _ in ways]
+        for block in self.blocks(told, "types"):
+            for spelled, how in zip(found, ways, strict=True):
+                for name in self.names:
+                    spelled[name] += Spelling.of(block[name], how)
+        return found
+
+
+def _shape(path: Path, how: Input) -> Shape:
+    require_regular(path)
+    try:
+        return shape_of(path, how)
+    except OSError as error:
+        raise TableError(
+            f"{path} cannot be read: {error.strerror or 'it is damaged'}.",
+            fix="check that it may be read and is what its ending says.",
+        ) from None
+
+
+def _require_same(first: Path, wanted: Shape, path: Path, shape: Shape) -> None:
+    """Refuse another header; by places, because a header may be a record."""
+    if shape.names == wanted.names:
+        return
+    if len(shape.names) != len(wanted.names):
+        seen = f"{many(len(shape.names), 'column')}, and not {len(wanted.names)}"
+    else:
+        pairs = zip(shape.names, wanted.names, strict=True)
+        places = [str(j) for j, (own, one) in enumerate(pairs, 1) if own != one]
+        seen = f"other names in columns {', '.join(places)}"
+    raise TableError(
+        f"The first line of {path.name} is not that of {first.name}: it has {seen}.",
+        fix="give all files of the table one header line, with columns in one order.",
+    )

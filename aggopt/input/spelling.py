@@ -1,0 +1,178 @@
+"""What the entries of a column of text spell: numbers, truth values, or names.
+
+It is found block by block, and adds up: a column has the type that all its entries
+have, wherever in a file they stand.
+"""
+
+import re
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.job import Input
+
+MISSING = (
+    *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."),
+    *("n/a", "#N/A", "<NA>", "NaT"),
+)
+_TRUTH = (("True", "False"), ("TRUE", "FALSE"), ("true", "false"))
+_WHOLE = r"^[+-]?\d{1,18}$"
+_PLAIN = r"^(0|-?[1-9]\d{0,17})$"  # what such a number is written as: not 01, not +1
+_CODED = r"^[+-]?(0\d|\d{19})"  # digits that a number loses
+_ANY_NUMBER = r"^[+-]?[.,]?\d[\d.,' ]*$"  # as some country writes one
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?inf(inity)?$"
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """What entries of text spell.
+
+    Truth values are spelled in one way throughout: as this package writes them (True),
+    as R and Excel do (TRUE), or as SQL does (true); t and f might as well be codes.
+
+    Attributes
+    ----------
+    there, words
+        How many are not missing, and how many of these are no numbers.
+    truths
+        Whether all are truth values, by each way to spell them.
+    whole, plain
+        Whether all are whole numbers, and spelled as such are: not 01, not +1.
+    coded
+        Whether some are digits that a number loses: zeros in front, more than 18.
+    doubtful
+        Whether, among words, some may be meant as a number or a truth.
+    """
+
+    there: int = 0
+    words: int = 0
+    truths: tuple[bool, ...] = (True,) * len(_TRUTH)
+    whole: bool = True
+    plain: bool = True
+    coded: bool = False
+    doubtful: bool = False
+
+    @classmethod
+    def of(cls, column: pa.ChunkedArray, how: Input) -> "Spelling":
+        """Return what a column of text spells."""
+        entries = stripped(column).drop_null()
+        there = len(entries)
+        if not there:
+            return cls()
+        truths = tuple(_all_of(entries, pair) for pair in _TRUTH)
+        if any(truths):
+            return cls(there, there, truths, False, False, False, True)
+        words = there - pc.sum(spell_numbers(entries, how)).as_py()
+        whole = not words and _all(entries, _WHOLE)
+        return cls(
+            there=there,
+            words=words,
+            truths=truths,
+            whole=whole,
+            plain=whole and _all(present(column).drop_null(), _PLAIN),
+            coded=_any(entries, _CODED),
+            doubtful=words > 0 and _may_be_meant(entries),
+        )
+
+    def __add__(self, other: "Spelling") -> "Spelling":
+        """Return what the entries of both spell."""
+        both = zip(self.truths, other.truths, strict=True)
+        return Spelling(
+            there=self.there + other.there,
+            words=self.words + other.words,
+            truths=tuple(one and two for one, two in both),
+            whole=self.whole and other.whole,
+            plain=self.plain and other.plain,
+            coded=self.coded or other.coded,
+            doubtful=self.doubtful or other.doubtful,
+        )
+
+    @property
+    def truth(self) -> str:
+        """How truth is spelled if all are truth values, else ""."""
+        found = zip(_TRUTH, self.truths, strict=True)
+        return next((pair[0] for pair, all_ in found if all_ and self.there), "")
+
+    @property
+    def wordy(self) -> bool:
+        """Whether there are words alone, none that may be a number or a truth."""
+        return 0 < self.words == self.there and not self.doubtful
+
+    @property
+    def mixed(self) -> int:
+        """How many are words where all must be numbers, or else all truth values."""
+        return 0 if self.truth else self.words
+
+    @property
+    def type(self) -> pa.DataType:
+        """What all are: numbers, truth values, or text."""
+        if self.truth:
+            return pa.bool_()
+        if self.words:
+            return pa.string()
+        return pa.int64() if self.whole else pa.float64()
+
+    @property
+    def type_of_names(self) -> pa.DataType:
+        """The same of names, which are numbers only if each is spelled as such are."""
+        as_is = bool(self.truth) or (self.whole and self.plain)
+        return self.type if as_is else pa.string()
+
+    @property
+    def type_that_keeps(self) -> pa.DataType:
+        """The same, but text where a number loses digits."""
+        return pa.string() if self.coded else self.type
+
+    def read(
+        self, column: pa.ChunkedArray, type: pa.DataType, how: Input
+    ) -> pa.ChunkedArray:
+        """Return a column of text as one of these types, null for what is missing."""
+        if pa.types.is_string(type):
+            return present(column)
+        entries = stripped(column)
+        if pa.types.is_boolean(type):
+            return pc.equal(entries, self.truth)
+        if pc.any(pc.starts_with(entries, "+")).as_py():
+            entries = pc.replace_substring_regex(entries, r"^\+", "")
+        if how.decimal != ".":
+            entries = pc.replace_substring(entries, how.decimal, ".")
+        return entries.cast(type)
+
+
+def present(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return entries as they are, null where they stand for what is missing."""
+    missing = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(MISSING))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), column)
+
+
+def stripped(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return entries without blanks around them, null where they say "missing"."""
+    trimmed = pc.utf8_trim_whitespace(column)
+    missing = pc.is_in(trimmed, pa.array(MISSING))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
+
+
+def spell_numbers(entries: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
+    """Return which entries are numbers, null where one is."""
+    pattern = _NUMBER.replace(r"\.", re.escape(how.decimal))
+    return pc.match_substring_regex(entries, pattern, ignore_case=True)
+
+
+def _all_of(entries: pa.ChunkedArray, pair: tuple[str, str]) -> bool:
+    if entries[0].as_py() not in pair:
+        return False
+    return bool(pc.all(pc.is_in(entries, pa.array(pair))).as_py())
+
+
+def _may_be_meant(entries: pa.ChunkedArray) -> bool:
+    truths = pc.is_in(entries, pa.array(sum(_TRUTH, ())))
+    return _any(entries, _ANY_NUMBER) or bool(pc.any(truths).as_py())
+
+
+def _all(entries: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(entries, pattern)).as_py())
+
+
+def _any(entries: pa.ChunkedArray, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(entries, pattern)).as_py())

@@ -1,0 +1,328 @@
+"""CSV files become Parquet files: what `mask` would read, whatever their size."""
+
+import json
+import re
+import stat
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import aggopt
+from aggopt.engine import convert as module
+from aggopt.errors import AggoptError, JobError, TableError
+from aggopt.input import csv_text
+from aggopt.input.files import read
+from aggopt.input.spelling import MISSING, Spelling
+from aggopt.job import Input, Job
+
+NUMBERS = tuple(str(i) for i in range(40))
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Blocks of a few records, so that there are several."""
+    monkeypatch.setattr(csv_text, "BLOCK", 64)
+
+
+def put(folder, *entries, header="id,age", name="in.csv"):
+    """Write a CSV file of entries of a second column."""
+    lines = [f"r{i},{entry}" for i, entry in enumerate(entries)]
+    (folder / name).write_text("\n".join([header, *lines, ""]))
+    return folder / name
+
+
+def job(**attributes):
+    """Return a job that masks the second column."""
+    roles = {"identifier": ["id"], "quasi-identifier": ["age"]}
+    return Job(roles=roles, privacy={"k": 3}, attributes=attributes)
+
+
+def parts(folder):
+    """Return all files of a folder as one table."""
+    return pa.concat_tables(map(pq.read_table, sorted(folder.glob("*.parquet"))))
+
+
+ENTRIES = {
+    "numbers": ("1", "-20", "3"),
+    "numbers with blanks around": (" 1", "2 ", "\t3"),
+    "fractions last": ("1", "2", "3", "4", "5", "6", "7", "8", "9", "10.5"),
+    "signs in front": ("+1", "2"),
+    "zeros in front": ("01", "2"),
+    "powers and infinities": ("1e3", "inf", "-Infinity"),
+    "missing": ("1", "NA", "", "2"),
+    "nothing": ("", "NA"),
+    "TRUE": ("TRUE", "FALSE", "TRUE"),
+    "true, some missing": ("true", "", "false"),
+    "names": ("a", "b", " a"),
+    "names and missing": ("a", "null"),
+}
+OF_NAMES = [("names", "numeric"), ("names and missing", "numeric")]
+READ = [
+    pytest.param(entries, kind, id=f"{entries}, {kind or 'nothing said'}")
+    for kind in (None, "numeric", "nominal", "date")
+    for entries in ENTRIES
+    if (entries, kind) not in OF_NAMES
+]
+
+
+@pytest.mark.parametrize(("entries", "kind"), READ)
+def test_a_masked_column_is_what_mask_reads(tmp_path, entries, kind):
+    path = put(tmp_path, *ENTRIES[entries])
+    asked = job() if kind is None else job(age={"kind": kind})
+    aggopt.convert(path, tmp_path / "out", job=asked)
+    expected = read(path, asked.roles, asked.input, asked.attributes)["age"]
+    found = parts(tmp_path / "out")["age"]
+    assert found.type == expected.type
+    assert found.to_pylist() == expected.to_pylist()
+
+
+UNREADABLE = {
+    "a word among numbers": ["1", "x", "2", "3", "y"],
+    "truth values in two ways": ["true", "TRUE"],
+    "a truth value among names": ["a", "b", "c", "true"],
+}
+
+
+@pytest.mark.parametrize("entries", UNREADABLE)
+def test_a_masked_column_that_mask_refuses_is_refused_in_its_words(tmp_path, entries):
+    path, asked = put(tmp_path, *UNREADABLE[entries]), job()
+    with pytest.raises(TableError) as by_mask:
+        read(path, asked.roles, asked.input)
+    with pytest.raises(TableError) as refused:
+        aggopt.convert(path, tmp_path / "out", job=asked)
+    assert refused.value.problem == by_mask.value.problem
+    assert refused.value.fix == by_mask.value.fix
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+SPELT = st.sampled_from(
+    [
+        *MISSING,
+        "1",
+        "-7",
+        "+1",
+        "007",
+        "1.5",
+        "1,5",
+        "1e5",
+        "x",
+        "true",
+        "TRUE",
+        "False",
+    ]
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(SPELT, max_size=8), st.integers(0, 8), st.sampled_from(".,"))
+def test_what_blocks_spell_adds_up_to_what_all_spell(entries, cut, decimal):
+    def spelled(some):
+        return Spelling.of(pa.chunked_array([pa.array(some, pa.string())]), how)
+
+    how = Input(separator=";", decimal=decimal)
+    both, all_ = spelled(entries[:cut]) + spelled(entries[cut:]), spelled(entries)
+    kinds = ("there", "words", "truth", "wordy", "mixed", "type")
+    names = (*kinds, "type_of_names", "type_that_keeps")
+    assert [getattr(both, n) for n in names] == [getattr(all_, n) for n in names]
+
+
+def test_records_keep_their_order_over_files_and_parts(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PART", 15)
+    put(tmp_path, *NUMBERS, name="b.csv")
+    put(tmp_path, "-3", "-2", "-1", name="a.csv")
+    told = []
+    made = aggopt.convert(
+        tmp_path, tmp_path / "out", progress=lambda *step: told.append(step)
+    )
+    assert len(made.files) > 2
+    assert list(made.files) == sorted(p.name for p in (tmp_path / "out").iterdir())
+    rows = [pq.read_metadata(tmp_path / "out" / f).num_rows for f in made.files]
+    assert min(rows[:-1]) >= 15 > max(rows) - 15
+    assert parts(tmp_path / "out")["age"].to_pylist() == [-3, -2, -1, *range(40)]
+    assert list(dict.fromkeys(step for step, _ in told)) == ["check", "types", "write"]
+    assert told[-1] == ("write", 1.0)
+
+
+def test_what_is_written_is_for_its_owner_alone(tmp_path):
+    aggopt.convert(put(tmp_path, *NUMBERS), tmp_path / "out")
+    modes = [path.stat().st_mode for path in (tmp_path / "out").iterdir()]
+    assert {stat.S_IMODE(mode) for mode in modes} == {0o600}
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("step", ["check", "types", "write"])
+def test_an_interrupt_leaves_nothing(tmp_path, step):
+    def stop(name, share):
+        if name == step and share > 0:
+            raise KeyboardInterrupt
+
+    paths = put(tmp_path, "1", "2"), put(tmp_path, "3", "4", name="more.csv")
+    with pytest.raises(KeyboardInterrupt):
+        aggopt.convert(tmp_path, tmp_path / "out", progress=stop)
+    assert sorted(tmp_path.iterdir()) == sorted(paths)
+
+
+def test_a_full_disk_leaves_nothing_and_is_said(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    path = put(tmp_path, "1", "2")
+    monkeypatch.setattr(module, "appear", full)
+    with pytest.raises(TableError, match="out cannot be written: No space left"):
+        aggopt.convert(path, tmp_path / "out")
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_an_engine_masks_what_was_converted(tmp_path):
+    lines = [f"p{i};{i % 9};{i * i % 50},5" for i in range(60)]
+    (tmp_path / "in.csv").write_text("\n".join(["name;age;income", *lines]))
+    made = aggopt.convert(tmp_path / "in.csv", tmp_path / "in")
+    assert (made.separator, made.decimal) == (";", ",")
+    roles = {"identifier": ["name"], "quasi-identifier": ["age", "income"]}
+    asked = Job(roles=roles, privacy={"k": 3}, engine={"name": "local", "block": 60})
+    release = aggopt.mask(made.path, asked, out=tmp_path / "out")
+    assert (release.audit.records, release.audit.holds) == (60, True)
+
+
+def test_the_command_says_what_columns_became(tmp_path, monkeypatch, aggopt):
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path, *NUMBERS[:-1], "x")
+    code, told, _ = aggopt("convert", "in.csv", "out")
+    assert code == 0
+    assert told.splitlines() == [
+        "40 records, 2 columns, in 1 file",
+        "  'id': text",
+        "  'age': text",
+        "Note: 'age' is text: 1 of 40 entries is no number.",
+        "out holds the originals: keep it to yourself.",
+    ]
+    code, told, _ = aggopt("convert", "in.csv", "again", "--json")
+    found = json.loads(told)
+    assert (code, found["path"], found["records"]) == (0, "again", 40)
+    assert found["columns"][1] == {
+        "name": "age",
+        "type": "text",
+        "missing": 0,
+        "words": 1,
+        "coded": False,
+    }
+
+
+# what comes in, row by row of docs/input-contract.md
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "input-contract.md"
+SECTION = "## CSV files that become Parquet\n"
+TWO = [*NUMBERS[:2], '"a\nb"']
+
+
+def several(**other):
+    def case(folder):
+        put(folder, *NUMBERS)
+        put(folder, "1", name="more.csv", **other)
+        return folder
+
+    return case
+
+
+def raw(data):
+    def case(folder):
+        (folder / "in.csv").write_bytes(data)
+        return folder / "in.csv"
+
+    return case
+
+
+def taken(folder):
+    (folder / "out").mkdir()
+    return put(folder, *NUMBERS)
+
+
+def mixed(folder):
+    put(folder, "1")
+    (folder / "in.parquet").touch()
+    return folder / "in.*"
+
+
+def no_role(folder):
+    return put(folder, *NUMBERS), {
+        "job": Job(roles={"quasi-identifier": ["id"]}, privacy={"k": 3})
+    }
+
+
+def entries(*given, **how):
+    return lambda folder: (put(folder, *given), how)
+
+
+CASES = {
+    "a CSV file": entries(*NUMBERS),
+    "several of one header": several(),
+    "a word after all the numbers": entries(*NUMBERS[:-1], "x"),
+    "a word after all the numbers, and the job masks them": entries(
+        *NUMBERS[:-1], "x", job=job()
+    ),
+    "codes with zeros in front": entries(*NUMBERS[:-1], "007"),
+    "codes with zeros in front, numbers by the job": entries("007", job=job()),
+    "codes of more than 18 digits": entries(*NUMBERS[:-1], "1" * 19),
+    "semicolons and decimal commas": raw(b"id;age\na;1,5\nb;2\n"),
+    "truth values spelled TRUE and FALSE": entries("TRUE", "FALSE"),
+    "truth values spelled in two ways": entries("TRUE", "false"),
+    "empty entries, NA and their like": entries(*NUMBERS, "", "NA"),
+    "nothing in a column": entries(*[""] * 40),
+    "lines of unequal length": entries(*NUMBERS, "1,2"),
+    "a quote that is never closed": entries(*NUMBERS, '"1'),
+    "entries that span lines": entries(*TWO),
+    "entries that span lines, said to": entries(*TWO, multiline=True),
+    "an encoding other than UTF-8": raw(b"id,age\n\xe4,1\n"),
+    "duplicate names of columns": raw(b"age,age\n1,2\n"),
+    "a column without a name": raw(b"id,\n1,2\n"),
+    "names that are numbers": raw(b"id,7\n1,2\n"),
+    "files of other headers": several(header="id,year"),
+    "files of more columns": lambda folder: (
+        (
+            put(folder, "1"),
+            put(folder, "1,2", header="id,age,year", name="more.csv"),
+        )[0].parent
+    ),
+    "a header line alone": raw(b"id,age"),
+    "a file that is not there": lambda folder: folder / "none.csv",
+    "files that are no CSV": mixed,
+    "a folder that is there": taken,
+    "a column in no role of the job": no_role,
+    "a job, and a separator": entries(*NUMBERS, job=job(), separator=","),
+    "a separator that is none": entries(*NUMBERS, separator=":"),
+    "a record longer than a block": entries(*NUMBERS, "1" * 300),
+}
+
+
+def documented():
+    page = DOCUMENT.read_text("utf-8").split(SECTION)[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (.+) \| (.+) \|(?: (.+) \|| \|)$", page, re.MULTILINE)
+    return {name: (outcome, says) for name, outcome, says in rows[1:]}
+
+
+TABLE = documented()
+
+
+def test_the_document_and_the_tests_list_the_same_inputs():
+    assert list(TABLE) == list(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_contract(name, tmp_path):
+    outcome, says = TABLE[name]
+    found = CASES[name](tmp_path)
+    data, how = found if isinstance(found, tuple) else (found, {})
+    before = sorted(tmp_path.iterdir())
+    if outcome == "refused":
+        with pytest.raises(AggoptError, match=re.escape(says)) as refused:
+            aggopt.convert(data, tmp_path / "out", **how)
+        assert isinstance(refused.value, JobError | TableError)
+        assert sorted(tmp_path.iterdir()) == before
+    else:
+        assert outcome == "written"
+        assert says in str(aggopt.convert(data, tmp_path / "out", **how))
+        assert (tmp_path / "out").is_dir()
