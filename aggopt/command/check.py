@@ -82,7 +82,7 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     if table is None or how is None:
         return Checked(None, (), tuple(wrong), ())
     seen = tuple(looks(table, how if is_csv(path) else None))
-    columns = _with_roles(seen, stated, table.column_names)
+    columns = with_roles(seen, stated, table.column_names)
     if job is None:
         return Checked(len(table), columns, tuple(wrong), ())
     k, said = job.privacy.k, {n: how.type.kind for n, how in job.attributes.items()}
@@ -103,7 +103,7 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     return Checked(len(table), columns, found, notes)
 
 
-def _with_roles(
+def with_roles(
     seen: Iterable[Look], job: Job | None, names: list[str]
 ) -> tuple[tuple[Look, str | None], ...]:
     """Return the columns that may be shown with their roles, if a job says them.

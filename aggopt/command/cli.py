@@ -24,6 +24,7 @@ from aggopt.command.arguments import (
 from aggopt.command.assessments import assess, compare, risk, utility
 from aggopt.command.choose import choose
 from aggopt.command.converting import convert
+from aggopt.command.engines import EngineName
 from aggopt.command.experiment import experiment
 from aggopt.command.experiments import compare_solvers, reproduce, sweep
 from aggopt.command.exported import export, import_solution
@@ -73,8 +74,10 @@ def init(
     does not decide is said.
     """
     from aggopt.command.draft import draft
+    from aggopt.engine.pieces import require_one_file
     from aggopt.output.staging import Staging, check_places
 
+    require_one_file(table, "look at one of them: its job is that of all.")
     check_places(out, overwrite=overwrite, inputs=(table,))
     with console.progress(quiet=as_json):
         made = draft(table, out, separator, decimal)
@@ -90,11 +93,13 @@ def check(
     trust: Trust,
     job: JobIfTable = None,
     as_json: AsJson = False,
+    engine: EngineName = None,
 ) -> None:
     """Say whether `aggopt mask TABLE JOB` would begin, and all that stands in the way.
 
     A line for each column, every obstacle with what to do about it, and notes.  Writes
-    nothing.  Exit code 0 if it would begin, 2 if not.
+    nothing.  Exit code 0 if it would begin, 2 if not.  Of a folder or a pattern of
+    Parquet files, which --engine or the job's [engine] masks, no record is read.
 
     Or `aggopt check FILE.py[:NAME]`: whether models, partitioners, measures, ... of
     your own obey the laws of their kinds.  Naming the file runs it.  Exit code 0 if no
@@ -105,9 +110,14 @@ def check(
         return
     from aggopt.command import show_check
     from aggopt.command.check import checked
+    from aggopt.command.check_parts import checked_parts, is_for_engine
 
+    asked = required(job)
     with console.progress(quiet=as_json):
-        found = checked(table, required(job), trust)
+        if is_for_engine(table, asked, engine):
+            found = checked_parts(table, asked, engine, trust)
+        else:
+            found = checked(table, asked, trust)
     if as_json:
         console.as_json(found.to_dict())
     else:

@@ -25,6 +25,11 @@ from aggopt.command.engines import (
 )
 from aggopt.command.report import Report
 
+PARTS = (
+    "add --engine local, which masks folders and patterns of .parquet files; `aggopt "
+    "convert` makes them of CSV files."
+)
+
 
 def mask(
     table: TableFile,
@@ -50,17 +55,18 @@ def mask(
     "in/*.parquet", OUT the folder that is to appear, and OUT.private is yours.
     """
     from aggopt.engine.mask import by_engine
-    from aggopt.job import Job
+    from aggopt.engine.pieces import require_one_file
     from aggopt.output.held_types import require_types
     from aggopt.output.places import Files
     from aggopt.pipeline.mask import mask as masked
 
     named = {"name": engine, "jobs": jobs, "workers": workers, "scheduler": scheduler}
-    asked = by_engine(Job.read(job), **named, resume=resume or None)
+    asked = by_engine(job, **named, resume=resume or None)
     if asked.engine.name != "memory":
         require_fresh(overwrite, private, report)
         mask_folder(table, asked, out, trust, as_json=as_json)
         return
+    require_one_file(table, PARTS)
     places, names = Files.beside(out, private, report), asked.released_roles.published
     places.check(overwrite=overwrite, inputs=(table, job), names=names)
     require_types(out, table, asked.roles.as_they_are)

@@ -27,8 +27,14 @@ def require_able(job: Job) -> None:
     JobError
         The message names the setting, and what to write in its place.
     """
+    for error in unable(job):
+        raise error
+
+
+def unable(job: Job) -> Iterator[JobError]:
+    """Yield what refuses each setting that needs all records, or is not built."""
     for what, fix in _unable(job):
-        raise JobError(
+        yield JobError(
             f"{what}: an engine that works block by block does not do that.",
             fix=f"{fix}; {MEMORY}.",
         )
@@ -129,7 +135,7 @@ def require_numbers(schema: pa.Schema, job: Job) -> None:
     other = [
         f"{name!r} ({schema.field(name).type})"
         for name in job.roles.quasi_identifier
-        if not _is_number(schema.field(name).type)
+        if name in schema.names and not _is_number(schema.field(name).type)
     ]
     if other:
         raise TableError(

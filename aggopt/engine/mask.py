@@ -116,7 +116,7 @@ def mask(
     if out is None:
         _require_memory(engine, client)
         return in_memory(data, job, progress=progress, secret=secret, trust=trust)
-    asked = by_engine(job_of(job, trust), name=engine)
+    asked = job_of(by_engine(job, name=engine), trust)
     told = listener(progress)
     folder = _pattern(data)
     with _carrier(asked, client) as carrier:
@@ -140,7 +140,7 @@ def _pattern(data: Any) -> str | Path:
     )
 
 
-def by_engine(job: Job, **keys: Any) -> Job:
+def by_engine(job: Job | str | Path, **keys: Any) -> Job:
     """Return the job with keys of [engine] in place of its own; None leaves its own.
 
     Raises
@@ -149,10 +149,12 @@ def by_engine(job: Job, **keys: Any) -> Job:
         As a job with these keys.
     """
     said = {key: value for key, value in keys.items() if value is not None}
-    if not said:
-        return job
     if "name" in said:
         require_known("engine", said["name"], ENGINES)
+    if isinstance(job, str | Path):
+        return Job.read(job, engine=said)
+    if not said or not isinstance(job, Job):
+        return job
     section = job.engine.model_dump(exclude_unset=True) | said
     return Job(**{**dict(job), "engine": section})
 

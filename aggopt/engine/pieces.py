@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from glob import glob
+from glob import glob, has_magic
 from os.path import commonpath
 from pathlib import Path
 from typing import Any
@@ -118,6 +118,26 @@ def firsts_of(pieces: Sequence[Piece]) -> dict[str, int]:
     for piece in pieces:
         firsts.setdefault(piece.path.relative_to(shared).as_posix(), piece.first)
     return firsts
+
+
+def names_several(pattern: str | Path) -> bool:
+    """Whether this is a folder or a pattern, and not the name of one file."""
+    path = Path(pattern)
+    return path.is_dir() or (has_magic(str(pattern)) and not path.exists())
+
+
+def require_one_file(path: Path, fix: str) -> None:
+    """Refuse a folder or a pattern where one table in memory is to be read.
+
+    Raises
+    ------
+    TableError
+        `fix` is what to do about it.
+    """
+    if names_several(path):
+        raise TableError(
+            f"{path} names the parts of a table, and one file is to be read.", fix=fix
+        )
 
 
 def files_of(pattern: str | Path, ending: str = ENDING) -> list[Path]:

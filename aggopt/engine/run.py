@@ -61,7 +61,7 @@ def released(
     parts = InputParts.of(pattern)
     job.roles.check(parts.schema.names)
     require_numbers(parts.schema, job)
-    _require_records(parts.records, job.privacy.k)
+    require_records(parts.records, job.privacy.k)
     private = out.with_name(f"{out.name}.private")
     require_new(out, private)
     require_room(parts, job, out)
@@ -217,7 +217,14 @@ def _recounted(
     return files, audit
 
 
-def _require_records(n: int, k: int) -> None:
+def require_records(n: int, k: int) -> None:
+    """Refuse fewer records than one group has.
+
+    Raises
+    ------
+    InfeasibleInputError
+        There are fewer than k.
+    """
     if k > n:
         raise InfeasibleInputError(
             f"k = {k}, but there are only {n} records.",

@@ -154,14 +154,15 @@ def _look(name: str, column: pa.ChunkedArray, *, thousands: bool = False) -> Loo
         return Look(name, NOTHING, n, n, np.zeros(0, np.int64))
     counts = _counts(column)
     numbered = not missing and _is_numbered(column, counts)
-    says = _type(kind)
+    says = type_of(kind)
     if says == TEXT:
         says = _of_words(pc.unique(column.drop_null()))
     found = Look(name, says, n, missing, counts, whole=_is_whole(column))
     return replace(found, numbered=numbered, thousands=thousands)
 
 
-def _type(kind: Any) -> str:
+def type_of(kind: Any) -> str:
+    """Return in words what entries of a type are."""
     is_a = pa.types
     if is_a.is_dictionary(kind):
         return RANKED if kind.ordered else CATEGORIES

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError as Invalid
@@ -158,8 +159,12 @@ class Job(Sections):
         return titled("Job", lines(self.as_text()))
 
     @classmethod
-    def read(cls, path: str | Path) -> "Job":
+    def read(
+        cls, path: str | Path, *, engine: Mapping[str, Any] = MappingProxyType({})
+    ) -> "Job":
         """Return the job in a TOML file.
+
+        `engine` are keys of [engine] that take the place of its own.
 
         Raises
         ------
@@ -168,7 +173,10 @@ class Job(Sections):
             out of range; the nearest known key is suggested.
         """
         file = Path(path)
-        job = cls(**with_paths(sections_in(file), file.parent))
+        sections = sections_in(file)
+        if engine and isinstance(own := sections.get("engine", {}), dict):
+            sections["engine"] = own | dict(engine)
+        job = cls(**with_paths(sections, file.parent))
         return job.model_copy(update=job._beside(file.parent))
 
     def _beside(self, folder: Path) -> dict[str, Any]:

@@ -63,3 +63,80 @@ def test_options_that_would_do_nothing_are_refused(here, aggopt, said):
     assert code == 2
     assert said in " ".join(errors.split())
     assert not (here / "out").exists()
+
+
+def test_engine_settings_without_a_name_are_those_of_the_engine_that_is_named(
+    here, aggopt
+):
+    (here / "job.toml").write_text(f"{JOB}[engine]\nblock = 40\n")
+    words = ["mask", "in", "job.toml", "--out", "out"]
+    code, _, errors = aggopt(*words)
+    assert code == 2
+    assert "[engine] block does nothing where name = 'memory'" in errors
+    code, told, _ = aggopt(*words, "--engine", "local", "--json")
+    stated = json.loads(told)
+    assert (code, stated["blocks"]) == (0, 2)
+    assert stated["job"]["engine"]["block"] == 40
+
+
+CHECKED = ["check", "in/*.parquet", "job.toml"]
+
+
+def test_a_pattern_is_checked_by_what_its_files_say(here, aggopt):
+    code, told, _ = aggopt(*CHECKED, "--engine", "local")
+    assert code == 0
+    lines = told.splitlines()
+    assert lines[0] == "80 records, 6 columns"
+    assert lines[1].split() == ["'name'", "identifier", "text"]
+    assert lines[2].split() == ["'age'", "quasi-identifier", "whole", "numbers"]
+    assert lines[-2].startswith("Note: In 2 files, of which no record was read")
+    assert lines[-1] == "Nothing stands in the way: aggopt mask would begin."
+
+
+def test_a_pattern_is_checked_by_the_engine_of_the_job(here, aggopt):
+    (here / "job.toml").write_text(f'{JOB}[engine]\nname = "local"\n')
+    assert aggopt("check", "in/in-0.parquet", "job.toml")[0] == 0
+    _, told, _ = aggopt("check", "people.csv", "job.toml", "--engine", "memory")
+    assert "Obstacle 1: There is no file people.csv." in told
+
+
+def test_all_that_an_engine_would_refuse_is_listed_at_once(here, aggopt):
+    wrong = JOB.replace('other = ["note"]', "").replace("k = 4", "k = 90")
+    (here / "job.toml").write_text(f"{wrong}[output]\nshuffle = false\n")
+    code, told, _ = aggopt(*CHECKED, "--json")
+    found = json.loads(told)
+    assert (code, found["ready"], found["records"]) == (2, False, 80)
+    problems = [each["problem"] for each in found["obstacles"]]
+    assert problems == [
+        "A folder is masked by an engine, and none is named.",
+        "[output] shuffle or seed is given: an engine that works block by block does "
+        "not do that.",
+        "No role is declared for 'note'.",
+        "k = 90, but there are only 80 records.",
+    ]
+
+
+def test_parts_that_cannot_be_read_are_an_obstacle(here, aggopt):
+    code, told, _ = aggopt("check", "none/*.parquet", "job.toml", "--engine", "local")
+    assert code == 2
+    assert "Obstacle 1: No file is called none/*.parquet." in told
+
+
+@pytest.mark.parametrize(
+    ("words", "fix"),
+    [
+        pytest.param(["init", "in"], "look at one of them", id="init"),
+        pytest.param(
+            ["mask", "in/*.parquet", "job.toml", "--out", "out"], "--engine", id="mask"
+        ),
+    ],
+)
+def test_what_reads_one_file_refuses_parts_and_says_what_to_do(
+    here, aggopt, words, fix
+):
+    code, _, errors = aggopt(*words)
+    assert code == 2
+    assert (
+        f"{words[1]} names the parts of a table, and one file is to be read." in errors
+    )
+    assert fix in errors.replace("\n", " ")

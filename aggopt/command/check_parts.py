@@ -1,0 +1,90 @@
+"""Whether an engine would begin to mask a folder: by what its files say."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+from aggopt.command.check import Checked, with_roles
+from aggopt.command.readiness import Obstacle
+from aggopt.core.plural import many
+from aggopt.engine.able import require_numbers, unable
+from aggopt.engine.mask import by_engine
+from aggopt.engine.pieces import InputParts, names_several
+from aggopt.engine.run import require_records
+from aggopt.errors import AggoptError
+from aggopt.input.look import Look, type_of
+from aggopt.job import Job
+from aggopt.pipeline.partition_step import job_of
+
+NO_ENGINE = Obstacle(
+    "A folder is masked by an engine, and none is named.",
+    'add --engine local, or set name = "local" under [engine].',
+)
+
+
+def is_for_engine(table: Path, file: Path, engine: str | None) -> bool:
+    """Whether a table is in parts, or --engine or the job names who masks it."""
+    try:
+        named = by_engine(file, name=engine).engine.name != "memory"
+    except AggoptError:
+        named = False
+    return named or names_several(table)
+
+
+def checked_parts(
+    pattern: Path, file: Path, engine: str | None, trust: Iterable[str | Path] = ()
+) -> Checked:
+    """Return what is found of the files of a folder, and the job in a file.
+
+    `engine` is the one that --engine names; raises no error of what it checks.
+    """
+    wrong: list[Obstacle] = []
+    job: Job | None = None
+    parts: InputParts | None = None
+    try:
+        job = by_engine(file, name=engine)
+        job = job_of(job, trust)
+    except AggoptError as error:
+        wrong.append(Obstacle.of(error))
+    try:
+        parts = InputParts.of(pattern)
+    except AggoptError as error:
+        wrong.append(Obstacle.of(error))
+    if job is not None:
+        wrong += _of_engine(job)
+    if parts is None:
+        return Checked(None, (), tuple(wrong), ())
+    seen = tuple(
+        Look(field.name, type_of(field.type), parts.records, 0, None)
+        for field in parts.schema
+    )
+    if job is not None:
+        wrong += _of_parts(job, parts)
+    files = len({piece.path for piece in parts.pieces})
+    notes = (
+        f"In {many(files, 'file')}, of which no record was read: what is missing or "
+        "infinite is refused when they are masked, in the first pass.",
+    )
+    columns = with_roles(seen, job, parts.schema.names)
+    return Checked(parts.records, columns, tuple(wrong), notes)
+
+
+def _of_engine(job: Job) -> Iterator[Obstacle]:
+    """Yield each setting that no engine carries out."""
+    if job.engine.name == "memory":
+        yield NO_ENGINE
+    yield from map(Obstacle.of, unable(job))
+
+
+def _of_parts(job: Job, parts: InputParts) -> Iterator[Obstacle]:
+    """Yield what is refused of columns and of the number of records."""
+    checks: tuple[Callable[[], None], ...] = (
+        partial(job.roles.check, parts.schema.names),
+        partial(require_numbers, parts.schema, job),
+        partial(require_records, parts.records, job.privacy.k),
+    )
+    for check in checks:
+        try:
+            check()
+        except AggoptError as error:
+            yield Obstacle.of(error)
