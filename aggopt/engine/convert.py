@@ -22,6 +22,7 @@ from aggopt.job import Input, Job, input_section
 from aggopt.pipeline.partition_step import Progress, listener
 
 PART = 1_000_000  # records of a file, about
+GROUP = 2**25  # bytes of a row group in memory, about
 POINT, COMMA = ".", ","
 ENDING = ".csv"
 
@@ -95,7 +96,8 @@ def convert(
     types = _types(spelled, asked)
     with appearing(to) as folder:
         blocks = (_typed(block, types, spelled, how) for block in parts.blocks(told))
-        files = tuple(_written(blocks, pa.schema(list(types.items())), folder))
+        groups = _grouped(blocks)
+        files = tuple(_written(groups, pa.schema(list(types.items())), folder))
     columns = (
         ConvertedColumn.of(name, types[name], found, parts.records)
         for name, found in spelled.items()
@@ -164,22 +166,36 @@ def _typed(
     return pa.table(columns)
 
 
+def _grouped(blocks: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Yield consecutive blocks together, as many as a row group has bytes."""
+    held: list[pa.Table] = []
+    size = 0
+    for block in blocks:
+        held.append(block)
+        size += block.nbytes
+        if size >= GROUP:
+            yield pa.concat_tables(held)
+            held, size = [], 0
+    if held:
+        yield pa.concat_tables(held)
+
+
 def _written(
-    blocks: Iterator[pa.Table], schema: pa.Schema, folder: Path
+    groups: Iterator[pa.Table], schema: pa.Schema, folder: Path
 ) -> Iterator[str]:
-    """Write the blocks into files of about so many records; yield their names."""
-    for number, first in enumerate(blocks):
+    """Write the groups into files of about so many records; yield their names."""
+    for number, first in enumerate(groups):
         file = folder / f"part-{number:05d}.parquet"
-        appear(file, partial(_write_part, chain([first], blocks), schema))
+        appear(file, partial(_write_part, chain([first], groups), schema))
         yield file.name
 
 
-def _write_part(blocks: Iterator[pa.Table], schema: pa.Schema, to: Path) -> None:
-    """Write blocks to a file, until it has enough records."""
+def _write_part(groups: Iterator[pa.Table], schema: pa.Schema, to: Path) -> None:
+    """Write groups to a file, until it has enough records."""
     records = 0
     with pq.ParquetWriter(to, schema) as file:
-        for block in blocks:
-            file.write_table(block, row_group_size=PIECE)
-            records += block.num_rows
+        for group in groups:
+            file.write_table(group, row_group_size=PIECE)
+            records += group.num_rows
             if records >= PART:
                 return

@@ -12,7 +12,7 @@ from aggopt.errors import TableError
 from aggopt.input.csv_check import Shape, checked
 from aggopt.job import Input
 
-BLOCK = 2**24  # bytes of a block: some hundred thousand records
+BLOCK = 2**21  # bytes of a block, of which the reader below has up to 32 ahead
 
 
 def whole(path: Path, how: Input) -> pa.Table:

@@ -132,6 +132,7 @@ def test_what_blocks_spell_adds_up_to_what_all_spell(entries, cut, decimal):
 
 def test_records_keep_their_order_over_files_and_parts(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PART", 15)
+    monkeypatch.setattr(module, "GROUP", 1)
     put(tmp_path, *NUMBERS, name="b.csv")
     put(tmp_path, "-3", "-2", "-1", name="a.csv")
     told = []
@@ -210,6 +211,24 @@ def test_the_command_says_what_columns_became(tmp_path, monkeypatch, aggopt):
         "words": 1,
         "coded": False,
     }
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_text, "BLOCK", 2**10)
+    monkeypatch.setattr(module, "GROUP", 2**14)
+
+    def most(n):
+        path = put(tmp_path, *range(n), name=f"{n}.csv")
+        held = []
+        aggopt.convert(
+            path,
+            tmp_path / f"out-{n}",
+            progress=lambda *_: held.append(pa.total_allocated_bytes()),
+        )
+        return max(held) - held[0]
+
+    few, many = most(3000), most(9000)
+    assert many < 1.3 * few
 
 
 # what comes in, row by row of docs/input-contract.md
