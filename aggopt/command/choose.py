@@ -1,5 +1,6 @@
 """The command `choose`: one job over k, methods and settings; which to release."""
 
+import re
 import tomllib
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -22,6 +23,8 @@ from aggopt.command.interrupt import interrupts
 from aggopt.errors import JobError
 
 PAGES = (".html", ".htm")
+_TABLE = r"""\{(?:"[^"]*"|'[^']*'|\{[^{}]*\}|[^{}"'])*\}"""  # with tables in it
+LISTED = re.compile(rf"{_TABLE}|[^,{{}}\s][^,{{}}]*|\S")  # or names, or what is neither
 
 Page = Annotated[
     Path, typer.Option(help="Where to write the page: .html; its .csv beside it.")
@@ -30,7 +33,7 @@ GroupSizes = Annotated[str | None, typer.Option(help="Group sizes: 3,5,10.")]
 Methods = Annotated[
     list[str] | None,
     typer.Option(
-        help="Partition methods: mdav,optimal; or one with settings: '{method = \""
+        help="Partition methods: mdav,optimal; those with settings as '{method = \""
         'mhm", order = "tsp"}\'. May be repeated.'
     ),
 ]
@@ -179,14 +182,20 @@ def _methods(stated: list[str]) -> list[Any]:
 
 
 def _sections(stated: str) -> list[dict[str, Any]]:
-    if not stated.lstrip().startswith("{"):
-        return [{"method": word} for word in words(stated)]
+    """Return names, and tables with settings, that commas separate."""
+    parts = (part.strip() for part in LISTED.findall(stated))
+    return [_section(part, stated) for part in parts if part != ","]
+
+
+def _section(part: str, stated: str) -> dict[str, Any]:
+    if not part.startswith("{"):
+        return {"method": part}
     try:
-        section: dict[str, Any] = tomllib.loads(f"section = {stated}")["section"]
+        section: dict[str, Any] = tomllib.loads(f"section = {part}")["section"]
     except tomllib.TOMLDecodeError:
         raise JobError(
             f"method is {stated!r}.",
             fix='write one with settings as a job file has it: \'{method = "mhm", '
             'order = "tsp"}\'.',
         ) from None
-    return [section]
+    return section

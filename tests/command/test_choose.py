@@ -9,6 +9,7 @@ import pytest
 from tables import people
 
 from aggopt import Job
+from aggopt.command.choose import _sections
 
 CODE = """
 import os
@@ -40,6 +41,26 @@ def lab(tmp_path, monkeypatch):
     (tmp_path / "job.toml").write_text(JOB)
     (tmp_path / "mine.py").write_text(CODE)
     return tmp_path
+
+
+LISTS = {
+    "mdav": ["mdav"],
+    " mdav , cbfs,": ["mdav", "cbfs"],
+    'mdav,{method = "mhm", order = "tsp"}, cbfs': [
+        "mdav",
+        {"method": "mhm", "order": "tsp"},
+        "cbfs",
+    ],
+    '{method = "a,}b", of = {x = 1, y = [2, 3]}}': [
+        {"method": "a,}b", "of": {"x": 1, "y": [2, 3]}}
+    ],
+}
+
+
+@pytest.mark.parametrize("stated", LISTS)
+def test_methods_with_settings_may_stand_in_a_list(stated):
+    named = [e if isinstance(e, dict) else {"method": e} for e in LISTS[stated]]
+    assert _sections(stated) == named
 
 
 def spoken(out):
@@ -127,6 +148,7 @@ def test_interrupted_it_leaves_what_is_done(lab, aggopt):
         (("--alpha", "x"), "alpha is 'x'"),
         (("--delta", "x"), "delta is 'x'"),
         (("--method", "{method = "), "method is '{method = '"),
+        (("--method", "mdav,{order}"), "method is 'mdav,{order}'"),
         (("--method", "mine.py:split"), "names code, mine.py"),
         (("--k", "3", "--jobs", "0"), "jobs = 0"),
         (("--k", "3", "--time-limit", "-1"), "time_limit = -1.0"),
