@@ -138,7 +138,8 @@ class Privacy(_PrivacyKeys, Coded):  # type: ignore[misc,valid-type]
         How the values of an attribute are compared, by its name.
     dominance
         A note counts the groups in which one record makes up more than this share of
-        the sum of absolute values of an attribute; with 1 there is no such note.
+        the sum of absolute values of an attribute; with 1 there is no such note.  What
+        is promised of sampling weights is [weights] dominance.
     """
 
     own: Annotated[tuple[OwnRequiring, ...], BeforeValidator(listed)] = ()

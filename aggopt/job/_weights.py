@@ -19,7 +19,8 @@ class Sampling(Section):
         What a release has in their column: the "group mean"; nothing, "drop"; or the
         weights "as is", which then are part of every combination that k is of.
     dominance
-        No record has more than this share of the weight of its group.
+        No record has more than this share of the weight of its group.  [privacy]
+        dominance is of amounts, and of notes.
     """
 
     published: Literal["group mean", "drop", "as is"] = "group mean"
