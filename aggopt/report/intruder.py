@@ -14,7 +14,7 @@ from aggopt.report.facts import Facts
 from aggopt.report.parts import DataTable, Figure
 from aggopt.report.words import as_share, share
 
-SIZES = 8  # of groups that have a column of their own
+SIZES = 8  # of groups that have a column of their own, at most
 GUESSED = 5  # confidential attributes that are tried
 
 
@@ -99,10 +99,11 @@ def _sizes(facts: Facts) -> Figure:
         (str(s), int(g), bool(s >= k))
         for s, g in zip(size.tolist(), groups.tolist(), strict=True)
     ]
-    if len(found) > SIZES:
-        rest = sum(count for _, count, _ in found[SIZES - 1 :])
-        more = (f"{found[SIZES - 1][0]}+", rest, found[SIZES - 1][2])
-        found = [*found[: SIZES - 1], more]
+    seen = min(SIZES, bars.fitting(len(facts.sizes)))
+    if len(found) > seen:
+        rest = sum(count for _, count, _ in found[seen - 1 :])
+        more = (f"{found[seen - 1][0]}+", rest, found[seen - 1][2])
+        found = [*found[: seen - 1], more]
     caption = f"Sizes of the {len(facts.sizes)} published combinations"
     below = "records that share a combination"
     chart = bars.columns(caption, found, below)

@@ -9,6 +9,7 @@ from aggopt.report.charts import svg
 from aggopt.report.words import share
 
 WIDE, NARROW = 760, 330
+DIGIT, BETWEEN = 8, 6  # width of one above a column; from one count to the next
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,11 @@ def pairs(
             end = max(end, own)
         body.append(svg.text(x(end) + 7, y + 17, share(after[number]), "tick"))
     return svg.canvas(NARROW, row * len(names) + 4, label, body)
+
+
+def fitting(most: int) -> int:
+    """Return how many columns stand side by side, with counts up to `most` on them."""
+    return int((NARROW - 18) // (len(str(most)) * DIGIT + BETWEEN))
 
 
 def columns(label: str, counts: Sequence[tuple[str, int, bool]], below: str) -> Markup:

@@ -1,7 +1,8 @@
 """Densities in bins: released as areas, originals as a line in steps."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import inf
 
 from markupsafe import Markup
 
@@ -9,7 +10,8 @@ from aggopt.report.charts import svg
 
 WIDTH, HEIGHT = 330, 170
 LEFT, RIGHT, TOP, BOTTOM = 10, 10, 10, 28
-MARKS = 5  # names below the axis, at most
+CHARACTER = 7.6  # width of one below the axis, about
+BETWEEN = 8  # from one name to the next, at least
 
 
 def density(
@@ -45,11 +47,21 @@ def density(
             steps += [(x(low), y(high)), (x(up), y(high))]
         body.append(svg.path([*steps, (x(edges[-1]), float(ground))], "ori"))
     body.append(svg.line(LEFT, ground, WIDTH - RIGHT, ground, "axis"))
-    inner = list(zip(edges, ticks, strict=True))[1:-1]
-    for edge, tick in inner[:: -(-len(inner) // MARKS)]:
-        body.append(svg.line(x(edge), ground, x(edge), ground + 4, "axis"))
-        body.append(svg.text(x(edge), ground + 18, tick, "tick", anchor="middle"))
+    inner = [(x(e), t) for e, t in zip(edges, ticks, strict=True)][1:-1]
+    for at, tick in _apart(inner):
+        body.append(svg.line(at, ground, at, ground + 4, "axis"))
+        body.append(svg.text(at, ground + 18, tick, "tick", anchor="middle"))
     return svg.canvas(WIDTH, HEIGHT, label, body)
+
+
+def _apart(named: Sequence[tuple[float, str]]) -> Iterator[tuple[float, str]]:
+    """Yield the first name, and each other that does not touch the one before."""
+    end = -inf
+    for at, name in named:
+        half = len(name) * CHARACTER / 2
+        if at - half >= end + BETWEEN:
+            end = at + half
+            yield at, name
 
 
 def _heights(
