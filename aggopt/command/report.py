@@ -1,13 +1,16 @@
 """The command that writes the report of a release."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from aggopt.command import console
 from aggopt.command.arguments import AsJson, MaskedFile, Overwrite, Trust
 from aggopt.errors import JobError
+
+if TYPE_CHECKING:
+    from aggopt.report.facts import Facts
 
 Report = Annotated[
     Path | None,
@@ -36,14 +39,21 @@ def report(
             metavar="DIR", help="The folder of manifest and key, if not beside MASKED."
         ),
     ] = None,
+    job: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="JOB", help="The job, to compare what the manifest promises with."
+        ),
+    ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the report of MASKED: one page of HTML, which opens offline.
 
     It is for the public, and shows no value of a single original, unless --private
-    TABLE names the originals.  Exit code 1 if the release does not hold what its
-    manifest says was asked: the page says so.
+    TABLE names the originals.  What was promised is what the manifest says; with --job
+    it must be what the job says, too, and the page says which.  Exit code 1 if the
+    release does not hold it.
     """
     from aggopt.core.trust import trusting
     from aggopt.output.places import require_html
@@ -61,20 +71,27 @@ def report(
     check_places(out, overwrite=overwrite, inputs=[masked, *([table] if table else [])])
     with console.progress(quiet=as_json), trusting(trust):
         facts = reported(
-            masked, original=table, private=private is not None, folder=manifests
+            masked,
+            original=table,
+            private=private is not None,
+            folder=manifests,
+            asked=job,
         )
         written(facts, out, overwrite=overwrite)
-    _told(out, holds=facts.audit.holds, private=private is not None, as_json=as_json)
+    _told(out, facts, as_json=as_json)
 
 
-def _told(out: Path, *, holds: bool, private: bool, as_json: bool) -> None:
+def _told(out: Path, facts: "Facts", *, as_json: bool) -> None:
+    holds, private = facts.audit.holds, facts.private is not None
     if as_json:
-        console.as_json({"report": str(out), "holds": holds, "private": private})
+        found = {"report": str(out), "holds": holds, "private": private}
+        console.as_json({**found, "promised_by": facts.promised_by})
     else:
         said = (
             "keep it to yourself: it shows originals" if private else "for the public"
         )
         console.line(f"Report        {out}  ({said})")
+        console.line(f"Promises      stated by {facts.promised_by}")
         if not holds:
             console.line("What was promised DOES NOT HOLD: see there.", "bold red")
     if not holds:

@@ -1,5 +1,7 @@
 """What a report says of a release that is written: its files, read again."""
 
+import json
+import re
 from dataclasses import dataclass, fields, replace
 from math import isfinite
 from pathlib import Path
@@ -23,7 +25,7 @@ from aggopt.output.recount import recounted
 from aggopt.output.staging import sha256
 from aggopt.pipeline.reassess import places_by, tables_of
 from aggopt.pipeline.repeat import Stated
-from aggopt.report.facts import Facts, Private
+from aggopt.report.facts import BY_BOTH, BY_MANIFEST, Facts, Private
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import Claim
 
@@ -31,6 +33,7 @@ MEASURED = (
     *("n", "il", "safety", "sdid", "sdid_chance"),
     *("dld", "linkage", "linkage_limit"),
 )  # what a report says of measures
+PROMISED = ("roles", "privacy", "strata", "units", "weights")  # sections of a job
 NAMES = AttributeSection(kind="nominal")  # without the originals their levels are names
 
 
@@ -51,23 +54,29 @@ def reported(
     original: Path | None = None,
     private: bool = False,
     folder: Path | None = None,
+    asked: Path | None = None,
 ) -> Facts:
     """Return what a report says of the release at `masked`, counted in the file.
 
     Its manifest is beside it, or in the `folder`.  With the `original` it compares, and
-    the key must be there as well; `private` adds what the office alone may see.
+    the key must be there as well; `private` adds what the office alone may see.  What
+    was promised is what the manifest states, which must be that of the job in the file
+    `asked`, if it is named.
 
     Raises
     ------
     TableError, JobError
-        A file cannot be used or is not there, or the manifest describes another table;
-        or k counts units, which no release has, and the original is not named.
+        A file cannot be used or is not there, or the manifest describes another table,
+        or promises other than the job; or k counts units, which no release has, and the
+        original is not named.
     UntrustedCodeError
         The job names a file of code that is not trusted.
     """
     files = Files.beside(masked, folder)
     _require_described(files)
     job = Stated.read(files.manifest).job
+    if asked is not None:
+        _require_same(files.manifest, job, asked)
     found = _read(files, job, original)
     of = files.manifest
     parts, solved = _stated(of, "partition", list), _stated(of, "certificates", dict)
@@ -89,13 +98,41 @@ def reported(
         certificates=certificates,
         groups=groups,
         made=(made[:10], stated(of, "versions", "aggopt")),
+        promised_by=BY_MANIFEST if asked is None else BY_BOTH,
         sha256=sha256(masked),
         private=_private(of, found) if private else None,
     )
 
 
+def _require_same(manifest: Path, known: Job, asked: Path) -> None:
+    """Refuse a manifest that promises other than the job in a file."""
+    wanted = Job.read(asked)
+    other = [s for s in PROMISED if _promised(known, s) != _promised(wanted, s)]
+    if other:
+        raise JobError(
+            f"{manifest.name} and {asked.name} differ in what is promised: "
+            f"[{'], ['.join(other)}].",
+            fix="name the job that the release was made by; if this is it, the "
+            "manifest has been edited: mask the table again.",
+        )
+
+
+def _promised(job: Job, section: str) -> str:
+    """Return what a section promises, as text: not how, nor where its code lies."""
+    found = job.model_dump(mode="json", by_alias=True).get(section, {})
+    said = {key: value for key, value in found.items() if key != "repair"}
+    return re.sub(r'[^"]*[/\\](?=[^"/\\]+\.py:)', "", json.dumps(said))
+
+
 def _require_described(files: Files) -> None:
     """Refuse a table without its manifest, and one that it does not describe."""
+    if files.table.is_dir():
+        raise TableError(
+            f"{files.table} is a folder, as an engine writes it, and a report is of "
+            "one table in memory.",
+            fix="read audit, certificates and measures of the folder in the "
+            "manifest.json of its private folder, or in what mask printed.",
+        )
     for path in (files.table, files.manifest):
         if not path.exists():
             raise TableError(

@@ -1,7 +1,7 @@
 """What a report is made from: a release, and its originals where they are at hand."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,10 +11,15 @@ from aggopt.core.types import F64, Labels
 from aggopt.input.entries import Values, entry_of
 from aggopt.input.table import Table
 from aggopt.job import Job
+from aggopt.measure._rounded import FEW
 from aggopt.output.audit import Audit
 from aggopt.output.counts import codes_of, together
 from aggopt.report.column import ReportedColumn, column_of
 from aggopt.solvers import Certificate
+
+BY_JOB = "the job that made the file"
+BY_MANIFEST = "its manifest alone, which was compared with no job"
+BY_BOTH = "its manifest, and by the job that this was compared with"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +63,8 @@ class Facts:
         What is proven of published values and of groups, by attribute.
     made
         When, in ISO 8601, and the version of the package: (day, version).
+    promised_by
+        What states the requirements that were counted, in words.
     private
         What is for the office alone; None in a report for the public.
     """
@@ -71,8 +78,19 @@ class Facts:
     certificates: Mapping[str, Certificate]
     groups: Mapping[str, Certificate]
     made: tuple[str, str]
+    promised_by: str = BY_JOB
     sha256: str | None = None
     private: Private | None = None
+
+    @property
+    def few(self) -> bool:
+        """Whether the page is for the public, and has too few records for figures."""
+        return self.private is None and len(self.released.frame) < FEW
+
+    @property
+    def shown(self) -> "Facts":
+        """The same without originals and measures, where the records are too few."""
+        return replace(self, original=None, measures=None) if self.few else self
 
     @property
     def names(self) -> tuple[str, ...]:

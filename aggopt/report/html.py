@@ -13,6 +13,7 @@ from aggopt.report.verdict import verdict
 
 def report_html(facts: Facts) -> str:
     """Return the page: for the public, unless the facts have what is private."""
+    facts = facts.shown
     day, version = facts.made
     return page(
         "report.html",

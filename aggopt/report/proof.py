@@ -34,10 +34,13 @@ def proof(facts: Facts) -> Proof:
     """Return what certificates say."""
     several = len(facts.groups) > 1
     groups = [
-        f"{f'Groups of {name}' if several else 'The groups'}: {_of_groups(found)}"
+        f"{f'Groups of {name}' if several else 'The groups'}: "
+        f"{_of_groups(found, few=facts.few)}"
         for name, found in facts.groups.items()
     ]
-    rows = [_row(name, found) for name, found in facts.certificates.items()]
+    rows = [
+        _row(name, found, few=facts.few) for name, found in facts.certificates.items()
+    ]
     more = _table(rows[SHOWN:]) if rows[SHOWN:] else None
     return Proof(tuple(groups), _table(rows[:SHOWN]), more)
 
@@ -67,27 +70,28 @@ def tenths(number: float) -> str:
     return f"{mantissa} · 10{str(int(power)).translate(RAISED)}".replace("-", MINUS)
 
 
-def _of_groups(found: Certificate) -> str:
+def _of_groups(found: Certificate, *, few: bool) -> str:
     said = "proven best: no partition has less squared error."
     if is_proven(found):
         return said
     said = f"found by {found.solver}, not proven best"
     if found.bound is None or found.gap is None:
         return f"{said}; no bound is known."
-    if found.objective > 0:
+    if found.objective > 0 and not few:
         less = max(found.objective - found.bound, 0.0) / found.objective
         return f"{said}. At most {share(less)} of their squared error could be saved."
     return f"{said}."
 
 
-def _row(name: str, found: Certificate) -> list[str]:
+def _row(name: str, found: Certificate, *, few: bool) -> list[str]:
+    """Return a row; sums over fewer than ten originals are not in it."""
     claimed = "; a bound is claimed, not proven" if found.claimed else ""
     ended = "optimal" if found.status is Status.OPTIMAL else found.status.value
     return [
         name,
         "proven best" if is_proven(found) else f"{ended}, not proven best{claimed}",
-        figure(found.objective),
-        figure(found.bound),
+        "" if few else figure(found.objective),
+        "" if few else figure(found.bound),
         "none" if found.gap is None else tenths(found.gap),
         tenths(found.violation),
     ]

@@ -87,6 +87,7 @@ def _says(facts: Facts) -> Iterator[str]:
         )
     else:
         yield "It was counted on the values that are released."
+    yield f"What was promised is stated by {facts.promised_by}."
     if audit.identifiers:
         yield f"Columns that must not be there: {', '.join(audit.identifiers)}."
     if audit.holds:
@@ -103,8 +104,9 @@ def _cards(facts: Facts) -> Iterator[tuple[str, str, str]]:
     shared = f"{facts.what}s share the rarest combination; {audit.k} promised"
     yield "Privacy", str(audit.smallest), shared
     if found is None:
-        yield "Best attack links", "none", "nothing was measured"
-        yield "Information lost", "none", "nothing was measured"
+        none = "not said of fewer than 10" if facts.few else "nothing was measured"
+        yield "Best attack links", "none", none
+        yield "Information lost", "none", none
     else:
         best = as_share(max(found["linkage"], found["dld"]))
         limit = share(found["linkage_limit"])

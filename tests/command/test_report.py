@@ -6,6 +6,7 @@ import pytest
 from tables import ROLES_AND_K, people
 
 from aggopt.output import staging
+from aggopt.report.facts import BY_BOTH, BY_MANIFEST
 
 MEANS = f'{ROLES_AND_K}[partition]\nmethod = "mdav"\n'
 
@@ -66,7 +67,10 @@ def test_a_report_of_a_written_release(here, aggopt):
     aggopt(*MASK)
     code, out, err = aggopt("report", "masked.csv", "--out", "report.html")
     assert (code, err) == (0, "")
-    assert out == "Report        report.html  (for the public)\n"
+    assert out.splitlines() == [
+        "Report        report.html  (for the public)",
+        "Promises      stated by its manifest alone, which was compared with no job",
+    ]
     public = ("report", "masked.csv", "--original", "people.csv", "--out", "2.html")
     assert aggopt(*public)[0] == 0
     private = ("report", "masked.csv", "--private", "people.csv", "--out", "3.html")
@@ -89,7 +93,19 @@ def test_a_release_that_does_not_hold_ends_with_code_one(here, aggopt):
     assert "k = 30 does not hold" in (here / "report.html").read_text("utf-8")
     code, out, _ = aggopt("report", "masked.csv", "--out", "2.html", "--json")
     found = {"report": "2.html", "holds": False, "private": False}
-    assert (code, json.loads(out)) == (1, found)
+    assert (code, json.loads(out)) == (1, {**found, "promised_by": BY_MANIFEST})
+
+
+def test_a_manifest_that_promises_less_than_the_job_is_refused(here, aggopt):
+    aggopt(*MASK)
+    words = ("report", "masked.csv", "--job", "job.toml", "--out", "report.html")
+    code, out, _ = aggopt(*words)
+    assert (code, f"stated by {BY_BOTH}" in out) == (0, True)
+    manifest = here / "masked.manifest.json"
+    manifest.write_text(manifest.read_text().replace('"k": 4', '"k": 2'))
+    code, out, err = aggopt(*words, "--overwrite")
+    assert (code, out) == (2, "")
+    assert "differ in what is promised: [privacy]." in err
 
 
 def test_what_does_not_fit_together_writes_nothing(here, aggopt):

@@ -1,6 +1,7 @@
 """A report of a release that is written: its files are read again, and fit together."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ import pytest
 from households import OF_RECORDS, members, of
 from refusals import refused
 from stratified import residents, within
-from tables import TREE, job, people
+from tables import ROLES, TREE, job, people
 
 import aggopt
 from aggopt.errors import JobError, TableError
@@ -22,8 +23,10 @@ from aggopt.pipeline.reported import (
     _of_groups,
     _read,
     _require_countable,
+    _require_same,
     reported,
 )
+from aggopt.report.facts import BY_BOTH, BY_JOB, BY_MANIFEST
 from aggopt.report.html import report_html
 from aggopt.report.of_release import facts_of
 from aggopt.solvers import Status
@@ -48,9 +51,15 @@ def edit(change, manifest="masked.manifest.json"):
     path.write_text(json.dumps(stated))
 
 
+def html_of_mask(found):
+    """Return the page as mask writes it, which has the job itself."""
+    return report_html(replace(found, promised_by=BY_JOB))
+
+
 def test_what_is_read_again_is_what_was_written_with_the_release(here):
     found = reported(here / "masked.csv", original=here / "people.csv")
-    assert report_html(found) == (here / "report.html").read_text("utf-8")
+    assert found.promised_by == BY_MANIFEST
+    assert html_of_mask(found) == (here / "report.html").read_text("utf-8")
     assert found.private is None
 
 
@@ -84,7 +93,7 @@ def test_the_files_may_lie_in_a_folder_of_their_own(here):
     found = reported(
         here / "masked.csv", original=here / "people.csv", folder=here / "own"
     )
-    assert report_html(found) == (here / "report.html").read_text("utf-8")
+    assert html_of_mask(found) == (here / "report.html").read_text("utf-8")
     fix = (
         "name the released table, and the folder of its manifest, if it is elsewhere "
         "(--manifests)."
@@ -120,6 +129,73 @@ def test_what_does_not_hold_is_found_in_the_file(here):
     found = reported(here / "masked.csv")
     assert not found.audit.holds
     assert found.audit.smallest == 3
+
+
+def test_a_job_that_promises_the_same_is_said(here):
+    (here / "job.toml").write_text(job().to_toml())
+    found = reported(here / "masked.csv", asked=here / "job.toml")
+    assert found.promised_by == BY_BOTH
+    assert f"What was promised is stated by {BY_BOTH}." in report_html(found)
+
+
+def test_a_manifest_that_promises_less_than_the_job_is_refused(here):
+    (here / "job.toml").write_text(job().to_toml())
+    edit(lambda stated: stated["job"]["privacy"].update(k=2))
+    assert reported(here / "masked.csv").audit.holds
+    with refused(
+        "masked.manifest.json and job.toml differ in what is promised: [privacy].",
+        "name the job that the release was made by; if this is it, the manifest has "
+        "been edited: mask the table again.",
+        JobError,
+    ):
+        reported(here / "masked.csv", asked=here / "job.toml")
+
+
+STRATA = {**ROLES, "other": [], "stratum": ["note"]}
+UNITS = {**ROLES, "identifier": [], "unit": ["name"]}
+WEIGHTS = {**ROLES, "other": [], "weight": ["note"]}
+DIFFERENT = {
+    "privacy": (job(3), job(4)),
+    "roles": (job(), job(roles={**ROLES, "identifier": [], "other": ["note", "name"]})),
+    "strata": [job(roles=STRATA, strata={"small": s}) for s in ("merge", "drop")],
+    "units": [
+        job(roles=UNITS, units={"attributes": a}) for a in ([], ["age", "income"])
+    ],
+    "weights": [job(roles=WEIGHTS, weights={"dominance": d}) for d in (0.6, 0.7)],
+    "roles], [privacy], [strata": (
+        job(3),
+        job(4, roles={**ROLES, "other": [], "stratum": ["note"]}),
+    ),
+}
+
+
+@pytest.mark.parametrize("sections", DIFFERENT)
+def test_what_is_promised_otherwise_is_named(tmp_path, sections):
+    stated, asked = DIFFERENT[sections]
+    (tmp_path / "job.toml").write_text(asked.to_toml())
+    with pytest.raises(JobError, match=re.escape(f" promised: [{sections}].")):
+        _require_same(tmp_path / "m.json", stated, tmp_path / "job.toml")
+
+
+@pytest.mark.parametrize("code", ["mine.py:two", "/home/me/mine.py:two"])
+def test_how_it_is_kept_is_no_promise(tmp_path, code):
+    file = tmp_path / "job.toml"
+    plain = {"k": 3, "own": [{"method": "mine.py:two"}]}
+    asked = job(privacy=plain, partition={"method": "cbfs"}, input={"separator": ";"})
+    file.write_text(asked.to_toml())
+    own = [{"method": code}]
+    _require_same(file, job(privacy={"k": 3, "repair": "merge", "own": own}), file)
+
+
+def test_the_folder_of_an_engine_is_refused_and_what_to_read_is_said(here):
+    with refused(
+        f"{here} is a folder, as an engine writes it, and a report is of one table in "
+        "memory.",
+        "read audit, certificates and measures of the folder in the manifest.json of "
+        "its private folder, or in what mask printed.",
+        TableError,
+    ):
+        reported(here)
 
 
 def test_an_identifier_that_came_back_is_found_in_the_file(here):

@@ -260,3 +260,24 @@ def test_nothing_is_said_of_few_originals(known):
     (kept,) = table(page, "Records that keep their category")[1:]
     assert all(row[2:5:2])  # what is released of them is shown
     assert [bool(cell) for cell in [*before, kept[1]]] == [known >= 10] * 7
+
+
+@pytest.mark.parametrize("n", [9, 10])
+def test_of_a_table_with_few_records_no_figure_of_originals_is_shown(n):
+    """2 and 4: of what was lost, linked, proven and was before; the office sees it."""
+    frame = persons()[["age", "income"]].tail(n)
+    roles, means = {"quasi-identifier": NUMBERS}, {"method": "mdav"}
+    job = aggopt.Job(roles=roles, privacy={"k": 3}, partition=means)
+    release = aggopt.mask(frame, job)
+    page, text = html(release), Reader(html(release)).text
+    few = n < 10
+    caption = "Certificates of published values"
+    assert [bool(cell) for cell in table(page, caption)[1][2:4]] == [not few] * 2
+    assert ("not said of fewer than 10" in text) == few
+    assert ("nothing is said of their originals" in text) == few
+    for shown in ("Before, ", "of the sum of squares", "squared error could be saved"):
+        assert (shown in text) != few
+    assert ("Attacks" in Reader(page).tables) != few
+    own = html(release, private=True)
+    assert table(own, caption)[1][2]
+    assert "of the sum of squares" in Reader(own).text
