@@ -1,8 +1,14 @@
 """The section that says who carries the work out, and how it is divided."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, StrictBool, StrictInt
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    StrictBool,
+    StrictInt,
+    model_serializer,
+)
 
 from aggopt.core.section import Section, given
 from aggopt.errors import JobError
@@ -54,6 +60,12 @@ class Engine(Section):
     workers: StrictInt | None = Field(default=None, ge=1)
     scheduler: str | None = None
     insecure: StrictBool = False
+
+    @model_serializer(mode="wrap")
+    def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what is of other engines, which would be refused."""
+        taken = {"name", *_TAKES[self.name]}
+        return {key: value for key, value in dump(self).items() if key in taken}
 
 
 def require_engine(engine: Engine) -> None:
