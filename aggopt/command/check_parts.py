@@ -10,10 +10,12 @@ from aggopt.core.plural import many
 from aggopt.engine.able import require_numbers, unable
 from aggopt.engine.mask import by_engine
 from aggopt.engine.pieces import InputParts, names_several
-from aggopt.engine.run import require_records
+from aggopt.engine.run import require_records, with_partition
+from aggopt.engine.weights import with_merging
 from aggopt.errors import AggoptError
 from aggopt.input.look import Look, type_of
 from aggopt.job import Job
+from aggopt.pipeline.guarantees import require_guarantees
 from aggopt.pipeline.partition_step import job_of
 
 NO_ENGINE = Obstacle(
@@ -74,6 +76,10 @@ def _of_engine(job: Job) -> Iterator[Obstacle]:
     if job.engine.name == "memory":
         yield NO_ENGINE
     yield from map(Obstacle.of, unable(job))
+    try:
+        require_guarantees(with_merging(with_partition(job))[0])
+    except AggoptError as error:
+        yield Obstacle.of(error)
 
 
 def _of_parts(job: Job, parts: InputParts) -> Iterator[Obstacle]:

@@ -70,7 +70,7 @@ def _paths(release: "FolderRelease") -> dict[str, object]:
 
 
 def _shown(release: "FolderRelease") -> None:
-    from aggopt.engine.statement import LOSS
+    from aggopt.engine.names import LOSS
     from aggopt.solvers._certificate import HEADER, rows
 
     show.audit(release.audit)

@@ -50,12 +50,14 @@ def report(
 ) -> None:
     """Write the report of MASKED: one page of HTML, which opens offline.
 
-    It is for the public, and shows no value of a single original, unless --private
-    TABLE names the originals.  What was promised is what the manifest says; with --job
-    it must be what the job says, too, and the page says which.  Exit code 1 if the
-    release does not hold it.
+    MASKED is a table, or the folder that an engine has written.  The page is for the
+    public, and shows no value of a single original, unless --private TABLE names the
+    originals.  What was promised is what the manifest says; with --job it must be what
+    the job says, too, and the page says which.  Exit code 1 if the release does not
+    hold it.
     """
     from aggopt.core.trust import trusting
+    from aggopt.engine.reported import reported_folder
     from aggopt.output.places import require_html
     from aggopt.output.staging import check_places
     from aggopt.pipeline.reported import reported
@@ -70,15 +72,25 @@ def report(
     require_html(out)
     check_places(out, overwrite=overwrite, inputs=[masked, *([table] if table else [])])
     with console.progress(quiet=as_json), trusting(trust):
-        facts = reported(
-            masked,
-            original=table,
-            private=private is not None,
-            folder=manifests,
-            asked=job,
-        )
+        if masked.is_dir():
+            _require_none(table)
+            facts = reported_folder(masked, private=manifests, asked=job)
+        else:
+            own = private is not None
+            where = {"folder": manifests, "asked": job}
+            facts = reported(masked, original=table, private=own, **where)
         written(facts, out, overwrite=overwrite)
     _told(out, facts, as_json=as_json)
+
+
+def _require_none(table: Path | None) -> None:
+    """Refuse originals of a folder."""
+    if table is not None:
+        raise JobError(
+            "A folder of an engine's release is not compared with its originals, and "
+            f"{table} is named.",
+            fix="leave --original and --private out: the loss is in the manifest.",
+        )
 
 
 def _told(out: Path, facts: "Facts", *, as_json: bool) -> None:

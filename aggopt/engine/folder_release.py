@@ -44,6 +44,24 @@ class FolderRelease:
     measures: dict[str, float]
     notes: tuple[str, ...]
 
+    def report(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the report of the release for the public; return where it is.
+
+        It is one page of HTML, counted in the files as they are now, all of which are
+        read into memory; the originals are not compared.
+
+        Raises
+        ------
+        TableError, JobError
+            It cannot be written there, files have changed, or are too large for a page.
+        """
+        from aggopt.engine.reported import reported_folder
+        from aggopt.report.of_release import require_place, written
+
+        require_place(Path(path), overwrite=overwrite)
+        facts = reported_folder(self.path, private=self.private)
+        return written(facts, Path(path), overwrite=overwrite)
+
     def __repr__(self) -> str:
         """Return verdict and certificates."""
         solved = as_text(HEADER, rows(self.certificates))

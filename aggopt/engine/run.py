@@ -56,7 +56,7 @@ def released(
     `aggopt.engine.mask.mask_folder`.
     """
     require_able(job)
-    job, reasons = with_merging(_with_partition(job))
+    job, reasons = with_merging(with_partition(job))
     require_guarantees(job)
     parts = InputParts.of(pattern)
     job.roles.check(parts.schema.names)
@@ -123,7 +123,7 @@ def _config(parts: InputParts, job: Job, staged: Staged) -> Config:
     )
 
 
-def _with_partition(job: Job) -> Job:
+def with_partition(job: Job) -> Job:
     """Return the job with the partition that works in blocks, where it names none."""
     if not isinstance(job.partition, Recommended):
         return job

@@ -9,6 +9,7 @@ from aggopt.core.plural import many
 from aggopt.engine.config import InBlocks
 from aggopt.engine.folder_release import FolderRelease
 from aggopt.engine.journal import PACKAGES
+from aggopt.engine.names import GROUPS, LOSS
 from aggopt.engine.pieces import firsts_of
 from aggopt.engine.reduced import Proofs
 from aggopt.engine.weights import notes_of_weights
@@ -17,8 +18,6 @@ from aggopt.job import Job, P3m
 from aggopt.output.audit import Audit
 from aggopt.output.manifest import SHUFFLED, versions_of
 from aggopt.pipeline import margins
-
-LOSS = "information loss"  # in percent of the variance; risks are shares
 
 
 def release_of(
@@ -36,7 +35,7 @@ def release_of(
         "highest risk": 1 / audit.combination,
         "average risk": audit.groups / audit.records,
     }
-    certificates = {"groups": proofs.partition, **proofs.attributes()}
+    certificates = {GROUPS: proofs.partition, **proofs.attributes()}
     strata = None if config.strata is None else handed_out(config.strata)
     notes = (
         *_of_margins(proofs.job),

@@ -76,15 +76,16 @@ def reported(
     _require_described(files)
     job = Stated.read(files.manifest).job
     if asked is not None:
-        _require_same(files.manifest, job, asked)
+        require_promised(files.manifest, job, asked)
     found = _read(files, job, original)
     of = files.manifest
-    parts, solved = _stated(of, "partition", list), _stated(of, "certificates", dict)
-    measures, made = stated(of, "measures"), _stated(of, "made", str)
-    certificates = {name: _certificate(of, said) for name, said in solved.items()}
+    parts = stated_as(of, "partition", list)
+    solved = stated_as(of, "certificates", dict)
+    measures, made = stated(of, "measures"), stated_as(of, "made", str)
+    certificates = {name: certificate_of(of, said) for name, said in solved.items()}
     groups = dict(_of_groups(of, part) for part in parts)
     if measures is not None and not _are_measures(measures):
-        raise _edited(of, "measures")
+        raise edited(of, "measures")
     blocks = [part["attributes"] for part in parts]
     n = len(found.released.frame)
     counted = recounted(masked, job, blocks, n, found.units, found.weights)
@@ -104,7 +105,7 @@ def reported(
     )
 
 
-def _require_same(manifest: Path, known: Job, asked: Path) -> None:
+def require_promised(manifest: Path, known: Job, asked: Path) -> None:
     """Refuse a manifest that promises other than the job in a file."""
     wanted = Job.read(asked)
     other = [s for s in PROMISED if _promised(known, s) != _promised(wanted, s)]
@@ -126,13 +127,6 @@ def _promised(job: Job, section: str) -> str:
 
 def _require_described(files: Files) -> None:
     """Refuse a table without its manifest, and one that it does not describe."""
-    if files.table.is_dir():
-        raise TableError(
-            f"{files.table} is a folder, as an engine writes it, and a report is of "
-            "one table in memory.",
-            fix="read audit, certificates and measures of the folder in the "
-            "manifest.json of its private folder, or in what mask printed.",
-        )
     for path in (files.table, files.manifest):
         if not path.exists():
             raise TableError(
@@ -153,11 +147,16 @@ def _read(files: Files, job: Job, original: Path | None) -> _Read:
         return _both(files, job, original)
     _require_countable(job)
     kept = job.released_roles
-    types = {n: NAMES if _leveled(a) else a for n, a in job.attributes.items()}
+    types = released_types(job)
     data = read(files.table, kept, job.input, types)
     there = [name for name in job.dropped if name in data.column_names]
     table = Table.of(data.drop_columns(there), kept, types, missing=job.missing)
     return _Read(table, None, None, None, None)
+
+
+def released_types(job: Job) -> dict[str, AttributeSection]:
+    """Return what a job says of attributes, as far as it holds of a release alone."""
+    return {n: NAMES if _leveled(a) else a for n, a in job.attributes.items()}
 
 
 def _require_countable(job: Job) -> None:
@@ -193,15 +192,16 @@ def _both(files: Files, job: Job, original: Path) -> _Read:
     )
 
 
-def _stated(manifest: Path, key: str, kind: type) -> Any:
+def stated_as(manifest: Path, key: str, kind: type) -> Any:
     """Return an entry of a manifest, or refuse one that no release writes."""
     found = stated(manifest, key)
     if not isinstance(found, kind):
-        raise _edited(manifest, key)
+        raise edited(manifest, key)
     return found
 
 
-def _edited(manifest: Path, key: str) -> JobError:
+def edited(manifest: Path, key: str) -> JobError:
+    """Return what refuses a manifest that states something else under a key."""
     return JobError(
         f"{manifest.name} states no {key} that a release writes: it may have been "
         "edited.",
@@ -220,11 +220,11 @@ def _of_groups(manifest: Path, part: Any) -> tuple[str, Certificate]:
     """Return the attributes that were grouped together, and what is proven of that."""
     names = part.get("attributes") if isinstance(part, dict) else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise _edited(manifest, "partition")
-    return ", ".join(names), _certificate(manifest, part.get("certificate"))
+        raise edited(manifest, "partition")
+    return ", ".join(names), certificate_of(manifest, part.get("certificate"))
 
 
-def _certificate(manifest: Path, said: Any) -> Certificate:
+def certificate_of(manifest: Path, said: Any) -> Certificate:
     """Return a certificate as a manifest states it, or refuse what is none."""
     names = {field.name for field in fields(Certificate)}
     try:
@@ -233,11 +233,11 @@ def _certificate(manifest: Path, said: Any) -> Certificate:
         known["claimed"] = None if claim is None else Claim(**claim)
         found = Certificate(**{**known, "status": Status(said["status"])})
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise _edited(manifest, "certificates") from None
+        raise edited(manifest, "certificates") from None
     figures = [found.objective, found.violation]
     figures += [] if found.bound is None else [found.bound]
     if not all(map(is_number, figures)):
-        raise _edited(manifest, "certificates")
+        raise edited(manifest, "certificates")
     return found
 
 

@@ -63,6 +63,8 @@ class Facts:
         What is proven of published values and of groups, by attribute.
     made
         When, in ISO 8601, and the version of the package: (day, version).
+    loss
+        The information that was lost, a share, where it alone was measured.
     promised_by
         What states the requirements that were counted, in words.
     private
@@ -80,6 +82,7 @@ class Facts:
     made: tuple[str, str]
     promised_by: str = BY_JOB
     sha256: str | None = None
+    loss: float | None = None
     private: Private | None = None
 
     @property
@@ -90,7 +93,9 @@ class Facts:
     @property
     def shown(self) -> "Facts":
         """The same without originals and measures, where the records are too few."""
-        return replace(self, original=None, measures=None) if self.few else self
+        if not self.few:
+            return self
+        return replace(self, original=None, measures=None, loss=None)
 
     @property
     def names(self) -> tuple[str, ...]:

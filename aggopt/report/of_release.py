@@ -97,11 +97,21 @@ def write_report(
     overwrite: bool = False,
 ) -> Path:
     """Write the report of a release; see `Release.report`."""
-    to = Path(path)
+    require_place(Path(path), overwrite=overwrite)
+    facts = facts_of(release, title or "Release", private=private)
+    return written(facts, Path(path), overwrite=overwrite)
+
+
+def require_place(to: Path, *, overwrite: bool) -> None:
+    """Refuse early where a report could not be written.
+
+    Raises
+    ------
+    TableError
+        It is no name of a page, is taken, or in a folder that is not there.
+    """
     require_html(to)
     check_places(to, overwrite=overwrite)
-    facts = facts_of(release, title or "Release", private=private)
-    return written(facts, to, overwrite=overwrite)
 
 
 def write_aside(

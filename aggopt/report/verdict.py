@@ -105,16 +105,18 @@ def _cards(facts: Facts) -> Iterator[tuple[str, str, str]]:
     yield "Privacy", str(audit.smallest), shared
     if found is None:
         none = "not said of fewer than 10" if facts.few else "nothing was measured"
-        yield "Best attack links", "none", none
-        yield "Information lost", "none", none
+        if facts.loss is None:
+            yield "Best attack links", "none", none
+            yield "Information lost", "none", none
+        else:
+            yield "Best attack links", "none", "not measured where parts are masked"
+            yield _lost(facts.loss)
     else:
         best = as_share(max(found["linkage"], found["dld"]))
         limit = share(found["linkage_limit"])
         capped = f"of records to their own; groups cap it at {limit}"
         yield "Best attack links", share(best), capped
-        lost = as_share(found["il"])
-        shown = "< 1 %" if lost == 0 < found["il"] else share(lost)
-        yield "Information lost", shown, "of the sum of squares; lower is better"
+        yield _lost(found["il"])
     gap = worst_gap(facts.certificates)
     if gap is None:
         yield "Proven within", "none", "some published values have no proven bound"
@@ -122,6 +124,12 @@ def _cards(facts: Facts) -> Iterator[tuple[str, str, str]]:
         shown = "10⁻⁶" if gap <= PROVEN else share(min(gap, 1.0))
         shown = "< 1 %" if PROVEN < gap < 0.005 else shown
         yield "Proven within", shown, "of the best values possible for these groups"
+
+
+def _lost(loss: float) -> tuple[str, str, str]:
+    lost = as_share(loss)
+    shown = "< 1 %" if lost == 0 < loss else share(lost)
+    return "Information lost", shown, "of the sum of squares; lower is better"
 
 
 def _sentences(facts: Facts) -> Iterator[str]:

@@ -23,8 +23,8 @@ from aggopt.pipeline.reported import (
     _of_groups,
     _read,
     _require_countable,
-    _require_same,
     reported,
+    require_promised,
 )
 from aggopt.report.facts import BY_BOTH, BY_JOB, BY_MANIFEST
 from aggopt.report.html import report_html
@@ -174,7 +174,7 @@ def test_what_is_promised_otherwise_is_named(tmp_path, sections):
     stated, asked = DIFFERENT[sections]
     (tmp_path / "job.toml").write_text(asked.to_toml())
     with pytest.raises(JobError, match=re.escape(f" promised: [{sections}].")):
-        _require_same(tmp_path / "m.json", stated, tmp_path / "job.toml")
+        require_promised(tmp_path / "m.json", stated, tmp_path / "job.toml")
 
 
 @pytest.mark.parametrize("code", ["mine.py:two", "/home/me/mine.py:two"])
@@ -184,18 +184,7 @@ def test_how_it_is_kept_is_no_promise(tmp_path, code):
     asked = job(privacy=plain, partition={"method": "cbfs"}, input={"separator": ";"})
     file.write_text(asked.to_toml())
     own = [{"method": code}]
-    _require_same(file, job(privacy={"k": 3, "repair": "merge", "own": own}), file)
-
-
-def test_the_folder_of_an_engine_is_refused_and_what_to_read_is_said(here):
-    with refused(
-        f"{here} is a folder, as an engine writes it, and a report is of one table in "
-        "memory.",
-        "read audit, certificates and measures of the folder in the manifest.json of "
-        "its private folder, or in what mask printed.",
-        TableError,
-    ):
-        reported(here)
+    require_promised(file, job(privacy={"k": 3, "repair": "merge", "own": own}), file)
 
 
 def test_an_identifier_that_came_back_is_found_in_the_file(here):

@@ -1,0 +1,126 @@
+"""What a report says of a folder that an engine released: its files, read again."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aggopt.engine.names import GROUPS, LOSS
+from aggopt.engine.pieces import ENDING
+from aggopt.errors import JobError, TableError
+from aggopt.input.files import as_released
+from aggopt.input.table import Table
+from aggopt.job import Job
+from aggopt.output.audit import audit
+from aggopt.output.manifest import stated
+from aggopt.output.staging import sha256
+from aggopt.pipeline.reported import (
+    certificate_of,
+    edited,
+    released_types,
+    require_promised,
+    stated_as,
+)
+from aggopt.pipeline.stated_code import with_trusted_code
+from aggopt.report.facts import BY_BOTH, BY_MANIFEST, Facts
+
+READ = (
+    "read audit, certificates and measures in the manifest.json of its private folder."
+)
+LARGEST = 20_000_000  # values: a page is made of all of them at once
+
+
+def reported_folder(
+    folder: Path, *, private: Path | None = None, asked: Path | None = None
+) -> Facts:
+    """Return what a report says of the release in a folder, counted in its files.
+
+    Its manifest is in `private`; in the private folder beside it when omitted.  What
+    was promised is what that states, and the job in the file `asked`, if it is named.
+    Originals are not compared; the loss is that of the manifest.
+
+    Raises
+    ------
+    TableError, JobError
+        The manifest is not there, describes other files, or promises other than the
+        job; or the release is too large for a page, or does not tell dominance.
+    UntrustedCodeError
+        The job names a file of code that is not trusted.
+    """
+    of = (private or folder.with_name(f"{folder.name}.private")) / "manifest.json"
+    _require_described(folder, of)
+    job = Job(**with_trusted_code(stated_as(of, "job", dict), None)).loaded()
+    if asked is not None:
+        require_promised(of, job, asked)
+    if job.roles.weight and job.weights.dominance < 1:
+        raise TableError(
+            "dominance is of the sampling weights of the originals, which no release "
+            "has.",
+            fix=READ,
+        )
+    rows = _rows(folder, job)
+    names, solved = job.roles.quasi_identifier, stated_as(of, "certificates", dict)
+    proven = {name: certificate_of(of, said) for name, said in solved.items()}
+    loss, made = stated_as(of, "measures", dict).get(LOSS), stated_as(of, "made", str)
+    if not isinstance(loss, float) or GROUPS not in proven:
+        raise edited(of, "measures")
+    groups = {", ".join(names): proven.pop(GROUPS)}
+    there = [name for name in job.dropped if name in rows.column_names]
+    released = rows.drop_columns(there)
+    return Facts(
+        title=folder.name,
+        released=Table.of(
+            released, job.released_roles, released_types(job), missing=job.missing
+        ),
+        original=None,
+        job=job,
+        audit=audit(
+            rows,
+            job.roles,
+            job.privacy,
+            [names],
+            compatible=job.missing.report_compatible,
+            bounds=job.attributes,
+            dropped=job.dropped,
+        ),
+        measures=None,
+        certificates=proven,
+        groups=groups,
+        made=(made[:10], stated(of, "versions", "aggopt")),
+        promised_by=BY_MANIFEST if asked is None else BY_BOTH,
+        loss=loss / 100,
+    )
+
+
+def _require_described(folder: Path, manifest: Path) -> None:
+    """Refuse a folder without its manifest, and one that it does not describe."""
+    if not manifest.is_file():
+        raise TableError(
+            f"{manifest} is not there.",
+            fix="name the folder of a release, and the private folder of its manifest, "
+            "if it is elsewhere (--manifests).",
+        )
+    files = stated(manifest, "output", "files")
+    there = {path.name: path for path in folder.glob(f"*{ENDING}")}
+    known = isinstance(files, list) and all(isinstance(each, dict) for each in files)
+    said = {each.get("file"): each.get("sha256") for each in files} if known else {}
+    if said.keys() != there.keys() or any(
+        sha256(path) != said[name] for name, path in there.items()
+    ):
+        raise TableError(
+            f"{folder} does not hold the files that {manifest} describes.",
+            fix="bring together the two folders of one and the same run.",
+        )
+
+
+def _rows(folder: Path, job: Job) -> pa.Table:
+    """Return all records, unless they are too many for a page."""
+    files = sorted(folder.glob(f"*{ENDING}"))
+    counts = [pq.read_metadata(file) for file in files]
+    size = sum(count.num_rows * count.num_columns for count in counts)
+    if size > LARGEST:
+        raise JobError(
+            f"{folder} has {size:,} values, and a page is made of {LARGEST:,} at most.",
+            fix=READ,
+        )
+    return pa.concat_tables([as_released(file, job.input, job.roles) for file in files])

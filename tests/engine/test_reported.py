@@ -1,0 +1,141 @@
+"""A report of an engine's folder: counted in its files, by what its manifest says."""
+
+import json
+
+import pandas as pd
+import pytest
+from folders import QUASI, job, masked, persons, put
+from reading import Reader, table
+from refusals import refused
+
+from aggopt.engine import reported
+from aggopt.engine.reported import reported_folder
+from aggopt.errors import JobError, TableError
+from aggopt.report.facts import BY_BOTH, BY_MANIFEST
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A release of two files."""
+    there = tmp_path_factory.mktemp("reported")
+    return masked(put(there / "in", persons(120)), job(), there / "out")
+
+
+@pytest.fixture
+def copied(made, tmp_path):
+    """Return the folder of a release, of which files may be changed."""
+    for folder in (made.path, made.private):
+        to = tmp_path / folder.name
+        to.mkdir()
+        for file in folder.iterdir():
+            (to / file.name).write_bytes(file.read_bytes())
+    return tmp_path / "out"
+
+
+def edit(folder, change):
+    """Change what the manifest of a folder states."""
+    manifest = folder.with_name("out.private") / "manifest.json"
+    stated = json.loads(manifest.read_text())
+    change(stated)
+    manifest.write_text(json.dumps(stated))
+
+
+def test_the_page_says_what_the_files_hold(made, tmp_path):
+    page = made.report(tmp_path / "report.html").read_text("utf-8")
+    text = Reader(page).text
+    assert "k = 4 holds Every combination of the masked attributes stands in" in text
+    assert f"What was promised is stated by {BY_MANIFEST}." in text
+    lost = made.measures["information loss"]
+    assert f"Information lost {round(lost)} %" in text
+    assert "Best attack links none not measured where parts are masked" in text
+    rows = table(page, "Certificates of published values")[1:]
+    assert [row[0] for row in rows] == QUASI
+    sizes = pd.read_parquet(made.path).groupby(QUASI).size()
+    assert (
+        f"were put into {len(sizes)} groups of {sizes.min()} to {sizes.max()}" in text
+    )
+    assert made.manifest["output"]["secret"] not in page
+
+
+def test_what_is_counted_is_counted_in_the_files(copied, made):
+    found = reported_folder(copied)
+    assert found.audit.whole == made.audit.whole
+    assert list(found.groups.values()) == [made.certificates["groups"]]
+    edit(copied, lambda stated: stated["job"]["privacy"].update(k=100))
+    assert not reported_folder(copied).audit.holds
+
+
+def test_a_job_beside_the_manifest_must_promise_the_same(copied, tmp_path):
+    (tmp_path / "job.toml").write_text(job().to_toml())
+    there = {"asked": tmp_path / "job.toml"}
+    assert reported_folder(copied, **there).promised_by == BY_BOTH
+    edit(copied, lambda stated: stated["job"]["privacy"].update(k=2))
+    with pytest.raises(JobError, match=r"differ in what is promised: \[privacy\]"):
+        reported_folder(copied, **there)
+
+
+@pytest.mark.parametrize("change", ["lost", "other", "more"])
+def test_files_that_the_manifest_does_not_describe_are_refused(copied, change):
+    (file, *_) = copied.glob("*.parquet")
+    if change == "lost":
+        file.unlink()
+    elif change == "other":
+        pd.read_parquet(file).head(8).to_parquet(file)
+    else:
+        (copied / "more.parquet").write_bytes(file.read_bytes())
+    manifest = copied.with_name("out.private") / "manifest.json"
+    with refused(
+        f"{copied} does not hold the files that {manifest} describes.",
+        "bring together the two folders of one and the same run.",
+        TableError,
+    ):
+        reported_folder(copied)
+
+
+def test_a_folder_without_its_manifest_is_refused(tmp_path):
+    with pytest.raises(TableError, match=r"manifest\.json is not there"):
+        reported_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("measures", {}), ("certificates", {}), ("job", 3), ("made", 1)]
+)
+def test_an_edited_manifest_is_refused(copied, key, value):
+    edit(copied, lambda stated: stated.update({key: value}))
+    with pytest.raises(JobError, match="states no"):
+        reported_folder(copied)
+
+
+def test_a_release_that_is_too_large_for_a_page_is_refused(made, monkeypatch):
+    monkeypatch.setattr(reported, "LARGEST", 500)
+    with refused(
+        f"{made.path} has 600 values, and a page is made of 500 at most.",
+        "read audit, certificates and measures in the manifest.json of its private "
+        "folder.",
+        JobError,
+    ):
+        reported_folder(made.path)
+
+
+def test_dominance_of_weights_that_no_release_has_is_not_counted(copied):
+    def weigh(stated):
+        stated["job"]["roles"].update(weight=["note"], other=[])
+        stated["job"]["weights"] = {"dominance": 0.6, "published": "drop"}
+
+    edit(copied, weigh)
+    with refused(
+        "dominance is of the sampling weights of the originals, which no release has.",
+        reported.READ,
+        TableError,
+    ):
+        reported_folder(copied)
+
+
+def test_the_command_takes_a_folder_and_no_originals(made, tmp_path, aggopt):
+    page = str(tmp_path / "report.html")
+    code, told, _ = aggopt("report", str(made.path), "--out", page)
+    assert (code, f"stated by {BY_MANIFEST}" in told) == (0, True)
+    words = ("report", str(made.path), "--out", page, "--overwrite")
+    code, _, errors = aggopt(*words, "--private", "in.csv")
+    assert code == 2
+    assert "is not compared with its originals, and in.csv is named." in errors
