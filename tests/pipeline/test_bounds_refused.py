@@ -116,6 +116,18 @@ def test_groups_of_k_reach_the_variance_within_bounds(keep, k, enough) -> None:
         look(FRAME, {"lower": 0}, k, keep)
 
 
+def test_by_weight_groups_of_k_may_stand_out_farther() -> None:
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["a", "b"], "identifier": ["s"], "weight": "w"},
+        privacy={"k": 2},
+        partition=MDAV,
+        attributes={"a": {"lower": 0}},
+        aggregation={"method": "mean", "keep": "variance"},
+    )
+    table = Table.of(FRAME.assign(w=[3.0, 3, 3, 3, 1, 1]), job.roles, job.attributes)
+    require_bounds(table, table.matrix(), job)
+
+
 def test_the_smaller_of_two_groups_stands_out_as_far_as_k_allows() -> None:
     """Of z = -1 at the bound and groups of 2 and 4 the variance is reached, just so."""
     frame = FRAME.assign(a=[0.0, 0, 0, 0, 3, 3])

@@ -13,17 +13,22 @@ import aggopt
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.input.table import Table
 from aggopt.job import Privacy
-from aggopt.partition._shared.result import INTERRUPTED
+from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.result import INTERRUPTED, Partition
 from aggopt.pipeline import partition_step
+from aggopt.pipeline.grouped import Blocks
 from aggopt.pipeline.infeasibility import Forced
 from aggopt.pipeline.partition_step import (
     _interrupts_left_to_mask,
+    _made,
     _require_variance,
+    group,
     job_of,
     listener,
     read_table,
     wishes_of_numbers,
 )
+from aggopt.solvers import Certificate, Status
 
 
 def test_who_is_told_of_progress_can_be_called() -> None:
@@ -144,3 +149,94 @@ def test_what_is_missing_asks_for_too_much_of_nothing() -> None:
 def test_a_distance_out_of_reach_names_its_number() -> None:
     with pytest.raises(JobError, match=r"no value of 'a' is published 2.83 or more"):
         wishes(delta=3.0)
+
+
+# --- sampling weights
+
+HEAVY = np.array([9.0, *[1.0] * 11])
+PROVEN = Certificate(Status.HEURISTIC, 1.0, None, 0.0, "somebody", 0.0)
+
+
+@pytest.mark.parametrize("method", ["local_search", "mdav", None])
+@pytest.mark.parametrize("w", [HEAVY, np.ones(12)], ids=["apart", "alike"])
+def test_groups_are_asked_for_by_weight(monkeypatch, method, w) -> None:
+    heard, chosen = [], {}
+    groups = Block((0,), Partition(np.repeat([0, 1, 2], 4), PROVEN))
+
+    def settled(job, *of, **how):
+        chosen.update(how)
+        return plain(job, *of, **how)
+
+    plain = partition_step.settled
+    monkeypatch.setattr(partition_step, "settled", settled)
+    monkeypatch.setattr(
+        partition_step, "_made", lambda *of: heard.append(of) or Blocks((groups,), None)
+    )
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["a"], "weight": "w"},
+        privacy={"k": 3},
+        weights={"dominance": 0.5},
+        **({} if method is None else {"partition": {"method": method}}),
+    )
+    frame = pd.DataFrame({"a": np.arange(12.0), "w": w})
+    made = group(frame, job, None, known="ab" * 16)
+    (((records, holes, strata, known), _, how, asked, held, mended),) = heard
+    assert (holes, strata, made.sampling.each.tolist()) == (None, None, w.tolist())
+    assert [each.name for each in held] == ["w"]
+    assert chosen == {"weighted": w is HEAVY}
+    told = how[1].get("weights"), how[1].get("dominance")
+    merged = [reason for reason in made.reasons if "groups are merged" in reason]
+    if w is not HEAVY:
+        assert (known, told, mended, merged) == (None, (None, None), None, [])
+        return
+    assert known.tolist() == told[0].tolist() == (w / w.mean()).tolist()
+    z = getattr(records, "coordinates", records)
+    assert np.average(z, axis=0, weights=w) == pytest.approx([0])
+    seen = asked.partition.method == "local_search"
+    assert told[1] == (0.5 if seen else None)
+    assert (mended is None) == seen == (not merged)
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_repair_is_by_weight(monkeypatch, within) -> None:
+    heard = []
+    one = SimpleNamespace(partition=SimpleNamespace(interrupted=False))
+    job = SimpleNamespace(
+        roles=SimpleNamespace(quasi_identifier="names"), privacy=SimpleNamespace(k=3)
+    )
+    for name in ("divided", "within_strata"):
+        monkeypatch.setattr(partition_step, name, lambda *of: ("block",))
+    for name in ("repaired", "repaired_within"):
+        monkeypatch.setattr(
+            partition_step,
+            name,
+            lambda *of, _name=name, **how: heard.append((_name, of, how)) or one,
+        )
+    given = "records", None, "strata" if within else None, "weights"
+    made = _made(given, "columns", ("divide", {}, "told"), job, "held", "mended")
+    assert made == ((one,), None)
+    if within:
+        of = "block", "records", "strata", job, "held", "mended", "weights"
+        assert heard == [("repaired_within", of, {})]
+    else:
+        of = "block", "records", job, "held", "mended"
+        assert heard == [("repaired", of, {"weights": "weights"})]
+
+
+def test_wishes_are_in_weighted_deviations(monkeypatch) -> None:
+    heard = []
+    monkeypatch.setattr(partition_step, "require_reach", lambda *of: heard.append(of))
+    x, w = np.array([0.0, 2.0, 4.0, 6.0]), np.array([1.0, 199.0, 199.0, 1.0])
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["a"], "weight": "w"},
+        privacy={"k": 2},
+        aggregation={"method": "p3m", "delta": {"relative": 1.0}},
+    )
+    table = Table.of(pd.DataFrame({"a": x, "w": w}), job.roles)
+    found = wishes_of_numbers(table, table.matrix(), job)
+    away = np.abs(x - 3) / 1.04**0.5
+    assert found["delta"][:, 0] == pytest.approx(away)
+    ((delta, z, k, names, known),) = heard
+    assert (delta is found["delta"], k, names) == (True, 2, ("a",))
+    assert np.abs(z[:, 0]) == pytest.approx(away)
+    assert known == pytest.approx(w / 100)

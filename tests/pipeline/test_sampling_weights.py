@@ -18,7 +18,12 @@ from aggopt.input.weights import SamplingWeights
 from aggopt.measure import il
 from aggopt.output.audit import audit
 from aggopt.pipeline.reassess import review
-from aggopt.pipeline.sampling_weights import notes, with_dominance
+from aggopt.pipeline.sampling_weights import (
+    by_weight,
+    notes,
+    of_weights,
+    with_dominance,
+)
 
 WORDS = tomllib.loads(Path(__file__).with_name("weights.toml").read_text("utf-8"))
 QUASI = ["age", "income"]
@@ -295,6 +300,30 @@ def test_groups_are_merged_where_the_method_does_not_see_to_it(case) -> None:
         '"merge".',
     )
     assert with_dominance(found, SamplingWeights("w", each, known)) == (found, ())
+
+
+def test_a_partition_is_told_what_it_takes() -> None:
+    looks, does_not = (
+        survey(partition={"method": name}, weights={"dominance": 0.7})
+        for name in ("local_search", "mdav")
+    )
+    assert by_weight(looks, None) == {}
+    assert by_weight(looks, SPREAD) == {"weights": SPREAD, "dominance": 0.7}
+    assert by_weight(does_not, SPREAD) == {"weights": SPREAD}
+
+
+def test_what_is_required_of_weights_is_of_their_column() -> None:
+    each = np.array([2.0, 1.0, 2.0, 5.0])
+    sampling = SamplingWeights("w", each, each / 2.5)
+    assert of_weights(survey(), None) == ()
+    assert of_weights(survey(weights={"dominance": 1.0}), sampling) == ()
+    (found,) = of_weights(survey(weights={"dominance": 0.7}), sampling)
+    assert (found.name, found.codes.tolist()) == ("w", [1, 0, 1, 2])
+    assert found.codes.dtype == np.int64
+    (asked,) = found.requirements
+    assert asked.asked == 0.7
+    assert not asked.check(np.array([0, 0, 1, 1])).holds
+    assert asked.check(np.array([0, 0, 0, 0])).holds
 
 
 @pytest.mark.parametrize(
