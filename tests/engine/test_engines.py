@@ -5,9 +5,10 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import psutil
 import pytest
-from folders import digest, job, masked, persons, put
+from folders import ROLES, digest, job, masked, persons, put
 from refusals import refused
 
 from aggopt.engine import engines, tasks
@@ -100,10 +101,18 @@ POOL = engines.ProcessPoolExecutor
 
 @pytest.mark.slow
 def test_two_processes_and_a_killed_one_give_the_same_bytes(tmp_path, monkeypatch):
-    folder = put(tmp_path / "in", persons(230), persons(170, seed=1))
-    close = {"t": 0.3, "distance": "equal", "repair": "merge"}
-    both = job(privacy=close, engine={"jobs": 2})
-    one = masked(folder, job(privacy=close), tmp_path / "one")
+    weights = np.random.default_rng(0).gamma(2.0, size=400) + 1
+    tables = (
+        persons(230).assign(w=weights[:230]),
+        persons(170, 1).assign(w=weights[230:]),
+    )
+    folder = put(tmp_path / "in", *tables)
+    asked = {
+        "roles": {**ROLES, "other": [], "stratum": ["note"], "weight": "w"},
+        "privacy": {"t": 0.3, "distance": "equal", "repair": "merge"},
+    }
+    both = job(**asked, engine={"jobs": 2})
+    one = masked(folder, job(**asked), tmp_path / "one")
     two = masked(folder, both, tmp_path / "two")
     monkeypatch.setattr(engines, "ProcessPoolExecutor", Dying(1))
     killed = masked(folder, both, tmp_path / "killed")

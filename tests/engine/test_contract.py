@@ -1,0 +1,90 @@
+"""The table of folders in docs/input-contract.md, row by row."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from folders import ROLES, job, masked, persons, put
+
+from aggopt.errors import AggoptError, PrivacyError
+
+PAGE = Path(__file__).parents[2] / "docs" / "input-contract.md"
+HEADING = "## Folders that an engine masks\n"
+CLOSE = {"t": 0.4, "distance": "equal"}
+WITHIN = {"roles": {**ROLES, "stratum": ["note"], "other": []}}
+WEIGHED = {"roles": {**ROLES, "weight": ["note"], "other": []}}
+HEAVY = np.where(np.arange(60) == 7, 1e3, 1.0)
+
+
+def beside(values, **sections):
+    """Return 60 persons with values as notes, and a job."""
+    return persons(60).assign(note=values), job(**sections)
+
+
+def noted(*first):
+    """Return notes: two strata, the first records of another."""
+    found = pd.Series(["a", "b"] * 30, dtype=object)
+    found.iloc[: len(first)] = first
+    return found
+
+
+CASES = {
+    "t, kept by merging": beside("a", privacy={**CLOSE, "repair": "merge"}),
+    "t without a repair": beside("a", privacy=CLOSE),
+    "levels of confidential text": beside(
+        "a",
+        privacy={"l": 2, "repair": "merge", "confidential": {"ill": {"levels": 3}}},
+    ),
+    "strata": beside(noted(), **WITHIN),
+    "strata of fewer than k records": beside(noted("c", "c"), **WITHIN),
+    "the same, to be left out": beside(
+        noted("c", "c"), **WITHIN, strata={"small": "drop"}
+    ),
+    "the same, to be merged": beside(
+        noted("c", "c"), **WITHIN, strata={"small": "merge"}
+    ),
+    "a missing stratum": beside(noted(None), **WITHIN),
+    "a variance to be kept in each stratum": beside(
+        noted(), **WITHIN, aggregation={"method": "mean", "keep": "variance"}
+    ),
+    "sampling weights": beside(np.arange(60.0) + 9, **WEIGHED),
+    "a weight of 0": beside(np.arange(60.0), **WEIGHED),
+    "a weight that is most of all": beside(HEAVY, **WEIGHED),
+    "weights that are published as they are": beside(
+        np.ones(60), **WEIGHED, weights={"published": "as is"}
+    ),
+}
+
+
+def documented():
+    """Return what the page says of each."""
+    part = PAGE.read_text("utf-8").split(HEADING)[1].split("\n## ")[0]
+    rows = [line for line in part.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
+    return {name: (outcome, says) for name, outcome, says in cells}
+
+
+TABLE = documented()
+
+
+def test_the_page_and_the_tests_list_the_same_folders():
+    assert list(TABLE) == list(CASES)
+    assert {outcome for outcome, _ in TABLE.values()} == {"refused", "masked"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_folder_is_masked_or_refused_as_the_page_says(name, tmp_path):
+    table, asked = CASES[name]
+    outcome, says = TABLE[name]
+    folder = put(tmp_path / "in", table)
+    if outcome == "masked":
+        found = masked(folder, asked, tmp_path / "out")
+        assert says in "\n".join([*found.notes, str(found.audit)])
+        return
+    with pytest.raises(AggoptError) as refusal:
+        masked(folder, asked, tmp_path / "out")
+    assert not isinstance(refusal.value, PrivacyError)
+    assert says in str(refusal.value)
+    assert refusal.value.fix
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
