@@ -1,0 +1,187 @@
+"""What each step is given on the way from a table to its groups."""
+
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from aggopt.pipeline import partition_step as steps
+from aggopt.pipeline.grouped import Blocks
+from aggopt.pipeline.partition_step import group
+
+JOB = SimpleNamespace(
+    partition=SimpleNamespace(weights="by attribute", settings={"tries": 3}),
+    privacy=SimpleNamespace(k=2, repair="merge"),
+    input=SimpleNamespace(decimal=","),
+)
+ENCODED = SimpleNamespace(notes=("of codes",))
+COMPLETE, HOLED = np.zeros((3, 1)), np.full((3, 1), np.nan)
+SAMPLING = SimpleNamespace(known="known")
+
+
+@pytest.fixture
+def grouped(monkeypatch):
+    """Group a stand-in of a table by steps that note what they are given."""
+    heard = []
+
+    def noting(name, made):
+        def step(*of, **how):
+            heard.append((name, *of, *how.items()))
+            return made(*of) if callable(made) else made
+
+        return step
+
+    def run(whole=COMPLETE, encoded=ENCODED, sampling=SAMPLING, job=JOB, **how):
+        table = SimpleNamespace(
+            matrix=lambda: whole, encoded=noting("encoded", encoded)
+        )
+        for name, made in {
+            "job_of": SimpleNamespace(contained=lambda: job),
+            "listener": lambda told: noting("told", None),
+            "require_memory": None,
+            "_require_one_kind": None,
+            "secret": "new",
+            "require_secret": lambda known: f"{known}, looked at",
+            "read_table": ("read", "source"),
+            "by_unit": ("of units", "units"),
+            "stratified": (table, "strata"),
+            "group_size": None,
+            "weights_in": sampling,
+            "with_means": "filled",
+            "blocks_of": "columns",
+            "widest": 7,
+            "settled": (job, ("chosen",)),
+            "with_categories": job,
+            "with_search": (job, ("added",)),
+            "with_repair": (job, ("repaired",)),
+            "with_dominance": (job, ("merged",)),
+            "before_work": [lambda: heard.append("checked")],
+            "wishes_of": {"delta": "asked"},
+            "read_confidential": ("confidential",),
+            "of_units": ("of units",),
+            "of_weights": ("of weights",),
+            "require_kept": None,
+            "with_earlier_groups": job,
+            "parted": ("parted",),
+            "by_weight": {"weights": "known"},
+            "partitioner": "divide",
+            "_made": ("blocks", "kept"),
+            "_require_variance": None,
+            "proven": "proof",
+            "require_solved": None,
+        }.items():
+            monkeypatch.setattr(steps, name, noting(name, made))
+        return group("data", "job", "hearer", **how), heard, table
+
+    return run
+
+
+HELD = ("confidential", "of units", "of weights")
+
+
+def test_each_step_is_given_what_those_before_made(grouped) -> None:
+    found, heard, table = grouped()
+    for step in (
+        ("job_of", "job"),
+        ("listener", "hearer"),
+        ("require_memory", JOB),
+        ("_require_one_kind", JOB),
+        ("told", "read", 0.0),
+        ("read_table", "data", JOB),
+        ("by_unit", "read", JOB),
+        ("stratified", "of units", JOB),
+        ("group_size", 2, 3),
+        ("weights_in", table),
+        ("encoded", "by attribute", "known"),
+        ("blocks_of", JOB, ENCODED),
+        ("widest", ENCODED, "columns"),
+        ("with_categories", JOB, table),
+        ("with_search", JOB),
+        ("with_repair", JOB, "units"),
+        ("with_dominance", JOB, SAMPLING),
+        ("before_work", table, COMPLETE, JOB, "columns", "strata", "units"),
+        "checked",
+        ("wishes_of", table, COMPLETE, JOB),
+        ("read_confidential", table, JOB, ","),
+        ("of_units", JOB, "units"),
+        ("of_weights", JOB, SAMPLING),
+        ("require_kept", HELD, "strata", True),
+        ("with_earlier_groups", JOB, table, "strata"),
+        ("parted", JOB, "strata"),
+        ("by_weight", JOB, "known"),
+        ("partitioner", JOB, HELD),
+        ("_require_variance", JOB, HELD, "blocks"),
+        ("told", "bound", 0.0),
+        ("proven", "blocks", JOB),
+        ("require_solved", "proof"),
+    ):
+        assert step in heard
+    (asked,) = (of for of in heard if of[0] == "settled")
+    assert asked[1:4] == (JOB, 3, 7)
+    assert asked[4].args == (ENCODED, "columns")
+    assert asked[5:] == (("weighted", True),)
+    assert (found.job, found.table, found.source) == (JOB, table, "source")
+    assert (found.whole is COMPLETE, found.records) == (True, ENCODED)
+    assert (found.blocks, found.kept, found.held) == ("blocks", "kept", HELD)
+    assert found.asked == {"delta": "asked"}
+    said = ("chosen", "added", "repaired", "merged", "of codes", "parted")
+    assert found.reasons == said
+    assert (found.strata, found.units, found.sampling) == ("strata", "units", SAMPLING)
+
+
+def made_of(heard):
+    (of,) = (of for of in heard if of[0] == "_made")
+    return of[1:]
+
+
+def test_groups_are_made_of_records_by_the_function_of_the_job(grouped) -> None:
+    _, heard, _ = grouped()
+    given, columns, (divide, settings, told), job, held, mended = made_of(heard)
+    assert given == (ENCODED, None, "strata", "known")
+    assert (columns, divide, job, held) == ("columns", "divide", JOB, HELD)
+    assert settings == {"tries": 3, "weights": "known"}
+    for hears, step in ((told, "group"), (mended, "repair")):
+        assert isinstance(hears, partial)
+        hears(0.25)
+        assert heard[-1] == ("told", step, 0.25)
+
+
+@pytest.mark.parametrize(("asked", "repair"), [("merge", False), (None, True)])
+def test_without_a_repair_none_hears_of_it(grouped, asked, repair) -> None:
+    plain = SimpleNamespace(**{**vars(JOB), "privacy": SimpleNamespace(k=2)})
+    plain.privacy.repair = asked
+    _, heard, _ = grouped(job=plain, repair=repair)
+    assert made_of(heard)[-1] is None
+    assert ("require_kept", HELD, "strata", repair) in heard
+
+
+def test_holes_are_filled_and_the_records_with_them_stay_known(grouped) -> None:
+    found, heard, _ = grouped(whole=HOLED, sampling=None)
+    assert made_of(heard)[0] == ("filled", ENCODED, "strata", None)
+    assert ("with_means", ENCODED) in heard
+    assert ("encoded", "by attribute", None) in heard
+    assert ("blocks_of", JOB, "filled") in heard
+    assert (found.records, found.sampling) == ("filled", None)
+
+
+def test_a_table_that_is_not_encoded_is_its_numbers(grouped) -> None:
+    found, heard, _ = grouped(encoded=None, sampling=SimpleNamespace(known=None))
+    assert made_of(heard)[0] == (COMPLETE, None, "strata", None)
+    assert "of codes" not in found.reasons
+    (asked,) = (of for of in heard if of[0] == "settled")
+    assert asked[5:] == (("weighted", False),)
+
+
+def test_groups_that_are_made_are_not_made_again(grouped) -> None:
+    found, heard, _ = grouped(made=Blocks("others", "theirs"))
+    assert (found.blocks, found.kept) == ("others", "theirs")
+    named = {of[0] for of in heard}
+    assert not named & {"_made", "partitioner", "with_earlier_groups", "parted"}
+    assert ("_require_variance", JOB, HELD, "others") in heard
+    assert found.reasons[-1] == "of codes"
+
+
+@pytest.mark.parametrize(("known", "own"), [(None, "new"), ("ab", "ab, looked at")])
+def test_the_secret_is_the_one_that_is_known_or_new(grouped, known, own) -> None:
+    assert grouped(known=known)[0].secret == own
