@@ -5,7 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 from conftest import require_solver
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggopt.aggregate import mean, p3m, p3m_onesided, satisfaction
@@ -33,7 +34,7 @@ def moments(values: np.ndarray) -> np.ndarray:
     return np.array([values.mean(axis=0), values.std(axis=0)])
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(st.integers(0, 10**6), st.sampled_from(SHIFTING), st.floats(0.01, 1.0))
 def test_values_stay_within_and_keep_mean_and_variance(seed, combine, delta) -> None:
     X = counts(seed)
@@ -178,7 +179,7 @@ def nearest(c: np.ndarray, sizes: np.ndarray) -> float:
     return min(abs(sizes @ (np.array(way) - c)) for way in product(*ends))
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     st.lists(st.tuples(st.integers(-20, 20), st.integers(1, 6)), min_size=1, max_size=7)
 )

@@ -5,7 +5,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from shift_instances import MODELS
 
@@ -107,7 +108,7 @@ def test_weighted_means_are_those_by_hand() -> None:
     assert table.centroids[:, 0] != pytest.approx(made.centroids[:, 0])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.lists(st.tuples(st.integers(0, 6), st.integers(1, 4)), min_size=1, max_size=8)
 )

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from tables import job, people, promising, put_partitioner, salaried
 
@@ -162,7 +163,7 @@ def choice(*places, at_most=0.1, loss="pil"):
     return Choices(points, len(points), None, at_most, loss)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.lists(st.tuples(SHARES, SHARES), max_size=8), SHARES)
 def test_the_recommended_point_loses_least_of_those_within(places, most):
     best = choice(*places).recommended(most)

@@ -5,7 +5,8 @@ import tomllib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from tables import MDAV, PAIRS, ROLES, TREE, job, people, promising, salaried
 
@@ -135,7 +136,7 @@ SETTINGS = st.dictionaries(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(names=st.lists(st.text(), min_size=1), options=SETTINGS)
 def test_whatever_names_and_options_survive(names, options):
     how = {"method": "p3m", "options": options}

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from drawn import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from aggopt import measure
@@ -240,7 +241,7 @@ def tied(
 
 
 @given(tied())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_distances(pair: tuple[Rows, Rows]) -> None:
     X, Y = pair
     sse, active = float(oracle_sse(X, Y)), len(varying_columns(X, Y))
@@ -251,7 +252,7 @@ def test_distances(pair: tuple[Rows, Rows]) -> None:
 
 
 @given(tied(), st.sampled_from([(0, 1), (0, 3), (0, 7), (10**9, 1), (-(10**15), 2)]))
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_linkage(pair: tuple[Rows, Rows], move: tuple[int, int]) -> None:
     origin, parts = move
     moved = (origin + np.array(table) / parts for table in pair)
@@ -259,7 +260,7 @@ def test_linkage(pair: tuple[Rows, Rows], move: tuple[int, int]) -> None:
 
 
 @given(tied((0, 1)))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_linkage_of_binary_attributes_is_nothing_but_ties(
     pair: tuple[Rows, Rows],
 ) -> None:
@@ -267,7 +268,7 @@ def test_linkage_of_binary_attributes_is_nothing_but_ties(
 
 
 @given(tied(most=6), st.sampled_from([(0, 1), (0, 3), (10**9, 1), (-(10**15), 2)]))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_assignment(pair: tuple[Rows, Rows], move: tuple[int, int]) -> None:
     origin, parts = move
     moved = (origin + np.array(table) / parts for table in pair)
@@ -276,7 +277,7 @@ def test_assignment(pair: tuple[Rows, Rows], move: tuple[int, int]) -> None:
 
 
 @given(tied((0, 1), most=6))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_assignment_of_binary_attributes(pair: tuple[Rows, Rows]) -> None:
     found = measure.linkage(*pair)
     assert found.share == pytest.approx(oracle_linkage(*pair), rel=1e-12)
@@ -289,14 +290,14 @@ def test_assignment_of_seven_records(seed: int) -> None:
 
 
 @given(tied(most=5), st.sampled_from([F(0), F(1, 20), F(1, 2), F(1), F(2)]))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_intervals_by_chance(pair: tuple[Rows, Rows], safety: F) -> None:
     found = measure.sdid_chance(*pair, safety=float(safety))
     assert found == pytest.approx(oracle_chance(*pair, safety))
 
 
 @given(tied())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_risk_in_groups(pair: tuple[Rows, Rows]) -> None:
     Y = pair[1]
     sizes = [Y.count(row) for row in Y]
@@ -307,14 +308,14 @@ def test_risk_in_groups(pair: tuple[Rows, Rows]) -> None:
 
 
 @given(tied(), st.sampled_from([F(0), F(1, 20), F(1, 2), F(1), F(2)]))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_intervals(pair: tuple[Rows, Rows], safety: F) -> None:
     found = measure.sdid(*pair, safety=float(safety))
     assert found == pytest.approx(oracle_sdid(*pair, safety))
 
 
 @given(tied(), st.data())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_satisfaction(pair: tuple[Rows, Rows], data: st.DataObject) -> None:
     X, Y = pair
     n, d = len(X), len(X[0])
@@ -327,7 +328,7 @@ def test_satisfaction(pair: tuple[Rows, Rows], data: st.DataObject) -> None:
 
 
 @given(tied(), st.sampled_from([F(1), F(1, 2)]), st.integers(0, 2))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_satisfaction_with_one_number_and_one_per_attribute(
     pair: tuple[Rows, Rows], delta: F, weight: int
 ) -> None:
@@ -344,7 +345,7 @@ def test_satisfaction_with_one_number_and_one_per_attribute(
 
 
 @given(tied())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_probabilistic_loss(pair: tuple[Rows, Rows]) -> None:
     found, expected = astuple(measure.pil_parts(*pair)), oracle_pil_parts(*pair)
     known = [part for part in expected if part is not None]
@@ -369,7 +370,7 @@ def oracle_correlation_changes(X: Rows, Y: Rows) -> list[float]:
 
 
 @given(tied())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_changes_of_correlations(pair: tuple[Rows, Rows]) -> None:
     changes = oracle_correlation_changes(*pair)
     found = measure.correlation_error(*pair), measure.mean_correlation_error(*pair)

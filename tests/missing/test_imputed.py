@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import aggopt
@@ -32,7 +33,7 @@ def test_a_lone_hole_is_the_mean_of_the_nearest_that_have_a_value():
     np.testing.assert_array_equal(found[others], X[others])
 
 
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(st.integers(0, 10**6), st.floats(0.5, 100), st.floats(-1e3, 1e3))
 def test_units_and_the_order_of_records_and_attributes_do_not_matter(seed, unit, zero):
     X = table(30, 3, seed % 1000)

@@ -8,7 +8,8 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from category_instances import counts
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggopt.errors import JobError, TableError, UnknownNameError
@@ -92,7 +93,7 @@ def test_multipliers_of_the_relaxation_prove_its_value(language):
     assert model.multipliers(problem, replace(data, shares="whole")) is None
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     seed=st.integers(0, 20),
     prices=st.lists(

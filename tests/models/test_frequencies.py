@@ -7,7 +7,8 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from category_instances import beside, counts, least, nominal, ordinal
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggopt.errors import (
@@ -95,7 +96,7 @@ def test_multipliers_of_the_relaxation_prove_its_value(language, case):
     assert model.multipliers(problem, replace(data, shares="whole")) is None
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     seed=st.integers(0, 40),
     case=st.sampled_from(sorted(CASES)),

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from joint_instances import instance as joint
 from joint_instances import of_model
@@ -75,7 +76,7 @@ def most_spread(sizes, lower):
     return max(lower**2 * (rest + rest**2 / sizes) / n)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.integers(1, 9), min_size=2, max_size=6),
     st.floats(-3, -0.05),
@@ -108,7 +109,7 @@ def test_bounds_that_leave_no_values_are_refused(lower, upper, error, says) -> N
     require_variance(np.ones(20), -1.0, 1.0)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10**6), st.floats(-2.5, -0.3), st.floats(0.3, 4))
 def test_means_stretched_within_bounds_keep_mean_and_variance(
     seed, lower, upper

@@ -4,7 +4,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from partition import reference
@@ -34,7 +35,7 @@ def grids(widest: int) -> st.SearchStrategy[np.ndarray]:
 
 @pytest.mark.parametrize(("f", "slow"), PAIRS)
 @given(X=grids(1) | grids(2) | grids(100), data=st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_on_grids_full_of_ties(f, slow, X, data) -> None:
     k = data.draw(st.integers(1, min(len(X), 8)), label="k")
     assert (f(X, k, scale="none") == slow(X, k)).all()

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from partition import reference_closeness as slow
 
@@ -44,7 +45,7 @@ def unscaled(X, k):
 
 
 @given(case=instances(60), gamma=st.sampled_from((0, 0.2, 0.5, 1.1, 3)))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @pytest.mark.parametrize("centroid", ["fixed", "remaining"])
 def test_vmdav(centroid, case, gamma) -> None:
     X, _, k, _, _ = case
@@ -68,7 +69,7 @@ of_any_values = pytest.mark.filterwarnings("ignore:.*one value only:UserWarning"
 @of_any_values
 @pytest.mark.parametrize("number", FAST)
 @given(case=instances())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_algorithm(number, case) -> None:
     X, y, k, t, bins = case
     fast, obvious = FAST[number]
@@ -84,7 +85,7 @@ def test_algorithm(number, case) -> None:
 
 @of_any_values
 @given(case=instances(), seed=st.integers(0, 1000))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_merging_keeps_t_for_every_attribute(case, seed) -> None:
     X, y, k, t, bins = case
     other = np.random.default_rng(seed).integers(0, 9, size=len(y))

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggopt.partition._univariate import radix_sort
@@ -43,6 +44,6 @@ def test_on_values_of_every_kind(name) -> None:
 
 
 @given(st.lists(st.floats(allow_nan=False), max_size=60))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_on_values_at_random(x) -> None:
     agrees(np.array(x, dtype=float))

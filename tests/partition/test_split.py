@@ -6,7 +6,8 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -78,7 +79,7 @@ def consecutive(labels, path, k: int, closed: bool) -> bool:
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_against_every_split(data) -> None:
     k = data.draw(st.integers(1, 4))
     n, d = data.draw(st.integers(2 * k, 12)), data.draw(st.integers(1, 3))
@@ -94,7 +95,7 @@ def test_against_every_split(data) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_ring_is_cut_where_it_is_best(data) -> None:
     k = data.draw(st.integers(1, 4))
     n, d = data.draw(st.integers(2 * k, 11)), data.draw(st.integers(1, 3))

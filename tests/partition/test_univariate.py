@@ -1,16 +1,13 @@
 """The univariate partition is optimal: against exact arithmetic, at every edge."""
 
-import os
-import subprocess
-import sys
 import tracemalloc
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import require_solver
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from partition import exact
 
@@ -26,7 +23,6 @@ from aggopt.errors import (
 from aggopt.partition import individual_ranking, univariate
 from aggopt.partition._univariate import univariate as univariate_module
 
-ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(4)
 COSTS = ("sse", "sae", "maxdist")
 LAST_BITS = 4e-16
@@ -83,13 +79,13 @@ anything = inputs(st.floats(-1e12, 1e12, allow_subnormal=False))
 
 @pytest.mark.parametrize("kind", COSTS)
 @given(x=tied | tenths | anything, data=st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_nor_on_inputs_at_random(kind, x, data) -> None:
     is_optimal(x, data.draw(st.integers(1, len(x))), kind)
 
 
 @given(x=tied | inputs(st.integers(-1000, 1000)) | tenths, data=st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_nor_with_whole_numbers_for_centroids(x, data) -> None:
     is_optimal(x, data.draw(st.integers(1, len(x))), "integer")
 
@@ -369,15 +365,6 @@ def test_memory_grows_with_the_values_and_not_with_k() -> None:
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert max(peaks) < 10 * x.nbytes
-
-
-def test_importing_does_not_import_numba_or_scipy() -> None:
-    code = (
-        "import sys, aggopt.partition, aggopt.models.univariate;"
-        "sys.exit(not sys.modules.keys().isdisjoint({'numba', 'scipy', 'cvxpy'}))"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
 def test_individual_ranking_is_each_attribute_by_itself() -> None:

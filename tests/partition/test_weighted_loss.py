@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from partition.weighted import all_partitions
 
@@ -53,7 +54,7 @@ def test_equal_weights_scale_what_is_proven(weight):
 
 
 @given(st.integers(0, 10**6), st.sampled_from([(5, 2), (6, 2), (7, 3), (5, 3)]))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_no_partition_goes_below_the_bound(seed, size):
     (n, k), rng = size, np.random.default_rng(seed)
     records, weights = rng.normal(size=(n, 2)), np.exp(2 * rng.normal(size=n))

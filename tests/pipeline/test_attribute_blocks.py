@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from tables import (
     ONE_BY_ONE,
@@ -73,7 +74,7 @@ table_and_blocks = st.tuples(
 
 
 @given(table_and_blocks)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_for_any_table_and_any_blocks(case):
     seed, n, drawn, k, method = case
     rng = np.random.default_rng(seed)

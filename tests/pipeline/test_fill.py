@@ -7,8 +7,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from drawn import examples
 from holed import FILL, QUASI, asked, of_numbers, persons, rarest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import aggopt
@@ -56,7 +57,7 @@ def test_no_hole_is_left_and_each_value_is_that_of_k_records(release):
 
 
 @given(st.integers(0, 10**6), st.sampled_from([2, 3, 5]), st.sampled_from([0.05, 0.3]))
-@settings(max_examples=5, deadline=None)
+@examples(5)
 def test_k_values_stand_behind_each_whatever_is_missing(seed, k, share):
     frame = persons(40, share, seed)
     release = aggopt.mask(frame, asked(k, **FILL))

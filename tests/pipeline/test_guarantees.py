@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from tables import TREE, promising, put_partitioner, salaried, smallest
 
@@ -114,7 +115,7 @@ def test_a_second_look_finds_what_the_first_found(tmp_path, name, asked):
     st.integers(2, 4),
     st.floats(0.02, 0.6).map(lambda t: round(t, 2)),
 )
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_for_any_table(seed, n, k, t):
     rng = np.random.default_rng(seed)
     frame = salaried(n, seed).assign(salary=rng.integers(0, 8, n))

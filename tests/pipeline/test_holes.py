@@ -6,8 +6,9 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from drawn import examples
 from holed import KEEP, QUASI, asked, of_numbers, persons, rarest, rows
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import aggopt
@@ -83,7 +84,7 @@ def test_distances_are_standardised_once_for_the_whole_table():
 
 
 @given(st.integers(0, 10**6), st.sampled_from([2, 3, 5]), st.sampled_from([0.05, 0.3]))
-@settings(max_examples=5, deadline=None)
+@examples(5)
 def test_k_holds_strictly_whatever_is_missing(seed, k, share):
     frame = persons(40, share, seed)
     found = aggopt.mask(frame, asked(k))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import aggopt
@@ -145,7 +146,7 @@ def test_weights_that_are_alike_change_nothing(how) -> None:
     assert alike.measures == without.measures
 
 
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(st.integers(0, 99))
 def test_neither_scale_nor_order_of_weights_matters(seed) -> None:
     frame = sample(30, seed)

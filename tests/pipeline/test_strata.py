@@ -5,7 +5,8 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from stratified import KEYS, ROLES, residents, within
 from tables import smallest
@@ -82,7 +83,7 @@ def test_risks_count_within_strata(release, tmp_path):
     np.testing.assert_allclose(key["risk"], 1 / counts)
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(st.integers(0, 9), st.sampled_from(["merge", "drop"]), st.integers(2, 4))
 def test_k_holds_in_every_published_stratum(seed, small, k):
     frame = residents(seed, a_f=1, b_m=2, c_m=5)

@@ -5,7 +5,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from privacy import slow
 
@@ -47,7 +48,7 @@ cases = st.builds(drawn, st.integers(0, 10**6), st.integers(1, 25), st.integers(
 
 @constant_too
 @given(cases)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_every_distance_is_the_cheapest_transport(case):
     labels, values = case
     pairs = labels.tolist(), values.tolist()
@@ -68,7 +69,7 @@ def test_every_distance_is_the_cheapest_transport(case):
 
 @constant_too
 @given(cases)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_equal_is_half_the_differences_exactly(case):
     labels, values = case
     found = t_closeness(labels, values, distance="equal")
@@ -79,7 +80,7 @@ def test_equal_is_half_the_differences_exactly(case):
 
 @constant_too
 @given(cases)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_both_forms_of_a_tree_say_the_same(case):
     labels, values = case
     nested, flat = (
@@ -91,7 +92,7 @@ def test_both_forms_of_a_tree_say_the_same(case):
 
 @constant_too
 @given(cases, st.randoms(use_true_random=False))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_laws(case, random):
     labels, values = case
     numbers = np.array([LEAVES.index(v) for v in values])

@@ -5,7 +5,8 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from privacy import slow
 
@@ -29,7 +30,7 @@ cases = st.builds(
 
 
 @given(cases, st.sampled_from([0.1, 0.5, 1, 1.5, 2, 3, 10]))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_each_is_its_definition(case, c):
     labels, values = case
     assert privacy.k_anonymity(labels) == min(Counter(labels).values())
@@ -42,7 +43,7 @@ def test_each_is_its_definition(case, c):
 
 
 @given(cases)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_laws(case):
     labels, values = map(np.array, case)
     names = np.array([f"v{v}" for v in values])

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggopt.privacy._dominance import Dominance
@@ -57,7 +58,7 @@ def test_what_no_group_keeps_is_said_with_counts() -> None:
     )
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.floats(0.1, 99), min_size=4, max_size=12), st.floats(0.3, 1))
 def test_a_union_of_groups_that_keep_it_keeps_it(weights, share) -> None:
     labels = np.arange(len(weights)) % 2

@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from privacy import slow
 
@@ -39,7 +40,7 @@ def oracle(places, values, n):
 
 
 @given(st.integers(0, 10**6), st.integers(2, 30), st.integers(1, 30))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_it_is_its_definition(seed, records, n):
     rng = np.random.default_rng(seed)
     places = rng.integers(0, 4, (records, 2)).astype(float)

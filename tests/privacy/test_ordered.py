@@ -4,8 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from drawn import examples
 from from_python import from_python
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from privacy import slow
 from scipy.stats import wasserstein_distance
@@ -32,7 +33,7 @@ cases = st.builds(
 
 
 @given(cases)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_numerators_are_their_definition(drawn):
     values, labels = drawn
     for bins in ("distinct", "rank"):
@@ -47,7 +48,7 @@ def test_numerators_are_their_definition(drawn):
 
 
 @given(cases)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_the_largest_is_exact(drawn):
     values, labels = drawn
     found = Ordered.of(values)
@@ -66,7 +67,7 @@ def test_it_is_the_wasserstein_distance_of_ranks():
 
 
 @given(cases)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_rank_bins_order_by_value_and_then_by_position(drawn):
     values, _ = drawn
     place = Ordered.of(values, "rank").place
@@ -80,7 +81,7 @@ def test_without_ties_both_bins_are_the_same():
 
 
 @given(cases, st.fractions(Fraction(1, 1000), Fraction(999, 1000)))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_limits_decide_exactly(drawn, t):
     values, labels = drawn
     table = Ordered.of(values)

@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggopt import privacy
@@ -80,7 +81,7 @@ def numbers(values):
 
 
 @given(TABLES, EPSILONS, st.booleans(), st.integers(1, 4))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_m_is_that_of_the_definition(table, epsilon, relative, m):
     labels, values = made(table)
     expected = slow_m(labels, values, epsilon, relative)
@@ -95,7 +96,7 @@ def test_m_is_that_of_the_definition(table, epsilon, relative, m):
 
 
 @given(TABLES, EPSILONS, st.sampled_from([Fraction(1, 3), Fraction(1, 2), Fraction(1)]))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_delta_is_that_of_the_definition(table, epsilon, delta):
     labels, values = made(table)
     expected = slow_delta(labels, values, epsilon)
@@ -108,7 +109,7 @@ def test_delta_is_that_of_the_definition(table, epsilon, delta):
 
 
 @given(TABLES, st.integers(1, 4))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_p_counts_distinct_values(table, p):
     labels, values = made(table)
     codes = np.unique([float(v) for v in values], return_inverse=True)[1]

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from tables import promising, salaried
 from test_privacy_models import ASKED, QIS, paid
@@ -24,7 +25,7 @@ def loss(X, labels):
 
 
 @given(st.integers(0, 10**6), st.integers(4, 50), st.integers(1, 4))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_it_never_loses_more_and_keeps_what_held(seed, n, k):
     rng = np.random.default_rng(seed)
     X, values = rng.normal(size=(n, 2)), rng.integers(0, 4, n)

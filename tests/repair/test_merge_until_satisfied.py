@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggopt import partition, privacy
@@ -24,7 +25,7 @@ def close(values, t, made=Ordered.of):
     st.integers(1, 4),
     st.sampled_from([0.05, 0.1, 0.3, 0.6]),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_all_promises_hold_and_groups_are_only_merged(seed, n, k, t):
     rng = np.random.default_rng(seed)
     X, values = rng.normal(size=(n, 2)), rng.integers(0, 5, n)
