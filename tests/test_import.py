@@ -54,7 +54,10 @@ def run(code: str, *words: str) -> str:
     ).stdout
 
 
-LIGHT = ["aggregate", "datasets", "job", "measure", "models", "solvers"]
+LIGHT = [
+    *("aggregate", "datasets", "job", "measure", "models", "models.univariate"),
+    *("partition", "partition._mhm.tour", "solvers"),
+]
 
 
 def test_nothing_heavy_is_imported() -> None:
@@ -84,4 +87,4 @@ def test_mask_by_means_imports_no_solver_and_no_picture() -> None:
 
 
 def test_import_costs_little_more_than_numpy_and_pandas() -> None:
-    assert min(float(run(TIMED)) for _ in range(3)) < 1.3
+    assert any(float(run(TIMED)) < 1.3 for _ in range(3))

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import aggopt
@@ -67,11 +68,14 @@ def module(name: str) -> str | None:
     return next((m for m in (name, f"{name}.__init__") if m in MODULES), None)
 
 
-ARROWS = {
-    name: set(imported(path)) - {name}
-    for name, path in MODULES.items()
-    if name != "aggopt.__init__"  # it names its public folders for type checkers
-}
+@cache
+def arrows() -> dict[str, set[str]]:
+    """Return what each module imports, but the first: it names folders for checkers."""
+    return {
+        name: set(imported(path)) - {name}
+        for name, path in MODULES.items()
+        if name != "aggopt.__init__"
+    }
 
 
 def floor(module: str) -> str:
@@ -85,7 +89,7 @@ def test_every_folder_has_a_floor() -> None:
 def test_nothing_imports_what_stands_above_it() -> None:
     up = [
         f"{name} -> {other}"
-        for name, others in ARROWS.items()
+        for name, others in arrows().items()
         for other in others
         if FLOORS.index(floor(other)) < FLOORS.index(floor(name))
         and (floor(name), floor(other)) not in LATE
@@ -94,7 +98,7 @@ def test_nothing_imports_what_stands_above_it() -> None:
 
 
 def test_no_circle_of_files() -> None:
-    waiting = dict(ARROWS)
+    waiting = dict(arrows())
     done: set[str] = {"aggopt.__init__"}
     while ready := {name for name, others in waiting.items() if others <= done}:
         done |= ready

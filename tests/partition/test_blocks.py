@@ -1,9 +1,5 @@
 """Attributes in blocks: what is partitioned together, and how blocks are chosen."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -23,7 +19,6 @@ from aggopt.partition import (
     vmdav,
 )
 
-ROOT = Path(__file__).parents[2]
 X = np.random.default_rng(4).gamma(2.0, size=(41, 4))
 NAMED = [mdav, cbfs]
 
@@ -186,12 +181,6 @@ def test_constant_attributes_alone_stand_alone():
 def test_a_correlation_that_is_none_is_refused(least):
     with pytest.raises(JobError, match=r"from 0 to 1"):
         correlated_blocks(X, least)
-
-
-def test_scipy_is_imported_only_when_blocks_are_chosen():
-    code = "import sys, aggopt.partition, aggopt.job; sys.exit('scipy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False)
-    assert done.returncode == 0
 
 
 def test_a_method_of_the_user_s_own_that_breaks_k_is_refused():
