@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from _pytest.doctest import DoctestModule
+from forked import forks
 from hypothesis import Phase, settings
 
 from aggopt.command import cli
@@ -61,6 +62,13 @@ def solvers_in_this_process():
 def own_process(monkeypatch):
     """Start a process for each solver that has one of its own."""
     monkeypatch.setattr(_child, "subprocess", subprocess)
+
+
+@pytest.fixture(scope="session")
+def forked():
+    """Run code in a process of its own that has imported the package already."""
+    with forks() as run:
+        yield run
 
 
 @pytest.fixture(autouse=True)

@@ -468,10 +468,9 @@ cli.main()
         ("staging.Staging.write", 2),
     ],
 )
-def test_an_interrupt_that_is_lost_on_the_way_is_heard(here, place, times):
+def test_an_interrupt_that_is_lost_on_the_way_is_heard(here, forked, place, times):
     (here / "job.toml").write_text(MEANS)
-    code = LOST.format(place=place, times=times, words=MASK)
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    found = forked(LOST.format(place=place, times=times, words=MASK))
     assert found.returncode == 130
     assert "Exception ignored on calling ctypes callback" in found.stderr
     assert ("Interrupted twice" in found.stderr) == (times == 2)
@@ -567,11 +566,8 @@ DEAF = "hashlib.pbkdf2_hmac('sha256', b'', b'', 10**8)"
         (signal.SIGINT, DEAF),
     ],
 )
-def test_who_is_told_to_end_ends_and_leaves_nothing(here, number, work):
-    code = ENDED.format(name=number.name, work=work, words=MASK)
-    found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
-    )
+def test_who_is_told_to_end_ends_and_leaves_nothing(here, forked, number, work):
+    found = forked(ENDED.format(name=number.name, work=work, words=MASK))
     assert (found.returncode, found.stdout) == (128 + number, "")
     said = "Interrupted: ended at once, no release was written.\n"
     assert found.stderr == (said if number == signal.SIGINT else "")
@@ -622,18 +618,15 @@ def test_the_disk_refusing_is_not_a_defect(here, aggopt, monkeypatch):
     assert {p.name for p in here.iterdir()} == {"people.csv", "job.toml"}
 
 
-def test_a_reader_that_stops_reading_does_not_turn_success_into_failure(here):
+def test_a_reader_that_stops_reading_does_not_turn_success_into_failure(here, forked):
     (here / "job.toml").write_text(MEANS)
-    command = f"{sys.executable} -c 'from aggopt.command.cli import main; main()'"
-    ended = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command} {' '.join(MASK)} | true"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
-    )
+    code = f'import sys\nsys.argv = ["aggopt", *{MASK!r}]\n{MAIN}'
+    ended = forked(code, read=False)
     assert ended.returncode == 0, ended.stderr
     assert (here / "masked.csv").exists()
+
+
+MAIN = "from aggopt.command.cli import main\nmain()"
 
 
 def test_demo_overwrites_nothing_unasked(here, aggopt):

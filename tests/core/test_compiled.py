@@ -6,9 +6,6 @@ crash: Ctrl-C must stop a job in good order.
 """
 
 import ast
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -160,29 +157,22 @@ def test_every_kernel_says_in_one_line_what_it_does() -> None:
     assert found == []
 
 
-def test_the_cache_serves_a_later_process_which_compiles_nothing(tmp_path) -> None:
-    file, place = tmp_path / "kernels.py", {"NUMBA_CACHE_DIR": str(tmp_path)}
+def test_the_cache_serves_a_later_process_which_compiles_nothing(
+    tmp_path, forked
+) -> None:
+    file = tmp_path / "kernels.py"
     file.write_text(CACHED)
-    runs = [
-        subprocess.run(
-            [sys.executable, file],
-            env=os.environ | place,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for _ in range(2)
-    ]
-    assert runs == ["9.0 ['add', 'call']\n", "9.0 []\n"]
+    runs = [forked(f"import runpy\nrunpy.run_path({str(file)!r})") for _ in range(2)]
+    assert [run.stdout for run in runs] == ["9.0 ['add', 'call']\n", "9.0 []\n"]
 
 
 def test_it_works_where_no_cache_can_be_written(monkeypatch) -> None:
     njit = numba.njit
 
-    def refuse(*, cache: bool = False, **options):
+    def refuse(*given, cache: bool = False, **options):
         if cache:
             raise RuntimeError("no locator available")
-        return njit(**options)
+        return njit(*given, **options)
 
     monkeypatch.setattr(numba, "njit", refuse)
     for name in ("kernels", "homeless"):
@@ -207,8 +197,6 @@ def test_kernels_are_found_however_they_are_called(met: set[str]) -> None:
     assert "aggopt.solvers._lagrangian.dual_function.evaluate" not in met
 
 
-def test_an_interrupt_that_waits_for_compiled_code_is_raised() -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False
-    )
+def test_an_interrupt_that_waits_for_compiled_code_is_raised(forked) -> None:
+    run = forked(INTERRUPTED)
     assert (run.returncode, run.stdout, run.stderr) == (0, "stopped\n", "")

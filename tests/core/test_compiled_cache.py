@@ -1,9 +1,9 @@
 """Caches of compiled loops outlive the version that wrote them."""
 
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
+
+from forked import Forks
 
 STATE = "from typing import NamedTuple\nclass {name}(NamedTuple):\n    x: float\n"
 KERNEL = """
@@ -15,20 +15,18 @@ def twice(state):
 RUN = "import kernel, state; print(kernel.twice(state.{name}(4.0)))"
 
 
-def twice(folder: Path, name: str) -> str:
+def twice(folder: Path, name: str, forked: Forks) -> str:
     (folder / "state.py").write_text(STATE.format(name=name))
-    code = f"import sys; sys.path.insert(0, {str(folder)!r}); {RUN.format(name=name)}"
-    run = subprocess.run(
-        [sys.executable, "-B", "-c", code], capture_output=True, text=True, check=False
-    )
+    seen = f"sys.dont_write_bytecode = True; sys.path.insert(0, {str(folder)!r})"
+    run = forked(f"import sys; {seen}; {RUN.format(name=name)}")
     return run.stdout.strip() or run.stderr[-300:]
 
 
-def test_a_cache_that_names_a_type_that_is_gone_is_made_anew(tmp_path):
+def test_a_cache_that_names_a_type_that_is_gone_is_made_anew(tmp_path, forked):
     (tmp_path / "kernel.py").write_text(KERNEL)
-    assert twice(tmp_path, "Before") == "8.0"
+    assert twice(tmp_path, "Before", forked) == "8.0"
     assert list(tmp_path.rglob("*.nbi"))
-    assert twice(tmp_path, "After") == "8.0"
+    assert twice(tmp_path, "After", forked) == "8.0"
 
 
 def test_a_cache_that_cannot_be_emptied_is_left_alone():

@@ -2,7 +2,6 @@
 
 import ctypes
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -44,13 +43,10 @@ assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize("when", ["compile", "load"])
-def test_ctrl_c_while_a_kernel_compiles_is_heard(tmp_path, monkeypatch, when):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+def test_ctrl_c_while_a_kernel_compiles_is_heard(tmp_path, forked, when):
     file = tmp_path / "child.py"
     file.write_text(CHILD.replace("WHEN", repr(when)))
-    found = subprocess.run(
-        [sys.executable, file], capture_output=True, text=True, timeout=120
-    )
+    found = forked(f"import runpy\nrunpy.run_path({str(file)!r})")
     assert found.stdout == "heard\n6\n", found.stderr
     assert "Exception ignored on calling ctypes callback" in found.stderr
 

@@ -4,8 +4,6 @@ from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from math import inf
-from subprocess import run
-from sys import executable
 
 import numpy as np
 import pytest
@@ -366,8 +364,8 @@ for work in (
 """
 
 
-def test_ctrl_c_while_compiled_pricing_runs_is_an_interrupt_and_no_crash():
-    found = run([executable, "-c", CTRL_C], capture_output=True, text=True)
+def test_ctrl_c_while_compiled_pricing_runs_is_an_interrupt_and_no_crash(forked):
+    found = forked(CTRL_C)
     said = 2 * "interrupted\n"
     assert (found.returncode, found.stdout, found.stderr) == (0, said, "")
 
