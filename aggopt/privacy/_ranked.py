@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from math import inf
 from numbers import Real
 from typing import Any
 
@@ -51,7 +52,11 @@ def unordered(seen: str) -> TableError:
 
 
 def _exact(value: Any) -> Any:
+    """Return a number that is compared with the others exactly; None if infinite."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, int | float):  # which Python compares so, and fast
+        return number if abs(number) < inf else None
     try:
-        return Fraction(value.item() if isinstance(value, np.generic) else value)
+        return Fraction(number)
     except (OverflowError, ValueError):  # infinite
         return None

@@ -2,6 +2,7 @@
 
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from aggopt.errors import InfeasibleInputError
+from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.privacy import (
     distinct_l,
     entropy_l,
@@ -288,3 +289,18 @@ def test_64_bits_are_used_to_the_last():
     require_exact(7, most // 49)
     with pytest.raises(InfeasibleInputError, match="too many to decide"):
         require_exact(7, most // 49 + 1)
+
+
+def test_numbers_of_several_kinds_are_ranked_exactly():
+    mixed = [10**400, 1e300, np.float32(0.1), 0.1, Decimal("0.1"), True, 0, -5, 10**30]
+    exact = [Fraction(v.item() if isinstance(v, np.generic) else v) for v in mixed]
+    order = sorted(exact)
+    assert ranked(mixed).tolist() == [order.index(value) for value in exact]
+
+
+@pytest.mark.parametrize(
+    "endless", [float("inf"), float("-inf"), Decimal("Infinity")], ids=str
+)
+def test_what_is_infinite_has_no_rank(endless):
+    with pytest.raises(TableError, match=r"^1 of 3 distinct .* are infinite"):
+        ranked([1, endless, 2.5])
