@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from aggopt.checks import _weighing
 from aggopt.checks._law import laws, not_tried, refused, require
 from aggopt.checks._partitioner import L, T, TriedPartitioner, alike
 from aggopt.checks._records import K, edges, normal, partitions
@@ -182,8 +183,10 @@ def unusable_records_are_refused(f: TriedPartitioner) -> None:
         "complex numbers": (X + 1j, recode),
     }
     if f.takes is Takes.SEVERAL:
-        rows = "1 dimension(s).\nTo fix: pass records in rows"
-        wrong["one dimension"] = X[:, 0], rows
+        wrong["one dimension"] = (
+            X[:, 0],
+            "1 dimension(s).\nTo fix: pass records in rows",
+        )
         none = "To fix: pass at least one record and one attribute"
         wrong["no attribute"] = X[:, :0], none
     for what, (records, says) in wrong.items():
@@ -291,6 +294,7 @@ LAWS = laws(
     copies_stay_together,
     groups_lose_less_than_chance,
     certificate_is_true,
+    *_weighing.LAWS,
     a_time_limit_is_kept,
     it_keeps_what_it_guarantees,
     impossible_k_is_refused,

@@ -5,11 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from checks.tried import caught
+from checks.tried import by, caught
 
 from aggopt.checks import Ending, _partitioners, report
 from aggopt.core.validation import matrix
 from aggopt.partition import PARTITIONERS, Partition, mdav
+from aggopt.partition._shared.evidence import squares
+from aggopt.partition._shared.scaling import scaled
 from aggopt.partition._shared.settings import Grouping
 from aggopt.solvers import Certificate, Status
 
@@ -140,6 +142,56 @@ def half_the_loss(X, k):
 def takes_its_time(X, k, *, time_limit=None):
     time.sleep(0.3 if time_limit else 0.0)
     return mdav(X, k).labels
+
+
+def by_weight(X, k, weights=None):
+    found = mdav(X, k)
+    if weights is None or np.ptp(weights) == 0:
+        return found
+    Z = scaled(X, "z", weights)
+    evidence = squares(Z, found.labels, k, by="right", seconds=0.0, weights=weights)
+    return Partition(found.labels, evidence)
+
+
+def ones_are_weights(X, k, weights=None):
+    return mdav(X if weights is None else X[:, :1] * [1.0, 0.0, 0.0], k)
+
+
+def weights_of_a_hundred(X, k, weights=None):
+    heavy = weights is not None and weights.max() > 100
+    return by_weight(X[:, :1] if heavy else X, k, weights)
+
+
+def losses_of_another_scale(X, k, weights=None):
+    return by_weight(X, k, None if weights is None else weights / weights.mean())
+
+
+def losses_without_weights(X, k, weights=None):
+    return mdav(X, k)
+
+
+def a_bound_of_equal_weights(X, k, weights=None):
+    found = by_weight(X, k, weights)
+    return certified(found.labels, found.loss, 10 * found.loss)
+
+
+WRONG_BY_WEIGHT = [
+    (ones_are_weights, "equal_weights_change_nothing"),
+    (weights_of_a_hundred, "scale_of_weights_does_not_matter"),
+    (losses_of_another_scale, "scale_of_weights_does_not_matter"),
+    (losses_of_another_scale, "whole_weights_are_replicated_records"),
+    (losses_without_weights, "whole_weights_are_replicated_records"),
+    (a_bound_of_equal_weights, "whole_weights_are_replicated_records"),
+]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "law"), WRONG_BY_WEIGHT, ids=lambda x: getattr(x, "__name__", x)
+)
+def test_one_that_weighs_wrongly_is_caught(wrong, law):
+    caught(law, wrong)
+    assert by(law, by_weight).ending is Ending.KEPT
+    assert by(law, right).ending is Ending.NOT_TRIED
 
 
 WRONG = [
