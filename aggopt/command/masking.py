@@ -67,9 +67,10 @@ def mask(
         mask_folder(table, asked, out, trust, as_json=as_json)
         return
     require_one_file(table, PARTS)
-    places, names = Files.beside(out, private, report), asked.released_roles.published
+    places, roles = Files.beside(out, private, report), asked.released_roles
+    names = (*roles.published, *roles.unit)
     places.check(overwrite=overwrite, inputs=(table, job), names=names)
-    require_types(out, table, asked.roles.as_they_are)
+    require_types(out, table, asked.roles.as_they_are, asked.input)
     with console.progress(quiet=as_json) as told:
         release = masked(table, asked, progress=told, trust=trust)
         files = console.release(

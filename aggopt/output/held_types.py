@@ -1,6 +1,6 @@
-"""Types of columns that files of other programs do not have."""
+"""What files of other programs do not have: types of columns, long text, digits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import narwhals.stable.v2 as nw
@@ -9,10 +9,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from aggopt.errors import TableError
+from aggopt.input.files import as_written
 from aggopt.input.formats import EXCEL, STATISTICAL, ending_of
 from aggopt.input.released import as_arrow
+from aggopt.job import Input
 
 MOST_WHOLE = 2**53  # beyond it not every whole number is a float
+LONGEST = 32767  # bytes of a text in SPSS and SAS; characters in a cell of Excel
+_COUNTED = {**dict.fromkeys((".sav", ".zsav", ".xpt"), "bytes"), EXCEL: "characters"}
 Test = Callable[[pa.DataType], bool]
 TYPES: tuple[Test, ...] = (
     *(pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating),
@@ -25,7 +29,9 @@ _TYPES = {**dict.fromkeys(STATISTICAL, TYPES), EXCEL: EXCEL_TYPES}
 
 
 def require_held(table: pa.Table, ending: str, types: Sequence[Test] = TYPES) -> None:
-    """Refuse columns of other types, and numbers that such files do not tell apart.
+    """Refuse columns of other types, and entries that such files do not hold.
+
+    That are numbers with too many digits, and text that is too long.
 
     Raises
     ------
@@ -51,13 +57,32 @@ def require_held(table: pa.Table, ending: str, types: Sequence[Test] = TYPES) ->
             f"infinite: {', '.join(large)}.",
             fix="make them text before masking; or write a .parquet or a .csv file.",
         )
+    _require_short(columns, ending)
 
 
-def require_types(to: Path, table: Path, names: Sequence[str]) -> None:
-    """Refuse columns of a Parquet file that a release `to` cannot hold as they are.
+def _require_short(columns: Mapping[str, pa.ChunkedArray], ending: str) -> None:
+    """Refuse text that is longer than a kind of file has room for."""
+    unit = _COUNTED.get(ending)
+    if unit is None:
+        return
+    length = pc.utf8_length if unit == "characters" else pc.binary_length
+    text = {name: c for name, c in columns.items() if is_text(c.type)}
+    long = {n: pc.sum(pc.greater(length(c), LONGEST)).as_py() for n, c in text.items()}
+    seen = [f"{name!r}: {count}" for name, count in long.items() if count]
+    if seen:
+        raise TableError(
+            f"Columns have text of more than {LONGEST} {unit}, which a {ending} file "
+            f"does not hold ({'; '.join(seen)}).",
+            fix="shorten it before masking; or write a .parquet or a .csv file.",
+        )
 
-    They are those of these `names`.  What else may be wrong with the file is found when
-    it is read.
+
+def require_types(to: Path, table: Path, names: Sequence[str], how: Input) -> None:
+    """Refuse columns of a file that a release `to` cannot hold as they are.
+
+    They are those of these `names`; a CSV file is read `how` the job says, where it is
+    to become another kind.  What else may be wrong with the file is found when it is
+    read.
 
     Raises
     ------
@@ -65,16 +90,35 @@ def require_types(to: Path, table: Path, names: Sequence[str]) -> None:
         As `require_held`; or no file can hold a column.
     """
     ending = ending_of(to)
-    if ending_of(table) != ".parquet" or not table.is_file():
-        return
-    try:
-        schema = pyarrow.parquet.read_schema(table)
-    except (OSError, pa.ArrowException):
-        return
-    there = [name for name in names if schema.get_field_index(name) >= 0]  # once
-    plain = as_arrow(nw.from_native(schema.empty_table().select(there)))
-    if ending in _TYPES:
+    plain = _as_they_are(table, names, how, whole=ending in _TYPES)
+    if plain is not None and ending in _TYPES:
         require_held(plain, ending, _TYPES[ending])
+
+
+def _as_they_are(
+    table: Path, names: Sequence[str], how: Input, *, whole: bool
+) -> pa.Table | None:
+    """Return the columns of these names, of a file whose `whole` columns are needed.
+
+    Of a Parquet file else their types; None of others, and of what cannot be read.
+    """
+    parquet = ending_of(table) == ".parquet"
+    if not table.is_file() or not (parquet or whole):
+        return None
+    try:
+        found = _of_parquet(table, names, whole) if parquet else as_written(table, how)
+    except (OSError, pa.ArrowException, TableError):
+        return None
+    there = [name for name in names if found.schema.get_field_index(name) >= 0]  # once
+    return as_arrow(nw.from_native(found.select(there)))
+
+
+def _of_parquet(table: Path, names: Sequence[str], whole: bool) -> pa.Table:
+    schema = pyarrow.parquet.read_schema(table)
+    if not whole:
+        return schema.empty_table()
+    there = [name for name in names if schema.get_field_index(name) >= 0]
+    return pyarrow.parquet.read_table(table, columns=there)
 
 
 def is_text(kind: pa.DataType) -> bool:

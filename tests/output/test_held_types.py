@@ -8,6 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from aggopt.errors import TableError
+from aggopt.job import Input
 from aggopt.output.held_types import EXCEL_TYPES, require_held, require_types
 
 WHOLE = 2**53
@@ -97,19 +98,22 @@ def test_what_a_parquet_file_publishes_as_it_is_may_be_refused_early(
 ) -> None:
     to, names = table.with_name(f"masked{ending}"), [*HELD, name]
     if says is None:
-        require_types(to, table, names)
+        require_types(to, table, names, Input())
         return
     with pytest.raises(TableError) as refused:
-        require_types(to, table, names)
+        require_types(to, table, names, Input())
     assert says in refused.value.problem
 
 
 def test_of_other_files_and_broken_ones_nothing_is_said_early(tmp_path) -> None:
     broken = tmp_path / "people.parquet"
-    require_types(Path("masked.sav"), broken, ["age"])
+    require_types(Path("masked.sav"), broken, ["age"], Input())
     broken.write_text("no table")
-    require_types(Path("masked.sav"), broken, ["age"])
-    require_types(Path("masked.sav"), broken.rename(tmp_path / "people.csv"), ["age"])
+    require_types(Path("masked.sav"), broken, ["age"], Input())
+    csv = broken.rename(tmp_path / "people.csv")
+    require_types(Path("masked.sav"), csv, ["age"], Input())
+    csv.write_text('age\n"1')
+    require_types(Path("masked.sav"), csv, ["age"], Input())
 
 
 def test_columns_are_looked_at_of_files_that_are_called_parquet(tmp_path) -> None:
@@ -117,6 +121,54 @@ def test_columns_are_looked_at_of_files_that_are_called_parquet(tmp_path) -> Non
     first = pa.table({"span": pa.array([1], pa.duration("s")), "age": [1.0]})
     pyarrow.parquet.write_table(first, table)
     with pytest.raises(TableError, match="does not have: 'span'"):
-        require_types(to, table, ["span"])
-    require_types(to, table, ["age"])
-    require_types(to, table.rename(tmp_path / "people.csv"), ["span"])
+        require_types(to, table, ["span"], Input())
+    require_types(to, table, ["age"], Input())
+    require_types(to, table.rename(tmp_path / "people.csv"), ["span"], Input())
+
+
+LONG = 32767
+
+
+@pytest.mark.parametrize(
+    ("ending", "most", "unit"),
+    [
+        (".sav", "é" * (LONG // 2) + "a", "bytes"),
+        (".zsav", "a" * LONG, "bytes"),
+        (".xpt", "a" * LONG, "bytes"),
+        (".xlsx", "é" * LONG, "characters"),
+    ],
+)
+def test_text_that_is_too_long_is_refused_and_counted(ending, most, unit) -> None:
+    require_held(pa.table({"a": [most, None], "b": ["", "x"], "n": [1, 2]}), ending)
+    longer = pa.array([f"{most}a", None, f"{most}b"], pa.large_string())
+    with pytest.raises(TableError) as refused:
+        require_held(pa.table({"a": longer, "b": [most, f"{most}c", ""]}), ending)
+    assert refused.value.problem == (
+        f"Columns have text of more than 32767 {unit}, which a {ending} file does not "
+        "hold ('a': 2; 'b': 1)."
+    )
+    assert refused.value.fix == (
+        "shorten it before masking; or write a .parquet or a .csv file."
+    )
+
+
+def test_stata_has_room_for_any_text() -> None:
+    require_held(pa.table({"a": ["a" * (LONG + 1)]}), ".dta")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_entries_that_the_other_kind_does_not_hold_are_refused_early(kind, tmp_path):
+    long = pa.table({"age": [1], "note": ["a" * (LONG + 1)], "id": [2**53 + 1]})
+    path = tmp_path / f"people.{kind}"
+    if kind == "csv":
+        path.write_text(f"age;note\n1;{'a' * (LONG + 1)}\n")
+    else:
+        pyarrow.parquet.write_table(long, path)
+    how = Input(separator=";")
+    with pytest.raises(TableError, match="more than 32767 bytes"):
+        require_types(Path("masked.sav"), path, ["note"], how)
+    require_types(Path("masked.sav"), path, ["age"], how)
+    require_types(Path("masked.csv"), path, ["age", "note"], how)
+    if kind == "parquet":
+        with pytest.raises(TableError, match=r"more digits than a \.sav file"):
+            require_types(Path("masked.sav"), path, ["id"], how)
