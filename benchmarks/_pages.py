@@ -99,7 +99,8 @@ are run by the same command, and have no page until somebody does: some take hou
 
 
 def main() -> None:
-    named = sys.argv[1:] or sorted(path.stem for path in HERE.glob("[a-z]*.py"))
+    every = {path.stem for path in HERE.glob("[a-z]*.py")}
+    named = sys.argv[1:] or sorted(every - {"statistics"})  # its parts have pages
     for name in named:
         if not (HERE / f"{name}.py").exists():
             sys.exit(f"There is no benchmarks/{name}.py.")
