@@ -55,8 +55,10 @@ class Categories:
         require_memory(16 * n * p, f"{p} coordinates of {n} records")
         return np.asarray(kept[self.codes])
 
-    def counts(self, labels: npt.ArrayLike) -> I64:
+    def counts(self, labels: npt.ArrayLike, weights: F64 | None = None) -> I64 | F64:
         """Return how many records of each group have each level, (groups, m).
+
+        With `weights` (n,) the sum of theirs.
 
         >>> Categories(Domain.nominal("ab"), np.array([0, 1, 1])).counts([0, 0, 1])
         array([[1, 1],
@@ -64,7 +66,7 @@ class Categories:
         """
         group = groups(labels, len(self.codes))
         size, m = int(group.max()) + 1, self.domain.m
-        found = np.bincount(group * m + self.codes, minlength=size * m)
+        found = np.bincount(group * m + self.codes, weights, minlength=size * m)
         return found.reshape(size, m)
 
     def costs(self, labels: npt.ArrayLike, *, nodes: bool = False) -> F64:

@@ -19,12 +19,14 @@ def encode_observed(
     absent: Bool,
     attributes: Mapping[str, AttributeType],
     weights: str,
+    sampling: F64 | None = None,
 ) -> Encoded:
     """Return what `encode` does of the values that are not `absent` (n, d).
 
-    Scale and weight of an attribute are those of its values, once for all records.  The
-    coordinates of what is absent are nan, its codes -1: no partitioner takes them
-    before `in_rows` has left them out, or they are filled.
+    Scale and weight of an attribute are those of its values, once for all records, by
+    `sampling` weights (n,) if these have some.  The coordinates of what is absent are
+    nan, its codes -1: no partitioner takes them before `in_rows` has left them out, or
+    they are filled.
 
     Raises
     ------
@@ -35,7 +37,10 @@ def encode_observed(
     for name, holes in zip(frame.columns, absent.T, strict=True):
         rows = np.flatnonzero(~holes)
         types = {name: attributes[name]} if name in attributes else {}
-        own = encode(frame.select(name)[rows].to_native(), types, weights=weights)
+        part, known = frame.select(name)[rows].to_native(), None
+        if sampling is not None:
+            known = sampling[rows]
+        own = encode(part, types, weights=weights, sampling_weights=known)
         (attribute,) = own.attributes
         made.append(_spread(attribute, rows, len(frame)))
         parts.append(_at(own.coordinates[:, attribute.columns], rows, len(frame)))

@@ -61,9 +61,9 @@ def assess(
     delta, importance
         As in `sl`: of the columns that are numbers.
     weights : (n,), optional
-        Sampling weights, above 0 and of any scale: SSE, SST, IL, IL1s and PIL are by
-        weight.  All else counts records: risk is each one's own.  Of tables whose
-        columns are all numbers.
+        Sampling weights, above 0 and of any scale: SSE, SST, IL, IL1s and PIL, of typed
+        attributes all losses, are by weight.  All else counts records: risk is each
+        one's own.
     whole
         As in `linkage`.
     extra
@@ -78,7 +78,6 @@ def assess(
         in `assess_types`.
     JobError
         safety, delta, importance or whole cannot be used; see `sdid`, `sl`, `linkage`.
-        weights are given of a table with other columns than numbers.
         A measure of `extra` fails, returns no finite number, or has a name that is
         taken.
     InfeasibleInputError
@@ -104,12 +103,7 @@ def assess(
         by_weight = None if weights is None else Pair.of(original, released, weights)
         tables = Comparison(pair, by_weight=by_weight, **given)
         return _assessed(tables, _own(own, matrix(original), matrix(released)))
-    if weights is not None:
-        raise JobError(
-            "weights are given, and losses of categories are not weighted.",
-            fix="leave weights out, or pass the numbers alone.",
-        )
-    typed = TypedComparison.of(original, released, attributes, **given)
+    typed = TypedComparison.of(original, released, attributes, weights=weights, **given)
     numeric = any(each.of.numbers is not None for each in typed.typed.attributes)
     if not numeric and max(np.size(delta), np.size(importance)) > 1:
         raise JobError(

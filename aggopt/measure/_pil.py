@@ -185,9 +185,9 @@ def parts_of(tables: Comparison) -> PilParts:
     """Return `pil_parts` of tables in comparison."""
     if not isinstance(tables, TypedComparison):
         return pil_of(tables.weighed)
-    categories = tables.typed.categories
+    categories, numbers = tables.typed.categories, tables.weighed_numbers
     return TypedPilParts(
-        **(asdict(pil_of(tables.numbers)) if tables.numbers else {}),
+        **(asdict(pil_of(numbers)) if numbers else {}),
         levels=mean([levels_moved(pair) for pair in categories]),
         pairs=cells_moved(tables),
     )

@@ -59,6 +59,11 @@ class Comparison:
         """The pair that losses are measured on: by weight, where there are weights."""
         return self.by_weight or self.pair
 
+    @property
+    def weighed_numbers(self) -> Pair | None:
+        """The same of the numeric attributes; None where none of them varies."""
+        return self.weighed
+
     def of_numbers(
         self, figure: Callable[[Pair], Found], *, weighed: bool = False
     ) -> Found | None:
@@ -66,7 +71,7 @@ class Comparison:
 
         Or of those by weight, where there are weights.
         """
-        numbers = (self.by_weight if weighed else None) or self.numbers
+        numbers = self.weighed_numbers if weighed else self.numbers
         return None if numbers is None else figure(numbers)
 
     def once(self, of: Callable[[Any], Found]) -> Found:
@@ -94,9 +99,13 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TypedComparison(Comparison):
-    """The same of tables with attributes of any types: `pair` has their coordinates."""
+    """The same of tables with attributes of any types: `pair` has their coordinates.
+
+    `typed_by_weight` are those on the scale of sampling weights, if records have some.
+    """
 
     typed: TypedPair
+    typed_by_weight: TypedPair | None = None
 
     @classmethod
     def of(
@@ -106,11 +115,31 @@ class TypedComparison(Comparison):
         attributes: Types = None,
         *,
         safety: float = 0.05,
+        weights: npt.ArrayLike | None = None,
         **others: Any,
     ) -> "TypedComparison":
         """Return a table beside its release; raises as `TypedPair.of`."""
-        typed = TypedPair.of(original, released, attributes, safety)
-        return cls(pair=typed.embedded, typed=typed, safety=safety, **others)
+        given = original, released, attributes, safety
+        typed = TypedPair.of(*given)
+        weighed = None if weights is None else TypedPair.of(*given, weights)
+        return cls(
+            pair=typed.embedded,
+            typed=typed,
+            typed_by_weight=weighed,
+            by_weight=weighed.embedded if weighed else None,
+            safety=safety,
+            **others,
+        )
+
+    @property
+    def typed_weighed(self) -> TypedPair:
+        """The attributes that losses are measured on: by weight, where there are."""
+        return self.typed_by_weight or self.typed
+
+    @property
+    def weighed_numbers(self) -> Pair | None:
+        """The numeric attributes, by weight where there are weights."""
+        return self.typed_weighed.numbers
 
     @property
     def numbers(self) -> Pair | None:

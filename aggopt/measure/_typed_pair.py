@@ -6,8 +6,10 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from aggopt.core.types import F64, Bool, Labels
+from aggopt.core.weights import of_mean_one, sampling_weights, weighted
 from aggopt.encoding import Categories, Encoded, EncodedAttribute, encode
 from aggopt.encoding._released import released_values
 from aggopt.errors import JobError, TableError
@@ -32,12 +34,15 @@ class AttributePair:
         attributes.
     safety
         See `sdid`.
+    weights : (n,)
+        Sampling weights, of mean 1, by which sums of squares are; None without.
     """
 
     of: EncodedAttribute
     released: Any = field(repr=False)
     alike: Labels = field(repr=False)
     safety: float
+    weights: F64 | None = field(default=None, repr=False)
 
     @property
     def n(self) -> int:
@@ -74,17 +79,17 @@ class AttributePair:
     def loss(self) -> float:
         """Sum of the squared distances of records from what is released for them."""
         one, other = self.points
-        return float(((other - one) ** 2).sum())
+        return float(weighted((other - one) ** 2, self.weights).sum())
 
     @cached_property
     def total(self) -> float:
         """Sum of squares of the original: the same were its mean released for all."""
-        return _within(self.points[0], np.zeros(self.n, np.intp))
+        return _within(self.points[0], np.zeros(self.n, np.intp), self.weights)
 
     @cached_property
     def within(self) -> float:
         """Sum of squares of the original within groups that are released alike."""
-        return _within(self.points[0], self.alike)
+        return _within(self.points[0], self.alike, self.weights)
 
     @property
     def varies(self) -> bool:
@@ -104,11 +109,15 @@ class TypedPair:
         Number or node released for each record.
     alike : (n,)
         Group of each record: records are in one that are released alike.
+    weights : (n,)
+        Sampling weights, of mean 1, by which moments and sums of squares are; None
+        where records have none that differ.
     """
 
     attributes: tuple[AttributePair, ...]
     published: F64 = field(repr=False)
     alike: Labels = field(repr=False)
+    weights: F64 | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -117,6 +126,7 @@ class TypedPair:
         released: Any,
         attributes: Types = None,
         safety: float = 0.05,
+        weights: npt.ArrayLike | None = None,
     ) -> "TypedPair":
         """Return a table, or what `aggopt.encode` made of it, beside its release.
 
@@ -133,16 +143,17 @@ class TypedPair:
                 fix="leave them out, or pass the table itself.",
             )
         if not isinstance(original, Encoded):
-            original = encode(original, attributes)
+            original = encode(original, attributes, sampling_weights=weights)
+        known = of_mean_one(sampling_weights(weights, len(original)))
         values = released_values(original, released)
         rows = np.column_stack([column.astype(np.float64) for column in values])
         alike = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
         pairs = [
-            AttributePair(of, column, alike, safety)
+            AttributePair(of, column, alike, safety, known)
             for of, column in zip(original.attributes, values, strict=True)
         ]
         _require_reach(pairs)
-        return cls(tuple(pairs), rows, alike)
+        return cls(tuple(pairs), rows, alike, known)
 
     @property
     def n(self) -> int:
@@ -168,7 +179,9 @@ class TypedPair:
             one = other = np.zeros((self.n, 1))
         varying = np.array([pair.varies for pair in self.attributes])
         total = sum(pair.total for pair in self.attributes)
-        return Pair(one, other, other - one, varying, self.published, total)
+        return Pair(
+            one, other, other - one, varying, self.published, total, self.weights
+        )
 
     @cached_property
     def numbers(self) -> Pair | None:
@@ -180,7 +193,8 @@ class TypedPair:
         if not any(pair.varies for pair in pairs):
             return None
         before = np.column_stack([pair.original for pair in pairs])
-        return Pair.of(before, np.column_stack([pair.released for pair in pairs]))
+        after = np.column_stack([pair.released for pair in pairs])
+        return Pair.of(before, after, self.weights)
 
     def each(self, figure: Callable[[AttributePair], Found]) -> dict[str, Found]:
         """Return a figure of each attribute, by name."""
@@ -202,17 +216,18 @@ def _require_reach(pairs: list[AttributePair]) -> None:
         )
 
 
-def _within(points: F64, labels: Labels) -> float:
-    """Return the sum of squares of records (n, q) within groups.
+def _within(points: F64, labels: Labels, weights: F64 | None = None) -> float:
+    """Return the sum of squares of records (n, q) within groups, by weights (n,).
 
     Measured from a record of the group, so that groups of equal records have 0.
     """
-    sizes = np.bincount(labels)
+    sizes = np.bincount(labels, weights)
     first = np.empty(len(sizes), np.intp)
     first[labels[::-1]] = np.arange(len(labels))[::-1]
     total = 0.0
     for column in points.T:
         away = column - column[first[labels]]
-        sums = np.bincount(labels, away)
-        total += float((away**2).sum() - (sums**2 / sizes).sum())
+        own = away if weights is None else away * weights
+        sums = np.bincount(labels, own)
+        total += float((own * away).sum() - (sums**2 / sizes).sum())
     return max(total, 0.0)

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from aggopt import measure
@@ -97,3 +98,40 @@ def test_an_assessment_weighs_losses_and_no_risk() -> None:
         assert getattr(found, name) == getattr(plain, name)
     assert found.sst == pytest.approx(plain.sst)
     assert found.si == pytest.approx((found.dr + found.pil) / 2)
+
+
+def typed(values: np.ndarray) -> pd.DataFrame:
+    """Return numbers, and beside them names and numbers cut into names."""
+    cut = np.digitize(values[:, 1], [1e4, 2e4]).astype(str)
+    return pd.DataFrame({"x": values[:, 0], "y": values[:, 2], "level": cut})
+
+
+TYPED_LOSSES = ("embedded_il", "embedded_within", "distance")
+
+
+def test_losses_of_names_by_whole_weights_are_of_replicated_records() -> None:
+    one, other = typed(X), typed(np.round(Y, 1))
+    found = assess(one, other, weights=TIMES)
+    rows = np.repeat(np.arange(30), TIMES)
+    many = assess(one.iloc[rows], other.iloc[rows])
+    assert found.il == pytest.approx(many.il)
+    assert found.sse / 30 == pytest.approx(many.sse / len(rows))
+    for name in TYPED_LOSSES:
+        assert found.types[name] == pytest.approx(many.types[name])
+    for name in ("il", "within"):
+        assert found.types[name] == pytest.approx(many.types[name])
+    numbers = assess(X[:, [0, 2]], np.round(Y, 1)[:, [0, 2]], weights=TIMES)
+    assert found.il1s == pytest.approx(numbers.il1s)
+    assert found.pil_parts.means == pytest.approx(numbers.pil_parts.means)
+
+
+def test_risks_of_names_count_records() -> None:
+    one, other = typed(X), typed(Y)
+    found, plain = assess(one, other, weights=WEIGHTS), assess(one, other)
+    alike = assess(one, other, weights=np.full(30, 3.0))
+    assert alike == plain
+    for name in OF_RECORDS:
+        assert getattr(found, name) == getattr(plain, name)
+    for name in ("dld", "kappa", "sdid", "unchanged"):
+        assert found.types[name] == plain.types[name]
+    assert found.types["il"] != plain.types["il"]

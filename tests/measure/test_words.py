@@ -48,7 +48,7 @@ REFUSED = {
     ),
     "importance of names": lambda: measure.assess(TYPED, TYPED, importance=[1, 2]),
     "sampling weights of names": lambda: measure.assess(
-        TYPED, TYPED, weights=np.ones(len(TYPED))
+        TYPED, TYPED, weights=np.zeros(len(TYPED))
     ),
     "no name varies": lambda: measure.assess(TYPED[:1], TYPED[:1]),
     "released far away": lambda: measure.assess_types(

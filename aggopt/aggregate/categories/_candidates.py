@@ -34,25 +34,33 @@ class Candidates:
         Which candidate each record has itself.
     labels : (n,)
         Group of each record.
+    weights : (n,)
+        Sampling weights, of mean 1, by which records are counted; None where they have
+        none that differ.
     """
 
     of: tuple[Categories, ...]
     nodes: I64 = field(repr=False)
     own: I64 = field(repr=False)
     labels: Labels = field(repr=False)
+    weights: F64 | None = field(default=None, repr=False)
 
     @classmethod
-    def observed(cls, of: Sequence[Categories], labels: Labels) -> "Candidates":
+    def observed(
+        cls, of: Sequence[Categories], labels: Labels, weights: F64 | None = None
+    ) -> "Candidates":
         """Return the levels, or the combinations of levels, that some record has."""
         codes = np.stack([each.codes for each in of], axis=1)
         nodes, own = np.unique(codes, axis=0, return_inverse=True)
-        return cls(tuple(of), nodes, own.ravel(), labels)
+        return cls(tuple(of), nodes, own.ravel(), labels, weights)
 
     @classmethod
-    def all_nodes(cls, of: Categories, labels: Labels) -> "Candidates":
+    def all_nodes(
+        cls, of: Categories, labels: Labels, weights: F64 | None = None
+    ) -> "Candidates":
         """Return the nodes of an attribute, those that no record has among them."""
         nodes = np.arange(len(of.domain.nodes))[:, None]
-        return cls((of,), nodes, of.codes, labels)
+        return cls((of,), nodes, of.codes, labels, weights)
 
     @cached_property
     def unit(self) -> float:
@@ -67,7 +75,7 @@ class Candidates:
         """Total distance of each group's records from each candidate, in units.
 
         (groups, q): whole numbers, so that equal losses are equal, unless a user gave
-        the distances.
+        the distances, or records have weights.
         """
         groups, width = int(self.labels.max()) + 1, len(self.nodes)
         require_memory(32 * groups * width, f"{width} candidates of {groups} groups")
@@ -75,7 +83,7 @@ class Candidates:
         for each, nodes in zip(self.of, self.nodes.T, strict=True):
             steps = each.domain.steps[: each.domain.m, nodes]
             each_is = self.unit / each.domain.unit
-            found += each.counts(self.labels) @ (steps * each_is)
+            found += each.counts(self.labels, self.weights) @ (steps * each_is)
         return found
 
     def published(
@@ -93,18 +101,18 @@ class Candidates:
     def table(self, codes: I64) -> tuple[F64, F64]:
         """Return how many records of code r (n,) each group and each candidate has.
 
-        (R, groups) and (R, q).
+        (R, groups) and (R, q); with weights the sum of theirs.
         """
         rows = int(codes.max()) + 1
         return (
-            _crossed(codes, self.labels, (rows, int(self.labels.max()) + 1)),
-            _crossed(codes, self.own, (rows, len(self.nodes))),
+            self._crossed(codes, self.labels, (rows, int(self.labels.max()) + 1)),
+            self._crossed(codes, self.own, (rows, len(self.nodes))),
         )
 
-
-def _crossed(row: I64, column: I64, shape: tuple[int, int]) -> F64:
-    found = np.bincount(row * shape[1] + column, minlength=shape[0] * shape[1])
-    return found.reshape(shape).astype(np.float64)
+    def _crossed(self, row: I64, column: I64, shape: tuple[int, int]) -> F64:
+        cell, cells = row * shape[1] + column, shape[0] * shape[1]
+        found = np.bincount(cell, self.weights, minlength=cells)
+        return found.reshape(shape).astype(np.float64)
 
 
 def attributes_in(columns: Any) -> tuple[Categories, ...]:

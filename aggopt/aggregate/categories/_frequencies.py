@@ -34,6 +34,7 @@ def frequencies(
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
+    weights: npt.ArrayLike | None = None,
 ) -> PublishedCategories:
     """Return the category of each group at least loss, each as often as before.
 
@@ -67,6 +68,9 @@ def frequencies(
         Handed to the solver under its own names.
     seed : int
         Of the choice among groups that are alike.
+    weights : (n,)
+        As `plurality` takes them: distances, and what is kept, are sums of weights; a
+        slack is in records of mean weight.
 
     Returns
     -------
@@ -81,8 +85,9 @@ def frequencies(
     InfeasibleInputError
         Of "exact" counts: some level has fewer records than the smallest group.
     JobError, TableError
-        As `plurality`; slack and price together; an option that the solver lacks; what
-        is `with_` has other records, or hardly two that are equal.
+        As `plurality`; slack and price together; "exact" with weights that differ; an
+        option that the solver lacks; what is `with_` has other records, or hardly two
+        that are equal.
     SolverError
         The solver is not installed.
 
@@ -100,7 +105,9 @@ def frequencies(
     (6, 'optimal')
     """
     categories = categories_in(column, order, tree)
-    how = KeepingOptions(with_, slack, price, solver, time_limit, options, seed)
+    how = KeepingOptions(
+        with_, slack, price, solver, time_limit, options, seed, weights
+    )
     (made,) = kept((categories,), groups, how)
     return made
 
@@ -116,6 +123,7 @@ def crossed_frequencies(
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
+    weights: npt.ArrayLike | None = None,
 ) -> PublishedTogether:
     """Return combinations of categories for each group, each as often as before.
 
@@ -126,7 +134,7 @@ def crossed_frequencies(
     ----------
     attributes
         What `aggopt.encode` returns of them, or a list of such attributes.
-    groups, with_, slack, price, solver, time_limit, options, seed
+    groups, with_, slack, price, solver, time_limit, options, seed, weights
         As `frequencies` takes them; the price is 1 where neither it nor a slack is
         given.
 
@@ -149,7 +157,9 @@ def crossed_frequencies(
     >>> crossed_frequencies(E, [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]).values.shape
     (12, 2)
     """
-    how = KeepingOptions(with_, slack, price, solver, time_limit, options, seed)
+    how = KeepingOptions(
+        with_, slack, price, solver, time_limit, options, seed, weights
+    )
     return PublishedTogether(kept(attributes_in(attributes), groups, how))
 
 

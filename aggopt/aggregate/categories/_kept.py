@@ -18,6 +18,7 @@ from aggopt.core.randomness import permutation, seeded
 from aggopt.core.types import I64
 from aggopt.core.validation import groups as numbered_groups
 from aggopt.core.validation import is_number, require_seed
+from aggopt.core.weights import of_mean_one, sampling_weights
 from aggopt.encoding import Categories
 from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.models import frequencies as model
@@ -40,6 +41,7 @@ class KeepingOptions(NamedTuple):
     time_limit: float | None
     options: Mapping[str, Any] | None
     seed: int
+    weights: npt.ArrayLike | None = None
 
 
 def kept(
@@ -51,11 +53,13 @@ def kept(
     check_time_limit(how.time_limit)
     solver = choose(how.solver, *model.MODEL.kinds)
     label = numbered_groups(groups, len(of[0].codes))
+    known = of_mean_one(sampling_weights(how.weights, len(label)))
     beside = values_of(how.with_, len(label))
     many_cells = len(of) > 1 or how.with_ is not None
     allowed, price = allowed_or_price(how.slack, how.price, many_cells=many_cells)
+    require_near(allowed, weighted=known is not None)
     turn = permutation(seeded(how.seed), "symmetric groups", int(label.max()) + 1)
-    candidates = Candidates.observed(of, turn[label])
+    candidates = Candidates.observed(of, turn[label], known)
     data = stated(candidates, beside, allowed, price)
     limits: Any = {"time_limit": how.time_limit, "options": how.options}
     found = answer(model.MODEL, data, solver, None, **limits)
@@ -92,6 +96,22 @@ def allowed_or_price(
             fix=f'pass a number of records from 0 up, or "{EXACT}".',
         )
     return float(slack), None  # type: ignore[arg-type]
+
+
+def require_near(allowed: float | None, *, weighted: bool) -> None:
+    """Refuse to keep sums of weights to the last digit.
+
+    Raises
+    ------
+    JobError
+        There is no slack, and records have weights that differ.
+    """
+    if weighted and allowed == 0:
+        raise JobError(
+            f'slack = "{EXACT}" is of counts of records: sums of weights that differ '
+            "are hardly ever kept to the last digit.",
+            fix="allow a slack, in records of mean weight, or name a price.",
+        )
 
 
 def stated(

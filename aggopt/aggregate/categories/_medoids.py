@@ -12,11 +12,16 @@ from aggopt.core.deadline import Deadline
 from aggopt.core.randomness import seeded, uniforms
 from aggopt.core.validation import groups as numbered_groups
 from aggopt.core.validation import require_seed
+from aggopt.core.weights import of_mean_one, sampling_weights
 from aggopt.solvers import Certificate, Status
 
 
 def medoids(
-    attributes: Any, groups: npt.ArrayLike, *, seed: int = 0
+    attributes: Any,
+    groups: npt.ArrayLike,
+    *,
+    seed: int = 0,
+    weights: npt.ArrayLike | None = None,
 ) -> PublishedTogether:
     """Return the categories of one record for each group: that nearest to all others.
 
@@ -32,6 +37,8 @@ def medoids(
         Group of each record, 0..m-1.
     seed : int
         Of the choice among records that are equally near.
+    weights : (n,)
+        As `plurality` takes them: distances from the others are weighted.
 
     Returns
     -------
@@ -45,6 +52,8 @@ def medoids(
     JobError
         `attributes` are not two or more that are encoded, or not all categorical;
         groups that are none; a seed below 0.
+    TableError
+        Weights that are not one number above 0 for each record.
 
     Examples
     --------
@@ -57,12 +66,13 @@ def medoids(
     require_seed(seed)
     of = attributes_in(attributes)
     label = numbered_groups(groups, len(of[0].codes))
-    candidates = Candidates.observed(of, label)
+    known = of_mean_one(sampling_weights(weights, len(label)))
+    candidates = Candidates.observed(of, label, known)
     away = np.zeros(len(label))
     for each in of:
         m = each.domain.m
         steps = each.domain.steps[:m, :m] * (candidates.unit / each.domain.unit)
-        away += (each.counts(label) @ steps)[label, each.codes]
+        away += (each.counts(label, known) @ steps)[label, each.codes]
     chance = uniforms(seeded(seed), "equally near records", len(label))
     order = np.lexsort((chance, away, label))
     nearest = order[np.append(0, np.bincount(label).cumsum()[:-1])]

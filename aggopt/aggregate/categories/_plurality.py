@@ -17,9 +17,10 @@ from aggopt.aggregate.categories._ties import broken
 from aggopt.core.deadline import Deadline
 from aggopt.core.plural import many
 from aggopt.core.randomness import permutation, seeded
-from aggopt.core.types import Bool
+from aggopt.core.types import F64, Bool
 from aggopt.core.validation import Labels, require_seed
 from aggopt.core.validation import groups as numbered_groups
+from aggopt.core.weights import of_mean_one, sampling_weights
 from aggopt.encoding import Categories, Domain
 from aggopt.errors import JobError, require_known
 from aggopt.solvers import Certificate, Status
@@ -38,6 +39,7 @@ def plurality(
     publish: str = "leaf",
     time_limit: float | None = None,
     seed: int = 0,
+    weights: npt.ArrayLike | None = None,
 ) -> PublishedCategories:
     """Return the category of each group with the least total distance from its records.
 
@@ -63,6 +65,9 @@ def plurality(
         Seconds for the choice among categories that are equally near; 60 when omitted.
     seed : int
         Of the choice among groups that are alike.
+    weights : (n,)
+        Sampling weights, above 0, of any scale: distances and counts are weighted, by
+        weights of mean 1.
 
     Returns
     -------
@@ -78,7 +83,8 @@ def plurality(
         Groups that are none; an order or a tree that cannot be used, or both; "node" or
         "ancestor" without a tree; a seed below 0, a time limit not above 0.
     TableError
-        Values are missing, of several types, or not in the order or tree.
+        Values are missing, of several types, or not in the order or tree; weights that
+        are not one number above 0 for each record.
 
     Notes
     -----
@@ -106,8 +112,9 @@ def plurality(
     categories = categories_in(column, order, tree)
     require_nodes(categories.domain, publish)
     label = numbered_groups(groups, len(categories.codes))
+    known = of_mean_one(sampling_weights(weights, len(label)))
     turn = permutation(seeded(seed), "symmetric groups", int(label.max()) + 1)
-    candidates = _candidates(categories, turn[label], publish)
+    candidates = _candidates(categories, turn[label], publish, known)
     losses = np.where(_allowed(candidates, publish), candidates.losses, np.inf)
     least = losses.min(axis=1)
     total = fsum(least) / candidates.unit
@@ -145,10 +152,12 @@ def require_nodes(domain: Domain, publish: str) -> None:
         )
 
 
-def _candidates(categories: Categories, label: Labels, publish: str) -> Candidates:
+def _candidates(
+    categories: Categories, label: Labels, publish: str, weights: F64 | None
+) -> Candidates:
     if publish == "leaf":
-        return Candidates.observed([categories], label)
-    return Candidates.all_nodes(categories, label)
+        return Candidates.observed([categories], label, weights)
+    return Candidates.all_nodes(categories, label, weights)
 
 
 def _allowed(candidates: Candidates, publish: str) -> Bool:

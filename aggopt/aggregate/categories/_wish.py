@@ -10,7 +10,12 @@ from pydantic import Field
 from aggopt.aggregate._wish_sections import ByAttribute, Column, Number
 from aggopt.aggregate.categories._candidates import Candidates, categories_in
 from aggopt.aggregate.categories._frequencies import Slack
-from aggopt.aggregate.categories._kept import allowed_or_price, best, stated
+from aggopt.aggregate.categories._kept import (
+    allowed_or_price,
+    best,
+    require_near,
+    stated,
+)
 from aggopt.aggregate.categories._published import PublishedCategories
 from aggopt.aggregate.categories._registry import CategoryAggregator, CategorySection
 from aggopt.aggregate.categories._solved import FEASIBLE, certified
@@ -21,6 +26,7 @@ from aggopt.core.section import Solved
 from aggopt.core.types import F64
 from aggopt.core.validation import groups as numbered_groups
 from aggopt.core.validation import is_number, require_seed
+from aggopt.core.weights import of_mean_one, sampling_weights
 from aggopt.encoding import Categories, Domain
 from aggopt.errors import JobError
 from aggopt.models import category_wish as model
@@ -48,6 +54,7 @@ def wish(
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
+    weights: npt.ArrayLike | None = None,
 ) -> PublishedCategories:
     """Return categories at a distance from those of the records that ask for it.
 
@@ -77,6 +84,8 @@ def wish(
         omitted.
     seed : int
         Of the choice among groups that are alike.
+    weights : (n,)
+        As `frequencies` takes them.  What a record asks for is its own and counts once.
 
     Returns
     -------
@@ -116,11 +125,14 @@ def wish(
     label = numbered_groups(groups, len(categories.codes))
     asked = _asked(delta, categories)
     insisted = _each("importance", importance, len(label))
+    known = of_mean_one(sampling_weights(weights, len(label)))
+    allowed = allowed_or_price(slack, None, many_cells=False)[0]
     _require_budget(budget)
+    require_near(allowed, weighted=known is not None)
     require_choice(categories.domain, asked, insisted, budget)
     turn = permutation(seeded(seed), "symmetric groups", int(label.max()) + 1)
-    candidates = Candidates.observed([categories], turn[label])
-    plain = stated(candidates, [], allowed_or_price(slack, None, many_cells=False)[0])
+    candidates = Candidates.observed([categories], turn[label], known)
+    plain = stated(candidates, [], allowed)
     base = best(plain, time_limit)
     if base.reading is None:
         picked = candidates.losses.argmin(axis=1)

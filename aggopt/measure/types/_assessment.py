@@ -69,7 +69,11 @@ class TypedAssessment:
             varying=len(pair.varying),
             safety=float(tables.safety),
             kinds={each.of.name: each.of.kind for each in pair.attributes},
-            of_attributes={n: pair.each(m.each) for n, m in TYPED.items() if m.each},
+            of_attributes={
+                n: (tables.typed_weighed if m.weighed else pair).each(m.each)
+                for n, m in TYPED.items()
+                if m.each
+            },
             of_table={n: m.whole(tables) for n, m in TYPED.items() if m.whole},
         )
 

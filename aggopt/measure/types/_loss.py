@@ -117,12 +117,12 @@ def _within(pair: AttributePair) -> float:
 
 
 def _embedded_within(tables: TypedComparison) -> float:
-    parts = [pair.within for pair in tables.typed.attributes]
-    return _share(sum(parts), tables.pair.total)
+    parts = [pair.within for pair in tables.typed_weighed.attributes]
+    return _share(sum(parts), tables.weighed.total)
 
 
 def _distance(tables: TypedComparison) -> float:
-    return sse_of(tables.pair) / tables.pair.n
+    return sse_of(tables.weighed) / tables.pair.n
 
 
 def _share(part: float, total: float) -> float:
@@ -142,6 +142,7 @@ IL = TypedMeasure(
     heading=Heading.LOSS,
     label="IL",
     each=_il,
+    weighed=True,
 )
 
 WITHIN = TypedMeasure(
@@ -155,6 +156,7 @@ WITHIN = TypedMeasure(
     heading=Heading.LOSS,
     label="within",
     each=_within,
+    weighed=True,
 )
 
 EMBEDDED_IL = TypedMeasure(

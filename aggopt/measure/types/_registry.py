@@ -18,10 +18,13 @@ class TypedMeasure(Declared):
     ----------
     each, whole
         Finds it of an attribute, or else of all attributes together.
+    weighed
+        Whether `each` is by sampling weights, where records have some.
     """
 
     each: Callable[[AttributePair], Figure] | None = None
     whole: Callable[[TypedComparison], Figure] | None = None
+    weighed: bool = False
 
     def shown(self, found: Figure) -> str:
         """Return a figure as it is printed; nothing where it is not defined."""
