@@ -910,6 +910,12 @@ CASES: dict[str, Case] = {
         partition={"method": "mdav", "attributes": "one by one"},
         privacy={"k": 3, "scope": "blocks"},
     ),
+    "weights, attributes in blocks, dropped": surveyed(
+        EVEN,
+        partition={"method": "mdav", "attributes": "one by one"},
+        privacy={"k": 3, "scope": "blocks"},
+        weights={"published": "drop"},
+    ),
     "a target of attribution that is not published": with_risk(target=["name"]),
     "the groups of an earlier release": in_groups(KEY),
     "the groups of a release of other records": in_groups([*KEY[:1], *KEY[-3:]]),

@@ -50,11 +50,13 @@ _TEXT = """\
 #                          nearest, also by an order or a tree under [attributes.NAME];
 #                          or "drop": left out of the release
 # keep = "stratum"         # means, variances, ... of each; or "overall"
+# jobs = 1                 # processes that share the strata
 
 # [units]                  # where [roles] has a unit, as the number of a household
 # attributes = ["income"]  # quasi-identifiers, where each is the same in a unit: masked
 #                          once for each; of others groups hold records of k units,
 #                          and k is of each kind, under [privacy]: scope = "blocks"
+# published = "drop"       # or "pseudonym": a number of its own for each unit
 
 # [weights]                # where [roles] has a weight, as a survey's sampling weight
 # published = "group mean" # or "drop"; or "as is", and groups lie within equal weights

@@ -1,16 +1,8 @@
-"""Work spread over processes, one result after the other as it is done."""
+"""How many processes work may be spread over."""
 
-import pickle
-from collections.abc import Callable, Generator, Iterable
-from typing import Any, TypeVar
-
-from aggopt.core.safe_path import without_working_directory
 from aggopt.core.validation import is_whole
 from aggopt.errors import JobError
 from aggopt.solvers._log import is_logged
-
-Part = TypeVar("Part")
-Made = TypeVar("Made")
 
 
 def require_jobs(jobs: object) -> None:
@@ -29,43 +21,3 @@ def require_jobs(jobs: object) -> None:
             f"jobs = {jobs}, and a log of solvers is kept, which is of one process.",
             fix="set jobs = 1, or keep no log.",
         )
-
-
-def results(
-    task: Callable[[Part], Made], parts: Iterable[Part], jobs: int
-) -> Generator[Made]:
-    """Yield the task's result for each part, in the order in which they are done.
-
-    `jobs` processes get parts through pipes, not files; -1 is one per core, and 1 is
-    this process.
-
-    Raises
-    ------
-    UntrustedCodeError
-        A file of code that a part names has changed since it was trusted.
-    """
-    from joblib import Parallel, delayed
-    from joblib.externals.loky.backend.reduction import dumps
-
-    run = Parallel(
-        n_jobs=jobs,
-        return_as="generator_unordered",
-        max_nbytes=None,
-        batch_size=1,  # else several short tasks are handed back, or lost, at once
-    )
-    if jobs == 1:
-        yield from run(delayed(task)(part) for part in parts)
-        return
-    packed = (bytes(dumps((task, part))) for part in parts)
-    with without_working_directory():
-        yield from run(delayed(_unpacked)(each) for each in packed)
-
-
-def _unpacked(packed: bytes) -> Any:
-    """Return the result of a task for a part.
-
-    It is unpacked here, and not on its way: what refuses to be loaded, code of the
-    user's that has changed, is told as any other error is.
-    """
-    task, part = pickle.loads(packed)
-    return task(part)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from aggopt.core.plural import many
+from aggopt.core.processes import results
 from aggopt.core.randomness import seeded
 from aggopt.errors import AggoptError, naming
 from aggopt.experiments._cache import Cache, key_of
@@ -19,7 +20,6 @@ from aggopt.experiments._cell import (
     in_time,
 )
 from aggopt.experiments._grid import Cell
-from aggopt.experiments._processes import results
 from aggopt.experiments._tables import Tables
 from aggopt.job import Job, Mean, Output
 from aggopt.pipeline.before_work import keeps_variance

@@ -13,10 +13,11 @@ from aggopt.aggregate import PublishedCategories
 from aggopt.aggregate._keeping import STATISTICS, require_kept
 from aggopt.aggregate._registry import Aggregating
 from aggopt.core.own_section import OwnSection
+from aggopt.core.processes import results
 from aggopt.errors import JobError
 from aggopt.experiments._front import front
 from aggopt.experiments._own_sweep import own_point, settings_of
-from aggopt.experiments._processes import require_jobs, results
+from aggopt.experiments._processes import require_jobs
 from aggopt.experiments._sweep_point import SweepPoint as SweepPoint
 from aggopt.experiments._sweep_point import point_of
 from aggopt.input.wishes import require_reach

@@ -153,7 +153,7 @@ class Table:
         """
         quasi = self.frame.select(*self.roles.quasi_identifier)
         if self.kept and (absent := np.isnan(self.matrix())).any():
-            return encode_observed(quasi, absent, self.types, weights)
+            return encode_observed(quasi, absent, self.types, weights, sampling)
         weighted = any(how.weight != 1 for how in self.types.values())
         within = bool(self.roles.stratum)  # on the scale of all records
         alike = weights == "variance" and sampling is None

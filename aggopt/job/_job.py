@@ -17,6 +17,7 @@ from aggopt.job._refusal import refusal
 from aggopt.job._roles import Roles
 from aggopt.job._section import Input
 from aggopt.job._sections import Sections
+from aggopt.job._units import PSEUDONYM
 
 if TYPE_CHECKING:
     from aggopt.job._aggregation import Aggregation
@@ -95,9 +96,14 @@ class Job(Sections):
     @property
     def released_roles(self) -> Roles:
         """The roles that are left in a release."""
-        roles = self.roles.released
-        dropped = self.weights.published == "drop"
-        return roles.model_copy(update={"weight": ()}) if dropped else roles
+        kept = {} if self.pseudonym is None else {"unit": (self.pseudonym,)}
+        dropped = {"weight": ()} if self.weights.published == "drop" else {}
+        return self.roles.released.model_copy(update={**kept, **dropped})
+
+    @property
+    def pseudonym(self) -> str | None:
+        """The column of a release that says which records are of one unit, if any."""
+        return PSEUDONYM if self.units.published == "pseudonym" else None
 
     @property
     def dropped(self) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Literal
 
+from pydantic import Field, StrictInt
+
 from aggopt.core.section import Section, given
 from aggopt.errors import JobError
 from aggopt.job._attributes import AttributeSection
@@ -20,10 +22,14 @@ class Strata(Section):
     keep
         What an aggregation of numbers keeps, means and variances, is kept in each
         "stratum", or "overall".
+    jobs
+        How many processes share the strata; the release is the same whatever it is,
+        unless a limit of time ends a search.
     """
 
     small: Literal["refuse", "merge", "drop"] = "refuse"
     keep: Literal["stratum", "overall"] = "stratum"
+    jobs: StrictInt = Field(default=1, ge=1)
 
 
 def require_strata(

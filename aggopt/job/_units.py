@@ -1,9 +1,13 @@
 """The section that says which quasi-identifiers are of a unit, and not of a record."""
 
+from typing import Literal
+
 from aggopt.core.section import Section, given
 from aggopt.errors import JobError, require_known
 from aggopt.job._privacy import Privacy
 from aggopt.job._roles import Roles
+
+PSEUDONYM = "pseudonym"  # the column of a release
 
 
 class Units(Section):
@@ -14,9 +18,13 @@ class Units(Section):
     attributes
         Quasi-identifiers that are the same for all records of a unit: they are masked
         once for each unit.  Of the others groups hold records of k units.
+    published
+        What a release tells of which records are of one unit: nothing, "drop"; or a
+        "pseudonym", a number of its own, in a column of that name.
     """
 
     attributes: tuple[str, ...] = ()
+    published: Literal["drop", "pseudonym"] = "drop"
 
     def apart(self, roles: Roles) -> bool:
         """Whether some quasi-identifiers are of units, and others of records."""
@@ -30,13 +38,21 @@ def require_units(units: Units, roles: Roles, privacy: Privacy) -> None:
     ------
     JobError
         No column has the role; or attributes names what is no quasi-identifier, one
-        twice, or some, and k is of the combination with the others.
+        twice, or some, and k is of the combination with the others; or a column has the
+        name of that of pseudonyms.
     """
     if given(units) and not roles.unit:
         raise JobError(
             "[units] is given, and no column has the role unit.",
             fix='name what numbers the units, under [roles]: unit = ["NAME"]; or leave '
             "the section out.",
+        )
+    taken = any(PSEUDONYM in names for _, names in roles)
+    if units.published == "pseudonym" and taken:
+        raise JobError(
+            f'[units] published = "pseudonym" writes a column {PSEUDONYM!r}, and the '
+            "table has one.",
+            fix="give that column another name, in the table and under [roles].",
         )
     for name in units.attributes:
         require_known("quasi-identifier", name, roles.quasi_identifier)

@@ -58,12 +58,14 @@ class StrataKeys(TypedDict, total=False):
 
     small: Literal["refuse", "merge", "drop"]
     keep: Literal["stratum", "overall"]
+    jobs: int
 
 
 class UnitsKeys(TypedDict, total=False):
     """[units]."""
 
     attributes: Names
+    published: Literal["drop", "pseudonym"]
 
 
 class WeightsKeys(TypedDict, total=False):

@@ -12,8 +12,9 @@ from aggopt.input.confidential import checks_of, confidential_of
 from aggopt.job import AttributeSection, Privacy
 from aggopt.job._roles import Roles
 from aggopt.output.beside import beside, telling
-from aggopt.output.composition import together_known
+from aggopt.output.composition import linked, of_units
 from aggopt.output.counts import Count, codes_of, together
+from aggopt.output.dominance import most_dominated
 from aggopt.output.missing import compared, found_missing
 from aggopt.output.originals import Originals
 from aggopt.output.unchanged import Grouped
@@ -35,7 +36,8 @@ def audit(
     bounds: Mapping[str, AttributeSection] | None = None,
     units: Labels | None = None,
     dropped: Sequence[str] | None = None,
-    dominance: Dominance | None = None,
+    dominance: Sequence[Dominance] = (),
+    pseudonym: str | None = None,
 ) -> Audit:
     """Return what is found in `released`, a pandas, Polars or PyArrow table.
 
@@ -51,7 +53,8 @@ def audit(
     say which values of attributes may be published.  With the `units` (n,) of these
     records, k counts those.  `dropped` are the columns that must not be there, when
     omitted those of the roles; `dominance` is what groups keep of the weights of these
-    records.
+    records, in all attributes or in each of them.  `pseudonym` is the column that says
+    which records are of one unit.
 
     Raises
     ------
@@ -68,6 +71,7 @@ def audit(
     confidential = confidential_of(frame, roles, privacy, decimal)
     shared = Combinations.of(frame, roles, parts)
     others = {n: codes_of(frame[n]) for n in (*roles.confidential, *roles.other)}
+    own = next((codes_of(frame[n]) for n in frame.columns if n == pseudonym), None)
     found = Audit(
         records=len(frame),
         k=k,
@@ -78,17 +82,18 @@ def audit(
         within=found_within(frame, bounds or {}, decimal),
         promises=(
             *checks_of(frame, roles.combination, confidential),
-            *([dominance.check(shared.whole)] if dominance else []),
+            *most_dominated(dominance, shared.grouped),
         ),
         beside=beside(roles.combination, shared.whole, others, k),
         missing=found_missing(frame, shared.coded, compatible=compatible),
         strata=roles.stratum,
         weight=shared.weight,
+        linked=None if own is None else linked(roles.combination, shared.whole, own, k),
     )
     notes = [found.warning] if found.warning else []
     notes += [note for each in confidential for note in each.notes]
     notes += telling(frame, {name: others[name] for name in roles.other})
-    notes += [] if units is None else together_known(shared.whole, units, k)
+    notes += of_units(shared.whole, [*others.values()], own, units, k)
     found = replace(found, notes=tuple(notes))
     if originals is None:
         return found._with_missing

@@ -1,11 +1,27 @@
 """What is known of units whose records somebody knows to belong together."""
 
-from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from aggopt.core.plural import many
+from aggopt.core.types import AnyInt
 from aggopt.core.validation import Labels
+from aggopt.output.counts import Count, together
+
+
+def of_units(
+    published: Labels,
+    others: Sequence[AnyInt],
+    pseudonyms: AnyInt | None,
+    units: Labels | None,
+    k: int,
+) -> list[str]:
+    """Return what is to be said of units (n,), or of pseudonyms that are published."""
+    if pseudonyms is not None:
+        return pseudonyms_tell(published, others, pseudonyms)
+    return [] if units is None else together_known(published, units, k)
 
 
 def together_known(published: Labels, units: Labels, k: int) -> list[str]:
@@ -14,17 +30,52 @@ def together_known(published: Labels, units: Labels, k: int) -> list[str]:
     No release says which records are of one unit.  `published` says which combination
     each record has, (n,), and `units` which unit it is of.
     """
+    found = linked(("unit",), published, units, k)
+    if not found.rare:
+        return []
+    return [
+        f"Units are not published. Were it known which records are of one, "
+        f"{found.unique} of {many(found.total, 'unit')} would be alone with how many "
+        f"records they have of which combinations, and {found.rare} would share that "
+        f"with fewer than {k - 1} others. If a published column tells how large a unit "
+        "is, make it a stratum."
+    ]
+
+
+def linked(
+    attributes: Sequence[str], published: Labels, units: AnyInt, k: int
+) -> Count:
+    """Return how many units share what their records have together.
+
+    That is how many records they have of which combination of `attributes`:
+    `published` (n,) says which each record has, and `units` (n,) which unit it is of.
+    """
+    found = Count.of(attributes, _composition(published, units), k)
+    return replace(found, what="unit")
+
+
+def pseudonyms_tell(
+    published: Labels, others: Sequence[AnyInt], units: AnyInt
+) -> list[str]:
+    """Say how many units are alone with all that is published of their records.
+
+    `others` (n,) are the codes of columns that are published as they are.
+    """
+    found = linked((), together([published, *others]), units, 1)
+    if not found.unique:
+        return []
+    return [
+        f"Pseudonyms tell which records are of one unit: with the columns that are "
+        f"published as they are, {found.unique} of {many(found.total, 'unit')} "
+        f"{'is' if found.unique == 1 else 'are'} alone with what their records have "
+        "together."
+    ]
+
+
+def _composition(published: Labels, units: AnyInt) -> Labels:
+    """Return which composition each unit has, (units,), 0..m-1."""
     order = np.lexsort((published, units))
     ends = np.flatnonzero(np.diff(units[order])) + 1
     known = [tuple(own.tolist()) for own in np.split(published[order], ends)]
-    counts = Counter(known)
-    rare = sum(counts[each] < k for each in known)
-    alone = sum(counts[each] == 1 for each in known)
-    if not rare:
-        return []
-    return [
-        f"Units are not published. Were it known which records are of one, {alone} of "
-        f"{many(len(known), 'unit')} would be alone with how many records they have of "
-        f"which combinations, and {rare} would share that with fewer than {k - 1} "
-        "others. If a published column tells how large a unit is, make it a stratum."
-    ]
+    place = {each: j for j, each in enumerate(dict.fromkeys(known))}
+    return np.array([place[each] for each in known], np.intp)

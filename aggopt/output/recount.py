@@ -22,7 +22,7 @@ def recounted(
     """Return the audit of a release from the bytes of its file.
 
     `units` are those of its records, in its order, where k counts them, and `weights`
-    those that they have, published or not.
+    those that they have, published or not: (n,), or (n, d) of their values.
 
     Raises
     ------
@@ -49,5 +49,6 @@ def recounted(
         bounds=job.attributes,
         units=units,
         dropped=job.dropped,
+        pseudonym=job.pseudonym,
         dominance=dominance_of(job, weights),
     )

@@ -30,6 +30,16 @@ def too_rare(weakest: Count, k: int, scope: str) -> PrivacyError:
     )
 
 
+def told_apart(weakest: Count, k: int) -> PrivacyError:
+    """Return the error of pseudonyms that tell some units apart."""
+    return PrivacyError(
+        "Pseudonyms tell which records are of one unit: what these have together is "
+        f"that of {many(weakest.rarest, 'unit')} alone in the rarest case, and k = {k} "
+        "was promised.",
+        fix='nothing was written; set published = "drop" under [units].',
+    )
+
+
 def too_few(least: int, k: int) -> PrivacyError:
     """Return the error of a value that stands for `least` records, fewer than k."""
     return PrivacyError(

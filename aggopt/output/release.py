@@ -76,7 +76,8 @@ class Release(Fieldwise):
         The original quasi-identifiers, in the order of `masked`, for what is drawn and
         reported of them.  Private: copies and pickles have none.
     weights
-        The sampling weight of each record, where records have one.  Private.
+        The sampling weight of each record, where records have one; where values are
+        missing that of each value, 0 of one that decides nothing.  Private.
     """
 
     masked: Table

@@ -10,7 +10,13 @@ from aggopt.errors import PrivacyError
 from aggopt.output.beside import Beside
 from aggopt.output.counts import Count
 from aggopt.output.missing import Holes
-from aggopt.output.refusal import not_kept, still_there, too_few, too_rare
+from aggopt.output.refusal import (
+    not_kept,
+    still_there,
+    told_apart,
+    too_few,
+    too_rare,
+)
 from aggopt.output.unchanged import Unchanged
 from aggopt.output.within import Within
 from aggopt.privacy._requirement import Check
@@ -50,6 +56,9 @@ class Audit:
         The columns of strata: published as they are, and counted in each combination.
     weight
         That of published sampling weights, which are counted, too; None without.
+    linked
+        Units by what their records have together, where pseudonyms tell which records
+        are of one; else None.
     """
 
     records: int
@@ -66,6 +75,7 @@ class Audit:
     notes: tuple[str, ...] = ()
     strata: tuple[str, ...] = ()
     weight: str | None = None
+    linked: Count | None = None
 
     @property
     def groups(self) -> int:
@@ -108,7 +118,8 @@ class Audit:
     @property
     def _shared(self) -> bool:
         """Whether k records share each combination, and stand behind each value."""
-        return self.smallest >= self.k and self._too_few is None
+        known = self.linked is None or self.linked.rarest >= self.k
+        return self.smallest >= self.k and self._too_few is None and known
 
     @property
     def _too_few(self) -> int | None:
@@ -137,7 +148,12 @@ class Audit:
 
     @property
     def _open(self) -> Iterator[str]:
-        """Yield what the promise does not cover."""
+        """Yield what pseudonyms tell, and what the promise does not cover."""
+        if self.linked:
+            yield (
+                "Pseudonyms tell which records are of one unit; what these have "
+                f"together is that of {many(self.linked.rarest, 'unit')} at least."
+            )
         yield from (each.said(self.records, self.k) for each in self.beside)
         if self.unchanged and (said := self.unchanged.said(self.records)):
             yield said
@@ -192,6 +208,8 @@ class Audit:
             return still_there(self.identifiers)
         if self.smallest < self.k:
             return too_rare(self.weakest, self.k, self.scope)
+        if self.linked and self.linked.rarest < self.k:
+            return told_apart(self.linked, self.k)
         if self._too_few is not None:
             return too_few(self._too_few, self.k)
         broken = [check for check in self.checks if not check.holds]

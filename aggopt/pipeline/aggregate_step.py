@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import ceil
 from typing import cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from aggopt.aggregate.categories._registry import CategorySection
 from aggopt.core.plural import many
 from aggopt.core.randomness import seed_of
 from aggopt.core.validation import Floats
+from aggopt.core.weights import of_mean_one
 from aggopt.encoding import Encoded
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.pipeline import margins
@@ -72,7 +74,9 @@ def placed(
         found[name,] = made.certificate
     ordered = sorted(found, key=lambda own: names.index(own[0]))
     certificates = {", ".join(own): found[own] for own in ordered}
-    return Masked(values, certificates, (*_notes(chosen), *_roots(given, chosen)))
+    weighted = given.weights is not None
+    said = (*_notes(chosen, weighted=weighted), *_roots(given, chosen))
+    return Masked(values, certificates, said)
 
 
 def _numbers(given: Grouped, told: Progress) -> Aggregation:
@@ -110,6 +114,8 @@ def _chosen(
     attributes = [encoded.attributes[place].rows(own.rows) for place in places]
     label = own.labels
     settings = {**how.settings, "seed": seed_of(given.secret, f"categories of {told}")}
+    if given.weights is not None:
+        settings["weights"] = given.weights[own.rows]
     asked = wishes_of_categories(given.job, given.table).get(names[0], {})
     settings |= {key: values[own.rows] for key, values in asked.items()}
     if settings.pop("with_", ()):
@@ -121,15 +127,18 @@ def _chosen(
         if method.nodes:
             settings["publish"] = published_as(given.job, *names)
         made = (method.function(attributes[0], label, **settings),)
-    _require_choice(made[0])
+    _require_choice(made[0], settings.get("weights"))
     return tuple(made)
 
 
-def _require_choice(made: PublishedCategories) -> None:
-    """Refuse a release where no choice of categories is what the job asks for."""
+def _require_choice(made: PublishedCategories, weights: Floats | None) -> None:
+    """Refuse a release where no choice of categories is what the job asks for.
+
+    A slack is in records, with `weights` (n,) in those of mean weight.
+    """
     if made.certificate.status is not Status.INFEASIBLE:
         return
-    largest = int(np.bincount(made.labels).max())
+    largest = ceil(np.bincount(made.labels, of_mean_one(weights)).max())
     raise InfeasibleInputError(
         f"No choice of categories for {len(made.choice)} groups keeps the number of "
         f"records of each as near to the original as [aggregation.categories] asks.",
@@ -138,8 +147,11 @@ def _require_choice(made: PublishedCategories) -> None:
     )
 
 
-def _notes(chosen: Mapping[str, PublishedCategories]) -> tuple[str, ...]:
+def _notes(
+    chosen: Mapping[str, PublishedCategories], *, weighted: bool = False
+) -> tuple[str, ...]:
     """Say what was chosen together, and how ties were broken."""
+    counts = "weighted counts" if weighted else "counts"
     by_proof: dict[int, list[str]] = {}
     for name, made in chosen.items():
         by_proof.setdefault(id(made.certificate), []).append(name)
@@ -151,8 +163,8 @@ def _notes(chosen: Mapping[str, PublishedCategories]) -> tuple[str, ...]:
     )
     ties = (
         f"{name!r}: in {made.tied} of {many(len(made.choice), 'group')} several "
-        "categories are equally near; of these such were published that the counts of "
-        f"categories differ by {made.ties.objective:g} records in all."
+        f"categories are equally near; of these such were published that the {counts} "
+        f"of categories differ by {made.ties.objective:g} records in all."
         for name, made in chosen.items()
         if made.ties is not None
     )

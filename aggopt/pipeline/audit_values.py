@@ -26,5 +26,6 @@ def audit_of(given: Grouped, tried: Table, both: Originals | None = None) -> Aud
         bounds=job.attributes,
         units=units.of if units and units.records is None else None,
         dropped=job.dropped,
-        dominance=dominance_of(job, given.sampling.each if given.sampling else None),
+        pseudonym=job.pseudonym,
+        dominance=dominance_of(job, given.weights_of_values),
     )

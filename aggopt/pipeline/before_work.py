@@ -10,12 +10,14 @@ from aggopt.aggregate.own._by_model import solver_for
 from aggopt.aggregate.own._section import ByModel
 from aggopt.core.validation import Floats
 from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.input.confidential import Confidential
 from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.input.units import Members
 from aggopt.job import Job, Mean, Solved
 from aggopt.models import MODELS, Model
 from aggopt.output.risks import require_risk
+from aggopt.partition._shared.block import Block
 from aggopt.pipeline.attribute_blocks import (
     Columns,
     require_one_at_a_time,
@@ -32,7 +34,9 @@ from aggopt.pipeline.earlier_groups import require_earlier_groups
 from aggopt.pipeline.grouped import constant_in
 from aggopt.pipeline.guarantees import require_guarantees
 from aggopt.pipeline.holes import require_covered, require_patterns, require_values
+from aggopt.pipeline.infeasibility import forced
 from aggopt.pipeline.observed import require_alone
+from aggopt.pipeline.pseudonyms import require_linkable
 from aggopt.pipeline.sampling_weights import require_weighed
 from aggopt.pipeline.strata import require_there, require_twice, require_within
 from aggopt.pipeline.units import require_said, require_units
@@ -59,6 +63,7 @@ def before_work(
     yield partial(require_within, job)
     yield partial(require_said, job, table)
     yield partial(require_units, job, columns, units, strata)
+    yield partial(require_linkable, job, units, strata)
     yield partial(require_twice, job, strata)
     yield partial(require_weighed, job, table, whole, columns)
     yield partial(require_values, table, whole, job)
@@ -82,7 +87,7 @@ def before_work(
     yield partial(require_weights, job, table, columns)
     yield partial(require_guarantees, job)
     yield partial(require_risk, table, job)
-    yield partial(require_earlier_groups, table, job, strata)
+    yield partial(require_earlier_groups, table, job, strata, units)
     at = {place: j for j, place in enumerate(table.places)}
     own = (tuple(at[place] for place in block if place in at) for block in columns)
     numbers = tuple(filter(None, own))
@@ -105,6 +110,20 @@ def chosen_solver(how: Solved) -> Solver:
 def keeps_variance(job: Job) -> bool:
     """Whether the aggregation keeps the variance of each attribute."""
     return "variance" in job.aggregation.keeps
+
+
+def require_variance(
+    job: Job, held: tuple[Confidential, ...], blocks: tuple[Block, ...]
+) -> None:
+    """Refuse one group that t made, where the aggregation is to keep the variance."""
+    if not keeps_variance(job) or blocks[0].groups > 1:
+        return
+    why = forced(held, job.privacy)
+    if why:
+        raise InfeasibleInputError(
+            f"{why.problem} One value cannot keep the variance.",
+            fix=f"{why.fix[:-1]}; or aggregate by the mean as it is.",
+        )
 
 
 def _require_varying(table: Table, whole: Floats) -> None:

@@ -8,7 +8,9 @@ import numpy as np
 
 from aggopt.aggregate import Aggregation
 from aggopt.aggregate._aggregation import stacked
+from aggopt.core.progress import Progress
 from aggopt.core.standardise import Scale
+from aggopt.core.threads import ignored
 from aggopt.core.validation import Floats, Labels
 from aggopt.errors import naming
 from aggopt.input.strata import Stratified
@@ -16,10 +18,12 @@ from aggopt.job import Job, Mean, Median
 from aggopt.models._shift import FARTHEST
 from aggopt.partition._in_blocks import called
 from aggopt.pipeline.parts import share_of, shared_out
+from aggopt.pipeline.processes import each_in_processes
 from aggopt.solvers import Certificate
 from aggopt.solvers._certificate import summed
 
 Together = tuple[tuple[int, ...], ...]
+_Part = tuple[Callable[..., Aggregation], Floats, Labels, dict[str, Any]]
 SIDES = ("lower", "upper")  # settings that have a number for each attribute
 
 
@@ -50,31 +54,49 @@ def by_stratum(
     labels: Labels,
     settings: Mapping[str, Any],
     strata: Stratified,
+    jobs: int = 1,
 ) -> Aggregation:
     """Return what `combine` makes of X (n, d) in each stratum, as of a whole table.
 
     `labels` (n,) or (n, d) are groups within strata.  Distances that records ask for
     are those of the whole table: in `settings` they are in its standard deviations, and
     each stratum is told them in its own.  A limit of time is shared out by records.
-    The certificates of strata are added.
+    The certificates of strata are added.  `jobs` processes share the strata.
     """
     centroids = np.full((int(labels.max()) + 1, X.shape[1]), np.nan)
     weights = settings.get("weights")
-    spread, done, found = Scale.of(X, weights).spread, 0, []
+    spread, done, parts, places = Scale.of(X, weights).spread, 0, [], []
     for rows in strata.members:
         own, there = _renumbered(labels[rows], X.shape[1])
         asked = _told(settings, len(X), rows, there, done)
         if "delta" in settings:
             own_delta = asked["delta"], spread, X[rows], asked.get("weights")
             asked["delta"] = _in_own(*own_delta)
-        with naming("In one stratum"):
-            made = called(combine, X[rows], own, **asked)
+        parts.append((combine, X[rows], own, asked))
+        places.append(there)
+        done += len(rows)
+    found = _found(parts, jobs, settings.get("progress", ignored))
+    for made, there in zip(found, places, strict=True):
         for j, groups in enumerate(there):
             centroids[groups, j] = made.centroids[: len(groups), j]
-        found.append(made)
-        done += len(rows)
     together, certificates = _added(found, X.shape[1])
     return Aggregation(centroids, labels, certificates, together)
+
+
+def _found(parts: Sequence[_Part], jobs: int, told: Progress) -> list[Aggregation]:
+    """Return what is made of each stratum, in their order."""
+    if jobs == 1 or len(parts) == 1:
+        return [_of_one(part) for part in parts]
+    for *_, asked in parts:
+        asked.pop("progress", None)
+    return each_in_processes(_of_one, parts, jobs, told)
+
+
+def _of_one(part: _Part) -> Aggregation:
+    combine, X, labels, asked = part
+    with naming("In one stratum"):
+        made: Aggregation = called(combine, X, labels, **asked)
+    return made
 
 
 def _renumbered(labels: Labels, d: int) -> tuple[Labels, list[Labels]]:

@@ -5,7 +5,7 @@ from typing import Any, cast
 import numpy as np
 
 from aggopt.aggregate import CATEGORY_AGGREGATORS
-from aggopt.aggregate.categories._kept import allowed_or_price
+from aggopt.aggregate.categories._kept import allowed_or_price, require_near
 from aggopt.aggregate.categories._plurality import Plurality, require_nodes
 from aggopt.aggregate.categories._registry import CategorySection
 from aggopt.aggregate.categories._wish import (
@@ -21,6 +21,7 @@ from aggopt.encoding import Encoded
 from aggopt.errors import InfeasibleInputError, JobError, naming
 from aggopt.input.categories import absent_in, codes_in
 from aggopt.input.table import Table
+from aggopt.input.weights import weights_in
 from aggopt.input.wishes import resolved_of_categories
 from aggopt.job import Job, Mean
 from aggopt.partition._in_blocks import part_of
@@ -114,10 +115,14 @@ def require_counts(job: Job, table: Table) -> None:
     slack of as many as it has, or as are lacking.  Of combinations of levels, which are
     counted each, only a slack of 0 says that of levels.
 
+    Sums of weights, which have no such gap, are left to the solver.
+
     Raises
     ------
     InfeasibleInputError
         Of some attribute a level can be published neither for none nor for k.
+    JobError
+        Sums of weights that differ are to be kept to the last digit.
     """
     said, k = cast(CategorySection, job.aggregation.categories), job.privacy.k
     asked = getattr(said, "slack", None), getattr(said, "price", None)
@@ -125,7 +130,11 @@ def require_counts(job: Job, table: Table) -> None:
         return
     beside = bool(getattr(said, "with_", ()))
     slack, _ = allowed_or_price(*asked, many_cells=beside)
+    sampling = weights_in(table)
     if slack is None:
+        return
+    if sampling is not None and sampling.known is not None:
+        require_near(slack, weighted=True)
         return
     crossed = {name for names in getattr(said, "cross", ()) for name in names}
     for name, domain in table.domains.items():

@@ -13,6 +13,7 @@ from aggopt.errors import JobError, TableError
 from aggopt.input.files import as_written
 from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
+from aggopt.input.units import Members
 from aggopt.job import Job
 from aggopt.job._earlier import EarlierGroups
 
@@ -20,25 +21,29 @@ NEW, LEFT_OUT = -1, -2  # of records without an earlier group
 
 
 def with_earlier_groups(
-    job: Job, table: Table, strata: Stratified | None = None
+    job: Job,
+    table: Table,
+    strata: Stratified | None = None,
+    units: Members | None = None,
 ) -> Job:
     """Return the job with the earlier group of each record, where it keeps those.
+
+    Of a table of `units` with that of each unit, which all of its records had.
 
     Raises
     ------
     JobError
-        k counts units, a repair exchanges records, or the person is no identifier.
+        A repair exchanges records, or the person is no identifier.
     TableError
-        The key, or the earlier table, is none, or not of these records.
+        The key, or the earlier table, is none, or not of these records; or records of a
+        unit were in several groups.
     """
     how = job.partition
     if not isinstance(how, EarlierGroups):
         return job
-    if job.roles.unit:
-        raise JobError(
-            "[partition] keep_groups names groups of records, and k counts units.",
-            fix="leave one of the two out.",
-        )
+    of_units = None if units is None or units.records is None else units
+    if of_units is not None and of_units.records is not None:
+        table = of_units.records
     repair = job.privacy.repair
     if repair is not None and repair.method != "merge":
         raise JobError(
@@ -63,12 +68,31 @@ def with_earlier_groups(
                 "under [partition].",
             )
     _require_groups(path, found)
+    if of_units is not None:
+        found = _of_units(path, found, of_units)
     return job.model_copy(update={"partition": how.of_records(found)})
 
 
-def require_earlier_groups(table: Table, job: Job, strata: Stratified | None) -> None:
+def require_earlier_groups(
+    table: Table, job: Job, strata: Stratified | None, units: Members | None = None
+) -> None:
     """Refuse now a key that is not of these records; as `with_earlier_groups`."""
-    with_earlier_groups(job, table, strata)
+    with_earlier_groups(job, table, strata, units)
+
+
+def _of_units(path: Path, found: Labels, units: Members) -> Labels:
+    """Return the earlier group of each unit, NEW of those that are new."""
+    own, known = np.full(units.count, NEW, np.intp), found != NEW
+    own[units.of[known]] = found[known]
+    several = len(np.unique(units.of[known & (own[units.of] != found)]))
+    if several:
+        raise TableError(
+            f"{path.name} has records of {many(several, 'unit')} of {units.count} in "
+            "several groups.",
+            fix="name the key of a release of which attributes of units were masked, "
+            "too; or leave keep_groups out.",
+        )
+    return own
 
 
 def parted(job: Job, strata: Stratified | None) -> tuple[str, ...]:

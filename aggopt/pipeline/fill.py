@@ -6,7 +6,7 @@ from functools import partial
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.types import Bool
-from aggopt.core.validation import numbered
+from aggopt.core.validation import Floats, numbered
 from aggopt.encoding import Encoded
 from aggopt.encoding._incomplete import filled
 from aggopt.errors import InfeasibleInputError
@@ -31,6 +31,7 @@ from aggopt.pipeline.holes import (
 )
 from aggopt.pipeline.parts import How, Told, share_of
 from aggopt.pipeline.strata import kept_within, strata_apart, within_strata
+from aggopt.privacy._dominance import Dominance
 from aggopt.privacy._requirement import Requirement
 from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 from aggopt.solvers import Certificate, Status
@@ -53,11 +54,12 @@ def by_policy(
     held: Sequence[Confidential],
     repair: Told | None,
     strata: Stratified | None = None,
+    weights: Floats | None = None,
 ) -> Holed:
     """Return the groups of records with holes, as the job's policy makes them.
 
     With `repair`, its progress callback, they satisfy all that the job requires.  They
-    lie within `strata`, if there are any.
+    lie within `strata`, if there are any.  Records may have `weights` (n,).
 
     Raises
     ------
@@ -66,11 +68,14 @@ def by_policy(
         leaves one group, which keeps no variance.
     """
     if job.missing.policy == "fill":
-        return by_imputed(incomplete, columns, how, job, held, repair, strata)
+        asked = incomplete, columns, how, job, held, repair, strata, weights
+        return by_imputed(*asked)
     names, k = job.roles.quasi_identifier, job.privacy.k
-    blocks, kept = found = by_patterns(incomplete, k, columns, how, names, strata)
+    of = k, columns, how, names, strata, job.strata.jobs
+    blocks, kept = found = by_patterns(incomplete, *of)
     if repair:
-        found = repaired_across(blocks[0], kept, incomplete, job, held, repair, strata)
+        told = job, held, repair, strata, weights
+        found = repaired_across(blocks[0], kept, incomplete, *told)
     require_published(found.kept, names)
     return found
 
@@ -83,11 +88,13 @@ def by_imputed(
     held: Sequence[Confidential],
     repair: Told | None,
     strata: Stratified | None = None,
+    weights: Floats | None = None,
 ) -> Holed:
     """Return groups made by imputed values, merged until k values stand behind each.
 
-    The certificates are of the values that are there, without a bound: what is proven
-    of imputed values says nothing of them.
+    And, with `weights` (n,), until no record has more of the weight of those than the
+    job allows.  The certificates are of the values that are there, without a bound:
+    what is proven of imputed values says nothing of them.
 
     Raises
     ------
@@ -105,25 +112,36 @@ def by_imputed(
         if strata is None:
             (block,) = divided(records, k, one, *of, names)
         else:
-            (block,) = within_strata(records, strata, one, k, of, names)
-        asked = _observed(absent, columns_of, names, k)
+            jobs = job.strata.jobs
+            (block,) = within_strata(records, strata, one, k, of, names, jobs)
+        asked = _observed(absent, columns_of, names, k, held)
         first = block.partition
         with kept_within(strata) as more:
             asked += more
             if repair:
                 near = strata_apart(records, strata)
-                block = repaired(block, near, job, held, repair, asked)
+                block = repaired(block, near, job, held, repair, asked, weights)
                 asked += requirements_of(held)
-            merged = _merged(block, first, records, absent, asked, clock, job, strata)
+            made = block, first, records, absent, asked, clock, job, strata, weights
+            merged = _merged(*made)
         blocks.append(merged)
     return Holed(tuple(blocks), ~absent)
 
 
 def _observed(
-    absent: Bool, block: Sequence[int], names: Sequence[str], k: int
+    absent: Bool,
+    block: Sequence[int],
+    names: Sequence[str],
+    k: int,
+    held: Sequence[Confidential],
 ) -> list[Requirement]:
-    there = ((names[j], ~absent[:, j]) for j in block)
-    return [Observed(name, own, k) for name, own in there if not own.all()]
+    """Return what groups are to keep of the values of each attribute that are there."""
+    there = [(names[j], ~absent[:, j]) for j in block if absent[:, j].any()]
+    found: list[Requirement] = [Observed(name, own, k) for name, own in there]
+    for each in requirements_of(held):
+        if isinstance(each, Dominance):
+            found += [replace(each, weights=each.weights * own) for _, own in there]
+    return found
 
 
 def _merged(
@@ -135,18 +153,19 @@ def _merged(
     clock: Deadline,
     job: Job,
     strata: Stratified | None,
+    weights: Floats | None,
 ) -> Block:
     """Return a block whose groups satisfy all, with what its own values lose."""
     own, there = records.only(block.columns), ~absent[:, list(block.columns)]
     near = strata_apart(own, strata)
-    labels = numbered(merge_until_satisfied(near, block.labels, asked))
+    labels = numbered(merge_until_satisfied(near, block.labels, asked, weights=weights))
     ended = {proof.status for proof in (*first.evidence, *block.partition.evidence)}
     merged = labels.max() < first.labels.max()
     if merged and labels.max() == 0:
         _require_no_variance(block, records, there, job)
     proof = Certificate(
         next((status for status in CUT if status in ended), Status.HEURISTIC),
-        observed_sse(own, labels, there),
+        observed_sse(own, labels, there, weights),
         None,
         0.0,
         f"{job.partition.method} on imputed values{', then merging' * bool(merged)}",

@@ -17,6 +17,7 @@ from aggopt.input.table import Table
 from aggopt.input.units import Members
 from aggopt.input.weights import SamplingWeights
 from aggopt.job import Job
+from aggopt.output.dominance import of_values
 from aggopt.output.manifest import Source
 from aggopt.partition._shared.block import Block, labels_of
 
@@ -62,6 +63,16 @@ class Grouped:
     def weights(self) -> Floats | None:
         """The weight of each record (n,), of mean 1; None where none differ."""
         return self.sampling.known if self.sampling else None
+
+    @property
+    def weights_of_values(self) -> Floats | None:
+        """The weight of each record (n,) as it is in the table; None without.
+
+        Where values are missing that of each (n, d): 0 of one that decides nothing.
+        """
+        if self.sampling is None or self.kept is None:
+            return self.sampling.each if self.sampling else None
+        return of_values(self.sampling.each, self.kept)
 
     @property
     def scale(self) -> Scale:

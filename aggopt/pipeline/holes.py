@@ -161,6 +161,7 @@ def by_patterns(
     how: How,
     names: Sequence[str],
     strata: Stratified | None = None,
+    jobs: int = 1,
 ) -> Holed:
     """Return groups, each of records whose values are missing in the same attributes.
 
@@ -183,7 +184,8 @@ def by_patterns(
     require_published(kept, names)  # before any group is made
     pairs = zip(columns, patterns, strict=True)
     parts = [Parts(found.labels, kept[:, list(block)]) for block, found in pairs]
-    return Holed(divided_within(incomplete, columns, parts, k, how, names), kept)
+    made = divided_within(incomplete, columns, parts, k, how, names, jobs)
+    return Holed(made, kept)
 
 
 def repaired_across(
@@ -194,6 +196,7 @@ def repaired_across(
     held: Sequence[Confidential],
     told: Told,
     strata: Stratified | None = None,
+    weights: Floats | None = None,
 ) -> Holed:
     """Return groups that satisfy what the job requires, across patterns if need be.
 
@@ -203,11 +206,11 @@ def repaired_across(
     records = with_means(incomplete)
     near = strata_apart(apart(records, kept), strata)
     with kept_within(strata) as more:
-        made = repaired(block, near, job, held, told, more)
+        made = repaired(block, near, job, held, told, more, weights)
     if made is block:
         return Holed((block,), kept)
     shared = held_by_all(made.labels, ~kept)
-    return Holed((certified(made, records, shared),), shared)
+    return Holed((certified(made, records, shared, weights),), shared)
 
 
 def apart(records: Encoded, kept: Bool) -> Encoded:
@@ -226,16 +229,19 @@ def held_by_all(labels: Labels, absent: Bool) -> Bool:
     return np.asarray(lacking[labels] == 0)
 
 
-def certified(block: Block, records: Encoded, kept: Bool) -> Block:
+def certified(
+    block: Block, records: Encoded, kept: Bool, weights: Floats | None = None
+) -> Block:
     """Return a block with the certificate of what its values that are kept (n, d) lose.
 
-    Without a bound: what was proven of the groups is not about these values.
+    By `weights` (n,), if records have some.  Without a bound: what was proven of the
+    groups is not about these values.
     """
     found = block.certificate
     own, held = records.only(block.columns), kept[:, list(block.columns)]
     proof = Certificate(
         found.status if found.status is not Status.OPTIMAL else Status.HEURISTIC,
-        observed_sse(own, block.labels, held),
+        observed_sse(own, block.labels, held, weights),
         None,
         found.violation,
         found.solver,
@@ -244,15 +250,23 @@ def certified(block: Block, records: Encoded, kept: Bool) -> Block:
     return replace(block, partition=Partition(block.labels, proof))
 
 
-def observed_sse(records: Encoded, labels: Labels, kept: Bool) -> float:
-    """Return the sum of squares within groups of the values that are kept (n, d)."""
-    return sum(_sse(records, labels, kept))
+def observed_sse(
+    records: Encoded, labels: Labels, kept: Bool, weights: Floats | None = None
+) -> float:
+    """Return the sum of squares within groups of the values that are kept (n, d).
+
+    By `weights` (n,), if records have some.
+    """
+    return sum(_sse(records, labels, kept, weights))
 
 
-def _sse(records: Encoded, labels: Labels, kept: Bool) -> Iterator[float]:
+def _sse(
+    records: Encoded, labels: Labels, kept: Bool, weights: Floats | None
+) -> Iterator[float]:
     owner = records.owner
     for j in np.unique(owner):
         rows = np.flatnonzero(kept[:, j])
         values: F64 = records.coordinates[np.ix_(rows, owner == j)]
         if len(rows):
-            yield group_sse(values, np.unique(labels[rows], return_inverse=True)[1])
+            own = np.unique(labels[rows], return_inverse=True)[1]
+            yield group_sse(values, own, None if weights is None else weights[rows])

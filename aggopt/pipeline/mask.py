@@ -153,7 +153,7 @@ def _released(given: Grouped, masked: Masked, told: Progress) -> Release:
         strata=given.strata,
         units=given.units.of if given.units else None,
         original=InMemory(_quasi_identifiers(given.table)),
-        weights=given.sampling.each if given.sampling else None,
+        weights=given.weights_of_values,
     )
 
 

@@ -95,4 +95,5 @@ def measured(
     names = list(original.roles.quasi_identifier)
     one, other = (table.frame.select(names) for table in (original, released))
     types = {name: replace(how, weight=1.0) for name, how in original.types.items()}
-    return assess(one.to_native(), other.to_native(), types, **given)
+    tables = one.to_native(), other.to_native()
+    return assess(*tables, types, weights=weights, **given)

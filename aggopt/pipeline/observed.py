@@ -49,19 +49,23 @@ def combined(given: Grouped, settings: Mapping[str, Any]) -> Aggregation:
     settings = in_columns(given, {**settings, **asked(given)})
     if given.weights is not None:
         settings["weights"] = given.weights
-    within = given.strata if each_by_itself(given.job) else None
+    within, jobs = None, given.job.strata.jobs
+    if each_by_itself(given.job):
+        within = given.strata
     kept = None if given.kept is None else given.of_numbers(given.kept)
     if kept is None or kept.all():
-        return _made(combine, X, labels, settings, within)
+        return _made(combine, X, labels, settings, within, jobs)
     centroids = np.full((int(labels.max()) + 1, X.shape[1]), np.nan)
     certificates = []
     for j, name in enumerate(given.names):
         own = Having.of(kept[:, j], column(labels, j))
         only = {key: _only(value, len(X), own, j) for key, value in settings.items()}
+        if given.weights is not None:
+            only["weights"] = given.weights[own.rows]
         strata = None if within is None else within.of_rows(own.rows)
         with naming(repr(name)):
             x = X[own.rows][:, [j]]
-            part = _made(combine, x, own.labels, only, strata)
+            part = _made(combine, x, own.labels, only, strata, jobs)
         centroids[own.there, j] = part.centroids[:, 0]
         certificates.append(part.certificates[0])
     return Aggregation(centroids, labels, tuple(certificates))
@@ -73,10 +77,11 @@ def _made(
     labels: Labels,
     settings: Mapping[str, Any],
     strata: Stratified | None,
+    jobs: int,
 ) -> Aggregation:
     """Return what `combine` makes of X (n, d), in each stratum if there are any."""
     if strata is not None:
-        return by_stratum(combine, X, labels, settings, strata)
+        return by_stratum(combine, X, labels, settings, strata, jobs)
     made: Aggregation = called(combine, X, labels, **settings)
     return made
 

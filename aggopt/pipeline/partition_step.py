@@ -1,7 +1,7 @@
 """From a table and a job to groups: all that comes before aggregation."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from aggopt.core.standardise import Scale
 from aggopt.core.trust import trusting
 from aggopt.core.validation import Floats, group_size
 from aggopt.encoding import Encoded
-from aggopt.errors import InfeasibleInputError, JobError, SolverError
+from aggopt.errors import JobError, SolverError
 from aggopt.input.confidential import Confidential
 from aggopt.input.files import read
 from aggopt.input.fingerprint import fingerprint
@@ -29,11 +29,11 @@ from aggopt.job import Job, Shifting, settled
 from aggopt.output.block_names import proven
 from aggopt.output.manifest import Source
 from aggopt.output.staging import sha256
-from aggopt.partition._in_blocks import divided
+from aggopt.partition._in_blocks import divided, part_of
 from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import INTERRUPTED
 from aggopt.pipeline.attribute_blocks import Columns, blocks_of
-from aggopt.pipeline.before_work import before_work, keeps_variance
+from aggopt.pipeline.before_work import before_work, require_variance
 from aggopt.pipeline.category_job import (
     most_distinct,
     widest,
@@ -51,7 +51,6 @@ from aggopt.pipeline.guarantees import (
 )
 from aggopt.pipeline.guarantees import read as read_confidential
 from aggopt.pipeline.holes import with_means
-from aggopt.pipeline.infeasibility import forced
 from aggopt.pipeline.own_model_words import remedy
 from aggopt.pipeline.parts import How, Told
 from aggopt.pipeline.sampling_weights import by_weight, of_weights, with_dominance
@@ -108,7 +107,8 @@ def group(
     job, chosen = settled(job, *size, differing, weighted=weights is not None)
     job, added = with_search(with_categories(job, table))
     job, repaired_so = with_repair(job, units)
-    job, merged_so = with_dominance(job, sampling)
+    apart = holes is not None and job.missing.policy == "patterns"
+    job, merged_so = with_dominance(job, sampling, apart=apart)
     said = () if encoded is None else encoded.notes
     reasons = (*chosen, *added, *repaired_so, *merged_so, *said)
     for check in before_work(table, whole, job, columns, strata, units):
@@ -121,15 +121,16 @@ def group(
     )
     if made is None:
         require_kept(held, strata, repair)
-        job = with_earlier_groups(job, table, strata)
+        job = with_earlier_groups(job, table, strata, units)
         reasons = (*reasons, *parted(job, strata))
-        asked_of = {**job.partition.settings, **by_weight(job, weights)}
+        told_of = by_weight(job, weights, apart=apart)
+        asked_of = {**job.partition.settings, **told_of}
         how = partitioner(job, held), asked_of, partial(told, "group")
         mended = partial(told, "repair") if job.privacy.repair and repair else None
         given = records, holes, strata, weights
         made = _made(given, columns, how, job, held, mended)
     blocks, kept = made
-    _require_variance(job, held, blocks)
+    require_variance(job, held, blocks)
     told("bound", 0.0)
     require_solved(proven(blocks, job))
     found = job, table, source, whole, records, blocks, asked, held, reasons
@@ -153,22 +154,40 @@ def _made(
     blocks: tuple[Block, ...]
     with _interrupts_left_to_mask():
         if holes is not None:
-            blocks, kept = by_policy(holes, columns, how, job, held, mended, strata)
+            asked = columns, how, job, held, mended, strata, weights
+            blocks, kept = by_policy(holes, *asked)
         elif strata is not None:
             whole = cast(Encoded, records)  # as of any table with strata
-            blocks = within_strata(whole, strata, columns, job.privacy.k, how, names)
-            if mended:
-                told = job, held, mended, weights
-                blocks = (repaired_within(blocks[0], whole, strata, *told),)
+            k, jobs = job.privacy.k, job.strata.jobs
+            blocks = within_strata(whole, strata, columns, k, how, names, jobs)
         else:
             blocks = divided(records, job.privacy.k, columns, *how, names)
-            if mended:
-                blocks = (
-                    repaired(blocks[0], records, job, held, mended, weights=weights),
-                )
+        if mended and holes is None:
+            blocks = _repaired(blocks, records, strata, job, held, mended, weights)
     if any(block.partition.interrupted for block in blocks):
         raise KeyboardInterrupt
     return Blocks(blocks, kept)
+
+
+def _repaired(
+    blocks: Sequence[Block],
+    records: Floats | Encoded,
+    strata: Stratified | None,
+    job: Job,
+    held: tuple[Confidential, ...],
+    told: Told,
+    weights: Floats | None,
+) -> tuple[Block, ...]:
+    """Return each block with groups that satisfy what the job requires."""
+    made = []
+    for block in blocks:
+        own = records if len(blocks) == 1 else part_of(records, block.columns)
+        if strata is None:
+            made.append(repaired(block, own, job, held, told, weights=weights))
+            continue
+        asked = strata, job, held, told, weights
+        made.append(repaired_within(block, cast(Encoded, own), *asked))
+    return tuple(made)
 
 
 def _require_one_kind(job: Job) -> None:
@@ -273,17 +292,3 @@ def read_table(data: Any, job: Job) -> tuple[Table, Source]:
     file, digest = (path.name, sha256(path)) if path else (None, None)
     known = fingerprint(table.frame)
     return table, Source(file, digest, *table.frame.shape, known)
-
-
-def _require_variance(
-    job: Job, held: tuple[Confidential, ...], blocks: tuple[Block, ...]
-) -> None:
-    """Refuse one group that t made, where the aggregation is to keep the variance."""
-    if not keeps_variance(job) or blocks[0].groups > 1:
-        return
-    why = forced(held, job.privacy)
-    if why:
-        raise InfeasibleInputError(
-            f"{why.problem} One value cannot keep the variance.",
-            fix=f"{why.fix[:-1]}; or aggregate by the mean as it is.",
-        )

@@ -1,6 +1,6 @@
 """Groups within parts of a table, each of which is partitioned by itself."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import compress
@@ -16,6 +16,7 @@ from aggopt.partition._in_blocks import divided
 from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import Partition, Proof
 from aggopt.pipeline.attribute_blocks import Columns
+from aggopt.pipeline.processes import each_in_processes
 from aggopt.solvers import Certificate, Status
 
 Told = Callable[[float], None]
@@ -39,19 +40,21 @@ def divided_within(
     k: int,
     how: How,
     names: Sequence[str],
+    jobs: int = 1,
 ) -> tuple[Block, ...]:
     """Return each block of attributes with groups that lie within its parts.
 
     Each part is a complete table, with distances as they are between all records; its
     partition is proven for itself, and the bounds add up to one on all groups within
-    these parts.  A limit of time is shared out by records.
+    these parts.  A limit of time is shared out by records.  `jobs` processes share the
+    parts of a block.
     """
     divide, settings, told = how
     blocks = []
     for done, (block, own) in enumerate(zip(columns, parts, strict=True)):
         told_of = partial(share_of, told, done, len(columns))
         of = _Within(records.only(block), own, [names[j] for j in block])
-        blocks.append(Block(block, of.divided(k, (divide, settings, told_of))))
+        blocks.append(Block(block, of.divided(k, (divide, settings, told_of), jobs)))
     told(1.0)
     return tuple(blocks)
 
@@ -64,34 +67,65 @@ class _Within:
     parts: Parts = field(repr=False)
     names: Sequence[str]
 
-    def divided(self, k: int, how: How) -> Partition:
+    def divided(self, k: int, how: How, jobs: int) -> Partition:
         """Return the groups of all parts, and the proof of each."""
-        divide, settings, told = how
         labels = self.parts.labels
-        n, done, first = len(labels), 0, 0
-        groups = np.empty(n, np.intp)
+        members = [np.flatnonzero(labels == j) for j in range(int(labels.max()) + 1)]
+        shared = [self._part(rows, k, how) for rows in members]
+        made: Iterable[Partition] = self._one_by_one(shared, how[2])
+        if jobs > 1 and len(shared) > 1:
+            made = each_in_processes(_proven, shared, jobs, how[2])
+        groups, first = np.empty(len(labels), np.intp), 0
         proofs: list[Proof] = []
-        for part in range(int(labels.max()) + 1):
-            rows = np.flatnonzero(labels == part)
-            told_of = partial(share_of, told, done / len(rows), n / len(rows))
-            own_of = shared_out(in_rows_of(settings, rows, n), len(rows) / n)
-            shared = divide, own_of, told_of
-            own = self._of(rows, k, shared)
+        for rows, own in zip(members, made, strict=True):
             groups[rows] = first + own.labels
             proofs += own.evidence
-            done, first = done + len(rows), first + len(own.sizes)
+            first += len(own.sizes)
         return Partition(numbered(groups), proofs)
 
-    def _of(self, rows: Labels, k: int, how: How) -> Partition:
-        held = self.parts.held[rows[0]]
-        if not held.any():
+    def _part(self, rows: Labels, k: int, how: How) -> "_Part":
+        divide, settings, _ = how
+        n, held = len(self.parts.labels), self.parts.held[rows[0]]
+        own_of = shared_out(in_rows_of(settings, rows, n), len(rows) / n)
+        own = in_rows(self.records, rows, held) if held.any() else None
+        return _Part(
+            own, len(rows), k, divide, own_of, list(compress(self.names, held))
+        )
+
+    def _one_by_one(self, parts: Sequence["_Part"], told: Told) -> Iterator[Partition]:
+        n, done = len(self.parts.labels), 0
+        for part in parts:
+            yield part.divided(partial(share_of, told, done / part.size, n / part.size))
+            done += part.size
+
+
+class _Part(NamedTuple):
+    """The records of a part, how many they are, and how they are partitioned.
+
+    Without records nothing of them is published.
+    """
+
+    records: Encoded | None
+    size: int
+    k: int
+    divide: str | Callable[..., Partition]
+    settings: Mapping[str, Any]
+    names: Sequence[str]
+
+    def divided(self, told: Told | None) -> Partition:
+        """Return its groups."""
+        if self.records is None:
             proof = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "nothing published", 0.0)
-            return Partition(np.zeros(len(rows), np.intp), proof)
-        whole = (tuple(range(int(held.sum()))),)
-        names = list(compress(self.names, held))
-        own = in_rows(self.records, rows, held)
-        (block,) = divided(own, k, whole, *how, names)
+            return Partition(np.zeros(self.size, np.intp), proof)
+        whole = (tuple(range(len(self.names))),)
+        how = self.divide, self.settings, told, self.names
+        (block,) = divided(self.records, self.k, whole, *how)
         return block.partition
+
+
+def _proven(part: _Part) -> Partition:
+    """Return its groups with their certificates, as another process hands them back."""
+    return part.divided(None)
 
 
 def in_rows_of(settings: Mapping[str, Any], rows: Labels, n: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.csv
 
 from aggopt.core.regular import require_regular
-from aggopt.core.validation import Labels
+from aggopt.core.validation import Floats, Labels
 from aggopt.errors import TableError
 from aggopt.input.files import as_released, read
 from aggopt.input.strata import stratified
@@ -19,7 +19,7 @@ from aggopt.job import AttributeSection, Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
 from aggopt.output.block_names import names_in
-from aggopt.output.dominance import dominance_of
+from aggopt.output.dominance import dominance_of, of_values
 from aggopt.output.manifest import SHUFFLED, stated
 from aggopt.output.places import Files
 from aggopt.output.risk import as_counted
@@ -97,25 +97,28 @@ def review(
     first, second = tables_of(original, released, job)
     place = places_of(original, released, len(first.frame), same_order, private)
     X = first.matrix()
-    encoded = first.encoded(job.partition.weights)
+    sampling = weights_in(first)
+    known = sampling.known if sampling else None
+    encoded = first.encoded(job.partition.weights, known)
     blocks = names_in(blocks_of(job, X if encoded is None else encoded), job)
     written = as_released(released, job.input, job.roles)
-    units, sampling = members_of(first), weights_in(first)
-    Y, order = second.matrix(), np.argsort(place)
+    units, order = members_of(first), np.argsort(place)
+    beside = replace(second, frame=second.frame[place.tolist()])
+    weights = weights_between(first, beside)
     found = audit(
         written,
         job.roles,
         job.privacy,
         blocks,
         decimal=job.input.decimal,
-        originals=compared(X[order], Y, job.output, first),
+        originals=compared(X[order], second.matrix(), job.output, first),
         compatible=job.missing.report_compatible,
         bounds=job.attributes,
         units=None if units is None else units[order],
         dropped=job.dropped,
-        dominance=dominance_of(job, sampling.each[order] if sampling else None),
+        pseudonym=job.pseudonym,
+        dominance=dominance_of(job, None if weights is None else weights[order]),
     )
-    beside = replace(second, frame=second.frame[place.tolist()])
     asked = wishes_of(first, X, job)
     try:
         measures = measured_if_any(first, beside, asked, job.measures.own)
@@ -124,6 +127,19 @@ def review(
         return Review(found, None, same_order, said)
     counted = None if measures is None else as_counted(measures, found)
     return Review(found, counted, same_order, risks=risks_of(first, beside, job))
+
+
+def weights_between(original: Table, released: Table) -> Floats | None:
+    """Return the weights of records (n,); None where they have none.
+
+    Of their values (n, d) if some are missing, before masking or after: see
+    `of_values`.
+    """
+    sampling = weights_in(original)
+    if sampling is None:
+        return None
+    before, after = original.matrix(), released.matrix()
+    return of_values(sampling.each, ~(np.isnan(before) | np.isnan(after)))
 
 
 def tables_of(original: Path, released: Path, job: Job) -> tuple[Table, Table]:

@@ -17,13 +17,12 @@ from aggopt.errors import JobError, TableError
 from aggopt.input.files import read
 from aggopt.input.table import Table
 from aggopt.input.units import members_of
-from aggopt.input.weights import weights_in
 from aggopt.job import AttributeSection, Job
 from aggopt.output.manifest import stated
 from aggopt.output.places import Files
 from aggopt.output.recount import recounted
 from aggopt.output.staging import sha256
-from aggopt.pipeline.reassess import places_by, tables_of
+from aggopt.pipeline.reassess import places_by, tables_of, weights_between
 from aggopt.pipeline.repeat import Stated
 from aggopt.report.facts import BY_BOTH, BY_MANIFEST, Facts, Private
 from aggopt.solvers import Certificate, Status
@@ -180,14 +179,16 @@ def _leveled(section: AttributeSection) -> bool:
 def _both(files: Files, job: Job, original: Path) -> _Read:
     first, second = tables_of(original, files.table, job)
     place = places_by(original, files, len(first.frame))
-    units, sampling, order = members_of(first), weights_in(first), np.argsort(place)
+    beside = replace(second, frame=second.frame[place.tolist()])
+    units, weights = members_of(first), weights_between(first, beside)
+    order = np.argsort(place)
     key = pyarrow.csv.read_csv(files.private)["released_record"].combine_chunks()
     rows = np.flatnonzero(np.asarray(key.is_valid()))
     return _Read(
-        replace(second, frame=second.frame[place.tolist()]),
+        beside,
         first,
         None if units is None else units[order],
-        None if sampling is None else sampling.each[order],
+        None if weights is None else weights[order],
         None if len(rows) == len(key) else rows,
     )
 

@@ -22,6 +22,7 @@ from aggopt.models._within import snapped
 from aggopt.output.drift import Drift
 from aggopt.pipeline.grid import is_asked_whole, is_whole, published_ends
 from aggopt.pipeline.grouped import Grouped, there
+from aggopt.pipeline.pseudonyms import with_pseudonyms
 from aggopt.pipeline.published_weights import with_weights
 
 TYPED = 1e-6  # of an attribute's range; float32 stays below it
@@ -36,7 +37,7 @@ def released(given: Grouped, values: Floats) -> Table:
     whole = given.job.output.round_integers
     asked = frozenset(n for n in given.names if is_asked_whole(given.job, n))
     made = given.table.masked(rounded, round_integers=whole, integers=asked)
-    return with_weights(given, made)
+    return with_pseudonyms(given, with_weights(given, made))
 
 
 def on_grid(values: Floats, place: int) -> Floats:
@@ -226,7 +227,7 @@ def _on_grid(given: Grouped, j: int, values: Floats, place: int) -> Floats:
         return on_grid(values, place)
     label = column(given.labels_of_numbers, j)[rows]
     _, first, group = np.unique(label, return_index=True, return_inverse=True)
-    sizes = np.bincount(group, given.weights)  # with which no value is missing
+    sizes = np.bincount(group, None if given.weights is None else given.weights[rows])
     whole = values.copy()
     whole[rows] = whole_numbers(values[rows][first], sizes.astype(np.float64))[group]
     return whole

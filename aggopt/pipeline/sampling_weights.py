@@ -16,18 +16,24 @@ from aggopt.input.table import Table
 from aggopt.input.weights import SamplingWeights, weights_in
 from aggopt.job import Job, Repairing
 from aggopt.output.dominance import dominance_of
-from aggopt.partition._registry import PARTITIONERS, Partitioner
+from aggopt.partition._registry import PARTITIONERS
 from aggopt.partition._shared.weighing import Weighing
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.guarantees import require_plain_repair
 
 
-def by_weight(job: Job, weights: Floats | None) -> dict[str, Any]:
-    """Return what a partition is told of weights (n,), beside its settings."""
+def by_weight(
+    job: Job, weights: Floats | None, *, apart: bool = False
+) -> dict[str, Any]:
+    """Return what a partition is told of weights (n,), beside its settings.
+
+    Of dominance nothing where groups lie within patterns of missing values, `apart`:
+    some of these may have no groups that keep it, before they are merged.
+    """
     if weights is None:
         return {}
-    method = PARTITIONERS.of(job.partition)
-    dominance = {"dominance": job.weights.dominance} if method.dominates else {}
+    keeps = PARTITIONERS.of(job.partition).dominates and not apart
+    dominance = {"dominance": job.weights.dominance} if keeps else {}
     return {"weights": weights, **dominance}
 
 
@@ -36,43 +42,45 @@ def of_weights(job: Job, sampling: SamplingWeights | None) -> tuple[Confidential
     if sampling is None:
         return ()
     asked = dominance_of(job, sampling.each)
-    if asked is None:
+    if not asked:
         return ()
     codes = np.unique(sampling.each, return_inverse=True)[1].astype(np.int64)
-    return (Confidential(sampling.name, codes, (asked,)),)
+    return (Confidential(sampling.name, codes, asked),)
 
 
 def with_dominance(
-    job: Job, sampling: SamplingWeights | None
+    job: Job, sampling: SamplingWeights | None, *, apart: bool
 ) -> tuple[Job, tuple[str, ...]]:
     """Return the job with a repair for groups that one record dominates, and why.
 
-    Nothing is repaired where the partition keeps it, or any groups of k records do.
+    Nothing is repaired where the partition keeps it, which it does not within patterns
+    of missing values, `apart`, or any groups of k records do.
     """
     if sampling is None or job.privacy.repair:
         return job, ()
     share, method = job.weights.dominance, PARTITIONERS.of(job.partition)
     largest = float(sampling.each.max())
     lightest = float(np.sort(sampling.each)[: job.privacy.k - 1].sum())
-    if largest <= share * (largest + lightest) or _keeps(method, sampling):
+    keeps = method.dominates and sampling.known is not None and not apart
+    if largest <= share * (largest + lightest) or keeps:
         return job, ()
-    return merging(job)
+    return merging(job, apart=apart)
 
 
-def merging(job: Job) -> tuple[Job, tuple[str, ...]]:
-    """Return the job with groups merged until no record dominates one, and why."""
+def merging(job: Job, *, apart: bool = False) -> tuple[Job, tuple[str, ...]]:
+    """Return the job with groups merged until no record dominates one, and why.
+
+    `apart` they lie within patterns of missing values.
+    """
     asked = job.privacy.model_copy(update={"repair": Repairing(method="merge")})
     method = PARTITIONERS.of(job.partition)
+    within = " within patterns of missing values" if apart and method.dominates else ""
     reason = (
         f"No record is to have more than {job.weights.dominance:g} of the weight of "
-        f"its group, which {method.name!r} does not look at: groups are merged until "
-        'none has, by repair = "merge".'
+        f"its group, which {method.name!r} does not look at{within}: groups are merged "
+        'until none has, by repair = "merge".'
     )
     return job.model_copy(update={"privacy": asked}), (reason,)
-
-
-def _keeps(method: Partitioner, sampling: SamplingWeights) -> bool:
-    return method.dominates and sampling.known is not None
 
 
 def notes(job: Job, weights: Floats | None) -> list[str]:
@@ -96,8 +104,9 @@ def require_weighed(job: Job, table: Table, whole: Floats, columns: Columns) -> 
     Raises
     ------
     JobError
-        Values are missing, attributes are categories or grouped in blocks, a model or a
-        function of the user's publishes, or the partition has a loss of its own.
+        The mean weight of groups is to be published of attributes in blocks, some of
+        their values are missing, a model or a function of the user's publishes, or the
+        partition has a loss of its own.
     TableError
         A weight is 0 or below, or more than a million times another.
     InfeasibleInputError
@@ -106,18 +115,16 @@ def require_weighed(job: Job, table: Table, whole: Floats, columns: Columns) -> 
     sampling = weights_in(table)
     if sampling is None:
         return
-    require_done(job, table, whole, columns)
+    require_done(job, whole, columns)
     with naming(f"Column {sampling.name!r}"):
         Weighing.read(sampling.each, len(whole))
-    asked = dominance_of(job, sampling.each)
-    if asked is None:
-        return
-    require_plain_repair(job, "does not keep the dominance of [weights].")
-    if refusal := asked.infeasible(job.privacy.k):
-        raise refusal
+    for asked in dominance_of(job, sampling.each):
+        require_plain_repair(job, "does not keep the dominance of [weights].")
+        if refusal := asked.infeasible(job.privacy.k):
+            raise refusal
 
 
-def require_done(job: Job, table: Table, whole: Floats, columns: Columns) -> None:
+def require_done(job: Job, whole: Floats, columns: Columns) -> None:
     """Refuse what is not done with weights, whichever they are.
 
     Raises
@@ -125,7 +132,7 @@ def require_done(job: Job, table: Table, whole: Floats, columns: Columns) -> Non
     JobError
         As `require_weighed`.
     """
-    wrong = next(_not_weighed(job, table, whole, columns), None)
+    wrong = next(_not_weighed(job, whole, columns), None)
     if wrong is not None:
         (name,), (what, fix) = job.roles.weight, wrong
         raise JobError(
@@ -135,28 +142,22 @@ def require_done(job: Job, table: Table, whole: Floats, columns: Columns) -> Non
 
 
 def _not_weighed(
-    job: Job, table: Table, whole: Floats, columns: Columns
+    job: Job, whole: Floats, columns: Columns
 ) -> Iterator[tuple[str, str]]:
     """Yield what the job asks for and is not done by weight, with what to do."""
     how, holes = job.aggregation, int(np.isnan(whole).sum())
-    if holes:
+    blocks = f"quasi-identifiers are grouped in {len(columns)} blocks"
+    if len(columns) > 1 and holes:
         yield (
-            f"{many(holes, 'value')} of quasi-identifiers "
+            f"{blocks}, of which {many(holes, 'value')} "
             f"{'is' if holes == 1 else 'are'} missing",
-            "remove those records",
+            'set attributes = "together" under [partition], or remove those records',
         )
-    if table.domains:
-        categories = many(len(table.domains), "quasi-identifier")
-        are = "is a category" if len(table.domains) == 1 else "are categories"
+    if len(columns) > 1 and job.weights.published == "group mean":
         yield (
-            f"{categories} {are}: names have no weighted mean",
-            "make them strata, which groups lie within",
-        )
-    if len(columns) > 1:
-        yield (
-            f"quasi-identifiers are grouped in {len(columns)} blocks, so that no group "
-            "has one weight",
-            'set attributes = "together" under [partition]',
+            f"{blocks}, so that no group has one weight to publish",
+            'set published = "drop" under [weights], or attributes = "together" under '
+            "[partition]",
         )
     function = AGGREGATORS.of(how).function
     if isinstance(how, ByModel) or "weights" not in signature(function).parameters:

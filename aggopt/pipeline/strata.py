@@ -23,6 +23,7 @@ from aggopt.pipeline.by_stratum import each_by_itself
 from aggopt.pipeline.guarantees import repaired, require_plain_repair
 from aggopt.pipeline.parts import How, Parts, Told, divided_within
 from aggopt.privacy._requirement import Requirement
+from aggopt.solvers._log import is_logged
 
 FAR = 1e9  # by which a group of several strata falls short: more than any other does
 
@@ -70,8 +71,9 @@ def require_within(job: Job) -> None:
     Raises
     ------
     JobError
-        Its method looks at confidential values of all records, or at whole numbers; or
-        its repair exchanges records wherever they are.
+        Its method looks at confidential values of all records, or at whole numbers; its
+        repair exchanges records wherever they are; or several processes are to keep one
+        log of solvers.
     """
     if not job.within:
         return
@@ -84,6 +86,12 @@ def require_within(job: Job) -> None:
             "[privacy].",
         )
     require_plain_repair(job, "is not made within strata.")
+    if job.strata.jobs > 1 and is_logged():
+        raise JobError(
+            f"[strata] jobs = {job.strata.jobs}, and a log of solvers is kept, which "
+            "is of one process.",
+            fix="set jobs = 1, or keep no log.",
+        )
     if getattr(job.partition, "centroids", "any") == "integer":
         raise JobError(
             'centroids = "integer" is of values in their own units, and within strata '
@@ -183,11 +191,15 @@ def within_strata(
     k: int,
     how: How,
     names: Sequence[str],
+    jobs: int = 1,
 ) -> tuple[Block, ...]:
-    """Return groups that lie within strata, each of which is a part of the table."""
+    """Return groups that lie within strata, each of which is a part of the table.
+
+    `jobs` processes share the strata.
+    """
     n = len(records)
     parts = [Parts(strata.labels, np.ones((n, len(b)), dtype=bool)) for b in columns]
-    return divided_within(records, columns, parts, k, how, names)
+    return divided_within(records, columns, parts, k, how, names, jobs)
 
 
 def repaired_within(

@@ -9,6 +9,7 @@ from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.input.units import Members, unsaid
 from aggopt.job import Job, Repairing
+from aggopt.job._earlier import EarlierGroups
 from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.guarantees import require_plain_repair
 from aggopt.privacy._models.l_diversity import Diversity
@@ -18,10 +19,12 @@ def with_repair(job: Job, units: Members | None) -> tuple[Job, tuple[str, ...]]:
     """Return the job with a repair for groups of k units, and why it has one."""
     if units is None or units.records is not None or job.privacy.repair:
         return job, ()
-    asked = job.privacy.model_copy(update={"repair": Repairing(method="search")})
+    kept = isinstance(job.partition, EarlierGroups)
+    method, then = ("merge", "") if kept else ("search", "then searched further, ")
+    asked = job.privacy.model_copy(update={"repair": Repairing(method=method)})
     reason = (
-        "k counts units: groups are merged until each has records of k units, then "
-        'searched further, by repair = "search".'
+        "k counts units: groups are merged until each has records of k units, "
+        f'{then}by repair = "{method}".'
     )
     return job.model_copy(update={"privacy": asked}), (reason,)
 

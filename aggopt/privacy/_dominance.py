@@ -24,7 +24,7 @@ class Dominance(Requirement):
     Attributes
     ----------
     weights : (n,)
-        Above 0, of any scale.
+        Above 0, of any scale; 0 of a record that has no part in what is published.
     share
         Of the weight of a group, in (0, 1].
     attribute
@@ -57,7 +57,8 @@ class Dominance(Requirement):
         """Return the largest share of the weight of each group, (groups,)."""
         own = self.weights[records]
         largest = np.maximum.reduceat(own, starts[:-1])
-        return np.asarray(largest / np.add.reduceat(own, starts[:-1]))
+        total = np.add.reduceat(own, starts[:-1])
+        return np.divide(largest, total, out=np.zeros_like(total), where=total > 0)
 
     def broken(self, records: I64, starts: I64) -> Bool:
         """Whether a record has more than the share of each group, (groups,)."""

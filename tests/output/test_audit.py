@@ -492,7 +492,7 @@ def test_bounds_are_of_numbers_as_the_file_spells_them():
 
 def test_no_record_has_most_of_the_weight_of_its_combination():
     dominance = Dominance(SOME["w"].to_numpy(float), 0.9, "w")
-    (found,) = asked(ROLE, dominance=dominance).promises
+    (found,) = asked(ROLE, dominance=(dominance,)).promises
     assert (found.promise, found.attribute, found.found) == ("dominance", "w", 1.0)
     assert (found.groups, found.broken) == (3, 1)
     assert asked(ROLE).promises == ()

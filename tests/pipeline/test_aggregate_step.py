@@ -175,7 +175,7 @@ def test_each_number_with_holes_has_groups_of_its_own():
 def test_each_number_with_holes_is_told_what_is_said_of_its_records(monkeypatch):
     heard = []
 
-    def made(combine, X, labels, settings, strata):
+    def made(combine, X, labels, settings, strata, jobs):
         heard.append((settings["of"].tolist(), strata.labels.tolist()))
         return Aggregation(np.zeros((labels.max() + 1, 1)), labels, (PROVEN,))
 
@@ -202,10 +202,10 @@ def test_numbers_of_strata_are_aggregated_in_each_where_it_matters(monkeypatch):
     assert combined(given, settings) != "made"
     within = replace(given, strata="strata")
     assert combined(within, settings) == "made"
-    ((combine, X, labels, told, strata),) = heard
+    ((combine, X, labels, told, strata, jobs),) = heard
     assert combine is AGGREGATORS["mean"].function
     assert (X is given.X, labels.tolist()) == (True, THIRDS.tolist())
-    assert (told, strata) == (settings, "strata")
+    assert (told, strata, jobs) == (settings, "strata", 1)
     other = given.job.model_copy(update={"privacy": Privacy(k=2)})
     assert combined(replace(within, job=other), settings) != "made"
 

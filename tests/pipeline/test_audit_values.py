@@ -32,7 +32,9 @@ def tried(**how):
     privacy = {"k": 2, "t": 0.9, "repair": "merge"}
     job = Job(roles=ROLES, privacy=privacy, partition={"method": "mdav"}, input=how)
     block = Block((0,), groups_of(np.array([0, 0, 1, 1])))
-    given = SimpleNamespace(job=job, blocks=(block,), units=None, sampling=None)
+    given = SimpleNamespace(
+        job=job, blocks=(block,), units=None, weights_of_values=None
+    )
     return audit_of(given, Table.of(FRAME, job.roles))
 
 
@@ -50,7 +52,7 @@ def test_blocks_are_counted_by_name() -> None:
     labels = np.array([0, 0, 1, 1])
     blocks = Block((1,), groups_of(labels)), Block((0,), groups_of(labels))
     frame = FRAME.assign(pay=[1.5, 3, 1.5, 3])
-    given = SimpleNamespace(job=job, blocks=blocks, units=None, sampling=None)
+    given = SimpleNamespace(job=job, blocks=blocks, units=None, weights_of_values=None)
     found = audit_of(given, Table.of(frame, job.roles))
     assert [count.attributes for count in found.blocks] == [("pay",), ("age",)]
     assert (found.smallest, found.combination, found.unchanged) == (2, 1, None)
@@ -65,12 +67,12 @@ def test_units_and_weights_that_are_dropped_are_what_the_job_says(
     roles = {**ROLES, "weight": "w"}
     job = Job(roles=roles, privacy={"k": 2}, weights={"published": "drop"})
     units = SimpleNamespace(of="units", records="records" if of_records else None)
-    given = SimpleNamespace(job=job, blocks=(), units=units, sampling=None)
+    given = SimpleNamespace(job=job, blocks=(), units=units, weights_of_values=None)
     audit_of(given, Table.of(FRAME.assign(w=1.0), job.roles))
     assert heard["units"] == (None if of_records else "units")
     assert heard["dropped"] == ("w",)
     audit_of(
-        SimpleNamespace(job=job, blocks=(), units=None, sampling=None),
+        SimpleNamespace(job=job, blocks=(), units=None, weights_of_values=None),
         Table.of(FRAME.assign(w=1.0), job.roles),
     )
     assert heard["units"] is None
@@ -113,7 +115,7 @@ def test_with_the_originals_it_is_said_what_is_unchanged() -> None:
         job=job,
         blocks=(Block((0,), groups_of(np.array([0, 0, 1, 1]))),),
         units=None,
-        sampling=None,
+        weights_of_values=None,
     )
     tried = Table.of(FRAME[["age"]], job.roles)
     both = compared(tried.matrix(), tried.matrix(), job.output)

@@ -86,6 +86,7 @@ def test_all_checks_are_made_in_turn_of_what_they_look_at(monkeypatch) -> None:
         ("require_within", (job,)),
         ("require_said", (job, table)),
         ("require_units", (job, columns, units, strata)),
+        ("require_linkable", (job, units, strata)),
         ("require_twice", (job, strata)),
         ("require_values", (table, whole, job)),
         ("require_there", (table, whole, job, strata)),
@@ -106,7 +107,7 @@ def test_all_checks_are_made_in_turn_of_what_they_look_at(monkeypatch) -> None:
         ("require_weights", (job, table, columns)),
         ("require_guarantees", (job,)),
         ("require_risk", (table, job)),
-        ("require_earlier_groups", (table, job, strata)),
+        ("require_earlier_groups", (table, job, strata, units)),
         ("require_covariance", (table, seen, places, job, strata)),
     ):
         assert check in made

@@ -199,7 +199,7 @@ def test_a_choice_that_nobody_has_says_how_to_get_one():
     proof = Certificate(Status.INFEASIBLE, None, None, None, "slots", 0.0)
     made = SimpleNamespace(certificate=proof, labels=labels, choice=np.zeros(2))
     with pytest.raises(InfeasibleInputError) as error:
-        _require_choice(made)
+        _require_choice(made, None)
     assert error.value.problem == (
         "No choice of categories for 2 groups keeps the number of records of each as "
         "near to the original as [aggregation.categories] asks."
@@ -209,7 +209,7 @@ def test_a_choice_that_nobody_has_says_how_to_get_one():
         "or name a price in its place."
     )
     usable = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "slots", 0.0)
-    _require_choice(SimpleNamespace(certificate=usable))
+    _require_choice(SimpleNamespace(certificate=usable), None)
 
 
 @pytest.mark.parametrize("holes", [0, 2])
@@ -265,6 +265,7 @@ def told(monkeypatch):
             kept=None,
             labels=np.repeat(np.arange(5), 4),
             secret="1" * 32,
+            weights=None,
         )
         _chosen(given, job.aggregation.categories, only or names)
         ((whom, settings),) = heard

@@ -193,18 +193,6 @@ REFUSED = {
         "keep_groups is to keep.",
         'set repair = "merge" under [privacy], which keeps them together.',
     ),
-    "units": (
-        lambda first: (
-            people().assign(note=[*range(20)] * 2),
-            aggopt.Job(
-                roles={**ROLES, "unit": ["note"], "other": []},
-                privacy={"k": 4},
-                partition=kept(first).partition,
-            ),
-        ),
-        "[partition] keep_groups names groups of records, and k counts units.",
-        "leave one of the two out.",
-    ),
     "a person that is published": (
         lambda first: (
             people(),

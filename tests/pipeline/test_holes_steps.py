@@ -125,7 +125,7 @@ def test_what_is_merged_for_values_is_feasible_and_has_no_bound():
 def test_values_of_one_s_own_are_asked_for_beside_what_a_repair_keeps(monkeypatch):
     given = []
 
-    def repaired(block, records, job, held, told, more):
+    def repaired(block, records, job, held, told, more, weights):
         given.append((told, [(each.attribute, each.least) for each in more]))
         return block
 
@@ -141,8 +141,8 @@ def test_values_of_one_s_own_are_asked_for_beside_what_a_repair_keeps(monkeypatc
 def test_a_repair_across_patterns_hears_progress(monkeypatch):
     given = []
 
-    def across(block, kept, incomplete, job, held, told, strata):
-        given.append((told, strata))
+    def across(block, kept, incomplete, job, held, told, strata, weights):
+        given.append((told, strata, weights))
         return fill.Holed((block,), kept)
 
     monkeypatch.setattr(fill, "repaired_across", across)
@@ -150,7 +150,7 @@ def test_a_repair_across_patterns_hears_progress(monkeypatch):
     by_policy(encoded(HOLED), TOGETHER, how, job, (), nothing)
     strata = Stratified(np.zeros(len(HOLED), int))
     by_policy(encoded(HOLED), TOGETHER, how, job, (), nothing, strata)
-    assert given == [(nothing, None), (nothing, strata)]
+    assert given == [(nothing, None, None), (nothing, strata, None)]
 
 
 def test_a_repair_of_imputed_values_hears_of_strata(monkeypatch):
@@ -168,7 +168,7 @@ def test_a_repair_of_imputed_values_hears_of_strata(monkeypatch):
 
 def test_what_is_counted_bears_the_attribute_s_name():
     absent = HOLED.isna().to_numpy()
-    found = fill._observed(absent, (0, 1), NUMBERS, 2)
+    found = fill._observed(absent, (0, 1), NUMBERS, 2, ())
     assert [type(each) for each in found] == [Observed, Observed]
     assert [each.attribute for each in found] == NUMBERS
 
@@ -219,8 +219,8 @@ def test_a_repair_across_patterns_keeps_strata_apart(monkeypatch):
     strata = SimpleNamespace(labels=np.array([0, 0, 1]))
     of = ("block", "kept", "records", "job", "held", "told", strata)
     assert repaired_across(*of) == (("block",), "kept")
-    ((block, near, *told, more),) = heard
-    assert (block, told) == ("block", ["job", "held", "told"])
+    ((block, near, *told, more, weights),) = heard
+    assert (block, told, weights) == ("block", ["job", "held", "told"], None)
     assert near == ((("records",), "kept"), strata)
     (inside,) = more
     assert inside.strata is strata.labels

@@ -15,13 +15,13 @@ from aggopt.input.table import Table
 from aggopt.job import Privacy
 from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import INTERRUPTED, Partition
-from aggopt.pipeline import partition_step
+from aggopt.pipeline import before_work, partition_step
+from aggopt.pipeline.before_work import require_variance
 from aggopt.pipeline.grouped import Blocks
 from aggopt.pipeline.infeasibility import Forced
 from aggopt.pipeline.partition_step import (
     _interrupts_left_to_mask,
     _made,
-    _require_variance,
     group,
     job_of,
     listener,
@@ -65,7 +65,7 @@ def test_an_interrupted_search_does_not_warn_and_all_else_does() -> None:
 def test_one_group_that_t_made_cannot_keep_the_variance(monkeypatch) -> None:
     heard, held = [], (object(),)
     why = Forced("To keep t = 0.1, all records form one group.", "promise a larger t.")
-    monkeypatch.setattr(partition_step, "forced", lambda *of: heard.append(of) or why)
+    monkeypatch.setattr(before_work, "forced", lambda *of: heard.append(of) or why)
 
     def job(*keeps):
         keeping = SimpleNamespace(keeps=keeps)
@@ -73,8 +73,8 @@ def test_one_group_that_t_made_cannot_keep_the_variance(monkeypatch) -> None:
 
     one, two = ((SimpleNamespace(groups=n),) for n in (1, 2))
     kept = job("variance")
-    _require_variance(kept, held, two)
-    _require_variance(job("mean"), held, one)
+    require_variance(kept, held, two)
+    require_variance(job("mean"), held, one)
     assert heard == []
     with refused(
         "To keep t = 0.1, all records form one group. One value cannot keep the "
@@ -82,10 +82,10 @@ def test_one_group_that_t_made_cannot_keep_the_variance(monkeypatch) -> None:
         "promise a larger t; or aggregate by the mean as it is.",
         InfeasibleInputError,
     ):
-        _require_variance(kept, held, one)
+        require_variance(kept, held, one)
     assert heard == [(held, kept.privacy)]
-    monkeypatch.setattr(partition_step, "forced", lambda *_: None)
-    _require_variance(kept, held, one)
+    monkeypatch.setattr(before_work, "forced", lambda *_: None)
+    require_variance(kept, held, one)
 
 
 @pytest.mark.parametrize("given", ["path", "text", "table"])
@@ -202,7 +202,9 @@ def test_a_repair_is_by_weight(monkeypatch, within) -> None:
     heard = []
     one = SimpleNamespace(partition=SimpleNamespace(interrupted=False))
     job = SimpleNamespace(
-        roles=SimpleNamespace(quasi_identifier="names"), privacy=SimpleNamespace(k=3)
+        roles=SimpleNamespace(quasi_identifier="names"),
+        privacy=SimpleNamespace(k=3),
+        strata=SimpleNamespace(jobs=1),
     )
     for name in ("divided", "within_strata"):
         monkeypatch.setattr(partition_step, name, lambda *of: ("block",))

@@ -156,3 +156,15 @@ def test_whole_numbers_keep_the_mean_by_weight(weights, expected, blocks):
     values = np.array([0.7, 0.7, 2.6, 2.6])
     assert _on_grid(given, 0, values, 0).tolist() == expected
     assert values.tolist() == [0.7, 0.7, 2.6, 2.6]
+
+
+def test_whole_numbers_are_weighed_by_records_that_have_a_value():
+    given = SimpleNamespace(
+        job=SimpleNamespace(attributes={"a": SimpleNamespace(integer=True)}),
+        names=["a"],
+        labels_of_numbers=np.array([1, 0, 0, 1, 1]),
+        weights=np.array([9.0, 0.25, 0.25, 1.75, 1.75]),
+    )
+    found = _on_grid(given, 0, np.array([np.nan, 0.7, 0.7, 2.6, 2.6]), 0)
+    assert np.isnan(found[0])
+    assert found[1:].tolist() == [0.0, 0.0, 3.0, 3.0]

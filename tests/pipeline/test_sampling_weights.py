@@ -2,7 +2,6 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +9,7 @@ import pytest
 from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from surveys import QUASI, ROLES, heavy, largest_share, masked, sample, survey
 
 import aggopt
 from aggopt import Job
@@ -27,34 +27,7 @@ from aggopt.pipeline.sampling_weights import (
 )
 
 WORDS = tomllib.loads(Path(__file__).with_name("weights.toml").read_text("utf-8"))
-QUASI = ["age", "income"]
-ROLES = {"quasi-identifier": QUASI, "other": ["note"], "weight": "w"}
-SECRET = "0123456789abcdef" * 2
 P3M = {"method": "p3m", "delta": 0.2}
-
-
-def sample(n: int = 48, seed: int = 0, **columns: Any) -> pd.DataFrame:
-    """Return records whose weights spread, but none of which has most of a group."""
-    rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({"age": rng.normal(50, 12, n), "note": ["x"] * n})
-    frame["income"] = rng.gamma(2.0, 900, n)
-    frame["w"] = rng.uniform(1, 3, n)
-    return frame.assign(**columns)
-
-
-def survey(**sections: Any) -> Job:
-    """Return a job for `sample`."""
-    plain = {
-        "roles": ROLES,
-        "privacy": {"k": 3},
-        "partition": {"method": "mdav"},
-        "output": {"digits": "full", "shuffle": False},
-    }
-    return Job(**{**plain, **sections})
-
-
-def masked(frame: pd.DataFrame, **sections: Any) -> Any:
-    return aggopt.mask(frame, survey(**sections), secret=SECRET)
 
 
 @pytest.fixture(scope="module")
@@ -248,15 +221,6 @@ def test_a_whole_number_weight_becomes_its_mean() -> None:
 # --- dominance
 
 
-def heavy() -> pd.DataFrame:
-    """Return records of which every sixth weighs as much as twenty others."""
-    return sample(w=np.where(np.arange(48) % 6 == 0, 20.0, 1.0))
-
-
-def largest_share(labels, w):
-    return max(w[labels == j].max() / w[labels == j].sum() for j in set(labels))
-
-
 def test_no_record_dominates_a_published_group(tmp_path) -> None:
     frame = heavy()
     made = masked(frame)
@@ -290,7 +254,7 @@ def test_groups_are_merged_where_the_method_does_not_see_to_it(case) -> None:
     method, each, share, merged = MERGES[case]
     job = survey(partition={"method": method}, weights={"dominance": share})
     known = None if each is ALIKE else each / 2
-    found, why = with_dominance(job, SamplingWeights("w", each, known))
+    found, why = with_dominance(job, SamplingWeights("w", each, known), apart=False)
     if not merged:
         assert (found, why) == (job, ())
         return
@@ -300,7 +264,8 @@ def test_groups_are_merged_where_the_method_does_not_see_to_it(case) -> None:
         f"{method!r} does not look at: groups are merged until none has, by repair = "
         '"merge".',
     )
-    assert with_dominance(found, SamplingWeights("w", each, known)) == (found, ())
+    again = with_dominance(found, SamplingWeights("w", each, known), apart=False)
+    assert again == (found, ())
 
 
 def test_a_partition_is_told_what_it_takes() -> None:
@@ -359,7 +324,8 @@ def test_groups_that_cannot_be_dominated_are_left_alone(release) -> None:
 
 def test_a_release_that_one_record_dominates_is_refused(monkeypatch) -> None:
     monkeypatch.setattr(
-        "aggopt.pipeline.partition_step.with_dominance", lambda job, _: (job, ())
+        "aggopt.pipeline.partition_step.with_dominance",
+        lambda job, _, *, apart: (job, ()),
     )
     with pytest.raises(PrivacyError, match=r"dominance <= 0\.6 DOES NOT HOLD"):
         masked(heavy())
@@ -412,9 +378,8 @@ def test_weights_that_are_none_are_refused(case) -> None:
     assert says in str(refused.value)
 
 
-OWN = lambda X, labels: np.zeros((labels.max() + 1, X.shape[1]))  # noqa: E731
 FILL = {"missing": {"policy": "fill"}}
-PLACE = {"roles": {**ROLES, "quasi-identifier": [*QUASI, "place"]}}
+DROP = {"weights": {"published": "drop"}}
 BLOCKS = {
     "partition": {"method": "mdav", "attributes": "one by one"},
     "privacy": {"k": 3, "scope": "blocks"},
@@ -425,7 +390,6 @@ SWAPPED = {
     "roles": {**FEW, "other": ["note"], "confidential": ["income"]},
     "privacy": {"k": 3, "t": 0.5, "repair": "swap"},
 }
-PLACES = {"roles": {**ROLES, "quasi-identifier": [*QUASI, "place", "sex"]}}
 WHOLE = {"method": "univariate", "centroids": "integer"}
 ROUNDED = {"output": {"round_integers": True}}
 OF_UNITS = {"roles": {**ROLES, "unit": ["hid"]}, "units": {"attributes": QUASI}}
@@ -434,10 +398,8 @@ hids = np.repeat(np.arange(24), 2)
 REFUSED = {  # in the words of weights.toml
     "two columns": (sample(v=1.0), {"roles": {**ROLES, "weight": ["w", "v"]}}),
     "no name": (sample(), {"roles": {**ROLES, "weight": 3}}),
-    "a hole": (hole(sample()), FILL),
-    "holes": (hole(sample(), 2), FILL),
-    "a category": (sample(place=list("ab") * 24), PLACE),
-    "categories": (sample(place=list("ab") * 24, sex=list("fm") * 24), PLACES),
+    "blocks with a hole": (hole(sample()), {**FILL, **BLOCKS, **DROP}),
+    "blocks with holes": (hole(sample(), 2), {**FILL, **BLOCKS, **DROP}),
     "blocks": (sample(), BLOCKS),
     "a function": (sample(), {"aggregation": {"method": OWN}}),
     "another loss": (sample(), {**ONE, "partition": SAE}),

@@ -81,7 +81,7 @@ def grouped(**others):
         "strata": None,
         "units": None,
         "weights": None,
-        "sampling": None,
+        "weights_of_values": None,
         "of_numbers": lambda values: f"numbers of {values}",
     }
     return SimpleNamespace(**{**plain, **others})
@@ -151,7 +151,7 @@ def test_a_release_knows_strata_and_units_and_may_have_no_measures(heard) -> Non
     said, *_ = heard
     steps.measured_if_any.made = None
     strata = SimpleNamespace(notes=("of small strata",))
-    weighed = {"weights": "known", "sampling": SimpleNamespace(each="weights")}
+    weighed = {"weights": "known", "weights_of_values": "weights"}
     given = grouped(strata=strata, units=Members("units"), **weighed)
     release_of(given, lambda *_: None)
     made = dict(said[-1][1:])

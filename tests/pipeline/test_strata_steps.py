@@ -63,10 +63,10 @@ def test_strata_are_parts_of_which_every_value_is_there(monkeypatch) -> None:
     monkeypatch.setattr(strata, "divided_within", lambda *of: heard.append(of))
     parts = SimpleNamespace(labels=np.array([0, 1, 0]))
     columns = ((0, 2), (1,))
-    within_strata(["one", "two", "three"], parts, columns, 3, "how", "names")
-    ((records, seen, made, k, how, names),) = heard
+    within_strata(["one", "two", "three"], parts, columns, 3, "how", "names", 2)
+    ((records, seen, made, k, how, names, jobs),) = heard
     assert (records, seen, k) == (["one", "two", "three"], columns, 3)
-    assert (how, names) == ("how", "names")
+    assert (how, names, jobs) == ("how", "names", 2)
     assert [part.held.tolist() for part in made] == [[[True] * 2] * 3, [[True]] * 3]
     assert {part.held.dtype for part in made} == {np.dtype(bool)}
     assert all(part.labels is parts.labels for part in made)

@@ -1,0 +1,125 @@
+"""Strata that several processes share give what one process gives."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib.externals.loky.backend.reduction import dumps
+from stratified import ROLES, residents, within
+
+import aggopt
+from aggopt import Job
+from aggopt.errors import JobError
+from aggopt.pipeline import processes
+from aggopt.solvers._log import logged
+
+SECRET = "0123456789abcdef" * 2
+P3M = {"method": "p3m", "delta": 0.2}
+HOLES = {"missing": {"policy": "patterns"}}
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """Stand for other processes, by what is sent to them and back; last come first."""
+    tasks = []
+
+    def results(task, parts, jobs):
+        packed = [bytes(dumps((task, part))) for part in parts]
+        tasks.append((len(packed), jobs))
+        for each in reversed(packed):
+            own, part = pickle.loads(each)
+            yield pickle.loads(pickle.dumps(own(part)))
+
+    monkeypatch.setattr(processes, "results", results)
+    return tasks
+
+
+def masked(frame=None, *, told=None, **sections):
+    job = within(**sections)
+    data = residents() if frame is None else frame
+    return aggopt.mask(data, job, secret=SECRET, progress=told)
+
+
+def holed():
+    frame = residents()
+    return frame.assign(age=frame["age"].mask(np.arange(len(frame)) % 9 == 0))
+
+
+CASES = {
+    "means": ({}, residents, [(4, 3)]),
+    "a search": ({"partition": {"method": "local_search"}}, residents, [(4, 3)]),
+    "P3M in each stratum": ({"aggregation": P3M}, residents, [(4, 3), (4, 3)]),
+    "patterns within strata": (HOLES, holed, None),
+    "imputed values": ({"missing": {"policy": "fill"}}, holed, [(4, 3)]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_release_is_that_of_one_process(sent, case):
+    sections, table, parts = CASES[case]
+    one = masked(table(), **sections)
+    assert sent == []
+    other = masked(table(), **sections, strata={"jobs": 3})
+    pd.testing.assert_frame_equal(one.table, other.table)
+    assert one.labels.tolist() == other.labels.tolist()
+    assert one.audit == other.audit
+    for name, proof in one.proofs.items():
+        found = other.proofs[name]
+        assert (proof.status, proof.objective) == (found.status, found.objective)
+        assert (proof.bound, proof.solver) == (found.bound, found.solver)
+    assert sent == parts if parts else {jobs for _, jobs in sent} == {3}
+
+
+def test_progress_is_that_of_strata_that_are_done(sent):
+    told = []
+    masked(
+        aggregation=P3M,
+        strata={"jobs": 2},
+        told=lambda step, share: told.append((step, share)),
+    )
+    for step in ("group", "aggregate"):
+        shares = [share for name, share in told if name == step]
+        assert {0.25, 0.5, 0.75, 1.0} <= {*shares}
+        assert shares == sorted(shares)
+
+
+def test_one_stratum_is_no_work_for_several(sent):
+    frame = residents().assign(region="n", sex="f")
+    masked(frame, aggregation=P3M, strata={"jobs": 2})
+    assert sent == []
+
+
+def test_what_a_stratum_refuses_is_said_as_by_one_process(sent):
+    asked = {"method": "p3m", "delta": 2.4, "importance": 1.0}
+    said = []
+    for jobs in (1, 2):
+        with pytest.raises(aggopt.errors.AggoptError) as refused:
+            masked(aggregation=asked, strata={"jobs": jobs})
+        said.append((type(refused.value), refused.value.problem, refused.value.fix))
+    assert said[0] == said[1]
+
+
+def test_a_log_of_solvers_is_of_one_process(tmp_path):
+    with logged(tmp_path / "log.txt"), pytest.raises(JobError) as refused:
+        masked(strata={"jobs": 2})
+    assert refused.value.problem == (
+        "[strata] jobs = 2, and a log of solvers is kept, which is of one process."
+    )
+    assert refused.value.fix == "set jobs = 1, or keep no log."
+
+
+def test_no_process_at_all_is_refused():
+    for wrong in (0, -1, 1.5):
+        with pytest.raises(JobError, match=r"strata\.jobs"):
+            Job(roles=ROLES, privacy={"k": 3}, strata={"jobs": wrong})
+    assert within().strata.jobs == 1
+
+
+@pytest.mark.slow
+def test_processes_of_their_own_give_the_same_bytes(tmp_path):
+    for jobs in (1, 2):
+        made = masked(aggregation=P3M, strata={"jobs": jobs})
+        made.write(tmp_path / f"masked{jobs}.csv")
+    one, other = (tmp_path / f"masked{jobs}.csv" for jobs in (1, 2))
+    assert one.read_bytes() == other.read_bytes()

@@ -1,0 +1,281 @@
+"""Sampling weights with categories, with missing values, with blocks."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from surveys import QUASI, ROLES, heavy, largest_share, masked, sample
+
+import aggopt
+from aggopt.core.weights import of_mean_one
+from aggopt.errors import AggoptError, InfeasibleInputError, PrivacyError
+from aggopt.output.dominance import dominance_of, most_dominated, of_values
+from aggopt.pipeline.reassess import review
+from aggopt.privacy._dominance import Dominance
+
+SEXED = {**ROLES, "quasi-identifier": [*QUASI, "sex"]}
+BLOCKS = {
+    "partition": {"method": "mdav", "attributes": [["age"], ["income"]]},
+    "privacy": {"k": 3, "scope": "blocks"},
+}
+LIGHT = {"sex": {"weight": 1e-3}}  # groups then have both
+DROP = {"published": "drop"}
+rng = np.random.default_rng(11)
+SEX = np.where(rng.random(48) < 0.4, "f", "m")
+W = np.exp(0.7 * rng.normal(size=48))
+
+
+def typed(**columns):
+    return sample(**{"w": W, "sex": SEX, **columns})
+
+
+def in_groups(labels):
+    return [labels == j for j in range(labels.max() + 1)]
+
+
+# --- categories
+
+
+def test_the_category_of_most_weight_is_published():
+    made = masked(typed(), roles=SEXED, attributes=LIGHT)
+    own = of_mean_one(W)
+    unlike = 0.0
+    for rows in in_groups(made.labels):
+        (level,) = set(made.table["sex"][rows])
+        by = {sex: own[rows & (sex == SEX)].sum() for sex in "fm"}
+        assert by[level] == max(by.values())
+        unlike += min(by.values())
+    assert made.certificates["sex"].objective == pytest.approx(unlike)
+    ignored = aggopt.aggregate.plurality(SEX, made.labels).values
+    assert (ignored != made.table["sex"]).any()
+
+
+def test_losses_of_groups_with_categories_are_by_weight():
+    of_types = masked(typed(), roles=SEXED)
+    own, frame = of_mean_one(W), typed()
+    encoded = aggopt.encode(frame[[*QUASI, "sex"]], sampling_weights=W)
+    points = np.asarray(encoded)
+    means = np.empty_like(points)
+    for rows in in_groups(of_types.labels):
+        means[rows] = np.average(points[rows], axis=0, weights=W[rows])
+    lost = own @ ((points - means) ** 2).sum(axis=1)
+    proof = of_types.blocks[0].certificate
+    assert proof.objective == pytest.approx(lost)
+    assert 0 < proof.bound < lost
+    unlike = own @ (of_types.table["sex"] != SEX) * encoded.weights[2]
+    numbers = own @ ((points - means)[:, :2] ** 2).sum(axis=1)
+    assert of_types.measures.il == pytest.approx((numbers + unlike) / 144)
+
+
+def test_sums_of_weights_of_categories_are_kept():
+    kept = {"categories": {"method": "frequencies", "slack": 2}}
+    made = masked(typed(), roles=SEXED, aggregation={"method": "mean", **kept})
+    own = of_mean_one(W)
+    off = own @ (made.table["sex"] == "f") - own @ (SEX == "f")
+    assert abs(off) <= 2 + 1e-6
+
+
+def test_a_slack_that_leaves_no_choice_is_said_in_records_of_mean_weight():
+    frame = typed(w=np.where(np.arange(48) < 6, 100.0, 1.0), sex=["a"] * 3 + ["b"] * 45)
+    kept = {"categories": {"method": "frequencies", "slack": 1}}
+    with pytest.raises(InfeasibleInputError) as refused:
+        masked(
+            frame,
+            roles=SEXED,
+            privacy={"k": 20},
+            aggregation={"method": "mean", **kept},
+        )
+    labels = masked(frame, roles=SEXED, privacy={"k": 20}).labels
+    own = of_mean_one(frame["w"].to_numpy())
+    largest = int(np.ceil(max(own[rows].sum() for rows in in_groups(labels))))
+    assert f"slack = {largest}, which always" in refused.value.fix
+
+
+def test_sums_of_weights_kept_to_the_last_digit_are_refused_before_any_work():
+    kept = {"categories": {"method": "frequencies", "slack": "exact"}}
+    how = {"method": "mean", **kept}
+    with pytest.raises(AggoptError, match="sums of weights that differ are hardly"):
+        masked(typed(), roles=SEXED, aggregation=how, partition={"method": "mhm"})
+    alike = masked(
+        typed(w=2.0, sex=["a"] * 24 + ["b"] * 24), roles=SEXED, aggregation=how
+    )
+    assert (alike.table["sex"] == "a").sum() == 24
+
+
+def test_ties_of_categories_are_broken_by_weighted_counts():
+    frame = typed(w=np.resize([1.0, 2.0], 48), sex=np.resize(["f", "f", "m", "m"], 48))
+    made = masked(frame, roles=SEXED, privacy={"k": 4}, attributes=LIGHT)
+    (said,) = [note for note in made.notes if "equally near" in note]
+    assert "the weighted counts of categories differ" in said
+
+
+# --- missing values
+
+
+def holed(**columns):
+    frame = sample(**{"w": W, **columns})
+    hole = np.random.default_rng(5).random((48, 2)) < 0.15
+    return frame.assign(
+        age=frame["age"].mask(hole[:, 0]), income=frame["income"].mask(hole[:, 1])
+    )
+
+
+@pytest.mark.parametrize("policy", ["fill", "patterns"])
+@pytest.mark.parametrize("method", ["mdav", "local_search"])
+def test_groups_publish_weighted_means_of_values_that_are_there(policy, method):
+    frame = holed()
+    made = masked(frame, missing={"policy": policy}, partition={"method": method})
+    lost, own = 0.0, of_mean_one(W)
+    for name in QUASI:
+        x, y = frame[name].to_numpy(), made.table[name].to_numpy()
+        there = ~np.isnan(x)
+        centre = np.average(x[there], weights=W[there])
+        spread = np.sqrt(np.average((x[there] - centre) ** 2, weights=W[there]))
+        for rows in in_groups(made.labels):
+            both = rows & there
+            if np.isnan(y[rows]).all():
+                continue
+            assert y[rows] == pytest.approx(np.average(x[both], weights=W[both]))
+            assert (W[both] / W[both].sum()).max() <= 0.6 * (1 + 1e-9)
+            lost += own[both] @ ((x - y)[both] / spread) ** 2
+    assert made.blocks[0].certificate.objective == pytest.approx(lost)
+    (found,) = made.audit.promises
+    assert found.holds
+
+
+@pytest.mark.parametrize("policy", ["fill", "patterns"])
+def test_weighted_variance_of_values_that_are_there_is_kept(policy):
+    frame = holed()
+    how = {"method": "mean", "keep": "variance"}
+    free = {"weights": {"dominance": 1.0}}
+    made = masked(frame, missing={"policy": policy}, aggregation=how, **free)
+    for name in QUASI:
+        both = (frame[name].notna() & made.table[name].notna()).to_numpy()
+        one, other, w = frame[name][both], made.table[name][both], W[both]
+        assert np.average(other, weights=w) == pytest.approx(np.average(one, weights=w))
+        assert np.cov(other, aweights=w) == pytest.approx(np.cov(one, aweights=w))
+
+
+@pytest.mark.parametrize("policy", ["fill", "patterns"])
+def test_weights_that_are_alike_change_nothing_where_values_are_missing(policy):
+    section = {"missing": {"policy": policy}}
+    plain = {"quasi-identifier": QUASI, "other": ["note"]}
+    frame = holed(w=7.0)
+    alike = masked(frame, roles={**plain, "weight": "w"}, **section)
+    without = masked(frame.drop(columns="w"), roles=plain, **section)
+    pd.testing.assert_frame_equal(alike.table.drop(columns="w"), without.table)
+
+
+def test_groups_that_one_record_dominates_are_merged_across_patterns():
+    frame = holed(w=heavy()["w"])
+    w = frame["w"].to_numpy()
+    made = masked(
+        frame, missing={"policy": "patterns"}, partition={"method": "local_search"}
+    )
+    assert largest_share(made.labels, w) <= 0.6
+    said = "'local_search' does not look at within patterns of missing values: groups"
+    assert any(said in note for note in made.notes)
+    filled = masked(
+        frame, missing={"policy": "fill"}, partition={"method": "local_search"}
+    )
+    assert not any("groups are merged until none has" in each for each in filled.notes)
+
+
+def test_a_category_that_is_missing_has_the_most_weight_of_those_that_are_there():
+    frame = holed(sex=pd.Series(SEX).mask(np.arange(48) % 7 == 0))
+    made = masked(frame, roles=SEXED, missing={"policy": "fill"})
+    for rows in in_groups(made.labels):
+        by = pd.Series(W[rows]).groupby(frame["sex"][rows].to_numpy()).sum()
+        (level,) = set(made.table["sex"][rows])
+        assert by[level] == by.max()
+
+
+# --- blocks
+
+
+def test_blocks_publish_weighted_means_of_their_own_groups(tmp_path):
+    frame = heavy()
+    w = frame["w"].to_numpy()
+    made = masked(frame, **BLOCKS, weights=DROP, output={"digits": "full"})
+    assert "w" not in made.table
+    for j, name in enumerate(QUASI):
+        labels = made.labels[:, j]
+        for rows in in_groups(labels):
+            mean = np.average(frame[name][rows], weights=w[rows])
+            assert made.table[name][rows].to_numpy() == pytest.approx(mean)
+        assert largest_share(labels, w) <= 0.6
+    worst = max(largest_share(labels, w) for labels in made.labels.T)
+    (found,) = made.audit.promises
+    assert (found.holds, found.found) == (True, pytest.approx(worst))
+    made.write(tmp_path / "masked.csv")
+
+
+def test_a_block_that_one_record_dominates_is_refused(monkeypatch):
+    monkeypatch.setattr(
+        "aggopt.pipeline.partition_step.with_dominance",
+        lambda job, _, *, apart: (job, ()),
+    )
+    with pytest.raises(PrivacyError, match=r"dominance <= 0\.6 DOES NOT HOLD"):
+        masked(heavy(), **BLOCKS, weights=DROP)
+
+
+def test_weights_as_they_are_lie_beside_blocks():
+    frame = sample(w=np.resize([10.0, 20.0, 40.0], 48))
+    made = masked(frame, **BLOCKS, weights={"published": "as is"})
+    assert (made.table["w"] == frame["w"]).all()
+    for name in QUASI:
+        assert made.table.groupby([name, "w"]).size().min() >= 3
+
+
+# --- what the audit counts
+
+
+def asking(share):
+    """Return what is read of a job, which asks for this dominance."""
+    roles, weights = SimpleNamespace(weight=("w",)), SimpleNamespace(dominance=share)
+    return SimpleNamespace(roles=roles, weights=weights)
+
+
+def test_a_value_that_is_missing_has_no_weight():
+    there = np.array([[True, False], [True, True]])
+    w = np.array([2.0, 3.0])
+    assert of_values(w, np.ones((2, 2), bool)) is w
+    assert of_values(w, there).tolist() == [[2.0, 0.0], [3.0, 3.0]]
+
+
+def test_the_attribute_that_one_record_dominates_most_is_named_by_its_share():
+    job = asking(0.6)
+    w = np.array([[1.0, 1.0, 3.0], [1.0, 1.0, 1.0], [2.0, 0.0, 1.0]])
+    asked = dominance_of(job, w)
+    assert [each.weights.tolist() for each in asked] == w.T.tolist()
+    alone = np.zeros(3, np.intp)
+    (found,) = most_dominated(asked, [((0,), alone), ((1, 2), alone)])
+    assert (found.found, found.holds) == (pytest.approx(0.6), True)
+    (found,) = most_dominated(asked, [((0,), alone)])
+    assert found.found == 0.5
+    (found,) = most_dominated(dominance_of(job, w[:, 0]), [((1, 2), alone)])
+    assert found.found == 0.5
+    assert most_dominated((), [((0,), alone)]) == []
+    assert dominance_of(asking(1), w) == dominance_of(job, None) == ()
+
+
+def test_a_group_in_which_nothing_counts_is_dominated_by_none():
+    weights = np.array([0.0, 0.0, 1.0, 1.0])
+    check = Dominance(weights, 0.6, "w").check(np.array([0, 0, 1, 1]))
+    assert (check.found, check.holds) == (0.5, True)
+
+
+def test_a_recount_with_the_originals_sees_which_values_count(tmp_path):
+    frame = holed()
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    sections = {"missing": {"policy": "fill"}, "weights": {"dominance": 0.8}}
+    made = masked(tmp_path / "people.csv", **sections, output={"shuffle": True})
+    files = made.write(tmp_path / "masked.csv")
+    found = review(tmp_path / "people.csv", files.table, made.job)
+    (one,), (other,) = found.audit.promises, made.audit.promises
+    assert (one.found, one.groups) == (pytest.approx(other.found), other.groups)
+    there = frame[QUASI].notna().to_numpy()
+    shares = [largest_share(made.labels[own], W[own]) for own in there.T]
+    assert found.audit.promises[0].found == pytest.approx(max(shares))
+    assert max(shares) > largest_share(made.labels, W) * (1 + 1e-6)
