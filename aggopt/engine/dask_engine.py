@@ -150,6 +150,12 @@ def _at(scheduler: str, insecure: bool) -> Iterator[Any]:
             f"No scheduler answers at {scheduler}.",
             fix="start it, or correct the address; or let workers be started here.",
         ) from None
+    except TypeError:  # of what is to be the context of TLS
+        raise EngineError(
+            f"Dask knows no certificates for {scheduler}.",
+            fix="name them in its configuration: ca-file, client.cert and client.key "
+            "under distributed.comm.tls.",
+        ) from None
     with client:
         yield client
 
