@@ -63,6 +63,26 @@ def read(folder: Path) -> pd.DataFrame:
     return pd.concat(map(pd.read_parquet, files), ignore_index=True)
 
 
+def linked(
+    folder: Path, release: aggopt.FolderRelease
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return originals and what is published of them, record by record, by the key."""
+    key = read(release.private)
+    keys = sorted(release.private.glob("key-*"))
+    parts = [pd.read_parquet(path) for path in sorted(release.path.glob("*.parquet"))]
+    held = [pd.read_parquet(path) for path in keys]
+    rows = [p.iloc[k["released_record"]] for p, k in zip(parts, held, strict=True)]
+    originals = pd.concat(
+        pd.read_parquet(path).assign(
+            input_file=path.name, input_record=np.arange(len(pd.read_parquet(path)))
+        )
+        for path in sorted(folder.glob("*.parquet"))
+    )
+    at = key.astype({"input_file": str}).reset_index()
+    before = at.merge(originals, on=["input_file", "input_record"]).sort_values("index")
+    return before.reset_index(drop=True), pd.concat(rows, ignore_index=True)
+
+
 def digest(folder: Path) -> str:
     """Return the SHA-256 of all files of a release, in order."""
     whole = hashlib.sha256()

@@ -7,7 +7,7 @@ from pathlib import Path
 from aggopt.command.check import Checked, with_roles
 from aggopt.command.readiness import Obstacle
 from aggopt.core.plural import many
-from aggopt.engine.able import require_numbers, unable
+from aggopt.engine.able import require_types, unable
 from aggopt.engine.mask import by_engine
 from aggopt.engine.pieces import InputParts, names_several
 from aggopt.engine.run import require_records, with_partition
@@ -86,7 +86,7 @@ def _of_parts(job: Job, parts: InputParts) -> Iterator[Obstacle]:
     """Yield what is refused of columns and of the number of records."""
     checks: tuple[Callable[[], None], ...] = (
         partial(job.roles.check, parts.schema.names),
-        partial(require_numbers, parts.schema, job),
+        partial(require_types, parts.schema, job),
         partial(require_records, parts.records, job.privacy.k),
     )
     for check in checks:

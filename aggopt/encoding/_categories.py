@@ -41,16 +41,19 @@ class Categories:
     @cached_property
     def observed(self) -> Bool:
         """Which levels a record has, (m,)."""
-        return np.bincount(self.codes, minlength=self.domain.m) > 0
+        return self.each > 0
+
+    @cached_property
+    def each(self) -> I64:
+        """How many records have each level, (m,)."""
+        return np.bincount(self.codes, minlength=self.domain.m)
 
     def points(self) -> F64:
         """Return coordinates (n, q) in which some records differ.
 
         Their squared distances are those of the nodes that the records have.
         """
-        points = self.domain.points
-        there = points[np.unique(self.codes)]
-        kept = points[:, (there != there[0]).any(axis=0)]
+        kept = self.domain.apart(np.unique(self.codes))
         n, p = len(self.codes), kept.shape[1]
         require_memory(16 * n * p, f"{p} coordinates of {n} records")
         return np.asarray(kept[self.codes])

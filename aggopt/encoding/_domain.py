@@ -157,6 +157,12 @@ class Domain:
         """Coordinates (nodes, edges), whose squared distances are `distances`."""
         return np.where(self.below, np.sqrt(self.rise[self.rise > 0] / self.unit), 0.0)
 
+    def apart(self, there: I64) -> F64:
+        """Return coordinates (nodes, q), those alone in which nodes `there` differ."""
+        points = self.points
+        own = points[there]
+        return np.asarray(points[:, (own != own[0]).any(axis=0)])
+
     @cached_property
     def steps(self) -> F64:
         """Distances (nodes, nodes) in units: whole numbers, so that sums are exact."""

@@ -15,6 +15,7 @@ from aggopt.core.weights import of_mean_one
 from aggopt.core.weights import sampling_weights as weights_of
 from aggopt.encoding._attribute_type import NUMERIC, AttributeType
 from aggopt.encoding._categories import Categories
+from aggopt.encoding._domain import Domain
 from aggopt.encoding._encoded import Encoded, EncodedAttribute, joined
 from aggopt.encoding._levels import categories_of, require_few
 from aggopt.encoding._tree_notes import odd_branches
@@ -166,7 +167,7 @@ def _encoded(
     if kind in NUMERIC:
         return _numeric(column, how, weights, known)
     categories = categories_of(column, kind, how)
-    require_few(categories)
+    require_few(categories.domain, categories.each)
     weight = how.weight * _weight(categories, weights, known)
     nothing = np.empty((len(series), 0))
     part = np.sqrt(weight) * categories.points() if weight else nothing
@@ -237,13 +238,19 @@ def said_of_codes(values: int) -> str:
 
 
 def _weight(categories: Categories, weights: str, known: F64 | None) -> float:
-    """Return n over the sum of squares, or 1 over the largest distance; 0 without."""
-    steps = categories.domain.steps[: categories.domain.m, : categories.domain.m]
-    if categories.observed.sum() == 1:
+    counts = np.bincount(categories.codes, known, minlength=categories.domain.m)
+    return weight_of(categories.domain, counts / len(categories.codes), weights)
+
+
+def weight_of(domain: Domain, shares: F64, weights: str) -> float:
+    """Return n over the sum of squares, or 1 over the largest distance; 0 without.
+
+    `shares` (m,) are those of all records that have each level.
+    """
+    steps = domain.steps[: domain.m, : domain.m]
+    if (shares > 0).sum() == 1:
         return 0.0
     if weights == "range":
-        return float(categories.domain.unit / steps.max()) if steps.max() else 0.0
-    counts = np.bincount(categories.codes, known, minlength=len(steps))
-    shares = counts / len(categories.codes)
-    spread = float(shares @ steps @ shares) / (2 * categories.domain.unit)
+        return float(domain.unit / steps.max()) if steps.max() else 0.0
+    spread = float(shares @ steps @ shares) / (2 * domain.unit)
     return 1 / spread if spread else 0.0

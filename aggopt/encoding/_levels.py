@@ -49,16 +49,18 @@ def categories_of(column: TypedColumn, kind: str, how: AttributeType) -> Categor
     return Categories(domain, np.append(place, missing)[codes])
 
 
-def require_few(categories: Categories) -> None:
+def require_few(domain: Domain, counts: I64) -> None:
     """Refuse names that tell most records apart: they identify, and describe little.
+
+    `counts` (m,) are the records that have each level.
 
     Raises
     ------
     TableError
         There are three levels or more, and more than half as many as records.
     """
-    n, m = len(categories.codes), int(categories.observed.sum())
-    if categories.domain.kind == "nominal" and m > max(2, n / 2):
+    n, m = int(counts.sum()), int((counts > 0).sum())
+    if domain.kind == "nominal" and m > max(2, n / 2):
         raise TableError(
             f"There are {m} different values among {n} records, as of an identifier.",
             fix="leave the column out, or give a tree or an order of its values; of "

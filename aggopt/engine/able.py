@@ -6,8 +6,9 @@ import pyarrow as pa
 
 from aggopt.aggregate._shifting import DECIDES, INSISTS
 from aggopt.aggregate._wish_sections import ByAttribute
+from aggopt.aggregate.categories._registry import CategorySection
 from aggopt.errors import JobError, TableError
-from aggopt.job import Job, P3m, Recommended
+from aggopt.job import Job, Mean, P3m, Recommended
 from aggopt.job._risk import Risk
 from aggopt.partition._shared.settings import TOGETHER
 from aggopt.pipeline.by_stratum import each_by_itself
@@ -17,6 +18,7 @@ MEMORY = 'engine = "memory" does it, of a table that fits'
 OF_BLOCKS = frozenset({"k", "l", "p", "t"})  # of a group, or beside all records
 PARTITION = "blocked"
 SOLVER = "lagrangian"
+CATEGORIES = ("plurality", "frequencies")
 
 
 def require_able(job: Job) -> None:
@@ -46,10 +48,26 @@ def _unable(job: Job) -> Iterator[tuple[str, str]]:
     for role in ("unit", "wish"):
         if getattr(job.roles, role):
             yield f"[roles] {role} is given", out
-    if job.attributes:
-        yield "[attributes] is given", out
-    if job.missing.policy != REFUSE:
-        yield f"[missing] policy = {job.missing.policy!r}", "fill the holes first"
+    for name, section in job.attributes.items():
+        if section.bounded and _moves(job):
+            keep = getattr(job.aggregation, "keep", None)
+            yield (
+                f"[attributes.{name}] lower or upper, with keep = {keep!r}",
+                'leave keep out, or set method = "p3m", which keeps the variance',
+            )
+        if section.type.kind == "date":
+            yield f"[attributes.{name}] kind = 'date'", "give it numbers"
+    if job.missing.policy != REFUSE and job.roles.weight:
+        yield f"[missing] policy = {job.missing.policy!r} with weights", out
+    if job.missing.policy != REFUSE and job.roles.stratum:
+        yield f"[missing] policy = {job.missing.policy!r} within strata", out
+    if job.missing.policy != REFUSE and job.engine.borders:
+        yield f"[missing] policy = {job.missing.policy!r} with borders", out
+    if job.missing.report_compatible:
+        yield "[missing] report_compatible is given", out
+    if job.missing.policy != REFUSE and isinstance(job.aggregation, P3m):
+        fix = 'set method = "mean" or "median" under [aggregation]'
+        yield f"[missing] policy = {job.missing.policy!r} with method = 'p3m'", fix
     if job.measures.extra:
         yield "[measures] is given", out
     if job.risk != Risk():
@@ -67,6 +85,12 @@ def _unable(job: Job) -> Iterator[tuple[str, str]]:
     yield from _of_privacy(job)
     yield from _of_partition(job)
     yield from _of_aggregation(job)
+
+
+def _moves(job: Job) -> bool:
+    """Whether means are moved by one map, which knows no bounds."""
+    how = job.aggregation
+    return isinstance(how, Mean) and how.keep != "mean"
 
 
 def _of_privacy(job: Job) -> Iterator[tuple[str, str]]:
@@ -93,6 +117,8 @@ def _of_partition(job: Job) -> Iterator[tuple[str, str]]:
 
 def _of_aggregation(job: Job) -> Iterator[tuple[str, str]]:
     how = job.aggregation
+    if how.categories is not None:
+        yield from _of_categories(how.categories)
     if isinstance(how, P3m):
         yield from _of_shifts(how)
     elif how.method not in ("mean", "median"):
@@ -100,6 +126,19 @@ def _of_aggregation(job: Job) -> Iterator[tuple[str, str]]:
         yield f"[aggregation] method = {how.method!r}", fix
     elif not isinstance(getattr(how, "keep", "mean"), str):
         yield "[aggregation] keep names columns", 'set keep = "covariance"'
+
+
+def _of_categories(how: CategorySection) -> Iterator[tuple[str, str]]:
+    """Yield what is asked of categories beside one of each, of a group or of all."""
+    where = "[aggregation.categories]"
+    if how.method not in CATEGORIES:
+        fix = 'set method = "plurality" or "frequencies"'
+        yield f"{where} method = {how.method!r}", fix
+    for key, called in (("occurring",) * 2, ("cross",) * 2, ("with_", "with")):
+        if getattr(how, key, None):
+            yield f"{where} {called} is given", "leave it out"
+    if getattr(how, "time_limit", None) is not None:
+        yield f"{where} time_limit is given", "leave it out"
 
 
 def _of_shifts(how: P3m) -> Iterator[tuple[str, str]]:
@@ -124,8 +163,8 @@ def _of_shifts(how: P3m) -> Iterator[tuple[str, str]]:
         )
 
 
-def require_numbers(schema: pa.Schema, job: Job) -> None:
-    """Refuse quasi-identifiers that are no numbers, by what the files say of them.
+def require_types(schema: pa.Schema, job: Job) -> None:
+    """Refuse quasi-identifiers that are dates or nested, by what the files say of them.
 
     Raises
     ------
@@ -135,14 +174,19 @@ def require_numbers(schema: pa.Schema, job: Job) -> None:
     other = [
         f"{name!r} ({schema.field(name).type})"
         for name in job.roles.quasi_identifier
-        if name in schema.names and not _is_number(schema.field(name).type)
+        if name in schema.names and not _is_known(schema.field(name).type)
     ]
     if other:
         raise TableError(
-            f"Quasi-identifiers that are no numbers: {', '.join(other)}.",
+            "Quasi-identifiers that are neither numbers, nor text, categories or truth "
+            f"values: {', '.join(other)}.",
             fix=f"give them numbers, or mask the table in parts that fit; {MEMORY}.",
         )
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+def _is_known(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return bool(number or text or pa.types.is_boolean(kind))

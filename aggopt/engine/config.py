@@ -1,4 +1,4 @@
-"""What all tasks of a run know: no record, and no value of one."""
+"""What all tasks of a run know: no record; of values levels, scales and cuts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,6 +8,8 @@ import numpy as np
 
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
+from aggopt.engine.hole_buckets import Buckets
+from aggopt.engine.levels import Levels
 from aggopt.engine.pieces import Piece
 from aggopt.engine.sources import Deal, Sources
 from aggopt.engine.split_tree import SplitTree
@@ -25,8 +27,8 @@ class Shift:
         """Return the published centroids of means c (m, d)."""
         moved = np.zeros_like(c)
         for j, row in enumerate(self.map):  # in one order, whatever m is
-            moved += (c[:, j] - self.centre[j])[:, None] * row
-        return moved
+            moved += np.nan_to_num(c[:, j] - self.centre[j])[:, None] * row
+        return np.where(np.isnan(c), np.nan, moved)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,6 +60,10 @@ class Config:
         records; None where it is asked of each group alone.
     deals
         What the tasks of second steps read, by the step whose files those are.
+    categories
+        The quasi-identifiers that are no numbers, in their order.
+    levels
+        Those of each of them in the whole table, once they are counted.
     """
 
     job: Job
@@ -74,6 +80,26 @@ class Config:
     mean_weight: float | None = None
     whole: Path | None = None
     deals: Mapping[str, tuple[Deal, ...]] = field(default_factory=dict, repr=False)
+    categories: tuple[str, ...] = ()
+    levels: Mapping[str, Levels] = field(default_factory=dict, repr=False)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The other quasi-identifiers."""
+        names = self.job.roles.quasi_identifier
+        return tuple(name for name in names if name not in self.categories)
+
+    @property
+    def places(self) -> list[int]:
+        """Where those stand among the quasi-identifiers, from 0."""
+        names = self.job.roles.quasi_identifier
+        return [names.index(name) for name in self.numbers]
+
+    @property
+    def places_of_categories(self) -> list[int]:
+        """Where the others stand."""
+        names = self.job.roles.quasi_identifier
+        return [names.index(name) for name in self.categories]
 
     def at(self, step: str, number: int) -> Path:
         """Return the file in between that a step has of this number."""
@@ -94,10 +120,22 @@ class Config:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InLeaves(Config):
-    """The same, and how records are standardised and cut into leaves."""
+    """The same, and how records are standardised and cut into leaves.
+
+    Attributes
+    ----------
+    buckets
+        The leaves of each pattern of missing values; None where all have the same.
+    """
 
     scale: Scale = field(repr=False)
     tree: SplitTree = field(repr=False)
+    buckets: Buckets | None = field(default=None, repr=False)
+
+    @property
+    def leaves(self) -> int:
+        """How many there are."""
+        return self.tree.leaves if self.buckets is None else self.buckets.count
 
 
 @dataclass(frozen=True, eq=False)

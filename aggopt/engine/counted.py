@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import narwhals.stable.v2 as nw
+import numpy as np
 import pyarrow as pa
 
 from aggopt.core.validation import Floats
@@ -15,6 +16,8 @@ from aggopt.job import Job
 from aggopt.output.audit import Audit
 from aggopt.output.beside import Beside
 from aggopt.output.counts import Count, codes_of, together
+from aggopt.output.missing import Holes, holes_in
+from aggopt.output.within import Within, found_within
 from aggopt.privacy._requirement import Check
 
 
@@ -33,12 +36,21 @@ class Counted:
         weights that records had.
     columns
         Those that were written.
+    within
+        What was found of values that are to be within bounds, or whole.
+    cells
+        How many values of quasi-identifiers are missing.
+    patterns
+        Which sets of them are missing in some record.
     """
 
     whole: Count
     others: Count | None
     checks: tuple[Check, ...]
     columns: tuple[str, ...]
+    within: tuple[Within, ...] = ()
+    cells: int = 0
+    patterns: frozenset[bytes] = frozenset()
 
 
 def counted(rows: pa.Table, config: Config, weights: Floats | None = None) -> Counted:
@@ -51,6 +63,7 @@ def counted(rows: pa.Table, config: Config, weights: Floats | None = None) -> Co
     quasi = together([codes_of(frame[name]) for name in job.combination])
     beside = (*roles.confidential, *roles.other)
     both = [quasi, *(codes_of(frame[name]) for name in beside)]
+    absent = np.stack([holes_in(frame[name]) for name in roles.combination], axis=1)
     with_others = (*roles.combination, *beside)
     return Counted(
         whole=Count.of(roles.combination, quasi, privacy.k),
@@ -60,6 +73,9 @@ def counted(rows: pa.Table, config: Config, weights: Floats | None = None) -> Co
             *(each.check(quasi) for each in of_weights(job, weights)),
         ),
         columns=tuple(rows.column_names),
+        within=found_within(frame, job.attributes, job.input.decimal),
+        cells=int(absent.sum()),
+        patterns=frozenset(row.tobytes() for row in np.unique(absent, axis=0)),
     )
 
 
@@ -76,11 +92,20 @@ def audit_of(found: Sequence[Counted], job: Job) -> Audit:
         whole=whole,
         blocks=(whole,),
         identifiers=tuple(name for name in job.dropped if name in found[0].columns),
+        within=tuple(map(_both, zip(*(each.within for each in found), strict=True))),
         promises=tuple(map(_worst, zip(*(each.checks for each in found), strict=True))),
         strata=roles.stratum,
         weight=next(iter(job.released_roles.weight), None),
+        missing=_missing(found, len(roles.quasi_identifier)),
         beside=(Beside(beside, few=False, count=_all(others)),) if others else (),
     )
+
+
+def _missing(found: Sequence[Counted], width: int) -> Holes | None:
+    """Return what is missing of so many quasi-identifiers; None if nothing is."""
+    cells = sum(each.cells for each in found)
+    patterns = frozenset[bytes]().union(*(each.patterns for each in found))
+    return Holes(cells, len(patterns - {bytes(width)})) if cells else None
 
 
 def _all(counts: Sequence[Count]) -> Count:
@@ -93,6 +118,15 @@ def _all(counts: Sequence[Count]) -> Count:
         unique=sum(count.unique for count in counts),
         total=sum(count.total for count in counts),
     )
+
+
+def _both(found: Sequence[Within]) -> Within:
+    """Return what was found of an attribute in all parts."""
+    beyond, broken = (sum(getattr(each, of) for each in found) for of in _COUNTS)
+    return replace(found[0], beyond=beyond, broken=broken)
+
+
+_COUNTS = ("beyond", "broken")
 
 
 def _worst(checks: Sequence[Check]) -> Check:

@@ -116,7 +116,7 @@ def mask(
     if out is None:
         _require_memory(engine, client)
         return in_memory(data, job, progress=progress, secret=secret, trust=trust)
-    asked = job_of(by_engine(job, name=engine), trust)
+    asked = job_of(by_engine(job, name=engine), trust).contained()
     told = listener(progress)
     folder = _pattern(data)
     with _carrier(asked, client) as carrier:

@@ -20,15 +20,15 @@ class PartMoments:
 
     Attributes
     ----------
-    n
-        How many they are, or how much they weigh.
+    n : (d,)
+        How many have a value of each attribute, or how much those weigh.
     mean, low, high : (d,)
         Of each attribute: its mean, and its least and largest value.
     products : (d, d)
-        Sums of products of what lies beside the means.
+        Sums of products of what lies beside the means, of records that have both.
     """
 
-    n: float
+    n: Floats
     mean: Floats
     products: Floats
     low: Floats
@@ -36,18 +36,20 @@ class PartMoments:
 
     @classmethod
     def of(cls, X: Floats, weights: Floats | None = None) -> "PartMoments":
-        """Return those of records X (n, d), by weights (n,) if they have some."""
-        if not len(X):
-            nothing, d = np.full(X.shape[1], np.nan), X.shape[1]
-            return cls(0.0, nothing, np.zeros((d, d)), nothing, nothing)
-        low, high = X.min(axis=0), X.max(axis=0)
+        """Return those of records X (n, d), by weights (n,) if they have some.
+
+        What is missing is nan.
+        """
+        there = ~np.isnan(X)
+        n = weighted(there.astype(np.float64), weights).sum(axis=0)
+        low = np.where(there, X, np.inf).min(axis=0, initial=np.inf)
+        high = np.where(there, X, -np.inf).max(axis=0, initial=-np.inf)
         _require_width(low, high)
-        mean = np.average(X, axis=0, weights=weights)
-        mean += np.average(X - mean, axis=0, weights=weights)
-        away = X - mean
+        mean = _mean(np.where(there, X, 0.0), n, weights)
+        mean += _mean(np.where(there, X - mean, 0.0), n, weights)
+        away = np.where(there, X - mean, 0.0)
         # on any number of threads
         products = np.einsum("ij,ik->jk", weighted(away, weights), away)
-        n = float(len(X) if weights is None else weights.sum())
         return cls(n, mean, products, low, high)
 
     @classmethod
@@ -59,24 +61,30 @@ class PartMoments:
         return whole
 
     def _with(self, other: "PartMoments") -> "PartMoments":
-        n = self.n + other.n
+        both = self.n + other.n
+        n = np.where(both > 0, both, 1.0)
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         _require_width(low, high)
         gap = other.mean - self.mean
         products = self.products + other.products
         products = products + np.outer(gap, gap) * (self.n * other.n / n)
-        return PartMoments(n, self.mean + gap * (other.n / n), products, low, high)
+        mean = self.mean + gap * (other.n / n)
+        return PartMoments(both, mean, products, low, high)
 
     @property
     def variance(self) -> Floats:
         """Population variance of each attribute (d,)."""
-        return np.asarray(np.diag(self.products) / self.n)
+        return np.asarray(np.diag(self.products) / np.where(self.n > 0, self.n, 1.0))
+
+
+def _mean(X: Floats, n: Floats, weights: Floats | None) -> Floats:
+    return np.asarray(weighted(X, weights).sum(axis=0) / np.where(n > 0, n, 1.0))
 
 
 def _require_width(low: Floats, high: Floats) -> None:
     """Refuse attributes of which squares would not fit a float."""
     with np.errstate(over="ignore"):
-        wide = np.flatnonzero(~np.isfinite((high - low) ** 2))
+        wide = np.flatnonzero((high >= low) & ~np.isfinite((high - low) ** 2))
     if wide.size:
         raise TableError(
             f"Column(s) {wide.tolist()} span more than a float can hold.",

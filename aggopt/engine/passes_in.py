@@ -1,23 +1,31 @@
 """Tasks that read the table: what is in it, and which block each record goes to."""
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from aggopt.core.standardise import Scale
+from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.engine.config import Config, InLeaves
+from aggopt.engine.coordinates import placed
+from aggopt.engine.hole_buckets import patterns_of, there_in
+from aggopt.engine.limits import require_originals_inside
 from aggopt.engine.moments import PartMoments
+from aggopt.engine.passes_of_levels import without_records
 from aggopt.engine.strata import bucket_of, buckets_of, kept_rows
 from aggopt.engine.two_levels import Spread
 from aggopt.engine.weights import described_weights, each_of, require_weights
 from aggopt.engine.whole import count_leaves, count_values
 from aggopt.engine.workspace import load, save, with_column
-from aggopt.errors import TableError, naming
+from aggopt.errors import naming
 from aggopt.input.confidential import confidential_of
 from aggopt.input.table import Table
+
+AT_ONCE = 2**16  # records that are encoded at once: one may have 1000 coordinates
 
 
 def described(number: int, config: Config) -> int:
@@ -32,64 +40,72 @@ def described(number: int, config: Config) -> int:
     count_values(rows, "described", number, config)
     X, each = table.matrix()[kept], each_of(table)
     each = None if each is None else each[kept]
+    with naming(piece.path.name):
+        require_originals_inside(X, table, config)
+    numbers = X[:, config.places]
     draws = np.random.default_rng([config.job.partition.settings["seed"], number])
     drawn = np.flatnonzero(draws.random(len(X)) < config.rate)
-    by_weight = {} if each is None else vars(PartMoments.of(X, each))
+    by_weight = {} if each is None else vars(PartMoments.of(numbers, each))
     save(
         config.at("described", number),
         sample=X[drawn],
-        **vars(PartMoments.of(X)),
+        **vars(PartMoments.of(numbers)),
         **{f"{name} by weight": value for name, value in by_weight.items()},
         **described_weights(each),
+        **patterns_of(np.isnan(X)),
     )
     return len(X)
 
 
 def table_of(rows: pa.Table, config: Config) -> Table:
-    """Return the checked table of some records.
-
-    Raises
-    ------
-    TableError
-        As `Table.of`; or a quasi-identifier is no number.
-    """
-    table = Table.of(rows, config.job.roles.released)
-    other = sorted({*table.domains, *table.clocks})
-    if other:
-        raise TableError(
-            f"{', '.join(map(repr, other))}: categories, dates and times are masked "
-            'in memory only, engine = "memory".',
-            fix="give the column numbers, or mask the table in parts that fit.",
-        )
-    return table
+    """Return the checked table of some records; raises as `Table.of`."""
+    like = without_records(rows.schema, config)
+    return Table.of(rows, config.job.roles.released, like=like)
 
 
 def summary(config: Config) -> tuple[PartMoments, Floats]:
-    """Return the moments of all records, and the sample (s, d), in the files' order."""
-    found = [load(path) for path in config.all("described", len(config.pieces))]
+    """Return the moments of all numbers, and the sample (s, d), in the files' order."""
+    found = [load(path) for path in described_in(config)]
     what = "" if config.mean_weight is None else " by weight"
     names = [each.name for each in fields(PartMoments)]
     moments = [
-        PartMoments(**{name: held[name + what] for name in names})
-        for held in found
-        if held["n"]
+        PartMoments(**{name: held[name + what] for name in names}) for held in found
     ]
     samples = [held["sample"] for held in found]
     return PartMoments.together(moments), np.vstack(samples)
 
 
+def described_in(config: Config) -> list[Path]:
+    """Return what the first pass has written of each piece."""
+    return config.all("described", len(config.pieces))
+
+
 def scattered(number: int, config: InLeaves) -> list[int]:
     """Write the records of a piece by their leaf; return how many each leaf has."""
-    piece, tree = config.pieces[number], config.tree
+    piece = config.pieces[number]
     rows, numbers = kept_rows(piece.read(config.columns), piece.first, config)
     to, spread = config.at("scattered", number), of_leaves(config)
     leaf = np.empty(0, np.int64)
     if len(rows):
-        table = table_of(rows, config)
-        leaf = tree.leaf(config.scale.standardise(table.matrix()), numbers)
-        leaf = bucket_of(leaf, rows, config)
+        leaf = _leaf(rows, numbers, number, config)
     count_leaves(rows, leaf, number, config)
     return spread.write(to, with_column(rows, numbers), leaf)
+
+
+def _leaf(rows: pa.Table, numbers: I64, number: int, config: InLeaves) -> I64:
+    """Return where the records of a piece go, (n,)."""
+    X = table_of(rows, config).matrix()
+    parts = (slice(i, i + AT_ONCE) for i in range(0, len(X), AT_ONCE))
+    found = [
+        config.tree.leaf(placed(X[part], config, config.scale), numbers[part])
+        for part in parts
+    ]
+    leaf = bucket_of(np.concatenate(found), rows, config)
+    if config.buckets is not None:
+        leaf = config.buckets.bucket(np.isnan(X), leaf)
+    if config.job.missing.policy == "fill":
+        save(config.at("there", number), **there_in(X, leaf, config.leaves))
+    return leaf
 
 
 def of_leaves(config: InLeaves) -> Spread:
@@ -107,6 +123,6 @@ def scale_of(found: PartMoments) -> Scale:
 def total_of(found: PartMoments, scale: Scale) -> Any:
     """Return the covariance matrix (d, d) of all records, on z-scores."""
     unit = np.where(scale.constant, 1.0, scale.spread)
-    total = found.products / found.n / np.outer(unit, unit)
+    total = found.products / np.maximum(found.n, 1.0) / np.outer(unit, unit)
     total[scale.constant, :] = total[:, scale.constant] = 0.0
     return total

@@ -2,24 +2,39 @@
 
 import numpy as np
 
-from aggopt.aggregate import median
-from aggopt.aggregate._aggregation import group_means
+from aggopt.core.group_sums import group_sse
 from aggopt.core.randomness import words
-from aggopt.core.standardise import Scale
-from aggopt.core.validation import Floats
+from aggopt.core.types import Bool
+from aggopt.core.validation import Floats, Labels
 from aggopt.core.weights import weighted
+from aggopt.encoding import Encoded
 from aggopt.engine.block_rows import of_block
 from aggopt.engine.config import InBlocks
+from aggopt.engine.coordinates import coordinates
+from aggopt.engine.hole_groups import (
+    grouped_by_policy,
+    holes_between,
+    means_of,
+    sizes_of,
+)
+from aggopt.engine.limits import ends_of, rounded
 from aggopt.engine.passes_in import table_of
 from aggopt.engine.passes_of_borders import groups_of, named
+from aggopt.engine.passes_of_categories import (
+    codes_of,
+    in_their_types,
+    nodes_of,
+    together,
+)
 from aggopt.engine.two_levels import Spread
 from aggopt.engine.weights import each_of, known_of, with_weights
+from aggopt.engine.whole import held_of
 from aggopt.engine.workspace import load, save, with_column
 from aggopt.input.table import Table
-from aggopt.job import Job
-from aggopt.pipeline.rounding import on_grid, place_for
+from aggopt.pipeline.grid import is_asked_whole
+from aggopt.pipeline.holes import absent_of, observed_sse
 
-HELD = ("labels", "centroids")
+HELD = ("labels", "centroids", "kept", "sizes")
 
 
 def grouped(number: int, config: InBlocks) -> int:
@@ -28,25 +43,46 @@ def grouped(number: int, config: InBlocks) -> int:
     job, scale = config.job, config.scale
     table = table_of(rows, config)
     X = table.matrix()
-    Z = scale.standardise(X)
-    labels = groups_of(number, table, config)
+    records = coordinates(X, config, scale)
+    labels, kept = _groups(number, table, records, config)
     weights = known_of(each_of(table), config)
-    sizes = np.bincount(labels, weights).astype(np.float64)
-    means = group_means(Z, labels, weights)
-    centroids = means
-    if job.aggregation.method == "median":
-        centroids = median(Z, labels, weights=weights).centroids
-    lost, away = Z - means[labels], Z - centroids[labels]
+    sizes = sizes_of(kept, labels, weights)
+    Z = numbers_of(np.where(kept, X, np.nan), config)
+    means, centroids = means_of(Z, labels, job.aggregation.method, weights)
+    own, c = sizes[:, config.places], np.nan_to_num(centroids)
+    lost, away = (np.nan_to_num(Z - x[labels]) for x in (means, centroids))
+    codes = {"codes": codes_of(X, kept, config)} if together(config) else {}
     save(
         config.at("grouped", number),
         labels=labels.astype(np.int32),
         centroids=centroids,
+        kept=kept,
+        sizes=sizes,
+        there=sizes.sum(axis=0),
+        within=_lost(records, labels, kept, weights),
         sse=weighted(lost**2, weights).sum(axis=0),
         sae=weighted(np.abs(away), weights).sum(axis=0),
-        sums=np.einsum("i,ij->j", sizes, centroids),
-        products=np.einsum("i,ij,ik->jk", sizes, centroids, centroids),
+        sums=np.einsum("ij,ij->j", own, c),
+        products=np.einsum("ij,ij,ik->jk", own, c, c),
+        **codes,
     )
     return len(sizes)
+
+
+def _groups(
+    number: int, table: Table, records: Encoded, config: InBlocks
+) -> tuple[Labels, Bool]:
+    """Return the groups of records (n,), and which values (n, d) decide on them."""
+    if absent_of(records).any():
+        return grouped_by_policy(records, held_of(table.frame, config), config)
+    kept = np.ones((len(records), len(records.attributes)), bool)
+    return groups_of(number, table, records, config), kept
+
+
+def numbers_of(X: Floats, config: InBlocks) -> Floats:
+    """Return the z-scores of numbers (n, p) of records X (n, d); nan where missing."""
+    found = X[:, config.places]
+    return np.where(np.isnan(found), np.nan, config.scale.standardise(found))
 
 
 def published(number: int, config: InBlocks) -> list[int]:
@@ -60,24 +96,23 @@ def published(number: int, config: InBlocks) -> list[int]:
         c = config.shift.of(c)
     table = table_of(rows, config)
     X = table.matrix()
-    values = rounded(scale.undo(c), table, config.job, scale)
-    whole = config.job.output.round_integers
-    masked = table.masked(values[labels], round_integers=whole)
-    each = each_of(table)
-    weights = known_of(each, config)
-    before, after = c[labels], scale.standardise(masked.matrix())
-    save(
-        config.at("figures", number),
-        kept=weighted(before, weights).sum(axis=0),
-        products=np.einsum("ij,ik->jk", weighted(before, weights), before),
-        released=weighted(after, weights).sum(axis=0),
-        squares=weighted(after**2, weights).sum(axis=0),
-        sse=weighted((scale.standardise(X) - after) ** 2, weights).sum(axis=0),
-        exact=weighted((scale.standardise(X) - before) ** 2, weights).sum(axis=0),
-    )
+    values = np.empty((len(c), X.shape[1]))
+    own = ends_of(table, config).undone(c, scale)
+    sizes = held["sizes"][:, config.places]
+    values[:, config.places] = rounded(own, sizes, table, config, scale)
+    if config.categories:
+        codes = codes_of(X, held["kept"], config)
+        values[:, config.places_of_categories] = nodes_of(number, codes, labels, config)
+    masked, each = _masked(table, values[labels], config), each_of(table)
+    released = masked.matrix()
+    holes = holes_between(X, released, held["sizes"])
+    save(config.at("holes", number), **holes)
+    Z = numbers_of(np.where(held["kept"], X, np.nan), config)
+    both, weights = (c[labels], numbers_of(released, config)), known_of(each, config)
+    save(config.at("figures", number), **_figures(Z, *both, weights))
     place = words(config.secret, f"order of block {number}", len(labels))
     group = named(labels, number)
-    out = with_weights(masked, labels, each, config.job).arrow()
+    out = in_their_types(with_weights(masked, labels, each, config.job).arrow(), config)
     beside = (numbers, group, place.view(np.int64))
     for column in beside if each is None else (each, *beside):
         out = with_column(out, column)
@@ -91,6 +126,40 @@ def to_parts(config: InBlocks) -> Spread:
     return Spread("published", len(config.blocks), config.parts)
 
 
+def _lost(
+    records: Encoded, labels: Labels, kept: Bool, weights: Floats | None
+) -> float:
+    """Return the squared error of groups, in the coordinates they were made in."""
+    if weights is not None:  # then nothing is missing
+        return group_sse(records.coordinates, labels, weights)
+    return observed_sse(records, labels, kept)
+
+
+def _figures(
+    Z: Floats, before: Floats, after: Floats, weights: Floats | None
+) -> dict[str, Floats]:
+    """Return sums over z-scores (n, p) that decide what is published of them."""
+    there = ~np.isnan(Z)
+    z, b, a = (np.where(there, x, 0.0) for x in (Z, before, after))
+    return {
+        "kept": weighted(b, weights).sum(axis=0),
+        "products": np.einsum("ij,ik->jk", weighted(b, weights), b),
+        "released": weighted(a, weights).sum(axis=0),
+        "squares": weighted(a**2, weights).sum(axis=0),
+        "sse": weighted((z - a) ** 2, weights).sum(axis=0),
+        "exact": weighted((z - b) ** 2, weights).sum(axis=0),
+    }
+
+
+def _masked(table: Table, values: Floats, config: InBlocks) -> Table:
+    """Return the release of the records of a block, values (n, d) in their place."""
+    held = {name: each.column(name) for name, each in config.levels.items()}
+    job = config.job
+    asked = [name for name in config.numbers if is_asked_whole(job, name)]
+    whole = job.output.round_integers
+    return table.masked(values, round_integers=whole, integers=asked, levels=held)
+
+
 def solved_of(number: int, config: InBlocks) -> Floats:
     """Return the centroids of a block (m, d) that programs of all blocks have."""
     first = sum(config.counts[:number])
@@ -99,13 +168,3 @@ def solved_of(number: int, config: InBlocks) -> Floats:
     return np.stack(
         [load(path, "centroids")["centroids"][own] for path in columns], axis=1
     )
-
-
-def rounded(values: Floats, table: Table, job: Job, scale: Scale) -> Floats:
-    """Return centroids (m, d), in their own units, on the grid of each attribute."""
-    found = values.copy()
-    for j, name in enumerate(job.roles.quasi_identifier):
-        place = place_for(table, job, name, float(scale.spread[j]))
-        if place is not None:
-            found[:, j] = on_grid(values[:, j], place)
-    return found

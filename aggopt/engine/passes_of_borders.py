@@ -13,9 +13,12 @@ import numpy as np
 from aggopt.aggregate._aggregation import group_means
 from aggopt.core.group_sums import group_sse
 from aggopt.core.types import I64
-from aggopt.core.validation import Floats, Labels
+from aggopt.core.validation import Labels
+from aggopt.encoding import Encoded
+from aggopt.encoding._incomplete import in_rows
 from aggopt.engine.block_rows import groups_before, of_block
 from aggopt.engine.config import Border, InBlocks
+from aggopt.engine.coordinates import coordinates
 from aggopt.engine.passes_in import table_of
 from aggopt.engine.strata import within
 from aggopt.engine.two_levels import Spread
@@ -36,8 +39,9 @@ OF_START = ("inner", "block_size")  # settings that say how a search begins
 def looked(number: int, config: InBlocks) -> float:
     """Partition a block for the first time; return the squared error of its groups."""
     table = table_of(of_block(number, config)[0], config)
-    Z = config.scale.standardise(table.matrix())
-    labels, weights = grouped_anew(table, Z, config), known_of(each_of(table), config)
+    records = coordinates(table.matrix(), config, config.scale)
+    labels, Z = grouped_anew(table, records, config), records.coordinates
+    weights = known_of(each_of(table), config)
     means = group_means(Z, labels, weights)
     save(config.at("looked", number), labels=labels, means=means)
     return group_sse(Z, labels, weights)
@@ -70,35 +74,41 @@ def named(labels: Any, block: int) -> Any:
     return (np.int64(block) << GROUP_BITS) + labels
 
 
-def groups_of(number: int, table: Table, config: InBlocks) -> Labels:
+def groups_of(number: int, table: Table, records: Encoded, config: InBlocks) -> Labels:
     """Return the groups of the records of a block."""
-    Z, border = config.scale.standardise(table.matrix()), config.border
+    border = config.border
     if config.strata is not None:
         strata = handed_out(config.strata).of(table.frame.to_arrow())
-        return within(strata, lambda own: grouped_anew(_of(table, own), Z[own], config))
+        return within(strata, lambda own: _of_rows(own, table, records, config))
     if border is None:
-        return grouped_anew(table, Z, config)
+        return grouped_anew(table, records, config)
     given = groups_before(number, config)
     if number < border.staying:
         return given
     try:
-        found = grouped_anew(table, Z, config, given)
+        found = grouped_anew(table, records, config, given)
     except InfeasibleInputError:  # what stays away is wanted to keep t
         return given
     weights = known_of(each_of(table), config)
-    return min(found, given, key=partial(group_sse, Z, weights=weights))
+    return min(
+        found, given, key=partial(group_sse, records.coordinates, weights=weights)
+    )
 
 
-def _of(table: Table, rows: I64) -> Table:
-    return replace(table, frame=table.frame[rows])
+def _of_rows(own: I64, table: Table, records: Encoded, config: InBlocks) -> Labels:
+    """Return the groups of some records, by themselves."""
+    part = replace(table, frame=table.frame[own])
+    there = np.ones(len(records.attributes), bool)
+    return grouped_anew(part, in_rows(records, own, there), config)
 
 
 def grouped_anew(
-    table: Table, Z: Floats, config: InBlocks, given: Labels | None = None
+    table: Table, records: Encoded, config: InBlocks, given: Labels | None = None
 ) -> Labels:
     """Return groups of a table, and keep by merging what is promised.
 
-    Z (n, d) are its z-scores; the search sets out from groups that are given, if any.
+    `records` are its coordinates; the search sets out from groups that are given, if
+    any.
     """
     job, told, each = config.job, checker(config.work), each_of(table)
     weights = known_of(each, config)
@@ -107,13 +117,12 @@ def grouped_anew(
         settings = {n: v for n, v in settings.items() if n not in OF_START}
         settings["initial_labels"] = given
     made = PARTITIONERS.of(job.partition).function(
-        Z,
-        min(job.privacy.k, len(Z)),
+        records,
+        min(job.privacy.k, len(records)),
         **settings,
-        scale="none",
         jobs=1,
         progress=told,
     )
-    block = Block(tuple(range(Z.shape[1])), made)
-    X, held, more = table.matrix(), held_of(table.frame, config), of_weights(job, each)
-    return repaired(block, X, job, held, told, more, weights).labels
+    block = Block(tuple(range(len(records.attributes))), made)
+    held, more = held_of(table.frame, config), of_weights(job, each)
+    return repaired(block, records, job, held, told, more, weights).labels

@@ -9,9 +9,12 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from aggopt.aggregate._margin import margins
+from aggopt.core.types import Labels
+from aggopt.core.validation import Floats
 from aggopt.engine.able import SOLVER
 from aggopt.engine.block_rows import of_block
 from aggopt.engine.config import InBlocks
+from aggopt.engine.limits import ends_of
 from aggopt.engine.passes_in import table_of
 from aggopt.engine.weights import each_of, known_of
 from aggopt.engine.workspace import load, save
@@ -47,22 +50,35 @@ def stated(number: int, config: InBlocks) -> int:
     """Write the programs of a block, one for each attribute that varies."""
     rows, _ = of_block(number, config)
     table, how = table_of(rows, config), asked_of(config)
-    Z = config.scale.standardise(table.matrix())
+    Z = config.scale.standardise(table.matrix()[:, config.places])
     labels = load(config.at("grouped", number), "labels")["labels"].astype(np.intp)
     delta = resolved(how.delta, table, Z, "delta")
     importance = resolved(how.importance, table, Z, "importance")
     own = f"{config.secret} block {number}"
     added = margins(labels, delta, how.margin, own, np.zeros(Z.shape[1]))
     wider = np.minimum(delta + added, np.maximum(delta, FARTHEST))
+    ends = ends_of(table, config).standardised(config.scale)
     found: dict[str, Any] = {}
     weights = known_of(each_of(table), config)
     for j in np.flatnonzero(~config.scale.constant).tolist():
         asked = wider[:, j], importance[:, j], how.alpha
-        data = np.ascontiguousarray(Z[:, j]), labels, *asked
-        program = program_of(PartOfTable(*data, weights=weights))
+        within = float(ends.lower[j]), float(ends.upper[j])
+        program = _program(Z[:, j], labels, asked, within, weights)
         found |= {f"{j} {name}": value for name, value in program._asdict().items()}
     save(config.at("stated", number), **found)
     return len(labels)
+
+
+def _program(
+    x: Floats,
+    labels: Labels,
+    asked: tuple[Floats, Floats, float],
+    within: tuple[float, float],
+    weights: Floats | None,
+) -> Separable:
+    known: dict[str, Any] = {"lower": within[0], "upper": within[1], "weights": weights}
+    part = PartOfTable(np.ascontiguousarray(x), labels, *asked, **known)
+    return program_of(part)
 
 
 class ShiftEnd(NamedTuple):

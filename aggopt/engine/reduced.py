@@ -10,11 +10,12 @@ from aggopt.aggregate._together import CONSTANT
 from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
+from aggopt.engine.category_proofs import CategoryProofs
 from aggopt.engine.config import InBlocks, Shift
+from aggopt.engine.coordinates import asked_weight
 from aggopt.engine.passes_of_shifts import ShiftEnd
 from aggopt.engine.workspace import summed
 from aggopt.errors import InfeasibleInputError
-from aggopt.job import Job
 from aggopt.output.drift import Drift
 from aggopt.pipeline.rounding import place_of
 from aggopt.solvers import Certificate, Status
@@ -33,6 +34,10 @@ class GroupSums:
     ----------
     n
         How many records there are.
+    there : (d,)
+        How many of them have a value of each attribute that decides what is published.
+    within
+        Squared error of the groups, in the coordinates in which they were made.
     sse, sae : (d,)
         Squared errors of the means and absolute ones of the centroids.
     mean : (d,)
@@ -44,6 +49,8 @@ class GroupSums:
     """
 
     n: int
+    there: Floats
+    within: float
     sse: Floats
     sae: Floats
     mean: Floats
@@ -54,10 +61,12 @@ class GroupSums:
     def of(cls, config: InBlocks, n: int, total: Floats) -> "GroupSums":
         """Return the sums over all blocks, in their order."""
         paths = config.all("grouped", len(config.blocks))
-        sums = summed(paths, "sse", "sae", "sums", "products")
-        mean = sums["sums"] / n
-        between = sums["products"] / n - np.outer(mean, mean)
-        return cls(n, sums["sse"], sums["sae"], mean, between, total)
+        sums = summed(paths, "within", "sse", "sae", "sums", "products")
+        there = summed(paths, "there")["there"][config.places].astype(np.float64)
+        mean = sums["sums"] / there
+        between = sums["products"] / there - np.outer(mean, mean)
+        within, lost = float(sums["within"]), (sums["sse"], sums["sae"])
+        return cls(n, there, within, *lost, mean, between, total)
 
     def shift(self, keep: str, scale: Scale) -> Shift | None:
         """Return how centroids are to be moved; None where they stay.
@@ -123,7 +132,7 @@ class PublishedSums:
         Squared errors before rounding, and of what is released.
     """
 
-    n: int
+    there: Floats
     kept: Floats
     products: Floats
     released: Floats
@@ -132,19 +141,20 @@ class PublishedSums:
     sse: Floats
 
     @classmethod
-    def of(cls, config: InBlocks, n: int) -> "PublishedSums":
-        """Return the sums over all blocks, in their order."""
+    def of(cls, config: InBlocks, there: Floats) -> "PublishedSums":
+        """Return the sums over all blocks, in their order, of values that are there."""
         names = [each.name for each in fields(cls)][1:]
         paths = config.all("figures", len(config.blocks))
-        return cls(n, **summed(paths, *names))
+        return cls(there, **summed(paths, *names))
 
-    def drifts(self, job: Job, scale: Scale) -> dict[str, Drift]:
-        """Return by how much rounding moved each attribute."""
-        mean, after = self.kept / self.n, self.released / self.n
-        had = np.diag(self.products) / self.n - mean**2
-        has = self.squares / self.n - after**2
+    def drifts(self, config: InBlocks) -> dict[str, Drift]:
+        """Return by how much rounding moved each number."""
+        job, scale = config.job, config.scale
+        mean, after = self.kept / self.there, self.released / self.there
+        had = np.diag(self.products) / self.there - mean**2
+        has = self.squares / self.there - after**2
         found = {}
-        for j, name in enumerate(job.roles.quasi_identifier):
+        for j, name in enumerate(config.numbers):
             if scale.constant[j]:
                 continue
             place = place_of(float(scale.spread[j]), job.output)
@@ -158,8 +168,8 @@ class PublishedSums:
 
         `total` (d, d) is the covariance of the records.
         """
-        mean = self.kept / self.n
-        away = self.products / self.n - np.outer(mean, mean) - total
+        mean = self.kept / self.there
+        away = self.products / self.there - np.outer(mean, mean) - total
         missed = np.abs(mean).max()
         if keep == "variance":
             missed = max(missed, np.abs(np.diag(away)).max())
@@ -172,23 +182,50 @@ class PublishedSums:
 class Proofs:
     """What is proven of groups and of what is published of them."""
 
-    job: Job
+    config: InBlocks
     groups: GroupSums
     figures: PublishedSums
     shifts: Sequence[ShiftEnd | None]
+    categories: CategoryProofs
     seconds: float
 
     @cached_property
     def partition(self) -> Certificate:
         """Of the groups: their squared error; a search in blocks proves no bound."""
-        sse = float(self.groups.sse.sum())
         return Certificate(
-            Status.LOCAL, sse, None, 0.0, "local search in blocks", self.seconds
+            Status.LOCAL,
+            self.groups.within,
+            None,
+            0.0,
+            "local search in blocks",
+            self.seconds,
         )
 
     def attributes(self) -> dict[str, Certificate]:
-        """Return one for each attribute; of a covariance one of all."""
-        names, how = self.job.roles.quasi_identifier, self.job.aggregation
+        """Return one for each attribute, in order; of a covariance one of all."""
+        names = self.config.job.roles.quasi_identifier
+        found = self._numbers() | self.categories.certificates()
+        first = names.index(self.config.numbers[0]) if self.config.numbers else 0
+        places = {name: place for place, name in enumerate(names)}
+        ordered = sorted(found, key=lambda name: places.get(name, first))
+        return {name: found[name] for name in ordered}
+
+    @property
+    def lost(self) -> float:
+        """The share of the variance that is lost, of the values that are there."""
+        scale, config = self.config.scale, self.config
+        asked = np.array([asked_weight(name, config) for name in config.numbers])
+        weights = np.where(scale.constant, 0.0, asked)
+        whole = float(weights.sum()) + self.categories.weight()
+        each = self.figures.sse / self.figures.there
+        lost = float(weights @ each) + self.categories.lost()
+        return lost / whole if whole else 0.0
+
+    def _numbers(self) -> dict[str, Certificate]:
+        """Return one for each number; of a covariance one of all."""
+        names, how = self.config.numbers, self.config.job.aggregation
+        if not names:
+            return {}
         if how.method == "median":
             return _exact(names, self.groups.sae, 0.0)
         keep = getattr(how, "keep", "mean")

@@ -6,18 +6,36 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from aggopt.core.compile_time import compile_time
-from aggopt.engine.able import PARTITION, require_able, require_numbers
+from aggopt.engine.able import PARTITION, require_able, require_types
 from aggopt.engine.borders import across
+from aggopt.engine.category_proofs import CategoryProofs
 from aggopt.engine.config import Config, InBlocks, InLeaves
+from aggopt.engine.coordinates import placed
 from aggopt.engine.counted import audit_of
 from aggopt.engine.engines import Carrier
 from aggopt.engine.folder_release import FolderRelease
 from aggopt.engine.folders import Staged, give_names, require_new, staging
+from aggopt.engine.hole_plan import (
+    having,
+    least_of,
+    require_something,
+    with_buckets,
+    with_holes,
+)
 from aggopt.engine.journal import Journal
+from aggopt.engine.limits import require_numbers, require_values
 from aggopt.engine.needs import require_room
 from aggopt.engine.passes_in import of_leaves, scale_of, summary, total_of
 from aggopt.engine.passes_of_blocks import to_parts
+from aggopt.engine.passes_of_categories import together
+from aggopt.engine.passes_of_levels import (
+    categories_in,
+    require_unweighed,
+    with_levels,
+)
 from aggopt.engine.passes_of_shifts import ShiftEnd
 from aggopt.engine.passes_out import require_all, to_places
 from aggopt.engine.pieces import InputParts
@@ -35,6 +53,7 @@ from aggopt.output.audit import Audit
 from aggopt.output.private_files import write_json
 from aggopt.pipeline.guarantees import require_guarantees
 from aggopt.pipeline.partition_step import require_solved
+from aggopt.solvers import Certificate
 
 PER_FILE = 250_000  # records of a file of the release, about
 PER_LEAF = 400  # records of the sample for each leaf: sizes then differ by a sixth
@@ -60,7 +79,7 @@ def released(
     require_guarantees(job)
     parts = InputParts.of(pattern)
     job.roles.check(parts.schema.names)
-    require_numbers(parts.schema, job)
+    require_types(parts.schema, job)
     require_records(parts.records, job.privacy.k)
     private = out.with_name(f"{out.name}.private")
     require_new(out, private)
@@ -69,13 +88,15 @@ def released(
     with staging(out, job, parts, known) as staged:
         config = replace(_config(parts, job, staged), reasons=reasons)
         run = _Run(carrier, told, staged.journal)
-        blocks, groups = _partitioned(run, _with_strata(run, config))
-        ends = _shifted(run, blocks)
+        config = _with_levels(run, _with_strata(run, config), parts.schema)
+        blocks, groups = _partitioned(run, config, parts.schema)
+        ends, chosen = _shifted(run, blocks), _chosen(run, blocks)
         blocks, figures = _published(run, blocks, groups)
         files, audit = _recounted(run, blocks, groups.n)
         audit.require()
         seconds = compile_time.now() - began
-        proofs = Proofs(job, groups, figures, ends, seconds)
+        of_categories = CategoryProofs.of(blocks, chosen)
+        proofs = Proofs(blocks, groups, figures, ends, of_categories, seconds)
         made = release_of(proofs, audit, blocks, files, (out, private))
         stated = partial(write_json, stated=made.manifest)
         appear(config.private / "manifest.json", stated)
@@ -120,6 +141,7 @@ def _config(parts: InputParts, job: Job, staged: Staged) -> Config:
         parts=max(1, round(n / PER_FILE)),
         secret=staged.secret,
         rate=min(1.0, PER_LEAF * leaves / n),
+        categories=categories_in(parts.schema, job),
     )
 
 
@@ -140,26 +162,43 @@ def _with_strata(run: _Run, config: Config) -> Config:
     return replace(config, strata=strata_of(config))
 
 
-def _partitioned(run: _Run, config: Config) -> tuple[InBlocks, GroupSums]:
+def _with_levels(run: _Run, config: Config, schema: pa.Schema) -> Config:
+    """Return what tasks are told, with the levels of categories if there are any."""
+    require_unweighed(config)
+    if config.categories:
+        run.each("levels", len(config.pieces), config)
+    made = with_levels(config, schema)
+    require_numbers(made, schema)
+    return made
+
+
+def _partitioned(
+    run: _Run, config: Config, schema: pa.Schema
+) -> tuple[InBlocks, GroupSums]:
     """Return how the records were cut into blocks, and the sums over their groups."""
     n = sum(run.each("describe", len(config.pieces), config))
     described = config.all("described", len(config.pieces))
     config = replace(config, mean_weight=mean_weight(described, n, config.job))
     moments, sample = summary(config)
     scale = scale_of(moments)
-    Z = scale.standardise(sample)
+    require_values(config, schema, scale, moments.n)
+    Z = placed(sample, config, scale)
     tree = SplitTree.of(Z, levels_of(n, config.job.engine.block))
     config = replace(config, whole=whole_of("described", len(config.pieces), config))
-    cut = InLeaves(**vars(config), scale=scale, tree=tree)
+    cut = with_buckets(InLeaves(**vars(config), scale=scale, tree=tree))
     scattered, spread = run.each("scatter", len(cut.pieces), cut), of_leaves(cut)
     cut, sizes = second_step(run.each, spread, scattered, cut)
-    leaves = blocks_within(sizes, cut, keeping(cut))
+    keep, have = keeping(cut), having(cut)
+    leaves = blocks_within(
+        sizes, cut, lambda own: keep(own) and have(own), least_of(cut)
+    )
     blocks = tuple(spread.sources(own, cut) for own in leaves)
     made = InBlocks(**vars(cut), blocks=blocks)
     if config.job.engine.borders:
         made = across(run.each, made, Z, n)
     counts = run.each("group", len(made.blocks), made)
     made = replace(made, counts=tuple(counts))
+    require_something(made)
     return made, GroupSums.of(made, n, total_of(moments, scale))
 
 
@@ -174,10 +213,25 @@ def _shifted(run: _Run, config: InBlocks) -> list[ShiftEnd | None]:
     if config.job.aggregation.method != "p3m":
         return []
     run.each("state", len(config.blocks), config)
-    names = config.job.roles.quasi_identifier
+    names = config.numbers
     ends: list[ShiftEnd | None] = run.each("solve", len(names), config)
     both = zip(names, ends, strict=True)
     require_solved({name: end.certificate(0.0) for name, end in both if end})
+    return ends
+
+
+def _chosen(run: _Run, config: InBlocks) -> list[Certificate]:
+    """Return how the programs of categories ended; none if blocks choose by themselves.
+
+    Raises
+    ------
+    SolverError
+        One has no answer that may be used.
+    """
+    if not together(config):
+        return []
+    ends: list[Certificate] = run.each("choose", len(config.categories), config)
+    require_solved(dict(zip(config.categories, ends, strict=True)))
     return ends
 
 
@@ -189,7 +243,7 @@ def _published(
     sizes = run.each("publish", len(config.blocks), config)
     forget(config.work, "scattered", "scattered-again", "parted", "parted-again")
     config, _ = second_step(run.each, to_parts(config), sizes, config)
-    return config, PublishedSums.of(config, groups.n)
+    return config, PublishedSums.of(config, groups.there)
 
 
 def _restored(job: Job) -> str:
@@ -208,8 +262,8 @@ def _recounted(
     require_all(sum(map(sum, sizes)), n)
     config, _ = second_step(run.each, to_places(config), sizes, config)
     config = replace(config, whole=whole_of("sorted", config.parts, config))
-    found = run.each("recount", config.parts, config)
-    audit = audit_of([each for each in found if each], config.job)
+    found = [each for each in run.each("recount", config.parts, config) if each]
+    audit = with_holes(audit_of(found, config.job), config)
     files = [
         {"file": config.part(number).name, "records": records, "sha256": digest}
         for number, (records, digest) in enumerate(written)

@@ -28,20 +28,21 @@ def release_of(
     folders: tuple[Path, Path],
 ) -> FolderRelease:
     """Return the release whose `folders`, public and private, are about to appear."""
-    groups, figures = proofs.groups, proofs.figures
-    varying = max(1, int((~config.scale.constant).sum()))
+    groups = proofs.groups
     measures = {
-        LOSS: 100 * float(figures.sse.sum()) / (groups.n * varying),
+        LOSS: 100 * proofs.lost,
         "highest risk": 1 / audit.combination,
         "average risk": audit.groups / audit.records,
     }
     certificates = {GROUPS: proofs.partition, **proofs.attributes()}
     strata = None if config.strata is None else handed_out(config.strata)
     notes = (
-        *_of_margins(proofs.job),
+        *_of_margins(config.job),
         *config.reasons,
         *(strata.notes if strata else ()),
         *notes_of_weights(config),
+        *proofs.categories.notes(),
+        *_of_holes(audit),
         "Linkage and interval disclosure are not measured: they compare all records.",
         _of_blocks(config, groups.n),
     )
@@ -68,7 +69,7 @@ def release_of(
 
 def _made(proofs: Proofs, config: InBlocks) -> dict[str, Any]:
     """Return the part of the manifest that says of what, and how, it was made."""
-    drifts = proofs.figures.drifts(proofs.job, config.scale)
+    drifts = proofs.figures.drifts(config)
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions_of(["python", *PACKAGES]),
@@ -93,6 +94,15 @@ def _of_blocks(config: InBlocks, n: int) -> str:
         more = f", and those near their borders once more in {again} across them."
     each = n // parts
     return f"Groups were made in {many(parts, 'block')} of about {each} records{more}"
+
+
+def _of_holes(audit: Audit) -> tuple[str, ...]:
+    """Return what is to be said of values that are missing."""
+    if audit.missing is None:
+        return ()
+    said = "Information loss is that of the values that are there and published."
+    own = () if audit.missing.suppressed is None else (said,)
+    return (*audit.missing.notes, *own)
 
 
 def _of_margins(job: Job) -> tuple[str, ...]:

@@ -149,7 +149,7 @@ def buckets_of(config: InLeaves) -> int:
     InfeasibleInputError
         They are more than files can have.
     """
-    leaves = config.tree.leaves
+    leaves = config.leaves
     if config.strata is None:
         return leaves
     strata = len(handed_out(config.strata).sizes)
@@ -170,13 +170,15 @@ def bucket_of(leaf: I64, rows: pa.Table, config: InLeaves) -> I64:
     return np.asarray(handed_out(config.strata).of(rows) * config.tree.leaves + leaf)
 
 
-def blocks_within(sizes: I64, config: InLeaves, keep: Keep) -> list[tuple[int, ...]]:
+def blocks_within(
+    sizes: I64, config: InLeaves, keep: Keep, least: int
+) -> list[tuple[int, ...]]:
     """Return parts together as blocks; strata that are small share one.
 
-    A block has about as many records as the job asks for, and of each of its strata 2k,
-    or all.
+    A block has about as many records as the job asks for, and of each of its strata as
+    many at `least`, or all.
     """
-    least, block = 2 * config.job.privacy.k, config.job.engine.block
+    block = config.job.engine.block
     if config.strata is None:
         return blocks_of(sizes, least, keep)
     alone: list[tuple[int, ...]] = []

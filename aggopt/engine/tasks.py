@@ -9,6 +9,8 @@ from typing import Any
 from aggopt.engine.passes_in import described, scattered
 from aggopt.engine.passes_of_blocks import grouped, published
 from aggopt.engine.passes_of_borders import looked, parted
+from aggopt.engine.passes_of_categories import chosen
+from aggopt.engine.passes_of_levels import levels_counted
 from aggopt.engine.passes_of_shifts import solved, stated
 from aggopt.engine.passes_out import recounted, sorted_out, written
 from aggopt.engine.strata import strata_counted
@@ -18,6 +20,7 @@ from aggopt.errors import AggoptError, EngineError
 
 TASKS: dict[str, Callable[[int, Any], Any]] = {
     "strata": strata_counted,
+    "levels": levels_counted,
     "describe": described,
     "scatter": scattered,
     "look": looked,
@@ -25,6 +28,7 @@ TASKS: dict[str, Callable[[int, Any], Any]] = {
     "group": grouped,
     "state": stated,
     "solve": solved,
+    "choose": chosen,
     "publish": published,
     "write": written,
     "sort": sorted_out,

@@ -89,7 +89,7 @@ def domains_of(
             kind = how.kind or DEFAULT[column.what]
             if kind != "numeric":
                 categories = categories_of(column, kind, how)
-                require_few(categories)
+                require_few(categories.domain, categories.each)
                 _require_storable(frame[name])
                 found[name] = categories.domain
     return found
@@ -119,7 +119,7 @@ def codes_in(column: nw.Series[Any], domain: Domain) -> I64:
     at: dict[Any, int] = {}
     for j, node in enumerate(domain.nodes):
         at.setdefault(node if node is None else str(node), j)
-    codes, distinct = TypedColumn.of(column).coded
+    codes, distinct = TypedColumn(column, NAME).coded
     names = [*map(str, distinct), None]  # what is missing has the code -1
     new = len(domain.nodes)
     return np.array([at.get(name, new + j) for j, name in enumerate(names)])[codes]
@@ -130,20 +130,27 @@ def absent_in(column: nw.Series[Any]) -> Bool:
     return TypedColumn(column, NAME).absent
 
 
-def published(column: nw.Series[Any], domain: Domain, nodes: Floats) -> nw.Series[Any]:
+def published(
+    column: nw.Series[Any],
+    domain: Domain,
+    nodes: Floats,
+    levels: nw.Series[Any] | None = None,
+) -> nw.Series[Any]:
     """Return a column with nodes (n,) in place of its entries, in its own type.
 
-    Where a node is published that no record has, the column becomes text.  Where a
-    node is nan, nothing is published.
+    Where a node is published that no record has, the column becomes text; `levels` are
+    the entries of all records, where the column has those of some.  Where a node is
+    nan, nothing is published.
     """
+    held = column if levels is None else levels
     blank = np.isnan(nodes)
-    n, own, node = len(nodes), codes_in(column, domain), np.where(blank, 0, nodes)
+    n, own, node = len(nodes), codes_in(held, domain), np.where(blank, 0, nodes)
     node = node.astype(np.int64)
     first = np.full(max(len(domain.nodes), own.max() + 1), -1)
-    first[own[::-1]] = np.arange(n)[::-1]
+    first[own[::-1]] = np.arange(len(own))[::-1]
     rows = np.where(blank, 0, first[node])
     if (rows >= 0).all():
-        return blanked(at_rows(column, rows), blank)
+        return blanked(at_rows(held, rows, like=column), blank)
     if column.dtype not in _WORDS:
         raise JobError(
             f"{column.name!r}: nodes of a tree are published as text, and the column "

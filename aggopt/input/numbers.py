@@ -29,11 +29,14 @@ def check_numbers(
     names: Sequence[str],
     clocks: Mapping[str, Clock],
     kept: Collection[str],
+    *,
+    part: bool = False,
 ) -> None:
     """Refuse columns that are no numbers, have holes, or more digits than floats have.
 
     Of the columns with `clocks`, holes alone: how they are counted refuses the others.
-    Those that are `kept` may have holes, and one value at least.
+    Those that are `kept` may have holes, and one value at least, but in a `part` of a
+    table.
 
     Raises
     ------
@@ -42,7 +45,7 @@ def check_numbers(
     """
     plain = [name for name in names if name not in clocks]
     _check_types(frame, plain)
-    _check_complete(frame, names, clocks, kept)
+    _check_complete(frame, names, clocks, kept, 0 if part else 1)
     _check_digits(frame, plain)
 
 
@@ -66,7 +69,9 @@ def _check_complete(
     names: Iterable[str],
     clocks: Mapping[str, Clock],
     kept: Collection[str],
+    least: int,
 ) -> None:
+    """Refuse holes, but in columns that are `kept` and have so many values at least."""
     holes = []
     for name in names:
         if name in clocks:
@@ -75,7 +80,7 @@ def _check_complete(
             column = frame[name]
             numbers, missing = floats_of(column.drop_nulls()), column.null_count()
         missing += int(np.isnan(numbers).sum())
-        if name in kept and missing < len(frame):
+        if name in kept and len(frame) - missing >= least:
             missing = 0
         infinite = int(np.isinf(numbers).sum())
         counts = {"missing": missing, "infinite": infinite}

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -106,12 +107,13 @@ class Table:
         types = like.types if like else types_of(frame, attributes)
         frame = with_dates(frame, types, like.clocks if like else ())
         policy = missing.policy if missing else REFUSE
-        kept = like.kept if like else _kept(names, attributes, policy)
+        kept = like.kept if like else kept_by(names, attributes, policy)
         domains = like.domains if like else domains_of(frame, names, types, kept)
         clocks = like.clocks if like else clocks_of(frame, names, types, domains)
         books = codebooks_in(data)
         table = cls(frame, roles, is_array, types, domains, clocks, kept, books)
-        check_numbers(frame, (*table.numeric, *roles.numbers), clocks, kept)
+        numbers = (*table.numeric, *roles.numbers)
+        check_numbers(frame, numbers, clocks, kept, part=like is not None)
         return table
 
     @property
@@ -173,6 +175,7 @@ class Table:
         *,
         round_integers: bool = False,
         integers: Collection[str] = (),
+        levels: Mapping[str, nw.Series[Any]] = MappingProxyType({}),
     ) -> "Table":
         """Return the release of this table, values (n, d) in place of the originals.
 
@@ -180,12 +183,15 @@ class Table:
         number of records, a pandas index and the types stay; a whole-number
         quasi-identifier becomes a float, or with `round_integers` the nearest value its
         own type can hold, as a date does always; so do those that are named among
-        `integers`.  Of a category the values are nodes of
-        its domain.  What is nan is published as missing.
+        `integers`.  Of a category the values are nodes of its domain; `levels` has the
+        entries of each, where these records are some of all.  What is nan is published
+        as missing.
         """
         masked = [
-            self._column(name, values[:, j], round_integers or name in integers)
-            for j, name in enumerate(self.roles.quasi_identifier)
+            published(self.frame[name], self.domains[name], x, levels.get(name))
+            if name in self.domains
+            else self._column(name, x, round_integers or name in integers)
+            for name, x in zip(self.roles.quasi_identifier, values.T, strict=True)
         ]
         frame = self.frame.with_columns(*masked).drop(*self.roles.dropped)
         kinds = frame.schema
@@ -198,8 +204,6 @@ class Table:
 
     def _column(self, name: str, values: Floats, whole: bool) -> nw.Series[Any]:
         column = self.frame[name]
-        if name in self.domains:
-            return published(column, self.domains[name], values)
         if name in self.clocks:
             return self.clocks[name].filled(column, values)
         return replaced(column, values, whole)
@@ -231,7 +235,7 @@ class Table:
         return as_arrow(self.frame)
 
 
-def _kept(
+def kept_by(
     names: Sequence[str], attributes: Mapping[str, AttributeSection], policy: str
 ) -> frozenset[str]:
     """Return the quasi-identifiers whose holes the policy is about."""

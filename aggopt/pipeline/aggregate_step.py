@@ -127,14 +127,19 @@ def _chosen(
         if method.nodes:
             settings["publish"] = published_as(given.job, *names)
         made = (method.function(attributes[0], label, **settings),)
-    _require_choice(made[0], settings.get("weights"))
+    require_chosen(made[0], settings.get("weights"))
     return tuple(made)
 
 
-def _require_choice(made: PublishedCategories, weights: Floats | None) -> None:
+def require_chosen(made: PublishedCategories, weights: Floats | None = None) -> None:
     """Refuse a release where no choice of categories is what the job asks for.
 
     A slack is in records, with `weights` (n,) in those of mean weight.
+
+    Raises
+    ------
+    InfeasibleInputError
+        The message has the slack that always leaves a choice.
     """
     if made.certificate.status is not Status.INFEASIBLE:
         return
@@ -173,16 +178,22 @@ def _notes(
 
 def _roots(given: Grouped, chosen: Mapping[str, PublishedCategories]) -> list[str]:
     """Say of which trees the root is published for half of the values or more."""
-    said = []
+    said: list[str] = []
     for name, made in chosen.items():
         if published_as(given.job, name) == "leaf":
             continue
         root = len(made.nodes) - 1
-        count, n = int((made.choice[made.labels] == root).sum()), len(made.labels)
-        if 2 * count >= n:
-            said.append(
-                f"{name!r}: {count} of {many(n, 'value')} ({count / n:.0%}) are "
-                "published as the root of the tree, which says nothing: choose publish "
-                '= "node" or "leaf", a smaller k, or fewer quasi-identifiers.'
-            )
+        count = int((made.choice[made.labels] == root).sum())
+        said += said_of_root(name, count, len(made.labels))
     return said
+
+
+def said_of_root(name: str, count: int, n: int) -> list[str]:
+    """Return what is to be said if `count` of n values are published as the root."""
+    if 2 * count < n:
+        return []
+    return [
+        f"{name!r}: {count} of {many(n, 'value')} ({count / n:.0%}) are published as "
+        'the root of the tree, which says nothing: choose publish = "node" or "leaf", '
+        "a smaller k, or fewer quasi-identifiers."
+    ]

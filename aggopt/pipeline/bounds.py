@@ -14,7 +14,7 @@ from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.errors import JobError, TableError, naming
 from aggopt.input.table import Table
-from aggopt.job import AttributeSection, Job, Shifting
+from aggopt.job import Job, Shifting
 from aggopt.models import MODELS
 from aggopt.models._within import require_variance
 from aggopt.pipeline.by_stratum import each_by_itself
@@ -44,10 +44,10 @@ def require_bounds(table: Table, whole: Floats, job: Job) -> None:
     for name, section in job.attributes.items():
         if section.limited:
             with naming(repr(name)):
-                _require_number(table, name)
+                require_number(table, name)
                 x = there(whole[:, job.roles.quasi_identifier.index(name)])
-                _require_inside(x, table, job, name, section)
-                _require_values(x, table, job, name)
+                require_inside(x, table, job, name)
+                require_some(Scale.of(x[:, None]), len(x), table, job, name)
     how = job.aggregation
     if isinstance(how, Shifting) and bounded_together(job):
         choose(how.solver, *MODELS[how.function].kinds, within=True)
@@ -91,7 +91,14 @@ def _kept_of(job: Job, name: str) -> str | None:
     return next((what for what, names in how.keep.parts if name in names), None)
 
 
-def _require_number(table: Table, name: str) -> None:
+def require_number(table: Table, name: str) -> None:
+    """Refuse bounds of what is no number.
+
+    Raises
+    ------
+    JobError
+        An attribute is a category, dates or truth values.
+    """
     truth = table.frame.schema[name] == nw.Boolean
     if truth or name in table.domains or name in table.clocks:
         raise JobError(
@@ -100,9 +107,15 @@ def _require_number(table: Table, name: str) -> None:
         )
 
 
-def _require_inside(
-    x: Floats, table: Table, job: Job, name: str, section: AttributeSection
-) -> None:
+def require_inside(x: Floats, table: Table, job: Job, name: str) -> None:
+    """Refuse originals x (n,) beyond the bounds of an attribute.
+
+    Raises
+    ------
+    TableError
+        The message has how many they are.
+    """
+    section = job.attributes[name]
     lower, upper = (float(end[0]) for end in bounds_of(table, job, [name]))
     below, above = int((x < lower).sum()), int((x > upper).sum())
     wrong = []
@@ -117,9 +130,16 @@ def _require_inside(
         )
 
 
-def _require_values(x: Floats, table: Table, job: Job, name: str) -> None:
-    """Refuse bounds between which there are no values, or none far enough apart."""
-    scale = Scale.of(x[:, None])
+def require_some(scale: Scale, n: int, table: Table, job: Job, name: str) -> None:
+    """Refuse bounds between which there are no values, or none far enough apart.
+
+    `scale` is that of the attribute, of which n values are there.
+
+    Raises
+    ------
+    JobError, InfeasibleInputError
+        As `require_bounds`.
+    """
     if scale.constant[0]:
         return
     place = place_for(table, job, name, float(scale.spread[0]))
@@ -130,7 +150,7 @@ def _require_values(x: Floats, table: Table, job: Job, name: str) -> None:
             "published.",
             fix="publish more digits, see [output], or leave a bound out.",
         )
-    k, n = job.privacy.k, len(x)
+    k = job.privacy.k
     if _kept_of(job, name) in SPREAD and n >= 2 * k and not table.roles.weight:
         ends = bounds_of(table, job, [name]).standardised(scale)
         sizes = np.array([k, n - k])  # no group stands out farther

@@ -57,11 +57,25 @@ def with_categories(job: Job, table: Table) -> Job:
     Raises
     ------
     JobError
-        It has none and the job publishes them, or nothing else and the job publishes
-        numbers; or nodes of a tree are to be published by a method of levels, or of one
-        that calls several alike.
+        As `publishing`; or as `require_published`.
     InfeasibleInputError
         A level is to be published as often as it is had, by fewer than k records.
+    """
+    made = publishing(job, table)
+    if table.domains:
+        for require in CATEGORY_CHECKS:
+            require(made, table)
+    return made
+
+
+def publishing(job: Job, table: Table) -> Job:
+    """Return the job with a method for the categories of a table, none of it checked.
+
+    Raises
+    ------
+    JobError
+        It has none and the job publishes them, or nothing else and the job publishes
+        numbers.
     """
     how, names = job.aggregation, job.roles.quasi_identifier
     if not table.domains:
@@ -82,14 +96,17 @@ def with_categories(job: Job, table: Table) -> Job:
             fix="leave the method and its settings out; how categories are published "
             "is said under [aggregation.categories].",
         )
-    made = job.model_copy(update={"aggregation": how})
-    for require in CATEGORY_CHECKS:
-        require(made, table)
-    return made
+    return job.model_copy(update={"aggregation": how})
 
 
-def _require_published(job: Job, table: Table) -> None:
-    """Refuse nodes where the method publishes levels, or a tree has alike names."""
+def require_published(job: Job, table: Table) -> None:
+    """Refuse nodes where the method publishes levels, or a tree has alike names.
+
+    Raises
+    ------
+    JobError
+        The message names the attribute, and what publishes nodes.
+    """
     said = cast(CategorySection, job.aggregation.categories)
     occurring = getattr(said, "occurring", False)
     nodes = CATEGORY_AGGREGATORS[said.method].nodes and not occurring
@@ -146,11 +163,17 @@ def require_counts(job: Job, table: Table) -> None:
         count = np.bincount(codes)
         count = count[count > 0]
         with naming(repr(name)):
-            _require_possible(count, k, slack)
+            require_possible(count, k, slack)
 
 
-def _require_possible(count: I64, k: int, slack: float) -> None:
-    """Refuse counts (m,) of levels near which no groups of k or more come."""
+def require_possible(count: I64, k: int, slack: float) -> None:
+    """Refuse counts (m,) of levels near which no groups of k or more come.
+
+    Raises
+    ------
+    InfeasibleInputError
+        The message has the slack that would do.
+    """
     price = "or leave slack out and name a price, where the method takes one"
     how = f"within slack = {slack:g} of as often" if slack else "just as often"
     lacking = np.minimum(count, k - count)  # to none, or to k
@@ -172,7 +195,7 @@ def _require_possible(count: I64, k: int, slack: float) -> None:
         )
 
 
-CATEGORY_CHECKS = (_require_published, require_beside, require_counts)
+CATEGORY_CHECKS = (require_published, require_beside, require_counts)
 
 
 def published_as(job: Job, name: str) -> str:

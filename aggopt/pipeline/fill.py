@@ -23,6 +23,7 @@ from aggopt.pipeline.before_work import keeps_variance
 from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.holes import (
     Holed,
+    Require,
     absent_of,
     by_patterns,
     observed_sse,
@@ -55,11 +56,13 @@ def by_policy(
     repair: Told | None,
     strata: Stratified | None = None,
     weights: Floats | None = None,
+    require: Require = require_published,
 ) -> Holed:
     """Return the groups of records with holes, as the job's policy makes them.
 
     With `repair`, its progress callback, they satisfy all that the job requires.  They
-    lie within `strata`, if there are any.  Records may have `weights` (n,).
+    lie within `strata`, if there are any.  Records may have `weights` (n,).  What they
+    keep is looked at by `require`.
 
     Raises
     ------
@@ -71,12 +74,12 @@ def by_policy(
         asked = incomplete, columns, how, job, held, repair, strata, weights
         return by_imputed(*asked)
     names, k = job.roles.quasi_identifier, job.privacy.k
-    of = k, columns, how, names, strata, job.strata.jobs
+    of = k, columns, how, names, strata, job.strata.jobs, require
     blocks, kept = found = by_patterns(incomplete, *of)
     if repair:
         told = job, held, repair, strata, weights
         found = repaired_across(blocks[0], kept, incomplete, *told)
-    require_published(found.kept, names)
+    require(found.kept, names)
     return found
 
 

@@ -1,6 +1,6 @@
 """Groups of records of which some values are missing: how, and what is said of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from aggopt.aggregate._keeping import Keeping, KeptApart
 from aggopt.core.group_sums import group_sse
-from aggopt.core.types import F64, Bool, Labels
+from aggopt.core.types import F64, I64, Bool, Labels
 from aggopt.core.validation import Floats
 from aggopt.encoding import Encoded, EncodedAttribute
 from aggopt.encoding._incomplete import filled
@@ -52,10 +52,21 @@ def require_covered(table: Table, whole: Floats, job: Job) -> None:
     JobError
         The aggregation looks at all attributes of a record.
     """
-    holes = bool(np.isnan(whole[:, table.places]).any())
+    if np.isnan(whole[:, table.places]).any():
+        require_no_covariance(job)
+
+
+def require_no_covariance(job: Job) -> None:
+    """Refuse to keep the covariance, some numbers being missing.
+
+    Raises
+    ------
+    JobError
+        The aggregation looks at all attributes of a record.
+    """
     how = job.aggregation
     table_of = isinstance(how, Keeping) and isinstance(how.keep, KeptApart)
-    if holes and ("covariance" in how.keeps or table_of):
+    if "covariance" in how.keeps or table_of:
         kept = "a table" if table_of else '"covariance"'
         raise JobError(
             f"keep = {kept} is of records that have every number, and values are "
@@ -91,11 +102,21 @@ def require_values(table: Table, whole: Floats, job: Job) -> None:
     InfeasibleInputError
         Fewer than k, or than 2k where its variance is to be kept.
     """
-    there, k = (~np.isnan(whole)).sum(axis=0), job.privacy.k
-    twice = "variance" in job.aggregation.keeps
+    require_enough((~np.isnan(whole)).sum(axis=0), len(whole), job, table.domains)
+
+
+def require_enough(there: I64, n: int, job: Job, categories: Collection[str]) -> None:
+    """Refuse attributes of which `there` (d,) values of n are too few.
+
+    Raises
+    ------
+    InfeasibleInputError
+        As `require_values`.
+    """
+    k, twice = job.privacy.k, "variance" in job.aggregation.keeps
     for name, count in zip(job.roles.quasi_identifier, there.tolist(), strict=True):
-        least = 2 * k if twice and name not in table.domains else k
-        if count == len(whole) or count >= least:
+        least = 2 * k if twice and name not in categories else k
+        if count == n or count >= least:
             continue
         why = " and its variance is to be kept" if least > k else ""
         raise InfeasibleInputError(
@@ -103,6 +124,9 @@ def require_values(table: Table, whole: Floats, job: Job) -> None:
             f"{least} are needed.",
             fix="drop it, as identifier, or choose a smaller k.",
         )
+
+
+Require = Callable[[Bool, Sequence[str]], None]
 
 
 def require_published(kept: Bool, names: Sequence[str]) -> None:
@@ -117,7 +141,9 @@ def require_published(kept: Bool, names: Sequence[str]) -> None:
 
 def with_means(incomplete: Encoded) -> Encoded:
     """Return coordinates with the attribute's mean in place of what is missing."""
-    return filled(incomplete, np.nanmean(incomplete.coordinates, axis=0))
+    found = incomplete.coordinates
+    count = (~np.isnan(found)).sum(axis=0)
+    return filled(incomplete, np.nansum(found, axis=0) / np.maximum(count, 1))
 
 
 def joined_in(
@@ -162,11 +188,12 @@ def by_patterns(
     names: Sequence[str],
     strata: Stratified | None = None,
     jobs: int = 1,
+    require: Require = require_published,
 ) -> Holed:
     """Return groups, each of records whose values are missing in the same attributes.
 
     Each pattern, within a stratum if there are any, is a part of the table, see
-    `divided_within`.
+    `divided_within`; what is kept of it is looked at by `require`.
 
     Raises
     ------
@@ -181,7 +208,7 @@ def by_patterns(
         patterns = [joined_within(incomplete, absent, k, b, strata) for b in columns]
     for block, found in zip(columns, patterns, strict=True):
         kept[:, list(block)] &= ~found.suppressed
-    require_published(kept, names)  # before any group is made
+    require(kept, names)  # before any group is made
     pairs = zip(columns, patterns, strict=True)
     parts = [Parts(found.labels, kept[:, list(block)]) for block, found in pairs]
     made = divided_within(incomplete, columns, parts, k, how, names, jobs)

@@ -241,7 +241,18 @@ def _inside(given: Grouped, j: int, values: Floats, place: int | None) -> Floats
     name, table, job = given.names[j], given.table, given.job
     if name not in job.attributes:
         return values
-    near = ROUNDED * float(Scale.of(given.X[:, [j]]).spread[0])
+    spread = float(Scale.of(given.X[:, [j]]).spread[0])
+    return inside(values, table, job, name, spread, place)
+
+
+def inside(
+    values: Floats, table: Table, job: Job, name: str, spread: float, place: int | None
+) -> Floats:
+    """Return values (n,) of an attribute within its bounds, if rounding took them out.
+
+    `spread` is its standard deviation, and `place` how many decimals are published.
+    """
+    near = ROUNDED * spread
     if is_whole(table, job, name):
         near = 1.0
     if place is not None:

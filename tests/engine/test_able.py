@@ -5,14 +5,15 @@ import pytest
 from folders import ROLES, job
 from refusals import refused
 
-from aggopt.engine.able import require_able, require_numbers
+from aggopt.engine.able import require_able, require_types
 from aggopt.errors import JobError, TableError
 
 WITH_MORE = {
     role: {**ROLES, "other": [], role: ["note"]} for role in ("stratum", "unit", "wish")
 }
 OUT = "leave it out"
-P3M = {"method": "p3m"}
+MEAN, P3M = {"method": "mean"}, {"method": "p3m"}
+FREQUENT, PLAIN = {"method": "frequencies"}, {"method": "plurality"}
 EXACT = "[aggregation] asks for distances that are kept exactly"
 SOFT = "set importance to 0.5 or less, a number, and alpha to 0.8 or less"
 UNABLE = {
@@ -39,10 +40,62 @@ UNABLE = {
         'set keep = "overall"',
     ),
     "[roles] unit is given": ({"roles": WITH_MORE["unit"]}, OUT),
-    "[attributes] is given": ({"attributes": {"age": {"lower": 0}}}, OUT),
-    "[missing] policy = 'patterns'": (
-        {"missing": {"policy": "patterns"}},
-        "fill the holes first",
+    "[attributes.age] lower or upper, with keep = 'variance'": (
+        {
+            "attributes": {"age": {"lower": 0}},
+            "aggregation": MEAN | {"keep": "variance"},
+        },
+        'leave keep out, or set method = "p3m", which keeps the variance',
+    ),
+    "[attributes.age] kind = 'date'": (
+        {"attributes": {"age": {"kind": "date"}}},
+        "give it numbers",
+    ),
+    "[aggregation.categories] method = 'wish'": (
+        {"aggregation": MEAN | {"categories": {"method": "wish"}}},
+        'set method = "plurality" or "frequencies"',
+    ),
+    "[aggregation.categories] occurring is given": (
+        {"aggregation": MEAN | {"categories": PLAIN | {"occurring": True}}},
+        OUT,
+    ),
+    "[aggregation.categories] cross is given": (
+        {"aggregation": MEAN | {"categories": FREQUENT | {"cross": [["a", "b"]]}}},
+        OUT,
+    ),
+    "[aggregation.categories] with is given": (
+        {"aggregation": MEAN | {"categories": FREQUENT | {"with": ["ill"]}}},
+        OUT,
+    ),
+    "[aggregation.categories] time_limit is given": (
+        {"aggregation": MEAN | {"categories": PLAIN | {"time_limit": 1.0}}},
+        OUT,
+    ),
+    "[missing] policy = 'patterns' with method = 'p3m'": (
+        {"missing": {"policy": "patterns"}, "aggregation": P3M},
+        'set method = "mean" or "median" under [aggregation]',
+    ),
+    "[missing] policy = 'fill' with weights": (
+        {
+            "missing": {"policy": "fill"},
+            "roles": {**ROLES, "other": [], "weight": ["note"]},
+        },
+        OUT,
+    ),
+    "[missing] policy = 'fill' within strata": (
+        {
+            "missing": {"policy": "fill"},
+            "roles": {**ROLES, "other": [], "stratum": ["note"]},
+        },
+        OUT,
+    ),
+    "[missing] policy = 'fill' with borders": (
+        {"missing": {"policy": "fill"}, "engine": {"borders": True}},
+        OUT,
+    ),
+    "[missing] report_compatible is given": (
+        {"missing": {"policy": "patterns", "report_compatible": True}},
+        OUT,
     ),
     "[risk] is given": ({"risk": {"suda": 2}}, OUT),
     "[output] shuffle or seed is given": (
@@ -116,16 +169,23 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
         {"aggregation": {"method": "mean", "keep": "covariance"}},
         {"aggregation": {"method": "median"}},
         {"aggregation": P3M | {"alpha": 0.8, "importance": 0.5}},
+        {"aggregation": MEAN | {"categories": FREQUENT}},
+        {"attributes": {"age": {"kind": "nominal", "weight": 2.0}}},
+        {"attributes": {"age": {"lower": 0, "integer": True}}},
+        {"missing": {"policy": "fill"}},
     ],
     ids=[
-        "k",
-        "l by merging",
-        "t by merging",
-        "strata",
-        "blocked",
-        "covariance",
-        "median",
-        "p3m",
+        *(
+            "k",
+            "l by merging",
+            "t by merging",
+            "strata",
+            "blocked",
+            "covariance",
+            "median",
+            "p3m",
+        ),
+        *("frequencies", "names", "bounds", "holes"),
     ],
 )
 def test_what_blocks_can_do_is_not_refused(sections):
@@ -142,14 +202,15 @@ def test_distances_that_may_be_kept_exactly_are_refused(asked):
         require_able(job(aggregation=P3M | asked))
 
 
-def test_text_among_quasi_identifiers_is_refused_before_it_is_read():
-    schema = pa.schema(
-        [("age", pa.string()), ("height", pa.float32()), ("income", pa.bool_())]
-    )
+def test_what_is_no_category_is_refused_before_it_is_read():
+    kinds = pa.date32(), pa.list_(pa.string()), pa.decimal128(9, 2)
+    schema = pa.schema(list(zip(("age", "height", "income"), kinds, strict=True)))
     with refused(
-        "Quasi-identifiers that are no numbers: 'age' (string), 'income' (bool).",
+        "Quasi-identifiers that are neither numbers, nor text, categories or truth "
+        "values: 'age' (date32[day]), 'height' (list<item: string>), 'income' "
+        "(decimal128(9, 2)).",
         "give them numbers, or mask the table in parts that fit; engine = "
         '"memory" does it, of a table that fits.',
         TableError,
     ):
-        require_numbers(schema, job())
+        require_types(schema, job())

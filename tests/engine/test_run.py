@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from folders import QUASI, ROLES, digest, job, masked, persons, put, read
+from folders import QUASI, ROLES, digest, job, linked, masked, persons, put, read
 from refusals import refused
 
 import aggopt
@@ -50,24 +50,6 @@ def test_means_are_kept_and_loss_is_that_of_the_written_values(folder, release):
 def test_what_is_not_masked_stays_with_its_record(folder, release):
     before, after = linked(folder, release)
     assert (before[["ill", "note"]] == after[["ill", "note"]]).all(axis=None)
-
-
-def linked(folder, release):
-    """Return originals and what is published of them, record by record, by the key."""
-    key = read(release.private)
-    keys = sorted(release.private.glob("key-*"))
-    parts = [pd.read_parquet(path) for path in sorted(release.path.glob("*.parquet"))]
-    held = [pd.read_parquet(path) for path in keys]
-    rows = [p.iloc[k["released_record"]] for p, k in zip(parts, held, strict=True)]
-    originals = pd.concat(
-        pd.read_parquet(path).assign(
-            input_file=path.name, input_record=np.arange(len(pd.read_parquet(path)))
-        )
-        for path in sorted(folder.glob("*.parquet"))
-    )
-    at = key.astype({"input_file": str}).reset_index()
-    before = at.merge(originals, on=["input_file", "input_record"]).sort_values("index")
-    return before.reset_index(drop=True), pd.concat(rows, ignore_index=True)
 
 
 def test_groups_of_the_key_are_the_published_combinations(folder, release):

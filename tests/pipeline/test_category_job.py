@@ -12,7 +12,7 @@ from aggopt.core.randomness import seed_of
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.input.table import Table
 from aggopt.pipeline import aggregate_step, category_job
-from aggopt.pipeline.aggregate_step import _chosen, _require_choice
+from aggopt.pipeline.aggregate_step import _chosen, require_chosen
 from aggopt.pipeline.beside import require_beside
 from aggopt.pipeline.category_job import widest, with_categories
 from aggopt.solvers import Certificate, Status
@@ -199,7 +199,7 @@ def test_a_choice_that_nobody_has_says_how_to_get_one():
     proof = Certificate(Status.INFEASIBLE, None, None, None, "slots", 0.0)
     made = SimpleNamespace(certificate=proof, labels=labels, choice=np.zeros(2))
     with pytest.raises(InfeasibleInputError) as error:
-        _require_choice(made, None)
+        require_chosen(made, None)
     assert error.value.problem == (
         "No choice of categories for 2 groups keeps the number of records of each as "
         "near to the original as [aggregation.categories] asks."
@@ -209,7 +209,7 @@ def test_a_choice_that_nobody_has_says_how_to_get_one():
         "or name a price in its place."
     )
     usable = Certificate(Status.OPTIMAL, 0.0, 0.0, 0.0, "slots", 0.0)
-    _require_choice(SimpleNamespace(certificate=usable), None)
+    require_chosen(SimpleNamespace(certificate=usable), None)
 
 
 @pytest.mark.parametrize("holes", [0, 2])

@@ -190,6 +190,27 @@ def test_a_hole_has_the_mean_of_its_own_attribute():
     assert with_means(known).coordinates == pytest.approx(expected)
 
 
+def test_an_attribute_of_one_value_or_none_has_that_or_0():
+    known = encoded(HOLED)
+    x = np.full(known.shape, np.nan)
+    x[3, 0] = 5.0
+    found = with_means(replace(known, coordinates=x)).coordinates
+    assert found.tolist() == [[5.0, 0.0]] * 10
+
+
+def test_what_is_kept_is_looked_at_before_groups_and_after_repairs():
+    heard = []
+
+    def look(kept, names):
+        heard.append((kept.tolist(), names))
+
+    job = asked(2, NUMBERS)
+    given = encoded(HOLED), TOGETHER, (mdav, {}, nothing), job, (), nothing
+    found = by_policy(*given, require=look)
+    names = job.roles.quasi_identifier
+    assert heard == [(found.kept.tolist(), names)] * 2
+
+
 def test_attributes_that_a_repair_suppresses_are_named(monkeypatch):
     def nothing_kept(block, kept, *_):
         return Holed((block,), kept & [False, True])

@@ -1,0 +1,99 @@
+"""What is proven and said of categories that blocks publish, of all together."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aggopt.core.plural import many
+from aggopt.core.types import F64, I64
+from aggopt.engine.config import InBlocks
+from aggopt.engine.workspace import summed
+from aggopt.pipeline.aggregate_step import said_of_root
+from aggopt.pipeline.category_job import published_as
+from aggopt.solvers import Certificate, Status
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryProofs:
+    """Sums over the groups of all blocks.
+
+    Attributes
+    ----------
+    config
+        Which categories there are, and their levels.
+    programs
+        How the programs of all groups ended; none where each block chose by itself.
+    there, tied, apart : (c,)
+        How many records have a level; in how many groups several categories were
+        equally near; total distance of records from what is published, in units of the
+        domain.
+    counts
+        How many records publish each node, of each category.
+    """
+
+    config: InBlocks
+    programs: Sequence[Certificate]
+    there: I64
+    tied: I64
+    apart: F64
+    counts: Sequence[I64] = field(repr=False)
+
+    @classmethod
+    def of(cls, config: InBlocks, programs: Sequence[Certificate]) -> "CategoryProofs":
+        """Return the sums over all blocks, in their order."""
+        width = len(config.categories)
+        if not width:
+            none = np.zeros(0, np.int64)
+            return cls(config, (), none, none, np.zeros(0), ())
+        paths = config.all("categories", len(config.blocks))
+        names = [f"counts {place}" for place in range(width)]
+        sums = summed(paths, "there", "tied", "apart", *names)
+        counts = [sums[name] for name in names]
+        found = sums["there"], sums["tied"], sums["apart"]
+        return cls(config, programs, *found, counts)
+
+    def certificates(self) -> dict[str, Certificate]:
+        """Return one for each category: no choice for these groups loses less."""
+        names = self.config.categories
+        if self.programs:
+            return dict(zip(names, self.programs, strict=True))
+        return {name: _exact(self._distance(name)) for name in names}
+
+    def lost(self) -> float:
+        """Return the loss of one record in all categories, as they weigh."""
+        named = zip(self.config.levels.items(), self.there.tolist(), strict=True)
+        lost = 0.0
+        for (name, levels), there in named:
+            lost += levels.weight * self._distance(name) / there
+        return lost
+
+    def weight(self) -> float:
+        """Return what one record loses if one value were published for all."""
+        return sum(each.asked for each in self.config.levels.values() if each.weight)
+
+    def notes(self) -> Iterator[str]:
+        """Yield what is to be said of trees, ties and roots."""
+        for place, (name, levels) in enumerate(self.config.levels.items()):
+            released, m = self.counts[place], levels.domain.m
+            if levels.note:
+                yield f"{name!r}: {levels.note}"
+            if tied := int(self.tied[place]):
+                before = np.append(levels.counts, np.zeros(len(released) - m))
+                differ = float(np.abs(released - before).sum())
+                groups = many(sum(self.config.counts), "group")
+                yield (
+                    f"{name!r}: in {tied} of {groups} several categories are equally "
+                    "near; of these, block by block, such were published that the "
+                    f"counts of categories differ by {differ:g} records in all."
+                )
+            if published_as(self.config.job, name) != "leaf":
+                yield from said_of_root(name, int(released[-1]), int(released.sum()))
+
+    def _distance(self, name: str) -> float:
+        place = self.config.categories.index(name)
+        return float(self.apart[place]) / self.config.levels[name].domain.unit
+
+
+def _exact(distance: float) -> Certificate:
+    return Certificate(Status.OPTIMAL, distance, distance, 0.0, "closed form", 0.0)

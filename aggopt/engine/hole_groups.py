@@ -1,0 +1,95 @@
+"""Groups of a block of which some values are missing, and what they publish."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from aggopt.aggregate import median
+from aggopt.aggregate._aggregation import group_means
+from aggopt.core.types import I64, Bool
+from aggopt.core.validation import Floats, Labels
+from aggopt.core.weights import weighted
+from aggopt.encoding import Encoded
+from aggopt.engine.config import InBlocks
+from aggopt.engine.workspace import checker
+from aggopt.input.confidential import Confidential
+from aggopt.job import Mean
+from aggopt.partition._registry import PARTITIONERS
+from aggopt.pipeline.fill import by_policy
+from aggopt.pipeline.observed import Having
+
+
+def grouped_by_policy(
+    records: Encoded, held: Sequence[Confidential], config: InBlocks
+) -> tuple[Labels, Bool]:
+    """Return the groups of records (n,), and which values (n, d) decide what they are.
+
+    As the policy of the job makes them of a table.  What is kept of means and variances
+    is kept over all blocks.
+    """
+    told = checker(config.work)
+    job = config.job.model_copy(update={"aggregation": Mean()})
+    method = PARTITIONERS.of(job.partition)
+    columns = (tuple(range(len(records.attributes))),)
+    how = method.function, {**job.partition.settings, "jobs": 1}, told
+    mended = told if job.privacy.repair else None
+    given = records, columns, how, job, held, mended
+    found = by_policy(*given, require=_require_nothing)
+    (block,) = found.blocks
+    return block.labels, found.kept
+
+
+def _require_nothing(kept: Bool, names: Sequence[str]) -> None:
+    """Let a block publish nothing of an attribute: others may."""
+
+
+def means_of(
+    Z: Floats, labels: Labels, method: str, weights: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return means and centroids (m, p) of numbers Z (n, p), of those that are there.
+
+    nan where a group has none.  By weights (n,), if there are any: then all are there.
+    """
+    if not np.isnan(Z).any():
+        return _of_whole(Z, labels, method, weights)
+    shape = int(labels.max()) + 1, Z.shape[1]
+    means, centroids = np.full(shape, np.nan), np.full(shape, np.nan)
+    for j, z in enumerate(Z.T):
+        own = Having.of(~np.isnan(z), labels)
+        if len(own.rows):
+            found = _of_whole(z[own.rows, None], own.labels, method, None)
+            means[own.there, j], centroids[own.there, j] = (x[:, 0] for x in found)
+    return means, centroids
+
+
+def _of_whole(
+    Z: Floats, labels: Labels, method: str, weights: Floats | None
+) -> tuple[Floats, Floats]:
+    if not Z.shape[1]:
+        nothing = np.empty((int(labels.max()) + 1, 0))
+        return nothing, nothing
+    means = group_means(Z, labels, weights)
+    if method != "median":
+        return means, means
+    return means, median(Z, labels, weights=weights).centroids
+
+
+def sizes_of(kept: Bool, labels: Labels, weights: Floats | None) -> Floats:
+    """Return how many values that are kept (n, d) each group has, (m, d); by weight."""
+    own = weighted(kept.astype(np.float64), weights)
+    return np.stack([np.bincount(labels, x) for x in own.T], axis=1)
+
+
+def holes_between(X: Floats, released: Floats, sizes: Floats) -> dict[str, I64]:
+    """Return what is missing in originals (n, d) and in their release, by name.
+
+    `sizes` (m, d) are the originals behind each value of a group.
+    """
+    before, after = np.isnan(X), np.isnan(released)
+    behind = sizes[sizes > 0]
+    least = int(behind.min()) if behind.size else np.iinfo(np.int64).max
+    return {
+        "suppressed": np.array((after & ~before).sum()),
+        "imputed": np.array((before & ~after).sum()),
+        "least": np.array(least),
+    }

@@ -1,0 +1,91 @@
+"""What all records decide where values are missing: refusals, leaves, blocks."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from aggopt.core.types import I64, Bool
+from aggopt.engine.config import InBlocks, InLeaves
+from aggopt.engine.hole_buckets import Buckets, together
+from aggopt.engine.passes_in import described_in
+from aggopt.engine.workspace import load, summed
+from aggopt.output.audit import Audit
+from aggopt.output.missing import Holes
+from aggopt.pipeline.holes import (
+    require_enough,
+    require_no_covariance,
+    require_published,
+)
+from aggopt.privacy._values import REFUSE
+
+
+def with_buckets(config: InLeaves) -> InLeaves:
+    """Return what tasks are told, with leaves of each pattern where holes are kept.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Too few values of an attribute are there.
+    JobError
+        The covariance is to be kept of numbers of which some are missing.
+    """
+    patterns, counts = together(described_in(config))
+    if not patterns.any():
+        return config
+    job, records = config.job, int(counts.sum())
+    require_enough(_there(patterns, counts), records, job, config.categories)
+    if patterns[:, config.places].any():
+        require_no_covariance(job)
+    if job.missing.policy != "patterns":
+        return config
+    block = job.engine.block
+    return replace(
+        config, buckets=Buckets.of(patterns, counts, block, config.tree.levels)
+    )
+
+
+def _there(patterns: Bool, counts: I64) -> I64:
+    """Return how many records have a value of each attribute, (d,)."""
+    return np.asarray(counts @ ~patterns)
+
+
+def least_of(config: InLeaves) -> int:
+    """Return how many records a block has at least.
+
+    Those of rare patterns are to lie beside many others.
+    """
+    least: int = 2 * config.job.privacy.k
+    if config.buckets is None:
+        return least
+    return max(least, config.job.engine.block // 2)
+
+
+def having(config: InLeaves) -> Callable[[Sequence[int]], bool]:
+    """Return what says whether some leaves have values enough for groups that fill."""
+    if config.job.missing.policy != "fill":
+        return lambda leaves: True
+    paths = config.all("there", len(config.pieces))
+    there: I64 = summed(paths, "there")["there"]
+    least = np.minimum(2 * config.job.privacy.k, there.sum(axis=0))
+    return lambda leaves: bool((there[list(leaves)].sum(axis=0) >= least).all())
+
+
+def require_something(config: InBlocks) -> None:
+    """Refuse groups of which none publishes anything of an attribute."""
+    there = summed(config.all("grouped", len(config.blocks)), "there")["there"]
+    require_published(there[None, :] > 0, config.job.roles.quasi_identifier)
+
+
+def with_holes(found: Audit, config: InBlocks) -> Audit:
+    """Return an audit with what the originals say of values that are missing."""
+    paths = config.all("holes", len(config.blocks))
+    sums = summed(paths, "suppressed", "imputed")
+    lost, made = int(sums["suppressed"]), int(sums["imputed"])
+    if not (found.missing or made):
+        return found
+    holes = found.missing or Holes(0, 0)
+    if config.job.missing.policy != REFUSE:
+        least = min(int(load(path, "least")["least"]) for path in paths)
+        holes = replace(holes, suppressed=lost, imputed=made, least=least)
+    return replace(found, missing=holes, notes=(*found.notes, *holes.notes))

@@ -1,0 +1,98 @@
+"""Bounds of published numbers, and whole ones, as each block keeps them."""
+
+import numpy as np
+import pyarrow as pa
+
+from aggopt.aggregate._bounds import Bounds
+from aggopt.aggregate._whole import whole_numbers
+from aggopt.core.standardise import Scale
+from aggopt.core.validation import Floats
+from aggopt.engine.config import Config
+from aggopt.engine.passes_of_levels import without_records
+from aggopt.errors import naming
+from aggopt.input.table import Table
+from aggopt.pipeline.bounds import require_inside, require_number, require_some
+from aggopt.pipeline.grid import bounds_of, is_asked_whole
+from aggopt.pipeline.grouped import there
+from aggopt.pipeline.rounding import inside, on_grid, place_for
+
+
+def limited(config: Config) -> list[str]:
+    """Return the attributes whose values are to be within bounds, or whole."""
+    given = config.job.attributes
+    return [name for name, section in given.items() if section.limited]
+
+
+def require_originals_inside(X: Floats, table: Table, config: Config) -> None:
+    """Refuse originals X (n, d) of a piece that lie beyond bounds.
+
+    Raises
+    ------
+    TableError
+        The message has how many they are.
+    """
+    names = config.job.roles.quasi_identifier
+    for name in limited(config):
+        with naming(repr(name)):
+            require_inside(there(X[:, names.index(name)]), table, config.job, name)
+
+
+def require_numbers(config: Config, schema: pa.Schema) -> None:
+    """Refuse bounds of what is no number; raises as `require_number`."""
+    table = without_records(schema, config)
+    for name in limited(config):
+        with naming(repr(name)):
+            require_number(table, name)
+
+
+def require_values(config: Config, schema: pa.Schema, scale: Scale, n: Floats) -> None:
+    """Refuse bounds that no values of so few digits, or of this variance, are within.
+
+    `scale` is that of numbers, of which `n` (p,) values are there; raises as
+    `require_some`.
+    """
+    table = without_records(schema, config)
+    for name in limited(config):
+        j = config.numbers.index(name)
+        ends = (part[[j]] for part in (scale.origin, scale.centre, scale.spread))
+        with naming(repr(name)):
+            require_some(Scale(*ends), int(n[j]), table, config.job, name)
+
+
+def ends_of(table: Table, config: Config) -> Bounds:
+    """Return the bounds of numbers (p,), infinite where there are none."""
+    return bounds_of(table, config.job, config.numbers)
+
+
+def rounded(
+    values: Floats, sizes: Floats, table: Table, config: Config, scale: Scale
+) -> Floats:
+    """Return centroids (m, p) in their own units, on the grid of each attribute.
+
+    `sizes` (m, p) are the records behind each: whole numbers that are asked for keep
+    the mean of the block.
+    """
+    found, job = values.copy(), config.job
+    for j, name in enumerate(config.numbers):
+        spread = float(scale.spread[j])
+        place = place_for(table, job, name, spread)
+        if place is not None:
+            whole = place == 0 and is_asked_whole(job, name)
+            by = _whole if whole else _on_grid
+            found[:, j] = by(values[:, j], sizes[:, j], place)
+        if name in job.attributes:
+            found[:, j] = inside(found[:, j], table, job, name, spread, place)
+    return found
+
+
+def _on_grid(values: Floats, sizes: Floats, place: int) -> Floats:
+    return on_grid(values, place)
+
+
+def _whole(values: Floats, sizes: Floats, place: int) -> Floats:
+    rows = np.flatnonzero(~np.isnan(values))
+    if not len(rows) or np.ptp(values[rows]) == 0:
+        return on_grid(values, place)
+    found = values.copy()
+    found[rows] = whole_numbers(values[rows], sizes[rows])
+    return found

@@ -1,0 +1,124 @@
+"""Tasks that choose categories: of each block by itself, or of all by one program."""
+
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+
+from aggopt.aggregate import CATEGORY_AGGREGATORS, PublishedCategories
+from aggopt.aggregate.categories._registry import CategorySection
+from aggopt.core.randomness import seed_of
+from aggopt.core.types import I64, Bool
+from aggopt.core.validation import Floats, Labels
+from aggopt.encoding import Categories, EncodedAttribute
+from aggopt.engine.config import Config, InBlocks
+from aggopt.engine.workspace import load, save
+from aggopt.errors import naming
+from aggopt.pipeline.aggregate_step import require_chosen
+from aggopt.pipeline.category_job import published_as
+from aggopt.pipeline.observed import Having
+from aggopt.solvers import Certificate
+
+TOGETHER = "frequencies"  # which looks at all groups of a table
+
+
+def together(config: Config) -> bool:
+    """Whether the categories of all groups are chosen by one program."""
+    return _asked(config).method == TOGETHER if config.categories else False
+
+
+def codes_of(X: Floats, kept: Bool, config: Config) -> I64:
+    """Return the levels of categories (n, c) of records X (n, d); -1 if not kept."""
+    own = config.places_of_categories
+    return np.where(kept[:, own], X[:, own], -1).astype(np.int64)
+
+
+def chosen(place: int, config: InBlocks) -> Certificate:
+    """Choose the levels of a category for all groups; write them, return the proof.
+
+    Raises
+    ------
+    InfeasibleInputError
+        No choice keeps its counts as the job asks.
+    """
+    codes, labels = [], []
+    first = np.cumsum([0, *config.counts])
+    for path, start in zip(
+        config.all("grouped", len(config.blocks)), first[:-1], strict=True
+    ):
+        held = load(path, "codes", "labels")
+        codes.append(held["codes"][:, place].astype(np.int64))
+        labels.append(held["labels"] + start)
+    name = config.categories[place]
+    own = np.concatenate(codes)
+    of = Having.of(own >= 0, np.concatenate(labels))
+    made = _made(name, own[of.rows], of.labels, config, f"categories of {name}")
+    with naming(repr(name)):
+        require_chosen(made)
+    choice = np.full(sum(config.counts), np.nan)
+    choice[of.there] = made.choice
+    save(config.at("chosen", place), choice=choice)
+    return made.certificate
+
+
+def nodes_of(number: int, codes: I64, labels: Labels, config: InBlocks) -> Floats:
+    """Return the nodes that groups of a block publish (m, c), nan where nothing.
+
+    `codes` (n, c) are the levels of its records.  What changes is written: total
+    distances, counts of nodes, and ties.
+    """
+    width = len(config.categories)
+    nodes = np.full((int(labels.max()) + 1, width), np.nan)
+    tied, apart = np.zeros(width, np.int64), np.zeros(width)
+    counts = {}
+    for place, name in enumerate(config.categories):
+        domain, of = config.levels[name].domain, Having.of(codes[:, place] >= 0, labels)
+        own = codes[of.rows, place]
+        if together(config):
+            nodes[:, place] = _of_program(place, number, config)
+        elif len(own):
+            purpose = f"categories of {name}, block {number}"
+            made = _made(name, own, of.labels, config, purpose)
+            nodes[of.there, place], tied[place] = made.choice, made.tied
+        released = nodes[labels[of.rows], place].astype(np.int64)
+        apart[place] = domain.steps[own, released].sum()  # whole numbers: exact
+        counts[f"counts {place}"] = np.bincount(released, minlength=len(domain.nodes))
+    there = (codes >= 0).sum(axis=0)
+    save(config.at("categories", number), tied=tied, apart=apart, there=there, **counts)
+    return nodes
+
+
+def in_their_types(rows: pa.Table, config: Config) -> pa.Table:
+    """Return rows with categories of one type in all blocks, whatever they publish."""
+    for name in config.categories:
+        column, kind = rows.column(name), config.levels[name].entries.type
+        place = rows.schema.get_field_index(name)
+        rows = rows.set_column(place, name, column.cast(kind))
+    return rows
+
+
+def _of_program(place: int, number: int, config: InBlocks) -> Floats:
+    """Return what the groups of a block publish (m,), as all were chosen together."""
+    first = sum(config.counts[:number])
+    choice = load(config.at("chosen", place), "choice")["choice"]
+    return np.asarray(choice[first : first + config.counts[number]])
+
+
+def _made(
+    name: str, codes: I64, labels: Labels, config: Config, purpose: str
+) -> PublishedCategories:
+    """Return what the job publishes of a category, for some groups."""
+    how, levels = _asked(config), config.levels[name]
+    method = CATEGORY_AGGREGATORS[how.method]
+    settings = {**how.settings, "seed": seed_of(config.secret, purpose)}
+    settings.pop("with_", ())
+    if method.nodes:
+        settings["publish"] = published_as(config.job, name)
+    own = Categories(levels.domain, codes)
+    attribute = EncodedAttribute(name, levels.kind, levels.weight, slice(0), own)
+    with naming(repr(name)):
+        return method.function(attribute, labels, **settings)
+
+
+def _asked(config: Config) -> CategorySection:
+    return cast(CategorySection, config.job.aggregation.categories)

@@ -1,0 +1,344 @@
+"""Categories of a folder are published as those of one table are."""
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from folders import ROLES, SECRET, digest, job, masked, persons, put, read
+
+import aggopt
+from aggopt.core.group_sums import group_sse
+from aggopt.core.randomness import seed_of
+from aggopt.encoding import Domain
+from aggopt.engine import levels
+from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.input.categories import published
+from aggopt.measure._typed_pair import TypedPair
+
+NAMES = ["age", "ill", "note", "school"]
+TYPED = {
+    "identifier": ["name"],
+    "quasi-identifier": NAMES,
+    "other": ["height"],
+}
+ILL = ["flu", "asthma", "none", "gout", "ulcer", "angina"]
+TREE = {"lung": ["flu", "asthma"], "well": ["none"], "other": ["gout", "ulcer"]}
+SCHOOL = {"school": {"order": ["low", "middle", "high"]}}
+
+
+def typed(n, seed=0):
+    """Persons with text, a category of few values, and levels of an order."""
+    rng = np.random.default_rng(seed + 100)
+    table = persons(n, seed).drop(columns="income")
+    table["ill"] = rng.choice(ILL, n)
+    table["school"] = pd.Categorical(rng.choice(["low", "middle", "high"], n))
+    return table
+
+
+def asked(**sections):
+    """Return a job for `typed`."""
+    return job(**{"roles": TYPED, "attributes": SCHOOL, **sections})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two parts, of which the second lacks levels of the first."""
+    second = typed(130, seed=1)
+    second = second[second["ill"] != "none"]
+    return put(tmp_path_factory.mktemp("typed") / "in", typed(200), second)
+
+
+@pytest.fixture(scope="module")
+def release(folder, tmp_path_factory):
+    """The release of that folder, in several blocks."""
+    return masked(folder, asked(), tmp_path_factory.mktemp("typed") / "out")
+
+
+def linked(folder, release):
+    """Return originals, what is published of them, and groups, by the key."""
+    originals = pd.concat(
+        pd.read_parquet(path).assign(
+            input_file=path.name, input_record=range(len(pd.read_parquet(path)))
+        )
+        for path in sorted(folder.iterdir())
+    )
+    key = read(release.private).astype({"input_file": str}).reset_index()
+    rows = key.merge(originals, on=["input_file", "input_record"]).sort_values("index")
+    return rows.reset_index(drop=True), read(release.path), rows["group"].to_numpy()
+
+
+def test_k_records_share_each_published_combination(folder, release):
+    before, after, group = linked(folder, release)
+    assert release.manifest["blocks"] > 1
+    assert after.groupby(NAMES, observed=True).size().min() >= 4
+    assert (after[NAMES].groupby(group).nunique() == 1).all(axis=None)
+    assert (before["height"].to_numpy() == after["height"]).all()
+
+
+def test_each_group_publishes_a_most_frequent_name(folder, release):
+    before, after, group = linked(folder, release)
+    for name in ("ill", "note"):
+        had = pd.crosstab(group, before[name].to_numpy())
+        own = after[name].groupby(group).first()
+        kept = [had.at[g, value] for g, value in own.items()]
+        assert kept == had.max(axis=1).tolist()
+        found = release.certificates[name]
+        assert found.objective == found.bound == len(before) - sum(kept)
+        assert found.status == "optimal"
+
+
+def test_each_group_publishes_a_median_of_an_order(folder, release):
+    before, after, group = linked(folder, release)
+    rank = {level: j for j, level in enumerate(SCHOOL["school"]["order"])}
+    x, y = (t["school"].astype(str).map(rank).to_numpy() for t in (before, after))
+    least = [min(np.abs(x[group == g] - r).sum() for r in range(3)) for g in set(group)]
+    assert np.abs(x - y).sum() == sum(least)
+    assert release.certificates["school"].objective == pytest.approx(sum(least) / 2)
+
+
+def test_certificates_stand_in_the_order_of_the_attributes(release):
+    assert list(release.certificates) == ["groups", *NAMES]
+    assert any(note.startswith("'ill': in ") for note in release.notes)
+
+
+def test_ties_are_said_with_the_counts_that_differ(folder, release):
+    before, after, _ = linked(folder, release)
+    counts = [t["ill"].value_counts() for t in (before, after)]
+    differ = int(counts[0].sub(counts[1], fill_value=0).abs().sum())
+    (said,) = (note for note in release.notes if note.startswith("'ill': in "))
+    assert said.endswith(f"the counts of categories differ by {differ} records in all.")
+    assert "several categories are equally near; of these, block by block, " in said
+
+
+WEIGHTS = SCHOOL | {"ill": {"weight": 2.0}, "age": {"weight": 0.5}}
+
+
+def test_groups_and_loss_are_measured_as_of_the_whole_table(folder, tmp_path):
+    given = asked(attributes=WEIGHTS, output={"digits": "full"})
+    found = masked(folder, given, tmp_path / "out")
+    before, after, group = linked(folder, found)
+    types = {name: job_type(how) for name, how in WEIGHTS.items()}
+    whole = aggopt.encode(before[NAMES], types)
+    labels = np.unique(group, return_inverse=True)[1]
+    lost = group_sse(whole.coordinates, labels)
+    assert found.certificates["groups"].objective == pytest.approx(lost, rel=1e-9)
+    measured = TypedPair.of(whole, after[NAMES]).embedded
+    il = measured.difference.ravel() @ measured.difference.ravel() / measured.total
+    assert found.measures["information loss"] == pytest.approx(100 * il, rel=1e-6)
+
+
+def job_type(how):
+    """Return what `aggopt.encode` is told of what a job says."""
+    return aggopt.encoding.AttributeType(**how)
+
+
+def test_one_block_is_the_table(folder, tmp_path):
+    roles = {**TYPED, "quasi-identifier": NAMES[1:], "other": ["age", "height"]}
+    one = asked(roles=roles, engine={"block": 1000})
+    found = masked(folder, one, tmp_path / "out")
+    assert found.manifest["blocks"] == 1
+    sections = {"roles": roles, "privacy": {"k": 4}, "attributes": SCHOOL}
+    plain = aggopt.Job(**sections, partition={"method": "blocked"})
+    whole = aggopt.mask(read(folder), plain, secret=SECRET)
+    of_groups = whole.blocks[0].certificate.objective
+    assert found.certificates["groups"].objective == pytest.approx(of_groups, rel=1e-12)
+    for name in NAMES[1:]:
+        expected = whole.certificates[name].objective
+        assert found.certificates[name].objective == expected
+    lost = found.measures["information loss"]
+    assert lost == pytest.approx(100 * whole.measures.il, rel=1e-9)
+
+
+def test_frequencies_are_those_of_one_program(folder, tmp_path):
+    how = {"method": "mean", "categories": {"method": "frequencies", "slack": 5}}
+    found = masked(folder, asked(aggregation=how), tmp_path / "out")
+    before, after, group = linked(folder, found)
+    labels = np.unique(group, return_inverse=True)[1]
+    for name in ("ill", "note"):
+        counts = [t[name].value_counts() for t in (before, after)]
+        assert (counts[0] - counts[1]).abs().max() <= 5
+        whole = aggopt.aggregate.frequencies(
+            before[name].to_numpy(object),
+            labels,
+            slack=5,
+            seed=seed_of(SECRET, f"categories of {name}"),
+        )
+        ours = found.certificates[name]
+        assert ours.objective == whole.certificate.objective
+        assert ours.bound == pytest.approx(whole.certificate.bound)
+
+
+def test_categories_alone_are_masked_in_the_types_that_they_have(tmp_path):
+    n = 120
+    rng = np.random.default_rng(5)
+    own = pa.table(
+        {
+            "text": pa.array(rng.choice(["a", "b"], n), pa.large_string()),
+            "truth": pa.array(rng.random(n) < 0.3),
+            "code": pa.array(rng.integers(0, 3, n), pa.int16()),
+            "kind": pa.array(rng.choice(["x", "y"], n)).dictionary_encode(),
+        }
+    )
+    (tmp_path / "in").mkdir()
+    pq.write_table(own, tmp_path / "in" / "a.parquet", row_group_size=50)
+    given = job(
+        roles={"quasi-identifier": own.column_names},
+        attributes={"code": {"kind": "nominal"}},
+        engine={"block": 30},
+    )
+    found = masked(tmp_path / "in", given, tmp_path / "out")
+    assert found.manifest["blocks"] > 1
+    written = pq.read_table(found.path)
+    kinds = [pa.large_string(), pa.bool_(), pa.int16(), pa.string()]
+    assert written.schema.types == kinds
+    assert written.to_pandas().groupby(own.column_names).size().min() >= 4
+    assert list(found.certificates) == ["groups", *own.column_names]
+
+
+def test_nodes_of_a_tree_are_published_where_a_job_asks_for_them(folder, tmp_path):
+    how = {"tree": TREE | {"heart": ["angina"]}, "publish": "ancestor", "weight": 0.01}
+    given = asked(attributes=SCHOOL | {"ill": how})
+    found = masked(folder, given, tmp_path / "out")
+    before, after, group = linked(folder, found)
+    above = {leaf: node for node, leaves in how["tree"].items() for leaf in leaves}
+    for g, own_node in after["ill"].groupby(group).first().items():
+        own = set(before["ill"][group == g])
+        if own_node in above:
+            assert own == {own_node}
+        elif own_node != "*":
+            assert {above[value] for value in own} == {own_node}
+    assert "'ill': 2 branches of the tree have one value only" in " ".join(found.notes)
+    assert any("published as the root of the tree" in note for note in found.notes)
+
+
+def test_groups_of_categories_lie_within_strata(folder, tmp_path):
+    quasi = ["age", "ill", "school"]
+    roles = {**TYPED, "quasi-identifier": quasi, "stratum": ["note"]}
+    found = masked(folder, asked(roles=roles), tmp_path / "out")
+    before, after, group = linked(folder, found)
+    assert (before["note"].to_numpy() == after["note"]).all()
+    assert (after["note"].groupby(group).nunique() == 1).all()
+    assert after.groupby(["note", *quasi]).size().min() >= 4
+    lost = (before["ill"].to_numpy() != after["ill"]).sum()
+    assert found.certificates["ill"].objective == lost
+
+
+def test_categories_with_weights_are_refused(folder, tmp_path):
+    roles = {**TYPED, "other": [], "weight": ["height"]}
+    with pytest.raises(JobError, match="categories, and records have weights"):
+        masked(folder, asked(roles=roles), tmp_path / "out")
+
+
+def test_what_is_missing_is_a_level_where_a_job_says_so(tmp_path):
+    tables = [typed(60), typed(60, seed=1).assign(ill=None)]
+    tables[1]["ill"] = tables[1]["ill"].astype(tables[0]["ill"].dtype)
+    folder = put(tmp_path / "in", *tables)
+    given = asked(attributes=SCHOOL | {"ill": {"missing": "own value"}})
+    found = masked(folder, given, tmp_path / "out")
+    before, after, _ = linked(folder, found)
+    lost = (before["ill"].fillna("") != after["ill"].fillna("")).sum()
+    assert after["ill"].isna().any()
+    assert found.certificates["ill"].objective == lost
+    assert found.audit.missing.cells == after["ill"].isna().sum()
+    assert not any(note.startswith("Information loss") for note in found.notes)
+
+
+def test_levels_are_counted_over_all_files():
+    column = pa.chunked_array([["a", "b", None], ["b", None, "b"]])
+    with pytest.raises(TableError, match="2 values are missing"):
+        levels.counted(column, aggopt.encoding.AttributeType())
+    how = aggopt.encoding.AttributeType(missing="own value")
+    found = levels.Levels.of(levels.counted(column, how), how)
+    assert found.domain.levels == ("a", "b", None)
+    assert found.counts.tolist() == [1, 3, 2]
+    whole = aggopt.encode(column.to_pandas().to_frame("x"), {"x": how})
+    assert found.weight == whole.attributes[0].weight
+
+
+@pytest.mark.parametrize(
+    ("table", "attributes", "words"),
+    [
+        (
+            typed(60, seed=1).assign(school="other"),
+            SCHOOL,
+            r"in-1.parquet: Column 'school': 1 of 1 different values, of 60 records",
+        ),
+        (
+            typed(60, seed=1).assign(ill=None),
+            SCHOOL,
+            "in-1.parquet: Column 'ill': All 60 values are missing",
+        ),
+        (
+            typed(60, seed=1).assign(note=[f"note {i}" for i in range(60)]),
+            SCHOOL,
+            "Column 'note': There are 62 different values among 120 records",
+        ),
+    ],
+    ids=["not in the order", "missing", "as of an identifier"],
+)
+def test_what_is_no_category_is_refused(tmp_path, table, attributes, words):
+    first = typed(60).astype({"school": str})
+    kinds = first.dtypes.to_dict()
+    folder = put(tmp_path / "in", first, table.astype(kinds).where(table.notna()))
+    with pytest.raises(TableError, match=words):
+        masked(folder, asked(attributes=attributes), tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_too_many_levels_are_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(levels, "MOST", 2)
+    folder = put(tmp_path / "in", typed(60))
+    with pytest.raises(TableError, match="'ill': There are more than 2 different"):
+        masked(folder, asked(), tmp_path / "out")
+
+
+def test_too_many_levels_of_all_files_are_refused(monkeypatch):
+    monkeypatch.setattr(levels, "MOST", 2)
+    how = aggopt.encoding.AttributeType()
+    parts = [levels.counted(pa.chunked_array([x]), how) for x in (["a"], ["b"], ["c"])]
+    assert len(levels.Levels.of(pa.concat_tables(parts[:2]), how).counts) == 2
+    with pytest.raises(TableError, match="more than 2 different values"):
+        levels.Levels.of(pa.concat_tables(parts), how)
+
+
+def test_a_level_that_no_record_of_a_block_has_is_published_in_its_type():
+    block, whole = (
+        nw.from_native(pa.chunked_array([pa.array(x, pa.int16())]), series_only=True)
+        for x in ([1, 1], [2, 1])
+    )
+    found = published(block, Domain.nominal([1, 2]), np.array([1.0, 0.0]), whole)
+    assert found.to_list() == [2, 1]
+    assert found.dtype == nw.Int16
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["plurality", "frequencies"])
+def test_two_processes_give_the_same_bytes(folder, tmp_path, method):
+    how = {"method": "mean", "categories": {"method": method}}
+    one, two = (
+        masked(folder, asked(aggregation=how, engine={"jobs": jobs}), tmp_path / name)
+        for jobs, name in ((1, "one"), (2, "two"))
+    )
+    assert digest(one.path) == digest(two.path)
+
+
+def test_an_order_that_files_have_is_refused(tmp_path):
+    order = pd.CategoricalDtype(["low", "middle", "high"], ordered=True)
+    table = typed(60).astype({"school": order})
+    with pytest.raises(TableError, match="stands in each file by itself"):
+        masked(put(tmp_path / "in", table), asked(attributes={}), tmp_path / "out")
+
+
+def test_counts_that_no_groups_keep_are_refused(folder, tmp_path):
+    how = {"method": "mean", "categories": {"method": "frequencies", "slack": "exact"}}
+    with pytest.raises(InfeasibleInputError, match="have fewer than k = 120 records"):
+        masked(folder, asked(k=120, aggregation=how), tmp_path / "out")
+
+
+def test_a_section_of_categories_wants_some(tmp_path):
+    folder = put(tmp_path / "in", persons(20))
+    how = {"method": "mean", "categories": {"method": "plurality"}}
+    with pytest.raises(JobError, match="every quasi-identifier is a number"):
+        masked(folder, job(roles=ROLES, aggregation=how), tmp_path / "out")

@@ -1,0 +1,170 @@
+"""Values that are missing in a folder are treated as those of one table are."""
+
+import numpy as np
+import pytest
+from folders import QUASI, SECRET, job, linked, masked, persons, put, read
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import aggopt
+from aggopt.engine.hole_buckets import Buckets, patterns_of
+from aggopt.engine.moments import PartMoments
+from aggopt.errors import InfeasibleInputError, JobError, TableError
+
+
+def holed(n, seed=0):
+    """Persons of whom some values are missing: of few more than one."""
+    table = persons(n, seed)
+    rng = np.random.default_rng(seed + 7)
+    for name, share in (("height", 0.3), ("income", 0.1), ("age", 0.02)):
+        table[name] = table[name].where(rng.random(n) > share)
+    return table
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two parts; in the second nobody has an income."""
+    second = holed(130, seed=1).assign(income=np.nan)
+    return put(tmp_path_factory.mktemp("holes") / "in", holed(270), second)
+
+
+def of(policy, **sections):
+    """Return a job with this policy, that publishes all digits."""
+    return job(missing={"policy": policy}, output={"digits": "full"}, **sections)
+
+
+def test_holes_are_published_in_groups_that_miss_the_same(folder, tmp_path):
+    found = masked(folder, of("patterns"), tmp_path / "out")
+    before, after = linked(folder, found)
+    assert found.manifest["blocks"] > 1
+    assert after.groupby(QUASI, dropna=False).size().min() >= 4
+    missing = after[QUASI].isna()
+    assert (missing | ~before[QUASI].isna()).all(axis=None)
+    suppressed = int((missing & ~before[QUASI].isna()).sum().sum())
+    holes = found.audit.missing
+    assert (holes.cells, holes.imputed) == (int(missing.sum().sum()), 0)
+    assert holes.suppressed == suppressed
+    assert holes.patterns == len(missing[missing.any(axis=1)].drop_duplicates())
+    assert suppressed < 0.02 * missing.size
+    means = before[QUASI].groupby(read(found.private)["group"].to_numpy())
+    expected = means.transform("mean").where(~missing)
+    assert after[QUASI].to_numpy() == pytest.approx(expected, nan_ok=True)
+    assert any(
+        note.startswith(f"{holes.cells} values of quasi") for note in found.notes
+    )
+
+
+def test_what_groups_publish_stands_in_place_of_holes(folder, tmp_path):
+    keep = {"method": "mean", "keep": "variance"}
+    found = masked(folder, of("fill", aggregation=keep), tmp_path / "out")
+    before, after = linked(folder, found)
+    there = before[QUASI].notna()
+    assert found.manifest["blocks"] > 1
+    assert after[QUASI].notna().all(axis=None)
+    group = read(found.private)["group"].to_numpy()
+    behind = there.groupby(group).sum()
+    assert behind.min(axis=None) == found.audit.missing.least >= 4
+    assert found.audit.missing.imputed == int((~there).sum().sum())
+    own = after[QUASI].where(there)
+    assert own.mean().to_numpy() == pytest.approx(before[QUASI].mean(), rel=1e-9)
+    assert own.var().to_numpy() == pytest.approx(before[QUASI].var(), rel=1e-9)
+    spread = before[QUASI].std(ddof=0)
+    lost = (((own - before[QUASI]) / spread) ** 2).mean().mean()
+    assert found.measures["information loss"] == pytest.approx(100 * lost)
+
+
+@pytest.mark.parametrize("policy", ["patterns", "fill"])
+@pytest.mark.parametrize("method", ["plurality", "frequencies"])
+def test_one_block_is_the_table(tmp_path, policy, method):
+    rng = np.random.default_rng(3)
+    names = ["ill", "note", "town"]
+    table = persons(200)[["ill", "note"]].assign(town=rng.choice(list("abcd"), 200))
+    table = table.where(rng.random(table.shape) > 0.1)
+    sections = {
+        "roles": {"quasi-identifier": names},
+        "missing": {"policy": policy},
+        "aggregation": {"method": "mean", "categories": {"method": method}},
+    }
+    asked = job(**sections, engine={"block": 1000})
+    found = masked(put(tmp_path / "in", table), asked, tmp_path / "out")
+    plain = aggopt.Job(**sections, privacy={"k": 4}, partition={"method": "blocked"})
+    whole = aggopt.mask(table, plain, secret=SECRET)
+    ours = found.certificates
+    of_groups = whole.blocks[0].certificate.objective
+    assert ours["groups"].objective == pytest.approx(of_groups, rel=1e-12)
+    for name in names:
+        assert ours[name].objective == whole.certificates[name].objective
+    holes = whole.audit.missing
+    for figure in ("cells", "patterns", "suppressed", "imputed", "least"):
+        assert getattr(found.audit.missing, figure) == getattr(holes, figure)
+
+
+def test_medians_are_of_the_values_that_are_there(folder, tmp_path):
+    asked = of("fill", aggregation={"method": "median"})
+    found = masked(folder, asked, tmp_path / "out")
+    before, after = linked(folder, found)
+    group = before[QUASI].groupby(read(found.private)["group"].to_numpy())
+    assert after[QUASI].to_numpy() == pytest.approx(group.transform("median"))
+
+
+def test_a_table_without_holes_is_masked_as_with_any_policy(tmp_path):
+    folder = put(tmp_path / "in", persons(60))
+    found = [masked(folder, of(p), tmp_path / p) for p in ("patterns", "refuse")]
+    assert read(found[0].path).equals(read(found[1].path))
+    assert found[0].audit.missing is None
+
+
+@pytest.mark.parametrize(
+    ("column", "values"), [("income", [1.0] * 3), ("income", [])], ids=["few", "none"]
+)
+def test_too_few_values_are_refused(tmp_path, column, values):
+    table = persons(60)
+    table[column] = [*values, *[np.nan] * (60 - len(values))]
+    folder = put(tmp_path / "in", table)
+    with pytest.raises(
+        InfeasibleInputError, match=f"'income' has {len(values)} values"
+    ):
+        masked(folder, of("patterns"), tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_the_covariance_of_numbers_with_holes_is_refused(folder, tmp_path):
+    keep = {"method": "mean", "keep": "covariance"}
+    with pytest.raises(JobError, match=r"covariance.* is of records that have every"):
+        masked(folder, of("fill", aggregation=keep), tmp_path / "out")
+
+
+def test_an_attribute_that_refuses_holes_does(folder, tmp_path):
+    asked = of("fill", attributes={"height": {"missing": "refuse"}})
+    with pytest.raises(TableError, match=r"in-0.parquet: .*'height': \d+ missing"):
+        masked(folder, asked, tmp_path / "out")
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.lists(st.integers(1, 9), min_size=1, max_size=4))
+def test_moments_of_pieces_are_those_of_the_values_that_are_there(seed, sizes):
+    rng = np.random.default_rng(seed)
+    parts = [rng.normal(1e3, 1, (size, 2)) for size in sizes]
+    parts = [np.where(rng.random(x.shape) < 0.4, np.nan, x) for x in parts]
+    found = PartMoments.together([PartMoments.of(x) for x in parts])
+    for j, x in enumerate(np.vstack(parts).T):
+        own = x[~np.isnan(x)]
+        assert found.n[j] == len(own)
+        if len(own):
+            assert found.mean[j] == pytest.approx(own.mean())
+            assert found.variance[j] == pytest.approx(own.var(), abs=1e-9)
+            assert (found.low[j], found.high[j]) == (own.min(), own.max())
+
+
+def test_each_pattern_has_leaves_of_its_own():
+    patterns = np.array([[False, False], [True, False], [False, True]])
+    buckets = Buckets.of(patterns, np.array([800, 90, 5]), block=100, depth=3)
+    assert buckets.count == 8 + 1 + 1 + 1  # the last is of patterns that are not known
+    absent = np.repeat(np.vstack([patterns, [[True, True]]]), 8, axis=0)
+    leaf = np.tile(np.arange(8), 4)
+    found = buckets.bucket(absent, leaf)
+    assert sorted(set(found.tolist())) == list(range(11))
+    assert [len(set(part.tolist())) for part in np.split(found, 4)] == [8, 1, 1, 1]
+    assert found[-1] == 10
+    of_all = patterns_of(absent[:24])
+    assert of_all["of each"].tolist() == [8, 8, 8]
