@@ -245,3 +245,16 @@ def test_a_repair_across_patterns_keeps_strata_apart(monkeypatch):
     assert near == ((("records",), "kept"), strata)
     (inside,) = more
     assert inside.strata is strata.labels
+
+
+def test_groups_across_patterns_publish_what_all_of_them_have(monkeypatch):
+    made = SimpleNamespace(labels=np.array([0, 0, 1]))
+    monkeypatch.setattr(holes, "repaired", lambda *of: made)
+    monkeypatch.setattr(holes, "strata_apart", lambda records, strata: records)
+    for name in ("apart", "with_means", "certified"):
+        monkeypatch.setattr(holes, name, lambda *of, _name=name: (_name, *of))
+    kept = np.array([[True, True], [False, True], [True, False]])
+    found = repaired_across("block", kept, "records", "job", "held", "told")
+    assert found.kept.tolist() == [[False, True], [False, True], [True, False]]
+    (of,) = found.blocks
+    assert of == ("certified", made, ("with_means", "records"), found.kept)
