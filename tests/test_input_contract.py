@@ -669,6 +669,12 @@ CASES: dict[str, Case] = {
         units={"attributes": ["age"]},
         privacy={"k": 3, "scope": "blocks"},
     ),
+    "pseudonyms of units of different numbers of records": united(
+        20, alike=40, units={**OF_UNITS, "published": "pseudonym"}
+    ),
+    "pseudonyms of units whose records are masked": united(
+        20, units={"published": "pseudonym"}
+    ),
     "what is said of units, and there are none": with_job(units=OF_UNITS),
     "units that nothing names, alike in all quasi-identifiers": united(
         20, alike=40, roles=ROLES
