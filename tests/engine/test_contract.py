@@ -14,6 +14,13 @@ HEADING = "## Folders that an engine masks\n"
 CLOSE = {"t": 0.4, "distance": "equal"}
 WITHIN = {"roles": {**ROLES, "stratum": ["note"], "other": []}}
 WEIGHED = {"roles": {**ROLES, "weight": ["note"], "other": []}}
+TOWNS = {
+    "roles": {
+        **ROLES,
+        "quasi-identifier": ["age", "note"],
+        "other": ["height", "income"],
+    }
+}
 HEAVY = np.where(np.arange(60) == 7, 1e3, 1.0)
 
 
@@ -53,6 +60,29 @@ CASES = {
     "a weight that is most of all": beside(HEAVY, **WEIGHED),
     "weights that are published as they are": beside(
         np.ones(60), **WEIGHED, weights={"published": "as is"}
+    ),
+    "a category among quasi-identifiers": beside(noted(), **TOWNS),
+    "a category with more than 1000 levels": (
+        persons(2100).assign(note=np.arange(2100).astype(str)),
+        job(**TOWNS),
+    ),
+    "a category of a name for most records": beside(
+        [f"note {i}" for i in range(60)], **TOWNS
+    ),
+    "a missing name": beside(noted(None), **TOWNS),
+    "the same, to be filled": beside(noted(None), **TOWNS, missing={"policy": "fill"}),
+    "a category, and weights": beside(
+        noted(),
+        roles={**TOWNS["roles"], "other": ["height"], "weight": ["income"]},
+    ),
+    "a number below its bound": (
+        persons(60).assign(age=[-1, *[50] * 59]),
+        job(attributes={"age": {"lower": 0}}),
+    ),
+    "a bound, and the variance of means": beside(
+        "a",
+        attributes={"age": {"lower": 0}},
+        aggregation={"method": "mean", "keep": "variance"},
     ),
 }
 
