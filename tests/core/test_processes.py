@@ -5,9 +5,9 @@ import os
 import joblib
 import pytest
 
+from aggopt.core.processes import results
 from aggopt.core.trust import trusting
 from aggopt.errors import UntrustedCodeError
-from aggopt.experiments._processes import results
 from aggopt.partition import PARTITIONERS
 
 
