@@ -252,7 +252,8 @@ def test_each_kind_is_masked_with_a_secret_of_its_own(monkeypatch, known) -> Non
 
     monkeypatch.setattr(steps, "secret", lambda: "ab" * 16)
     monkeypatch.setattr(steps, "read_table", lambda *of: (("table", *of), None))
-    monkeypatch.setattr(steps, "parts_of", lambda job, table: ("units", "records"))
+    kinds = {("job", ("table", "data", "job")): ("units", "records")}
+    monkeypatch.setattr(steps, "parts_of", lambda *of: kinds[of])
     monkeypatch.setattr(
         steps, "seed_of", lambda own, what: int(what[5:]) + int(own, 16)
     )
@@ -269,7 +270,10 @@ def test_each_kind_is_masked_with_a_secret_of_its_own(monkeypatch, known) -> Non
         for kind, secret in zip(("units", "records"), secrets, strict=True)
     ]
     assert heard[::3] == said
-    assert heard[1] == (("groups of units", "told"), {})
+    assert heard[1:3] == [
+        (("groups of units", "told"), {}),
+        (("groups of units", "means in groups of units"), {}),
+    ]
 
 
 def test_a_secret_of_a_kind_has_all_of_its_digits(monkeypatch) -> None:
