@@ -458,3 +458,17 @@ def test_large_groups_that_are_given_are_split():
 def test_labels_to_set_out_from_that_cannot_be_are_refused(asked, said):
     with pytest.raises(JobError, match=said):
         blocked(X, 3, **asked)
+
+
+@pytest.mark.usefixtures("regions_of_70")
+def test_larger_regions_have_fewer_borders_and_lose_less():
+    one, several = small(X, 3, region_size=300), small(X, 3)
+    assert sse(X, one.labels) < sse(X, several.labels)
+
+
+@pytest.mark.parametrize(
+    "size", [0, 2.5, True], ids=["none", "a part", "a truth value"]
+)
+def test_regions_of_no_whole_number_are_refused(size):
+    with pytest.raises(JobError, match=f"region_size = {size}"):
+        blocked(X, 3, region_size=size)

@@ -17,7 +17,11 @@ from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels, group_size, numbered, require_seed
 from aggopt.errors import JobError, require_known
 from aggopt.partition._blocked.improve import ANNEALED, EFFORTS, improve
-from aggopt.partition._blocked.initial import block_size_of, in_blocks
+from aggopt.partition._blocked.initial import (
+    block_size_of,
+    in_blocks,
+    require_region_size,
+)
 from aggopt.partition._blocked.regions import firsts
 from aggopt.partition._local_search.initial import given_groups
 from aggopt.partition._neighbours.spatial_order import in_space
@@ -51,6 +55,7 @@ class _BlockedOptions(NamedTuple):
     scale: str
     weights: npt.ArrayLike | None = None
     initial_labels: npt.ArrayLike | None = None
+    region_size: int | None = None
 
 
 class _Found(NamedTuple):
@@ -69,6 +74,7 @@ def blocked(
     inner: str | Divide = "mdav",
     block_size: int | None = None,
     initial_labels: npt.ArrayLike | None = None,
+    region_size: int | None = None,
     effort: str = "default",
     time_limit: float | None = None,
     seed: int = 0,
@@ -99,6 +105,9 @@ def blocked(
     initial_labels : (n,) ints, optional
         The partition that the search sets out from, in place of that of blocks: labels
         0..m-1 of groups of k or more.  Those of 2k or more are split.
+    region_size : int, optional
+        Records that a thread searches together, at least: 32768 when omitted.  Larger
+        regions have fewer borders: they lose less and take longer.
     effort : "fast", "default" or "best"
         Without `time_limit`: 1, 2 or 30 passes over all records, with 8, 10 or 12
         neighbours of each.  For k >= 8 annealing does most of it, by 100, 1000 or 3000
@@ -136,10 +145,10 @@ def blocked(
     InfeasibleInputError
         k exceeds n.
     JobError
-        k is below 1 or not a whole number, block_size is below 2k; time_limit, seed
-        or jobs is no such number; time_limit beside an effort, initial_labels beside
-        inner or block_size; labels that are none, or have a group of fewer than k; an
-        unknown inner method, effort or scale (UnknownNameError).
+        k is below 1 or not a whole number, block_size is below 2k; region_size,
+        time_limit, seed or jobs is no such number; time_limit beside an effort,
+        initial_labels beside inner or block_size; labels that are none, or of groups
+        below k; an unknown inner method, effort or scale (UnknownNameError).
     TableError
         X is not a matrix of finite numbers; weights are not one number above 0 for
         each record, or span more than six orders of magnitude.
@@ -166,7 +175,7 @@ def blocked(
     array([0, 1, 0, 1, 0, 1])
     """
     options = inner, block_size, effort, time_limit, seed, jobs, scale, weights
-    how = _BlockedOptions(*options, initial_labels)
+    how = _BlockedOptions(*options, initial_labels, region_size)
     clock = Deadline(None)
     found = _partitioned(X, k, how, progress)
     if found.status is Status.INTERRUPTED:
@@ -193,8 +202,7 @@ def _partitioned(
     k = group_size(k, len(records))
     size = block_size_of(how.block_size, k)
     _require(how)
-    given = _given(how, len(records), k)
-    report = rarely(progress)
+    given, report = _given(how, len(records), k), rarely(progress)
     if how.time_limit is not None:
         _compile(how.inner)
     with ThreadPool(how.jobs, how.time_limit) as threads:
@@ -207,7 +215,7 @@ def _partitioned(
         search_progress = partial(_between, report, START, 1.0)
         weights = None if known.of is None else known.of[who]
         asked = how.effort, how.seed, threads, search_progress, weights
-        status = improve(rows, first, k, *asked)
+        status = improve(rows, first, k, *asked, how.region_size)
     labels, stopped = in_any_case(lambda: _as_before(first, who))
     if stopped or status is Status.INTERRUPTED:
         return _Found(records, exponent, k, labels, Status.INTERRUPTED)
@@ -253,6 +261,7 @@ def _between(report: Progress, begin: float, end: float, share: float) -> None:
 def _require(how: _BlockedOptions) -> None:
     divide_of(how.inner, "inner method", inner_methods())
     require_known("effort", how.effort, EFFORTS)
+    require_region_size(how.region_size)
     require_seed(how.seed)
     require_time_limit(how.time_limit)
     if how.time_limit is not None and how.effort != "default":

@@ -91,11 +91,13 @@ def improve(
     threads: ThreadPool,
     progress: Progress,
     weights: Floats | None = None,
+    region_size: int | None = None,
 ) -> Status:
     """Return how the search ended; `first` (n,), as in `Map`, is changed.
 
     The rows (n, d), and their weights (n,), are in spatial order.  Where the pool's
-    time is limited, passes go on until it is over, whatever the effort.
+    time is limited, passes go on until it is over, whatever the effort.  Regions have
+    `region_size` records at least, if it is given.
     """
     if k > 1 and len(rows) >= 2 * k and not threads.clock.over:
         how = _how_much(effort, k, threads.clock)
@@ -105,7 +107,9 @@ def improve(
         seeds = np.random.default_rng(seed)
         try:
             near = _near(rows, how.near, threads, _drawn(seeds), steps.step(0))
-            _passes(Map(rows, near, first, weights), k, how, seeds, threads, steps)
+            size = max(region_size or REGION, len(rows) // REGIONS)
+            where = Map(rows, near, first, weights)
+            _passes(where, k, how, size, seeds, threads, steps)
         except KeyboardInterrupt:
             return Status.INTERRUPTED
     return Status.LIMIT if threads.clock.over else Status.LOCAL
@@ -129,11 +133,12 @@ def _passes(
     where: Map,
     k: int,
     how: RegionEffort,
+    size: int,
     seeds: np.random.Generator,
     threads: ThreadPool,
     steps: ReportedSteps,
 ) -> None:
-    size, clock = max(REGION, len(where.rows) // REGIONS), threads.clock
+    clock = threads.clock
     first = _first(k, how, threads, _pause(where, size, threads))
     perturb = partial(_searched, k, clock, 1)
     pair: Searches = perturb, perturb

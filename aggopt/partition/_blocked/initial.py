@@ -26,6 +26,14 @@ def block_size_of(asked: object, k: int) -> int:
     return int(asked)
 
 
+def require_region_size(size: object) -> None:
+    """Refuse what is no size of a region."""
+    if size is not None and not (is_whole(size) and size >= 1):
+        raise JobError(
+            f"region_size = {size}.", fix="pass a whole number from 1 up, or None."
+        )
+
+
 def in_blocks(
     rows: Floats,
     k: int,
