@@ -113,7 +113,7 @@ def shuffle(to: Path, table: pa.Table, bucket: AnyInt, buckets: int) -> I64:
     """
     order = np.argsort(bucket, kind="stable")
     sizes = np.bincount(bucket, minlength=buckets)
-    rows = table.take(pa.array(order)).combine_chunks()
+    rows = without_dictionaries(table).take(pa.array(order)).combine_chunks()
     starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
 
     def write(aside: Path) -> None:
@@ -126,6 +126,18 @@ def shuffle(to: Path, table: pa.Table, bucket: AnyInt, buckets: int) -> I64:
 
     appear(to, write)
     return sizes.astype(np.int64)
+
+
+def without_dictionaries(rows: pa.Table) -> pa.Table:
+    """Return rows with the entries of columns in place of dictionaries and codes.
+
+    A file has one dictionary of a column, and rows of several files have several.
+    """
+    for place, each in enumerate(rows.schema):
+        if pa.types.is_dictionary(each.type):
+            column = rows.column(place).cast(each.type.value_type)
+            rows = rows.set_column(place, each.name, column)
+    return rows
 
 
 def _batch(rows: pa.Table) -> pa.RecordBatch:

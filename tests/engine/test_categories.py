@@ -225,6 +225,17 @@ def test_groups_of_categories_lie_within_strata(folder, tmp_path):
     assert found.certificates["ill"].objective == lost
 
 
+def test_a_second_look_across_borders_takes_categories(folder, release, tmp_path):
+    found = masked(folder, asked(engine={"borders": True}), tmp_path / "out")
+    assert any("once more in" in note for note in found.notes)
+    before, after, _ = linked(folder, found)
+    assert after.groupby(NAMES, observed=True).size().min() >= 4
+    lost = (before["ill"].to_numpy() != after["ill"]).sum()
+    assert found.certificates["ill"].objective == lost
+    ours, first = (r.certificates["groups"].objective for r in (found, release))
+    assert ours <= first * (1 + 1e-9)
+
+
 def test_categories_with_weights_are_refused(folder, tmp_path):
     roles = {**TYPED, "other": [], "weight": ["height"]}
     with pytest.raises(JobError, match="categories, and records have weights"):

@@ -105,3 +105,17 @@ def test_tasks_stop_once_the_user_has(tmp_path):
     (tmp_path / STOP).touch()
     with pytest.raises(StoppedError):
         check(0.5)
+
+
+def test_rows_with_dictionaries_of_several_files_are_written_as_their_entries(tmp_path):
+    parts = [
+        pa.chunked_array([pa.array(x).dictionary_encode()])
+        for x in (["a", "b"], ["c", "b"])
+    ]
+    column = pa.chunked_array([chunk for part in parts for chunk in part.chunks])
+    table = pa.table({"x": column, "y": range(4)})
+    shuffle(tmp_path / "a", table, np.array([1, 0, 1, 0]), 2)
+    found = gathered([tmp_path / "a"], [1, 0])
+    assert found.column("x").to_pylist() == ["a", "c", "b", "b"]
+    assert found.column("y").to_pylist() == [0, 2, 1, 3]
+    assert found.schema.field("x").type == pa.string()
