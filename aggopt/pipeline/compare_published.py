@@ -153,7 +153,7 @@ def _people(
 
     These are numbers from 0 on, alike in all releases.
     """
-    plain = [{*job.roles.confidential, *job.roles.other} for job in jobs]
+    plain = [job.roles.as_they_are for job in jobs]
     alike = [{(field.name, field.type) for field in frame.schema} for frame in frames]
     shared = {name for name, _ in set.intersection(*alike)}.intersection(*plain)
     by = tuple(name for name in frames[0].column_names if name in shared)

@@ -11,6 +11,7 @@ from tables import people
 
 import aggopt
 from aggopt.errors import AggoptError
+from aggopt.job._roles import Roles
 from aggopt.pipeline.compare_published import (
     PublishedCompared,
     _joined,
@@ -149,7 +150,8 @@ def test_one_release_is_refused(folder) -> None:
 # --- who is who, of tables in memory
 
 PLAIN = ["region", "sex", "code", "own"]
-ROLE = SimpleNamespace(confidential=PLAIN[:2], other=PLAIN[2:])
+OF = {"quasi_identifier": ["age", "income"], "stratum": PLAIN[:1]}
+ROLE = Roles(**OF, confidential=PLAIN[1:2], other=PLAIN[2:])
 JOB = SimpleNamespace(roles=ROLE, combination=["age", "income"])
 
 
@@ -165,7 +167,7 @@ def test_people_are_told_by_columns_that_all_publish_alike() -> None:
 
 def test_where_none_is_published_alike_all_are_alike() -> None:
     frames = [pa.table({"age": [1] * n, "sex": ["f"] * n}) for n in (3, 2)]
-    kept = SimpleNamespace(roles=SimpleNamespace(confidential=[], other=["region"]))
+    kept = SimpleNamespace(roles=Roles(**OF))
     by, found = _people(frames, [JOB, kept])
     assert by == ()
     assert [own.tolist() for own in found] == [[0] * 3, [0] * 2]
