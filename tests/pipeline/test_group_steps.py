@@ -11,6 +11,7 @@ from aggopt.pipeline.grouped import Blocks
 from aggopt.pipeline.partition_step import group
 
 JOB = SimpleNamespace(
+    missing=SimpleNamespace(policy="patterns"),
     partition=SimpleNamespace(weights="by attribute", settings={"tries": 3}),
     privacy=SimpleNamespace(k=2, repair="merge"),
     input=SimpleNamespace(decimal=","),
@@ -67,7 +68,7 @@ def grouped(monkeypatch):
             "by_weight": {"weights": "known"},
             "partitioner": "divide",
             "_made": ("blocks", "kept"),
-            "_require_variance": None,
+            "require_variance": None,
             "proven": "proof",
             "require_solved": None,
         }.items():
@@ -99,7 +100,7 @@ def test_each_step_is_given_what_those_before_made(grouped) -> None:
         ("with_categories", JOB, table),
         ("with_search", JOB),
         ("with_repair", JOB, "units"),
-        ("with_dominance", JOB, SAMPLING),
+        ("with_dominance", JOB, SAMPLING, ("apart", False)),
         ("before_work", table, COMPLETE, JOB, "columns", "strata", "units"),
         "checked",
         ("wishes_of", table, COMPLETE, JOB),
@@ -107,11 +108,11 @@ def test_each_step_is_given_what_those_before_made(grouped) -> None:
         ("of_units", JOB, "units"),
         ("of_weights", JOB, SAMPLING),
         ("require_kept", HELD, "strata", True),
-        ("with_earlier_groups", JOB, table, "strata"),
+        ("with_earlier_groups", JOB, table, "strata", "units"),
         ("parted", JOB, "strata"),
-        ("by_weight", JOB, "known"),
+        ("by_weight", JOB, "known", ("apart", False)),
         ("partitioner", JOB, HELD),
-        ("_require_variance", JOB, HELD, "blocks"),
+        ("require_variance", JOB, HELD, "blocks"),
         ("told", "bound", 0.0),
         ("proven", "blocks", JOB),
         ("require_solved", "proof"),
@@ -178,7 +179,7 @@ def test_groups_that_are_made_are_not_made_again(grouped) -> None:
     assert (found.blocks, found.kept) == ("others", "theirs")
     named = {of[0] for of in heard}
     assert not named & {"_made", "partitioner", "with_earlier_groups", "parted"}
-    assert ("_require_variance", JOB, HELD, "others") in heard
+    assert ("require_variance", JOB, HELD, "others") in heard
     assert found.reasons[-1] == "of codes"
 
 
