@@ -48,7 +48,7 @@ class ConvertedColumn:
             _WORDS.get(type, TEXT),
             records - spelling.there,
             words=spelling.mixed if text and among else 0,
-            coded=text and spelling.coded and not spelling.mixed,
+            coded=text and spelling.loses and not spelling.mixed,
         )
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ class Converted:
             if column.coded:
                 yield (
                     f"{column.name!r} is text: some entries have zeros in front, or "
-                    "more than 18 digits, which a number loses."
+                    "more digits than a number keeps."
                 )
 
     def to_dict(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ _TRUTH = (("True", "False"), ("TRUE", "FALSE"), ("true", "false"))
 _WHOLE = r"^[+-]?\d{1,18}$"
 _PLAIN = r"^(0|-?[1-9]\d{0,17})$"  # what such a number is written as: not 01, not +1
 _CODED = r"^[+-]?(0\d|\d{19})"  # digits that a number loses
+_LONG = r"^[+-]?\d{16}"  # digits that a number loses where others have a fraction
 _ANY_NUMBER = r"^[+-]?[.,]?\d[\d.,' ]*$"  # as some country writes one
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?inf(inity)?$"
 
@@ -41,6 +42,8 @@ class Spelling:
         Whether all are whole numbers, and spelled as such are: not 01, not +1.
     coded
         Whether some are digits that a number loses: zeros in front, more than 18.
+    long
+        Whether some have 16 digits or more before the point.
     doubtful
         Whether, among words, some may be meant as a number or a truth.
     """
@@ -51,6 +54,7 @@ class Spelling:
     whole: bool = True
     plain: bool = True
     coded: bool = False
+    long: bool = False
     doubtful: bool = False
 
     @classmethod
@@ -62,7 +66,8 @@ class Spelling:
             return cls()
         truths = tuple(_all_of(entries, pair) for pair in _TRUTH)
         if any(truths):
-            return cls(there, there, truths, False, False, False, True)
+            plain = {"whole": False, "plain": False, "doubtful": True}
+            return cls(there, there, truths, **plain)
         words = there - pc.sum(spell_numbers(entries, how)).as_py()
         whole = not words and _all(entries, _WHOLE)
         return cls(
@@ -72,6 +77,7 @@ class Spelling:
             whole=whole,
             plain=whole and _all(present(column).drop_null(), _PLAIN),
             coded=_any(entries, _CODED),
+            long=_any(entries, _LONG),
             doubtful=words > 0 and _may_be_meant(entries),
         )
 
@@ -85,6 +91,7 @@ class Spelling:
             whole=self.whole and other.whole,
             plain=self.plain and other.plain,
             coded=self.coded or other.coded,
+            long=self.long or other.long,
             doubtful=self.doubtful or other.doubtful,
         )
 
@@ -120,9 +127,14 @@ class Spelling:
         return self.type if as_is else pa.string()
 
     @property
+    def loses(self) -> bool:
+        """Whether numbers would lose digits of some."""
+        return self.coded or (self.long and not self.whole)
+
+    @property
     def type_that_keeps(self) -> pa.DataType:
         """The same, but text where a number loses digits."""
-        return pa.string() if self.coded else self.type
+        return pa.string() if self.loses else self.type
 
     def read(
         self, column: pa.ChunkedArray, type: pa.DataType, how: Input

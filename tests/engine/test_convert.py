@@ -286,6 +286,8 @@ CASES = {
     "codes with zeros in front": entries(*NUMBERS[:-1], "007"),
     "codes with zeros in front, numbers by the job": entries("007", job=job()),
     "codes of more than 18 digits": entries(*NUMBERS[:-1], "1" * 19),
+    "whole numbers of more than 15 digits, and a fraction": entries("1" * 16, ".5"),
+    "whole numbers of 18 digits alone": entries("1" * 18, "1" * 17 + "2"),
     "semicolons and decimal commas": raw(b"id;age\na;1,5\nb;2\n"),
     "truth values spelled TRUE and FALSE": entries("TRUE", "FALSE"),
     "truth values spelled in two ways": entries("TRUE", "false"),
