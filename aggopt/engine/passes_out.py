@@ -1,10 +1,16 @@
 """Tasks of the release: its files, and a recount of what is written in them."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from aggopt.core.plural import many
 from aggopt.core.types import I64
 from aggopt.engine.config import Config, InBlocks
 from aggopt.engine.counted import Counted, counted
@@ -13,7 +19,14 @@ from aggopt.engine.pieces import firsts_of
 from aggopt.engine.sources import read
 from aggopt.engine.two_levels import Spread
 from aggopt.engine.whole import count_values
-from aggopt.engine.workspace import appear, load, save, with_column, without_column
+from aggopt.engine.workspace import (
+    appear,
+    load,
+    save,
+    with_column,
+    without_column,
+    without_dictionaries,
+)
 from aggopt.errors import PrivacyError
 from aggopt.input.files import as_released
 from aggopt.output.staging import sha256, umask
@@ -59,14 +72,30 @@ def sorted_out(number: int, config: Config) -> list[int]:
     """Read a file of the release as anyone would; send equal records to one place."""
     job = config.job
     rows = as_released(config.part(number), job.input, job.roles)
-    named = rows.select(list(job.roles.combination)).to_pandas()
-    mixed = pd.util.hash_pandas_object(named, index=False).to_numpy(np.uint64)
+    mixed = mixed_of(rows.select(list(job.roles.combination)))
     bucket = (mixed >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
     count_values(rows, "sorted", number, config)
     if job.roles.weight:  # those of the table that was masked, in the file's order
         rows = with_column(rows, load(config.at("weights", number))["each"])
     to = config.at("sorted", number)
     return to_places(config).write(to, rows, bucket.astype(np.int64))
+
+
+def mixed_of(rows: pa.Table) -> npt.NDArray[np.uint64]:
+    """Return a number of each row (n,), the same wherever an equal row stands.
+
+    A column has the same type then, whether values are missing beside it or not.
+    """
+    alike = without_dictionaries(rows)
+    for place, each in enumerate(alike.schema):
+        column = alike.column(place)
+        if pa.types.is_boolean(each.type):
+            column = column.cast(pa.int8())
+        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+            column = pc.add(column.cast(pa.float64(), safe=False), 0.0)  # of -0.0: 0.0
+        alike = alike.set_column(place, each.name, column)
+    found = pd.util.hash_pandas_object(alike.to_pandas(), index=False)
+    return np.asarray(found.to_numpy(np.uint64))
 
 
 def to_places(config: Config) -> Spread:
@@ -97,4 +126,26 @@ def require_all(found: int, records: int) -> None:
         raise PrivacyError(
             f"What was written reads as {found} records, and there are {records}.",
             fix="look for what else writes into that folder; nothing was left behind.",
+        )
+
+
+def hashed(number: int, config: Config) -> str:
+    """Return the SHA-256 of a file of the release as it is now."""
+    return sha256(config.part(number))
+
+
+def require_unchanged(files: Sequence[dict[str, Any]], now: Sequence[str]) -> None:
+    """Refuse files that have changed since they were written.
+
+    Raises
+    ------
+    PrivacyError
+        Their number is in it.
+    """
+    changed = sum(file["sha256"] != own for file, own in zip(files, now, strict=True))
+    if changed:
+        raise PrivacyError(
+            f"{changed} of {many(len(files), 'file')} changed while being counted.",
+            fix="look for what else writes into that folder, or for a disk that fails; "
+            "nothing was left behind.",
         )

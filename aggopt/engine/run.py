@@ -37,7 +37,7 @@ from aggopt.engine.passes_of_levels import (
     with_levels,
 )
 from aggopt.engine.passes_of_shifts import ShiftEnd
-from aggopt.engine.passes_out import require_all, to_places
+from aggopt.engine.passes_out import require_all, require_unchanged, to_places
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.reduced import GroupSums, Proofs, PublishedSums
 from aggopt.engine.split_tree import SplitTree, levels_of
@@ -94,6 +94,7 @@ def released(
         blocks, figures = _published(run, blocks, groups)
         files, audit = _recounted(run, blocks, groups.n)
         audit.require()
+        require_unchanged(files, run.anew("hash", config.parts, blocks))
         seconds = compile_time.now() - began
         of_categories = CategoryProofs.of(blocks, chosen)
         proofs = Proofs(blocks, groups, figures, ends, of_categories, seconds)
@@ -114,15 +115,18 @@ class _Run:
 
     def each(self, step: str, count: int, config: Config) -> list[Any]:
         """Return what a step returns of 0..count-1, or has returned before."""
-        self.told(step, 0.0)
         found = self.journal.results(step)
         if found is None:
-            known = config.work / f"config-{step}"
-            hand_out(known, config)
-            told = partial(self.told, step)
-            found = self.carrier.each(step, count, known, told)
+            found = self.anew(step, count, config)
             self.journal.note(step, found)
         return found
+
+    def anew(self, step: str, count: int, config: Config) -> list[Any]:
+        """Return the same, whatever was done before."""
+        self.told(step, 0.0)
+        known = config.work / f"config-{step}"
+        hand_out(known, config)
+        return self.carrier.each(step, count, known, partial(self.told, step))
 
 
 def _config(parts: InputParts, job: Job, staged: Staged) -> Config:

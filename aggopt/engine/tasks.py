@@ -12,7 +12,7 @@ from aggopt.engine.passes_of_borders import looked, parted
 from aggopt.engine.passes_of_categories import chosen
 from aggopt.engine.passes_of_levels import levels_counted
 from aggopt.engine.passes_of_shifts import solved, stated
-from aggopt.engine.passes_out import recounted, sorted_out, written
+from aggopt.engine.passes_out import hashed, recounted, sorted_out, written
 from aggopt.engine.strata import strata_counted
 from aggopt.engine.two_levels import AGAIN, dealt
 from aggopt.engine.workspace import StoppedError, handed_out
@@ -33,6 +33,7 @@ TASKS: dict[str, Callable[[int, Any], Any]] = {
     "write": written,
     "sort": sorted_out,
     "recount": recounted,
+    "hash": hashed,
     **{again: partial(dealt, step) for step, again in AGAIN.items()},
 }
 

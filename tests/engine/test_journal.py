@@ -14,7 +14,7 @@ from aggopt.engine import engines, folders, journal
 from aggopt.engine.workspace import STOP
 from aggopt.errors import EngineError
 
-STEPS = ["describe", "scatter", "group", "publish", "write", "sort", "recount"]
+STEPS = ["describe", "scatter", "group", "publish", "write", "sort", "recount", "hash"]
 AGAIN = {"block": 30, "resume": True}
 
 

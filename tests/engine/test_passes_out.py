@@ -1,0 +1,58 @@
+"""What a release's files are when they appear: those that were counted."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from folders import job, persons, put
+from refusals import refused
+
+import aggopt
+from aggopt.engine import run
+from aggopt.engine.passes_out import mixed_of
+from aggopt.errors import PrivacyError
+
+ROW = {"a": True, "b": 3, "c": 0.5, "d": "x"}
+
+
+@pytest.mark.parametrize("missing", ROW)
+def test_equal_rows_go_to_one_place_whatever_is_missing_beside_them(missing):
+    whole = pa.Table.from_pylist([ROW, {**ROW, "b": 4}])
+    holed = pa.Table.from_pylist([ROW, {**ROW, missing: None}], whole.schema)
+    one, other = mixed_of(whole), mixed_of(holed)
+    assert one[0] == other[0]
+    assert len({*one.tolist(), *other.tolist()}) == 3
+
+
+def test_dictionaries_and_zeros_are_what_they_say():
+    coded = pa.table({"a": pa.array(["y", "x"]).dictionary_encode(), "b": [0.0, 1.0]})
+    plain = pa.table({"a": ["x", "y"], "b": [1.0, -0.0]})
+    assert mixed_of(coded).tolist() == mixed_of(plain)[::-1].tolist()
+
+
+def test_rows_that_miss_the_same_are_one_group_over_several_files(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(run, "PER_FILE", 20)
+    table = persons(60)[["age", "income"]].assign(fit=pd.array([True, False] * 30))
+    table["fit"] = table["fit"].astype("boolean").mask(np.arange(60) < 4)
+    roles = {"quasi-identifier": ["age", "income", "fit"]}
+    asked = job(roles=roles, missing={"policy": "patterns"}, engine={"block": 30})
+    found = aggopt.mask(put(tmp_path / "in", table), asked, out=tmp_path / "out")
+    assert len([*found.path.glob("*.parquet")]) == 3
+    assert found.audit.smallest >= 4
+
+
+def test_files_that_changed_while_they_were_counted_are_refused(tmp_path):
+    def change(step, share):
+        if step == "hash":
+            (part,) = tmp_path.glob("*-stage/public/*.parquet")
+            part.write_bytes(part.read_bytes() + b"more")
+
+    folder = put(tmp_path / "in", persons(60))
+    asked = job(engine={"block": 30})
+    fix = "look for what else writes into that folder, or for a disk that fails; "
+    fix += "nothing was left behind."
+    with refused("1 of 1 file changed while being counted.", fix, PrivacyError):
+        aggopt.mask(folder, asked, out=tmp_path / "out", progress=change)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
