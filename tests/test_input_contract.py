@@ -661,6 +661,7 @@ CASES: dict[str, Case] = {
         20, alike=36, units=OF_UNITS
     ),
     "a record without a unit": united(20, lacking=1),
+    "holes of records to be filled, and k counts units": united(20, missing=FILLING),
     "fewer units than k": united(2),
     "some attributes of units": united(20, units={"attributes": ["age"]}),
     "attributes of units and of records, k of each kind": united(

@@ -9,6 +9,7 @@ from aggopt.command.readiness import Obstacle
 from aggopt.core.plural import many
 from aggopt.engine.able import require_types, unable
 from aggopt.engine.mask import by_engine
+from aggopt.engine.passes_of_levels import require_unweighed
 from aggopt.engine.pieces import InputParts, names_several
 from aggopt.engine.run import require_records, with_partition
 from aggopt.engine.weights import with_merging
@@ -87,6 +88,7 @@ def _of_parts(job: Job, parts: InputParts) -> Iterator[Obstacle]:
     checks: tuple[Callable[[], None], ...] = (
         partial(job.roles.check, parts.schema.names),
         partial(require_types, parts.schema, job),
+        partial(require_unweighed, parts.schema, job),
         partial(require_records, parts.records, job.privacy.k),
     )
     for check in checks:

@@ -61,8 +61,9 @@ class Processes:
                 self.close()
         raise EngineError(
             f"Step {step!r}: processes ended {TRIES} times before their tasks did.",
-            fix="look whether the system ends them for want of memory; choose a "
-            "smaller block under [engine], or fewer processes.",
+            fix='in a script, call aggopt under if __name__ == "__main__", as each '
+            "process reads it; else look whether the system ends them for want of "
+            "memory, and choose a smaller block under [engine], or fewer processes.",
         )
 
     def _rest(

@@ -30,7 +30,8 @@ def categories_in(schema: pa.Schema, job: Job) -> tuple[str, ...]:
     return tuple(
         name
         for name in job.roles.quasi_identifier
-        if _is_category(schema.field(name).type, _said(job, name))
+        if name in schema.names
+        and _is_category(schema.field(name).type, _said(job, name))
     )
 
 
@@ -81,7 +82,7 @@ def levels_counted(number: int, config: Config) -> int:
     return len(rows)
 
 
-def require_unweighed(config: Config) -> None:
+def require_unweighed(schema: pa.Schema, job: Job) -> None:
     """Refuse categories of records that have weights, before any is read.
 
     Raises
@@ -89,9 +90,10 @@ def require_unweighed(config: Config) -> None:
     JobError
         Their names are in it.
     """
-    if config.categories and config.job.roles.weight:
+    found = categories_in(schema, job) if job.roles.weight else ()
+    if found:
         raise JobError(
-            f"{', '.join(map(repr, config.categories))}: categories, and records have "
+            f"{', '.join(map(repr, found))}: categories, and records have "
             "weights: an engine that works block by block does not do that.",
             fix="list the weights as identifier, which drops them; or mask a table "
             'that fits, engine = "memory".',

@@ -80,6 +80,7 @@ def released(
     parts = InputParts.of(pattern)
     job.roles.check(parts.schema.names)
     require_types(parts.schema, job)
+    require_unweighed(parts.schema, job)
     require_records(parts.records, job.privacy.k)
     private = out.with_name(f"{out.name}.private")
     require_new(out, private)
@@ -168,7 +169,6 @@ def _with_strata(run: _Run, config: Config) -> Config:
 
 def _with_levels(run: _Run, config: Config, schema: pa.Schema) -> Config:
     """Return what tasks are told, with the levels of categories if there are any."""
-    require_unweighed(config)
     if config.categories:
         run.each("levels", len(config.pieces), config)
     made = with_levels(config, schema)

@@ -116,6 +116,15 @@ def test_all_that_an_engine_would_refuse_is_listed_at_once(here, aggopt):
     ]
 
 
+def test_categories_of_records_with_weights_are_an_obstacle(here, aggopt):
+    wrong = JOB.replace('confidential = ["ill"]', 'weight = "age"')
+    wrong = wrong.replace('"age", ', "").replace('["height"', '["ill", "height"')
+    (here / "job.toml").write_text(wrong)
+    code, told, _ = aggopt(*CHECKED, "--engine", "local")
+    assert code == 2
+    assert "Obstacle 1: 'ill': categories, and records have weights" in told
+
+
 def test_parts_that_cannot_be_read_are_an_obstacle(here, aggopt):
     code, told, _ = aggopt("check", "none/*.parquet", "job.toml", "--engine", "local")
     assert code == 2

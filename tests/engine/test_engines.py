@@ -124,8 +124,9 @@ def test_processes_that_always_die_are_given_up(known, monkeypatch):
     monkeypatch.setattr(engines, "ProcessPoolExecutor", Dying(engines.TRIES))
     with refused(
         "Step 'describe': processes ended 3 times before their tasks did.",
-        "look whether the system ends them for want of memory; choose a smaller block "
-        "under [engine], or fewer processes.",
+        'in a script, call aggopt under if __name__ == "__main__", as each process '
+        "reads it; else look whether the system ends them for want of memory, and "
+        "choose a smaller block under [engine], or fewer processes.",
         EngineError,
     ):
         Processes(1).each("describe", 1, known, lambda share: None)

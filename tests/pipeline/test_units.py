@@ -208,6 +208,25 @@ def test_blocks_of_records_are_refused():
         assert units_behind(release.table, frame, [name]) >= 3
 
 
+FILLED = (
+    '[missing] policy = "fill", and k counts units: a value that fills holes would be '
+    "that of k records, which may be of one unit.",
+    'set policy = "patterns"; or list all quasi-identifiers as attributes under '
+    "[units], if units have one value of each.",
+)
+
+
+def test_holes_of_records_are_not_filled_where_k_counts_units():
+    frame = members()
+    frame["age"] = frame["age"].where(frame["household"].rank() % 3 > 0)
+    assert refusal(frame, missing={"policy": "fill"}) == FILLED
+    both = {"units": {"attributes": OF_UNITS}, "privacy": {"k": 3, "scope": "blocks"}}
+    mixed = of(OF_UNITS + OF_RECORDS, missing={"policy": "fill"}, **both)
+    with pytest.raises(AggoptError) as error:
+        aggopt.mask(frame, mixed)
+    assert (error.value.problem, error.value.fix) == FILLED
+
+
 def test_repairs_that_keep_other_requirements_are_refused():
     privacy = {"k": 3, "t": 0.5, "repair": "swap"}
     frame = members().assign(ill=lambda f: np.arange(len(f)) % 7)
