@@ -254,7 +254,8 @@ def test_groups_across_patterns_publish_what_all_of_them_have(monkeypatch):
     for name in ("apart", "with_means", "certified"):
         monkeypatch.setattr(holes, name, lambda *of, _name=name: (_name, *of))
     kept = np.array([[True, True], [False, True], [True, False]])
-    found = repaired_across("block", kept, "records", "job", "held", "told")
+    of = ("block", kept, "records", "job", "held", "told")
+    found = repaired_across(*of, weights="weights")
     assert found.kept.tolist() == [[False, True], [False, True], [True, False]]
-    (of,) = found.blocks
-    assert of == ("certified", made, ("with_means", "records"), found.kept)
+    (told,) = found.blocks
+    assert told == ("certified", made, ("with_means", "records"), found.kept, "weights")
