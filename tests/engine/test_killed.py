@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -79,8 +80,12 @@ class Killer:
 
 def spawned():
     """Return the processes of a pool of this one."""
-    children = psutil.Process().children()
-    return [p.pid for p in children if "spawn_main" in " ".join(p.cmdline())]
+    found = []
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):  # it has ended by now
+            if "spawn_main" in " ".join(child.cmdline()):
+                found.append(child.pid)
+    return found
 
 
 def test_a_process_killed_in_each_step_changes_no_byte(folder, whole, tmp_path):
