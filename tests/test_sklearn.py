@@ -19,6 +19,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from contract_rows import rows_of
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
@@ -403,8 +404,6 @@ def test_a_clone_is_not_fitted() -> None:
 
 # what comes in, row by row of docs/input-contract.md
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "input-contract.md"
-SECTION = "## The estimator of scikit-learn\n"
 NAMED = pd.DataFrame(X, columns=["a", "b", "c"])
 SHUFFLED = X[np.random.default_rng(5).permutation(len(X))]
 
@@ -437,13 +436,7 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
 }
 
 
-def documented() -> dict[str, tuple[str, str]]:
-    page = DOCUMENT.read_text("utf-8").split(SECTION)[1].split("\n## ")[0]
-    rows = re.findall(r"^\| (.+) \| (.+) \|(?: (.+) \|| \|)$", page, re.MULTILINE)
-    return {name: (outcome, says) for name, outcome, says in rows[1:]}
-
-
-TABLE = documented()
+TABLE = rows_of("The estimator of scikit-learn")
 
 
 def test_the_document_and_the_tests_list_the_same_inputs() -> None:

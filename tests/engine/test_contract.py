@@ -1,16 +1,13 @@
 """The table of folders in docs/input-contract.md, row by row."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from contract_rows import rows_of
 from folders import ROLES, job, masked, persons, put
 
 from aggopt.errors import AggoptError, PrivacyError
 
-PAGE = Path(__file__).parents[2] / "docs" / "input-contract.md"
-HEADING = "## Folders that an engine masks\n"
 CLOSE = {"t": 0.4, "distance": "equal"}
 WITHIN = {"roles": {**ROLES, "stratum": ["note"], "other": []}}
 WEIGHED = {"roles": {**ROLES, "weight": ["note"], "other": []}}
@@ -87,15 +84,7 @@ CASES = {
 }
 
 
-def documented():
-    """Return what the page says of each."""
-    part = PAGE.read_text("utf-8").split(HEADING)[1].split("\n## ")[0]
-    rows = [line for line in part.splitlines() if line.startswith("|")]
-    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
-    return {name: (outcome, says) for name, outcome, says in cells}
-
-
-TABLE = documented()
+TABLE = rows_of("Folders that an engine masks")
 
 
 def test_the_page_and_the_tests_list_the_same_folders():

@@ -3,11 +3,11 @@
 import json
 import re
 import stat
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from contract_rows import rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -233,8 +233,6 @@ def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
 
 # what comes in, row by row of docs/input-contract.md
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "input-contract.md"
-SECTION = "## CSV files that become Parquet\n"
 TWO = [*NUMBERS[:2], '"a\nb"']
 
 
@@ -319,13 +317,7 @@ CASES = {
 }
 
 
-def documented():
-    page = DOCUMENT.read_text("utf-8").split(SECTION)[1].split("\n## ")[0]
-    rows = re.findall(r"^\| (.+) \| (.+) \|(?: (.+) \|| \|)$", page, re.MULTILINE)
-    return {name: (outcome, says) for name, outcome, says in rows[1:]}
-
-
-TABLE = documented()
+TABLE = rows_of("CSV files that become Parquet")
 
 
 def test_the_document_and_the_tests_list_the_same_inputs():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from contract_rows import rows_of
 from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -276,8 +277,6 @@ def test_the_page_names_every_column_and_every_option():
 
 # what comes in, row by row of docs/input-contract.md
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "input-contract.md"
-SECTION = "## Jobs that are chosen between\n"
 CASES = {
     "nothing to go through": {},
     "an empty list": {"k": []},
@@ -297,13 +296,7 @@ CASES = {
 }
 
 
-def documented():
-    page = DOCUMENT.read_text("utf-8").split(SECTION)[1].split("\n## ")[0]
-    rows = re.findall(r"^\| (.+) \| (.+) \|(?: (.+) \|| \|)$", page, re.MULTILINE)
-    return {name: (outcome, says) for name, outcome, says in rows[1:]}
-
-
-TABLE = documented()
+TABLE = rows_of("Jobs that are chosen between")
 
 
 def test_the_document_and_the_tests_list_the_same_inputs():
