@@ -86,9 +86,12 @@ class Processes:
                 for future in ready:
                     done[asked[future]] = future.result()
                 told(len(done) / count)
-        finally:
+        except BrokenProcessPool:  # which ends all of them by itself
+            raise
+        except BaseException:
             for future in left:
                 future.cancel()
+            raise
 
     def _running(self) -> ProcessPoolExecutor:
         if self._pool is None:

@@ -1,6 +1,7 @@
 """Tasks of the release: its files, and a recount of what is written in them."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,11 @@ def written(number: int, config: InBlocks) -> tuple[int, str]:
         save(config.at("weights", number), each=each[order])
     public = rows.take(pa.array(order))
     to = config.part(number)
-    appear(to, lambda aside: write_table(aside, public, config.job, {}))
+    stage = config.public.parent
+    appear(to, lambda aside: write_table(aside, public, config.job, {}), stage)
     to.chmod(0o666 & ~umask())
     key = _key(numbers[order], group[order], config)
-    appear(config.key(number), lambda aside: pq.write_table(key, aside))
+    appear(config.key(number), lambda aside: pq.write_table(key, aside), stage)
     return len(rows), sha256(to)
 
 
@@ -125,6 +127,23 @@ def require_all(found: int, records: int) -> None:
     if found != records:
         raise PrivacyError(
             f"What was written reads as {found} records, and there are {records}.",
+            fix="look for what else writes into that folder; nothing was left behind.",
+        )
+
+
+def require_alone(folder: Path, names: Sequence[str]) -> None:
+    """Refuse a folder that holds more than the files that were counted, or fewer.
+
+    Raises
+    ------
+    PrivacyError
+        So many other files are there, or are not.
+    """
+    others = {path.name for path in folder.iterdir()} ^ set(names)
+    if others:
+        raise PrivacyError(
+            f"The folder of the release differs by {many(len(others), 'file')} from "
+            "what was counted.",
             fix="look for what else writes into that folder; nothing was left behind.",
         )
 

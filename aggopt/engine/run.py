@@ -37,7 +37,12 @@ from aggopt.engine.passes_of_levels import (
     with_levels,
 )
 from aggopt.engine.passes_of_shifts import ShiftEnd
-from aggopt.engine.passes_out import require_all, require_unchanged, to_places
+from aggopt.engine.passes_out import (
+    require_all,
+    require_alone,
+    require_unchanged,
+    to_places,
+)
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.reduced import GroupSums, Proofs, PublishedSums
 from aggopt.engine.split_tree import SplitTree, levels_of
@@ -95,6 +100,7 @@ def released(
         blocks, figures = _published(run, blocks, groups)
         files, audit = _recounted(run, blocks, groups.n)
         audit.require()
+        require_alone(config.public, [file["file"] for file in files])
         require_unchanged(files, run.anew("hash", config.parts, blocks))
         seconds = compile_time.now() - began
         of_categories = CategoryProofs.of(blocks, chosen)

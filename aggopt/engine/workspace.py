@@ -29,9 +29,15 @@ class StoppedError(Exception):
     """The user has stopped what this task is part of."""
 
 
-def appear(to: Path, writer: Callable[[Path], object]) -> None:
-    """Write a file aside, sync it, and give it its name, whoever did so before."""
-    aside = to.with_name(f".{to.name}.{secrets.token_hex(8)}{to.suffix}")
+def appear(
+    to: Path, writer: Callable[[Path], object], beside: Path | None = None
+) -> None:
+    """Write a file aside, sync it, and give it its name, whoever did so before.
+
+    A process that is killed leaves what it wrote aside: in the folder `beside`, of the
+    same disk, or else in the file's own.
+    """
+    aside = (beside or to.parent) / f".{to.name}.{secrets.token_hex(8)}{to.suffix}"
     handle = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
         os.close(handle)

@@ -8,9 +8,10 @@ from folders import job, persons, put
 from refusals import refused
 
 import aggopt
-from aggopt.engine import run
+from aggopt.engine import passes_out, run
 from aggopt.engine.passes_out import mixed_of
 from aggopt.errors import PrivacyError
+from aggopt.output.table_file import write_table
 
 ROW = {"a": True, "b": 3, "c": 0.5, "d": "x"}
 
@@ -56,3 +57,35 @@ def test_files_that_changed_while_they_were_counted_are_refused(tmp_path):
     with refused("1 of 1 file changed while being counted.", fix, PrivacyError):
         aggopt.mask(folder, asked, out=tmp_path / "out", progress=change)
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_files_beside_those_that_were_counted_are_refused(tmp_path):
+    def add(step, share):
+        if step == "recount" and share == 1:
+            (stage,) = tmp_path.glob("*-stage/public")
+            (stage / ".part-00000.parquet").write_bytes(b"half")
+
+    folder = put(tmp_path / "in", persons(60))
+    asked = job(engine={"block": 30})
+    said = "The folder of the release differs by 1 file from what was counted."
+    fix = "look for what else writes into that folder; nothing was left behind."
+    with refused(said, fix, PrivacyError):
+        aggopt.mask(folder, asked, out=tmp_path / "out", progress=add)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_what_a_killed_process_has_half_written_is_not_in_the_release(
+    tmp_path, monkeypatch
+):
+    seen = []
+
+    def write(aside, *others):
+        seen.append(aside.parent.name)
+        return write_table(aside, *others)
+
+    monkeypatch.setattr(passes_out, "write_table", write)
+    found = aggopt.mask(
+        put(tmp_path / "in", persons(60)), job(engine={"block": 30}), out=tmp_path / "o"
+    )
+    assert len(seen) == len([*found.path.iterdir()])
+    assert all(name.endswith("-stage") for name in seen)
