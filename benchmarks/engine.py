@@ -3,10 +3,12 @@
 Run:  python benchmarks/engine.py            all of it
       python benchmarks/engine.py bytes      60,000 records by every engine: same bytes
       python benchmarks/engine.py 1e6        a million records x 10, k = 5
+      python benchmarks/engine.py 1e7        ten million, by two processes: not in "all"
 
 Ten attributes, a mixture of twelve normals.  Each run is in processes of its own.
-Processor seconds are those of all of them, memory is the largest process's: these two
-can be compared on a machine that others use.
+Processor seconds are those of all of them, "elsewhere" those of each record but for
+grouping, memory is that of the process that asks and of the largest that it has begun:
+these can be compared on a machine that others use.
 """
 
 import json
@@ -28,6 +30,7 @@ from rich.table import Table
 import aggopt
 
 D, K, PARTS, BLOCK = 10, 5, 8, 100_000
+IN_PART = 125_000  # records at most
 NAMES = [f"x{j}" for j in range(D)]
 ENGINES: dict[str, dict[str, Any]] = {
     "local": {"name": "local"},
@@ -36,6 +39,7 @@ ENGINES: dict[str, dict[str, Any]] = {
     "dask, 2 workers": {"name": "dask", "workers": 2},
 }
 IN_MEMORY = "blocked, in memory"
+BOTH = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 SECRET = "00112233445566778899aabbccddeeff"
 
 
@@ -43,8 +47,9 @@ def put(folder: Path, n: int) -> None:
     """Write n records in parts."""
     rng = np.random.default_rng(0)
     middle = 4 * rng.normal(size=(12, D))
-    for part in range(PARTS):
-        rows = n // PARTS
+    parts = max(PARTS, n // IN_PART)
+    for part in range(parts):
+        rows = n // parts
         X = middle[rng.integers(0, 12, rows)] + rng.normal(size=(rows, D))
         table = pd.DataFrame(X, columns=NAMES)
         table["ill"] = rng.integers(0, 8, rows).astype(np.int8)
@@ -66,13 +71,13 @@ def job(block: int, **engine: Any) -> aggopt.Job:
 
 def run(folder: Path, way: str, block: int) -> dict[str, Any]:
     """Return loss, gap and digest of one way, in this process and its children."""
-    began = time.perf_counter()
+    began, used = time.perf_counter(), Used()
     if way == IN_MEMORY:
         found = grouped(folder)
     else:
         out = folder.with_name("out")
         asked = job(block, **ENGINES[way])
-        made = aggopt.mask(folder, asked, out=out, secret=SECRET)
+        made = aggopt.mask(folder, asked, out=out, secret=SECRET, progress=used)
         proof = made.certificates[", ".join(NAMES)]
         n = made.audit.records
         found = {
@@ -80,11 +85,40 @@ def run(folder: Path, way: str, block: int) -> dict[str, Any]:
             "gap": proof.gap,
             "digest": digest(out),
         }
-    both = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    used = [resource.getrusage(who) for who in both]
-    cpu = sum(each.ru_utime + each.ru_stime for each in used)
-    most = max(each.ru_maxrss for each in used) / 1024
-    return found | {"cpu": cpu, "MiB": most, "wall": time.perf_counter() - began}
+        if ENGINES[way] == {"name": "local"}:
+            found["elsewhere"] = 1e6 * used.elsewhere() / n
+    most = [resource.getrusage(who).ru_maxrss / 1024 for who in BOTH]
+    wall = time.perf_counter() - began
+    return found | {"cpu": seconds(), "MiB": most[0], "most": most[1], "wall": wall}
+
+
+def seconds() -> float:
+    """Return the processor seconds of this process, and of those that it has begun."""
+    used = [resource.getrusage(who) for who in BOTH]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+class Used:
+    """Listens to progress, and notes the processor seconds of each step."""
+
+    def __init__(self) -> None:
+        self.now, self.began, self.steps = "before", seconds(), dict[str, float]()
+
+    def __call__(self, step: str, share: float) -> None:
+        """Hear of a step."""
+        if step != self.now:
+            self._end()
+            self.now = step
+
+    def _end(self) -> None:
+        now = seconds()
+        self.steps[self.now] = self.steps.get(self.now, 0.0) + now - self.began
+        self.began = now
+
+    def elsewhere(self) -> float:
+        """Return the seconds of all steps but those that group."""
+        self._end()
+        return sum(s for step, s in self.steps.items() if step not in ("look", "group"))
 
 
 def grouped(folder: Path) -> dict[str, Any]:
@@ -114,7 +148,8 @@ def alone(folder: Path, way: str, block: int) -> dict[str, Any]:
 def table(n: int, block: int, ways: list[str]) -> Table:
     """Return what each way takes, and leaves."""
     shown = Table(title=f"{n} x {D}, k = {K}, blocks of about {block}")
-    for heading in ("", "IL % of groups", "gap", "CPU s", "wall s", "MiB", "digest"):
+    headings = ["", "IL % of groups", "gap", "CPU s", "elsewhere us", "wall s"]
+    for heading in [*headings, "MiB", "MiB begun", "digest"]:
         shown.add_column(heading, justify="left" if not heading else "right")
     for way in ways:
         with TemporaryDirectory() as folder:
@@ -123,20 +158,24 @@ def table(n: int, block: int, ways: list[str]) -> Table:
             put(at, n)
             found = alone(at, way, block)
         gap = f"{found['gap']:.1e}" if "gap" in found else ""
-        figures = f"{found['cpu']:.1f}", f"{found['wall']:.1f}", f"{found['MiB']:.0f}"
-        row = (way, f"{found['loss']:.4f}", gap, *figures)
+        beside = f"{found['elsewhere']:.1f}" if "elsewhere" in found else ""
+        times = f"{found['cpu']:.1f}", beside, f"{found['wall']:.1f}"
+        sizes = f"{found['MiB']:.0f}", f"{found['most']:.0f}"
+        row = (way, f"{found['loss']:.4f}", gap, *times, *sizes)
         shown.add_row(*row, found.get("digest", ""))
     return shown
 
 
 def main(asked: list[str]) -> None:
-    out = Console(width=110)
+    out = Console(width=130)
     if "bytes" in asked or not asked:
         alike = [way for way in ENGINES if way != "local, borders"]
         out.print(table(60_000, 7_500, alike))
     if "1e6" in asked or not asked:
         ways = [IN_MEMORY, "local", "local, borders", "local, 2 processes"]
         out.print(table(1_000_000, BLOCK, ways))
+    if "1e7" in asked:
+        out.print(table(10_000_000, BLOCK, ["local, 2 processes"]))
 
 
 if __name__ == "__main__":
