@@ -18,20 +18,21 @@ def compiled(function: F) -> F:
 
     For what Python calls; what is handed back to Python is a number, or nothing.
     """
-    return _compiled(function)
+    return made_by(function)
 
 
 def inner(function: F) -> F:
     """Return the same for what kernels alone call: a fifth less to compile."""
-    return _compiled(function, no_cpython_wrapper=True)
+    return made_by(function, no_cpython_wrapper=True)
 
 
 def inlined(function: F) -> F:
     """Return the same, copied into the kernels that call it: for innermost loops."""
-    return _compiled(function, no_cpython_wrapper=True, forceinline=True)
+    return made_by(function, no_cpython_wrapper=True, forceinline=True)
 
 
-def _compiled(function: F, **options: Any) -> F:
+def made_by(function: F, **options: Any) -> F:
+    """Return `function`, compiled when first called by numba with these options."""
     options |= {"nogil": True, "error_model": "numpy"}
     options["no_cfunc_wrapper"] = True  # nothing that is written in C calls it
     with heeded():  # the first kernel of all prepares the compiler

@@ -11,9 +11,12 @@ from functools import cache
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
+from numba.core.errors import NumbaError
 
 import aggopt
+from aggopt.core import borrowed
 from aggopt.core.compile_time import compile_time
 from aggopt.core.compiled import compiled
 
@@ -184,6 +187,21 @@ def test_it_works_where_no_cache_can_be_written(monkeypatch) -> None:
 
     assert twice(2.0) == 4.0
     assert (compile_time.kernels, compile_time.homeless) == (1, 1)
+
+
+def test_kernels_that_borrow_make_no_arrays() -> None:
+    @borrowed.compiled
+    def one(x):
+        return np.ones_like(x)[0]
+
+    with pytest.raises(NumbaError, match="array passed into"):
+        one(np.zeros(3))
+
+
+def test_the_kernels_of_the_local_search_borrow() -> None:
+    files = list(ROOT.glob("partition/_local_search/*_kernels.py"))
+    assert len(files) > 8
+    assert not [file for file in files if "core.compiled" in file.read_text()]
 
 
 def test_kernels_are_found_however_they_are_called(met: set[str]) -> None:

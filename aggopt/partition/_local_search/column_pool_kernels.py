@@ -6,7 +6,7 @@ Importing this imports numba: do so late.
 import numpy as np
 
 from aggopt.core.array_kernels import copy_into
-from aggopt.core.compiled import compiled, inner
+from aggopt.core.borrowed import compiled, inner
 from aggopt.core.types import I64
 from aggopt.partition._local_search.column_pool_state import FOUND, Collected
 from aggopt.partition._local_search.state import TOUCHED, Groups, Trail

@@ -6,7 +6,7 @@ Where nothing is promised, `promise` is None: the compiler then leaves out what 
 
 import numpy as np
 
-from aggopt.core.compiled import inlined, inner
+from aggopt.core.borrowed import inlined, inner
 from aggopt.core.types import I64
 from aggopt.partition._constraints.state import Promise
 from aggopt.partition._local_search.l_diversity_kernels import is_diverse

@@ -12,7 +12,7 @@ With sampling weights it is what `weight_kernels` says.
 
 from typing import NamedTuple
 
-from aggopt.core.compiled import inner
+from aggopt.core.borrowed import inner
 from aggopt.partition._local_search.constraint_kernels import (
     NOBODY,
     chains,

@@ -5,7 +5,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.compiled import compiled, inner
+from aggopt.core.borrowed import compiled, inner
 from aggopt.core.random_kernels import below, share
 from aggopt.core.validation import Floats, Labels
 from aggopt.partition._local_search.column_pool_kernels import collect
@@ -108,9 +108,11 @@ def _use_again(groups: Groups, trail: Trail) -> None:
 
 
 @compiled
-def spacing(space: Space, out: Floats) -> None:
-    """Put half the mean squared distance of each record's nearest into `out` (n,)."""
-    least = np.empty(min(NEAREST, space.near.shape[1]))
+def spacing(space: Space, least: Floats, out: Floats) -> None:
+    """Put half the mean squared distance of each record's nearest into `out` (n,).
+
+    There are as many of them as `least`, which is changed.
+    """
     for i in range(len(out)):
         least[:] = np.inf
         for j in space.near[i]:

@@ -5,7 +5,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.compiled import inner
+from aggopt.core.borrowed import inner
 from aggopt.core.types import I64
 from aggopt.partition._constraints.l_diversity import CLOSE
 from aggopt.partition._constraints.state import Diverse

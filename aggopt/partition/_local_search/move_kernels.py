@@ -5,7 +5,7 @@ from a group's members, so that nothing drifts however long a search takes.  Sum
 in a fixed order, and nothing is reassociated or fused: every processor finds the same.
 """
 
-from aggopt.core.compiled import compiled, inlined, inner
+from aggopt.core.borrowed import compiled, inlined, inner
 from aggopt.partition._local_search.distance_kernels import apart
 from aggopt.partition._local_search.state import (
     MOVED,

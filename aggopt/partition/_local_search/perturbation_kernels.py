@@ -5,7 +5,7 @@ Importing this imports numba: do so late.
 
 import numpy as np
 
-from aggopt.core.compiled import inner
+from aggopt.core.borrowed import inner
 from aggopt.core.random_kernels import below, share
 from aggopt.partition._local_search.constraint_kernels import NOBODY, may_swap, stays
 from aggopt.partition._local_search.distance_kernels import apart

@@ -218,7 +218,8 @@ class Search:
         if self.space.promise is not None:
             return np.full(n, self._now / n)
         units = np.empty(n)
-        kernels.spacing(self.space, units)
+        nearest = min(kernels.NEAREST, self.space.near.shape[1])
+        kernels.spacing(self.space, np.empty(nearest), units)
         weights = self.space.weights
         return units if weights is None else units * weights.of
 

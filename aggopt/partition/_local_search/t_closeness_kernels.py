@@ -3,7 +3,7 @@
 Members are records in the order of their places, as `arrange` leaves them.
 """
 
-from aggopt.core.compiled import inlined, inner
+from aggopt.core.borrowed import inlined, inner
 from aggopt.core.types import I64
 from aggopt.partition._constraints.state import TABLED, Close, Promise
 from aggopt.partition._local_search.state import Groups

@@ -12,7 +12,7 @@ where v is the weight of i, w that of j.  In the last, differences are multiplie
 they are added: a heavy record is nearly in the centre of its group.
 """
 
-from aggopt.core.compiled import inlined, inner
+from aggopt.core.borrowed import inlined, inner
 from aggopt.partition._local_search.distance_kernels import apart
 from aggopt.partition._local_search.state import Groups, Space, Weights
 
