@@ -31,7 +31,8 @@ def grouped_by_policy(
     job = config.job.model_copy(update={"aggregation": Mean()})
     method = PARTITIONERS.of(job.partition)
     columns = (tuple(range(len(records.attributes))),)
-    how = method.function, {**job.partition.settings, "jobs": 1}, told
+    one = {"jobs": 1, "region_size": len(records)}  # no border within the block
+    how = method.function, {**job.partition.settings, **one}, told
     mended = told if job.privacy.repair else None
     given = records, columns, how, job, held, mended
     found = by_policy(*given, require=_require_nothing)

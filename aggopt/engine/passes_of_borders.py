@@ -120,6 +120,7 @@ def grouped_anew(
         records,
         min(job.privacy.k, len(records)),
         **settings,
+        region_size=len(records),  # all of them: no border within
         jobs=1,
         progress=told,
     )

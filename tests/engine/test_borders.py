@@ -6,6 +6,7 @@ import pytest
 from folders import QUASI, digest, job, masked, persons, put, read
 
 from aggopt.engine import run
+from aggopt.partition._blocked import improve
 
 CLOSE = {"t": 0.3, "distance": "equal", "repair": "merge"}
 
@@ -85,6 +86,16 @@ def test_one_block_has_no_border(tmp_path):
     without = masked(folder, job(), tmp_path / "b")
     assert digest(with_borders.path) == digest(without.path)
     assert with_borders.notes[-1].endswith("1 block of about 60 records.")
+
+
+@pytest.mark.parametrize("borders", [False, True], ids=["one look", "two looks"])
+def test_no_border_is_within_a_block(folder, borders, tmp_path, monkeypatch):
+    asked = job(engine={"borders": borders})
+    found = [masked(folder, asked, tmp_path / "regions as they are")]
+    monkeypatch.setattr(improve, "REGION", 20)
+    monkeypatch.setattr(improve, "REGIONS", 1000)
+    found.append(masked(folder, asked, tmp_path / "small regions"))
+    assert digest(found[0].path) == digest(found[1].path)
 
 
 def test_l_is_kept_by_merging_after_the_second_look(folder, tmp_path):

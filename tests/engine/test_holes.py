@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from folders import QUASI, SECRET, job, linked, masked, persons, put, read
+from folders import QUASI, SECRET, digest, job, linked, masked, persons, put, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +10,7 @@ import aggopt
 from aggopt.engine.hole_buckets import Buckets, patterns_of
 from aggopt.engine.moments import PartMoments
 from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.partition._blocked import improve
 
 
 def holed(n, seed=0):
@@ -52,6 +53,15 @@ def test_holes_are_published_in_groups_that_miss_the_same(folder, tmp_path):
     assert any(
         note.startswith(f"{holes.cells} values of quasi") for note in found.notes
     )
+
+
+@pytest.mark.parametrize("policy", ["patterns", "fill"])
+def test_no_border_is_within_a_block(policy, folder, tmp_path, monkeypatch):
+    found = [masked(folder, of(policy), tmp_path / "regions as they are")]
+    monkeypatch.setattr(improve, "REGION", 20)
+    monkeypatch.setattr(improve, "REGIONS", 1000)
+    found.append(masked(folder, of(policy), tmp_path / "small regions"))
+    assert digest(found[0].path) == digest(found[1].path)
 
 
 def test_what_groups_publish_stands_in_place_of_holes(folder, tmp_path):
