@@ -34,6 +34,15 @@ def test_records_are_cut_where_few_lie():
     assert (leaves(Z, 1) == 1 - low).all()
 
 
+def test_a_cut_goes_between_clusters_though_no_principal_axis_parts_them():
+    rng = np.random.default_rng(0)
+    middles = np.array([[-3.0, -8.0], [-3.0, 2.0], [3.0, -2.0], [3.0, 8.0]])
+    cluster = np.arange(800) % 4
+    Z = 0.6 * rng.normal(size=(800, 2)) + middles[cluster]
+    right = np.bincount(cluster, leaves(Z, 1)) / 200
+    assert (np.minimum(right, 1 - right) < 0.01).all()
+
+
 def test_margins_are_distances_to_the_cuts_on_the_way():
     Z = np.random.default_rng(3).normal(size=(300, 2))
     tree, numbers = SplitTree.of(Z, 2), np.arange(300)
