@@ -1,6 +1,7 @@
 """Blocks of records, and the search across their borders: small ones, by force."""
 
 import signal
+import warnings
 from _thread import interrupt_main
 from functools import partial
 from threading import Event, Timer
@@ -163,19 +164,75 @@ def test_a_short_time_is_shared_by_all_regions(
 ):
     rows = RNG.normal(size=(n, 4))
     monkeypatch.setitem(improve.LARGE, "best", improve.RegionEffort(1, 8, 10**6))
-    blocked(X, k)  # compiles
-    sizes, begun = [], improve.group_sse
+    blocked(X, k, time_limit=0.1)  # compiles
+    sizes, real = [], improve.annealed_and_searched
 
-    def noted(rows, labels, weights=None):
-        sizes.append(len(rows))
-        return begun(rows, labels, weights)
+    def noted(*given):
+        sizes.append(len(given[-1].rows))
+        return real(*given)
 
-    monkeypatch.setattr(improve, "group_sse", noted)
+    monkeypatch.setattr(improve, "annealed_and_searched", noted)
     found = blocked(rows, k, block_size=size, time_limit=seconds, jobs=1)
     assert found.certificate.status is Status.LIMIT
     blocks = sse(rows, blocked(rows, k, block_size=size, time_limit=0))
     assert found.certificate.objective < (0.9 if k < 8 else 0.95) * blocks
-    assert sum(sizes) == (0 if k < 8 else 2 * len(rows))
+    assert sum(sizes) == (0 if k < 8 else len(rows))
+
+
+def test_regions_are_cut_anew_while_they_are_annealed(monkeypatch, regions_of_70):
+    best = {"k": 8, "block_size": 40, "effort": "default"}
+    often = [sse(X, blocked(X, seed=seed, **best)) for seed in range(3)]
+    monkeypatch.setattr(improve, "ROUND", 10**6)
+    once = [sse(X, blocked(X, seed=seed, **best)) for seed in range(3)]
+    assert sum(often) < 0.99 * sum(once)
+
+
+@pytest.mark.parametrize(
+    ("proposals", "several", "limit", "rounds"),
+    [
+        (0, True, None, 0),
+        (1, True, None, 1),
+        (64, True, None, 1),
+        (65, True, None, 2),
+        (1000, True, None, 16),
+        (1000, False, None, 1),
+        (1000, True, 60.0, 1),
+        (0, True, 60.0, 0),
+    ],
+    ids=[
+        "no annealing",
+        "one proposal",
+        "one round",
+        "one more",
+        "default",
+        "one region",
+        "a limit of time",
+        "a limit and no annealing",
+    ],
+)
+def test_rounds_of_64_proposals(proposals, several, limit, rounds):
+    how = improve.RegionEffort(0, 8, proposals)
+    assert improve._rounds(how, several, Deadline(limit)) == rounds
+
+
+@pytest.mark.parametrize("ends", ["well", "interrupted"])
+def test_annealing_that_makes_it_worse_is_taken_back(ends, monkeypatch, regions_of_70):
+    def worse(*given):
+        n = len(given[-1].rows)
+        return np.arange(n) % (n // 8)
+
+    def stopped(*given):
+        raise KeyboardInterrupt
+
+    last = worse if ends == "well" else stopped
+    monkeypatch.setattr(improve, "annealed", worse)
+    monkeypatch.setattr(improve, "annealed_and_searched", last)
+    monkeypatch.setattr(improve, "searched", lambda *given: given[-1].labels)
+    first = mdav(X, 8).labels
+    with warnings.catch_warnings(action="ignore"):
+        found = blocked(X, 8, effort="fast", initial_labels=first)
+    assert sse(X, found.labels) == pytest.approx(sse(X, first))
+    assert found.interrupted == (ends == "interrupted")
 
 
 def test_groups_are_loosened_before_they_are_annealed():

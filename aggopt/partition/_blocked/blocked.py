@@ -111,7 +111,7 @@ def blocked(
     effort : "fast", "default" or "best"
         Without `time_limit`: 1, 2 or 30 passes over all records, with 8, 10 or 12
         neighbours of each.  For k >= 8 annealing does most of it, by 100, 1000 or 3000
-        random changes per record; 0, 1 or 10 passes follow.
+        random changes per record; 0, 0 or 10 passes follow.
     time_limit : float, optional
         Seconds after which the best so far is returned; the search goes on until then.
         The blocks themselves are always finished.  Compilation, on the first call, is
@@ -166,8 +166,8 @@ def blocked(
     average, neighbours are those of the places that records share.  Time grows nearly
     as n, memory as n d.
 
-    The search is done in regions of 32768 records or more, cut anew for each pass;
-    records near a border have their turn in a second cut.  Threads share the regions.
+    The search is done in regions of 32768 records or more, cut anew for each pass and
+    each 64 random changes per record; those near a border have a second turn in a pass.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """From the groups of blocks to groups that lose less: passes over all records."""
 
+from collections.abc import Sequence
 from functools import partial
-from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +11,13 @@ from aggopt.core.group_sums import group_sse
 from aggopt.core.progress import Progress
 from aggopt.core.threads import ThreadPool
 from aggopt.core.validation import Floats, Labels
-from aggopt.partition._blocked.regions import Map, Region, Search, pass_over
+from aggopt.partition._blocked.regions import Map, Search, pass_over
+from aggopt.partition._blocked.searches import (
+    annealed,
+    annealed_and_searched,
+    searched,
+)
 from aggopt.partition._local_search.cooling import Cooling
-from aggopt.partition._local_search.setup import weights_of
 from aggopt.partition._neighbours.places import COPIES, RecordPlaces
 from aggopt.partition._neighbours.rp_forest import near_ones
 from aggopt.solvers import Status
@@ -37,8 +41,6 @@ class RegionEffort(NamedTuple):
     proposals: int = 0
 
 
-Searches = tuple[Search, Search]  # of the two cuts of a pass
-
 ANNEALED = 8  # smallest k for which annealing pays
 SMALL = {
     "fast": RegionEffort(1, 8),
@@ -47,12 +49,12 @@ SMALL = {
 }
 LARGE = {
     "fast": RegionEffort(0, 8, 100),
-    "default": RegionEffort(1, 10, 1000),
+    "default": RegionEffort(0, 10, 1000),
     "best": RegionEffort(10, 12, 3000),
 }
 EFFORTS = tuple(SMALL)
-SPARE = 0.25  # records beyond k, on average, of groups that annealing begins with
 COOLING = Cooling(1.0, 0.1)  # of annealing
+ROUND = 64  # proposals per record, about, until regions are cut anew
 SHARE = 0.4  # of the time, that annealing may take
 COPIED = 2  # records at a place, on average, from which on places are searched
 REGION = 32768  # records of a region, at least
@@ -101,15 +103,16 @@ def improve(
     """
     if k > 1 and len(rows) >= 2 * k and not threads.clock.over:
         how = _how_much(effort, k, threads.clock)
-        steps = ReportedSteps(
-            progress, threads.clock, 1 + how.passes + bool(how.proposals)
-        )
         seeds = np.random.default_rng(seed)
         try:
-            near = _near(rows, how.near, threads, _drawn(seeds), steps.step(0))
             size = max(region_size or REGION, len(rows) // REGIONS)
+            rounds = _rounds(how, len(rows) > size, threads.clock)
+            steps = ReportedSteps(progress, threads.clock, 1 + rounds + how.passes)
+            near = _near(rows, how.near, threads, _drawn(seeds), steps.step(0))
             where = Map(rows, near, first, weights)
-            _passes(where, k, how, size, seeds, threads, steps)
+            run = _Passes(where, k, how, size, seeds, threads, steps)
+            _anneal(run, rounds)
+            _perturb(run, rounds)
         except KeyboardInterrupt:
             return Status.INTERRUPTED
     return Status.LIMIT if threads.clock.over else Status.LOCAL
@@ -129,92 +132,100 @@ def _near(
     return places.of_records(near, COPIES * count)  # so many places, about
 
 
-def _passes(
-    where: Map,
-    k: int,
-    how: RegionEffort,
-    size: int,
-    seeds: np.random.Generator,
-    threads: ThreadPool,
-    steps: ReportedSteps,
-) -> None:
-    clock = threads.clock
-    first = _first(k, how, threads, _pause(where, size, threads))
-    perturb = partial(_searched, k, clock, 1)
-    pair: Searches = perturb, perturb
-    perturbations = repeat(pair, how.passes) if clock.seconds is None else repeat(pair)
-    for done, searches in enumerate(chain(first, perturbations), 1):
-        if clock.over:
+class _Passes(NamedTuple):
+    """What every pass over the records is given."""
+
+    where: Map
+    k: int
+    how: RegionEffort
+    size: int
+    seeds: np.random.Generator
+    threads: ThreadPool
+    steps: ReportedSteps
+
+    @property
+    def clock(self) -> Deadline:
+        """When the search ends, if time ends it."""
+        return self.threads.clock
+
+    def over(self, searches: Sequence[Search], done: int) -> None:
+        """Pass over the records, `done` steps after the neighbours were found."""
+        if self.clock.over:
             return
-        progress = steps.step(done)
         pass_over(
-            where, searches, threads, size=size, seed=_drawn(seeds), progress=progress
+            self.where,
+            searches,
+            self.threads,
+            size=self.size,
+            seed=_drawn(self.seeds),
+            progress=self.steps.step(done + 1),
         )
 
 
-def _first(
-    k: int, how: RegionEffort, threads: ThreadPool, pause: float | None
-) -> list[Searches]:
-    """Return what comes before perturbations, which begin with a descent themselves.
+def _rounds(how: RegionEffort, several: bool, clock: Deadline) -> int:
+    """Return in how many rounds the records are annealed, in regions cut anew.
 
-    Where time may end them, all regions are to have descended by then.
+    What is at a border in one round is within a region in others.  Where time ends
+    them there is one: passes go on after it, and mend what is at borders.
     """
-    descend = partial(_searched, k, threads.clock, 0)
-    if how.proposals:
-        return [(partial(_annealed, k, threads.clock, how.proposals, pause), descend)]
-    return [] if threads.clock.seconds is None else [(descend, descend)]
+    if several and clock.seconds is None:
+        return -(-how.proposals // ROUND)
+    return int(how.proposals > 0)
 
 
-def _pause(where: Map, size: int, threads: ThreadPool) -> float | None:
+def _anneal(run: _Passes, rounds: int) -> None:
+    """Anneal in so many rounds; the groups before them stay if those lose less."""
+    if not rounds:
+        return
+    where, pause = run.where, _pause(run)
+    before, edges = where.first.copy(), COOLING.at(np.arange(rounds + 1) / rounds)
+    each = run.how.proposals / rounds
+    try:
+        for done in range(rounds):
+            cooling = Cooling(*edges[done : done + 2])
+            given = run.k, run.clock, each, cooling, pause
+            if done < rounds - 1:
+                run.over([partial(annealed, *given)], done)
+            else:
+                descend = partial(searched, run.k, run.clock, 0)
+                run.over([partial(annealed_and_searched, *given), descend], done)
+    finally:
+        if _lost(where, before) < _lost(where, where.first):
+            where.first[:] = before
+
+
+def _lost(where: Map, first: Labels) -> float:
+    """Return what groups with these first records lose."""
+    _, labels = np.unique(first, return_inverse=True)
+    return group_sse(where.rows, labels, weights=where.weights)
+
+
+def _perturb(run: _Passes, rounds: int) -> None:
+    """Perturb all records, as often as is asked, or until time is over.
+
+    Perturbations begin with a descent themselves; but where time may end them, all
+    regions are to have descended by then.
+    """
+    perturb = partial(searched, run.k, run.clock, 1)
+    if run.clock.seconds is None:
+        for done in range(run.how.passes):
+            run.over([perturb, perturb], rounds + done)
+        return
+    if not rounds:
+        descend = partial(searched, run.k, run.clock, 0)
+        run.over([descend, descend], 0)
+    while not run.clock.over:
+        run.over([perturb, perturb], rounds)
+
+
+def _pause(run: _Passes) -> float | None:
     """Return the seconds per record that annealing may take, None for all it needs."""
-    if threads.clock.seconds is None:
+    clock, n = run.clock, len(run.where.rows)
+    if clock.seconds is None:
         return None
-    at_once = min(threads.jobs, -(-len(where.rows) // size))
-    return SHARE * max(0.0, threads.clock.left) * at_once / len(where.rows)
+    at_once = min(run.threads.jobs, -(-n // run.size))
+    return SHARE * max(0.0, clock.left) * at_once / n
 
 
 def _drawn(seeds: np.random.Generator) -> int:
     return int(seeds.integers(2**32))
-
-
-def _searched(k: int, clock: Deadline, perturbations: int, region: Region) -> Labels:
-    """Return the labels of one region after a descent and perturbations."""
-    from aggopt.partition._local_search.search import searched
-
-    rows, labels, near, turn, seed, weights = region
-    return searched(
-        rows,
-        labels,
-        k,
-        near,
-        perturbations=perturbations,
-        seed=seed,
-        clock=clock,
-        order=turn,
-        weights=weights_of(weights, len(rows), k),
-    )
-
-
-def _annealed(
-    k: int, clock: Deadline, proposals: int, pause: float | None, region: Region
-) -> Labels:
-    """Return the labels of one region after annealing and descent."""
-    from aggopt.partition._local_search.search import annealed
-
-    rows, labels, near, _, seed, weights = region
-    own = clock if pause is None else Deadline(min(pause * len(rows), clock.left))
-    warm = annealed(
-        rows,
-        labels,
-        k,
-        near,
-        proposals=proposals,
-        seed=seed,
-        clock=own,
-        cooling=COOLING,
-        spare=SPARE,
-        weights=weights_of(weights, len(rows), k),
-    )
-    everyone = np.arange(len(rows))
-    cold = _searched(k, clock, 0, region._replace(labels=warm, turn=everyone))
-    return min(labels, cold, key=partial(group_sse, rows, weights=weights))

@@ -1,6 +1,6 @@
 """Regions of groups that are near each other, each searched by itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -89,7 +89,7 @@ class Cut(NamedTuple):
 
 def pass_over(
     where: Map,
-    searches: tuple[Search, Search],
+    searches: Sequence[Search],
     threads: ThreadPool,
     *,
     size: int,
@@ -99,11 +99,11 @@ def pass_over(
     """Give each record one turn in a search, region by region.
 
     Groups near each other are in one region, of `size` records or so, as the seed has
-    it.  Records at its border have their turn in a second cut, by the second search;
-    there nearly all of them are far from a border.
+    it.  Records at its border have their turn in a second cut, by the second search, if
+    there is one; there nearly all of them are far from a border.
     """
     waiting = np.ones(len(where.rows), dtype=np.bool_)
-    for search, needed in zip(searches, WHOLE, strict=True):
+    for search, needed in zip(searches, WHOLE, strict=False):
         if waiting.any():
             cut = _cut(where, size, threads, seed)
             task = partial(_search, where, cut, search, waiting, needed, seed)

@@ -1,0 +1,73 @@
+"""Searches of one region, which threads do side by side."""
+
+import numpy as np
+
+from aggopt.core.deadline import Deadline
+from aggopt.core.validation import Labels
+from aggopt.partition._blocked.regions import Region
+from aggopt.partition._local_search.cooling import Cooling
+from aggopt.partition._local_search.setup import weights_of
+
+SPARE = 0.25  # records beyond k, on average, of groups that annealing begins with
+
+
+def searched(k: int, clock: Deadline, perturbations: int, region: Region) -> Labels:
+    """Return the labels of one region after a descent and perturbations."""
+    from aggopt.partition._local_search import search
+
+    rows, labels, near, turn, seed, weights = region
+    return search.searched(
+        rows,
+        labels,
+        k,
+        near,
+        perturbations=perturbations,
+        seed=seed,
+        clock=clock,
+        order=turn,
+        weights=weights_of(weights, len(rows), k),
+    )
+
+
+def annealed(
+    k: int,
+    clock: Deadline,
+    proposals: float,
+    cooling: Cooling,
+    pause: float | None,
+    region: Region,
+) -> Labels:
+    """Return the labels of one region after annealing: they may lose more.
+
+    It takes `pause` seconds per record at most, if that is given.
+    """
+    from aggopt.partition._local_search import search
+
+    rows, labels, near, _, seed, weights = region
+    own = clock if pause is None else Deadline(min(pause * len(rows), clock.left))
+    return search.annealed(
+        rows,
+        labels,
+        k,
+        near,
+        proposals=proposals,
+        seed=seed,
+        clock=own,
+        cooling=cooling,
+        spare=SPARE,
+        weights=weights_of(weights, len(rows), k),
+    )
+
+
+def annealed_and_searched(
+    k: int,
+    clock: Deadline,
+    proposals: float,
+    cooling: Cooling,
+    pause: float | None,
+    region: Region,
+) -> Labels:
+    """Return the labels of one region after annealing and a descent of all."""
+    warm = annealed(k, clock, proposals, cooling, pause, region)
+    everyone = np.arange(len(region.rows))
+    return searched(k, clock, 0, region._replace(labels=warm, turn=everyone))
