@@ -33,6 +33,13 @@ from aggopt.input.files import as_released
 from aggopt.output.staging import sha256, umask
 from aggopt.output.table_file import write_table
 
+PER_FILE = 250_000  # records of a file of the release, about
+
+
+def count_of_files(n: int) -> int:
+    """Return over how many files a release of n records is spread."""
+    return max(1, round(n / PER_FILE))
+
 
 def written(number: int, config: InBlocks) -> tuple[int, str]:
     """Write a file of the release, and its key; return records and SHA-256."""

@@ -38,6 +38,7 @@ from aggopt.engine.passes_of_levels import (
 )
 from aggopt.engine.passes_of_shifts import ShiftEnd
 from aggopt.engine.passes_out import (
+    count_of_files,
     require_all,
     require_alone,
     require_unchanged,
@@ -60,7 +61,6 @@ from aggopt.pipeline.guarantees import require_guarantees
 from aggopt.pipeline.partition_step import require_solved
 from aggopt.solvers import Certificate
 
-PER_FILE = 250_000  # records of a file of the release, about
 PER_LEAF = 400  # records of the sample for each leaf: sizes then differ by a sixth
 
 Progress = Callable[[str, float], None]
@@ -149,7 +149,7 @@ def _config(parts: InputParts, job: Job, staged: Staged) -> Config:
         work=staged.work,
         public=public,
         private=private,
-        parts=max(1, round(n / PER_FILE)),
+        parts=count_of_files(n),
         secret=staged.secret,
         rate=min(1.0, PER_LEAF * leaves / n),
         categories=categories_in(parts.schema, job),

@@ -12,7 +12,7 @@ import pytest
 from folders import ROLES, digest, masked, persons, put
 
 import aggopt
-from aggopt.engine import dask_engine, run
+from aggopt.engine import dask_engine, passes_out
 
 pytestmark = pytest.mark.slow
 
@@ -28,9 +28,9 @@ ASKED = {
 DRIVER = f"""
 import json, os, signal, sys
 import aggopt
-from aggopt.engine import run
+from aggopt.engine import passes_out
 folder, out, step, asked = sys.argv[1:]
-run.PER_FILE = {PER_FILE}
+passes_out.PER_FILE = {PER_FILE}
 def end(now, share):
     if now == step and share > 0:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -41,7 +41,7 @@ aggopt.mask(folder, aggopt.Job(**json.loads(asked)), out=out, progress=end)
 @pytest.fixture(autouse=True)
 def several_files(monkeypatch):
     """Have several files in a release of a small table."""
-    monkeypatch.setattr(run, "PER_FILE", PER_FILE)
+    monkeypatch.setattr(passes_out, "PER_FILE", PER_FILE)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def folder(tmp_path_factory):
 def whole(folder, tmp_path_factory):
     """The digest of a release that nobody disturbs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "PER_FILE", PER_FILE)
+        patch.setattr(passes_out, "PER_FILE", PER_FILE)
         to = tmp_path_factory.mktemp("whole") / "out"
         return digest(masked(folder, by(), to).path)
 

@@ -1,18 +1,20 @@
 """A run that does not fit is refused before it begins; a full disk leaves nothing."""
 
 import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from folders import job, masked, persons, put
 from refusals import refused
 
 from aggopt.core import memory
-from aggopt.engine import needs
+from aggopt.engine import needs, passes_out
 from aggopt.engine.needs import largest_block, require_room, task_bytes
-from aggopt.engine.pieces import InputParts
+from aggopt.engine.pieces import InputParts, Piece
 from aggopt.errors import EngineError, InfeasibleInputError
 
 MIB = 1 << 20
@@ -39,13 +41,39 @@ def test_the_largest_block_is_not_larger_than_the_table():
     assert largest_block(50_000, 100_000) == 50_000
 
 
-def test_a_task_needs_what_its_records_do(parts):
-    of_one = 3 * (3 * 8 + 1 + 24)  # numbers, a byte, and a text; names are not read
-    assert task_bytes(parts, job()) == 1000 * (of_one + 3 * 24)
+def test_a_task_needs_what_its_records_do(parts, monkeypatch):
+    row = 3 * 8 + 1 + 24  # numbers, a byte, and a text; names are not read
+    assert task_bytes(parts, job()) == 1000 * 9 * (row + 8)  # a file of the release
+    monkeypatch.setattr(passes_out, "PER_FILE", 100)
+    assert task_bytes(parts, job()) == 1000 * (3 * row + 6 * 24)  # a piece
     large = job(engine={"block": 1000})
-    assert task_bytes(parts, large) == 1000 * (of_one + 9 * 24)
+    assert task_bytes(parts, large) == 1000 * (3 * row + 10 * 24 + 580)
+    monkeypatch.setattr(needs, "PROGRAM", 2000)
     shifts = job(2, aggregation={"method": "p3m"})
-    assert task_bytes(parts, shifts) == max(500 * 200, 1000 * (of_one + 3 * 24))
+    assert task_bytes(parts, shifts) == 500 * 2000
+
+
+MEASURED = [  # records, block, numbers, files; MiB of the process
+    (100_000, 25_000, 10, 4, 387),
+    (100_000, 50_000, 10, 4, 390),
+    (100_000, 100_000, 10, 4, 461),
+    (100_000, 100_000, 10, 1, 453),
+    (100_000, 100_000, 4, 4, 411),
+    (200_000, 200_000, 10, 4, 613),
+    (1_000_000, 100_000, 10, 8, 572),
+]
+
+
+@pytest.mark.parametrize(("n", "block", "d", "files", "most"), MEASURED)
+def test_what_is_reckoned_is_what_was_measured(n, block, d, files, most):
+    names = [f"x{j}" for j in range(d)]
+    fields = [(name, pa.float64()) for name in names]
+    schema = pa.schema([*fields, ("ill", pa.int8()), ("other", pa.int64())])
+    pieces = [Piece(Path("in"), (0,), j, n // files) for j in range(files)]
+    roles = {"quasi-identifier": names, "confidential": ["ill"], "other": ["other"]}
+    asked = job(5, roles=roles, engine={"block": block})
+    reckoned = needs.PROCESS + task_bytes(InputParts(schema, tuple(pieces)), asked)
+    assert reckoned / MIB == pytest.approx(most, rel=0.08)
 
 
 def test_more_memory_than_is_left_is_refused(parts, tmp_path, monkeypatch):
@@ -53,7 +81,7 @@ def test_more_memory_than_is_left_is_refused(parts, tmp_path, monkeypatch):
     require_room(parts, job(), tmp_path / "out")
     with refused(
         "A run of 2 processes, in blocks of 175 records and pieces of files of 1000, "
-        "needs about 400 MiB of memory, and 400 MiB are left.",
+        "needs about 601 MiB of memory, and 400 MiB are left.",
         "choose a smaller block under [engine] or fewer processes, or write files with "
         "smaller row groups.",
         InfeasibleInputError,

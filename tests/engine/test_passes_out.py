@@ -8,7 +8,7 @@ from folders import job, persons, put
 from refusals import refused
 
 import aggopt
-from aggopt.engine import passes_out, run
+from aggopt.engine import passes_out
 from aggopt.engine.passes_out import mixed_of
 from aggopt.errors import PrivacyError
 from aggopt.output.table_file import write_table
@@ -34,7 +34,7 @@ def test_dictionaries_and_zeros_are_what_they_say():
 def test_rows_that_miss_the_same_are_one_group_over_several_files(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(run, "PER_FILE", 20)
+    monkeypatch.setattr(passes_out, "PER_FILE", 20)
     table = persons(60)[["age", "income"]].assign(fit=pd.array([True, False] * 30))
     table["fit"] = table["fit"].astype("boolean").mask(np.arange(60) < 4)
     roles = {"quasi-identifier": ["age", "income", "fit"]}

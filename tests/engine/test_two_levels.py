@@ -6,7 +6,7 @@ from folders import digest, job, masked, persons, put
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aggopt.engine import engines, run, two_levels
+from aggopt.engine import engines, passes_out, two_levels
 from aggopt.engine.sources import Deal
 from aggopt.engine.two_levels import Spread
 
@@ -45,7 +45,7 @@ def test_tasks_of_a_second_step_read_no_more_than_a_piece(monkeypatch):
 
 def test_two_steps_give_the_bytes_of_one(tmp_path, monkeypatch):
     folder = put(tmp_path / "in", persons(230), persons(170, seed=1))
-    monkeypatch.setattr(run, "PER_FILE", 90)
+    monkeypatch.setattr(passes_out, "PER_FILE", 90)
     asked = job(engine={"block": 40, "borders": True})
     one = masked(folder, asked, tmp_path / "one")
     steps, each = [], engines.Here.each
