@@ -20,10 +20,11 @@ from aggopt.solvers._lagrangian.branching_variable import (
     symmetry_classes,
 )
 from aggopt.solvers._lagrangian.cardinality_row import (
+    ends_of_levels,
     symmetric_groups,
     with_cardinality_row,
 )
-from aggopt.solvers._lagrangian.local_minima import AT
+from aggopt.solvers._lagrangian.local_minima import AT, LEVEL
 from aggopt.solvers._lagrangian.program import Box, Separable, meets_every_group
 from aggopt.solvers._lagrangian.restore import restored, stretched
 from aggopt.solvers._lagrangian.two_lowest import (
@@ -222,8 +223,10 @@ class BranchAndBound:
             )
             return
         K = min(int(np.sum(above[alike])), len(alike) - 1)
-        cut = float(cuts[j])
-        self.push_halves(lower, node, alike[: K + 1], alike[K:], cut)
+        ends = float(cuts[j]), float(cuts[j])
+        if at.best[j, LEVEL] != at.other[j, LEVEL]:
+            ends = ends_of_levels(node.program, j, float(cuts[j]))
+        self.push_halves(lower, node, alike[: K + 1], alike[K:], ends)
 
     def branch_on_cardinality(
         self, lower: float, node: BoxNode, cuts: Floats, times: Floats, expected: float
@@ -251,14 +254,19 @@ class BranchAndBound:
             self.closed = min(self.closed, lower)
             return
         one, cut = np.array([j]), float(node.box.low[j] + node.box.high[j]) / 2
-        self.push_halves(lower, node, one, one, cut)
+        self.push_halves(lower, node, one, one, (cut, cut))
 
     def push_halves(
-        self, lower: float, node: BoxNode, ups: I64, downs: I64, cut: float
+        self,
+        lower: float,
+        node: BoxNode,
+        ups: I64,
+        downs: I64,
+        ends: tuple[float, float],
     ) -> None:
-        """Push two parts: groups `ups` above the cut, or groups `downs` below it."""
+        """Push two parts: groups `downs` up to one end, or `ups` from the other on."""
         low, high = node.box.low.copy(), node.box.high.copy()
-        low[ups], high[downs] = cut, cut
+        high[downs], low[ups] = ends
         for box in (node.box._replace(low=low), node.box._replace(high=high)):
             if meets_every_group(node.program, box):
                 self.push(lower, replace(node, box=box))

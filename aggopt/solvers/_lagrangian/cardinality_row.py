@@ -52,3 +52,17 @@ def with_cardinality_row(program: Separable, cuts: Floats, times: Floats) -> Sep
         quartic=program.quartic[copies],
         level=np.where(above, times[group[copies]], 0.0),
     )
+
+
+def ends_of_levels(program: Separable, j: int, cut: float) -> tuple[float, float]:
+    """Return where the lower level of group j ends, and where the upper begins.
+
+    At the cut itself u_j would be either, and a group that is kept on one side of it
+    still be on both: nodes would be split into themselves.  So a rounding is left out,
+    by which no piece changes more than `bound` allows; a piece that is a point stays.
+    """
+    pieces = slice(program.first[j], program.first[j + 1])
+    low, high = program.low[pieces], program.high[pieces]
+    point = bool(np.any((low == cut) & (high == cut)))
+    above = cut if point else float(np.nextafter(cut, np.inf))
+    return float(np.nextafter(cut, -np.inf)), above
