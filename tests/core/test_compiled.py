@@ -37,7 +37,7 @@ from aggopt.solvers._lagrangian.program import implied_box
 x = np.array([-1.0, -1.0, 1.0, 1.0])
 program = program_of(p3m.Data(x, np.array([0, 0, 1, 1]), x * 0 + 0.1, x * 0 + 0.1, 0.5))
 box = implied_box(program)
-climb = partial(_maximise, program, box, np.zeros(3), np.ones(1), 1e-9, 40)
+climb = partial(_maximise, program, box, np.zeros(3), np.ones(2), 1e-9, 40)
 climb()
 try:  # nothing but C between the interrupt and what climb hands back
     list(map(operator.call, [_thread.interrupt_main, climb]))

@@ -1,6 +1,8 @@
 """Maximisation of the dual function: Newton's method on g_T while T falls.
 
-It ends when g - g_T is within the tolerance; see `dual_function` for both.
+It ends when g - g_T is within the tolerance; see `dual_function` for both.  Where T is
+too low for the kinks around, or so high that local minima come and go, it stalls, and
+says so.
 Compiled; importing this imports numba: do so late.
 """
 
@@ -31,6 +33,7 @@ class DualOptimum(NamedTuple):
     y: Floats
     T: float
     evaluations: int
+    converged: bool  # False: it ended at a kink, or had no evaluations left
 
 
 def maximise(
@@ -46,9 +49,9 @@ def maximise(
     It takes at most `most` evaluations.  Where g is unbounded y ends far off: no point
     of the box is feasible.
     """
-    y, temperature = start.copy(), np.array([T])
-    evaluations = _maximise(program, box, y, temperature, enough, most)
-    return DualOptimum(y, float(temperature[0]), evaluations)
+    y, progress = start.copy(), np.array([T, 0.0])
+    converged = _maximise(program, box, y, progress, enough, most)
+    return DualOptimum(y, float(progress[0]), int(progress[1]), converged)
 
 
 @compiled
@@ -56,43 +59,42 @@ def _maximise(
     program: Separable,
     box: Box,
     y: Floats,
-    temperature: Floats,
+    progress: Floats,
     enough: float,
     most: int,
-) -> int:
-    """Move y to the maximum while `temperature` (1,) falls; count the evaluations."""
-    minima, T = workspace(program), temperature[0]
+) -> bool:
+    """Move y to the maximum while T falls; return whether that took it there.
+
+    `progress` (2,) has T and the number of evaluations.
+    """
+    minima, T = workspace(program), progress[0]
     at = evaluate(program, box, y, T, minima)
     evaluations, groups, terms = 1, len(program.sizes), _total(program.terms)
-    radius = FIRST_RADIUS * (1.0 + terms / _total(program.sizes))
+    radius, converged = FIRST_RADIUS * (1.0 + terms / _total(program.sizes)), False
     while evaluations < most:
         step, gain = _newton(at, radius)
         blur, size = at.value - at.smoothed, max(1.0, abs(at.value))
         last = blur <= enough * size or LEAST_TEMPERATURE * size >= T
         rounding = ROUNDING * (terms + size)
         little = min(T / groups, enough * size) * 1e-3 if last else 0.1 * blur
-        if gain <= max(rounding, little):
-            if last:
-                break
-            T *= COOLING
-            at = evaluate(program, box, y, T, minima)
-            evaluations += 1
-            continue
-        share, there, tried = _along(program, box, y, at, step, T, rounding, minima)
-        evaluations += tried
-        length = math.sqrt(_dot(step, step))
-        radius = max(GROWTH * share * length, 0.25 * radius if share < 1.0 else 0.0)
-        if share > 0.0:
-            copy_into(y, _moved(y, share, step))
-            at = there
-            continue
-        if last:  # a shallow minimum has vanished, and g_T jumps there
+        negligible = gain <= max(rounding, little)
+        if not negligible:
+            share, there, tried = _along(program, box, y, at, step, T, rounding, minima)
+            evaluations += tried
+            length = math.sqrt(_dot(step, step))
+            radius = max(GROWTH * share * length, 0.25 * radius if share < 1.0 else 0.0)
+            if share > 0.0:
+                copy_into(y, _moved(y, share, step))
+                at = there
+                continue
+        if last:  # not negligible: a shallow minimum has vanished, and g_T jumps there
+            converged = negligible
             break
         T *= COOLING
         at = evaluate(program, box, y, T, minima)
         evaluations += 1
-    temperature[0] = T
-    return evaluations
+    progress[0], progress[1] = T, evaluations
+    return converged
 
 
 @inner

@@ -13,7 +13,6 @@ from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.solvers._lagrangian.ascent import DualOptimum, maximise
 from aggopt.solvers._lagrangian.basin_swaps import basin_swaps_of, swap_basins
-from aggopt.solvers._lagrangian.bound import bound
 from aggopt.solvers._lagrangian.branching_variable import (
     NodeOptimum,
     branching_group,
@@ -24,6 +23,7 @@ from aggopt.solvers._lagrangian.cardinality_row import (
     symmetric_groups,
     with_cardinality_row,
 )
+from aggopt.solvers._lagrangian.dual_optimum import dual_optimum
 from aggopt.solvers._lagrangian.local_minima import AT, LEVEL
 from aggopt.solvers._lagrangian.program import Box, Separable, meets_every_group
 from aggopt.solvers._lagrangian.restore import restored, stretched
@@ -36,7 +36,6 @@ from aggopt.solvers._lagrangian.two_lowest import (
     two_lowest,
 )
 
-MOST_EVALUATIONS = 400  # of the dual function, in one ascent
 REHEATING = 10.0  # a child starts this much hotter than its parent ended
 NARROWEST = 1e-9  # standard deviations: intervals below are not bisected
 SMOOTHING_SHARE = 0.01  # of the tolerance that smoothing may take
@@ -100,12 +99,16 @@ class BranchAndBound:
         """Add an open node with its lower bound."""
         heapq.heappush(self.heap, (lower, next(self.number), node))
 
+    @property
+    def pruning_bound(self) -> float:
+        """The bound from which a node cannot improve the incumbent."""
+        if self.t is None:
+            return self.upper_bound
+        return self.best - self.gap_tol * max(1.0, abs(self.best))
+
     def pruned(self, lower: float) -> bool:
         """Whether a node of this bound cannot improve the incumbent; then record it."""
-        enough = self.upper_bound
-        if self.t is not None:
-            enough = self.best - self.gap_tol * max(1.0, abs(self.best))
-        if lower < enough:
+        if lower < self.pruning_bound:
             return False
         self.closed = min(self.closed, lower)
         return True
@@ -113,17 +116,12 @@ class BranchAndBound:
     def process(self, lower: float, node: BoxNode) -> None:
         """Bound a node, search it for a better point, and split it."""
         self.nodes += 1
-        optimum = maximise(
-            node.program,
-            node.box,
-            node.y,
-            node.T,
-            SMOOTHING_SHARE * self.gap_tol,
-            MOST_EVALUATIONS,
+        enough = SMOOTHING_SHARE * self.gap_tol
+        optimum, here = dual_optimum(
+            node.program, node.box, node.y, node.T, enough, self.pruning_bound
         )
         self.evaluations += optimum.evaluations
         self.root = optimum.y if self.root is None else self.root
-        here = bound(node.program, node.box, optimum.y)
         if node.direction:
             self.push_next_cardinality(lower, node, optimum, here)
         lower = max(here, lower)
