@@ -19,6 +19,10 @@ from aggopt.pipeline.attribute_blocks import Columns
 from aggopt.pipeline.by_stratum import each_by_itself
 from aggopt.pipeline.grouped import Grouped
 
+TOGETHER = {  # how many groups beside the rank keep it, and what it is
+    "covariance": (1, "covariance matrix"),
+    "regression": (2, "regression on attributes"),
+}
 FARTHEST = 1e100  # of a response: squares of it still fit into a float
 
 
@@ -51,7 +55,7 @@ def require_covariance(
         if keep.formula:
             response_of(table, job)
         for what, columns in _parts(keep, table.numeric):
-            if what in ("covariance", "regression"):
+            if what in TOGETHER:
                 _require_together(what, _among(places, columns))
                 for own in rows:
                     _require_kept(what, X[own][:, columns], job, who)
@@ -98,8 +102,7 @@ def _require_kept(what: str, X: Floats, job: Job, who: str) -> None:
         return  # which is refused by itself
     scale = Scale.of(X)
     rank = len(root(scale.standardise(X)[:, ~scale.constant]))
-    one = what == "regression"
-    more, of = (2, "regression on attributes") if one else (1, "covariance matrix")
+    more, of = TOGETHER[what]
     most = len(X) // job.privacy.k
     if most < rank + more:
         raise InfeasibleInputError(

@@ -1,5 +1,6 @@
 """Jobs that keep the covariance: what is published, and what is refused before work."""
 
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -48,7 +49,9 @@ def no_work(monkeypatch):
 def test_attributes_apart_are_refused_before_work():
     apart = {"method": "mdav", "attributes": "one by one"}
     privacy = {"k": 3, "scope": "blocks"}
-    with pytest.raises(JobError, match="puts the numbers into 2 blocks") as no:
+    said = 'keep = "covariance" is of attributes that are grouped together, and '
+    said += "[partition] attributes puts the numbers into 2 blocks."
+    with pytest.raises(JobError, match=re.escape(said)) as no:
         aggopt.mask(people(), job(partition=apart, privacy=privacy, aggregation=KEEP))
     assert no.value.fix == (
         'leave attributes out under [partition], or set keep = "variance".'

@@ -274,6 +274,7 @@ def test_blocks_within_blocks_of_the_partition_are_taken():
 def test_fewer_groups_than_are_needed_are_refused(keep, k, says):
     with pytest.raises(InfeasibleInputError) as no:
         aggopt.mask(billed(), job(k=k, aggregation=means(keep)))
+    assert no.value.problem.startswith(f"40 records with k = {k} make ")
     assert no.value.problem.endswith(says)
     assert no.value.fix == (
         'choose a smaller k, fewer quasi-identifiers, or keep = "variance".'
