@@ -8,6 +8,7 @@ import pytest
 
 from aggopt import measure
 from aggopt.measure import assess
+from aggopt.measure._registry import TypedComparison
 
 rng = np.random.default_rng(3)
 X = rng.gamma(2.0, size=(30, 3)) * [1.0, 1e4, 1e-3]
@@ -127,6 +128,7 @@ def test_losses_of_names_by_whole_weights_are_of_replicated_records() -> None:
 
 def test_risks_of_names_count_records() -> None:
     one, other = typed(X), typed(Y)
+    assert TypedComparison.of(one, other).typed_by_weight is None
     found, plain = assess(one, other, weights=WEIGHTS), assess(one, other)
     alike = assess(one, other, weights=np.full(30, 3.0))
     assert alike == plain

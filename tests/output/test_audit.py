@@ -16,7 +16,9 @@ from aggopt.job import AttributeSection, Privacy
 from aggopt.job._roles import Roles
 from aggopt.output.audit import audit
 from aggopt.output.beside import few
+from aggopt.output.counts import Count
 from aggopt.output.missing import Holes
+from aggopt.output.unchanged import Unchanged
 from aggopt.privacy._dominance import Dominance
 
 AGE = Roles(**{"quasi-identifier": ["age"]})
@@ -51,6 +53,19 @@ def test_strata_that_groups_lie_within_are_named():
     assert replace(found, strata=("region", "sex")).verdict == (
         "k = 3 holds within strata of 'region', 'sex': 7 records, 2 published "
         "combinations, the rarest in 3 records."
+    )
+
+
+def test_published_weights_and_pseudonyms_are_in_the_verdict():
+    plain = audit(ages(3, 4), AGE, Privacy(k=3))
+    linked = Count(("age",), 2, 4, 0, 0, 9, "unit")
+    same = Unchanged(identical=3, records=3, cells={}, identical_cells={})
+    found = replace(plain, weight="w", linked=linked, unchanged=same)
+    assert found.verdict == (
+        "k = 3 holds with the weights 'w': 7 records, 2 published combinations, the "
+        "rarest in 3 records. Pseudonyms tell which records are of one unit; what "
+        "these have together is that of 4 units at least. 3 of 7 records are "
+        "published unchanged: their group is identical in every quasi-identifier."
     )
 
 

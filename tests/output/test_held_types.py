@@ -9,7 +9,13 @@ import pytest
 
 from aggopt.errors import TableError
 from aggopt.job import Input
-from aggopt.output.held_types import EXCEL_TYPES, require_held, require_types
+from aggopt.output import held_types
+from aggopt.output.held_types import (
+    EXCEL_TYPES,
+    _of_parquet,
+    require_held,
+    require_types,
+)
 
 WHOLE = 2**53
 HELD = {
@@ -172,3 +178,18 @@ def test_entries_that_the_other_kind_does_not_hold_are_refused_early(kind, tmp_p
     if kind == "parquet":
         with pytest.raises(TableError, match=r"more digits than a \.sav file"):
             require_types(Path("masked.sav"), path, ["id"], how)
+
+
+def test_of_a_file_is_read_what_is_needed_alone(tmp_path, monkeypatch) -> None:
+    table = tmp_path / "people.parquet"
+    pyarrow.parquet.write_table(pa.table({"age": [1], "id": [2**53 + 1]}), table)
+    assert _of_parquet(table, ["age", "lost"], True).column_names == ["age"]
+
+    def unread(*_: object) -> None:
+        raise AssertionError("the file was read")
+
+    monkeypatch.setattr(held_types, "as_written", unread)
+    require_types(Path("masked.sav"), table, ["age"], Input())
+    csv = tmp_path / "people.csv"
+    csv.write_text("age\n1\n")
+    require_types(Path("masked.csv"), csv, ["age"], Input())

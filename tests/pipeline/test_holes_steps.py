@@ -14,7 +14,7 @@ from aggopt.errors import InfeasibleInputError, JobError
 from aggopt.input.strata import Stratified
 from aggopt.missing._observed import Observed
 from aggopt.partition import mdav
-from aggopt.pipeline import fill, holes
+from aggopt.pipeline import fill, holes, parts
 from aggopt.pipeline.fill import by_imputed, by_policy
 from aggopt.pipeline.holes import (
     Holed,
@@ -62,6 +62,43 @@ def test_patterns_tell_their_share_of_the_records_of_each_block():
     shares.clear()
     by_patterns(encoded(HOLED), 2, TOGETHER, (in_half, {}, shares.append), NUMBERS)
     assert shares == pytest.approx([0.0, 0.3, 0.6, 0.6, 0.7, 0.8, 1.0])
+
+
+@pytest.fixture
+def shared(monkeypatch):
+    """Stand for other processes: note how many parts go to how many."""
+    heard = []
+
+    def each(task, of, jobs, told):
+        told(0.25)
+        heard.append((len(of), jobs))
+        return [task(part) for part in of]
+
+    monkeypatch.setattr(parts, "each_in_processes", each)
+    return heard
+
+
+@pytest.mark.parametrize(("rows", "sent"), [(6, []), (8, [(2, 2)]), (10, [(3, 2)])])
+def test_processes_share_the_patterns_of_a_block(shared, rows, sent):
+    told, known = [], encoded(HOLED[:rows])
+    how = mdav, {}, told.append
+    one = by_patterns(known, 2, TOGETHER, how, NUMBERS)
+    assert shared == []
+    two = by_patterns(known, 2, TOGETHER, how, NUMBERS, jobs=2)
+    assert shared == sent
+    assert (0.25 in told) == bool(sent)
+    (block,), (other,) = one.blocks, two.blocks
+    assert block.labels.tolist() == other.labels.tolist()
+    assert block.labels.dtype == np.intp
+    assert (
+        len(block.partition.evidence)
+        == len(other.partition.evidence)
+        == {6: 1, 8: 2, 10: 3}[rows]
+    )
+    of = [parts.Parts(np.arange(rows) // 3 % 2, np.ones((rows, 2), bool))]
+    full = encoded(HOLED[:rows].fillna(2.0))
+    parts.divided_within(full, TOGETHER, of, 2, how, NUMBERS)
+    assert shared == sent
 
 
 @pytest.mark.parametrize(("rows", "named"), [(6, "'age', 'income'"), (8, "'income'")])
@@ -238,10 +275,10 @@ def test_a_repair_across_patterns_keeps_strata_apart(monkeypatch):
     for name in ("strata_apart", "apart", "with_means"):
         monkeypatch.setattr(holes, name, lambda *of: of)
     strata = SimpleNamespace(labels=np.array([0, 0, 1]))
-    of = ("block", "kept", "records", "job", "held", "told", strata)
+    of = ("block", "kept", "records", "job", "held", "told", strata, "weights")
     assert repaired_across(*of) == (("block",), "kept")
     ((block, near, *told, more, weights),) = heard
-    assert (block, told, weights) == ("block", ["job", "held", "told"], None)
+    assert (block, told, weights) == ("block", ["job", "held", "told"], "weights")
     assert near == ((("records",), "kept"), strata)
     (inside,) = more
     assert inside.strata is strata.labels

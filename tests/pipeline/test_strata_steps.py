@@ -14,6 +14,7 @@ from aggopt.aggregate import Aggregation
 from aggopt.core.standardise import Scale
 from aggopt.errors import InfeasibleInputError
 from aggopt.models._shift import FARTHEST
+from aggopt.pipeline import by_stratum as steps
 from aggopt.pipeline import strata
 from aggopt.pipeline.by_stratum import _added, _in_own, by_stratum
 from aggopt.pipeline.by_stratum import notes as by_stratum_notes
@@ -70,6 +71,8 @@ def test_strata_are_parts_of_which_every_value_is_there(monkeypatch) -> None:
     assert [part.held.tolist() for part in made] == [[[True] * 2] * 3, [[True]] * 3]
     assert {part.held.dtype for part in made} == {np.dtype(bool)}
     assert all(part.labels is parts.labels for part in made)
+    within_strata(["one"], parts, columns, 3, "how", "names")
+    assert heard[1][-1] == 1
 
 
 def test_it_is_said_that_strata_are_aggregated_by_themselves() -> None:
@@ -137,6 +140,32 @@ def test_each_stratum_is_aggregated_as_a_table_of_its_own(combine) -> None:
     assert made.labels is LABELS
     assert made.together == ((0,), (1,))
     assert [(c.objective, c.bound) for c in made.certificates] == [(6.0, 4.5)] * 2
+
+
+def test_several_processes_share_the_strata(monkeypatch) -> None:
+    heard = []
+
+    def first(X, labels, **settings):
+        assert settings == {"alpha": 0.5}
+        rows = np.unique(labels, return_index=True)[1]
+        return Aggregation(X[rows], labels, (PROOF, PROOF))
+
+    def shared(task, parts, jobs, told):
+        heard.append((len(parts), jobs, told))
+        return [task(part) for part in parts]
+
+    monkeypatch.setattr(steps, "each_in_processes", shared)
+    shares = []
+    for more in ({"progress": shares.append}, {}):
+        made = by_stratum(first, X, LABELS, {"alpha": 0.5, **more}, STRATA, 2)
+        assert made.centroids.tolist() == [[9.0, 2], [5, 5], [0, 1]]
+    (*of, told), (*_, silent) = heard
+    assert (of, told) == ([3, 2], shares.append)
+    assert silent(0.5) is None
+    one = SimpleNamespace(members=[np.arange(6)])
+    by_stratum(first, X, LABELS, {"alpha": 0.5}, one, 2)
+    by_stratum(first, X, LABELS, {"alpha": 0.5}, STRATA)
+    assert len(heard) == 2
 
 
 def test_deviations_of_table_and_stratum_are_by_weight(combine) -> None:

@@ -1,7 +1,5 @@
 """Sampling weights with categories, with missing values, with blocks."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,9 +8,7 @@ from surveys import QUASI, ROLES, heavy, largest_share, masked, sample
 import aggopt
 from aggopt.core.weights import of_mean_one
 from aggopt.errors import AggoptError, InfeasibleInputError, PrivacyError
-from aggopt.output.dominance import dominance_of, most_dominated, of_values
 from aggopt.pipeline.reassess import review
-from aggopt.privacy._dominance import Dominance
 
 SEXED = {**ROLES, "quasi-identifier": [*QUASI, "sex"]}
 BLOCKS = {
@@ -229,41 +225,6 @@ def test_weights_as_they_are_lie_beside_blocks():
 
 
 # --- what the audit counts
-
-
-def asking(share):
-    """Return what is read of a job, which asks for this dominance."""
-    roles, weights = SimpleNamespace(weight=("w",)), SimpleNamespace(dominance=share)
-    return SimpleNamespace(roles=roles, weights=weights)
-
-
-def test_a_value_that_is_missing_has_no_weight():
-    there = np.array([[True, False], [True, True]])
-    w = np.array([2.0, 3.0])
-    assert of_values(w, np.ones((2, 2), bool)) is w
-    assert of_values(w, there).tolist() == [[2.0, 0.0], [3.0, 3.0]]
-
-
-def test_the_attribute_that_one_record_dominates_most_is_named_by_its_share():
-    job = asking(0.6)
-    w = np.array([[1.0, 1.0, 3.0], [1.0, 1.0, 1.0], [2.0, 0.0, 1.0]])
-    asked = dominance_of(job, w)
-    assert [each.weights.tolist() for each in asked] == w.T.tolist()
-    alone = np.zeros(3, np.intp)
-    (found,) = most_dominated(asked, [((0,), alone), ((1, 2), alone)])
-    assert (found.found, found.holds) == (pytest.approx(0.6), True)
-    (found,) = most_dominated(asked, [((0,), alone)])
-    assert found.found == 0.5
-    (found,) = most_dominated(dominance_of(job, w[:, 0]), [((1, 2), alone)])
-    assert found.found == 0.5
-    assert most_dominated((), [((0,), alone)]) == []
-    assert dominance_of(asking(1), w) == dominance_of(job, None) == ()
-
-
-def test_a_group_in_which_nothing_counts_is_dominated_by_none():
-    weights = np.array([0.0, 0.0, 1.0, 1.0])
-    check = Dominance(weights, 0.6, "w").check(np.array([0, 0, 1, 1]))
-    assert (check.found, check.holds) == (0.5, True)
 
 
 def test_a_recount_with_the_originals_sees_which_values_count(tmp_path):

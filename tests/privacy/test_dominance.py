@@ -37,6 +37,11 @@ def test_a_record_with_just_the_share_does_not_dominate() -> None:
     assert Dominance(WEIGHTS, 0.5).keeps(0.731) == "dominance = 0.74 under [weights]"
 
 
+def test_a_group_in_which_nothing_weighs_has_no_share() -> None:
+    some = Dominance(np.array([0.0, 0.25, 0.0, 0.0, 0.5, 0.0]), 0.6, "w")
+    assert some.found(*members(LABELS)).tolist() == [0.0, 2 / 3]
+
+
 def test_rounding_is_allowed_up_to_its_end() -> None:
     most = 0.75 * (1 + 1e-9)
     one = np.zeros(2, np.intp)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from aggopt.errors import InfeasibleInputError
 from aggopt.privacy import _ordered
 from aggopt.privacy._distance import LARGEST
-from aggopt.privacy._levels import levels_of
+from aggopt.privacy._emd_of_parts import _terms
+from aggopt.privacy._levels import equally_filled, levels_of
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.privacy._models.p_sensitive import Sensitivity
 from aggopt.privacy._models.t_closeness import Closeness
@@ -108,6 +109,34 @@ def test_limits_of_some_sizes_are_those_of_all():
     distance = Ordered.of([3, 1, 1, 2])
     sizes = np.array([4, 1, 3])
     assert distance.limits(0.3, sizes).tolist() == distance.limits(0.3)[sizes].tolist()
+
+
+def test_a_value_that_no_record_has_takes_no_part():
+    codes, labels = np.array([0, 1, 0]), np.array([0, 0, 1])
+    whole, more = (Nested.of(NAMES[:m], codes, TREE) for m in (2, 5))
+    assert more.emd(labels).tolist() == whole.emd(labels).tolist()
+    assert whole.emd(labels) == pytest.approx([1 / 18, 1 / 9])
+    counts = np.array([2, 3, 1])
+    assert more.counted(counts).counts.tolist() == [3, 3, 0, 0, 0]
+    assert Nested.of(NAMES[:2], codes, TREE).counted(counts).n == 6
+
+
+@pytest.mark.parametrize("kind", DISTANCES)
+def test_counted_records_are_whole_numbers(kind):
+    made = DISTANCES[kind](np.array([0, 1])).counted(np.array([3, 1]))
+    found = made.below if kind == "ordered" else made.counts
+    assert found.tolist() == ([3, 4] if kind == "ordered" else [3, 1])
+    assert found.dtype == np.int64
+    levels = equally_filled(np.array([5, 7]), 2, np.array([3, 1]))
+    assert (levels.tolist(), levels.dtype) == ([0, 1], np.int64)
+
+
+def test_the_sign_of_a_term_is_exact_in_large_groups():
+    s, n = 2**26, 2**30 + 1  # n (s - 1) is 1 less than `below` times s
+    below = np.array([n - 16, n])
+    sums = np.array([0, *np.cumsum(below)])
+    one = (np.array([value]) for value in (s - 1, s, 0, 1))
+    assert _terms(*one, n, below, sums).tolist() == [1]
 
 
 @pytest.mark.parametrize("kind", ["ordered", "equal"])
