@@ -7,7 +7,8 @@ squared distances |.|, SSE changes by
     i and j swapped      |j - A| - |i - A| + |i - B| - |j - B| - |i - j| (1/a + 1/b)
     i to B, j from B to D as if j left B with i in it: see `_chain`
 
-With sampling weights it is what `weight_kernels` says.
+With sampling weights it is what `weight_kernels` says.  |i - j| is summed only where
+the triangle inequality, by way of B, leaves it open whether j may be worth it.
 """
 
 from typing import NamedTuple
@@ -140,19 +141,22 @@ def best_change(space: Space, groups: Groups, trail: Trail, i: int) -> Change:
         centres = apart(groups.centre, A, groups.centre, B)
         least = centres + into - out - f * into
         slope = 4.0 * (centres - f * (centres + into - out) + f * f * into)
+        spare = (b - 1.0) * into - b * (leave + best.gain)
         for at in range(groups.start[B], groups.start[B] + b):
             j = groups.who[at]
             own = groups.own[j]
             slack = least - f * own - best.gain
             may = weighs(weights) or slack <= 0.0 or slack * slack < slope * own
-            if not (may or on):
+            far = spare - (b + 1.0) * own
+            go = on and (weighs(weights) or far <= 0.0 or far * far < 4.0 * into * own)
+            if not (may or go):
                 continue
             between = apart(space.Z, i, space.Z, j)
             if may:
                 gain = swapping(weights, space, groups, i, j, A, B, into, between)
                 if gain < best.gain - REAL * into and may_swap(space, groups, i, j):
                     best = Change(gain, B, j, NOBODY)
-            if on:
+            if go:
                 gain = passing(weights, space, groups, i, j, B, into, between)
                 gain -= leave
                 if gain < best.gain - REAL * into:
