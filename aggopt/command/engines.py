@@ -27,8 +27,11 @@ Scheduler = Annotated[
     typer.Option(metavar="ADDRESS", help="Of --engine dask: tls://HOST:8786."),
 ]
 Resume = Annotated[
-    bool,
-    typer.Option("--resume", help="Go on where such a run, by an engine, was killed."),
+    bool | None,
+    typer.Option(
+        "--resume/--no-resume",
+        help="Go on where a run by an engine was killed; or remove what it left.",
+    ),
 ]
 
 

@@ -44,7 +44,7 @@ def mask(
     jobs: Jobs = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
-    resume: Resume = False,
+    resume: Resume = None,
 ) -> None:
     """Mask TABLE as JOB says and write the audited release to OUT.
 
@@ -61,7 +61,7 @@ def mask(
     from aggopt.pipeline.mask import mask as masked
 
     named = {"name": engine, "jobs": jobs, "workers": workers, "scheduler": scheduler}
-    asked = by_engine(job, **named, resume=resume or None)
+    asked = by_engine(job, **named, resume=resume)
     if asked.engine.name != "memory":
         require_fresh(overwrite, private, report)
         mask_folder(table, asked, out, trust, as_json=as_json)

@@ -7,15 +7,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from aggopt.core.leftovers import folder_prefix, remove_left
+from aggopt.core.leftovers import folder_prefix, left_in
+from aggopt.core.section import given
 from aggopt.core.signals import held
 from aggopt.engine.config import Config
-from aggopt.engine.journal import STAGE, Identity, Journal, LeftRun, resumed
+from aggopt.engine.journal import STAGE, Identity, Journal, LeftRun
+from aggopt.engine.left_runs import removed, resumed
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.workspace import STOP
 from aggopt.errors import TableError
 from aggopt.job import Job
+from aggopt.job._engine import Engine
 from aggopt.output.staging import umask
+
+APPEARING = "-appearing"  # how the name ends of a folder that will have another
 
 
 def require_new(*folders: Path) -> None:
@@ -39,12 +44,19 @@ def require_new(*folders: Path) -> None:
 
 
 class Staged(NamedTuple):
-    """The folders of a run, the journal of what it has done, and its secret."""
+    """The folders of a run, in the journal of what it has done, and its secret.
 
-    work: Path
-    stage: Path
+    `notes` say which killed runs were removed before.
+    """
+
     journal: Journal
     secret: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def folders(self) -> tuple[Path, Path]:
+        """That of files in between, and that of the release that is being made."""
+        return self.journal.work, self.journal.stage
 
 
 @contextmanager
@@ -61,25 +73,23 @@ def staging(
     TableError
         No folder can be made.
     EngineError
-        What was left to go on with is of another job, input or version.
+        What was left to go on with is of another job, input or version, or damaged; or
+        it is this job's, which does not say whether to `resume`.
     """
-    asked = LeftRun.of(out, Identity.of(job, parts), known)
+    parent = Path(job.engine.work or out.parent)
+    asked = LeftRun.of(out, Identity.of(job, parts), known, parent)
     made: list[Path] = []
     try:
-        parent = Path(job.engine.work or out.parent)
-        before = resumed(parent, asked, known) if job.engine.resume else None
-        if before is None:
-            if not job.engine.resume:
-                remove_left(parent)
-                remove_left(out.parent)
+        staged = _gone_on_with(job.engine, asked, known)
+        if staged is None:
+            notes = _cleared(job.engine, asked)
             made.append(_folder(parent))
             made.append(out.parent / f"{made[0].name}{STAGE}")
             made[1].mkdir(mode=0o700)
-            Journal(made[0]).begin(asked)
-        else:
-            made += before[:2]
-            asked = asked._replace(secret=before[2])
-        yield Staged(made[0], made[1], Journal(made[0]), asked.secret)
+            staged = Staged(Journal(*made), asked.secret, notes)
+            staged.journal.begin(asked)
+        made = list(staged.folders)
+        yield staged
     except BaseException:
         if made:
             with suppress(OSError):  # of a full disk
@@ -87,22 +97,37 @@ def staging(
         raise
     finally:
         with held():
-            if made:
-                Journal(made[0]).end()
+            if len(made) == 2:
+                Journal(*made).end()
             for folder in made:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _gone_on_with(engine: Engine, asked: LeftRun, known: str | None) -> Staged | None:
+    before = resumed(asked, known) if engine.resume else None
+    return None if before is None else Staged(*before)
+
+
+def _cleared(engine: Engine, asked: LeftRun) -> tuple[str, ...]:
+    """Remove what killed runs have left, unless it might be gone on with later."""
+    return () if engine.resume else removed(asked, anew="resume" in given(engine))
 
 
 @contextmanager
 def appearing(out: Path) -> Iterator[Path]:
     """Yield a folder (mode 0700) that gets its name at the end, or is removed.
 
+    What a killed process left that was to appear beside it is removed first.
+
     Raises
     ------
     TableError
         It cannot be written.
     """
-    made = _folder(out.parent)
+    for left in left_in(out.parent):
+        if left.name.endswith(APPEARING):
+            shutil.rmtree(left, ignore_errors=True)
+    made = _folder(out.parent, APPEARING)
     try:
         yield made
         with held():
@@ -118,9 +143,9 @@ def appearing(out: Path) -> Iterator[Path]:
             shutil.rmtree(made, ignore_errors=True)
 
 
-def _folder(parent: Path) -> Path:
+def _folder(parent: Path, ending: str = "") -> Path:
     try:
-        return Path(tempfile.mkdtemp(prefix=folder_prefix(), dir=parent))
+        return Path(tempfile.mkdtemp(ending, folder_prefix(), parent))
     except OSError as error:
         raise TableError(
             f"No folder can be made in {parent}: {error.strerror}.",

@@ -6,22 +6,19 @@ goes on with them, and gives the same bytes.
 """
 
 import pickle
-import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aggopt.core.leftovers import adopted, left_in, own_part
 from aggopt.core.randomness import require_secret, secret
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.workspace import appear
-from aggopt.errors import EngineError
 from aggopt.job import Job
 from aggopt.output.manifest import versions_of
 
 PACKAGES = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
 SAYS = "run"  # the name of the file that says whose the steps are
+DONE = "done-"  # how the names of files begin that say what a step returned
 STAGE = "-stage"  # what the name of the second folder has beside that of the first
 _CARRIERS = {"name", "jobs", "workers", "scheduler", "insecure", "work", "resume"}
 
@@ -52,86 +49,54 @@ class Identity(NamedTuple):
 
 
 class LeftRun(NamedTuple):
-    """What is said of a run in its folder: where it goes, of what, and its secret."""
+    """What is said of a run: where it goes, of what, its secret, and where it works."""
 
     out: Path
     identity: Identity
     secret: str
+    parent: Path
 
     @classmethod
-    def of(cls, out: Path, identity: Identity, known: str | None) -> "LeftRun":
-        """Return a run whose secret is known, or drawn."""
+    def of(
+        cls, out: Path, identity: Identity, known: str | None, parent: Path
+    ) -> "LeftRun":
+        """Return a run whose secret is known, or drawn; its folder lies in `parent`."""
         own = secret() if known is None else require_secret(known)
-        return cls(out.absolute(), identity, own)
+        return cls(out.absolute(), identity, own, parent.absolute())
+
+    def differs(self, other: "LeftRun") -> list[str]:
+        """Return in what the bytes of both differ, their secrets aside."""
+        return self.identity.differs(other.identity)
 
 
 @dataclass(frozen=True)
 class Journal:
-    """Notes of the steps that a run has done, in its folder of files in between."""
+    """Notes of the steps that a run has done, in its folder of files in between.
+
+    Whose they are is said beside the release that is being made, which lies where the
+    folder is to appear, whatever folder the files in between are in.
+    """
 
     work: Path
+    stage: Path
 
     def begin(self, run: LeftRun) -> None:
         """Say whose the steps are."""
-        _write(self.work / SAYS, run)
+        _write(self.stage / SAYS, run)
 
     def end(self) -> None:
         """Say that nobody can go on with them: they are about to be removed."""
-        (self.work / SAYS).unlink(missing_ok=True)
+        (self.stage / SAYS).unlink(missing_ok=True)
 
     def note(self, step: str, results: list[Any]) -> None:
         """Note what a step has returned."""
-        _write(self.work / f"done-{step}", results)
+        _write(self.work / f"{DONE}{step}", results)
 
     def results(self, step: str) -> list[Any] | None:
         """Return what a step returned; None if it is yet to be done."""
-        path = self.work / f"done-{step}"
+        path = self.work / f"{DONE}{step}"
         return list(pickle.loads(path.read_bytes())) if path.exists() else None
 
 
 def _write(to: Path, what: object) -> None:
     appear(to, lambda aside: aside.write_bytes(pickle.dumps(what)))
-
-
-def resumed(
-    parent: Path, asked: LeftRun, known: str | None
-) -> tuple[Path, Path, str] | None:
-    """Return both folders of a killed run that is asked for again, and its secret.
-
-    None if there is none.  The folders are this process's from here on.
-
-    Raises
-    ------
-    EngineError
-        What was left for the same place is of another job, input or version.
-    """
-    for work, left in _left_for(asked.out, parent):
-        _require_same(work, left, asked, known)
-        name = own_part(work) + STAGE
-        stages = [path for path in left_in(asked.out.parent) if own_part(path) == name]
-        if stages:
-            return adopted(work), adopted(stages[0]), left.secret
-        shutil.rmtree(work, ignore_errors=True)  # half of it is of no use
-    return None
-
-
-def _left_for(out: Path, parent: Path) -> Iterator[tuple[Path, LeftRun]]:
-    for folder in left_in(parent):
-        said = folder / SAYS
-        if said.exists():
-            left: LeftRun = pickle.loads(said.read_bytes())
-            if left.out == out:
-                yield folder, left
-
-
-def _require_same(work: Path, left: LeftRun, asked: LeftRun, known: str | None) -> None:
-    differs = asked.identity.differs(left.identity)
-    if known is not None and left.secret != known:
-        differs.append("secret")
-    if differs:
-        raise EngineError(
-            f"A killed run has left {work.name} for {asked.out.name}, and has not the "
-            f"same {', '.join(differs)}.",
-            fix="run what it was; or leave resume out: then that is removed, and all "
-            "is done anew.",
-        )

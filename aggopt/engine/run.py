@@ -92,7 +92,7 @@ def released(
     require_room(parts, job, out)
     began = compile_time.now()
     with staging(out, job, parts, known) as staged:
-        config = replace(_config(parts, job, staged), reasons=reasons)
+        config = _config(parts, job, staged, reasons)
         run = _Run(carrier, told, staged.journal)
         config = _with_levels(run, _with_strata(run, config), parts.schema)
         blocks, groups = _partitioned(run, config, parts.schema)
@@ -136,9 +136,12 @@ class _Run:
         return self.carrier.each(step, count, known, partial(self.told, step))
 
 
-def _config(parts: InputParts, job: Job, staged: Staged) -> Config:
+def _config(
+    parts: InputParts, job: Job, staged: Staged, reasons: tuple[str, ...]
+) -> Config:
     n = parts.records
-    public, private = staged.stage / "public", staged.stage / "private"
+    work, stage = staged.folders
+    public, private = stage / "public", stage / "private"
     public.mkdir(exist_ok=True)
     private.mkdir(mode=0o700, exist_ok=True)
     leaves = 1 << levels_of(n, job.engine.block)
@@ -146,12 +149,13 @@ def _config(parts: InputParts, job: Job, staged: Staged) -> Config:
         job=job,
         pieces=parts.pieces,
         columns=tuple(c for c in parts.schema.names if c in job.roles.published),
-        work=staged.work,
+        work=work,
         public=public,
         private=private,
         parts=count_of_files(n),
         secret=staged.secret,
         rate=min(1.0, PER_LEAF * leaves / n),
+        reasons=(*reasons, *staged.notes),
         categories=categories_in(parts.schema, job),
     )
 

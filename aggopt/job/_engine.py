@@ -14,10 +14,11 @@ from aggopt.core.section import Section, given
 from aggopt.errors import JobError
 
 BLOCK = 100_000  # records: half a minute of work, a few hundred MiB
+_FOLDERS = frozenset({"block", "borders", "work", "resume"})
 _TAKES: dict[str, frozenset[str]] = {
     "memory": frozenset(),
-    "local": frozenset({"block", "borders", "work", "resume", "jobs"}),
-    "dask": frozenset({"block", "borders", "work", "workers", "scheduler", "insecure"}),
+    "local": _FOLDERS | {"jobs"},
+    "dask": _FOLDERS | {"workers", "scheduler", "insecure"},
 }
 ENGINES = tuple(_TAKES)
 
@@ -40,7 +41,8 @@ class Engine(Section):
         The folder for files in between, which hold originals (mode 0700, removed at the
         end); beside the output when omitted.  All processes must see it.
     resume
-        Go on where a run of this job, to the same folder, was killed.
+        Go on where a run of this job, to the same folder, was killed; False removes
+        what it has left, which is refused where nothing is said.
     jobs
         Of "local": how many processes; 1 when omitted.
     workers

@@ -37,7 +37,7 @@ def steps(monkeypatch):
     return found
 
 
-def killed(folder, out, step, **sections):
+def killed(folder, out, step, work=None, **sections):
     """Leave what a run leaves that is killed as this step begins."""
 
     def end(now, share):
@@ -47,7 +47,7 @@ def killed(folder, out, step, **sections):
     def nothing(*args, **how):
         """Do nothing: a killed process does not."""
 
-    asked = job(engine={"block": 30}, **sections)
+    asked = job(engine={"block": 30, "work": work}, **sections)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(folders.Journal, "end", nothing)
         patch.setattr(folders.shutil, "rmtree", nothing)
@@ -83,13 +83,71 @@ def test_a_run_goes_on_from_the_steps_that_are_done(folder, tmp_path, steps, ste
     assert found.audit == whole.audit
 
 
+ANEW = "begin anew: --no-resume, or resume = false, which removes it"
+
+
 @pytest.mark.usefixtures("dead")
-def test_without_resume_all_is_done_anew_and_nothing_stays(folder, tmp_path, steps):
+def test_what_could_be_gone_on_with_is_not_removed_unasked(folder, tmp_path, steps):
     killed(folder, tmp_path / "out", "publish")
-    assert len(left(tmp_path)) == 2
+    before = left(tmp_path)
+    with refused(
+        f"A killed run of this job has left what it had done for out, in "
+        f"{before[1].name}.",
+        f"go on with it: --resume, or resume = true; or {ANEW}.",
+        EngineError,
+    ):
+        masked(folder, job(engine={"block": 30}), tmp_path / "out")
+    assert left(tmp_path) == before
     steps.clear()
-    masked(folder, job(engine={"block": 30}), tmp_path / "out")
+    anew = {"block": 30, "resume": False}
+    found = masked(folder, job(engine=anew), tmp_path / "out")
     assert steps[0] == "describe"
+    assert left(tmp_path) == []
+    assert REMOVED.format("out") in found.notes
+
+
+REMOVED = (
+    "What a killed run had done for {} was removed: --resume goes on with such a run."
+)
+
+
+@pytest.mark.usefixtures("dead")
+@pytest.mark.parametrize("out", ["other", "out"], ids=["elsewhere", "another job"])
+def test_what_cannot_be_gone_on_with_is_removed_and_said(folder, tmp_path, out):
+    (tmp_path / "work").mkdir()
+    killed(folder, tmp_path / out, "group", work=str(tmp_path / "work"))
+    found = masked(folder, job(3, engine={"block": 30}), tmp_path / "out")
+    assert left(tmp_path) == left(tmp_path / "work") == []
+    assert REMOVED.format(out) in found.notes
+
+
+@pytest.mark.usefixtures("dead")
+def test_a_run_is_found_whatever_folder_was_for_its_files(folder, tmp_path, steps):
+    (tmp_path / "work").mkdir()
+    killed(folder, tmp_path / "out", "group", work=str(tmp_path / "work"))
+    steps.clear()
+    aggopt.mask(folder, job(engine=AGAIN), out=tmp_path / "out")
+    assert steps[0] == "group"
+    assert left(tmp_path) == left(tmp_path / "work") == []
+
+
+@pytest.mark.usefixtures("dead")
+@pytest.mark.parametrize("name", ["run", "done-scatter"])
+@pytest.mark.parametrize("holds", [b"", b"no pickle"], ids=["empty", "other"])
+def test_a_damaged_journal_is_refused_in_words(folder, tmp_path, name, holds):
+    killed(folder, tmp_path / "out", "publish")
+    work, stage = before = left(tmp_path)
+    at = (stage if name == "run" else work) / name
+    at.write_bytes(holds)
+    with refused(
+        f"What a killed run has left in {at.parent} cannot be gone on with: {name} is "
+        "damaged.",
+        f"{ANEW}.",
+        EngineError,
+    ):
+        aggopt.mask(folder, job(engine=AGAIN), out=tmp_path / "out")
+    assert left(tmp_path) == before
+    masked(folder, job(engine={"block": 30, "resume": False}), tmp_path / "out")
     assert left(tmp_path) == []
 
 
@@ -139,9 +197,8 @@ def test_a_run_of_something_else_is_refused(
     killed(folder, tmp_path / "out", "publish")
     asked, before = change(folder, monkeypatch), left(tmp_path)
     with refused(
-        f"A killed run has left {before[0].name} for out, and has not the same {what}.",
-        "run what it was; or leave resume out: then that is removed, and all is done "
-        "anew.",
+        f"A killed run has left {before[1].name} for out, and has not the same {what}.",
+        f"run what it was; or {ANEW}.",
         EngineError,
     ):
         aggopt.mask(folder, asked, out=tmp_path / "out")
@@ -167,7 +224,7 @@ def test_who_carries_out_may_change(folder, tmp_path, steps):
 @pytest.mark.usefixtures("dead")
 def test_half_of_what_was_left_is_of_no_use(folder, tmp_path, steps):
     killed(folder, tmp_path / "out", "write")
-    shutil.rmtree(left(tmp_path)[1])
+    shutil.rmtree(left(tmp_path)[0])
     steps.clear()
     aggopt.mask(folder, job(engine=AGAIN), out=tmp_path / "out")
     assert steps[0] == "describe"
@@ -183,6 +240,6 @@ def test_what_is_about_to_be_removed_is_not_gone_on_with(folder, tmp_path):
         patch.setattr(folders.shutil, "rmtree", lambda *args, **how: None)
         with pytest.raises(KeyboardInterrupt):
             masked(folder, job(engine=AGAIN), tmp_path / "out", progress=stop)
-    work, _ = left(tmp_path)
-    assert not (work / journal.SAYS).exists()
+    work, stage = left(tmp_path)
+    assert not (stage / journal.SAYS).exists()
     assert (work / STOP).exists()

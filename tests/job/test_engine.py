@@ -6,7 +6,7 @@ from aggopt import Job
 
 ENGINES = {
     "local": {"name": "local", "jobs": 2},
-    "dask, workers": {"name": "dask", "workers": 2},
+    "dask, workers": {"name": "dask", "workers": 2, "resume": True},
     "dask, a scheduler": {"name": "dask", "scheduler": "tls://host:8786"},
     "none": {},
 }
