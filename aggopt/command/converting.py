@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aggopt.command import console
-from aggopt.command.arguments import AsJson
+from aggopt.command.arguments import AsJson, words
 from aggopt.command.interrupt import interrupts
 
 if TYPE_CHECKING:
@@ -38,12 +38,18 @@ def convert(
     multiline: Annotated[
         bool, typer.Option("--multiline", help="Entries may span several lines.")
     ] = False,
+    numbers: Annotated[
+        str,
+        typer.Option(
+            metavar="COLUMNS", help="Are numbers, however spelled: age,income."
+        ),
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Write CSV files of any size as a folder of Parquet files, for --engine of mask.
 
-    The type of a column is that of all its entries; digits that a number would lose
-    stay text.  OUT holds originals, and can be read by you alone.
+    The type of a column is that of all its entries; those that a number would not be
+    spelled as again stay text.  OUT holds originals, and can be read by you alone.
     """
     from aggopt.engine.convert import convert as converted
 
@@ -56,6 +62,7 @@ def convert(
             separator=separator,
             decimal=decimal,
             multiline=multiline,
+            numbers=words(numbers),
             progress=told,
         )
     _told(made, as_json=as_json)

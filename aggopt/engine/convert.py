@@ -1,6 +1,6 @@
 """From CSV files of any size to a folder of Parquet files, which an engine masks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -9,15 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aggopt.core.names import require_no_numbers
-from aggopt.engine.converted import Converted, ConvertedColumn
+from aggopt.engine.column_plan import ColumnPlan, columns_of
+from aggopt.engine.column_text import ColumnText
+from aggopt.engine.converted import Converted
 from aggopt.engine.csv_parts import CsvParts
 from aggopt.engine.folders import appearing, require_new
 from aggopt.engine.pieces import PIECE, files_of
 from aggopt.engine.workspace import appear
 from aggopt.errors import JobError
 from aggopt.input.dialect import separator_of
-from aggopt.input.spelled import types_of
-from aggopt.input.spelling import Spelling
 from aggopt.job import Input, Job, input_section
 from aggopt.pipeline.partition_step import Progress, listener
 
@@ -35,15 +35,17 @@ def convert(
     separator: str | None = None,
     decimal: str | None = None,
     multiline: bool = False,
+    numbers: Collection[str] = (),
     progress: Progress | None = None,
 ) -> Converted:
     r"""Write CSV files of any size as a folder of Parquet files; return what they are.
 
     A column has one type, which all entries of all files decide: numbers, truth values,
-    or text.  Text is also what a number loses digits of, as codes with zeros in front.
-    Entries that stand for a missing value are missing.  The rules are those by which
-    `mask` reads a CSV file.  Each file is read three times, in blocks: memory does not
-    grow with it.
+    or text.  It has numbers only if these tell how each entry was spelled, because all
+    are in one style: 01, 250.10 beside 250.1, and 1E5 are codes, and stay text.
+    Entries that stand for a missing value are missing.  The rules are else those by
+    which `mask` reads a CSV file.  Each file is read three times, in blocks: memory
+    does not grow with it.
 
     Parameters
     ----------
@@ -53,10 +55,13 @@ def convert(
         The folder that is to appear.  It holds originals: mode 0700, its files 0600.
     job
         A job, or the path of one: its [input] says how the files are written, and its
-        roles and [attributes] decide types as in `mask`.
+        roles and [attributes] decide types as in `mask`.  What it does not mask is
+        published as it is spelled, blanks and words for what is missing included.
     separator, decimal, multiline
         Without a job: how the files are written, and whether entries may span lines.
         Separator and decimal point are looked for when omitted.
+    numbers
+        Columns that are numbers, however their entries are spelled.
     progress
         Called with the name of the step and the share of it that is done.
 
@@ -68,8 +73,9 @@ def convert(
     Raises
     ------
     TableError
-        A file cannot be read, breaks the rules of CSV, or has another header; words are
-        among numbers that the job masks; the folder is there already.
+        A file cannot be read, breaks the rules of CSV, or has another header; words, or
+        numbers beyond all floats, are among numbers that the job masks or `numbers`
+        names; the folder is there already.
     JobError
         The job cannot be used, or it is given beside what it says itself.
 
@@ -93,18 +99,13 @@ def convert(
     _require_names(parts, asked)
     is_open = asked is None and decimal is None and how.separator != COMMA
     how, spelled = _spelled(parts, (POINT, COMMA) if is_open else (how.decimal,), told)
-    types = _types(spelled, asked)
+    columns = columns_of(spelled, asked, numbers)
+    schema = pa.schema([(column.name, column.type) for column in columns])
     with appearing(to) as folder:
-        blocks = (_typed(block, types, spelled, how) for block in parts.blocks(told))
-        groups = _grouped(blocks)
-        files = tuple(_written(groups, pa.schema(list(types.items())), folder))
-    columns = (
-        ConvertedColumn.of(name, types[name], found, parts.records)
-        for name, found in spelled.items()
-    )
-    return Converted(
-        to, files, parts.records, how.separator, how.decimal, tuple(columns)
-    )
+        blocks = (_typed(block, columns, how) for block in parts.blocks(told))
+        files = tuple(_written(_grouped(blocks), schema, folder))
+    became = tuple(column.became(parts.records) for column in columns)
+    return Converted(to, files, parts.records, how.separator, how.decimal, became)
 
 
 def _how(
@@ -139,31 +140,17 @@ def _require_names(parts: CsvParts, job: Job | None) -> None:
 
 def _spelled(
     parts: CsvParts, points: Sequence[str], told: Progress
-) -> tuple[Input, dict[str, Spelling]]:
+) -> tuple[Input, dict[str, ColumnText]]:
     """Return what columns spell, by the decimal point by which more are numbers."""
     ways = [parts.how.model_copy(update={"decimal": point}) for point in points]
     found = zip(ways, parts.spelled(ways, told), strict=True)
-    return max(found, key=lambda way: sum(not each.mixed for each in way[1].values()))
+    return max(
+        found, key=lambda way: sum(not each.spelling.mixed for each in way[1].values())
+    )
 
 
-def _types(found: Mapping[str, Spelling], job: Job | None) -> dict[str, pa.DataType]:
-    """Return the type of each column; raises as `types_of`."""
-    types = {name: each.type_that_keeps for name, each in found.items()}
-    if job is None:
-        return types
-    wanted = (*job.roles.quasi_identifier, *job.roles.numbers)
-    own = {name: each for name, each in found.items() if name in wanted}
-    return types | types_of(own, job.roles, job.attributes)
-
-
-def _typed(
-    block: pa.Table,
-    types: Mapping[str, pa.DataType],
-    spelled: Mapping[str, Spelling],
-    how: Input,
-) -> pa.Table:
-    columns = {n: spelled[n].read(block[n], t, how) for n, t in types.items()}
-    return pa.table(columns)
+def _typed(block: pa.Table, columns: Sequence[ColumnPlan], how: Input) -> pa.Table:
+    return pa.table({each.name: each.read(block[each.name], how) for each in columns})
 
 
 def _grouped(blocks: Iterator[pa.Table]) -> Iterator[pa.Table]:

@@ -5,13 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from aggopt.core.plural import many
-from aggopt.input.look import NUMBERS, TEXT, TRUTH, WHOLE
-from aggopt.input.spelling import Spelling
-
-_WORDS = {pa.bool_(): TRUTH, pa.int64(): WHOLE, pa.float64(): NUMBERS}
 
 
 @dataclass(frozen=True)
@@ -27,7 +21,7 @@ class ConvertedColumn:
     words
         How many of its entries are no numbers, where others are: so it is text.
     coded
-        Whether it is text because a number would lose digits.
+        Whether it is text because numbers would not tell how entries are spelled.
     """
 
     name: str
@@ -35,21 +29,6 @@ class ConvertedColumn:
     missing: int
     words: int = 0
     coded: bool = False
-
-    @classmethod
-    def of(
-        cls, name: str, type: pa.DataType, spelling: Spelling, records: int
-    ) -> "ConvertedColumn":
-        """Return what a column became, by what it spells and its type."""
-        text = type == pa.string()
-        among = 0 < spelling.mixed < spelling.there
-        return cls(
-            name,
-            _WORDS.get(type, TEXT),
-            records - spelling.there,
-            words=spelling.mixed if text and among else 0,
-            coded=text and spelling.loses and not spelling.mixed,
-        )
 
     def __str__(self) -> str:
         missing = f", {self.missing} missing" if self.missing else ""
@@ -95,8 +74,9 @@ class Converted:
                 )
             if column.coded:
                 yield (
-                    f"{column.name!r} is text: some entries have zeros in front, or "
-                    "more digits than a number keeps."
+                    f"{column.name!r} is text: numbers would not tell how some entries "
+                    "are spelled (01, 1.10 beside 1.1, 1E5, many digits). If it is to "
+                    "have numbers, name it: --numbers, or numbers=[...]."
                 )
 
     def to_dict(self) -> dict[str, Any]:

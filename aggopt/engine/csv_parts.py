@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from aggopt.core.plural import many
 from aggopt.core.regular import require_regular
+from aggopt.engine.column_text import ColumnText
 from aggopt.errors import TableError
 from aggopt.input.csv_check import Shape
 from aggopt.input.csv_text import in_blocks, shape_of
-from aggopt.input.spelling import Spelling
 from aggopt.job import Input
 from aggopt.pipeline.partition_step import Progress
 
@@ -72,13 +72,13 @@ class CsvParts:
 
     def spelled(
         self, ways: Sequence[Input], told: Progress
-    ) -> list[dict[str, Spelling]]:
+    ) -> list[dict[str, ColumnText]]:
         """Return what each column spells, by each of some ways to write numbers."""
-        found = [dict.fromkeys(self.names, Spelling()) for _ in ways]
+        found = [dict.fromkeys(self.names, ColumnText()) for _ in ways]
         for block in self.blocks(told, "types"):
             for spelled, how in zip(found, ways, strict=True):
                 for name in self.names:
-                    spelled[name] += Spelling.of(block[name], how)
+                    spelled[name] += ColumnText.of(block[name], how)
         return found
 
 

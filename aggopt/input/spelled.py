@@ -39,7 +39,7 @@ def types_of(
     Raises
     ------
     TableError
-        Some have words among numbers.
+        Some have words among numbers, or numbers that no float can be.
     """
     types, mixed = {}, {}
     for name, spelling in found.items():
@@ -61,7 +61,21 @@ def types_of(
             'a decimal comma set decimal = "," under [input], and leave out points '
             "between thousands.",
         )
+    _require_within(found, types)
     return types
+
+
+def _require_within(
+    found: Mapping[str, Spelling], types: Mapping[str, pa.DataType]
+) -> None:
+    """Refuse numbers that are too large, and would be read as infinite."""
+    numbers = (name for name, type_ in types.items() if pa.types.is_floating(type_))
+    counts = [f"{n!r}: {found[n].beyond}" for n in numbers if found[n].beyond]
+    if counts:
+        raise TableError(
+            f"Columns have numbers beyond 1.8e308 ({'; '.join(counts)}).",
+            fix="correct these entries, or divide the column.",
+        )
 
 
 def parsed(column: pa.ChunkedArray, how: Input) -> tuple[pa.ChunkedArray, int]:

@@ -16,11 +16,10 @@ MISSING = (
     *("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "."),
     *("n/a", "#N/A", "<NA>", "NaT"),
 )
+PLAIN = r"^(0|-?[1-9]\d{0,17})$"  # what such a number is written as: not 01, not +1
 _TRUTH = (("True", "False"), ("TRUE", "FALSE"), ("true", "false"))
 _WHOLE = r"^[+-]?\d{1,18}$"
-_PLAIN = r"^(0|-?[1-9]\d{0,17})$"  # what such a number is written as: not 01, not +1
-_CODED = r"^[+-]?(0\d|\d{19})"  # digits that a number loses
-_LONG = r"^[+-]?\d{16}"  # digits that a number loses where others have a fraction
+_LARGE = r"\d{300}|[eE]\+?\d{3}"  # perhaps beyond what a number can be
 _ANY_NUMBER = r"^[+-]?[.,]?\d[\d.,' ]*$"  # as some country writes one
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?inf(inity)?$"
 
@@ -40,10 +39,8 @@ class Spelling:
         Whether all are truth values, by each way to spell them.
     whole, plain
         Whether all are whole numbers, and spelled as such are: not 01, not +1.
-    coded
-        Whether some are digits that a number loses: zeros in front, more than 18.
-    long
-        Whether some have 16 digits or more before the point.
+    beyond
+        How many numbers are so large that they would be read as infinite.
     doubtful
         Whether, among words, some may be meant as a number or a truth.
     """
@@ -53,8 +50,7 @@ class Spelling:
     truths: tuple[bool, ...] = (True,) * len(_TRUTH)
     whole: bool = True
     plain: bool = True
-    coded: bool = False
-    long: bool = False
+    beyond: int = 0
     doubtful: bool = False
 
     @classmethod
@@ -75,9 +71,8 @@ class Spelling:
             words=words,
             truths=truths,
             whole=whole,
-            plain=whole and _all(present(column).drop_null(), _PLAIN),
-            coded=_any(entries, _CODED),
-            long=_any(entries, _LONG),
+            plain=whole and _all(present(column).drop_null(), PLAIN),
+            beyond=0 if words or whole else _beyond(entries, how),
             doubtful=words > 0 and _may_be_meant(entries),
         )
 
@@ -90,8 +85,7 @@ class Spelling:
             truths=tuple(one and two for one, two in both),
             whole=self.whole and other.whole,
             plain=self.plain and other.plain,
-            coded=self.coded or other.coded,
-            long=self.long or other.long,
+            beyond=self.beyond + other.beyond,
             doubtful=self.doubtful or other.doubtful,
         )
 
@@ -126,16 +120,6 @@ class Spelling:
         as_is = bool(self.truth) or (self.whole and self.plain)
         return self.type if as_is else pa.string()
 
-    @property
-    def loses(self) -> bool:
-        """Whether numbers would lose digits of some."""
-        return self.coded or (self.long and not self.whole)
-
-    @property
-    def type_that_keeps(self) -> pa.DataType:
-        """The same, but text where a number loses digits."""
-        return pa.string() if self.loses else self.type
-
     def read(
         self, column: pa.ChunkedArray, type: pa.DataType, how: Input
     ) -> pa.ChunkedArray:
@@ -145,11 +129,7 @@ class Spelling:
         entries = stripped(column)
         if pa.types.is_boolean(type):
             return pc.equal(entries, self.truth)
-        if pc.any(pc.starts_with(entries, "+")).as_py():
-            entries = pc.replace_substring_regex(entries, r"^\+", "")
-        if how.decimal != ".":
-            entries = pc.replace_substring(entries, how.decimal, ".")
-        return entries.cast(type)
+        return _numbers(entries, type, how)
 
 
 def present(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -169,6 +149,24 @@ def spell_numbers(entries: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
     """Return which entries are numbers, null where one is."""
     pattern = _NUMBER.replace(r"\.", re.escape(how.decimal))
     return pc.match_substring_regex(entries, pattern, ignore_case=True)
+
+
+def _numbers(
+    entries: pa.ChunkedArray, type: pa.DataType, how: Input
+) -> pa.ChunkedArray:
+    """Return entries that spell numbers as such."""
+    if pc.any(pc.starts_with(entries, "+")).as_py():
+        entries = pc.replace_substring_regex(entries, r"^\+", "")
+    if how.decimal != ".":
+        entries = pc.replace_substring(entries, how.decimal, ".")
+    return entries.cast(type)
+
+
+def _beyond(entries: pa.ChunkedArray, how: Input) -> int:
+    """Return how many numbers are too large, which are no infinities by their words."""
+    large = entries.filter(pc.match_substring_regex(entries, _LARGE))
+    numbers = _numbers(large, pa.float64(), how)
+    return int(pc.sum(pc.is_inf(numbers), min_count=0).as_py())
 
 
 def _all_of(entries: pa.ChunkedArray, pair: tuple[str, str]) -> bool:

@@ -12,13 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import aggopt
+from aggopt.core import leftovers
 from aggopt.engine import convert as module
+from aggopt.engine.column_text import ColumnText
 from aggopt.errors import AggoptError, JobError, TableError
 from aggopt.input import csv_text
 from aggopt.input.files import read
-from aggopt.input.spelling import MISSING, Spelling
+from aggopt.input.spelling import MISSING
 from aggopt.job import Input, Job
 
+ANYHOW = Input(separator=";")
 NUMBERS = tuple(str(i) for i in range(40))
 
 
@@ -81,6 +84,7 @@ def test_a_masked_column_is_what_mask_reads(tmp_path, entries, kind):
 
 
 UNREADABLE = {
+    "a number beyond all floats": ["1e400", "2", "1" * 310],
     "a word among numbers": ["1", "x", "2", "3", "y"],
     "truth values in two ways": ["true", "TRUE"],
     "a truth value among names": ["a", "b", "c", "true"],
@@ -107,8 +111,12 @@ SPELT = st.sampled_from(
         "+1",
         "007",
         "1.5",
+        "1.50",
+        " 1",
         "1,5",
         "1e5",
+        "1e+05",
+        "100000",
         "x",
         "true",
         "TRUE",
@@ -120,14 +128,146 @@ SPELT = st.sampled_from(
 @settings(max_examples=30, deadline=None)
 @given(st.lists(SPELT, max_size=8), st.integers(0, 8), st.sampled_from(".,"))
 def test_what_blocks_spell_adds_up_to_what_all_spell(entries, cut, decimal):
-    def spelled(some):
-        return Spelling.of(pa.chunked_array([pa.array(some, pa.string())]), how)
-
     how = Input(separator=";", decimal=decimal)
-    both, all_ = spelled(entries[:cut]) + spelled(entries[cut:]), spelled(entries)
-    kinds = ("there", "words", "truth", "wordy", "mixed", "type")
-    names = (*kinds, "type_of_names", "type_that_keeps")
-    assert [getattr(both, n) for n in names] == [getattr(all_, n) for n in names]
+    both = text_of(entries[:cut], how) + text_of(entries[cut:], how)
+    all_ = text_of(entries, how)
+    kinds = ("there", "words", "truth", "wordy", "mixed", "type", "type_of_names")
+    for name in kinds:
+        assert getattr(both.spelling, name) == getattr(all_.spelling, name)
+    assert (both.type, both.type_as_it_is) == (all_.type, all_.type_as_it_is)
+
+
+def text_of(entries, how=ANYHOW):
+    """Return what entries spell."""
+    return ColumnText.of(pa.chunked_array([pa.array(entries, pa.string())]), how)
+
+
+COME_BACK = {
+    "with the fewest digits": "1 2.5 -0.25 100000",
+    "as Python has floats": "1.0 2.5 0.30000000000000004 1e-05 1e+16 inf",
+    "as C has them": "1 2.5 0.0001 1.5e-07",
+    "as R has them": "99999 1e+05 1.5e+08 1e-04 0.00012 -2.5e-05",
+    "with two decimals": "1.50 2.25 0.00 -0.10",
+    "with ten decimals, some small": "0.0000000012 0.5000000000",
+    "powers that Python has and R has not": "1e-05 0.0001",
+}
+CODES = {
+    "zeros at the end of some": "250.1 250.10",
+    "powers without a sign": "1E5 10E4",
+    "a power in small letters without a sign": "1e5 2.5",
+    "zeros in front": "01 2",
+    "a sign in front": "+1 2",
+    "no zero before the point": ".5 2.5",
+    "a point at the end": "1. 2.5",
+    "whole numbers in two ways": "1.0 1 2",
+    "negative zero": "-0 1",
+    "negative zero with decimals": "-0.00 1.00",
+    "a power beside its number": "1e+05 100000",
+    "a small power beside its number": "1e-05 0.00001",
+    "a power that R has beside a number that C has": "0.0001 1e+05",
+    "a power that both write out": "1e+03 2.5",
+    "a power with a longer mantissa than it needs": "1.50e-07 2.5",
+    "a power of three digits that needs two": "1e-007 2.5",
+    "more digits than a float has": "0.12345678901234567891 0.5",
+    "18 digits beside a fraction": "123456789012345678 0.5",
+    "beyond all floats": "1e+400 2.5",
+    "infinity in capitals": "INF 2.5",
+}
+
+
+@pytest.mark.parametrize("style", COME_BACK)
+def test_numbers_in_one_style_are_numbers(style):
+    entries = COME_BACK[style].split()
+    assert text_of(entries).type == pa.float64()
+    assert all(text_of([one]).comes_back for one in entries)
+
+
+@pytest.mark.parametrize("why", CODES)
+def test_entries_that_do_not_come_back_stay_text(tmp_path, why):
+    entries = CODES[why].split()
+    aggopt.convert(put(tmp_path, *entries), tmp_path / "out")
+    assert parts(tmp_path / "out")["age"].to_pylist() == entries
+
+
+def test_whole_numbers_in_one_style_are_whole_blanks_aside():
+    assert text_of(["1", "-20", " 3"]).type == pa.int64()
+    assert text_of(["1", "-20", "03"]).type == pa.string()
+
+
+DIGITS = st.from_regex(r"-?[0-9]{0,3}[.]?[0-9]{0,2}(e[+-]?0?[0-6])?", fullmatch=True)
+FLOATS = st.floats(allow_nan=False).map(repr) | st.integers(-(10**7), 10**7).map(str)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(DIGITS | FLOATS, min_size=1, max_size=4))
+def test_no_two_entries_become_one_number(entries):
+    text = text_of(entries)
+    there = [entry for entry in entries if entry not in MISSING]
+    if not pa.types.is_string(text.type):
+        column = pa.chunked_array([pa.array(there, pa.string())])
+        numbers = text.spelling.read(column, text.type, ANYHOW).to_pylist()
+        assert len(set(map(str, numbers))) == len(set(numbers)) == len(set(there))
+
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(FINITE.map(lambda number: repr(number + 0.0)), min_size=1))
+def test_what_python_writes_of_floats_is_numbers(entries):
+    assert text_of(entries).type == pa.float64()
+
+
+KEPT = {
+    "codes": ["250.1", "250.10", "250.1"],
+    "words for what is missing": ["NA", "x", ""],
+    "two words for what is missing": ["1", "NA", ""],
+    "blanks around": ["1", " 1", "2"],
+    "truth with blanks around": ["true", " true"],
+}
+
+
+@pytest.mark.parametrize("what", KEPT)
+@pytest.mark.parametrize("role", ["confidential", "other"])
+def test_what_is_published_as_it_is_stays_as_mask_reads_it(tmp_path, what, role):
+    path = put(
+        tmp_path, *(f"{i},{e}" for i, e in enumerate(KEPT[what])), header="id,age,code"
+    )
+    roles = {"identifier": ["id"], "quasi-identifier": ["age"], role: ["code"]}
+    asked = Job(roles=roles, privacy={"k": 3})
+    aggopt.convert(path, tmp_path / "out", job=asked)
+    found = parts(tmp_path / "out")["code"].to_pylist()
+    assert found == read(path, asked.roles, asked.input)["code"].to_pylist()
+    assert found == KEPT[what]
+
+
+def test_what_is_published_as_it_is_may_be_numbers_that_come_back(tmp_path):
+    path = put(tmp_path, "1,2.50", "2,NA", "3,0.25", header="id,age,pay")
+    roles = {"identifier": ["id"], "quasi-identifier": ["age"], "other": ["pay"]}
+    made = aggopt.convert(
+        path, tmp_path / "out", job=Job(roles=roles, privacy={"k": 3})
+    )
+    assert parts(tmp_path / "out")["pay"].to_pylist() == [2.5, None, 0.25]
+    assert str(made.columns[2]) == "'pay': numbers, 1 missing"
+
+
+def test_numbers_may_be_said_to_be_such(tmp_path, monkeypatch, aggopt):
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path, "250.1", "250.10", "1E5")
+    code, told, _ = aggopt("convert", "in.csv", "out", "--numbers", "age")
+    assert (code, "'age': numbers" in told, "Note" in told) == (0, True, False)
+    assert parts(tmp_path / "out")["age"].to_pylist() == [250.1, 250.1, 1e5]
+
+
+def test_what_a_killed_run_has_left_is_removed_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(leftovers, "_lives", lambda pid, born: False)
+    own = leftovers.folder_prefix()
+    for name in (f"{own}1-appearing", f"{own}2"):
+        (tmp_path / name).mkdir()
+    path = put(tmp_path, *NUMBERS)
+    aggopt.convert(path, tmp_path / "out")
+    names = sorted(each.name for each in tmp_path.iterdir())
+    assert names == sorted([f"{own}2", path.name, "out"])
 
 
 def test_records_keep_their_order_over_files_and_parts(tmp_path, monkeypatch):
@@ -283,6 +423,16 @@ CASES = {
     ),
     "codes with zeros in front": entries(*NUMBERS[:-1], "007"),
     "codes with zeros in front, numbers by the job": entries("007", job=job()),
+    "codes with zeros at the end": entries("250.1", "250.10"),
+    "codes with zeros at the end, said to be numbers": entries(
+        "250.1", "250.10", numbers=["age"]
+    ),
+    "numbers that are said to be such, and no column": entries("1", numbers=["year"]),
+    "words among what is said to be numbers": entries("1", "x", numbers=["age"]),
+    "a number beyond all floats": entries("1e400", "2.5"),
+    "a number beyond all floats, and the job masks it": entries(
+        "1e400", "2.5", "-1E+309", job=job()
+    ),
     "codes of more than 18 digits": entries(*NUMBERS[:-1], "1" * 19),
     "whole numbers of more than 15 digits, and a fraction": entries("1" * 16, ".5"),
     "whole numbers of 18 digits alone": entries("1" * 18, "1" * 17 + "2"),

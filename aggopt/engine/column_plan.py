@@ -1,0 +1,118 @@
+"""What a column of CSV files becomes: its type, and how its entries are read."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from aggopt.core.plural import many
+from aggopt.engine.column_text import ColumnText
+from aggopt.engine.converted import ConvertedColumn
+from aggopt.errors import TableError
+from aggopt.input.look import NUMBERS, TEXT, TRUTH, WHOLE
+from aggopt.input.spelled import types_of
+from aggopt.input.spelling import Spelling
+from aggopt.job import AttributeSection, Input, Job
+from aggopt.job._roles import Roles
+
+_WORDS = {pa.bool_(): TRUTH, pa.int64(): WHOLE, pa.float64(): NUMBERS}
+_NUMERIC = AttributeSection(kind="numeric")
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What a column becomes.
+
+    Attributes
+    ----------
+    name, type
+        What it is called, and what it becomes.
+    found
+        What its entries spell.
+    said
+        Whether the job or the caller says what it is.
+    as_it_is
+        Whether it is published as it is: text then keeps blanks, and words such as NA.
+    """
+
+    name: str
+    type: pa.DataType
+    found: ColumnText
+    said: bool
+    as_it_is: bool
+
+    def read(self, column: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
+        """Return some of its entries, null for what is missing."""
+        if self._is_text and self.as_it_is:
+            return column
+        return self.found.spelling.read(column, self.type, how)
+
+    def became(self, records: int) -> ConvertedColumn:
+        """Return what is told of it, of so many records."""
+        own, text = self.found.spelling, self._is_text
+        among = 0 < own.mixed < own.there
+        return ConvertedColumn(
+            self.name,
+            _WORDS.get(self.type, TEXT),
+            0 if text and self.as_it_is else records - own.there,
+            words=own.mixed if text and among else 0,
+            coded=text and not self.said and own.there > 0 == own.mixed,
+        )
+
+    @property
+    def _is_text(self) -> bool:
+        return bool(pa.types.is_string(self.type))
+
+
+def columns_of(
+    found: Mapping[str, ColumnText], job: Job | None, numbers: Collection[str]
+) -> list[ColumnPlan]:
+    """Return what columns become, as the job or the caller says, else by what they are.
+
+    Raises
+    ------
+    TableError
+        As `types_of`; or there is no column of one of these names.
+    """
+    said = _said(found, job, numbers)
+    as_it_is = job is not None
+    plans = []
+    for name, text in found.items():
+        own = text.type_as_it_is if as_it_is else text.type
+        plans.append(
+            ColumnPlan(
+                name,
+                said.get(name, own),
+                text,
+                said=name in said,
+                as_it_is=as_it_is and name not in said,
+            )
+        )
+    return plans
+
+
+def _said(
+    found: Mapping[str, ColumnText], job: Job | None, numbers: Collection[str]
+) -> dict[str, pa.DataType]:
+    """Return the types that the job or the caller decides."""
+    unknown = [name for name in numbers if name not in found]
+    if unknown:
+        raise TableError(
+            f"There is no column {', '.join(map(repr, unknown))}, which numbers names.",
+            fix=f"name some of the {many(len(found), 'column')} of the files.",
+        )
+    types: dict[str, pa.DataType] = {}
+    if numbers:
+        own, roles = _spelled(found, numbers), Roles(quasi_identifier=tuple(numbers))
+        types = types_of(own, roles, dict.fromkeys(numbers, _NUMERIC))
+    if job is None:
+        return types
+    masked = (*job.roles.quasi_identifier, *job.roles.numbers)
+    rest = _spelled(found, [name for name in masked if name not in numbers])
+    return types | types_of(rest, job.roles, job.attributes)
+
+
+def _spelled(
+    found: Mapping[str, ColumnText], names: Collection[str]
+) -> dict[str, Spelling]:
+    return {name: text.spelling for name, text in found.items() if name in names}

@@ -1,0 +1,85 @@
+"""What the entries of a column of CSV files spell, and whether numbers would tell how.
+
+It is found block by block, and adds up: a column has the type that all its entries
+have, wherever in a file they stand.
+"""
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aggopt.input.number_style import NumberStyle
+from aggopt.input.spelling import MISSING, PLAIN, Spelling, stripped
+from aggopt.job import Input
+
+
+@dataclass(frozen=True)
+class ColumnText:
+    """What entries of text spell, and how.
+
+    Attributes
+    ----------
+    spelling, style
+        What they are, and how those are written that are numbers.
+    plain
+        Whether all are whole numbers that are written as such: not 01, not +1.
+    bare
+        Whether none has blanks around it.
+    missing
+        The words that stand for what is missing.
+    """
+
+    spelling: Spelling = field(default_factory=Spelling)
+    style: NumberStyle = field(default_factory=NumberStyle)
+    plain: bool = True
+    bare: bool = True
+    missing: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, column: pa.ChunkedArray, how: Input) -> "ColumnText":
+        """Return what a column of text spells."""
+        spelling = Spelling.of(column, how)
+        trimmed = pc.utf8_trim_whitespace(column)
+        there = stripped(column).drop_null()
+        absent = trimmed.filter(pc.is_in(trimmed, pa.array(MISSING)))
+        return cls(
+            spelling,
+            NumberStyle() if spelling.words else NumberStyle.of(there, how.decimal),
+            _all(pc.match_substring_regex(there, PLAIN)),
+            _all(pc.equal(column, trimmed)),
+            frozenset(pc.unique(absent).to_pylist()),
+        )
+
+    def __add__(self, other: "ColumnText") -> "ColumnText":
+        """Return what the entries of both spell."""
+        return ColumnText(
+            self.spelling + other.spelling,
+            self.style + other.style,
+            self.plain and other.plain,
+            self.bare and other.bare,
+            self.missing | other.missing,
+        )
+
+    @property
+    def type(self) -> pa.DataType:
+        """What all are: numbers or truth values, if these tell how each was spelled."""
+        return self.spelling.type if self.comes_back else pa.string()
+
+    @property
+    def type_as_it_is(self) -> pa.DataType:
+        """The same of what is published as it is: of blanks and of what is missing."""
+        same = self.bare and len(self.missing) < 2
+        return self.type if same else pa.string()
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether each entry can be told from what it spells."""
+        own = self.spelling
+        if own.words or not own.there:
+            return True
+        return self.plain if own.whole else self.style.one
+
+
+def _all(which: pa.ChunkedArray) -> bool:
+    return bool(pc.all(which, min_count=0).as_py())

@@ -1,0 +1,163 @@
+"""In which style numbers are written, by which a number says how it was spelled.
+
+Entries come back from the numbers that they spell if all are written in one style: with
+so many decimals, or with as few digits as tell them apart.  250.1 and 250.10, or 1e5
+and 100000, are in none: codes perhaps, of which two would become one.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_REGULAR = r"^-?(0|[1-9]\d*)(\.\d+)?$"
+_POWER = r"^-?[1-9](?:\.(?P<rest>\d*[1-9]))?e(?P<power>[+-](?:\d\d|[1-9]\d\d))$"
+_LONG = r"^-?([1-9]0{5,}|\d+0{6,}|0\.000[1-9]|0\.0000\d+)$"  # longer than as a power
+_BESIDE_DIGITS = r"^-?[0.]*|[.]|e.*$"
+_LEAST, _MOST = 1e-4, 1e16  # beyond which Python writes powers
+_FEW, _SOME = 4, 5  # zeros from which on R does, behind and before one digit
+
+
+@dataclass(frozen=True)
+class NumberStyle:
+    """How entries that spell numbers are written.
+
+    Attributes
+    ----------
+    exact
+        Whether the digits of each are those of its number, none more or less.
+    short, pointed
+        Whether no zero is at the end of decimals; but one, in 3.0, of whole numbers.
+    decimals
+        How many decimals those have that are no powers.
+    powers
+        Whether some are powers of ten: 1e-05.
+    usual, spare
+        Whether powers are written as Python does, beyond some size; or as R does, where
+        that is shorter.
+    """
+
+    exact: bool = True
+    short: bool = True
+    pointed: bool = True
+    decimals: frozenset[int] = frozenset()
+    powers: bool = False
+    usual: bool = True
+    spare: bool = True
+
+    @classmethod
+    def of(cls, entries: pa.ChunkedArray, decimal: str) -> "NumberStyle":
+        """Return the style of entries, all of which spell numbers."""
+        if decimal != ".":
+            entries = pc.replace_substring(entries, decimal, ".")
+        is_power = pc.match_substring(entries, "e", ignore_case=True)
+        plain = _of_plain(entries.filter(pc.invert(is_power)))
+        return plain + _of_powers(entries.filter(is_power))
+
+    def __add__(self, other: "NumberStyle") -> "NumberStyle":
+        """Return the style of the entries of both."""
+        return NumberStyle(
+            exact=self.exact and other.exact,
+            short=self.short and other.short,
+            pointed=self.pointed and other.pointed,
+            decimals=self.decimals | other.decimals,
+            powers=self.powers or other.powers,
+            usual=self.usual and other.usual,
+            spare=self.spare and other.spare,
+        )
+
+    @property
+    def one(self) -> bool:
+        """Whether it is one style, in which each number is spelled in one way."""
+        if not self.exact:
+            return False
+        if self.powers:
+            return (self.usual and (self.short or self.pointed)) or (
+                self.spare and self.short
+            )
+        return self.short or self.pointed or len(self.decimals) == 1
+
+
+def _of_plain(entries: pa.ChunkedArray) -> NumberStyle:
+    """Return the style of entries without powers."""
+    numbers = entries.cast(pa.float64())
+    endless = pc.is_inf(numbers)
+    if not _all(pc.is_in(entries.filter(endless), pa.array(["inf", "-inf"]))):
+        return NumberStyle(exact=False)
+    finite = pc.invert(endless)
+    return _of_finite(entries.filter(finite), numbers.filter(finite))
+
+
+def _of_finite(entries: pa.ChunkedArray, numbers: pa.ChunkedArray) -> NumberStyle:
+    has_point = pc.match_substring(entries, ".")
+    bare = pc.utf8_rtrim(pc.utf8_rtrim(entries, "0"), ".")
+    bare = pc.if_else(has_point, bare, entries)
+    point = pc.find_substring(entries, ".")
+    behind = pc.subtract(pc.subtract(pc.utf8_length(entries), point), 1)
+    size = np.abs(numbers.to_numpy())
+    rare = (size < 10 * _LEAST) | (size >= 1e5)
+    return NumberStyle(
+        exact=_come_back(entries, bare, numbers),
+        short=_all(pc.equal(entries, bare)),
+        pointed=_all(has_point)
+        and _all(pc.or_(pc.equal(entries, bare), _with_zero(entries, bare))),
+        decimals=frozenset(pc.unique(pc.if_else(has_point, behind, 0)).to_pylist()),
+        usual=bool(((size == 0) | ((size >= _LEAST) & (size < _MOST))).all()),
+        spare=not _any(entries.filter(pa.array(rare)), _LONG),
+    )
+
+
+def _with_zero(entries: pa.ChunkedArray, bare: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return which entries are whole numbers, spelled 3.0."""
+    return pc.equal(entries, pc.binary_join_element_wise(bare, ".0", ""))
+
+
+def _come_back(
+    entries: pa.ChunkedArray, bare: pa.ChunkedArray, numbers: pa.ChunkedArray
+) -> bool:
+    """Whether the digits of entries are those of their numbers, and none is -0."""
+    back = numbers.cast(pa.string())
+    if _any(back, "^-0$"):
+        return False
+    other = pc.not_equal(bare, back)
+    if not pc.any(other).as_py():
+        return True
+    entries, back = entries.filter(other), back.filter(other)  # 1e-07 of numbers
+    same = pc.equal(_digits(entries), _digits(back))
+    return _all(pc.match_substring_regex(entries, _REGULAR)) and _all(same)
+
+
+def _of_powers(entries: pa.ChunkedArray) -> NumberStyle:
+    """Return the style of powers of ten."""
+    if not len(entries):
+        return NumberStyle()
+    back = entries.cast(pa.float64()).cast(pa.string())
+    regular = _all(pc.match_substring_regex(entries, _POWER))
+    exact = regular and _all(pc.equal(_digits(entries), _digits(back)))
+    if not exact:
+        return NumberStyle(exact=False, powers=True)
+    found = pc.extract_regex(entries.combine_chunks(), _POWER)
+    power = pc.utf8_ltrim(found.field("power"), "+").cast(pa.int64()).to_numpy()
+    rest = pc.utf8_length(found.field("rest")).to_numpy()
+    more = rest > 0
+    large, small = power - rest >= _SOME + more, -power >= _FEW + more
+    return NumberStyle(
+        powers=True,
+        usual=bool(((10.0**power < _LEAST) | (10.0**power >= _MOST)).all()),
+        spare=bool((large | small).all()),
+    )
+
+
+def _digits(entries: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the digits of numbers from the first to the last that is not 0."""
+    return pc.utf8_rtrim(pc.replace_substring_regex(entries, _BESIDE_DIGITS, ""), "0")
+
+
+def _all(which: pa.ChunkedArray) -> bool:
+    return bool(pc.all(which, min_count=0).as_py())
+
+
+def _any(entries: pa.ChunkedArray, pattern: str) -> bool:
+    found = pc.match_substring_regex(entries, pattern)
+    return bool(pc.any(found, min_count=0).as_py())
