@@ -7,16 +7,19 @@ import pyarrow as pa
 from aggopt.aggregate._shifting import DECIDES, INSISTS
 from aggopt.aggregate._wish_sections import ByAttribute
 from aggopt.aggregate.categories._registry import CategorySection
-from aggopt.errors import JobError, TableError
-from aggopt.job import Job, Mean, P3m, Recommended
+from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.job import Job, Mean, P3m, Recommended, Repairing
 from aggopt.job._risk import Risk
 from aggopt.partition._shared.settings import TOGETHER
 from aggopt.pipeline.by_stratum import each_by_itself
+from aggopt.pipeline.guarantees import require_guarantees
+from aggopt.pipeline.requirement_names import named, stated
 from aggopt.privacy._values import REFUSE
 
-MEMORY = 'engine = "memory" does it, of a table that fits'
+MEMORY = "or leave [engine] and --engine out, which does it of a table that fits memory"
 OF_BLOCKS = frozenset({"k", "l", "p", "t"})  # of a group, or beside all records
 PARTITION = "blocked"
+MERGE = "merge"
 SOLVER = "lagrangian"
 CATEGORIES = ("plurality", "frequencies")
 
@@ -36,10 +39,32 @@ def require_able(job: Job) -> None:
 def unable(job: Job) -> Iterator[JobError]:
     """Yield what refuses each setting that needs all records, or is not built."""
     for what, fix in _unable(job):
+        elsewhere = "" if "borders" in what else f"; {MEMORY}"  # of no table in memory
         yield JobError(
             f"{what}: an engine that works block by block does not do that.",
-            fix=f"{fix}; {MEMORY}.",
+            fix=f"{fix}{elsewhere}.",
         )
+
+
+def require_kept(job: Job) -> None:
+    """Refuse a job whose promises nothing keeps, as groups of blocks do by merging.
+
+    Raises
+    ------
+    JobError, SolverError
+        As `require_guarantees`; or no repair is named.
+    """
+    privacy = job.privacy
+    if not privacy.models or privacy.repair is not None:
+        require_guarantees(job)
+        return
+    merged = privacy.model_copy(update={"repair": Repairing(method=MERGE)})
+    require_guarantees(job.model_copy(update={"privacy": merged}))
+    of = " and ".join(named(sorted(privacy.asked - {"k"}), privacy))
+    raise JobError(
+        f"{stated(privacy)}, and {PARTITION} does not guarantee {of}.",
+        fix=f'set repair = "{MERGE}" under [privacy], by which blocks keep it.',
+    )
 
 
 def _unable(job: Job) -> Iterator[tuple[str, str]]:
@@ -101,8 +126,8 @@ def _of_privacy(job: Job) -> Iterator[tuple[str, str]]:
     if beyond:
         yield f"[privacy] {', '.join(beyond)} is promised", "promise k, l, p or t"
     repair = privacy.repair
-    if repair is not None and repair.method != "merge":
-        yield f"repair = {repair.method!r}", 'set repair = "merge"'
+    if repair is not None and repair.method != MERGE:
+        yield f"repair = {repair.method!r}", f'set repair = "{MERGE}"'
 
 
 def _of_partition(job: Job) -> Iterator[tuple[str, str]]:
@@ -180,7 +205,7 @@ def require_types(schema: pa.Schema, job: Job) -> None:
         raise TableError(
             "Quasi-identifiers that are neither numbers, nor text, categories or truth "
             f"values: {', '.join(other)}.",
-            fix=f"give them numbers, or mask the table in parts that fit; {MEMORY}.",
+            fix=f"give them numbers, or mask the table in parts that fit, {MEMORY}.",
         )
 
 
@@ -190,3 +215,18 @@ def _is_known(kind: pa.DataType) -> bool:
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     return bool(number or text or pa.types.is_boolean(kind))
+
+
+def require_records(n: int, k: int) -> None:
+    """Refuse fewer records than one group has.
+
+    Raises
+    ------
+    InfeasibleInputError
+        There are fewer than k.
+    """
+    if k > n:
+        raise InfeasibleInputError(
+            f"k = {k}, but there are only {n} records.",
+            fix="choose a smaller k, or bring more records.",
+        )

@@ -10,6 +10,7 @@ from aggopt.aggregate.categories._frequencies import Frequencies
 from aggopt.aggregate.categories._kept import allowed_or_price
 from aggopt.encoding import AttributeType
 from aggopt.encoding._attribute_type import NUMERIC
+from aggopt.engine.able import MEMORY
 from aggopt.engine.config import Config
 from aggopt.engine.levels import Levels, counted
 from aggopt.engine.strata import kept_rows
@@ -95,8 +96,7 @@ def require_unweighed(schema: pa.Schema, job: Job) -> None:
         raise JobError(
             f"{', '.join(map(repr, found))}: categories, and records have "
             "weights: an engine that works block by block does not do that.",
-            fix="list the weights as identifier, which drops them; or mask a table "
-            'that fits, engine = "memory".',
+            fix=f"list the weights as identifier, which drops them; {MEMORY}.",
         )
 
 

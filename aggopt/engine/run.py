@@ -9,7 +9,13 @@ from typing import Any
 import pyarrow as pa
 
 from aggopt.core.compile_time import compile_time
-from aggopt.engine.able import PARTITION, require_able, require_types
+from aggopt.engine.able import (
+    PARTITION,
+    require_able,
+    require_kept,
+    require_records,
+    require_types,
+)
 from aggopt.engine.borders import across
 from aggopt.engine.category_proofs import CategoryProofs
 from aggopt.engine.config import Config, InBlocks, InLeaves
@@ -52,12 +58,9 @@ from aggopt.engine.strata import blocks_within, strata_of
 from aggopt.engine.two_levels import second_step
 from aggopt.engine.weights import mean_weight, with_merging
 from aggopt.engine.whole import keeping, whole_of
-from aggopt.engine.workspace import appear, forget, hand_out
-from aggopt.errors import InfeasibleInputError
+from aggopt.engine.workspace import forget, hand_out
 from aggopt.job import Job, Mean, Recommended
 from aggopt.output.audit import Audit
-from aggopt.output.private_files import write_json
-from aggopt.pipeline.guarantees import require_guarantees
 from aggopt.pipeline.partition_step import require_solved
 from aggopt.solvers import Certificate
 
@@ -81,7 +84,7 @@ def released(
     """
     require_able(job)
     job, reasons = with_merging(with_partition(job))
-    require_guarantees(job)
+    require_kept(job)
     parts = InputParts.of(pattern)
     job.roles.check(parts.schema.names)
     require_types(parts.schema, job)
@@ -283,18 +286,3 @@ def _recounted(
         for number, (records, digest) in enumerate(written)
     ]
     return files, audit
-
-
-def require_records(n: int, k: int) -> None:
-    """Refuse fewer records than one group has.
-
-    Raises
-    ------
-    InfeasibleInputError
-        There are fewer than k.
-    """
-    if k > n:
-        raise InfeasibleInputError(
-            f"k = {k}, but there are only {n} records.",
-            fix="choose a smaller k, or bring more records.",
-        )

@@ -176,7 +176,11 @@ def test_l_is_kept_by_merging_and_checked_on_what_is_written(tmp_path):
 
 def test_a_promise_that_nothing_keeps_is_refused_before_work(tmp_path):
     folder = put(tmp_path / "in", persons(200))
-    with pytest.raises(JobError, match="does not guarantee l"):
+    with refused(
+        "l = 3 is promised, and blocked does not guarantee l.",
+        'set repair = "merge" under [privacy], by which blocks keep it.',
+        JobError,
+    ):
         masked(folder, job(k=3, privacy={"l": 3}), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
