@@ -57,10 +57,11 @@ def assess(
     as_json: AsJson = False,
 ) -> None:
     """Recount MASKED from its values and measure its risk and loss against TABLE."""
+    from aggopt.job import job_of_release
     from aggopt.pipeline.partition_step import job_of
     from aggopt.pipeline.reassess import review
 
-    asked = job_of(job, trust)
+    asked = job_of(job_of_release(job), trust)
     found = review(table, masked, asked, same_order=same_order, private=private)
     _told(found, show.review, as_json=as_json, holds=found.audit.holds)
 
@@ -95,11 +96,11 @@ def risk(
     options say nothing; of targets, all that is confidential where it says nothing.
     """
     from aggopt.command import show_risk
-    from aggopt.job import Risk
+    from aggopt.job import Risk, job_of_release
     from aggopt.pipeline.partition_step import job_of
     from aggopt.pipeline.reassess import review
 
-    asked = job_of(job, trust)
+    asked = job_of(job_of_release(job), trust)
     own = asked.risk
     wanted = Risk(
         weight=weight or own.weight,
@@ -141,10 +142,11 @@ def utility(
     regressions, tables of categories and weighted totals.
     """
     from aggopt.command import show_utility
+    from aggopt.job import job_of_release
     from aggopt.pipeline.partition_step import job_of
     from aggopt.pipeline.usefulness import usefulness
 
-    asked = job_of(job, trust)
+    asked = job_of(job_of_release(job), trust)
     found = usefulness(
         table,
         masked,

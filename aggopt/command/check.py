@@ -18,7 +18,8 @@ from aggopt.input.files import as_written
 from aggopt.input.formats import is_csv
 from aggopt.input.look import OTHER_DATES, SPELLED_DATES, Look, looks
 from aggopt.input.spelled import reads_as_missing
-from aggopt.job import Job
+from aggopt.job import Job, job_of_release
+from aggopt.job._engine import Engine
 from aggopt.job._roles import Roles
 from aggopt.pipeline.partition_step import job_of
 
@@ -70,8 +71,9 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     job: Job | None = None
     table = None
     try:
-        stated = Job.read(file)
-        job = job_of(stated, trust)
+        stated = job_of_release(file)
+        job = job_of(stated, trust).model_copy(update={"engine": Engine()})
+        Job.read(file)  # what would do nothing without an engine
     except AggoptError as error:
         wrong.append(Obstacle.of(error))
     try:
@@ -100,7 +102,7 @@ def checked(path: Path, file: Path, trust: Iterable[str | Path] = ()) -> Checked
     notes += tuple(policies(path, table, job, found, seen))
     if not is_csv(path):
         notes += tuple(_lost_in_csv(table, columns))
-    return Checked(len(table), columns, found, notes)
+    return Checked(len(table), columns, (*wrong, *found), notes)
 
 
 def with_roles(

@@ -7,16 +7,20 @@ from pathlib import Path
 from aggopt.command.check import Checked, with_roles
 from aggopt.command.readiness import Obstacle
 from aggopt.core.plural import many
-from aggopt.engine.able import require_types, unable
+from aggopt.engine.able import (
+    require_kept,
+    require_records,
+    require_types,
+    unable,
+)
 from aggopt.engine.mask import by_engine
 from aggopt.engine.passes_of_levels import require_unweighed
 from aggopt.engine.pieces import InputParts, names_several
-from aggopt.engine.run import require_records, with_partition
+from aggopt.engine.run import with_partition
 from aggopt.engine.weights import with_merging
 from aggopt.errors import AggoptError
 from aggopt.input.look import Look, type_of
-from aggopt.job import Job
-from aggopt.pipeline.guarantees import require_guarantees
+from aggopt.job import Job, job_of_release, names_engine
 from aggopt.pipeline.partition_step import job_of
 
 NO_ENGINE = Obstacle(
@@ -45,7 +49,7 @@ def checked_parts(
     job: Job | None = None
     parts: InputParts | None = None
     try:
-        job = by_engine(file, name=engine)
+        job = by_engine(file, name=engine) if engine else job_of_release(file)
         job = job_of(job, trust)
     except AggoptError as error:
         wrong.append(Obstacle.of(error))
@@ -54,6 +58,8 @@ def checked_parts(
     except AggoptError as error:
         wrong.append(Obstacle.of(error))
     if job is not None:
+        named = engine is not None or names_engine(file)
+        wrong += [] if named and job.engine.name != "memory" else [NO_ENGINE]
         wrong += _of_engine(job)
     if parts is None:
         return Checked(None, (), tuple(wrong), ())
@@ -74,11 +80,9 @@ def checked_parts(
 
 def _of_engine(job: Job) -> Iterator[Obstacle]:
     """Yield each setting that no engine carries out."""
-    if job.engine.name == "memory":
-        yield NO_ENGINE
     yield from map(Obstacle.of, unable(job))
     try:
-        require_guarantees(with_merging(with_partition(job))[0])
+        require_kept(with_merging(with_partition(job))[0])
     except AggoptError as error:
         yield Obstacle.of(error)
 

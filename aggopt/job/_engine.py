@@ -1,5 +1,6 @@
 """The section that says who carries the work out, and how it is divided."""
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 from pydantic import (
@@ -68,6 +69,15 @@ class Engine(Section):
         """Leave out what is of other engines, which would be refused."""
         taken = {"name", *_TAKES[self.name]}
         return {key: value for key, value in dump(self).items() if key in taken}
+
+
+def engine_of(keys: Collection[str]) -> str:
+    """Return the first engine that takes these keys; "memory", which has none, if none.
+
+    >>> engine_of({"block"}), engine_of({"workers", "block"})
+    ('local', 'dask')
+    """
+    return next((name for name in ENGINES if _TAKES[name] >= set(keys)), ENGINES[0])
 
 
 def require_engine(engine: Engine) -> None:

@@ -17,7 +17,7 @@ from aggopt.errors import JobError, TableError
 from aggopt.input.files import read
 from aggopt.input.table import Table
 from aggopt.input.units import members_of
-from aggopt.job import AttributeSection, Job
+from aggopt.job import AttributeSection, Job, job_of_release
 from aggopt.output.manifest import stated
 from aggopt.output.places import Files
 from aggopt.output.recount import recounted
@@ -106,7 +106,7 @@ def reported(
 
 def require_promised(manifest: Path, known: Job, asked: Path) -> None:
     """Refuse a manifest that promises other than the job in a file."""
-    wanted = Job.read(asked)
+    wanted = job_of_release(asked)
     other = [s for s in PROMISED if _promised(known, s) != _promised(wanted, s)]
     if other:
         raise JobError(

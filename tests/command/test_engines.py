@@ -5,6 +5,8 @@ import json
 import pytest
 from folders import QUASI, persons, put, read
 
+from aggopt.errors import TableError
+
 JOB = """
 [roles]
 identifier = ["name"]
@@ -115,6 +117,47 @@ def test_all_that_an_engine_would_refuse_is_listed_at_once(here, aggopt):
         "No role is declared for 'note'.",
         "k = 90, but there are only 80 records.",
     ]
+
+
+def test_a_pattern_is_checked_by_settings_of_an_engine_that_is_not_named(here, aggopt):
+    (here / "job.toml").write_text(f"{JOB}[engine]\nblock = 40\n")
+    code, told, _ = aggopt(*CHECKED, "--json")
+    found = json.loads(told)
+    problems = [each["problem"] for each in found["obstacles"]]
+    assert (code, problems) == (
+        2,
+        ["A folder is masked by an engine, and none is named."],
+    )
+    assert found["columns"][1]["role"] == "quasi-identifier"
+
+
+def test_a_file_is_checked_by_a_job_with_settings_of_an_engine(here, aggopt):
+    persons(60).to_csv("people.csv", index=False)
+    (here / "job.toml").write_text(f"{JOB}[engine]\nblock = 40\n")
+    code, told, _ = aggopt("check", "people.csv", "job.toml", "--json")
+    found = json.loads(told)
+    problems = [each["problem"] for each in found["obstacles"]]
+    assert (code, problems) == (
+        2,
+        ["[engine] block does nothing where name = 'memory'."],
+    )
+    assert found["columns"][1]["role"] == "quasi-identifier"
+
+
+@pytest.mark.parametrize(
+    "command", ["assess", "risk", "utility"], ids=["assess", "risk", "utility"]
+)
+def test_what_looks_at_a_release_takes_a_job_without_the_name_of_an_engine(
+    here, aggopt, monkeypatch, command
+):
+    def reached(table, masked, asked, **how):
+        raise TableError(f"reached {asked.engine.block}", fix="")
+
+    monkeypatch.setattr("aggopt.pipeline.reassess.review", reached)
+    monkeypatch.setattr("aggopt.pipeline.usefulness.usefulness", reached)
+    (here / "job.toml").write_text(f"{JOB}[engine]\nblock = 40\n")
+    _, _, errors = aggopt(command, "people.csv", "masked.csv", "job.toml")
+    assert "reached 40" in errors
 
 
 def test_categories_of_records_with_weights_are_an_obstacle(here, aggopt):

@@ -3,6 +3,8 @@
 import pytest
 
 from aggopt import Job
+from aggopt.errors import JobError
+from aggopt.job import job_of_release, names_engine
 
 ENGINES = {
     "local": {"name": "local", "jobs": 2},
@@ -25,3 +27,31 @@ def test_a_job_of_an_engine_is_read_as_it_was_written(tmp_path, named):
     assert Job.read(tmp_path / "job.toml") == asked
     stated = asked.model_dump(mode="json", by_alias=True)
     assert Job(**stated) == asked
+
+
+UNNAMED = {
+    "local": "block = 9",
+    "dask": "workers = 2\nblock = 9",
+    "memory": "",
+}
+
+
+@pytest.mark.parametrize("name", UNNAMED)
+def test_a_job_of_a_release_may_leave_out_who_carried_it_out(tmp_path, name):
+    file = tmp_path / "job.toml"
+    said = job({}).to_toml().split("[engine]")[0]
+    file.write_text(f"{said}[engine]\n{UNNAMED[name]}\n")
+    assert job_of_release(file).engine.name == name
+    assert not names_engine(file)
+    file.write_text(f'{said}[engine]\nname = "dask"\n')
+    assert job_of_release(file).engine.name == "dask"
+    assert names_engine(file)
+
+
+@pytest.mark.parametrize("said", ["jobs = 2\nworkers = 2", "nonsense = 1"])
+def test_keys_that_no_engine_takes_are_refused_all_the_same(tmp_path, said):
+    file = tmp_path / "job.toml"
+    text = job({}).to_toml().split("[engine]")[0]
+    file.write_text(f"{text}[engine]\n{said}\n")
+    with pytest.raises(JobError):
+        job_of_release(file)
