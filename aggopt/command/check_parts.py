@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from aggopt.command.check import Checked, with_roles
+from aggopt.command.check_confidential import require_comparable
 from aggopt.command.readiness import Obstacle
 from aggopt.core.plural import many
 from aggopt.engine.able import (
@@ -93,6 +94,7 @@ def _of_parts(job: Job, parts: InputParts) -> Iterator[Obstacle]:
         partial(job.roles.check, parts.schema.names),
         partial(require_types, parts.schema, job),
         partial(require_unweighed, parts.schema, job),
+        partial(require_comparable, parts, job),
         partial(require_records, parts.records, job.privacy.k),
     )
     for check in checks:

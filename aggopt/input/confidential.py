@@ -34,6 +34,12 @@ from aggopt.privacy._requirement import Check, Requirement
 from aggopt.privacy._values import OWN
 from aggopt.privacy._values import codes as coded
 
+COMPARED = (
+    'say how they are compared: order = ["low", "middle", "high"], distance = "equal", '
+    'or distance = "hierarchical" with a tree; under [privacy.confidential.NAME]. '
+    "Recode dates as days since a day."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Confidential:
@@ -200,9 +206,7 @@ def _require_numbers(values: Values) -> None:
         raise TableError(
             f"{words} of {len(values.which)} values are no numbers, and no order is "
             "given.",
-            fix='say how they are compared: order = ["low", "middle", "high"], '
-            'distance = "equal", or distance = "hierarchical" with a tree; under '
-            "[privacy.confidential.NAME]. Recode dates as days since a day.",
+            fix=COMPARED,
         )
 
 
