@@ -21,8 +21,8 @@ class FolderRelease:
     path
         The folder for the public; it holds `part-00000.parquet` and so on.
     private
-        The folder for you alone (mode 0700): `manifest.json`, and a key for each file,
-        which says where each of its records comes from.
+        The folder for you alone (mode 0700): `manifest.json` with its digest, and a key
+        for each file, which says where each of its records comes from.
     manifest
         How the release was made.  Private.
     audit

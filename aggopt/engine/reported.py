@@ -1,5 +1,6 @@
 """What a report says of a folder that an engine released: its files, read again."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import pyarrow as pa
@@ -7,6 +8,7 @@ import pyarrow.parquet as pq
 
 from aggopt.engine.names import GROUPS, LOSS
 from aggopt.engine.pieces import ENDING
+from aggopt.engine.stated_files import MANIFEST, require_as_written
 from aggopt.errors import JobError, TableError
 from aggopt.input.files import as_released
 from aggopt.input.table import Table
@@ -22,6 +24,8 @@ from aggopt.pipeline.reported import (
     stated_as,
 )
 from aggopt.pipeline.stated_code import with_trusted_code
+from aggopt.privacy._dominance import Dominance
+from aggopt.privacy._requirement import Check
 from aggopt.report.facts import BY_BOTH, BY_MANIFEST, Facts
 
 READ = (
@@ -37,27 +41,23 @@ def reported_folder(
 
     Its manifest is in `private`; in the private folder beside it when omitted.  What
     was promised is what that states, and the job in the file `asked`, if it is named.
-    Originals are not compared; the loss is that of the manifest.
+    Originals are not compared: the loss is that of the manifest, and so is what groups
+    keep of the sampling weights that originals had.
 
     Raises
     ------
     TableError, JobError
-        The manifest is not there, describes other files, or promises other than the
-        job; or the release is too large for a page, or does not tell dominance.
+        The manifest is not there, was edited, describes other files, or promises other
+        than the job; or the release is too large for a page.
     UntrustedCodeError
         The job names a file of code that is not trusted.
     """
-    of = (private or folder.with_name(f"{folder.name}.private")) / "manifest.json"
+    of = (private or folder.with_name(f"{folder.name}.private")) / MANIFEST
     _require_described(folder, of)
+    require_as_written(of)
     job = Job(**with_trusted_code(stated_as(of, "job", dict), None)).loaded()
     if asked is not None:
         require_promised(of, job, asked)
-    if job.roles.weight and job.weights.dominance < 1:
-        raise TableError(
-            "dominance is of the sampling weights of the originals, which no release "
-            "has.",
-            fix=READ,
-        )
     rows = _rows(folder, job)
     names, solved = job.roles.quasi_identifier, stated_as(of, "certificates", dict)
     proven = {name: certificate_of(of, said) for name, said in solved.items()}
@@ -89,7 +89,24 @@ def reported_folder(
         made=(made[:10], stated(of, "versions", "aggopt")),
         promised_by=BY_MANIFEST if asked is None else BY_BOTH,
         loss=loss / 100,
+        stated=_dominance(of) if _asks_dominance(job) else (),
     )
+
+
+def _asks_dominance(job: Job) -> bool:
+    return bool(job.roles.weight) and job.weights.dominance < 1
+
+
+def _dominance(manifest: Path) -> tuple[Check, ...]:
+    """Return what a manifest says of weights that no release has, and kept."""
+    found = stated_as(manifest, "audit", dict).get("promises")
+    said = [each for each in found if isinstance(each, dict)] if found else []
+    names = {field.name for field in fields(Check)}
+    checks = [Check(**each) for each in said if each.keys() == names]
+    kept = [each for each in checks if each.promise == Dominance.model]
+    if not (kept and all(check.holds for check in kept)):
+        raise edited(manifest, "audit")
+    return tuple(kept)
 
 
 def _require_described(folder: Path, manifest: Path) -> None:

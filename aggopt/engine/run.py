@@ -53,6 +53,7 @@ from aggopt.engine.passes_out import (
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.reduced import GroupSums, Proofs, PublishedSums
 from aggopt.engine.split_tree import SplitTree, levels_of
+from aggopt.engine.stated_files import write_stated
 from aggopt.engine.statement import release_of
 from aggopt.engine.strata import blocks_within, strata_of
 from aggopt.engine.two_levels import second_step
@@ -109,8 +110,7 @@ def released(
         of_categories = CategoryProofs.of(blocks, chosen)
         proofs = Proofs(blocks, groups, figures, ends, of_categories, seconds)
         made = release_of(proofs, audit, blocks, files, (out, private))
-        stated = partial(write_json, stated=made.manifest)
-        appear(config.private / "manifest.json", stated)
+        write_stated(config.private, made.manifest)
         give_names(config, out, private)
     return made
 

@@ -14,6 +14,7 @@ from aggopt.job import Job
 from aggopt.measure._rounded import FEW
 from aggopt.output.audit import Audit
 from aggopt.output.counts import codes_of, together
+from aggopt.privacy._requirement import Check
 from aggopt.report.column import ReportedColumn, column_of
 from aggopt.solvers import Certificate
 
@@ -65,6 +66,8 @@ class Facts:
         When, in ISO 8601, and the version of the package: (day, version).
     loss
         The information that was lost, a share, where it alone was measured.
+    stated
+        What the manifest alone says of requirements: the release does not tell it.
     promised_by
         What states the requirements that were counted, in words.
     private
@@ -83,6 +86,7 @@ class Facts:
     promised_by: str = BY_JOB
     sha256: str | None = None
     loss: float | None = None
+    stated: tuple[Check, ...] = ()
     private: Private | None = None
 
     @property

@@ -54,7 +54,7 @@ def verdict(facts: Facts) -> Headline:
         holds=audit.holds,
         heading=f"k = {audit.k} {kept}" if audit.holds else _broken(facts),
         says=tuple(_says(facts)),
-        checks=tuple(map(_told, audit.checks)),
+        checks=(*map(_told, audit.checks), *map(_stated, facts.stated)),
         cards=tuple(_cards(facts)),
         sentences=tuple(_sentences(facts)),
     )
@@ -65,6 +65,14 @@ def _told(check: Check | Within) -> str:
     if isinstance(check, Check) and check.promise == Dominance.model:
         return str(replace(check, found=as_share(check.found)))
     return str(check)
+
+
+def _stated(check: Check) -> str:
+    """Say what the manifest has of it, and why it was not counted again."""
+    return (
+        f"{_told(check)} So its manifest says: it is of the weights that originals "
+        "had, which no release has, and was not counted again."
+    )
 
 
 def _broken(facts: Facts) -> str:

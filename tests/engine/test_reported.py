@@ -1,6 +1,7 @@
 """A report of an engine's folder: counted in its files, by what its manifest says."""
 
 import json
+from dataclasses import asdict, replace
 
 import pandas as pd
 import pytest
@@ -11,7 +12,10 @@ from refusals import refused
 from aggopt.engine import reported
 from aggopt.engine.reported import reported_folder
 from aggopt.errors import JobError, TableError
+from aggopt.output.staging import sha256
+from aggopt.privacy._requirement import Check
 from aggopt.report.facts import BY_BOTH, BY_MANIFEST
+from aggopt.report.verdict import verdict
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +36,15 @@ def copied(made, tmp_path):
     return tmp_path / "out"
 
 
-def edit(folder, change):
-    """Change what the manifest of a folder states."""
+def edit(folder, change, *, signed=True):
+    """Change what the manifest of a folder states, and its digest."""
     manifest = folder.with_name("out.private") / "manifest.json"
     stated = json.loads(manifest.read_text())
     change(stated)
     manifest.write_text(json.dumps(stated))
+    if signed:
+        found = f"{sha256(manifest)}  manifest.json\n"
+        manifest.with_name("manifest.json.sha256").write_text(found)
 
 
 def test_the_page_says_what_the_files_hold(made, tmp_path):
@@ -117,17 +124,57 @@ def test_a_release_that_is_too_large_for_a_page_is_refused(made, monkeypatch):
         reported_folder(made.path)
 
 
-def test_dominance_of_weights_that_no_release_has_is_not_counted(copied):
-    def weigh(stated):
+def test_a_manifest_that_was_edited_is_refused(copied):
+    manifest = copied.with_name("out.private") / "manifest.json"
+    beside = "manifest.json.sha256 is to hold its SHA-256."
+    fix = "bring both files as they were written with the release."
+    edit(copied, lambda stated: stated["certificates"].pop("age"), signed=False)
+    with refused(f"{manifest} is not as it was written: {beside}", fix, TableError):
+        reported_folder(copied)
+    manifest.with_name("manifest.json.sha256").unlink()
+    with refused(f"{manifest} has no digest beside it: {beside}", fix, TableError):
+        reported_folder(copied)
+
+
+def test_a_job_without_the_name_of_an_engine_is_compared(copied, tmp_path):
+    said = job().to_toml().replace('name = "local"', "")
+    (tmp_path / "job.toml").write_text(said)
+    found = reported_folder(copied, asked=tmp_path / "job.toml")
+    assert found.promised_by == BY_BOTH
+
+
+KEPT = Check("note", "dominance", 0.6, 0.5512, True, 20, 0, 4, sign="<=")
+
+
+def weigh(*checks):
+    """Return a change after which records had weights, of which this was found."""
+
+    def change(stated):
         stated["job"]["roles"].update(weight=["note"], other=[])
         stated["job"]["weights"] = {"dominance": 0.6, "published": "drop"}
+        stated["audit"]["promises"] = [asdict(each) for each in checks]
 
-    edit(copied, weigh)
-    with refused(
-        "dominance is of the sampling weights of the originals, which no release has.",
-        reported.READ,
-        TableError,
-    ):
+    return change
+
+
+def test_dominance_of_weights_is_what_the_manifest_says_and_the_page_says_so(copied):
+    edit(copied, weigh(KEPT))
+    says = verdict(reported_folder(copied)).checks
+    assert says == (
+        "dominance <= 0.6 holds for 'note': the worst group, of 4 records, has 0.55. "
+        "So its manifest says: it is of the weights that originals had, which no "
+        "release has, and was not counted again.",
+    )
+
+
+@pytest.mark.parametrize(
+    "checks",
+    [(), (replace(KEPT, promise="t"),), (replace(KEPT, holds=False),)],
+    ids=["nothing", "another promise", "not kept"],
+)
+def test_dominance_that_a_manifest_does_not_have_is_refused(copied, checks):
+    edit(copied, weigh(*checks))
+    with pytest.raises(JobError, match="states no audit that a release writes"):
         reported_folder(copied)
 
 
