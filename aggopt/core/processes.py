@@ -1,6 +1,7 @@
 """Work spread over processes, one result after the other as it is done."""
 
 import pickle
+import warnings
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, TypeVar
 
@@ -37,7 +38,14 @@ def results(
         return
     packed = (bytes(dumps((task, part))) for part in parts)
     with without_working_directory():
-        yield from run(delayed(_unpacked)(each) for each in packed)
+        made = run(delayed(_unpacked)(each) for each in packed)
+        try:
+            for each in made:  # noqa: UP028  by it `made` would be closed outside
+                yield each
+        finally:
+            with warnings.catch_warnings():  # whoever stops early has a reason
+                warnings.simplefilter("ignore", UserWarning)
+                made.close()
 
 
 def _unpacked(packed: bytes) -> Any:

@@ -1,6 +1,7 @@
 """Work for other processes: what refuses to be loaded there says why."""
 
 import os
+import warnings
 
 import joblib
 import pytest
@@ -22,6 +23,17 @@ class Here:
             yield function(*given)
 
 
+class Warns(Here):
+    """The same, which warns of results that nobody asks for, as joblib does."""
+
+    def __call__(self, tasks):
+        try:
+            yield from super().__call__(tasks)
+        except GeneratorExit:
+            warnings.warn("2 tasks have been cancelled.", stacklevel=2)
+            raise
+
+
 def safe(part):
     return os.environ.get("PYTHONSAFEPATH")
 
@@ -39,6 +51,13 @@ def test_each_part_has_its_result(monkeypatch, jobs):
     monkeypatch.setattr(joblib, "Parallel", Here)
     assert list(results(doubled, [1, 2], jobs)) == [2, 4]
     assert list(results(lambda part: part + 1, [1, 2], jobs)) == [2, 3]
+
+
+def test_whoever_stops_early_is_not_warned_of_it(monkeypatch):
+    monkeypatch.setattr(joblib, "Parallel", Warns)
+    made = results(doubled, [1, 2, 3], 2)
+    assert next(made) == 2
+    made.close()
 
 
 def test_processes_import_nothing_from_where_we_are(monkeypatch):
