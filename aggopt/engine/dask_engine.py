@@ -14,7 +14,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aggopt.core.safe_path import without_working_directory
-from aggopt.engine.engines import TRIES, Told
+from aggopt.engine.engines import TRIES
+from aggopt.engine.shares import Told
 from aggopt.engine.tasks import carried_out
 from aggopt.errors import AggoptError, EngineError, JobError
 from aggopt.job._engine import Engine

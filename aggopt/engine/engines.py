@@ -6,7 +6,7 @@ they return in the order of the numbers, whatever order they were done in.
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -16,10 +16,11 @@ from threading import Thread
 from typing import Any, Protocol
 
 from aggopt.core.safe_path import without_working_directory
+from aggopt.engine.shares import EVERY, Told, forget_shares, heard, shares_of
 from aggopt.engine.tasks import carried_out
+from aggopt.engine.workspace import StoppedError
 from aggopt.errors import EngineError
 
-Told = Callable[[float], None]
 TRIES = 3  # times that a process may die before a step is given up
 
 
@@ -37,9 +38,37 @@ class Here:
         """Return what a step returns of 0..count-1, in this order."""
         found = []
         for number in range(count):
-            found.append(carried_out(step, number, known))
+            told_of = _Listener(lambda share, done=number: told((done + share) / count))
+            with told_of.errors(), heard(told_of):
+                found.append(carried_out(step, number, known))
             told((number + 1) / count)
         return found
+
+
+class _Listener:
+    """Tells what a task here has done; an error of who is told ends the task."""
+
+    def __init__(self, told: Told) -> None:
+        self._told = told
+        self._error: BaseException | None = None
+
+    def __call__(self, share: float) -> None:
+        """Tell it."""
+        try:
+            self._told(share)
+        except BaseException as error:
+            self._error = error
+            raise StoppedError from None
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Raise that error, as it is, where the task has ended by it."""
+        try:
+            yield
+        except StoppedError:
+            if self._error is None:
+                raise
+            raise self._error from None
 
 
 class Processes:
@@ -75,6 +104,7 @@ class Processes:
         told: Told,
     ) -> None:
         """Add what the step returns of these numbers to what is done."""
+        forget_shares(known.parent)
         pool = self._running()
         count = len(numbers) + len(done)
         with without_working_directory():
@@ -82,10 +112,11 @@ class Processes:
         left: set[Future[Any]] = set(asked)
         try:
             while left:
-                ready, left = wait(left, return_when=FIRST_COMPLETED)
+                ready, left = wait(left, EVERY, FIRST_COMPLETED)
                 for future in ready:
                     done[asked[future]] = future.result()
-                told(len(done) / count)
+                running = shares_of(known.parent, (asked[each] for each in left))
+                told((len(done) + running) / count)
         except BrokenProcessPool:  # which ends all of them by itself
             raise
         except BaseException:

@@ -27,7 +27,7 @@ def grouped_by_policy(
     As the policy of the job makes them of a table.  What is kept of means and variances
     is kept over all blocks.
     """
-    told = checker(config.work)
+    told = checker(config.work, 2 if config.job.privacy.repair else 1)
     job = config.job.model_copy(update={"aggregation": Mean()})
     method = PARTITIONERS.of(job.partition)
     columns = (tuple(range(len(records.attributes))),)

@@ -110,7 +110,8 @@ def grouped_anew(
     `records` are its coordinates; the search sets out from groups that are given, if
     any.
     """
-    job, told, each = config.job, checker(config.work), each_of(table)
+    job, each = config.job, each_of(table)
+    told = checker(config.work, 2 if job.privacy.repair else 1)
     weights = known_of(each, config)
     settings = {**job.partition.settings, **by_weight(job, weights)}
     if given is not None:

@@ -13,6 +13,7 @@ from aggopt.engine.passes_of_categories import chosen
 from aggopt.engine.passes_of_levels import levels_counted
 from aggopt.engine.passes_of_shifts import solved, stated
 from aggopt.engine.passes_out import hashed, recounted, sorted_out, written
+from aggopt.engine.shares import noted
 from aggopt.engine.strata import strata_counted
 from aggopt.engine.two_levels import AGAIN, dealt
 from aggopt.engine.workspace import StoppedError, handed_out
@@ -50,7 +51,8 @@ def carried_out(step: str, number: int, known: Path) -> Any:
         As the step; an error of another kind is told by its type and line alone.
     """
     try:
-        return TASKS[step](number, handed_out(known))
+        with noted(known.parent, number):
+            return TASKS[step](number, handed_out(known))
     except (AggoptError, StoppedError, KeyboardInterrupt):
         raise
     except MemoryError:

@@ -19,6 +19,7 @@ import pyarrow.ipc
 
 from aggopt.core.types import I64, AnyInt
 from aggopt.core.validation import Floats
+from aggopt.engine.shares import in_phases
 from aggopt.errors import EngineError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -181,12 +182,16 @@ def without_column(rows: pa.Table) -> tuple[pa.Table, I64]:
     return rows.remove_column(last), rows.column(last).to_numpy()
 
 
-def checker(folder: Path) -> Callable[[float], None]:
-    """Return a progress callback that ends a task once the user has stopped it all."""
-    stop = folder / STOP
+def checker(folder: Path, phases: int = 1) -> Callable[[float], None]:
+    """Return a progress callback that ends a task once the user has stopped it all.
+
+    It tells what the task has done, whose share goes up so many times, one by one.
+    """
+    stop, told = folder / STOP, in_phases(phases)
 
     def check(share: float) -> None:
         if stop.exists():
             raise StoppedError
+        told(share)
 
     return check

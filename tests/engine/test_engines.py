@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor as Threads
+from threading import Event
 
 import numpy as np
 import psutil
@@ -12,9 +14,10 @@ from folders import ROLES, digest, job, masked, persons, put
 from refusals import refused
 
 from aggopt.engine import engines, tasks
+from aggopt.engine import shares as shares_module
 from aggopt.engine.engines import Here, Processes
 from aggopt.engine.tasks import carried_out
-from aggopt.engine.workspace import hand_out
+from aggopt.engine.workspace import checker, hand_out
 from aggopt.errors import EngineError, TableError
 
 
@@ -37,6 +40,61 @@ def test_results_come_in_the_order_of_the_numbers(known, monkeypatch):
     assert Here().each("square", 4, known, shares.append) == [0, 1, 4, 9]
     assert shares == [0.25, 0.5, 0.75, 1.0]
     assert len(list(known.parent.glob("asked-*"))) == 4
+
+
+def half(number, folder):
+    """Do half of the work, and say so."""
+    told = checker(folder, 2)
+    for share in (0.0, 1.0, 0.0):
+        told(share)
+
+
+def test_what_a_task_here_has_done_is_told(known, monkeypatch):
+    monkeypatch.setitem(tasks.TASKS, "half", half)
+    shares = []
+    Here().each("half", 2, known, shares.append)
+    assert shares == [0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1.0]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_of_who_is_told_is_raised_as_it_is(known, monkeypatch, error):
+    def told(share):
+        raise error("of the caller")
+
+    monkeypatch.setitem(tasks.TASKS, "half", half)
+    with pytest.raises(error, match="of the caller"):
+        Here().each("half", 2, known, told)
+
+
+def test_what_tasks_elsewhere_have_done_is_looked_up(known, monkeypatch):
+    told, shares = Event(), []
+
+    def wait(number, folder):
+        checker(folder)(0.5)
+        assert told.wait(60)
+
+    def note(share):
+        shares.append(share)
+        if share == 0.5:
+            told.set()
+
+    monkeypatch.setattr(engines, "ProcessPoolExecutor", lambda *_, **how: Threads(2))
+    monkeypatch.setattr(shares_module, "EVERY", 0.0)
+    monkeypatch.setattr(engines, "EVERY", 0.01)
+    monkeypatch.setitem(tasks.TASKS, "wait", wait)
+    (known.parent / "share-1").write_text("1.0")  # of an earlier step
+    carrier = Processes(2)
+    carrier.each("wait", 2, known, note)
+    carrier.close()
+    assert set(shares) <= {0.0, 0.25, 0.5, 0.75, 1.0}
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+def test_a_share_that_is_half_written_is_none(tmp_path):
+    (tmp_path / "share-0").write_text("0.25")
+    (tmp_path / "share-1").write_text("")
+    assert shares_module.shares_of(tmp_path, range(3)) == 0.25
 
 
 def test_what_an_error_says_is_not_repeated(known, monkeypatch):

@@ -1,0 +1,97 @@
+"""How much of its work a task has done, told to whoever waits for the step.
+
+A task in this process tells it at once; one in another process writes it beside the
+files in between, where it is looked up from time to time.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from time import monotonic
+
+Told = Callable[[float], None]
+EVERY = 1.0  # seconds between two looks, and at least between two notes
+_NAME = "share-"
+_TOLD: ContextVar[Told | None] = ContextVar("told", default=None)
+
+
+@contextmanager
+def heard(told: Told) -> Iterator[None]:
+    """Have `told` called with the share that the task which is carried out has done."""
+    before = _TOLD.set(told)
+    try:
+        yield
+    finally:
+        _TOLD.reset(before)
+
+
+@contextmanager
+def noted(folder: Path, number: int) -> Iterator[None]:
+    """Have it noted in a folder, unless it is heard here."""
+    if _TOLD.get() is not None:
+        yield
+        return
+    with heard(_writer(folder / f"{_NAME}{number}")):
+        yield
+
+
+def tell(share: float) -> None:
+    """Say what share of its work the task has done that is carried out, if any is."""
+    told = _TOLD.get()
+    if told is not None:
+        told(share)
+
+
+def in_phases(count: int) -> Told:
+    """Return what tells of a task whose share goes up so many times, one by one.
+
+    >>> with heard(print):
+    ...     told = in_phases(2)
+    ...     for share in (0.0, 1.0, 0.5):
+    ...         told(share)
+    0.0
+    0.5
+    0.75
+    """
+    phase, last = 0, 0.0
+
+    def told(share: float) -> None:
+        nonlocal phase, last
+        if share < last:
+            phase = min(phase + 1, count - 1)
+        last = share
+        tell((phase + share) / count)
+
+    return told
+
+
+def shares_of(folder: Path, numbers: Iterable[int]) -> float:
+    """Return the sum of what tasks of these numbers have noted."""
+    return sum(map(_read, (folder / f"{_NAME}{number}" for number in numbers)))
+
+
+def forget_shares(folder: Path) -> None:
+    """Remove what tasks of an earlier step have noted."""
+    for path in folder.glob(f"{_NAME}*"):
+        path.unlink(missing_ok=True)
+
+
+def _writer(to: Path) -> Told:
+    last = monotonic()
+
+    def write(share: float) -> None:
+        nonlocal last
+        if monotonic() - last >= EVERY:
+            with suppress(OSError):  # of a full disk: the task itself will tell
+                to.write_text(f"{share:.4f}")
+            last = monotonic()
+
+    return write
+
+
+def _read(path: Path) -> float:
+    try:
+        return float(path.read_text())
+    except (OSError, ValueError):  # nothing yet, or half of it
+        return 0.0
