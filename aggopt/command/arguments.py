@@ -1,7 +1,7 @@
 """Arguments and options that several commands take."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperArgument
@@ -22,13 +22,48 @@ def _no_table(context: typer.Context, job: Path | None) -> Path | None:
     return job
 
 
-TableFile = Annotated[Path, typer.Argument(metavar="TABLE", help=f"A {FILES} file.")]
+def in_memory(context: typer.Context, table: Any) -> Any:
+    """Return the paths of tables in memory; refuse the parts of one."""
+    for path in table if isinstance(table, list) else [table]:
+        if path is not None and (path.is_dir() or "*" in path.name):
+            from aggopt.engine.pieces import require_one_file
+
+            require_one_file(path, _FIXES.get(str(context.info_name), _OF_ONE))
+    return table
+
+
+_OF_ONE = (
+    "name one file. Of a folder that an engine released, `aggopt report` counts the "
+    "files once more, and audit, measures and certificates are in the manifest.json of "
+    "its private folder."
+)
+_FIXES = {
+    "init": "look at one of them: its job is that of all.",
+    "repeat": "make a folder again in Python, with the secret under output in its "
+    'manifest: aggopt.mask(folder, job, out="again", secret=...).',
+}
+TableFile = Annotated[
+    Path,
+    typer.Argument(metavar="TABLE", help=f"A {FILES} file.", callback=in_memory),
+]
+TableOrParts = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        help=f"A {FILES} file; with --engine a folder of .parquet files.",
+    ),
+]
 JobFile = Annotated[
     Path,
     typer.Argument(metavar="JOB", help="The job, a TOML file.", callback=_no_table),
 ]
 MaskedFile = Annotated[
-    Path, typer.Argument(metavar="MASKED", help="The released table.")
+    Path,
+    typer.Argument(metavar="MASKED", help="The released table.", callback=in_memory),
+]
+MaskedOrParts = Annotated[
+    Path,
+    typer.Argument(metavar="MASKED", help="The released table, or an engine's folder."),
 ]
 SameOrder = Annotated[
     bool,
@@ -63,6 +98,7 @@ Trust = Annotated[
         metavar="FILE",
         help="A file of code that the job may run; it sees the originals.",
         default_factory=list,
+        show_default=False,
     ),
 ]
 

@@ -15,6 +15,7 @@ from aggopt.command.arguments import (
     SameOrder,
     TableFile,
     Trust,
+    in_memory,
     words,
 )
 from aggopt.errors import JobError
@@ -22,13 +23,18 @@ from aggopt.errors import JobError
 SIZE = 3  # attributes of a combination that makes a record special
 
 Releases = Annotated[
-    list[Path], typer.Argument(metavar="MASKED...", help="Two releases or more.")
+    list[Path],
+    typer.Argument(
+        metavar="MASKED...", help="Two releases or more.", callback=in_memory
+    ),
 ]
 Originals = Annotated[
     list[Path],
     typer.Option(
         help="The table that all were made from; or that of each, in their order.",
         default_factory=list,
+        show_default=False,
+        callback=in_memory,
     ),
 ]
 Manifests = Annotated[
@@ -36,6 +42,7 @@ Manifests = Annotated[
     typer.Option(
         help="The manifest of each, in their order; else those beside them.",
         default_factory=list,
+        show_default=False,
     ),
 ]
 Person = Annotated[
@@ -92,7 +99,7 @@ def risk(
     """Measure the disclosure risk of MASKED, and of TABLE before it was masked.
 
     Individual and household risk, special records (SUDA), what groups give away,
-    linkage and intervals beside chance.  What JOB says under [risk] is taken where the
+    linkage and intervals beside chance.  What JOB says under risk is taken where the
     options say nothing; of targets, all that is confidential where it says nothing.
     """
     from aggopt.command import show_risk
@@ -124,10 +131,11 @@ def utility(
         typer.Option(
             help='A regression, such as "y ~ age + income"; may be given again.',
             default_factory=list,
+            show_default=False,
         ),
     ],
     weight: Annotated[
-        str, typer.Option(help="The column of sampling weights; else [risk] weight.")
+        str, typer.Option(help="The column of sampling weights; else that of the job.")
     ] = "",
     strata: Annotated[
         str, typer.Option(help="Columns in whose combinations totals are taken.")

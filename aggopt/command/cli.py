@@ -74,10 +74,8 @@ def init(
     does not decide is said.
     """
     from aggopt.command.draft import draft
-    from aggopt.engine.pieces import require_one_file
     from aggopt.output.staging import Staging, check_places
 
-    require_one_file(table, "look at one of them: its job is that of all.")
     check_places(out, overwrite=overwrite, inputs=(table,))
     with console.progress(quiet=as_json):
         made = draft(table, out, separator, decimal)
@@ -99,7 +97,7 @@ def check(
 
     A line for each column, every obstacle with what to do about it, and notes.  Writes
     nothing.  Exit code 0 if it would begin, 2 if not.  Of a folder or a pattern of
-    Parquet files, which --engine or the job's [engine] masks, no record is read.
+    Parquet files, which --engine or an engine in the job masks, no record is read.
 
     Or `aggopt check FILE.py[:NAME]`: whether models, partitioners, measures, ... of
     your own obey the laws of their kinds.  Naming the file runs it.  Exit code 0 if no

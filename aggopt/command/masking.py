@@ -12,6 +12,7 @@ from aggopt.command.arguments import (
     Overwrite,
     PrivateFolder,
     TableFile,
+    TableOrParts,
     Trust,
 )
 from aggopt.command.engines import (
@@ -32,9 +33,14 @@ PARTS = (
 
 
 def mask(
-    table: TableFile,
+    table: TableOrParts,
     job: JobFile,
-    out: Annotated[Path, typer.Option(help="Where to write; the ending says how.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Where to write; the ending says how. With --engine a new folder."
+        ),
+    ],
     trust: Trust,
     private: PrivateFolder = None,
     report: Report = None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from aggopt.command import console
-from aggopt.command.arguments import AsJson, MaskedFile, Overwrite, Trust
+from aggopt.command.arguments import AsJson, MaskedOrParts, Overwrite, Trust
 from aggopt.errors import JobError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ Report = Annotated[
 
 
 def report(
-    masked: MaskedFile,
+    masked: MaskedOrParts,
     out: Annotated[Path, typer.Option(help="Where to write: a file NAME.html.")],
     trust: Trust,
     original: Annotated[

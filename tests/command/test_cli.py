@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import typer
 from tables import ROLES_AND_K, people, put_partitioner, smallest
 
 from aggopt import job as job_module
@@ -643,6 +644,18 @@ def test_help_teaches(aggopt, words):
     code, out, _ = aggopt(*words)
     assert code == 0
     assert "aggopt init" in out or "manifest" in out
+
+
+COMMANDS = typer.main.get_command(cli.app).commands
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_help_has_no_markup_to_swallow_and_no_type_for_a_default(name):
+    command = COMMANDS[name]
+    said = [command.help, *(getattr(each, "help", None) for each in command.params)]
+    assert not any(re.search(r"\[[a-z]+\]", text) for text in said if text)
+    made = [each for each in command.params if callable(each.default)]
+    assert not any(each.show_default for each in made)
 
 
 def test_the_package_runs_as_the_command(here):

@@ -182,6 +182,13 @@ def test_parts_that_cannot_be_read_are_an_obstacle(here, aggopt):
         pytest.param(
             ["mask", "in/*.parquet", "job.toml", "--out", "out"], "--engine", id="mask"
         ),
+        pytest.param(
+            ["risk", "in", "out", "job.toml"], "`aggopt report` counts", id="risk"
+        ),
+        pytest.param(["choose", "in", "job.toml"], "name one file", id="choose"),
+        pytest.param(
+            ["compare", "in", "out.csv"], "`aggopt report` counts", id="compare"
+        ),
     ],
 )
 def test_what_reads_one_file_refuses_parts_and_says_what_to_do(
@@ -193,3 +200,17 @@ def test_what_reads_one_file_refuses_parts_and_says_what_to_do(
         f"{words[1]} names the parts of a table, and one file is to be read." in errors
     )
     assert fix in errors.replace("\n", " ")
+
+
+def test_a_folder_is_not_repeated_by_the_command_which_says_how_it_is(here, aggopt):
+    code, _, errors = aggopt("repeat", "manifest.json", "in", "--out", "again.csv")
+    assert code == 2
+    assert "in names the parts of a table" in errors
+    assert 'aggopt.mask(folder, job, out="again", secret=...)' in errors
+
+
+def test_a_released_folder_is_not_assessed(here, aggopt):
+    words = ["assess", "in/in-0.parquet", "in", "job.toml"]
+    code, _, errors = aggopt(*words)
+    assert code == 2
+    assert "in names the parts of a table" in errors
