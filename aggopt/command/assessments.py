@@ -64,7 +64,7 @@ def assess(
     as_json: AsJson = False,
 ) -> None:
     """Recount MASKED from its values and measure its risk and loss against TABLE."""
-    from aggopt.job import job_of_release
+    from aggopt.job._of_release import job_of_release
     from aggopt.pipeline.partition_step import job_of
     from aggopt.pipeline.reassess import review
 
@@ -103,7 +103,8 @@ def risk(
     options say nothing; of targets, all that is confidential where it says nothing.
     """
     from aggopt.command import show_risk
-    from aggopt.job import Risk, job_of_release
+    from aggopt.job import Risk
+    from aggopt.job._of_release import job_of_release
     from aggopt.pipeline.partition_step import job_of
     from aggopt.pipeline.reassess import review
 
@@ -150,7 +151,7 @@ def utility(
     regressions, tables of categories and weighted totals.
     """
     from aggopt.command import show_utility
-    from aggopt.job import job_of_release
+    from aggopt.job._of_release import job_of_release
     from aggopt.pipeline.partition_step import job_of
     from aggopt.pipeline.usefulness import usefulness
 

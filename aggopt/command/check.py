@@ -18,8 +18,9 @@ from aggopt.input.files import as_written
 from aggopt.input.formats import is_csv
 from aggopt.input.look import OTHER_DATES, SPELLED_DATES, Look, looks
 from aggopt.input.spelled import reads_as_missing
-from aggopt.job import Job, job_of_release
+from aggopt.job import Job
 from aggopt.job._engine import Engine
+from aggopt.job._of_release import job_of_release
 from aggopt.job._roles import Roles
 from aggopt.pipeline.partition_step import job_of
 

@@ -21,7 +21,8 @@ from aggopt.engine.run import with_partition
 from aggopt.engine.weights import with_merging
 from aggopt.errors import AggoptError
 from aggopt.input.look import Look, type_of
-from aggopt.job import Job, job_of_release, names_engine
+from aggopt.job import Job
+from aggopt.job._of_release import job_of_release, names_engine
 from aggopt.pipeline.partition_step import job_of
 
 NO_ENGINE = Obstacle(

@@ -103,7 +103,8 @@ def _said(
         )
     types: dict[str, pa.DataType] = {}
     if numbers:
-        own, roles = _spelled(found, numbers), Roles(quasi_identifier=tuple(numbers))
+        roles = Roles(**{"quasi-identifier": tuple(numbers)})
+        own = _spelled(found, numbers)
         types = types_of(own, roles, dict.fromkeys(numbers, _NUMERIC))
     if job is None:
         return types

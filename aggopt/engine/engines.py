@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
@@ -20,6 +21,7 @@ from aggopt.engine.shares import EVERY, Told, forget_shares, heard, shares_of
 from aggopt.engine.tasks import carried_out
 from aggopt.engine.workspace import StoppedError
 from aggopt.errors import EngineError
+from aggopt.pipeline.parts import share_of
 
 TRIES = 3  # times that a process may die before a step is given up
 
@@ -38,7 +40,7 @@ class Here:
         """Return what a step returns of 0..count-1, in this order."""
         found = []
         for number in range(count):
-            told_of = _Listener(lambda share, done=number: told((done + share) / count))
+            told_of = _Listener(partial(share_of, told, number, count))
             with told_of.errors(), heard(told_of):
                 found.append(carried_out(step, number, known))
             told((number + 1) / count)

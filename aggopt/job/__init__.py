@@ -12,8 +12,6 @@ from aggopt.job._attributes import AttributeSection as AttributeSection
 from aggopt.job._job import Job as Job
 from aggopt.job._job import input_section as input_section
 from aggopt.job._missing import Missing as Missing
-from aggopt.job._of_release import job_of_release as job_of_release
-from aggopt.job._of_release import names_engine as names_engine
 from aggopt.job._partition import Recommended as Recommended
 from aggopt.job._privacy import Privacy as Privacy
 from aggopt.job._privacy import Repairing as Repairing

@@ -17,7 +17,8 @@ from aggopt.errors import JobError, TableError
 from aggopt.input.files import read
 from aggopt.input.table import Table
 from aggopt.input.units import members_of
-from aggopt.job import AttributeSection, Job, job_of_release
+from aggopt.job import AttributeSection, Job
+from aggopt.job._of_release import job_of_release
 from aggopt.output.manifest import stated
 from aggopt.output.places import Files
 from aggopt.output.recount import recounted
