@@ -69,6 +69,19 @@ def test_published_weights_and_pseudonyms_are_in_the_verdict():
     )
 
 
+def test_pseudonyms_are_counted_as_units_with_what_stands_beside():
+    roles = Roles(**{"quasi-identifier": ["age"], "other": ["sex"]})
+    table = ages(6, 6).assign(who=list("aabbcdefghij"), sex=list("f" * 11 + "m"))
+    found = audit(table, roles, Privacy(k=3), pseudonym="who")
+    assert found.linked == Count(("age",), 3, 2, 4, 0, 10, "unit")
+    assert found.linked.total == 10
+    told = "1 of 10 units is alone with what their records have together."
+    assert any(note.endswith(told) for note in found.notes)
+    plain = audit(table, roles, Privacy(k=3))
+    assert plain.linked is None
+    assert not any("units" in note for note in plain.notes)
+
+
 def test_k_does_not_hold_where_it_has_one_less():
     found = audit(ages(2, 1, 4), AGE, Privacy(k=3))
     assert not found.holds
