@@ -20,7 +20,7 @@ def of_units(
 ) -> list[str]:
     """Return what is to be said of units (n,), or of pseudonyms that are published."""
     if pseudonyms is not None:
-        return pseudonyms_tell(published, others, pseudonyms)
+        return pseudonyms_tell(published, others, pseudonyms, k)
     return [] if units is None else together_known(published, units, k)
 
 
@@ -30,7 +30,7 @@ def together_known(published: Labels, units: Labels, k: int) -> list[str]:
     No release says which records are of one unit.  `published` says which combination
     each record has, (n,), and `units` which unit it is of.
     """
-    found = linked(("unit",), published, units, k)
+    found = linked((), published, units, k)
     if not found.rare:
         return []
     return [
@@ -55,13 +55,13 @@ def linked(
 
 
 def pseudonyms_tell(
-    published: Labels, others: Sequence[AnyInt], units: AnyInt
+    published: Labels, others: Sequence[AnyInt], units: AnyInt, k: int
 ) -> list[str]:
     """Say how many units are alone with all that is published of their records.
 
     `others` (n,) are the codes of columns that are published as they are.
     """
-    found = linked((), together([published, *others]), units, 1)
+    found = linked((), together([published, *others]), units, k)
     if not found.unique:
         return []
     return [
@@ -78,4 +78,4 @@ def _composition(published: Labels, units: AnyInt) -> Labels:
     ends = np.flatnonzero(np.diff(units[order])) + 1
     known = [tuple(own.tolist()) for own in np.split(published[order], ends)]
     place = {each: j for j, each in enumerate(dict.fromkeys(known))}
-    return np.array([place[each] for each in known], np.intp)
+    return np.array([place[each] for each in known])

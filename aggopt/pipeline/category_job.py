@@ -5,6 +5,7 @@ from typing import Any, cast
 import numpy as np
 
 from aggopt.aggregate import CATEGORY_AGGREGATORS
+from aggopt.aggregate.categories._frequencies import Frequencies
 from aggopt.aggregate.categories._kept import allowed_or_price, require_near
 from aggopt.aggregate.categories._plurality import Plurality, require_nodes
 from aggopt.aggregate.categories._registry import CategorySection
@@ -141,19 +142,18 @@ def require_counts(job: Job, table: Table) -> None:
     JobError
         Sums of weights that differ are to be kept to the last digit.
     """
-    said, k = cast(CategorySection, job.aggregation.categories), job.privacy.k
-    asked = getattr(said, "slack", None), getattr(said, "price", None)
-    if not {"slack"} & set(type(said).model_fields):
+    said, k = job.aggregation.categories, job.privacy.k
+    if not isinstance(said, Frequencies):
         return
-    beside = bool(getattr(said, "with_", ()))
-    slack, _ = allowed_or_price(*asked, many_cells=beside)
+    beside = bool(said.with_)
+    slack, _ = allowed_or_price(said.slack, said.price, many_cells=beside)
     sampling = weights_in(table)
     if slack is None:
         return
     if sampling is not None and sampling.known is not None:
         require_near(slack, weighted=True)
         return
-    crossed = {name for names in getattr(said, "cross", ()) for name in names}
+    crossed = {name for names in said.cross for name in names}
     for name, domain in table.domains.items():
         if slack and (beside or name in crossed):
             continue

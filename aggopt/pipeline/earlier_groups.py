@@ -82,7 +82,7 @@ def require_earlier_groups(
 
 def _of_units(path: Path, found: Labels, units: Members) -> Labels:
     """Return the earlier group of each unit, NEW of those that are new."""
-    own, known = np.full(units.count, NEW, np.intp), found != NEW
+    own, known = np.full(units.count, NEW), found != NEW
     own[units.of[known]] = found[known]
     several = len(np.unique(units.of[known & (own[units.of] != found)]))
     if several:

@@ -75,7 +75,7 @@ class _Within:
         made: Iterable[Partition] = self._one_by_one(shared, how[2])
         if jobs > 1 and len(shared) > 1:
             made = each_in_processes(_proven, shared, jobs, how[2])
-        groups, first = np.empty(len(labels), np.intp), 0
+        groups, first = np.empty_like(labels), 0
         proofs: list[Proof] = []
         for rows, own in zip(members, made, strict=True):
             groups[rows] = first + own.labels

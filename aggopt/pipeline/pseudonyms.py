@@ -25,9 +25,7 @@ def with_pseudonyms(given: Grouped, made: Table) -> Table:
         return made
     turn = permutation(given.secret, "pseudonyms of units", units.count)
     frame = made.frame
-    column = nw.new_series(
-        name, 1 + turn[units.of], nw.Int64(), backend=frame.implementation
-    )
+    column = nw.new_series(name, 1 + turn[units.of], backend=frame.implementation)
     if frame.implementation.is_pandas():
         native = column.to_native()
         native.index = frame.to_native().index

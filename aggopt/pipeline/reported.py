@@ -1,6 +1,5 @@
 """What a report says of a release that is written: its files, read again."""
 
-import json
 import re
 from dataclasses import dataclass, fields, replace
 from math import isfinite
@@ -120,9 +119,9 @@ def require_promised(manifest: Path, known: Job, asked: Path) -> None:
 
 def _promised(job: Job, section: str) -> str:
     """Return what a section promises, as text: not how, nor where its code lies."""
-    found = job.model_dump(mode="json", by_alias=True).get(section, {})
+    found = job.model_dump().get(section, {})
     said = {key: value for key, value in found.items() if key != "repair"}
-    return re.sub(r'[^"]*[/\\](?=[^"/\\]+\.py:)', "", json.dumps(said))
+    return re.sub(r"[^']*[/\\](?=[^'/\\]+\.py:)", "", str(said))
 
 
 def _require_described(files: Files) -> None:

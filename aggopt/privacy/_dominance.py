@@ -58,7 +58,7 @@ class Dominance(Requirement):
         own = self.weights[records]
         largest = np.maximum.reduceat(own, starts[:-1])
         total = np.add.reduceat(own, starts[:-1])
-        return np.divide(largest, total, out=np.zeros_like(total), where=total > 0)
+        return np.asarray(largest / np.where(total > 0, total, np.inf))
 
     def broken(self, records: I64, starts: I64) -> Bool:
         """Whether a record has more than the share of each group, (groups,)."""

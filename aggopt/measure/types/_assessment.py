@@ -70,9 +70,7 @@ class TypedAssessment:
             safety=float(tables.safety),
             kinds={each.of.name: each.of.kind for each in pair.attributes},
             of_attributes={
-                n: (tables.typed_weighed if m.weighed else pair).each(m.each)
-                for n, m in TYPED.items()
-                if m.each
+                n: tables.typed_weighed.each(m.each) for n, m in TYPED.items() if m.each
             },
             of_table={n: m.whole(tables) for n, m in TYPED.items() if m.whole},
         )

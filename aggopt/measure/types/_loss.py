@@ -142,7 +142,6 @@ IL = TypedMeasure(
     heading=Heading.LOSS,
     label="IL",
     each=_il,
-    weighed=True,
 )
 
 WITHIN = TypedMeasure(
@@ -156,7 +155,6 @@ WITHIN = TypedMeasure(
     heading=Heading.LOSS,
     label="within",
     each=_within,
-    weighed=True,
 )
 
 EMBEDDED_IL = TypedMeasure(

@@ -17,14 +17,12 @@ class TypedMeasure(Declared):
     Attributes
     ----------
     each, whole
-        Finds it of an attribute, or else of all attributes together.
-    weighed
-        Whether `each` is by sampling weights, where records have some.
+        Finds it of an attribute, whose `weights` there may be, or else of all
+        attributes together.
     """
 
     each: Callable[[AttributePair], Figure] | None = None
     whole: Callable[[TypedComparison], Figure] | None = None
-    weighed: bool = False
 
     def shown(self, found: Figure) -> str:
         """Return a figure as it is printed; nothing where it is not defined."""
