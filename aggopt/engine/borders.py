@@ -6,7 +6,7 @@ from math import sqrt
 import numpy as np
 
 from aggopt.core.validation import Floats
-from aggopt.engine.config import Border, InBlocks
+from aggopt.engine.config import Border, InBlocks, InBorders
 from aggopt.engine.passes_of_borders import across_cuts
 from aggopt.engine.sources import BlockSource, Sources
 from aggopt.engine.split_tree import SplitTree, blocks_of, levels_of
@@ -29,7 +29,7 @@ def across(each: Each, config: InBlocks, sample: Floats, n: int) -> InBlocks:
     share = len(near) / len(sample)
     tree = SplitTree.of(near, levels_of(share * n, config.job.engine.block))
     border = Border(tree, within, count, count)
-    cut = replace(config, border=border)
+    cut = InBorders(**{**vars(config), "border": border})
     parted, spread = each("part", count, cut), across_cuts(border)
     cut, sizes = second_step(each, spread, parted, cut)
     stay = [number for number, own in enumerate(parted) if own[0]]

@@ -138,6 +138,19 @@ class InLeaves(Config):
         return self.tree.leaves if self.buckets is None else self.buckets.count
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class InParts(InLeaves):
+    """The same, and which records are tried as one group.
+
+    Attributes
+    ----------
+    tried
+        Where the records of each part are, of each task.
+    """
+
+    tried: tuple[tuple[Sources, ...], ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Border:
     """How groups near a cut of the first tree are looked at again.
@@ -180,3 +193,10 @@ class InBlocks(InLeaves):
     border: Border | None = field(default=None, repr=False)
     counts: tuple[int, ...] = ()
     shift: Shift | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class InBorders(InBlocks):
+    """The same, where groups near a cut are looked at again."""
+
+    border: Border = field(repr=False)

@@ -17,7 +17,7 @@ from aggopt.core.validation import Labels
 from aggopt.encoding import Encoded
 from aggopt.encoding._incomplete import in_rows
 from aggopt.engine.block_rows import groups_before, of_block
-from aggopt.engine.config import Border, InBlocks
+from aggopt.engine.config import Border, InBlocks, InBorders
 from aggopt.engine.coordinates import coordinates
 from aggopt.engine.passes_in import table_of
 from aggopt.engine.strata import within
@@ -26,11 +26,11 @@ from aggopt.engine.weights import each_of, known_of, of_weights
 from aggopt.engine.whole import held_of
 from aggopt.engine.workspace import checker, handed_out, load, save, with_column
 from aggopt.errors import InfeasibleInputError
+from aggopt.input.confidential import requirements_of
 from aggopt.input.table import Table
 from aggopt.partition._registry import PARTITIONERS
-from aggopt.partition._shared.block import Block
-from aggopt.pipeline.guarantees import repaired
 from aggopt.pipeline.sampling_weights import by_weight
+from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 
 GROUP_BITS = 32  # of a group's number: the rest is its block's
 OF_START = ("inner", "block_size")  # settings that say how a search begins
@@ -47,12 +47,11 @@ def looked(number: int, config: InBlocks) -> float:
     return group_sse(Z, labels, weights)
 
 
-def parted(number: int, config: InBlocks) -> list[int]:
+def parted(number: int, config: InBorders) -> list[int]:
     """Write the records of a block by where their group goes; return how many go.
 
     Bucket 0 stays a block; the others are the leaves of the tree that is cut elsewhere.
     """
-    assert config.border is not None
     rows, numbers = of_block(number, config)
     held, again = load(config.at("looked", number)), config.border.tree
     labels, means = held["labels"], held["means"]
@@ -125,6 +124,9 @@ def grouped_anew(
         jobs=1,
         progress=told,
     )
-    block = Block(tuple(range(len(records.attributes))), made)
-    held, more = held_of(table.frame, config), of_weights(job, each)
-    return repaired(block, records, job, held, told, more, weights).labels
+    if not job.privacy.repair:
+        return made.labels
+    asked = (*requirements_of(held_of(table.frame, config)), *of_weights(job, each))
+    return merge_until_satisfied(
+        records, made.labels, asked, progress=told, weights=weights
+    )
