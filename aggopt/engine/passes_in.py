@@ -19,7 +19,7 @@ from aggopt.engine.passes_of_levels import without_records
 from aggopt.engine.strata import bucket_of, buckets_of, kept_rows
 from aggopt.engine.two_levels import Spread
 from aggopt.engine.weights import described_weights, each_of, require_weights
-from aggopt.engine.whole import count_leaves, count_values
+from aggopt.engine.whole import count_values
 from aggopt.engine.workspace import load, save, with_column
 from aggopt.errors import naming
 from aggopt.input.confidential import confidential_of
@@ -88,7 +88,6 @@ def scattered(number: int, config: InLeaves) -> list[int]:
     leaf = np.empty(0, np.int64)
     if len(rows):
         leaf = _leaf(rows, numbers, number, config)
-    count_leaves(rows, leaf, number, config)
     return spread.write(to, with_column(rows, numbers), leaf)
 
 

@@ -25,13 +25,12 @@ from aggopt.engine.engines import Carrier
 from aggopt.engine.folder_release import FolderRelease
 from aggopt.engine.folders import Staged, give_names, require_new, staging
 from aggopt.engine.hole_plan import (
-    having,
-    least_of,
     require_something,
     with_buckets,
     with_holes,
 )
 from aggopt.engine.journal import Journal
+from aggopt.engine.keeping import blocks_that_keep
 from aggopt.engine.limits import require_numbers, require_values
 from aggopt.engine.needs import require_room
 from aggopt.engine.passes_in import of_leaves, scale_of, summary, total_of
@@ -55,10 +54,10 @@ from aggopt.engine.reduced import GroupSums, Proofs, PublishedSums
 from aggopt.engine.split_tree import SplitTree, levels_of
 from aggopt.engine.stated_files import write_stated
 from aggopt.engine.statement import release_of
-from aggopt.engine.strata import blocks_within, strata_of
+from aggopt.engine.strata import strata_of
 from aggopt.engine.two_levels import second_step
 from aggopt.engine.weights import mean_weight, with_merging
-from aggopt.engine.whole import keeping, whole_of
+from aggopt.engine.whole import whole_of
 from aggopt.engine.workspace import forget, hand_out
 from aggopt.job import Job, Mean, Recommended
 from aggopt.output.audit import Audit
@@ -205,11 +204,7 @@ def _partitioned(
     cut = with_buckets(InLeaves(**vars(config), scale=scale, tree=tree))
     scattered, spread = run.each("scatter", len(cut.pieces), cut), of_leaves(cut)
     cut, sizes = second_step(run.each, spread, scattered, cut)
-    keep, have = keeping(cut), having(cut)
-    leaves = blocks_within(
-        sizes, cut, lambda own: keep(own) and have(own), least_of(cut)
-    )
-    blocks = tuple(spread.sources(own, cut) for own in leaves)
+    blocks = blocks_that_keep(run.each, sizes, spread, cut)
     made = InBlocks(**vars(cut), blocks=blocks)
     if config.job.engine.borders:
         made = across(run.each, made, Z, n)

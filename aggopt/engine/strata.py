@@ -24,6 +24,7 @@ MOST = 100_000  # strata times leaves: files in between have a part for each
 COUNT = "records of stratum"
 
 Keep = Callable[[Sequence[int]], bool]
+Part = tuple[int, ...]  # buckets of one stratum, after each other in the tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,50 +171,53 @@ def bucket_of(leaf: I64, rows: pa.Table, config: InLeaves) -> I64:
     return np.asarray(handed_out(config.strata).of(rows) * config.tree.leaves + leaf)
 
 
-def blocks_within(
-    sizes: I64, config: InLeaves, keep: Keep, least: int
-) -> list[tuple[int, ...]]:
-    """Return parts together as blocks; strata that are small share one.
+def parts_within(sizes: I64, config: InLeaves, keep: Keep, least: int) -> list[Part]:
+    """Return buckets together as parts of one stratum each, neighbours in the tree.
 
-    A block has about as many records as the job asks for, and of each of its strata as
-    many at `least`, or all.
+    A part has `least` records or more, and within strata half a block, or all that its
+    stratum has.
     """
-    block = config.job.engine.block
     if config.strata is None:
         return blocks_of(sizes, least, keep)
-    alone: list[tuple[int, ...]] = []
+    least = max(least, config.job.engine.block // 2)
+    found: list[Part] = []
     for own in np.split(np.arange(len(sizes)), len(sizes) // config.tree.leaves):
         there = own[sizes[own] > 0]
-        alone += _of_stratum(there, sizes[there], max(least, block // 2), keep)
-    return _shared([(parts, int(sizes[list(parts)].sum())) for parts in alone], block)
+        found += _of_stratum(there, sizes[there], least, keep)
+    return found
 
 
-def _of_stratum(
-    there: I64, sizes: I64, least: int, keep: Keep
-) -> Iterator[tuple[int, ...]]:
-    """Yield parts of a stratum together, neighbours in the tree."""
+def _of_stratum(there: I64, sizes: I64, least: int, keep: Keep) -> Iterator[Part]:
+    """Yield buckets of a stratum together."""
 
-    def parts(places: Sequence[int]) -> tuple[int, ...]:
+    def part(places: Sequence[int]) -> Part:
         return tuple(there[list(places)].tolist())
 
-    for places in blocks_of(sizes, least, lambda places: keep(parts(places))):
-        yield parts(places)
+    for places in blocks_of(sizes, least, lambda places: keep(part(places))):
+        yield part(places)
 
 
-def _shared(
-    alone: Sequence[tuple[tuple[int, ...], int]], block: int
-) -> list[tuple[int, ...]]:
-    """Return blocks of parts and records, those after each other together if small."""
-    found: list[tuple[int, ...]] = []
+def shared(parts: Sequence[Part], sizes: I64, config: InLeaves) -> list[list[Part]]:
+    """Return the parts of each block: within strata, small ones after each other."""
+    if config.strata is None:
+        return [[part] for part in parts]
+    block = config.job.engine.block
+    found: list[list[Part]] = []
     held = block
-    for parts, records in alone:
+    for part in parts:
+        records = records_of(part, sizes)
         if held + records <= block:
-            found[-1] += parts
+            found[-1].append(part)
             held += records
         else:
-            found.append(parts)
+            found.append([part])
             held = records
     return found
+
+
+def records_of(part: Part, sizes: I64) -> int:
+    """Return how many records a part has, of buckets with so many, (buckets,)."""
+    return int(sizes[list(part)].sum())
 
 
 def within(strata: I64, made: Callable[[I64], Labels]) -> Labels:

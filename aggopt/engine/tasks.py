@@ -6,6 +6,7 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any
 
+from aggopt.engine.keeping import kept
 from aggopt.engine.passes_in import described, scattered
 from aggopt.engine.passes_of_blocks import grouped, published
 from aggopt.engine.passes_of_borders import looked, parted
@@ -24,6 +25,7 @@ TASKS: dict[str, Callable[[int, Any], Any]] = {
     "levels": levels_counted,
     "describe": described,
     "scatter": scattered,
+    "keep": kept,
     "look": looked,
     "part": parted,
     "group": grouped,
@@ -37,6 +39,7 @@ TASKS: dict[str, Callable[[int, Any], Any]] = {
     "hash": hashed,
     **{again: partial(dealt, step) for step, again in AGAIN.items()},
 }
+ROUNDS = " 0123456789"  # behind the name of a step that is done more than once
 
 
 def carried_out(step: str, number: int, known: Path) -> Any:
@@ -52,7 +55,7 @@ def carried_out(step: str, number: int, known: Path) -> Any:
     """
     try:
         with noted(known.parent, number):
-            return TASKS[step](number, handed_out(known))
+            return TASKS[step.rstrip(ROUNDS)](number, handed_out(known))
     except (AggoptError, StoppedError, KeyboardInterrupt):
         raise
     except MemoryError:

@@ -15,7 +15,6 @@ from aggopt.input.confidential import Confidential, attribute_of
 from aggopt.input.entries import Values, entry_of
 from aggopt.job import Privacy
 from aggopt.privacy._of_part import OfPart
-from aggopt.privacy._requirement import Requirement
 
 MOST = 2_000_000  # values of an attribute: some hundred bytes each, in each process
 VALUE, COUNT = "value", "count"
@@ -97,8 +96,3 @@ class WholeAttribute:
         values = Values.of(column, entry_of(decimal))
         places = [self.places[value] for value in values.distinct]
         return np.array(places, np.int64)[values.which]
-
-    @property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """What is asked of the values, each of which is there once."""
-        return self.held.requirements

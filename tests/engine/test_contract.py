@@ -9,6 +9,7 @@ from folders import ROLES, job, masked, persons, put
 from aggopt.errors import AggoptError, PrivacyError
 
 CLOSE = {"t": 0.4, "distance": "equal"}
+DIVERSE = {"l": 2, "repair": "merge"}
 WITHIN = {"roles": {**ROLES, "stratum": ["note"], "other": []}}
 WEIGHED = {"roles": {**ROLES, "weight": ["note"], "other": []}}
 TOWNS = {
@@ -36,6 +37,11 @@ def noted(*first):
 CASES = {
     "t, kept by merging": beside("a", privacy={**CLOSE, "repair": "merge"}),
     "t without a repair": beside("a", privacy=CLOSE),
+    "l of values that not every block has": (
+        persons(60).sort_values("income").assign(ill=["flu"] * 40 + ["none"] * 20),
+        job(privacy=DIVERSE, engine={"block": 15}),
+    ),
+    "l of a value that all have": (persons(60).assign(ill="flu"), job(privacy=DIVERSE)),
     "levels of confidential text": beside(
         "a",
         privacy={"l": 2, "repair": "merge", "confidential": {"ill": {"levels": 3}}},

@@ -1,5 +1,7 @@
 """Groups of a folder lie within strata; small strata are refused or left out."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -149,9 +151,13 @@ def test_rows_have_the_stratum_of_their_values_whatever_holds_them():
 
 
 def test_small_blocks_of_several_strata_go_together():
-    alone = [((0,), 30), ((1, 2), 30), ((5,), 40), ((6,), 10), ((7,), 95), ((8,), 5)]
-    found = strata._shared(alone, 100)
-    assert found == [(0, 1, 2, 5), (6,), (7, 8)]
+    sizes = np.array([30, 15, 15, 0, 0, 40, 10, 95, 5])
+    parts = [(0,), (1, 2), (5,), (6,), (7,), (8,)]
+    within = SimpleNamespace(job=job(engine={"block": 100}), strata="there")
+    found = strata.shared(parts, sizes, within)
+    assert found == [[(0,), (1, 2), (5,)], [(6,)], [(7,), (8,)]]
+    whole = SimpleNamespace(strata=None)
+    assert strata.shared(parts, sizes, whole) == [[part] for part in parts]
 
 
 def test_groups_of_each_stratum_are_numbered_one_after_the_other():

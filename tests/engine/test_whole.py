@@ -8,7 +8,7 @@ from folders import QUASI, job, masked, persons, put, read
 from aggopt.engine import run, whole
 from aggopt.engine.able import require_able
 from aggopt.engine.split_tree import blocks_of
-from aggopt.errors import InfeasibleInputError, PrivacyError
+from aggopt.errors import PrivacyError
 from aggopt.privacy import distinct_l, t_closeness
 from aggopt.privacy._levels import levels_of
 
@@ -76,20 +76,6 @@ def test_blocks_whose_values_lie_apart_go_together(tmp_path):
     found = masked(folder, asked, tmp_path / "out")
     assert found.manifest["blocks"] == 1
     assert found.audit.promises[0].found <= 0.1
-
-
-def test_blocks_that_would_be_too_large_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(whole, "WIDEST", 2)
-    table = persons(160)
-    by = np.argsort(np.argsort(table["income"].to_numpy()))
-    folder = put(tmp_path / "in", table.assign(ill=by // 80, height=0.0, age=3))
-    asked = job(privacy={"t": 0.1, "repair": "merge"}, engine={"block": 20})
-    with pytest.raises(InfeasibleInputError) as error:
-        masked(folder, asked, tmp_path / "out")
-    assert "that lie together keep what is promised" in error.value.problem
-    assert "[engine] block = 20 allows no more." in error.value.problem
-    assert error.value.fix == "promise less of them, or choose a larger block."
-    assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
 def test_the_audit_counts_what_is_written(folder, tmp_path, monkeypatch):
