@@ -103,8 +103,6 @@ def _unable(job: Job) -> Iterator[tuple[str, str]]:
         yield "[strata] small = 'merge'", 'set small = "refuse" or "drop"'
     if job.weights.published == "as is":
         yield "[weights] published = 'as is'", 'set published = "group mean" or "drop"'
-    if job.roles.stratum and job.engine.borders:
-        yield "[engine] borders, within strata", "leave borders out"
     if each_by_itself(job):
         yield "what is kept is kept in each stratum", 'set keep = "overall"'
     yield from _of_privacy(job)

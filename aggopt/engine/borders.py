@@ -7,9 +7,10 @@ import numpy as np
 
 from aggopt.core.validation import Floats
 from aggopt.engine.config import Border, InBlocks, InBorders
-from aggopt.engine.passes_of_borders import across_cuts
+from aggopt.engine.passes_of_borders import across_cuts, beyond
 from aggopt.engine.sources import BlockSource, Sources
-from aggopt.engine.split_tree import SplitTree, blocks_of, levels_of
+from aggopt.engine.split_tree import SplitTree, levels_of
+from aggopt.engine.strata import parts_within, shared
 from aggopt.engine.two_levels import Each, second_step
 
 MARGIN = 1.0  # radii of a group: how near a cut those lie that are looked at again
@@ -30,14 +31,17 @@ def across(each: Each, config: InBlocks, sample: Floats, n: int) -> InBlocks:
     tree = SplitTree.of(near, levels_of(share * n, config.job.engine.block))
     border = Border(tree, within, count, count)
     cut = InBorders(**{**vars(config), "border": border})
-    parted, spread = each("part", count, cut), across_cuts(border)
+    parted, spread = each("part", count, cut), across_cuts(cut)
     cut, sizes = second_step(each, spread, parted, cut)
     stay = [number for number, own in enumerate(parted) if own[0]]
     blocks: list[Sources] = [
         (BlockSource("parted", number, number + 1, (0,)),) for number in stay
     ]
     if sizes[1:].any():
-        for leaves in blocks_of(sizes[1:], 2 * config.job.privacy.k):
-            blocks.append(spread.sources([1 + leaf for leaf in leaves], cut))
+        least, again = 2 * config.job.privacy.k, beyond(cut)
+        parts = parts_within(sizes[1:], again, lambda leaves: True, least)
+        for block in shared(parts, sizes[1:], again):
+            leaves = [1 + leaf for part in block for leaf in part]
+            blocks.append(spread.sources(leaves, cut))
     border = replace(border, staying=len(stay))
     return replace(cut, blocks=tuple(blocks), border=border)

@@ -9,18 +9,19 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from aggopt.aggregate._aggregation import group_means
 from aggopt.core.group_sums import group_sse
 from aggopt.core.types import I64
-from aggopt.core.validation import Labels
+from aggopt.core.validation import Labels, numbered
 from aggopt.encoding import Encoded
 from aggopt.encoding._incomplete import in_rows
 from aggopt.engine.block_rows import groups_before, of_block
-from aggopt.engine.config import Border, InBlocks, InBorders
+from aggopt.engine.config import InBlocks, InBorders, InLeaves
 from aggopt.engine.coordinates import coordinates
 from aggopt.engine.passes_in import table_of
-from aggopt.engine.strata import within
+from aggopt.engine.strata import bucket_of, buckets_of, elsewhere, within
 from aggopt.engine.two_levels import Spread
 from aggopt.engine.weights import each_of, known_of, of_weights
 from aggopt.engine.whole import held_of
@@ -40,7 +41,7 @@ def looked(number: int, config: InBlocks) -> float:
     """Partition a block for the first time; return the squared error of its groups."""
     table = table_of(of_block(number, config)[0], config)
     records = coordinates(table.matrix(), config, config.scale)
-    labels, Z = grouped_anew(table, records, config), records.coordinates
+    labels, Z = groups_within(table, records, config), records.coordinates
     weights = known_of(each_of(table), config)
     means = group_means(Z, labels, weights)
     save(config.at("looked", number), labels=labels, means=means)
@@ -53,19 +54,28 @@ def parted(number: int, config: InBorders) -> list[int]:
     Bucket 0 stays a block; the others are the leaves of the tree that is cut elsewhere.
     """
     rows, numbers = of_block(number, config)
-    held, again = load(config.at("looked", number)), config.border.tree
+    held, again = load(config.at("looked", number)), beyond(config)
     labels, means = held["labels"], held["means"]
     name = named(np.arange(len(means)), number)
+    first = np.unique(labels, return_index=True)[1]
     near = config.tree.margin(means, name) < config.border.within
-    leaf = np.where(near, 1 + again.leaf(means, name), 0)
-    out = with_column(with_column(rows, numbers), name[labels])
-    to = config.at("parted", number)
-    return across_cuts(config.border).write(to, out, leaf[labels])
+    near &= elsewhere(rows, config)[first]
+    leaf = again.tree.leaf(means, name)
+    bucket = 1 + bucket_of(leaf, rows.take(pa.array(first)), again)
+    to, out = config.at("parted", number), with_column(rows, numbers)
+    out = with_column(out, name[labels])
+    return across_cuts(config).write(to, out, np.where(near, bucket, 0)[labels])
 
 
-def across_cuts(border: Border) -> Spread:
+def beyond(config: InBorders) -> InLeaves:
+    """Return how records are cut that go to blocks across the cuts of the others."""
+    return replace(config, tree=config.border.tree, buckets=None)
+
+
+def across_cuts(config: InBorders) -> Spread:
     """Return how records are spread over a block that stays, and leaves that cross."""
-    return Spread("parted", border.parts, 1 + border.tree.leaves, alone=1)
+    files, leaves = config.border.parts, buckets_of(beyond(config))
+    return Spread("parted", files, 1 + leaves, alone=1)
 
 
 def named(labels: Any, block: int) -> Any:
@@ -76,14 +86,38 @@ def named(labels: Any, block: int) -> Any:
 def groups_of(number: int, table: Table, records: Encoded, config: InBlocks) -> Labels:
     """Return the groups of the records of a block."""
     border = config.border
-    if config.strata is not None:
-        strata = handed_out(config.strata).of(table.frame.to_arrow())
-        return within(strata, lambda own: _of_rows(own, table, records, config))
     if border is None:
-        return grouped_anew(table, records, config)
+        return groups_within(table, records, config)
     given = groups_before(number, config)
     if number < border.staying:
         return given
+    return groups_within(table, records, config, given)
+
+
+def groups_within(
+    table: Table, records: Encoded, config: InLeaves, given: Labels | None = None
+) -> Labels:
+    """Return groups of records, (n,), of those of each stratum by themselves.
+
+    No worse than groups that are given, if any.
+    """
+    if config.strata is None:
+        return _no_worse(table, records, config, given)
+    there = np.ones(len(records.attributes), bool)
+
+    def made(own: I64) -> Labels:
+        part = replace(table, frame=table.frame[own])
+        before = None if given is None else numbered(given[own])
+        return _no_worse(part, in_rows(records, own, there), config, before)
+
+    return within(handed_out(config.strata).of(table.frame.to_arrow()), made)
+
+
+def _no_worse(
+    table: Table, records: Encoded, config: InLeaves, given: Labels | None
+) -> Labels:
+    if given is None:
+        return grouped_anew(table, records, config)
     try:
         found = grouped_anew(table, records, config, given)
     except InfeasibleInputError:  # what stays away is wanted to keep t
@@ -94,15 +128,8 @@ def groups_of(number: int, table: Table, records: Encoded, config: InBlocks) -> 
     )
 
 
-def _of_rows(own: I64, table: Table, records: Encoded, config: InBlocks) -> Labels:
-    """Return the groups of some records, by themselves."""
-    part = replace(table, frame=table.frame[own])
-    there = np.ones(len(records.attributes), bool)
-    return grouped_anew(part, in_rows(records, own, there), config)
-
-
 def grouped_anew(
-    table: Table, records: Encoded, config: InBlocks, given: Labels | None = None
+    table: Table, records: Encoded, config: InLeaves, given: Labels | None = None
 ) -> Labels:
     """Return groups of a table, and keep by merging what is promised.
 

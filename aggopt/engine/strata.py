@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.core.plural import many
-from aggopt.core.types import I64, Labels
+from aggopt.core.types import I64, Bool, Labels
 from aggopt.engine.config import Config, InLeaves
 from aggopt.engine.split_tree import blocks_of
 from aggopt.engine.workspace import hand_out, handed_out, load_table, save_table
@@ -169,6 +169,19 @@ def bucket_of(leaf: I64, rows: pa.Table, config: InLeaves) -> I64:
     if config.strata is None:
         return leaf
     return np.asarray(handed_out(config.strata).of(rows) * config.tree.leaves + leaf)
+
+
+def elsewhere(rows: pa.Table, config: Config) -> Bool:
+    """Whether the stratum of each row, (n,), has records beside these rows.
+
+    All have where there are no strata.
+    """
+    if config.strata is None:
+        return np.ones(len(rows), np.bool_)
+    strata = handed_out(config.strata)
+    of = strata.of(rows)
+    here = np.bincount(of, minlength=len(strata.sizes))
+    return np.asarray((here < strata.sizes)[of])
 
 
 def parts_within(sizes: I64, config: InLeaves, keep: Keep, least: int) -> list[Part]:

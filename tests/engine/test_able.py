@@ -31,10 +31,6 @@ UNABLE = {
         },
         'set published = "group mean" or "drop"',
     ),
-    "[engine] borders, within strata": (
-        {"roles": WITH_MORE["stratum"], "engine": {"borders": True}},
-        "leave borders out",
-    ),
     "what is kept is kept in each stratum": (
         {
             "roles": WITH_MORE["stratum"],
@@ -167,7 +163,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
         {},
         {"privacy": {"l": 2, "repair": "merge"}},
         {"privacy": {"t": 0.2, "repair": "merge"}},
-        {"roles": WITH_MORE["stratum"]},
+        {"roles": WITH_MORE["stratum"], "engine": {"borders": True}},
         {"partition": {"method": "blocked", "effort": "fast"}},
         {"aggregation": {"method": "mean", "keep": "covariance"}},
         {"aggregation": {"method": "median"}},
@@ -182,7 +178,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
             "k",
             "l by merging",
             "t by merging",
-            "strata",
+            "borders within strata",
             "blocked",
             "covariance",
             "median",

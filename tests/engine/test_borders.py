@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from folders import QUASI, digest, job, masked, persons, put, read
+from folders import QUASI, ROLES, digest, job, linked, masked, persons, put, read
 
 from aggopt.engine import run
 from aggopt.partition._blocked import improve
 
+WITHIN = {"roles": {**ROLES, "stratum": ["note"], "other": []}}
 CLOSE = {"t": 0.3, "distance": "equal", "repair": "merge"}
 
 
@@ -109,3 +110,38 @@ def test_t_is_kept_though_the_second_look_takes_records_away(folder, tmp_path):
     found = masked(folder, asked, tmp_path / "out")
     (check,) = found.audit.promises
     assert check.found <= 0.3
+
+
+def test_within_strata_groups_meet_those_of_theirs_alone(folder, tmp_path):
+    asked = job(**WITHIN, engine={"borders": True, "block": 50})
+    found = masked(folder, asked, tmp_path / "out")
+    once = masked(folder, job(**WITHIN, engine={"block": 50}), tmp_path / "once")
+    lost = [each.certificates["groups"].objective for each in (found, once)]
+    assert lost[0] < lost[1]
+    before, after = linked(folder, found)
+    assert (before["note"] == after["note"]).all()
+    assert (before.groupby("group")["note"].nunique() == 1).all()
+    sizes = after.groupby([*QUASI, "note"]).size()
+    assert sizes.min() == found.audit.combination >= 4
+    assert len(sizes) == before["group"].nunique()
+
+
+def test_a_stratum_that_no_cut_divides_is_grouped_once(tmp_path):
+    few = persons(30).assign(note="few")
+    folder = put(tmp_path / "in", few, persons(370, seed=1).assign(note="many"))
+    asked = [job(**WITHIN, engine={"borders": b, "block": 200}) for b in (True, False)]
+    names = "again", "once"
+    both = zip(asked, names, strict=True)
+    found = [masked(folder, how, tmp_path / name) for how, name in both]
+    few, again = (read(each.path).query("note == 'few'") for each in found)
+    values = [
+        each.sort_values([*QUASI, "ill"])[QUASI].to_numpy() for each in (few, again)
+    ]
+    assert (values[0] == values[1]).all()
+
+
+def test_within_strata_promises_are_kept_after_a_second_look(folder, tmp_path):
+    privacy = {"l": 2, "repair": "merge"}
+    asked = job(**WITHIN, engine={"borders": True, "block": 50}, privacy=privacy)
+    written = read(masked(folder, asked, tmp_path / "out").path)
+    assert written.groupby([*QUASI, "note"])["ill"].nunique().min() >= 2

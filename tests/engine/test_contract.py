@@ -47,6 +47,9 @@ CASES = {
         privacy={"l": 2, "repair": "merge", "confidential": {"ill": {"levels": 3}}},
     ),
     "strata": beside(noted(), **WITHIN),
+    "strata, and borders": beside(
+        noted(), **WITHIN, engine={"block": 15, "borders": True}
+    ),
     "strata of fewer than k records": beside(noted("c", "c"), **WITHIN),
     "the same, to be left out": beside(
         noted("c", "c"), **WITHIN, strata={"small": "drop"}
