@@ -30,6 +30,7 @@ class PayColumn:
     numbers_: I64 = field(repr=False)
     treatment: Any = None
     name: str = NAME
+    counts: None = None
 
     @cached_property
     def codes(self) -> I64:

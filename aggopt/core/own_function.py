@@ -89,6 +89,10 @@ class OwnFunction:
             if p.kind not in (_ANY_DATA, _ANY_SETTING) and p.name not in self.given
         }
 
+    def takes(self, name: str) -> bool:
+        """Whether it has an argument of this name."""
+        return any(p.name == name for p in self._arguments)
+
     def lacks(self, name: str) -> bool:
         """Whether it has no setting of this name."""
         return name not in self.settings and not self._has(_ANY_SETTING)
@@ -140,11 +144,10 @@ class OwnFunction:
         JobError
             It fails.
         """
-        takes = {p.name for p in self._arguments}
         how = {
             name: value
             for name, value in settings.items()
-            if name not in self.given or (name in takes and value is not None)
+            if name not in self.given or (self.takes(name) and value is not None)
         }
         return self.origin.run(self.function, *data, **how)
 

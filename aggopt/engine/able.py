@@ -17,7 +17,6 @@ from aggopt.pipeline.requirement_names import named, stated
 from aggopt.privacy._values import REFUSE
 
 MEMORY = "or leave [engine] and --engine out, which does it of a table that fits memory"
-OF_BLOCKS = frozenset({"k", "l", "p", "t"})  # of a group, or beside all records
 PARTITION = "blocked"
 MERGE = "merge"
 SOLVER = "lagrangian"
@@ -120,9 +119,6 @@ def _of_privacy(job: Job) -> Iterator[tuple[str, str]]:
     privacy = job.privacy
     if privacy.scope != "combination":
         yield f"scope = {privacy.scope!r}", 'set scope = "combination"'
-    beyond = sorted(privacy.asked - OF_BLOCKS)
-    if beyond:
-        yield f"[privacy] {', '.join(beyond)} is promised", "promise k, l, p or t"
     repair = privacy.repair
     if repair is not None and repair.method != MERGE:
         yield f"repair = {repair.method!r}", f'set repair = "{MERGE}"'

@@ -10,7 +10,7 @@ from aggopt.core.types import I64, Bool
 from aggopt.core.validation import Floats, Labels
 from aggopt.core.weights import weighted
 from aggopt.encoding import Encoded
-from aggopt.engine.config import InBlocks
+from aggopt.engine.config import InLeaves
 from aggopt.engine.workspace import checker
 from aggopt.input.confidential import Confidential
 from aggopt.job import Mean
@@ -20,7 +20,7 @@ from aggopt.pipeline.observed import Having
 
 
 def grouped_by_policy(
-    records: Encoded, held: Sequence[Confidential], config: InBlocks
+    records: Encoded, held: Sequence[Confidential], config: InLeaves
 ) -> tuple[Labels, Bool]:
     """Return the groups of records (n,), and which values (n, d) decide what they are.
 

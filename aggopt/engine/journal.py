@@ -36,6 +36,7 @@ class Identity(NamedTuple):
         said = job.model_dump(mode="json", by_alias=True)
         engine = said["engine"].items()
         said["engine"] = {key: value for key, value in engine if key not in _CARRIERS}
+        said["code"] = [origin.to_dict() for origin in job.code]
         files = []
         for path in dict.fromkeys(piece.path for piece in parts.pieces):
             seen = path.stat()

@@ -7,12 +7,16 @@ Which ones do so, tasks tell; others go together with their neighbours until the
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
+import numpy as np
 import pyarrow as pa
 
 from aggopt.core.types import I64
 from aggopt.engine.config import InLeaves, InParts
+from aggopt.engine.coordinates import coordinates
+from aggopt.engine.hole_groups import grouped_by_policy
 from aggopt.engine.hole_plan import having, least_of
 from aggopt.engine.passes_in import table_of
+from aggopt.engine.passes_of_borders import grouped_anew
 from aggopt.engine.sources import Sources, read
 from aggopt.engine.strata import Part, parts_within, records_of, shared
 from aggopt.engine.two_levels import Each, Spread
@@ -20,7 +24,10 @@ from aggopt.engine.weights import each_of, of_weights
 from aggopt.engine.whole import held_of
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.input.confidential import requirements_of
+from aggopt.input.table import Table
 from aggopt.job import Job
+from aggopt.pipeline.holes import absent_of
+from aggopt.privacy._requirement import Requirement
 
 WIDEST = 16  # blocks that may go together: tasks read one at a time
 
@@ -61,7 +68,28 @@ def _refusal(rows: pa.Table, config: InParts) -> InfeasibleInputError | None:
     of_values = requirements_of(held_of(table.frame, config))
     asked = (*of_values, *of_weights(job, each_of(table)))
     refusals = (requirement.infeasible(job.privacy.k) for requirement in asked)
-    return next(filter(None, refusals), None)
+    refusal = next(filter(None, refusals), None)
+    if refusal is None and any(map(_groups_alone_may_keep, asked)):
+        return _not_grouped(table, config)
+    return refusal
+
+
+def _groups_alone_may_keep(asked: Requirement) -> bool:
+    """Whether one group of all does not satisfy it, which says nothing of others."""
+    return not (asked.additive or asked.satisfied(np.zeros(asked.n, np.intp)))
+
+
+def _not_grouped(table: Table, config: InParts) -> InfeasibleInputError | None:
+    """Return why no groups are found that keep what is promised; None if some are."""
+    records = coordinates(table.matrix(), config, config.scale)
+    try:
+        if absent_of(records).any():
+            grouped_by_policy(records, held_of(table.frame, config), config)
+        else:
+            grouped_anew(table, records, config)
+    except InfeasibleInputError as error:
+        return error
+    return None
 
 
 def _until_kept(

@@ -1,5 +1,6 @@
 """Masking, whoever carries it out: a table in memory, or a folder of any size."""
 
+import pickle
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -117,6 +118,7 @@ def mask(
         _require_memory(engine, client)
         return in_memory(data, job, progress=progress, secret=secret, trust=trust)
     asked = job_of(by_engine(job, name=engine), trust).contained()
+    _require_sent(asked)
     told = listener(progress)
     folder = _pattern(data)
     with _carrier(asked, client) as carrier:
@@ -129,6 +131,18 @@ def _require_memory(engine: str | None, client: Any) -> None:
             "An engine is named for a folder, and no folder to write.",
             fix='name it: out = "masked".',
         )
+
+
+def _require_sent(job: Job) -> None:
+    """Refuse functions that no other process can find."""
+    try:
+        pickle.dumps(job)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        raise JobError(
+            "The job holds a function that no module has, and tasks are told of it by "
+            "its name.",
+            fix='write it in a file, and name it: "mine.py:several".',
+        ) from None
 
 
 def _pattern(data: Any) -> str | Path:

@@ -55,7 +55,8 @@ def reported_folder(
     of = (private or folder.with_name(f"{folder.name}.private")) / MANIFEST
     _require_described(folder, of)
     require_as_written(of)
-    job = Job(**with_trusted_code(stated_as(of, "job", dict), None)).loaded()
+    named = with_trusted_code(stated_as(of, "job", dict), stated(of, "code"))
+    job = Job(**named).loaded()
     if asked is not None:
         require_promised(of, job, asked)
     rows = _rows(folder, job)

@@ -74,6 +74,7 @@ def _made(proofs: Proofs, config: InBlocks) -> dict[str, Any]:
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions_of(["python", *PACKAGES]),
         "job": config.job.model_dump(mode="json", by_alias=True),
+        "code": [origin.to_dict() for origin in config.job.code],
         "input": {
             "files": sorted(firsts_of(config.pieces)),
             "records": sum(piece.records for piece in config.pieces),

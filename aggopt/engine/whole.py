@@ -11,23 +11,25 @@ import narwhals.stable.v2 as nw
 import pyarrow as pa
 
 from aggopt.engine.config import Config
-from aggopt.engine.workspace import (
-    hand_out,
-    handed_out,
-    load_table,
-    save_table,
-)
+from aggopt.engine.workspace import hand_out, handed_out, load_table, save_table
+from aggopt.errors import InfeasibleInputError
 from aggopt.input.confidential import Confidential, confidential_of
 from aggopt.input.values_of_parts import WholeAttribute, occurring, occurring_in_all
 from aggopt.job import Job
+from aggopt.privacy._model import OWN_MODELS
+from aggopt.privacy._own import OwnRequirement
+
+MOST = 20_000_000  # records whose values a model of the user's is told at once
 
 
 def asks_all(job: Job) -> bool:
     """Whether it depends on all records what a group of some must have."""
     privacy = job.privacy
+    if not privacy.asked.isdisjoint({"t", OWN_MODELS}):
+        return True
     treated = (privacy.treatment(name) for name in job.roles.confidential)
     levels = any(treatment.levels is not None for treatment in treated)
-    return "t" in privacy.asked or ("l" in privacy.asked and levels)
+    return "l" in privacy.asked and levels
 
 
 def count_values(rows: pa.Table, step: str, number: int, config: Config) -> None:
@@ -53,7 +55,9 @@ def whole_of(step: str, count: int, config: Config) -> Path | None:
     for j, name in enumerate(job.roles.confidential):
         parts = map(load_table, config.all(f"{step}-{j}", count))
         together = occurring_in_all(parts, name)
-        found.append(WholeAttribute.of(name, together, job.privacy, job.input.decimal))
+        own = WholeAttribute.of(name, together, job.privacy, job.input.decimal)
+        _require_few(own.held)
+        found.append(own)
     to = config.work / f"whole-{step}"
     hand_out(to, tuple(found))
     return to
@@ -68,6 +72,21 @@ def held_of(frame: nw.DataFrame[pa.Table], config: Config) -> tuple[Confidential
         each.among(frame[each.held.name], job.input.decimal)
         for each in _wholes(config.whole)
     )
+
+
+def _require_few(held: Confidential) -> None:
+    """Refuse a model of the user's that is told the values of too many records."""
+    for asked in held.requirements:
+        if not isinstance(asked, OwnRequirement) or asked.counts is None:
+            continue
+        records = int(asked.counts.sum())
+        if asked.judge.takes("whole") and records > MOST:
+            raise InfeasibleInputError(
+                f"{asked.name} takes whole, the values of all {records} records of "
+                f"{held.name!r}, and each process can hold those of {MOST}.",
+                fix="let it look at the values of the group alone, without whole; or "
+                "mask the table in parts.",
+            )
 
 
 def _wholes(path: Path) -> tuple[WholeAttribute, ...]:

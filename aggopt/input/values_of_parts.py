@@ -43,8 +43,8 @@ def occurring_in_all(parts: Iterable[pa.Table], name: str) -> pa.Table:
         whole = summed.rename_columns({f"{COUNT}_sum": COUNT})
         if len(whole) > MOST:
             raise InfeasibleInputError(
-                f"{name!r} has more than {MOST} different values, and what is promised "
-                "of them compares each group with all of the table.",
+                f"{name!r} has more than {MOST} different values, and to keep what is "
+                "promised of them each process holds all.",
                 fix="round the attribute, promise l or p of values, or mask the table "
                 "in parts.",
             )

@@ -36,6 +36,13 @@ class Attribute(Protocol):
         """What the job says of it: the keys that models own, and `missing`."""
 
     @property
+    def counts(self) -> I64 | None:
+        """How many records of a table have each value, where each stands once, (n,).
+
+        None where there is one of each record.
+        """
+
+    @property
     def codes(self) -> I64:
         """Which of its distinct values each record has, (n,), 0..m-1."""
 
@@ -160,7 +167,7 @@ class OwnPrivacyModel(PrivacyModel):
 def _judged(
     judge: OwnJudge, settings: Mapping[str, Any], of: Attribute, asked: Any
 ) -> Requirement:
-    return OwnRequirement(of.name, of.entries(), judge, settings)
+    return OwnRequirement(of.name, of.entries(), judge, settings, of.counts)
 
 
 def _these(names: tuple[str, ...], asked: Any) -> Iterable[str]:

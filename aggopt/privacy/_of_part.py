@@ -77,6 +77,10 @@ class OfPart(Requirement):
         """Return what the worst group has, rounded once."""
         return self.whole.extreme(self.which[records], starts, found)
 
+    def stated(self, check: Check) -> Check:
+        """Return what groups have with what the model says beside it."""
+        return self.whole.stated(check)
+
     def keeps(self, found: float) -> str:
         """Say what such groups do satisfy."""
         return self.whole.keeps(found)

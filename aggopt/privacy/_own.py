@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -82,6 +83,9 @@ class OwnRequirement(Requirement):
         Those of all records.
     judge, settings
         The function and its settings.
+    counts : (n,)
+        How many records of a table have each of them, where it has each once; None
+        where there is one value of each record.
     """
 
     model: ClassVar[str] = "own"
@@ -91,6 +95,15 @@ class OwnRequirement(Requirement):
     values: npt.NDArray[Any] = field(repr=False)
     judge: OwnJudge
     settings: Mapping[str, Any] = field(repr=False)
+    counts: I64 | None = field(default=None, repr=False)
+
+    @cached_property
+    def whole(self) -> npt.NDArray[Any]:
+        """The values of all records of the table, which cannot be changed."""
+        own = self.values
+        found = own.view() if self.counts is None else np.repeat(own, self.counts)
+        found.setflags(write=False)
+        return found
 
     @property
     def n(self) -> int:
@@ -113,10 +126,8 @@ class OwnRequirement(Requirement):
 
     def broken(self, records: I64, starts: I64) -> Bool:
         """Whether each group does not satisfy it, (groups,), as the function says."""
-        whole = self.values.view()
-        whole.setflags(write=False)
         satisfied = [
-            self.judge(self.values[records[start:end]], whole, self.settings)
+            self.judge(self.values[records[start:end]], self.whole, self.settings)
             for start, end in pairwise(starts.tolist())
         ]
         return ~np.array(satisfied, np.bool_)
@@ -129,7 +140,6 @@ class OwnRequirement(Requirement):
         """Say nothing: what else it could be asked is not known."""
         return ""
 
-    def check(self, labels: npt.NDArray[Any]) -> OwnCheck:
-        """Return what the groups of labels (n,) have of it, and whether they do."""
-        found = vars(super().check(labels))
-        return OwnCheck(**found, counted_by=str(self.judge.origin))
+    def stated(self, check: Check) -> OwnCheck:
+        """Return what groups have, and who says so."""
+        return OwnCheck(**vars(check), counted_by=str(self.judge.origin))

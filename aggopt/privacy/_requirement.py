@@ -146,7 +146,7 @@ class Requirement(ABC):
         broken, found = self.broken(records, starts), self.found(records, starts)
         worst = found.max() if self.sign == "<=" else found.min()
         exact = self.extreme(records, starts, found)
-        return Check(
+        said = Check(
             attribute=self.attribute,
             promise=self.name,
             asked=self.asked,
@@ -159,6 +159,11 @@ class Requirement(ABC):
             sign=self.sign,
             keeps=self.keeps(exact),
         )
+        return self.stated(said)
+
+    def stated(self, check: Check) -> Check:
+        """Return what groups have with what the model says beside it."""
+        return check
 
     def infeasible(self, k: int) -> InfeasibleInputError | None:
         """Return why no groups of k records or more satisfy it; None if some may."""

@@ -102,10 +102,6 @@ UNABLE = {
         "let the order be random",
     ),
     "scope = 'blocks'": ({"privacy": {"scope": "blocks"}}, 'set scope = "combination"'),
-    "[privacy] proximity is promised": (
-        {"privacy": {"proximity": {"epsilon": 5, "m": 2}}},
-        "promise k, l, p or t",
-    ),
     "repair = 'search'": (
         {"privacy": {"l": 2, "repair": "search"}},
         'set repair = "merge"',

@@ -6,6 +6,7 @@ import pytest
 from contract_rows import rows_of
 from folders import ROLES, job, masked, persons, put
 
+from aggopt.engine import whole
 from aggopt.errors import AggoptError, PrivacyError
 
 CLOSE = {"t": 0.4, "distance": "equal"}
@@ -20,6 +21,16 @@ TOWNS = {
     }
 }
 HEAVY = np.where(np.arange(60) == 7, 1e3, 1.0)
+
+
+def differing(values):
+    """Whether a group has several values."""
+    return len(set(values)) > 1
+
+
+def told(values, whole):
+    """Say yes, whatever all records have."""
+    return True
 
 
 def beside(values, **sections):
@@ -42,6 +53,15 @@ CASES = {
         job(privacy=DIVERSE, engine={"block": 15}),
     ),
     "l of a value that all have": (persons(60).assign(ill="flu"), job(privacy=DIVERSE)),
+    "a privacy model of the user's": beside(
+        "a", privacy={"own": differing, "repair": "merge"}
+    ),
+    "the same with `whole`, of more than 20,000,000 records": beside(
+        "a", privacy={"own": told, "repair": "merge"}
+    ),
+    "the same, of a function that no module has": beside(
+        "a", privacy={"own": lambda values: True, "repair": "merge"}
+    ),
     "levels of confidential text": beside(
         "a",
         privacy={"l": 2, "repair": "merge", "confidential": {"ill": {"levels": 3}}},
@@ -102,7 +122,9 @@ def test_the_page_and_the_tests_list_the_same_folders():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_folder_is_masked_or_refused_as_the_page_says(name, tmp_path):
+def test_a_folder_is_masked_or_refused_as_the_page_says(name, tmp_path, monkeypatch):
+    if "20,000,000" in name:
+        monkeypatch.setattr(whole, "MOST", 59)
     table, asked = CASES[name]
     outcome, says = TABLE[name]
     folder = put(tmp_path / "in", table)

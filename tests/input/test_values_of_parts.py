@@ -66,8 +66,8 @@ def test_more_values_than_processes_hold_are_refused(monkeypatch):
     monkeypatch.setattr(values_of_parts, "MOST", 2)
     parts = [occurring(column([1, 2])), occurring(column([3]))]
     with refused(
-        "'ill' has more than 2 different values, and what is promised of them compares "
-        "each group with all of the table.",
+        "'ill' has more than 2 different values, and to keep what is promised of them "
+        "each process holds all.",
         "round the attribute, promise l or p of values, or mask the table in parts.",
         InfeasibleInputError,
     ):

@@ -8,6 +8,7 @@ import pytest
 from aggopt.core.own_code import Origin
 from aggopt.errors import JobError
 from aggopt.privacy._model import OWN_MODELS, REQUIREMENTS, OwnPrivacyModel
+from aggopt.privacy._of_part import OfPart
 from aggopt.privacy._own import OwnJudge, OwnRequirement
 
 PAY = np.array([1, 1, 5, 2, 9, 3])
@@ -81,6 +82,28 @@ def test_the_check_says_who_counted():
     assert str(kept) == "spread holds for 'pay', by object spread."
 
 
+def test_values_that_stand_once_are_told_as_often_as_records_have_them():
+    seen = []
+
+    def judge(values, whole):
+        seen.append((values.tolist(), whole.tolist(), whole.flags.writeable))
+        return True
+
+    own = OwnJudge(judge, Origin("judge", "privacy_models", "object"))
+    asked = OwnRequirement("pay", np.array([1, 5]), own, {}, np.array([2, 3]))
+    assert not asked.broken(np.array([1, 1, 0]), np.array([0, 2, 3])).any()
+    whole = [1, 1, 5, 5, 5], False
+    assert seen == [([5, 5], *whole), ([1], *whole)]
+    assert "[" not in repr(asked)  # neither values nor counts
+
+
+def test_of_some_records_the_check_says_who_counted():
+    part = OfPart(requirement(spread), np.array([0, 1, 2]))
+    found = part.check(np.zeros(3, np.intp))
+    assert (found.holds, found.counted_by, found.worst) == (True, "object spread", 3)
+    assert not part.check(np.array([0, 0, 1])).holds
+
+
 @pytest.mark.parametrize("said", [True, np.True_, False, np.False_])
 def test_true_and_false_are_taken(said):
     assert requirement(lambda values: said).satisfied(LABELS) == bool(said)
@@ -104,6 +127,7 @@ class Pay:
     """An attribute as an own model reads it."""
 
     name = "pay"
+    counts = np.ones(6, np.int64)
 
     def entries(self):
         return PAY
@@ -122,6 +146,7 @@ def test_a_function_is_adopted_and_asks_with_its_settings():
     assert list(model.attributes(None)) == []
     asking = model.asking({"least": 4}, ("pay", "rent"))
     asked = asking.requirement(Pay(), None)
+    assert asked.counts is Pay.counts
     assert (asked.attribute, asked.settings) == ("pay", {"least": 4})
     assert asked.values is PAY
     assert asked.judge is model.function
