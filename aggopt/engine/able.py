@@ -77,7 +77,7 @@ def _unable(job: Job) -> Iterator[tuple[str, str]]:
             keep = getattr(job.aggregation, "keep", None)
             yield (
                 f"[attributes.{name}] lower or upper, with keep = {keep!r}",
-                'leave keep out, or set method = "p3m", which keeps the variance',
+                'set keep = "variance", or leave it out',
             )
         if section.type.kind == "date":
             yield f"[attributes.{name}] kind = 'date'", "give it numbers"
@@ -112,7 +112,7 @@ def _unable(job: Job) -> Iterator[tuple[str, str]]:
 def _moves(job: Job) -> bool:
     """Whether means are moved by one map, which knows no bounds."""
     how = job.aggregation
-    return isinstance(how, Mean) and how.keep != "mean"
+    return isinstance(how, Mean) and how.keep not in ("mean", "variance")
 
 
 def _of_privacy(job: Job) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from aggopt.aggregate._bounds import Bounds
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.engine.hole_buckets import Buckets
@@ -187,12 +188,18 @@ class InBlocks(InLeaves):
         How many groups each block has, once they are made.
     shift
         How centroids are moved; None where they are published as they are.
+    ends
+        Bounds of numbers, on z-scores.
+    solved
+        Which numbers have centroids of a program of their own, whatever the shift.
     """
 
     blocks: tuple[Sources, ...]
     border: Border | None = field(default=None, repr=False)
     counts: tuple[int, ...] = ()
     shift: Shift | None = None
+    ends: Bounds | None = field(default=None, repr=False)
+    solved: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,5 +1,7 @@
 """Bounds of published numbers, and whole ones, as each block keeps them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
@@ -7,7 +9,7 @@ from aggopt.aggregate._bounds import Bounds
 from aggopt.aggregate._whole import whole_numbers
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
-from aggopt.engine.config import Config
+from aggopt.engine.config import Config, InBlocks
 from aggopt.engine.passes_of_levels import without_records
 from aggopt.errors import naming
 from aggopt.input.table import Table
@@ -62,6 +64,12 @@ def require_values(config: Config, schema: pa.Schema, scale: Scale, n: Floats) -
 def ends_of(table: Table, config: Config) -> Bounds:
     """Return the bounds of numbers (p,), infinite where there are none."""
     return bounds_of(table, config.job, config.numbers)
+
+
+def with_ends(config: InBlocks, schema: pa.Schema) -> InBlocks:
+    """Return what tasks are told, with the bounds of numbers on z-scores."""
+    ends = ends_of(without_records(schema, config), config)
+    return replace(config, ends=ends.standardised(config.scale))
 
 
 def rounded(

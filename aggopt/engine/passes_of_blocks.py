@@ -90,10 +90,9 @@ def published(number: int, config: InBlocks) -> list[int]:
     rows, numbers = of_block(number, config)
     held, scale = load(config.at("grouped", number), *HELD), config.scale
     labels, c = held["labels"], held["centroids"]
-    if config.job.aggregation.method == "p3m":
-        c = solved_of(number, config)
-    elif config.shift is not None:
+    if config.shift is not None:
         c = config.shift.of(c)
+    c = with_solved(c, number, config)
     table = table_of(rows, config)
     X = table.matrix()
     values = np.empty((len(c), X.shape[1]))
@@ -160,11 +159,13 @@ def _masked(table: Table, values: Floats, config: InBlocks) -> Table:
     return table.masked(values, round_integers=whole, integers=asked, levels=held)
 
 
-def solved_of(number: int, config: InBlocks) -> Floats:
-    """Return the centroids of a block (m, d) that programs of all blocks have."""
-    first = sum(config.counts[:number])
+def with_solved(c: Floats, number: int, config: InBlocks) -> Floats:
+    """Return the centroids of a block (m, d), some as programs of all blocks have them.
+
+    These are of the numbers whose programs had an answer.
+    """
+    first, found = sum(config.counts[:number]), c.copy()
     own = slice(first, first + config.counts[number])
-    columns = config.all("solved", len(config.scale.spread))
-    return np.stack(
-        [load(path, "centroids")["centroids"][own] for path in columns], axis=1
-    )
+    for j in config.solved:
+        found[:, j] = load(config.at("solved", j), "centroids")["centroids"][own]
+    return found

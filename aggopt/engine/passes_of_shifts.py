@@ -4,7 +4,7 @@ A separable program needs of a group no record, but the pieces of its cost funct
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import closed
 from aggopt.solvers._lagrangian.piecewise_quartics import program_of
 from aggopt.solvers._lagrangian.program import Separable
+
+if TYPE_CHECKING:  # it imports numba
+    from aggopt.solvers._lagrangian.solve import LagrangianSolution
 
 SUMS = ("total", "squares", "cardinality")  # of a program, over its parts
 
@@ -109,8 +112,13 @@ def solved(j: int, config: InBlocks) -> ShiftEnd | None:
     found = solve(whole_program(j, config), **asked_of(config).options)
     if found.centroids is not None:
         save(config.at("solved", j), centroids=found.centroids)
-    ended = found.status, found.objective, found.bound
-    return ShiftEnd(*ended, found.evaluations, found.seconds)
+    return ended(found)
+
+
+def ended(found: "LagrangianSolution") -> ShiftEnd:
+    """Return how a program ended."""
+    proven = found.status, found.objective, found.bound
+    return ShiftEnd(*proven, found.evaluations, found.seconds)
 
 
 def whole_program(j: int, config: InBlocks) -> Separable:

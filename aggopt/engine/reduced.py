@@ -235,7 +235,22 @@ class Proofs:
             return {name: _of_shift(end, missed) for name, end in ended}
         if keep == "covariance":
             return {", ".join(names): self._covariance(missed)}
-        return _exact(names, self.figures.exact, missed)
+        return _exact(names, self.figures.exact, missed) | self._drawn_in(missed)
+
+    def _drawn_in(self, missed: float) -> dict[str, Certificate]:
+        """Return those of numbers whose stretched means left their bounds.
+
+        Their program has what centroids lose beside the means.
+        """
+        found: dict[str, Certificate] = {}
+        names, means = self.config.numbers, self.groups.sse.tolist()
+        for name, end, lost in zip(names, self.shifts, means, strict=False):
+            if end is not None:
+                shares = end.objective + lost, max(end.bound, 0.0) + lost
+                found[name] = end._replace(
+                    objective=shares[0], bound=shares[1]
+                ).certificate(missed)
+        return found
 
     def _covariance(self, missed: float) -> Certificate:
         """Return that of centroids that keep the covariance.

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from aggopt.core.compile_time import compile_time
+from aggopt.core.validation import Floats
 from aggopt.engine.able import (
     PARTITION,
     require_able,
@@ -35,13 +36,11 @@ from aggopt.engine.limits import require_numbers, require_values
 from aggopt.engine.needs import require_room
 from aggopt.engine.passes_in import of_leaves, scale_of, summary, total_of
 from aggopt.engine.passes_of_blocks import to_parts
-from aggopt.engine.passes_of_categories import together
 from aggopt.engine.passes_of_levels import (
     categories_in,
     require_unweighed,
     with_levels,
 )
-from aggopt.engine.passes_of_shifts import ShiftEnd
 from aggopt.engine.passes_out import (
     count_of_files,
     require_all,
@@ -50,6 +49,7 @@ from aggopt.engine.passes_out import (
     to_places,
 )
 from aggopt.engine.pieces import InputParts
+from aggopt.engine.programs import chosen_of, shifted
 from aggopt.engine.reduced import GroupSums, Proofs, PublishedSums
 from aggopt.engine.split_tree import SplitTree, levels_of
 from aggopt.engine.stated_files import write_stated
@@ -59,10 +59,8 @@ from aggopt.engine.two_levels import second_step
 from aggopt.engine.weights import mean_weight, with_merging
 from aggopt.engine.whole import whole_of
 from aggopt.engine.workspace import forget, hand_out
-from aggopt.job import Job, Mean, Recommended
+from aggopt.job import Job, Recommended
 from aggopt.output.audit import Audit
-from aggopt.pipeline.partition_step import require_solved
-from aggopt.solvers import Certificate
 
 PER_LEAF = 400  # records of the sample for each leaf: sizes then differ by a sixth
 
@@ -99,8 +97,9 @@ def released(
         run = _Run(carrier, told, staged.journal)
         config = _with_levels(run, _with_strata(run, config), parts.schema)
         blocks, groups = _partitioned(run, config, parts.schema)
-        ends, chosen = _shifted(run, blocks), _chosen(run, blocks)
-        blocks, figures = _published(run, blocks, groups)
+        blocks, ends = shifted(run.each, blocks, groups, parts.schema)
+        chosen = chosen_of(run.each, blocks)
+        blocks, figures = _published(run, blocks, groups.there)
         files, audit = _recounted(run, blocks, groups.n)
         audit.require()
         require_alone(config.public, [file["file"] for file in files])
@@ -214,54 +213,14 @@ def _partitioned(
     return made, GroupSums.of(made, n, total_of(moments, scale))
 
 
-def _shifted(run: _Run, config: InBlocks) -> list[ShiftEnd | None]:
-    """Return how the programs of attributes ended; none if nothing is shifted.
-
-    Raises
-    ------
-    SolverError
-        One has no answer that may be used.
-    """
-    if config.job.aggregation.method != "p3m":
-        return []
-    run.each("state", len(config.blocks), config)
-    names = config.numbers
-    ends: list[ShiftEnd | None] = run.each("solve", len(names), config)
-    both = zip(names, ends, strict=True)
-    require_solved({name: end.certificate(0.0) for name, end in both if end})
-    return ends
-
-
-def _chosen(run: _Run, config: InBlocks) -> list[Certificate]:
-    """Return how the programs of categories ended; none if blocks choose by themselves.
-
-    Raises
-    ------
-    SolverError
-        One has no answer that may be used.
-    """
-    if not together(config):
-        return []
-    ends: list[Certificate] = run.each("choose", len(config.categories), config)
-    require_solved(dict(zip(config.categories, ends, strict=True)))
-    return ends
-
-
 def _published(
-    run: _Run, config: InBlocks, groups: GroupSums
+    run: _Run, config: InBlocks, there: Floats
 ) -> tuple[InBlocks, PublishedSums]:
-    """Return how centroids are moved, and sums over what is published of them."""
-    config = replace(config, shift=groups.shift(_restored(config.job), config.scale))
+    """Return where records are published, and sums over the values that are there."""
     sizes = run.each("publish", len(config.blocks), config)
     forget(config.work, "scattered", "scattered-again", "parted", "parted-again")
     config, _ = second_step(run.each, to_parts(config), sizes, config)
-    return config, PublishedSums.of(config, groups.there)
-
-
-def _restored(job: Job) -> str:
-    """Return what means are moved for, that all records decide."""
-    how = job.aggregation
-    return str(how.keep) if isinstance(how, Mean) else "mean"
+    return config, PublishedSums.of(config, there)
 
 
 def _recounted(

@@ -10,6 +10,7 @@ from aggopt.engine.keeping import kept
 from aggopt.engine.passes_in import described, scattered
 from aggopt.engine.passes_of_blocks import grouped, published
 from aggopt.engine.passes_of_borders import looked, parted
+from aggopt.engine.passes_of_bounds import drawn_in
 from aggopt.engine.passes_of_categories import chosen
 from aggopt.engine.passes_of_levels import levels_counted
 from aggopt.engine.passes_of_shifts import solved, stated
@@ -31,6 +32,7 @@ TASKS: dict[str, Callable[[int, Any], Any]] = {
     "group": grouped,
     "state": stated,
     "solve": solved,
+    "draw in": drawn_in,
     "choose": chosen,
     "publish": published,
     "write": written,

@@ -39,12 +39,12 @@ UNABLE = {
         'set keep = "overall"',
     ),
     "[roles] unit is given": ({"roles": WITH_MORE["unit"]}, OUT),
-    "[attributes.age] lower or upper, with keep = 'variance'": (
+    "[attributes.age] lower or upper, with keep = 'covariance'": (
         {
             "attributes": {"age": {"lower": 0}},
-            "aggregation": MEAN | {"keep": "variance"},
+            "aggregation": MEAN | {"keep": "covariance"},
         },
-        'leave keep out, or set method = "p3m", which keeps the variance',
+        'set keep = "variance", or leave it out',
     ),
     "[attributes.age] kind = 'date'": (
         {"attributes": {"age": {"kind": "date"}}},

@@ -105,11 +105,14 @@ CASES = {
         persons(60).assign(age=[-1, *[50] * 59]),
         job(attributes={"age": {"lower": 0}}),
     ),
-    "a bound, and the variance of means": beside(
-        "a",
-        attributes={"age": {"lower": 0}},
-        aggregation={"method": "mean", "keep": "variance"},
-    ),
+    **{
+        f"a bound, and the {keep} of means": beside(
+            "a",
+            attributes={"age": {"lower": 0}},
+            aggregation={"method": "mean", "keep": keep},
+        )
+        for keep in ("variance", "covariance")
+    },
 }
 
 

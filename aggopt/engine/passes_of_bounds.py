@@ -1,0 +1,103 @@
+"""Tasks of stretched means that leave their bounds: the nearest ones within.
+
+That is the program of P3M without a wish, which needs of a group no record, but its
+size and its mean.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from aggopt.core.types import I64
+from aggopt.core.validation import Floats
+from aggopt.engine.config import InBlocks
+from aggopt.engine.passes_of_shifts import ShiftEnd, ended
+from aggopt.engine.workspace import load, save
+from aggopt.errors import InfeasibleInputError, naming
+from aggopt.job import Job, Mean
+from aggopt.models._within import ROUNDING
+from aggopt.solvers._lagrangian.program import Separable
+
+
+def may_leave(job: Job) -> bool:
+    """Whether means are stretched of an attribute that has bounds."""
+    how = job.aggregation
+    stretched = isinstance(how, Mean) and how.keep == "variance"
+    return stretched and any(section.bounded for section in job.attributes.values())
+
+
+def drawn_in(j: int, config: InBlocks) -> ShiftEnd | None:
+    """Write the centroids of a number within its bounds, all on z-scores.
+
+    Returns how their program ended; None where stretched means are within.
+    """
+    from aggopt.solvers._lagrangian.solve import solve  # imports numba
+
+    if config.shift is None or config.ends is None or config.scale.constant[j]:
+        return None
+    lower, upper = (float(end[j]) for end in config.ends)
+    means, sizes = _groups(j, config)
+    there = np.flatnonzero(sizes)
+    stretched = (means[there] - config.shift.centre[j]) * config.shift.map[j, j]
+    if ((stretched >= lower - ROUNDING) & (stretched <= upper + ROUNDING)).all():
+        return None
+    found = solve(_program(means[there], sizes[there], lower, upper))
+    if found.centroids is not None:
+        centroids = np.full(len(means), np.nan)
+        centroids[there] = found.centroids
+        save(config.at("solved", j), centroids=centroids)
+    return ended(found)
+
+
+def _groups(j: int, config: InBlocks) -> tuple[Floats, Floats]:
+    """Return the mean and the size of each group of all blocks, (m,)."""
+    held = [load(path, "centroids", "sizes") for path in _grouped(config)]
+    place = config.places[j]
+    means = np.concatenate([each["centroids"][:, j] for each in held])
+    return means, np.concatenate([each["sizes"][:, place] for each in held])
+
+
+def _grouped(config: InBlocks) -> list[Path]:
+    return config.all("grouped", len(config.blocks))
+
+
+def _program(means: Floats, sizes: Floats, lower: float, upper: float) -> Separable:
+    """Return the program of centroids (m,) of mean 0 and variance 1, nearest to means.
+
+    Minimise sum_j n_j t_j^2, where t_j = c_j - C_j, with lower <= c_j <= upper.
+    """
+    m = len(means)
+    quartic = np.zeros((m, 5))
+    quartic[:, 2] = sizes
+    first: I64 = np.arange(m + 1)
+    return Separable(
+        first=first,
+        low=lower - means,
+        high=upper - means,
+        quartic=quartic,
+        level=np.zeros(m),
+        sizes=sizes,
+        centres=means,
+        terms=np.zeros(m),
+        total=0.0,
+        squares=float(sizes.sum()),
+        cardinality=0.0,
+    )
+
+
+def require_found(names: tuple[str, ...], ends: list[ShiftEnd | None]) -> None:
+    """Refuse bounds within which no values were found.
+
+    Raises
+    ------
+    InfeasibleInputError
+        The attribute is named.
+    """
+    for name, end in zip(names, ends, strict=True):
+        if end is not None and not end.status.usable:
+            with naming(repr(name)):
+                raise InfeasibleInputError(
+                    "No values within the bounds of what is published were found that "
+                    "keep the variance of the originals.",
+                    fix="choose a smaller k, keep less, or leave a bound out.",
+                )
