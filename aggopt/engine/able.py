@@ -98,8 +98,6 @@ def _unable(job: Job) -> Iterator[tuple[str, str]]:
         yield "[risk] is given", out
     if not job.output.shuffle or job.output.seed is not None:
         yield "[output] shuffle or seed is given", "let the order be random"
-    if job.strata.small == "merge":
-        yield "[strata] small = 'merge'", 'set small = "refuse" or "drop"'
     if job.weights.published == "as is":
         yield "[weights] published = 'as is'", 'set published = "group mean" or "drop"'
     if each_by_itself(job):

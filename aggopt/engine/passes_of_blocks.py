@@ -26,6 +26,7 @@ from aggopt.engine.passes_of_categories import (
     nodes_of,
     together,
 )
+from aggopt.engine.strata_merged import in_their_strata
 from aggopt.engine.two_levels import Spread
 from aggopt.engine.weights import each_of, known_of, with_weights
 from aggopt.engine.whole import held_of
@@ -112,6 +113,7 @@ def published(number: int, config: InBlocks) -> list[int]:
     place = words(config.secret, f"order of block {number}", len(labels))
     group = named(labels, number)
     out = in_their_types(with_weights(masked, labels, each, config.job).arrow(), config)
+    out = in_their_strata(out, rows, config)
     beside = (numbers, group, place.view(np.int64))
     for column in beside if each is None else (each, *beside):
         out = with_column(out, column)

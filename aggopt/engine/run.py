@@ -55,6 +55,7 @@ from aggopt.engine.split_tree import SplitTree, levels_of
 from aggopt.engine.stated_files import write_stated
 from aggopt.engine.statement import release_of
 from aggopt.engine.strata import strata_of
+from aggopt.engine.strata_merged import with_merged
 from aggopt.engine.two_levels import second_step
 from aggopt.engine.weights import mean_weight, with_merging
 from aggopt.engine.whole import whole_of
@@ -201,6 +202,7 @@ def _partitioned(
     tree = SplitTree.of(Z, levels_of(n, config.job.engine.block))
     config = replace(config, whole=whole_of("described", len(config.pieces), config))
     cut = with_buckets(InLeaves(**vars(config), scale=scale, tree=tree))
+    cut = with_merged(run.each, cut)
     scattered, spread = run.each("scatter", len(cut.pieces), cut), of_leaves(cut)
     cut, sizes = second_step(run.each, spread, scattered, cut)
     blocks = blocks_that_keep(run.each, sizes, spread, cut)

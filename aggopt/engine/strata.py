@@ -16,7 +16,7 @@ from aggopt.engine.split_tree import blocks_of
 from aggopt.engine.workspace import hand_out, handed_out, load_table, save_table
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.input.released import plain
-from aggopt.input.strata import require_complete
+from aggopt.input.strata import require_complete, said_of_small
 from aggopt.job import Job
 from aggopt.output.counts import codes_of, together
 
@@ -34,35 +34,43 @@ class TableStrata:
     Attributes
     ----------
     keys
-        The values of each, in a row: (s, q).
+        The values of each, in a row: (s, q); where some are merged, of those before.
     sizes : (s,)
         How many records each has.
     small, records
-        How many more had fewer than k records and are left out, and how many these had.
+        How many more had fewer than k records and are left out, or merged with others;
+        and how many these had.
+    into
+        Which stratum each row of `keys` is merged into; None where none is.
+    published
+        The values of strata then, in a row each: (s, q).
+    changed
+        How many records are published with other values than their own.
     """
 
     keys: pa.Table = field(repr=False)
     sizes: I64 = field(repr=False)
     small: int = 0
     records: int = 0
+    into: I64 | None = field(default=None, repr=False)
+    published: pa.Table | None = field(default=None, repr=False)
+    changed: int = 0
 
     def of(self, rows: pa.Table) -> I64:
         """Return the stratum of each row (n,), 0..s-1; -1 of one that is left out."""
         own = plain_columns(rows, self.keys.column_names)
         codes = combined(pa.concat_tables([self.keys, own]))
         place = np.full(int(codes.max()) + 1, -1)
-        place[codes[: len(self.sizes)]] = np.arange(len(self.sizes))
-        return place[codes[len(self.sizes) :]]
+        known = len(self.keys)
+        place[codes[:known]] = np.arange(known) if self.into is None else self.into
+        return place[codes[known:]]
 
     @property
     def notes(self) -> Iterator[str]:
         """Yield what became of small strata, in counts."""
         if self.small:
-            yield (
-                f"{many(self.small, 'stratum', 'strata')} had fewer than k records, "
-                f"{many(self.records, 'record')} in all: they are left out of the "
-                "release."
-            )
+            changed = None if self.into is None else self.changed
+            yield said_of_small(self.small, self.records, changed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, ready for JSON."""
@@ -71,8 +79,8 @@ class TableStrata:
             "smallest": int(self.sizes.min()),
             "small": self.small,
             "records": self.records,
-            "changed": 0,
-            "dropped": self.records,
+            "changed": self.changed,
+            "dropped": self.records if self.into is None else 0,
         }
 
 
@@ -112,7 +120,8 @@ def strata_of(config: Config) -> Path:
     keys, counts = found.drop_columns([COUNT]), found.column(COUNT).to_numpy()
     first, which = np.unique(combined(keys), return_index=True, return_inverse=True)[1:]
     sizes = np.bincount(which, counts).astype(np.int64)
-    few = sizes < config.job.privacy.k
+    merged = config.job.strata.small == "merge"  # once the means of all are known
+    few = (sizes < config.job.privacy.k) & (not merged)
     small, records = int(few.sum()), int(sizes[few].sum())
     if few.all() or (small and config.job.strata.small == "refuse"):
         raise _too_small(small, len(sizes), records, config.job)
@@ -128,8 +137,9 @@ def _too_small(small: int, strata: int, records: int, job: Job) -> InfeasibleInp
         f"{small} of {many(strata, 'stratum', 'strata')} "
         f"{'has' if small == 1 else 'have'} fewer than k = {job.privacy.k} records, "
         f"{many(records, 'record')} in all.",
-        fix='set small = "drop" under [strata], which leaves their records out, where '
-        "others are left; or name fewer columns as stratum, or a smaller k.",
+        fix='set small = "merge" under [strata], which puts each with the nearest one, '
+        'or "drop", which leaves their records out, where others are left; or name '
+        "fewer columns as stratum, or a smaller k.",
     )
 
 

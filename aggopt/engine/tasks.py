@@ -17,6 +17,7 @@ from aggopt.engine.passes_of_shifts import solved, stated
 from aggopt.engine.passes_out import hashed, recounted, sorted_out, written
 from aggopt.engine.shares import noted
 from aggopt.engine.strata import strata_counted
+from aggopt.engine.strata_merged import centred
 from aggopt.engine.two_levels import AGAIN, dealt
 from aggopt.engine.workspace import StoppedError, handed_out
 from aggopt.errors import AggoptError, EngineError
@@ -25,6 +26,7 @@ TASKS: dict[str, Callable[[int, Any], Any]] = {
     "strata": strata_counted,
     "levels": levels_counted,
     "describe": described,
+    "centre": centred,
     "scatter": scattered,
     "keep": kept,
     "look": looked,

@@ -61,20 +61,9 @@ class Stratified(Fieldwise):
     @property
     def notes(self) -> Iterator[str]:
         """Yield what became of small strata, in counts."""
-        if not self.small:
-            return
-        were = (
-            f"{many(self.small, 'stratum', 'strata')} had fewer than k records, "
-            f"{many(self.records, 'record')} in all"
-        )
-        if self.kept is not None:
-            yield f"{were}: they are left out of the release."
-            return
-        yield (
-            f"{were}: merged with the nearest, so that "
-            f"{many(self.changed, 'record')} {'is' if self.changed == 1 else 'are'} "
-            "published with values of another stratum, or of a node above both."
-        )
+        if self.small:
+            changed = None if self.kept is not None else self.changed
+            yield said_of_small(self.small, self.records, changed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, ready for JSON."""
@@ -87,6 +76,24 @@ class Stratified(Fieldwise):
             "changed": self.changed,
             "dropped": 0 if self.kept is None else self.records,
         }
+
+
+def said_of_small(small: int, records: int, changed: int | None) -> str:
+    """Say what became of small strata, of so many records, in counts.
+
+    `changed` records are published with other values; None where they are left out.
+    """
+    were = (
+        f"{many(small, 'stratum', 'strata')} had fewer than k records, "
+        f"{many(records, 'record')} in all"
+    )
+    if changed is None:
+        return f"{were}: they are left out of the release."
+    return (
+        f"{were}: merged with the nearest, so that {many(changed, 'record')} "
+        f"{'is' if changed == 1 else 'are'} published with values of another stratum, "
+        "or of a node above both."
+    )
 
 
 def stratified(table: Table, job: Job) -> tuple[Table, Stratified | None]:
@@ -109,7 +116,8 @@ def stratified(table: Table, job: Job) -> tuple[Table, Stratified | None]:
         return table, None
     if names != table.roles.stratum and (sampling := weights_in(table)):
         require_shared(sampling, job.privacy.k)
-    domains = _domains(table, job)
+    require_complete(table.frame, table.roles.stratum)
+    domains = domains_in(table.frame, job)
     codes = np.stack([codes_in(table.frame[n], domains[n]) for n in names], axis=1)
     keys, labels = _numbered(codes)
     sizes = np.bincount(labels)
@@ -136,13 +144,18 @@ def stratified(table: Table, job: Job) -> tuple[Table, Stratified | None]:
     )
 
 
-def _domains(table: Table, job: Job) -> Mapping[str, Domain]:
-    """Return what the values of each column of strata are, near or not."""
+def domains_in(frame: nw.DataFrame[Any], job: Job) -> Mapping[str, Domain]:
+    """Return what the values of each column of strata are, near or not.
+
+    Raises
+    ------
+    TableError, JobError
+        A value is not in the order or tree that the job gives.
+    """
     names = job.within
-    require_complete(table.frame, table.roles.stratum)
     said = {name: how for name, how in job.attributes.items() if name in names}
     types = dict.fromkeys(names, AttributeType("nominal"))
-    return domains_of(table.frame, names, types | dict(types_of(table.frame, said)))
+    return domains_of(frame, names, types | dict(types_of(frame, said)))
 
 
 def require_complete(frame: nw.DataFrame[Any], names: Sequence[str]) -> None:

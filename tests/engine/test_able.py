@@ -20,10 +20,6 @@ FREQUENT, PLAIN = {"method": "frequencies"}, {"method": "plurality"}
 EXACT = "[aggregation] asks for distances that are kept exactly"
 SOFT = "set importance to 0.5 or less, a number, and alpha to 0.8 or less"
 UNABLE = {
-    "[strata] small = 'merge'": (
-        {"roles": WITH_MORE["stratum"], "strata": {"small": "merge"}},
-        'set small = "refuse" or "drop"',
-    ),
     "[weights] published = 'as is'": (
         {
             "roles": {**ROLES, "other": [], "weight": ["note"]},
@@ -160,6 +156,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
         {"privacy": {"l": 2, "repair": "merge"}},
         {"privacy": {"t": 0.2, "repair": "merge"}},
         {"roles": WITH_MORE["stratum"], "engine": {"borders": True}},
+        {"roles": WITH_MORE["stratum"], "strata": {"small": "merge"}},
         {"partition": {"method": "blocked", "effort": "fast"}},
         {"aggregation": {"method": "mean", "keep": "covariance"}},
         {"aggregation": {"method": "median"}},
@@ -175,6 +172,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
             "l by merging",
             "t by merging",
             "borders within strata",
+            "strata that are merged",
             "blocked",
             "covariance",
             "median",

@@ -106,8 +106,9 @@ def test_a_variance_is_kept_over_all_strata(folder, tmp_path):
 def test_small_strata_are_refused_in_counts(folder, tmp_path):
     with refused(
         "1 of 5 strata has fewer than k = 4 records, 3 records in all.",
-        'set small = "drop" under [strata], which leaves their records out, where '
-        "others are left; or name fewer columns as stratum, or a smaller k.",
+        'set small = "merge" under [strata], which puts each with the nearest one, or '
+        '"drop", which leaves their records out, where others are left; or name fewer '
+        "columns as stratum, or a smaller k.",
         InfeasibleInputError,
     ):
         masked(folder, job(roles=WITHIN), tmp_path / "out")

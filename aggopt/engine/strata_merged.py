@@ -1,0 +1,135 @@
+"""Small strata of a table in parts, each merged with the nearest one."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+
+from aggopt.core.plural import many
+from aggopt.core.validation import Floats
+from aggopt.engine.config import Config, InLeaves
+from aggopt.engine.coordinates import placed
+from aggopt.engine.passes_in import AT_ONCE, table_of
+from aggopt.engine.strata import TableStrata
+from aggopt.engine.two_levels import Each
+from aggopt.engine.workspace import hand_out, handed_out, save, summed
+from aggopt.errors import InfeasibleInputError
+from aggopt.input.categories import codes_in, published
+from aggopt.input.strata import domains_in
+from aggopt.input.strata_merged import merged
+from aggopt.job import Job
+
+MOST = 20_000_000  # coordinates of means of strata: each task adds up as many
+
+
+def with_merged(each: Each, config: InLeaves) -> InLeaves:
+    """Return what tasks are told, with strata of k records or more each.
+
+    Raises
+    ------
+    InfeasibleInputError
+        There are more means of strata than tasks hold.
+    JobError
+        A node of a tree is to be published in a column that is no text.
+    """
+    if config.strata is None:
+        return config
+    held: TableStrata = handed_out(config.strata)
+    if (held.sizes >= config.job.privacy.k).all():
+        return config
+    _require_few(held, config)
+    each("centre", len(config.pieces), config)
+    sums: Floats = summed(config.all("centred", len(config.pieces)), "sums")["sums"]
+    to = config.work / "of-strata-merged"
+    hand_out(to, _merged(held, sums / held.sizes[:, None], config.job))
+    return replace(config, strata=to)
+
+
+def centred(number: int, config: InLeaves) -> int:
+    """Write the sums of coordinates of a piece's records over strata; return these."""
+    rows = config.pieces[number].read(config.columns)
+    strata = _strata(config.strata)
+    count, of = len(strata.sizes), strata.of(rows)
+    X = table_of(rows, config).matrix()
+    sums = np.zeros((count, _width(config)))
+    for start in range(0, len(X), AT_ONCE):
+        part = slice(start, start + AT_ONCE)
+        Z = placed(X[part], config, config.scale)
+        sums += np.stack([np.bincount(of[part], z, count) for z in Z.T], axis=1)
+    save(config.at("centred", number), sums=sums)
+    return count
+
+
+def in_their_strata(out: pa.Table, rows: pa.Table, config: Config) -> pa.Table:
+    """Return records of a release with the strata that the originals `rows` are in."""
+    if config.strata is None:
+        return out
+    strata = _strata(config.strata)
+    if strata.published is None:
+        return out
+    of = pa.array(strata.of(rows))
+    for name in strata.published.column_names:
+        place = out.schema.get_field_index(name)
+        out = out.set_column(place, name, strata.published.column(name).take(of))
+    return out
+
+
+def _strata(path: Path | None) -> TableStrata:
+    found: TableStrata = handed_out(path)
+    return found
+
+
+def _width(config: InLeaves) -> int:
+    """Return how many coordinates a record has."""
+    names = config.job.roles.quasi_identifier
+    nothing = np.zeros((0, len(names)))
+    return int(placed(nothing, config, config.scale).shape[1])
+
+
+def _require_few(held: TableStrata, config: InLeaves) -> None:
+    strata, width = len(held.sizes), _width(config)
+    if strata * width > MOST:
+        raise InfeasibleInputError(
+            f"There are {many(strata, 'stratum', 'strata')} of records that have "
+            f"{many(width, 'coordinate')}, and the nearest of them are looked for by "
+            f"their means: {MOST} numbers at most.",
+            fix='set small = "drop" under [strata], or name fewer columns as stratum.',
+        )
+
+
+def _as_often(held: TableStrata) -> nw.DataFrame[pa.Table]:
+    """Return the values of strata, of as many records as the table has.
+
+    Or twice as many as strata: then no values are as different as an identifier's.
+    """
+    strata = len(held.sizes)
+    more = min(int(held.sizes.sum()), 2 * strata) - strata
+    rows = np.concatenate([np.arange(strata), np.zeros(more, np.int64)])
+    return nw.from_native(held.keys.take(pa.array(rows)), eager_only=True)
+
+
+def _merged(held: TableStrata, centres: Floats, job: Job) -> TableStrata:
+    """Return strata of which small ones are merged, as of one table in memory."""
+    domains = domains_in(_as_often(held), job)
+    frame = nw.from_native(held.keys, eager_only=True)
+    codes = np.stack([codes_in(frame[n], domains[n]) for n in domains], axis=1)
+    order, nodes = np.lexsort(codes.T[::-1]), np.empty_like(codes)
+    of = codes[order], held.sizes[order], centres[order]
+    nodes[order] = merged(*of, domains, job)
+    own, into = np.unique(nodes, axis=0, return_inverse=True)
+    columns = {
+        name: published(frame[name], domain, own[:, j].astype(np.float64)).to_native()
+        for j, (name, domain) in enumerate(domains.items())
+    }
+    few, moved = held.sizes < job.privacy.k, (nodes != codes).any(axis=1)
+    return TableStrata(
+        held.keys,
+        np.bincount(into.ravel(), held.sizes).astype(np.int64),
+        int(few.sum()),
+        int(held.sizes[few].sum()),
+        into=into.ravel(),
+        published=pa.table(columns),
+        changed=int(held.sizes[moved].sum()),
+    )

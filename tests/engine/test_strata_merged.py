@@ -1,0 +1,81 @@
+"""Small strata of a folder are merged as those of the same table in memory are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from folders import QUASI, ROLES, job, linked, masked, persons, put, read
+from refusals import refused
+
+import aggopt
+from aggopt.engine import strata_merged
+from aggopt.errors import InfeasibleInputError
+
+KEYS = ["region", "note"]
+WITHIN = {
+    "roles": {**ROLES, "stratum": KEYS, "other": []},
+    "strata": {"small": "merge"},
+}
+REGIONS = ["north", "middle", "south", "islands"]
+NEAR = {
+    "means": {},
+    "order": {"region": {"order": REGIONS}},
+    "tree": {"region": {"tree": {"main": REGIONS[:3], "sea": REGIONS[3:]}}},
+}
+
+
+def living(n, seed=0):
+    """Persons in two large regions, a few in a third and fewer in a fourth."""
+    rng = np.random.default_rng(seed)
+    region = rng.choice(REGIONS, n, p=[0.5, 0.45, 0.03, 0.02])
+    return persons(n, seed).assign(region=region)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two files."""
+    return put(tmp_path_factory.mktemp("merged") / "in", living(130), living(90, 1))
+
+
+@pytest.mark.parametrize("near", NEAR)
+def test_small_strata_go_where_they_go_in_memory(folder, tmp_path, near):
+    how = {**WITHIN, "attributes": NEAR[near]}
+    found = masked(folder, job(**how, engine={"block": 60}), tmp_path / "out")
+    once = aggopt.mask(read(folder), aggopt.Job(**how, privacy={"k": 4}))
+    assert found.manifest["strata"] == once.manifest()["strata"]
+    assert found.manifest["strata"]["changed"] > 0
+    written = read(found.path)
+    expected = once.table.groupby(KEYS).size()
+    pd.testing.assert_series_equal(written.groupby(KEYS).size(), expected)
+    (said,) = (note for note in found.notes if "merged with the nearest" in note)
+    assert said in once.notes
+    sizes = written.groupby([*QUASI, *KEYS]).size()
+    assert sizes.min() == found.audit.combination >= 4
+
+
+def test_records_of_a_stratum_go_together_and_groups_within_them(folder, tmp_path):
+    found = masked(folder, job(**WITHIN), tmp_path / "out")
+    before, after = linked(folder, found)
+    both = before[KEYS].agg("/".join, axis=1), after[KEYS].agg("/".join, axis=1)
+    assert (both[1].groupby(both[0]).nunique() == 1).all()
+    assert (both[0] != both[1]).sum() == found.manifest["strata"]["changed"]
+    assert (both[1].groupby(before["group"]).nunique() == 1).all()
+
+
+def test_means_of_too_many_strata_are_refused(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(strata_merged, "MOST", 23)
+    with refused(
+        "There are 8 strata of records that have 3 coordinates, and the nearest of "
+        "them are looked for by their means: 23 numbers at most.",
+        'set small = "drop" under [strata], or name fewer columns as stratum.',
+        InfeasibleInputError,
+    ):
+        masked(folder, job(**WITHIN), tmp_path / "out")
+
+
+def test_strata_of_k_records_are_left_as_they_are(tmp_path):
+    table = persons(80).assign(region="north")
+    folder = put(tmp_path / "in", table)
+    found = masked(folder, job(**WITHIN), tmp_path / "out")
+    assert found.manifest["strata"]["changed"] == 0
+    sizes = [each.groupby(KEYS).size() for each in (table, read(found.path))]
+    pd.testing.assert_series_equal(*sizes)
