@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.core.weights import weighted
 from aggopt.errors import TableError
@@ -38,13 +39,11 @@ class PartMoments:
     def of(cls, X: Floats, weights: Floats | None = None) -> "PartMoments":
         """Return those of records X (n, d), by weights (n,) if they have some.
 
-        What is missing is nan.
+        What is missing is nan.  `require_width` says of which there are any.
         """
         there = ~np.isnan(X)
         n = weighted(there.astype(np.float64), weights).sum(axis=0)
-        low = np.where(there, X, np.inf).min(axis=0, initial=np.inf)
-        high = np.where(there, X, -np.inf).max(axis=0, initial=-np.inf)
-        _require_width(low, high)
+        low, high = ends_of(X)
         mean = _mean(np.where(there, X, 0.0), n, weights)
         mean += _mean(np.where(there, X - mean, 0.0), n, weights)
         away = np.where(there, X - mean, 0.0)
@@ -64,7 +63,6 @@ class PartMoments:
         both = self.n + other.n
         n = np.where(both > 0, both, 1.0)
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
-        _require_width(low, high)
         gap = other.mean - self.mean
         products = self.products + other.products
         products = products + np.outer(gap, gap) * (self.n * other.n / n)
@@ -76,17 +74,39 @@ class PartMoments:
         """Population variance of each attribute (d,)."""
         return np.asarray(np.diag(self.products) / np.where(self.n > 0, self.n, 1.0))
 
+    @property
+    def scale(self) -> Scale:
+        """The scale of these records."""
+        same = self.high == self.low
+        spread = np.where(same, 0.0, np.sqrt(self.variance))
+        origin = np.where(same, self.low, self.mean)
+        return Scale(origin, np.zeros_like(origin), spread)
+
 
 def _mean(X: Floats, n: Floats, weights: Floats | None) -> Floats:
     return np.asarray(weighted(X, weights).sum(axis=0) / np.where(n > 0, n, 1.0))
 
 
-def _require_width(low: Floats, high: Floats) -> None:
-    """Refuse attributes of which squares would not fit a float."""
+def ends_of(X: Floats) -> tuple[Floats, Floats]:
+    """Return least and largest value (d,) of records X (n, d); infinite where none."""
+    low = np.where(np.isnan(X), np.inf, X).min(axis=0, initial=np.inf)
+    return low, np.where(np.isnan(X), -np.inf, X).max(axis=0, initial=-np.inf)
+
+
+def require_width(low: Floats, high: Floats, names: Sequence[str]) -> None:
+    """Refuse attributes of which squares would not fit a float.
+
+    Raises
+    ------
+    TableError
+        Their names are in it.
+    """
     with np.errstate(over="ignore"):
-        wide = np.flatnonzero((high >= low) & ~np.isfinite((high - low) ** 2))
-    if wide.size:
+        wide = (high >= low) & ~np.isfinite((high - low) ** 2)
+    if wide.any():
+        told = ", ".join(repr(names[j]) for j in np.flatnonzero(wide).tolist())
         raise TableError(
-            f"Column(s) {wide.tolist()} span more than a float can hold.",
+            f"{told}: values lie so far apart that their squares, which are summed "
+            "piece by piece, fit no float.",
             fix="divide them by a constant first.",
         )

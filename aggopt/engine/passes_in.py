@@ -14,7 +14,7 @@ from aggopt.engine.config import Config, InLeaves
 from aggopt.engine.coordinates import placed
 from aggopt.engine.hole_buckets import patterns_of, there_in
 from aggopt.engine.limits import require_originals_inside
-from aggopt.engine.moments import PartMoments
+from aggopt.engine.moments import PartMoments, ends_of, require_width
 from aggopt.engine.passes_of_levels import without_records
 from aggopt.engine.strata import bucket_of, buckets_of, kept_rows
 from aggopt.engine.two_levels import Spread
@@ -40,9 +40,10 @@ def described(number: int, config: Config) -> int:
     count_values(rows, "described", number, config)
     X, each = table.matrix()[kept], each_of(table)
     each = None if each is None else each[kept]
+    numbers = X[:, config.places]
     with naming(piece.path.name):
         require_originals_inside(X, table, config)
-    numbers = X[:, config.places]
+        require_width(*ends_of(numbers), config.numbers)
     draws = np.random.default_rng([config.job.partition.settings["seed"], number])
     drawn = np.flatnonzero(draws.random(len(X)) < config.rate)
     by_weight = {} if each is None else vars(PartMoments.of(numbers, each))
@@ -64,7 +65,13 @@ def table_of(rows: pa.Table, config: Config) -> Table:
 
 
 def summary(config: Config) -> tuple[PartMoments, Floats]:
-    """Return the moments of all numbers, and the sample (s, d), in the files' order."""
+    """Return the moments of all numbers, and the sample (s, d), in the files' order.
+
+    Raises
+    ------
+    TableError
+        As `require_width`.
+    """
     found = [load(path) for path in described_in(config)]
     what = "" if config.mean_weight is None else " by weight"
     names = [each.name for each in fields(PartMoments)]
@@ -72,6 +79,8 @@ def summary(config: Config) -> tuple[PartMoments, Floats]:
         PartMoments(**{name: held[name + what] for name in names}) for held in found
     ]
     samples = [held["sample"] for held in found]
+    low = np.min([each.low for each in moments], axis=0)
+    require_width(low, np.max([each.high for each in moments], axis=0), config.numbers)
     return PartMoments.together(moments), np.vstack(samples)
 
 
@@ -110,13 +119,6 @@ def _leaf(rows: pa.Table, numbers: I64, number: int, config: InLeaves) -> I64:
 def of_leaves(config: InLeaves) -> Spread:
     """Return how records are spread over the leaves of the tree, of each stratum."""
     return Spread("scattered", len(config.pieces), buckets_of(config))
-
-
-def scale_of(found: PartMoments) -> Scale:
-    """Return the scale of all records."""
-    spread = np.where(found.high == found.low, 0.0, np.sqrt(found.variance))
-    origin = np.where(found.high == found.low, found.low, found.mean)
-    return Scale(origin, np.zeros_like(origin), spread)
 
 
 def total_of(found: PartMoments, scale: Scale) -> Any:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from aggopt.core.names import check_names
 from aggopt.core.plural import many
-from aggopt.errors import TableError
+from aggopt.errors import TableError, naming
 
 PIECE = 250_000  # records that a task reads at once, where row groups allow it
 LARGEST = 4_000_000  # records of a row group, which cannot be read in parts
@@ -46,9 +46,10 @@ class Piece:
         """
         try:
             file = pq.ParquetFile(self.path)
-            return file.read_row_groups(
+            found = file.read_row_groups(
                 list(self.groups), columns=list(columns), use_threads=False
             )
+            return found.cast(nullable(found.schema))
         except (OSError, pa.ArrowException):
             pass  # its message may quote the file
         raise _unreadable(self.path)
@@ -92,10 +93,10 @@ class InputParts:
             file = _opened(path)
             if not file.metadata.num_rows:  # whoever wrote it knew no types
                 continue
-            own = file.schema_arrow.remove_metadata()
-            if schema is None:
-                check_names(list(own.names))
-                schema = own
+            own = nullable(file.schema_arrow.remove_metadata())
+            with naming(path.name):
+                check_names(own.names)
+            schema = own if schema is None else schema
             _require_same(path, own, pieces[0].path if pieces else path, schema)
             pieces += list(_pieces(path, file, first))
             first += file.metadata.num_rows
@@ -174,6 +175,11 @@ def _opened(path: Path) -> Any:
     except (OSError, pa.ArrowException):
         pass
     raise _unreadable(path)
+
+
+def nullable(schema: pa.Schema) -> pa.Schema:
+    """Return a schema of which no column is said to be complete: files may differ."""
+    return pa.schema([each.with_nullable(True) for each in schema], schema.metadata)
 
 
 def _unreadable(path: Path) -> TableError:

@@ -34,7 +34,7 @@ from aggopt.engine.journal import Journal
 from aggopt.engine.keeping import blocks_that_keep
 from aggopt.engine.limits import require_numbers, require_values
 from aggopt.engine.needs import require_room
-from aggopt.engine.passes_in import of_leaves, scale_of, summary, total_of
+from aggopt.engine.passes_in import of_leaves, summary, total_of
 from aggopt.engine.passes_of_blocks import to_parts
 from aggopt.engine.passes_of_levels import (
     categories_in,
@@ -196,7 +196,7 @@ def _partitioned(
     described = config.all("described", len(config.pieces))
     config = replace(config, mean_weight=mean_weight(described, n, config.job))
     moments, sample = summary(config)
-    scale = scale_of(moments)
+    scale = moments.scale
     require_values(config, schema, scale, moments.n)
     Z = placed(sample, config, scale)
     tree = SplitTree.of(Z, levels_of(n, config.job.engine.block))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from folders import job, masked, persons, put
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
@@ -30,13 +31,20 @@ def test_pieces_together_have_the_moments_of_all(seed, sizes):
     )
 
 
-@pytest.mark.parametrize("split", [False, True])
-def test_attributes_too_wide_for_squares_are_refused(split):
-    rows = np.array([[0.0, -1e200], [0.0, 1e200]])
-    parts = [rows[:1], rows[1:]] if split else [rows]
+@pytest.mark.parametrize("split", [False, True], ids=["a file", "two files"])
+def test_attributes_too_wide_for_squares_are_refused_by_name(tmp_path, split):
+    tables = [persons(30).astype({"age": float}) for _ in range(2)]
+    if split:
+        tables = [
+            t.assign(age=end) for t, end in zip(tables, (-1e160, 1e160), strict=True)
+        ]
+    else:
+        tables[1].loc[3, "age"] = 1e300
+    where = "" if split else "in-1.parquet: "
     with refused(
-        "Column(s) [1] span more than a float can hold.",
+        f"{where}'age': values lie so far apart that their squares, which are summed "
+        "piece by piece, fit no float.",
         "divide them by a constant first.",
         TableError,
     ):
-        PartMoments.together([PartMoments.of(part) for part in parts])
+        masked(put(tmp_path / "in", *tables), job(), tmp_path / "out")

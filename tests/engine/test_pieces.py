@@ -3,8 +3,10 @@
 from itertools import chain
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from folders import persons, put
+from folders import job, masked, persons, put
 from refusals import refused
 
 from aggopt.engine import pieces
@@ -28,6 +30,25 @@ def test_a_pattern_and_its_folder_name_the_same_files(tmp_path):
     folder = put(tmp_path / "in", persons(5), persons(5))
     (folder / "notes.txt").write_text("")
     assert files_of(folder) == files_of(f"{folder}/*.parquet")
+
+
+def test_files_may_say_that_a_column_is_complete(tmp_path):
+    folder = put(tmp_path / "in", persons(40).assign(height=1.0))
+    whole = pa.Table.from_pandas(persons(40, seed=1))
+    said = [each.with_nullable(False) for each in whole.schema]
+    pq.write_table(whole.cast(pa.schema(said)), folder / "in-1.parquet")
+    found = masked(folder, job(engine={"block": 1000}), tmp_path / "out")
+    assert found.audit.records == 80
+    assert pq.read_schema(found.path / "part-00000.parquet").field("age").nullable
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["first", "second"])
+def test_a_column_that_is_there_twice_is_refused_and_its_file_named(tmp_path, number):
+    folder = put(tmp_path / "in", persons(5), persons(5))
+    twice = pa.table([[1], [2]], names=["age", "age"])
+    pq.write_table(twice, folder / f"in-{number}.parquet")
+    with pytest.raises(TableError, match=rf"in-{number}\.parquet: .*'age'"):
+        InputParts.of(folder)
 
 
 def test_an_empty_part_is_no_piece(tmp_path):
