@@ -9,6 +9,13 @@ import pandas as pd
 
 import aggopt
 from aggopt import Job
+from aggopt.engine.run import with_partition
+from aggopt.partition._shared.block import Block
+from aggopt.partition._shared.result import Partition
+from aggopt.pipeline.grouped import Blocks
+from aggopt.pipeline.mask import release_of
+from aggopt.pipeline.partition_step import group
+from aggopt.solvers import Certificate, Status
 
 QUASI = ["age", "height", "income"]
 ROLES = {
@@ -81,6 +88,28 @@ def linked(
     at = key.astype({"input_file": str}).reset_index()
     before = at.merge(originals, on=["input_file", "input_record"]).sort_values("index")
     return before.reset_index(drop=True), pd.concat(rows, ignore_index=True)
+
+
+def of_same_groups(
+    release: aggopt.FolderRelease,
+    before: pd.DataFrame,
+    asked: Job,
+    kept: Any = None,
+) -> aggopt.Release:
+    """Return what memory publishes of the groups of a folder's release.
+
+    `before` are its originals as `linked` has them, of which it publishes those values
+    that are `kept` (n, d), all when omitted.
+    """
+    own = before[[*asked.roles.dropped, *asked.roles.published]]
+    labels = pd.factorize(read(release.private)["group"], sort=True)[0]
+    proof = Certificate(Status.LOCAL, 0.0, None, 0.0, "", 0.0)
+    columns = tuple(range(len(asked.roles.quasi_identifier)))
+    made = Blocks((Block(columns, Partition(labels, proof)),), kept)
+    plain = with_partition(Job(**{**dict(asked), "engine": {}}))
+    return release_of(
+        group(own, plain, None, known=SECRET, made=made), lambda step, share: None
+    )
 
 
 def digest(folder: Path) -> str:

@@ -79,8 +79,6 @@ def _unable(job: Job) -> Iterator[tuple[str, str]]:
                 f"[attributes.{name}] lower or upper, with keep = {keep!r}",
                 'set keep = "variance", or leave it out',
             )
-        if section.type.kind == "date":
-            yield f"[attributes.{name}] kind = 'date'", "give it numbers"
     if job.missing.policy != REFUSE and job.roles.weight:
         yield f"[missing] policy = {job.missing.policy!r} with weights", out
     if job.missing.policy != REFUSE and job.roles.stratum:
@@ -181,7 +179,7 @@ def _of_shifts(how: P3m) -> Iterator[tuple[str, str]]:
 
 
 def require_types(schema: pa.Schema, job: Job) -> None:
-    """Refuse quasi-identifiers that are dates or nested, by what the files say of them.
+    """Refuse quasi-identifiers of other types, by what the files say of them.
 
     Raises
     ------
@@ -195,8 +193,8 @@ def require_types(schema: pa.Schema, job: Job) -> None:
     ]
     if other:
         raise TableError(
-            "Quasi-identifiers that are neither numbers, nor text, categories or truth "
-            f"values: {', '.join(other)}.",
+            "Quasi-identifiers that are neither numbers, nor dates or times, text, "
+            f"categories or truth values: {', '.join(other)}.",
             fix=f"give them numbers, or mask the table in parts that fit, {MEMORY}.",
         )
 
@@ -206,7 +204,8 @@ def _is_known(kind: pa.DataType) -> bool:
         kind = kind.value_type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    return bool(number or text or pa.types.is_boolean(kind))
+    date = pa.types.is_temporal(kind) and not pa.types.is_interval(kind)
+    return bool(number or date or text or pa.types.is_boolean(kind))
 
 
 def require_records(n: int, k: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from aggopt.aggregate._bounds import Bounds
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
+from aggopt.encoding._clock import Clock
 from aggopt.engine.hole_buckets import Buckets
 from aggopt.engine.levels import Levels
 from aggopt.engine.pieces import Piece
@@ -65,6 +66,8 @@ class Config:
         The quasi-identifiers that are no numbers, in their order.
     levels
         Those of each of them in the whole table, once they are counted.
+    dates, clocks
+        The numbers that are dates or times, and what each of them counts.
     """
 
     job: Job
@@ -83,6 +86,8 @@ class Config:
     deals: Mapping[str, tuple[Deal, ...]] = field(default_factory=dict, repr=False)
     categories: tuple[str, ...] = ()
     levels: Mapping[str, Levels] = field(default_factory=dict, repr=False)
+    dates: tuple[str, ...] = ()
+    clocks: Mapping[str, Clock] = field(default_factory=dict, repr=False)
 
     @property
     def numbers(self) -> tuple[str, ...]:

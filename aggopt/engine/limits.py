@@ -10,6 +10,7 @@ from aggopt.aggregate._whole import whole_numbers
 from aggopt.core.standardise import Scale
 from aggopt.core.validation import Floats
 from aggopt.engine.config import Config, InBlocks
+from aggopt.engine.passes_of_dates import steps_of
 from aggopt.engine.passes_of_levels import without_records
 from aggopt.errors import naming
 from aggopt.input.table import Table
@@ -81,7 +82,12 @@ def rounded(
     the mean of the block.
     """
     found, job = values.copy(), config.job
+    for name, step in steps_of(config, scale).items():
+        j = config.numbers.index(name)
+        found[:, j] = config.clocks[name].on_grid(values[:, j], step)
     for j, name in enumerate(config.numbers):
+        if name in config.clocks:
+            continue
         spread = float(scale.spread[j])
         place = place_for(table, job, name, spread)
         if place is not None:

@@ -15,6 +15,7 @@ from aggopt.engine.coordinates import placed
 from aggopt.engine.hole_buckets import patterns_of, there_in
 from aggopt.engine.limits import require_originals_inside
 from aggopt.engine.moments import PartMoments, ends_of, require_width
+from aggopt.engine.passes_of_dates import typed_dates
 from aggopt.engine.passes_of_levels import without_records
 from aggopt.engine.strata import bucket_of, buckets_of, kept_rows
 from aggopt.engine.two_levels import Spread
@@ -31,8 +32,9 @@ AT_ONCE = 2**16  # records that are encoded at once: one may have 1000 coordinat
 def described(number: int, config: Config) -> int:
     """Check a piece, and write its moments and a sample of it; return its records."""
     piece = config.pieces[number]
-    rows, job = piece.read(config.columns), config.job
+    job = config.job
     with naming(piece.path.name):
+        rows = typed_dates(piece.read(config.columns), config)
         table = table_of(rows, config)
         confidential_of(table.frame, job.roles, job.privacy, job.input.decimal)
         require_weights(table, job)
@@ -92,7 +94,8 @@ def described_in(config: Config) -> list[Path]:
 def scattered(number: int, config: InLeaves) -> list[int]:
     """Write the records of a piece by their leaf; return how many each leaf has."""
     piece = config.pieces[number]
-    rows, numbers = kept_rows(piece.read(config.columns), piece.first, config)
+    typed = typed_dates(piece.read(config.columns), config)
+    rows, numbers = kept_rows(typed, piece.first, config)
     to, spread = config.at("scattered", number), of_leaves(config)
     leaf = np.empty(0, np.int64)
     if len(rows):

@@ -32,21 +32,22 @@ def categories_in(schema: pa.Schema, job: Job) -> tuple[str, ...]:
         name
         for name in job.roles.quasi_identifier
         if name in schema.names
-        and _is_category(schema.field(name).type, _said(job, name))
+        and _is_category(schema.field(name).type, said_of(job, name))
     )
 
 
 def _is_category(kind: pa.DataType, said: str | None) -> bool:
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    return said not in NUMERIC if said else not number
+    return said not in NUMERIC if said else not (number or pa.types.is_temporal(kind))
 
 
-def _said(job: Job, name: str) -> str | None:
+def said_of(job: Job, name: str) -> str | None:
+    """Return the kind that a job says an attribute is of, if it does."""
     return job.attributes[name].type.kind if name in job.attributes else None
 
 
 def without_records(schema: pa.Schema, config: Config) -> Table:
-    """Return a table that others are like: of such columns and levels, with no record.
+    """Return a table that others are like: of such columns and levels, without records.
 
     Those that are not read are left out.
     """
@@ -54,7 +55,7 @@ def without_records(schema: pa.Schema, config: Config) -> Table:
     domains = {name: levels.domain for name, levels in config.levels.items()}
     roles, types = config.job.roles.released, _types(schema, config.job)
     kept = kept_in(config.job)
-    return Table(frame, roles, False, types, domains, kept=kept)
+    return Table(frame, roles, False, types, domains, config.clocks, kept)
 
 
 def kept_in(job: Job) -> frozenset[str]:

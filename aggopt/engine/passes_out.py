@@ -100,6 +100,8 @@ def mixed_of(rows: pa.Table) -> npt.NDArray[np.uint64]:
         column = alike.column(place)
         if pa.types.is_boolean(each.type):
             column = column.cast(pa.int8())
+        if pa.types.is_temporal(each.type):
+            column = column.cast(f"int{each.type.bit_width}")
         if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
             column = pc.add(column.cast(pa.float64(), safe=False), 0.0)  # of -0.0: 0.0
         alike = alike.set_column(place, each.name, column)

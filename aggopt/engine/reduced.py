@@ -13,6 +13,7 @@ from aggopt.core.validation import Floats
 from aggopt.engine.category_proofs import CategoryProofs
 from aggopt.engine.config import InBlocks, Shift
 from aggopt.engine.coordinates import asked_weight
+from aggopt.engine.passes_of_dates import steps_of
 from aggopt.engine.passes_of_shifts import ShiftEnd
 from aggopt.engine.workspace import summed
 from aggopt.errors import InfeasibleInputError
@@ -149,7 +150,7 @@ class PublishedSums:
 
     def drifts(self, config: InBlocks) -> dict[str, Drift]:
         """Return by how much rounding moved each number."""
-        job, scale = config.job, config.scale
+        job, scale, steps = config.job, config.scale, steps_of(config, config.scale)
         mean, after = self.kept / self.there, self.released / self.there
         had = np.diag(self.products) / self.there - mean**2
         has = self.squares / self.there - after**2
@@ -159,6 +160,8 @@ class PublishedSums:
                 continue
             place = place_of(float(scale.spread[j]), job.output)
             step = None if place is None else float(f"1e{-place}")
+            if name in steps:
+                step = steps[name] * config.clocks[name].seconds
             share = abs(has[j] / had[j] - 1) if had[j] else 0.0
             found[name] = Drift(step, float(abs(after[j] - mean[j])), float(share))
         return found

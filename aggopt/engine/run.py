@@ -36,6 +36,7 @@ from aggopt.engine.limits import require_numbers, require_values
 from aggopt.engine.needs import require_room
 from aggopt.engine.passes_in import of_leaves, summary, total_of
 from aggopt.engine.passes_of_blocks import to_parts
+from aggopt.engine.passes_of_dates import dates_in, with_clocks
 from aggopt.engine.passes_of_levels import (
     categories_in,
     require_unweighed,
@@ -159,6 +160,7 @@ def _config(
         rate=min(1.0, PER_LEAF * leaves / n),
         reasons=(*reasons, *staged.notes),
         categories=categories_in(parts.schema, job),
+        dates=dates_in(parts.schema, job),
     )
 
 
@@ -180,10 +182,12 @@ def _with_strata(run: _Run, config: Config) -> Config:
 
 
 def _with_levels(run: _Run, config: Config, schema: pa.Schema) -> Config:
-    """Return what tasks are told, with the levels of categories if there are any."""
+    """Return what tasks are told, with levels of categories and what dates count."""
     if config.categories:
         run.each("levels", len(config.pieces), config)
-    made = with_levels(config, schema)
+    if config.dates:
+        run.each("dates", len(config.pieces), config)
+    made = with_levels(with_clocks(config), schema)
     require_numbers(made, schema)
     return made
 

@@ -12,6 +12,7 @@ from aggopt.engine.passes_of_blocks import grouped, published
 from aggopt.engine.passes_of_borders import looked, parted
 from aggopt.engine.passes_of_bounds import drawn_in
 from aggopt.engine.passes_of_categories import chosen
+from aggopt.engine.passes_of_dates import dates_counted
 from aggopt.engine.passes_of_levels import levels_counted
 from aggopt.engine.passes_of_shifts import solved, stated
 from aggopt.engine.passes_out import hashed, recounted, sorted_out, written
@@ -25,6 +26,7 @@ from aggopt.errors import AggoptError, EngineError
 TASKS: dict[str, Callable[[int, Any], Any]] = {
     "strata": strata_counted,
     "levels": levels_counted,
+    "dates": dates_counted,
     "describe": described,
     "centre": centred,
     "scatter": scattered,

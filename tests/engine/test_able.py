@@ -42,10 +42,6 @@ UNABLE = {
         },
         'set keep = "variance", or leave it out',
     ),
-    "[attributes.age] kind = 'date'": (
-        {"attributes": {"age": {"kind": "date"}}},
-        "give it numbers",
-    ),
     "[aggregation.categories] method = 'wish'": (
         {"aggregation": MEAN | {"categories": {"method": "wish"}}},
         'set method = "plurality" or "frequencies"',
@@ -196,12 +192,12 @@ def test_distances_that_may_be_kept_exactly_are_refused(asked):
 
 
 def test_what_is_no_category_is_refused_before_it_is_read():
-    kinds = pa.date32(), pa.list_(pa.string()), pa.decimal128(9, 2)
+    kinds = pa.binary(), pa.list_(pa.string()), pa.decimal128(9, 2)
     schema = pa.schema(list(zip(("age", "height", "income"), kinds, strict=True)))
     with refused(
-        "Quasi-identifiers that are neither numbers, nor text, categories or truth "
-        "values: 'age' (date32[day]), 'height' (list<item: string>), 'income' "
-        "(decimal128(9, 2)).",
+        "Quasi-identifiers that are neither numbers, nor dates or times, text, "
+        "categories or truth values: 'age' (binary), 'height' (list<item: string>), "
+        "'income' (decimal128(9, 2)).",
         "give them numbers, or mask the table in parts that fit, or leave [engine] and "
         "--engine out, which does it of a table that fits memory.",
         TableError,

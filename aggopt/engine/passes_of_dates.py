@@ -1,0 +1,123 @@
+"""The pass that finds from which day, and in which units, dates of all records count.
+
+Dates, times of day and durations are numbers as in memory: whole ones of the coarsest
+unit in which all of the table's are whole, from the first of them on.
+"""
+
+from dataclasses import replace
+
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+
+from aggopt.core.standardise import Scale
+from aggopt.encoding import AttributeType
+from aggopt.encoding._clock import Clock
+from aggopt.encoding._iso import dated
+from aggopt.engine.config import Config
+from aggopt.engine.passes_of_levels import said_of
+from aggopt.engine.strata import kept_rows
+from aggopt.engine.workspace import hand_out, handed_out
+from aggopt.errors import TableError, naming
+from aggopt.input.dates import clocks_of
+from aggopt.job import Job
+from aggopt.pipeline.rounding import step_of
+
+
+def dates_in(schema: pa.Schema, job: Job) -> tuple[str, ...]:
+    """Return the quasi-identifiers that are dates, as their types or a job say."""
+    return tuple(
+        name
+        for name in job.roles.quasi_identifier
+        if name in schema.names
+        and _is_date(schema.field(name).type, said_of(job, name))
+    )
+
+
+def _is_date(kind: pa.DataType, said: str | None) -> bool:
+    return said == "date" or (said in (None, "numeric") and pa.types.is_temporal(kind))
+
+
+def dates_counted(number: int, config: Config) -> int:
+    """Write from when, and in which units, dates of a piece count; return its records.
+
+    Raises
+    ------
+    TableError, JobError
+        They are no dates; the message has the file and the column.
+    """
+    piece = config.pieces[number]
+    rows, _ = kept_rows(
+        piece.read([*config.dates, *config.job.roles.stratum]), 0, config
+    )
+    for place, name in enumerate(config.dates):
+        with naming(piece.path.name):
+            found = _clock(rows.column(name), name, config.job)
+        hand_out(config.at(f"dates of {place}", number), found)
+    return len(rows)
+
+
+def _clock(column: pa.ChunkedArray, name: str, job: Job) -> Clock | None:
+    """Return what dates of some records count; None where all are missing."""
+    there, kind = column.drop_null(), said_of(job, name)
+    if not len(there):
+        return None
+    frame = nw.from_native(pa.table({name: there}), eager_only=True)
+    if kind == "date":
+        with naming(f"Column {name!r}"):
+            frame = frame.with_columns(dated(frame[name]))
+    return clocks_of(frame, [name], {name: AttributeType(kind)}, ())[name]
+
+
+def with_clocks(config: Config) -> Config:
+    """Return what tasks are told, with what dates of the whole table count.
+
+    Raises
+    ------
+    TableError
+        All of them are missing, or files spell them in several ways.
+    """
+    clocks = {}
+    for place, name in enumerate(config.dates):
+        with naming(f"Column {name!r}"):
+            clocks[name] = _of_all(place, config)
+    return replace(config, clocks=clocks)
+
+
+def _of_all(place: int, config: Config) -> Clock:
+    """Return what counts from the first date of all pieces, in units of all."""
+    paths = config.all(f"dates of {place}", len(config.pieces))
+    held = zip(config.pieces, map(handed_out, paths), strict=True)
+    found = [(piece.path.name, clock) for piece, clock in held if clock]
+    if not found:
+        raise TableError("All values are missing.", fix="leave the column out.")
+    first, kind = found[0][0], found[0][1].type
+    for file, clock in found:
+        if clock.type != kind:
+            raise TableError(
+                f"{file} spells {clock.type}, and {first} {kind}.",
+                fix="spell all alike, as 2020-12-31, or 2020-12-31 23:59:59.",
+            )
+    clocks = [clock for _, clock in found]
+    # each unit is so many of the next: what is whole in the least is in all
+    return Clock(kind, min(c.start for c in clocks), min(c.whole for c in clocks))
+
+
+def typed_dates(rows: pa.Table, config: Config) -> pa.Table:
+    """Return rows of a piece with dates in place of the text that spells them."""
+    for name, clock in config.clocks.items():
+        column, place = rows.column(name), rows.schema.get_field_index(name)
+        if column.null_count == len(column):
+            rows = rows.set_column(place, name, pa.nulls(len(column), clock.type))
+        elif column.type != clock.type:
+            text = nw.from_native(column, series_only=True)
+            rows = rows.set_column(place, name, dated(text).to_arrow())
+    return rows
+
+
+def steps_of(config: Config, scale: Scale) -> dict[str, int]:
+    """Return of how many units published dates are multiples, by name."""
+    output = config.job.output
+    return {
+        name: step_of(clock, float(scale.spread[config.numbers.index(name)]), output)
+        for name, clock in config.clocks.items()
+    }
