@@ -35,13 +35,9 @@ from aggopt.pipeline.category_job import (
 )
 from aggopt.pipeline.guarantees import with_search
 from aggopt.pipeline.holes import with_means
-from aggopt.pipeline.partition_step import (
-    group,
-    read_table,
-    require_all_read,
-    wishes_of_numbers,
-)
+from aggopt.pipeline.partition_step import group, read_table
 from aggopt.pipeline.units_and_records import parts_of, require_plain
+from aggopt.pipeline.wishes import require_all_read, wishes_of_numbers
 
 T = TypeVar("T")
 

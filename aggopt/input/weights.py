@@ -48,6 +48,18 @@ def weights_in(table: Table) -> SamplingWeights | None:
     return SamplingWeights(name, each, known)
 
 
+def known_in(table: Table) -> Floats | None:
+    """Return the weights of a table with the mean 1; None where none differ.
+
+    Raises
+    ------
+    TableError
+        A weight is 0 or below.
+    """
+    sampling = weights_in(table)
+    return sampling.known if sampling else None
+
+
 def require_shared(sampling: SamplingWeights, k: int) -> None:
     """Refuse weights, to be published as they are, that fewer than k records share.
 

@@ -12,7 +12,7 @@ from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.errors import TableError
 from aggopt.input.table import Table
-from aggopt.input.weights import weights_in
+from aggopt.input.weights import known_in
 from aggopt.measure import WHOLE, Assessment, Measure, assess
 
 AT_ONCE = 1000  # records that are linked at once where a release is only tried: .1 s
@@ -84,8 +84,7 @@ def measured(
     """
     original, released, asked = _without_holes(original, released, asked)
     given: dict[str, Any] = {"whole": whole, "extra": extra}
-    sampling, X = weights_in(original), original.matrix()
-    weights = sampling.known if sampling else None
+    weights, X = known_in(original), original.matrix()
     if asked:
         importance = asked["importance"]
         given["importance"] = importance if importance.any() else 1.0

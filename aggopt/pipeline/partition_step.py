@@ -7,25 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-
 from aggopt.core.progress import require_progress
 from aggopt.core.randomness import require_secret, secret
 from aggopt.core.signals import heeded
-from aggopt.core.standardise import Scale
 from aggopt.core.trust import trusting
-from aggopt.core.validation import Floats, group_size
 from aggopt.encoding import Encoded
 from aggopt.errors import JobError, SolverError
 from aggopt.input.confidential import Confidential
 from aggopt.input.files import read
 from aggopt.input.fingerprint import fingerprint
-from aggopt.input.strata import Stratified, stratified
 from aggopt.input.table import Table
-from aggopt.input.units import by_unit
-from aggopt.input.weights import weights_in
-from aggopt.input.wishes import require_reach, require_read, resolved
-from aggopt.job import Job, Shifting, settled
+from aggopt.job import Job
 from aggopt.output.block_names import proven
 from aggopt.output.manifest import Source
 from aggopt.output.staging import sha256
@@ -34,28 +26,22 @@ from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import INTERRUPTED
 from aggopt.pipeline.attribute_blocks import Columns, blocks_of
 from aggopt.pipeline.before_work import before_work, require_variance
-from aggopt.pipeline.category_job import (
-    most_distinct,
-    widest,
-    wishes_of_categories,
-    wishes_stated,
-    with_categories,
-)
+from aggopt.pipeline.completed_job import completed
 from aggopt.pipeline.earlier_groups import parted, with_earlier_groups
 from aggopt.pipeline.fill import by_policy
 from aggopt.pipeline.grouped import Blocks, Grouped
 from aggopt.pipeline.guarantees import (
     partitioner,
     repaired,
-    with_search,
 )
 from aggopt.pipeline.guarantees import read as read_confidential
-from aggopt.pipeline.holes import with_means
 from aggopt.pipeline.own_model_words import remedy
 from aggopt.pipeline.parts import How, Told
-from aggopt.pipeline.sampling_weights import by_weight, of_weights, with_dominance
+from aggopt.pipeline.prepared import PreparedTable, prepared
+from aggopt.pipeline.sampling_weights import by_weight, of_weights
 from aggopt.pipeline.strata import repaired_within, require_kept, within_strata
-from aggopt.pipeline.units import of_units, with_repair
+from aggopt.pipeline.units import of_units
+from aggopt.pipeline.wishes import wishes_of
 from aggopt.solvers import Certificate
 
 Progress = Callable[[str, float], None]
@@ -90,95 +76,91 @@ def group(
     own = secret() if known is None else require_secret(known)
     told("read", 0.0)
     table, source = read_table(data, job)
-    table, units = by_unit(table, job)
-    table, strata = stratified(table, job)
-    whole = table.matrix()
-    group_size(job.privacy.k, len(whole))
-    sampling = weights_in(table)
-    weights = sampling.known if sampling else None
-    encoded = table.encoded(job.partition.weights, weights)
-    holes = encoded if np.isnan(whole).any() else None
-    records = whole if encoded is None else encoded
-    if holes is not None:
-        records = with_means(holes)
-    columns = blocks_of(job, records)
-    differing = partial(most_distinct, records, columns)
-    size = len(whole), widest(records, columns)
-    job, chosen = settled(job, *size, differing, weighted=weights is not None)
-    job, added = with_search(with_categories(job, table))
-    job, repaired_so = with_repair(job, units)
-    apart = holes is not None and job.missing.policy == "patterns"
-    job, merged_so = with_dominance(job, sampling, apart=apart)
-    said = () if encoded is None else encoded.notes
-    reasons = (*chosen, *added, *repaired_so, *merged_so, *said)
+    given = prepared(table, job)
+    columns = blocks_of(job, given.records)
+    job, reasons = completed(job, given, columns)
+    table, whole, strata, units = given.table, given.whole, given.strata, given.units
     for check in before_work(table, whole, job, columns, strata, units):
         check()
     asked = wishes_of(table, whole, job)
-    held = (
-        *read_confidential(table, job, job.input.decimal),
-        *of_units(job, units),
-        *of_weights(job, sampling),
-    )
+    held = _held(given, job)
     if made is None:
         require_kept(held, strata, repair)
         job = with_earlier_groups(job, table, strata, units)
         reasons = (*reasons, *parted(job, strata))
-        told_of = by_weight(job, weights, apart=apart)
-        asked_of = {**job.partition.settings, **told_of}
-        how = partitioner(job, held), asked_of, partial(told, "group")
-        mended = partial(told, "repair") if job.privacy.repair and repair else None
-        given = records, holes, strata, weights
-        made = _made(given, columns, how, job, held, mended)
+        made = _made(given, columns, job, held, told, repair=repair)
     blocks, kept = made
     require_variance(job, held, blocks)
     told("bound", 0.0)
     require_solved(proven(blocks, job))
-    found = job, table, source, whole, records, blocks, asked, held, reasons
-    return Grouped(*found, own, kept, strata, units, sampling)
+    found = job, table, source, whole, given.records, blocks, asked, held, reasons
+    return Grouped(*found, own, kept, strata, units, given.sampling)
+
+
+def _held(given: PreparedTable, job: Job) -> tuple[Confidential, ...]:
+    """Return what groups are required to keep of each confidential attribute."""
+    return (
+        *read_confidential(given.table, job, job.input.decimal),
+        *of_units(job, given.units),
+        *of_weights(job, given.sampling),
+    )
 
 
 def _made(
-    given: tuple[Floats | Encoded, Encoded | None, Stratified | None, Floats | None],
+    given: PreparedTable,
+    columns: Columns,
+    job: Job,
+    held: tuple[Confidential, ...],
+    told: Progress,
+    *,
+    repair: bool,
+) -> Blocks:
+    """Return the groups of records as the job says, repaired if it asks for that."""
+    of_weights = by_weight(job, given.weights, apart=given.apart)
+    settings = {**job.partition.settings, **of_weights}
+    how = partitioner(job, held), settings, partial(told, "group")
+    mended = partial(told, "repair") if job.privacy.repair and repair else None
+    with _interrupts_left_to_mask():
+        made = _by_policy(given, columns, how, job, held, mended)
+    if any(block.partition.interrupted for block in made.blocks):
+        raise KeyboardInterrupt
+    return made
+
+
+def _by_policy(
+    given: PreparedTable,
     columns: Columns,
     how: How,
     job: Job,
     held: tuple[Confidential, ...],
     mended: Told | None,
 ) -> Blocks:
-    """Return the groups of records, by the policy of the job if some have holes.
-
-    `given` are records, the same with their holes if some have any, strata and weights.
-    """
-    records, holes, strata, weights = given
-    names, kept = job.roles.quasi_identifier, None
+    """Return the groups of records, by the policy of the job if some have holes."""
+    strata, names = given.strata, job.roles.quasi_identifier
+    if given.holes is not None:
+        asked = columns, how, job, held, mended, strata, given.weights
+        return Blocks(*by_policy(given.holes, *asked))
     blocks: tuple[Block, ...]
-    with _interrupts_left_to_mask():
-        if holes is not None:
-            asked = columns, how, job, held, mended, strata, weights
-            blocks, kept = by_policy(holes, *asked)
-        elif strata is not None:
-            whole = cast(Encoded, records)  # as of any table with strata
-            k, jobs = job.privacy.k, job.strata.jobs
-            blocks = within_strata(whole, strata, columns, k, how, names, jobs)
-        else:
-            blocks = divided(records, job.privacy.k, columns, *how, names)
-        if mended and holes is None:
-            blocks = _repaired(blocks, records, strata, job, held, mended, weights)
-    if any(block.partition.interrupted for block in blocks):
-        raise KeyboardInterrupt
-    return Blocks(blocks, kept)
+    if strata is not None:
+        whole = cast(Encoded, given.records)  # as of any table with strata
+        k, jobs = job.privacy.k, job.strata.jobs
+        blocks = within_strata(whole, strata, columns, k, how, names, jobs)
+    else:
+        blocks = divided(given.records, job.privacy.k, columns, *how, names)
+    if mended:
+        blocks = _repaired(blocks, given, job, held, mended)
+    return Blocks(blocks, None)
 
 
 def _repaired(
     blocks: Sequence[Block],
-    records: Floats | Encoded,
-    strata: Stratified | None,
+    given: PreparedTable,
     job: Job,
     held: tuple[Confidential, ...],
     told: Told,
-    weights: Floats | None,
 ) -> tuple[Block, ...]:
     """Return each block with groups that satisfy what the job requires."""
+    records, strata, weights = given.records, given.strata, given.weights
     made = []
     for block in blocks:
         own = records if len(blocks) == 1 else part_of(records, block.columns)
@@ -222,39 +204,6 @@ def job_of(job: Job | str | Path, trust: Iterable[str | Path] = ()) -> Job:
         )
     with trusting(trust):
         return job.loaded()
-
-
-def wishes_of(table: Table, whole: Floats, job: Job) -> dict[str, Floats]:
-    """Return what records (n, d) ask for of each number, (n, p) each.
-
-    Nothing if nothing shifts; 0 of what is missing.
-    """
-    wishes_of_categories(job, table)
-    require_all_read(job)
-    return wishes_of_numbers(table, whole, job)
-
-
-def require_all_read(job: Job) -> None:
-    """Refuse columns with the role wish that nothing in [aggregation] reads."""
-    how = job.aggregation
-    own = (how.delta, how.importance) if isinstance(how, Shifting) else ()
-    require_read(job.roles.wish, *own, *wishes_stated(job))
-
-
-def wishes_of_numbers(table: Table, whole: Floats, job: Job) -> dict[str, Floats]:
-    """Return the arguments of the aggregation of numbers that wishes are, by name."""
-    how = job.aggregation
-    if not isinstance(how, Shifting):
-        return {}
-    X = whole[:, table.places]
-    there = ~np.isnan(X)
-    sampling = weights_in(table)
-    weights = sampling.known if sampling else None
-    Z = np.where(there, Scale.of(X, weights).standardise(X), 0.0)
-    delta = np.where(there, resolved(how.delta, table, Z, "delta"), 0.0)
-    require_reach(delta, Z, job.privacy.k, table.numeric, weights)
-    importance = resolved(how.importance, table, Z, "importance")
-    return {"delta": delta, "importance": np.where(there, importance, 0.0)}
 
 
 def require_memory(job: Job) -> None:

@@ -14,7 +14,7 @@ from aggopt.input.files import as_released, read
 from aggopt.input.strata import stratified
 from aggopt.input.table import Table
 from aggopt.input.units import members_of
-from aggopt.input.weights import weights_in
+from aggopt.input.weights import known_in, weights_in
 from aggopt.job import AttributeSection, Job
 from aggopt.measure import Assessment
 from aggopt.output.audit import Audit, audit
@@ -28,7 +28,7 @@ from aggopt.output.staging import sha256
 from aggopt.pipeline.attribute_blocks import blocks_of
 from aggopt.pipeline.compared import compared
 from aggopt.pipeline.measured import measured_if_any
-from aggopt.pipeline.partition_step import wishes_of
+from aggopt.pipeline.wishes import wishes_of
 
 CHANCE = 0.05  # kappa of categories in another order, but for luck
 NUMERIC = "numeric"
@@ -83,9 +83,9 @@ def review(
     """Return the audit and the measures of a release that was written before.
 
     A release is shuffled, so its private key says which record is which: beside it, or
-    in the folder `private`.
-    With `same_order` the two files are taken to have the same record order, for a
-    release that another program made; what says otherwise is not overruled.
+    in the folder `private`.  With `same_order` the two files are taken to have the same
+    record order, for a release that another program made; what says otherwise is not
+    overruled.
 
     Raises
     ------
@@ -96,30 +96,10 @@ def review(
     """
     first, second = tables_of(original, released, job)
     place = places_of(original, released, len(first.frame), same_order, private)
-    X = first.matrix()
-    sampling = weights_in(first)
-    known = sampling.known if sampling else None
-    encoded = first.encoded(job.partition.weights, known)
-    blocks = names_in(blocks_of(job, X if encoded is None else encoded), job)
-    written = as_released(released, job.input, job.roles)
-    units, order = members_of(first), np.argsort(place)
     beside = replace(second, frame=second.frame[place.tolist()])
-    weights = weights_between(first, beside)
-    found = audit(
-        written,
-        job.roles,
-        job.privacy,
-        blocks,
-        decimal=job.input.decimal,
-        originals=compared(X[order], second.matrix(), job.output, first),
-        compatible=job.missing.report_compatible,
-        bounds=job.attributes,
-        units=None if units is None else units[order],
-        dropped=job.dropped,
-        pseudonym=job.pseudonym,
-        dominance=dominance_of(job, None if weights is None else weights[order]),
-    )
-    asked = wishes_of(first, X, job)
+    written = as_released(released, job.input, job.roles)
+    found = _recounted(written, first, beside, np.argsort(place), job)
+    asked = wishes_of(first, first.matrix(), job)
     try:
         measures = measured_if_any(first, beside, asked, job.measures.own)
     except TableError as error:  # that of its audit is known all the same
@@ -127,6 +107,33 @@ def review(
         return Review(found, None, same_order, said)
     counted = None if measures is None else as_counted(measures, found)
     return Review(found, counted, same_order, risks=risks_of(first, beside, job))
+
+
+def _recounted(
+    written: Any, original: Table, beside: Table, order: Labels, job: Job
+) -> Audit:
+    """Return the audit of what was written, whose records are the originals in `order`.
+
+    `beside` is what is released of the originals, in their own order.
+    """
+    X, units = original.matrix(), members_of(original)
+    encoded = original.encoded(job.partition.weights, known_in(original))
+    blocks = names_in(blocks_of(job, X if encoded is None else encoded), job)
+    weights = weights_between(original, beside)
+    return audit(
+        written,
+        job.roles,
+        job.privacy,
+        blocks,
+        decimal=job.input.decimal,
+        originals=compared(X[order], beside.matrix()[order], job.output, original),
+        compatible=job.missing.report_compatible,
+        bounds=job.attributes,
+        units=None if units is None else units[order],
+        dropped=job.dropped,
+        pseudonym=job.pseudonym,
+        dominance=dominance_of(job, None if weights is None else weights[order]),
+    )
 
 
 def weights_between(original: Table, released: Table) -> Floats | None:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from aggopt.pipeline import completed_job, prepared
 from aggopt.pipeline import partition_step as steps
 from aggopt.pipeline.grouped import Blocks
 from aggopt.pipeline.partition_step import group
@@ -19,6 +20,7 @@ JOB = SimpleNamespace(
 ENCODED = SimpleNamespace(notes=("of codes",))
 COMPLETE, HOLED = np.zeros((3, 1)), np.full((3, 1), np.nan)
 SAMPLING = SimpleNamespace(known="known")
+BLOCK = SimpleNamespace(partition=SimpleNamespace(interrupted=False))
 
 
 @pytest.fixture
@@ -38,6 +40,23 @@ def grouped(monkeypatch):
             matrix=lambda: whole, encoded=noting("encoded", encoded)
         )
         for name, made in {
+            "by_unit": ("of units", "units"),
+            "stratified": (table, "strata"),
+            "group_size": None,
+            "weights_in": sampling,
+            "with_means": "filled",
+        }.items():
+            monkeypatch.setattr(prepared, name, noting(name, made))
+        for name, made in {
+            "widest": 7,
+            "settled": (job, ("chosen",)),
+            "with_categories": job,
+            "with_search": (job, ("added",)),
+            "with_repair": (job, ("repaired",)),
+            "with_dominance": (job, ("merged",)),
+        }.items():
+            monkeypatch.setattr(completed_job, name, noting(name, made))
+        for name, made in {
             "job_of": SimpleNamespace(contained=lambda: job),
             "listener": lambda told: noting("told", None),
             "require_memory": None,
@@ -45,18 +64,7 @@ def grouped(monkeypatch):
             "secret": "new",
             "require_secret": lambda known: f"{known}, looked at",
             "read_table": ("read", "source"),
-            "by_unit": ("of units", "units"),
-            "stratified": (table, "strata"),
-            "group_size": None,
-            "weights_in": sampling,
-            "with_means": "filled",
             "blocks_of": "columns",
-            "widest": 7,
-            "settled": (job, ("chosen",)),
-            "with_categories": job,
-            "with_search": (job, ("added",)),
-            "with_repair": (job, ("repaired",)),
-            "with_dominance": (job, ("merged",)),
             "before_work": [lambda: heard.append("checked")],
             "wishes_of": {"delta": "asked"},
             "read_confidential": ("confidential",),
@@ -67,7 +75,7 @@ def grouped(monkeypatch):
             "parted": ("parted",),
             "by_weight": {"weights": "known"},
             "partitioner": "divide",
-            "_made": ("blocks", "kept"),
+            "_by_policy": Blocks((BLOCK,), "kept"),
             "require_variance": None,
             "proven": "proof",
             "require_solved": None,
@@ -112,9 +120,9 @@ def test_each_step_is_given_what_those_before_made(grouped) -> None:
         ("parted", JOB, "strata"),
         ("by_weight", JOB, "known", ("apart", False)),
         ("partitioner", JOB, HELD),
-        ("require_variance", JOB, HELD, "blocks"),
+        ("require_variance", JOB, HELD, (BLOCK,)),
         ("told", "bound", 0.0),
-        ("proven", "blocks", JOB),
+        ("proven", (BLOCK,), JOB),
         ("require_solved", "proof"),
     ):
         assert step in heard
@@ -124,7 +132,7 @@ def test_each_step_is_given_what_those_before_made(grouped) -> None:
     assert asked[5:] == (("weighted", True),)
     assert (found.job, found.table, found.source) == (JOB, table, "source")
     assert (found.whole is COMPLETE, found.records) == (True, ENCODED)
-    assert (found.blocks, found.kept, found.held) == ("blocks", "kept", HELD)
+    assert (found.blocks, found.kept, found.held) == ((BLOCK,), "kept", HELD)
     assert found.asked == {"delta": "asked"}
     said = ("chosen", "added", "repaired", "merged", "of codes", "parted")
     assert found.reasons == said
@@ -132,8 +140,8 @@ def test_each_step_is_given_what_those_before_made(grouped) -> None:
 
 
 def made_of(heard):
-    (of,) = (of for of in heard if of[0] == "_made")
-    return of[1:]
+    ((_, given, *of),) = (of for of in heard if of[0] == "_by_policy")
+    return (given.records, given.holes, given.strata, given.weights), *of
 
 
 def test_groups_are_made_of_records_by_the_function_of_the_job(grouped) -> None:
@@ -166,6 +174,29 @@ def test_holes_are_filled_and_the_records_with_them_stay_known(grouped) -> None:
     assert (found.records, found.sampling) == ("filled", None)
 
 
+@pytest.mark.parametrize(
+    ("policy", "whole", "apart"),
+    [("patterns", HOLED, True), ("fill", HOLED, False), ("patterns", COMPLETE, False)],
+    ids=["patterns", "filled", "complete"],
+)
+def test_groups_are_apart_within_patterns_of_holes(
+    grouped, policy, whole, apart
+) -> None:
+    job = SimpleNamespace(**{**vars(JOB), "missing": SimpleNamespace(policy=policy)})
+    _, heard, _ = grouped(whole=whole, job=job)
+    for step in (
+        ("with_dominance", job, SAMPLING, ("apart", apart)),
+        ("by_weight", job, "known", ("apart", apart)),
+    ):
+        assert step in heard
+
+
+def test_nothing_is_made_of_a_search_that_was_interrupted(grouped, monkeypatch) -> None:
+    monkeypatch.setattr(BLOCK.partition, "interrupted", True)
+    with pytest.raises(KeyboardInterrupt):
+        grouped()
+
+
 def test_a_table_that_is_not_encoded_is_its_numbers(grouped) -> None:
     found, heard, _ = grouped(encoded=None, sampling=SimpleNamespace(known=None))
     assert made_of(heard)[0] == (COMPLETE, None, "strata", None)
@@ -178,7 +209,7 @@ def test_groups_that_are_made_are_not_made_again(grouped) -> None:
     found, heard, _ = grouped(made=Blocks("others", "theirs"))
     assert (found.blocks, found.kept) == ("others", "theirs")
     named = {of[0] for of in heard}
-    assert not named & {"_made", "partitioner", "with_earlier_groups", "parted"}
+    assert not named & {"_by_policy", "partitioner", "with_earlier_groups", "parted"}
     assert ("require_variance", JOB, HELD, "others") in heard
     assert found.reasons[-1] == "of codes"
 

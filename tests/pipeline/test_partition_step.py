@@ -15,19 +15,20 @@ from aggopt.input.table import Table
 from aggopt.job import Privacy
 from aggopt.partition._shared.block import Block
 from aggopt.partition._shared.result import INTERRUPTED, Partition
-from aggopt.pipeline import before_work, partition_step
+from aggopt.pipeline import before_work, completed_job, partition_step, wishes
 from aggopt.pipeline.before_work import require_variance
 from aggopt.pipeline.grouped import Blocks
 from aggopt.pipeline.infeasibility import Forced
 from aggopt.pipeline.partition_step import (
+    _by_policy,
     _interrupts_left_to_mask,
-    _made,
     group,
     job_of,
     listener,
     read_table,
-    wishes_of_numbers,
 )
+from aggopt.pipeline.prepared import PreparedTable
+from aggopt.pipeline.wishes import wishes_of_numbers
 from aggopt.solvers import Certificate, Status
 
 
@@ -117,7 +118,7 @@ HOLED = pd.DataFrame({"s": list("xxxyyy"), "a": [0.0, 1, 2, 3, 4, np.nan]})
 Z = np.abs(np.arange(5) - 2) / np.sqrt(2)
 
 
-def wishes(**how):
+def wished(**how):
     job = aggopt.Job(
         roles={"quasi-identifier": ["s", "a"]},
         privacy={"k": 2},
@@ -129,10 +130,10 @@ def wishes(**how):
 
 
 def test_nothing_is_asked_for_of_what_is_missing() -> None:
-    found = wishes(delta=0.2, importance=0.5)
+    found = wished(delta=0.2, importance=0.5)
     assert found["delta"].tolist() == [[0.2]] * 5 + [[0.0]]
     assert found["importance"].tolist() == [[0.5]] * 5 + [[0.0]]
-    found = wishes(delta={"relative": 0.5}, importance={"relative": 0.25})
+    found = wished(delta={"relative": 0.5}, importance={"relative": 0.25})
     assert found["delta"][:, 0] == pytest.approx([*(Z / 2), 0.0])
     assert found["importance"][:, 0] == pytest.approx([*(Z / 4), 0.0])
 
@@ -143,12 +144,12 @@ def test_what_is_missing_asks_for_too_much_of_nothing() -> None:
         "ask for numbers that are not below 0 or above 1.",
         JobError,
     ):
-        wishes(importance={"relative": 1.1})
+        wished(importance={"relative": 1.1})
 
 
 def test_a_distance_out_of_reach_names_its_number() -> None:
     with pytest.raises(JobError, match=r"no value of 'a' is published 2.83 or more"):
-        wishes(delta=3.0)
+        wished(delta=3.0)
 
 
 # --- sampling weights
@@ -167,10 +168,12 @@ def test_groups_are_asked_for_by_weight(monkeypatch, method, w) -> None:
         chosen.update(how)
         return plain(job, *of, **how)
 
-    plain = partition_step.settled
-    monkeypatch.setattr(partition_step, "settled", settled)
+    plain = completed_job.settled
+    monkeypatch.setattr(completed_job, "settled", settled)
     monkeypatch.setattr(
-        partition_step, "_made", lambda *of: heard.append(of) or Blocks((groups,), None)
+        partition_step,
+        "_by_policy",
+        lambda *of: heard.append(of) or Blocks((groups,), None),
     )
     job = aggopt.Job(
         roles={"quasi-identifier": ["a"], "weight": "w"},
@@ -180,8 +183,10 @@ def test_groups_are_asked_for_by_weight(monkeypatch, method, w) -> None:
     )
     frame = pd.DataFrame({"a": np.arange(12.0), "w": w})
     made = group(frame, job, None, known="ab" * 16)
-    (((records, holes, strata, known), _, how, asked, held, mended),) = heard
-    assert (holes, strata, made.sampling.each.tolist()) == (None, None, w.tolist())
+    ((given, _, how, asked, held, mended),) = heard
+    known = given.weights
+    assert (given.holes, given.strata) == (None, None)
+    assert made.sampling.each.tolist() == w.tolist()
     assert [each.name for each in held] == ["w"]
     assert chosen == {"weighted": w is HEAVY}
     told = how[1].get("weights"), how[1].get("dominance")
@@ -190,7 +195,7 @@ def test_groups_are_asked_for_by_weight(monkeypatch, method, w) -> None:
         assert (known, told, mended, merged) == (None, (None, None), None, [])
         return
     assert known.tolist() == told[0].tolist() == (w / w.mean()).tolist()
-    z = getattr(records, "coordinates", records)
+    z = getattr(given.records, "coordinates", given.records)
     assert np.average(z, axis=0, weights=w) == pytest.approx([0])
     seen = asked.partition.method == "local_search"
     assert told[1] == (0.5 if seen else None)
@@ -214,8 +219,10 @@ def test_a_repair_is_by_weight(monkeypatch, within) -> None:
             name,
             lambda *of, _name=name, **how: heard.append((_name, of, how)) or one,
         )
-    given = "records", None, "strata" if within else None, "weights"
-    made = _made(given, "columns", ("divide", {}, "told"), job, "held", "mended")
+    sampling = SimpleNamespace(known="weights")
+    strata = "strata" if within else None
+    given = PreparedTable("table", "whole", "records", strata=strata, sampling=sampling)
+    made = _by_policy(given, "columns", ("divide", {}, "told"), job, "held", "mended")
     assert made == ((one,), None)
     if within:
         of = "block", "records", "strata", job, "held", "mended", "weights"
@@ -227,7 +234,7 @@ def test_a_repair_is_by_weight(monkeypatch, within) -> None:
 
 def test_wishes_are_in_weighted_deviations(monkeypatch) -> None:
     heard = []
-    monkeypatch.setattr(partition_step, "require_reach", lambda *of: heard.append(of))
+    monkeypatch.setattr(wishes, "require_reach", lambda *of: heard.append(of))
     x, w = np.array([0.0, 2.0, 4.0, 6.0]), np.array([1.0, 199.0, 199.0, 1.0])
     job = aggopt.Job(
         roles={"quasi-identifier": ["a"], "weight": "w"},

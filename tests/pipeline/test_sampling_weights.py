@@ -246,7 +246,7 @@ def test_groups_that_cannot_be_dominated_are_left_alone(release) -> None:
 
 def test_a_release_that_one_record_dominates_is_refused(monkeypatch) -> None:
     monkeypatch.setattr(
-        "aggopt.pipeline.partition_step.with_dominance",
+        "aggopt.pipeline.completed_job.with_dominance",
         lambda job, _, *, apart: (job, ()),
     )
     with pytest.raises(PrivacyError, match=r"dominance <= 0\.6 DOES NOT HOLD"):

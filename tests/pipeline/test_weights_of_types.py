@@ -209,7 +209,7 @@ def test_blocks_publish_weighted_means_of_their_own_groups(tmp_path):
 
 def test_a_block_that_one_record_dominates_is_refused(monkeypatch):
     monkeypatch.setattr(
-        "aggopt.pipeline.partition_step.with_dominance",
+        "aggopt.pipeline.completed_job.with_dominance",
         lambda job, _, *, apart: (job, ()),
     )
     with pytest.raises(PrivacyError, match=r"dominance <= 0\.6 DOES NOT HOLD"):
