@@ -64,37 +64,21 @@ def audit(
         Confidential values do not fit what the job says of them.
     """
     frame = nw.from_native(released, eager_only=True)
-    names, k = roles.quasi_identifier, privacy.k
+    names = roles.quasi_identifier
     parts = [names] if blocks is None else blocks
     require_cover(parts, names, "quasi-identifier")
     gone = roles.dropped if dropped is None else dropped
-    confidential = confidential_of(frame, roles, privacy, decimal)
     shared = Combinations.of(frame, roles, parts)
-    others = {n: codes_of(frame[n]) for n in (*roles.confidential, *roles.other)}
-    own = next((codes_of(frame[n]) for n in frame.columns if n == pseudonym), None)
-    found = Audit(
-        records=len(frame),
-        k=k,
-        scope=privacy.scope,
-        whole=Count.of(roles.combination, shared.whole, k, units),
-        blocks=shared.counts(roles.stratum, k, units),
+    found = _counted(frame, roles, privacy, shared, decimal, units, pseudonym)
+    found = replace(
+        found,
         identifiers=tuple(n for n in gone if n in frame.columns),
         within=found_within(frame, bounds or {}, decimal),
-        promises=(
-            *checks_of(frame, roles.combination, confidential),
-            *most_dominated(dominance, shared.grouped),
-        ),
-        beside=beside(roles.combination, shared.whole, others, k),
+        promises=(*found.promises, *most_dominated(dominance, shared.grouped)),
         missing=found_missing(frame, shared.coded, compatible=compatible),
-        strata=roles.stratum,
-        weight=shared.weight,
-        linked=None if own is None else linked(roles.combination, shared.whole, own, k),
     )
-    notes = [found.warning] if found.warning else []
-    notes += [note for each in confidential for note in each.notes]
-    notes += telling(frame, {name: others[name] for name in roles.other})
-    notes += of_units(shared.whole, [*others.values()], own, units, k)
-    found = replace(found, notes=tuple(notes))
+    if found.warning:
+        found = replace(found, notes=(found.warning, *found.notes))
     if originals is None:
         return found._with_missing
     return _compared(found, names, originals, shared.grouped, privacy.dominance)
@@ -148,6 +132,40 @@ class Combinations:
         names = list(self.coded)
         places = [[names.index(name) for name in part] for part in self.parts]
         return [*zip(places, self.groups, strict=True)]
+
+
+def _counted(
+    frame: nw.DataFrame[Any],
+    roles: Roles,
+    privacy: Privacy,
+    shared: Combinations,
+    decimal: str,
+    units: Labels | None,
+    pseudonym: str | None,
+) -> Audit:
+    """Return the audit of combinations, confidential attributes and units alone."""
+    k, whole = privacy.k, shared.whole
+    confidential = confidential_of(frame, roles, privacy, decimal)
+    others = {n: codes_of(frame[n]) for n in (*roles.confidential, *roles.other)}
+    own = next((codes_of(frame[n]) for n in frame.columns if n == pseudonym), None)
+    return Audit(
+        records=len(frame),
+        k=k,
+        scope=privacy.scope,
+        whole=Count.of(roles.combination, whole, k, units),
+        blocks=shared.counts(roles.stratum, k, units),
+        identifiers=(),
+        promises=checks_of(frame, roles.combination, confidential),
+        beside=beside(roles.combination, whole, others, k),
+        notes=(
+            *(note for each in confidential for note in each.notes),
+            *telling(frame, {name: others[name] for name in roles.other}),
+            *of_units(whole, [*others.values()], own, units, k),
+        ),
+        strata=roles.stratum,
+        weight=shared.weight,
+        linked=None if own is None else linked(roles.combination, whole, own, k),
+    )
 
 
 def _compared(

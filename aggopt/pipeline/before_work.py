@@ -88,11 +88,24 @@ def before_work(
     yield partial(require_guarantees, job)
     yield partial(require_risk, table, job)
     yield partial(require_earlier_groups, table, job, strata, units)
+    yield _of_covariance(table, whole, job, columns, strata)
+
+
+def _of_covariance(
+    table: Table,
+    whole: Floats,
+    job: Job,
+    columns: Columns,
+    strata: Stratified | None,
+) -> Check:
+    """Return what refuses numbers whose covariance cannot be kept, each by its place.
+
+    Blocks without a number are left out.
+    """
     at = {place: j for j, place in enumerate(table.places)}
     own = (tuple(at[place] for place in block if place in at) for block in columns)
-    numbers = tuple(filter(None, own))
-    X = whole[:, table.places]
-    yield partial(require_covariance, table, X, numbers, job, strata)
+    numbers, X = tuple(filter(None, own)), whole[:, table.places]
+    return partial(require_covariance, table, X, numbers, job, strata)
 
 
 def model_of(how: Solved) -> Model:

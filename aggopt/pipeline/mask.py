@@ -1,6 +1,6 @@
 """The way of a record: from a table to an audited release."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -126,14 +126,7 @@ def _released(given: Grouped, masked: Masked, told: Progress) -> Release:
     notes = (
         *found.notes,
         *masked.notes,
-        *margins.notes(given),
-        *margins.nearer(given, after),
-        *given.reasons,
-        *(given.strata.notes if given.strata else ()),
-        *by_stratum.notes(given.job, given.strata),
-        *sampling_weights.notes(given.job, given.weights),
-        *_notes(given, certificates),
-        *_beyond(given, after),
+        *_of_groups(given, certificates, after),
         *_spanning(released, job),
         *_incomplete(complete(given.whole, both.after), measures),
         *rounding.notes(given, masked.values, both.after, drift),
@@ -161,6 +154,23 @@ def _quasi_identifiers(table: Table) -> Table:
     """Return a table without all that a release has not changed, or not kept."""
     frame = table.frame.select(*table.roles.quasi_identifier)
     return replace(table, frame=frame, codebooks={})
+
+
+def _of_groups(
+    given: Grouped, certificates: dict[str, Certificate], Y: Floats
+) -> Iterator[str]:
+    """Yield what is to be said of groups, and of the values Y (n, p) of their numbers.
+
+    That is how they were made, within what, and what is proven of them.
+    """
+    yield from margins.notes(given)
+    yield from margins.nearer(given, Y)
+    yield from given.reasons
+    yield from given.strata.notes if given.strata else ()
+    yield from by_stratum.notes(given.job, given.strata)
+    yield from sampling_weights.notes(given.job, given.weights)
+    yield from _notes(given, certificates)
+    yield from _beyond(given, Y)
 
 
 def _notes(given: Grouped, certificates: dict[str, Certificate]) -> list[str]:

@@ -105,14 +105,19 @@ def require_units(
             fix='set attributes = "together" under [partition].',
         )
     if strata is not None:
-        pairs = np.unique(np.stack([strata.labels, units.of]), axis=1)[0]
-        few = int((np.bincount(pairs) < k).sum())
-        if few:
-            raise InfeasibleInputError(
-                f"{few} of {many(len(strata.sizes), 'stratum', 'strata')} "
-                f"{'has' if few == 1 else 'have'} records of fewer than k = {k} units.",
-                fix="choose a smaller k, or fewer columns as stratum.",
-            )
+        _require_units_within(strata, units, k)
+
+
+def _require_units_within(strata: Stratified, units: Members, k: int) -> None:
+    """Refuse strata with records of fewer than k units."""
+    pairs = np.unique(np.stack([strata.labels, units.of]), axis=1)[0]
+    few = int((np.bincount(pairs) < k).sum())
+    if few:
+        raise InfeasibleInputError(
+            f"{few} of {many(len(strata.sizes), 'stratum', 'strata')} "
+            f"{'has' if few == 1 else 'have'} records of fewer than k = {k} units.",
+            fix="choose a smaller k, or fewer columns as stratum.",
+        )
 
 
 _DONE = {"merge": "merged", "drop": "dropped"}

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from aggopt.core.validation import Floats
 from aggopt.errors import TableError, require_known
 from aggopt.input.table import Table
 from aggopt.job import Job
@@ -48,14 +49,10 @@ def usefulness(
         require_known("column that is not masked", weight, kept)
     first, second = tables_of(original, released, job)
     weights = weights_of(first, weight, job)
-    after = None
     if weight in (*plain, *job.released_roles.weight):
         after = weights_of(second, weight, job)
-    elif weights is not None:
-        n = len(weights)
-        place = places_of(original, released, n, same_order, private)
-        after = np.empty(n)
-        after[place] = weights
+    else:
+        after = _as_released(weights, original, released, same_order, private)
     return assess(
         _frame(first, job),
         _frame(second, job),
@@ -66,6 +63,22 @@ def usefulness(
         weights=weights,
         released_weights=after,
     )
+
+
+def _as_released(
+    weights: Floats | None,
+    original: Path,
+    released: Path,
+    same_order: bool,
+    private: Path | None,
+) -> Floats | None:
+    """Return weights of the original (n,) in the order of the release."""
+    if weights is None:
+        return None
+    place = places_of(original, released, len(weights), same_order, private)
+    after = np.empty(len(weights))
+    after[place] = weights
+    return after
 
 
 def _frame(table: Table, job: Job) -> Any:
