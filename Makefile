@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 IPOPT := $(VENV)/ipopt-tried
 
-.PHONY: help demo test mutants lint docs pictures bench clean
+.PHONY: help demo test slow mutants lint docs pictures bench clean
 
 help: ## say what each target does (this)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -20,6 +20,11 @@ demo: $(IPOPT) ## mask a real table and show the release with its certificates
 test: export PYTHONDONTWRITEBYTECODE = # bytecode is kept: processes that tests start import sooner
 test: $(IPOPT) ## run the whole suite; ARGS="-k mdav" runs a part of it
 	@$(BIN)/python -m pytest --numprocesses 2 --dist worksteal $(ARGS)
+
+slow: export PYTHONDONTWRITEBYTECODE =
+slow: $(IPOPT) ## run the tests marked slow, which take minutes and are none of make test
+	@$(BIN)/python -m pytest -m "slow and not alone" --numprocesses 2 --dist loadfile
+	@$(BIN)/python -m pytest -m "slow and alone"
 
 mutants: $(IPOPT) ## list small changes of the code that no test notices; ONLY="aggopt.privacy*" tries some
 	@$(BIN)/python .ci/mutants.py $(ONLY)

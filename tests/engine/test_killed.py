@@ -88,6 +88,7 @@ def spawned():
     return found
 
 
+@pytest.mark.alone
 def test_a_process_killed_in_each_step_changes_no_byte(folder, whole, tmp_path):
     killer = Killer(spawned)
     found = masked(folder, by(jobs=2), tmp_path / "out", progress=killer)
@@ -96,6 +97,7 @@ def test_a_process_killed_in_each_step_changes_no_byte(folder, whole, tmp_path):
     assert digest(found.path) == whole
 
 
+@pytest.mark.alone
 def test_a_worker_killed_in_each_step_changes_no_byte(folder, whole, tmp_path):
     pytest.importorskip("distributed", reason="pip install 'aggopt[dask]'")
     with dask_engine._cluster(2) as client:

@@ -646,6 +646,7 @@ aggopt.experiment(people(40), grid, roles=ROLES, jobs=2, cache=sys.argv[1])
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_ctrl_c_ends_all_processes_within_two_seconds(tmp_path):
     command = [sys.executable, "-c", STOPPED, str(tmp_path)]
     paths = [str(Path(__file__).parent.parent), *sys.path]
