@@ -1,0 +1,96 @@
+"""What is said of a key that a section of a job does not have."""
+
+from typing import Any
+
+from aggopt.errors import JobError, UnknownNameError
+from aggopt.job._choices import inner, keys_of, method_of
+from aggopt.job._said import CATEGORIES, CHOOSING
+from aggopt.repair._registry import REPAIRS
+
+RENAMED = {
+    "seconds": "time_limit",
+    "start": "initial",
+    "gap": "gap_tol",
+    "renormalise": "keep",
+}
+WRITTEN = {"renormalise": 'keep = "variance"'}  # with its value, where that is new
+
+
+def unknown_key(place: list[str], job: Any) -> JobError:
+    """Suggest the nearest key of the section that the unknown one stands in."""
+    section: Any = job
+    for part in place[:-1]:
+        section = inner(section, part)
+    known = keys_of(section)
+    tables = place[:1] if place[0] in CHOOSING else place[:-1]
+    where = f"[{'.'.join(tables)}]" if place[1:] else "the job"
+    new = RENAMED.get(place[-1])
+    if new in known or (new and place[:2] == ["partition", "recommended"]):
+        return JobError(
+            f"{where} {place[-1]} is called {new} now.",
+            fix=f"write {WRITTEN.get(place[-1], new)} in its place.",
+        )
+    if tables == ["privacy"] and (able := _repairs(new or place[-1])):
+        return _of_repair(place[-1], new, able)
+    if place[0] == "partition" and place[-1] == "initial_labels":
+        return _no_labels()
+    if place[0] == CATEGORIES and place[-1] == "keep":
+        return _not_of_categories()
+    if place[0] in CHOOSING and (able := _able(place, job)):
+        return _not_of_method(place, able)
+    return UnknownNameError(f"key of {where}", place[-1], known)
+
+
+def _no_labels() -> JobError:
+    return JobError(
+        "[partition] initial_labels is no key of a job: labels of groups are passed in "
+        "Python.",
+        fix='write initial = "mdav", the method that makes the groups which the search '
+        "sets out from; or call aggopt.partition.local_search with initial_labels.",
+    )
+
+
+def _not_of_categories() -> JobError:
+    return JobError(
+        f"[{CATEGORIES}] takes no keep: mean, variance and covariance are of numbers.",
+        fix='write it under [aggregation]; method = "frequencies" keeps how often '
+        "categories occur.",
+    )
+
+
+def _able(place: list[str], job: Any) -> list[str]:
+    """Return the methods that take a key of this name, where one does not."""
+    if len(place) != 3:  # not a key of the method itself
+        return []
+    choices = inner(job, place[0])
+    return [method_of(c) for c in choices if place[2] in keys_of(c)]
+
+
+def _not_of_method(place: list[str], able: list[str]) -> JobError:
+    """Say that a method does not take a key, and which do."""
+    section, method, key = place
+    if method == "recommended":
+        return JobError(
+            f"[{section}] sets {key} and names no method.",
+            fix=f"add method = one of {', '.join(able)}, which have it; or leave "
+            f"{key} out.",
+        )
+    return JobError(
+        f"[{section}] method = {method!r} takes no {key}.",
+        fix=f"leave {key} out, or choose a method that takes it: {', '.join(able)}.",
+    )
+
+
+def _repairs(key: str) -> list[str]:
+    """Return the repairs that take a key of this name."""
+    return [n for n, r in REPAIRS.items() if key in r.settings.model_fields]
+
+
+def _of_repair(key: str, new: str | None, able: list[str]) -> JobError:
+    """Say that a key of [privacy] is one of the repair, under this or a new name."""
+    now = f"it is called {new} now, a key" if new else "it is a key"
+    return JobError(
+        f"[privacy] takes no {key}: {now} of [privacy.repair].",
+        fix=f"write it there: repair = {{ method = one of {', '.join(able)}, "
+        f"{new or key} = ... }}.",
+    )
