@@ -1,12 +1,11 @@
 """A file that says an experiment: tables, roles, grid, seeds and how it is run."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aggopt.core.regular import require_regular
+from aggopt.core.toml_file import tables_in
 from aggopt.errors import JobError, require_known
 from aggopt.experiments._grid import NAMED
 from aggopt.job._own import with_paths
@@ -58,19 +57,11 @@ class GridFile:
 
 
 def _stated(path: Path) -> dict[str, Any]:
-    if path.exists():
-        require_regular(path, JobError)
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise JobError(
-            f"{path} cannot be read: {error.strerror}.", fix="check the path."
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise JobError(
-            f"{path} is not a TOML file: {error}.",
-            fix="correct that line; docs/experiments.md has a file to begin with.",
-        ) from None
+    return tables_in(
+        path,
+        absent="check the path.",
+        wrong="correct that line; docs/experiments.md has a file to begin with.",
+    )
 
 
 def _tables(folder: Path, stated: Any) -> dict[str, Path]:
