@@ -9,12 +9,8 @@ from aggopt.aggregate.categories._frequencies import Frequencies
 from aggopt.aggregate.categories._kept import allowed_or_price, require_near
 from aggopt.aggregate.categories._plurality import Plurality, require_nodes
 from aggopt.aggregate.categories._registry import CategorySection
-from aggopt.aggregate.categories._wish import (
-    OWN,
-    CategoryWish,
-    require_choice,
-    require_reach,
-)
+from aggopt.aggregate.categories._wish import CategoryWish
+from aggopt.aggregate.categories._wishes import OWN, require_choice, require_reach
 from aggopt.core.plural import many
 from aggopt.core.types import I64
 from aggopt.core.validation import Floats

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
@@ -19,25 +18,27 @@ from aggopt.aggregate.categories._kept import (
 from aggopt.aggregate.categories._published import PublishedCategories
 from aggopt.aggregate.categories._registry import CategoryAggregator, CategorySection
 from aggopt.aggregate.categories._solved import FEASIBLE, certified
+from aggopt.aggregate.categories._wishes import (
+    asked_of,
+    each_of,
+    require_budget,
+    require_choice,
+)
 from aggopt.core.deadline import Deadline
-from aggopt.core.plural import many
 from aggopt.core.randomness import permutation, seeded
 from aggopt.core.section import Solved
-from aggopt.core.types import F64
+from aggopt.core.types import F64, I64
 from aggopt.core.validation import groups as numbered_groups
-from aggopt.core.validation import is_number, require_seed
+from aggopt.core.validation import require_seed
 from aggopt.core.weights import of_mean_one, sampling_weights
-from aggopt.encoding import Categories, Domain
-from aggopt.errors import JobError
 from aggopt.models import category_wish as model
 from aggopt.models import frequencies
-from aggopt.solvers import Status, choose
+from aggopt.solvers import Certificate, Solver, Status, choose
 from aggopt.solvers._answer import Answer
 from aggopt.solvers._ask import answer
 from aggopt.solvers._options import check_time_limit
 
 BUDGET = 1.1  # of the least loss that keeps frequencies: a tenth more
-OWN = float(np.nextafter(0.0, 1.0))  # a distance that any other category keeps
 
 
 def wish(
@@ -123,102 +124,48 @@ def wish(
     how = choose(solver, *model.MODEL.kinds)
     categories = categories_in(column, order, tree)
     label = numbered_groups(groups, len(categories.codes))
-    asked = _asked(delta, categories)
-    insisted = _each("importance", importance, len(label))
+    asked = asked_of(delta, categories)
+    insisted = each_of("importance", importance, len(label))
     known = of_mean_one(sampling_weights(weights, len(label)))
     allowed = allowed_or_price(slack, None, many_cells=False)[0]
-    _require_budget(budget)
+    require_budget(budget)
     require_near(allowed, weighted=known is not None)
     require_choice(categories.domain, asked, insisted, budget)
     turn = permutation(seeded(seed), "symmetric groups", int(label.max()) + 1)
     candidates = Candidates.observed([categories], turn[label], known)
     plain = stated(candidates, [], allowed)
-    base = best(plain, time_limit)
-    if base.reading is None:
-        picked = candidates.losses.argmin(axis=1)
-        kept, unit = frequencies.MODEL, candidates.unit
-        proof = certified(kept, plain, picked, base, unit, clock.spent)
-    else:
-        loss = frequencies.objective(plain, frequencies.point(plain, base.reading))
-        data = _stated(plain, candidates, asked, insisted, (budget or BUDGET) * loss)
-        found = answer(
-            model.MODEL, data, how, None, time_limit=time_limit, options=options
-        )
-        picked, found = _better(data, found, base.reading)
-        proof = certified(model.MODEL, data, picked, found, 1.0, clock.spent)
+    wishes = asked, insisted, budget
+    picked, proof = _chosen(plain, candidates, wishes, how, time_limit, options, clock)
     (made,) = candidates.published(picked[turn], label, proof)
     return made
 
 
-def require_reach(delta: F64, domain: Domain) -> None:
-    """Refuse distances (n,) that no two levels have.
+def _chosen(
+    plain: frequencies.Data,
+    candidates: Candidates,
+    wishes: tuple[F64, F64, float | None],
+    solver: Solver,
+    time_limit: float | None,
+    options: Mapping[str, Any] | None,
+    clock: Deadline,
+) -> tuple[I64, Certificate]:
+    """Return the choice of each group (m,) by the wishes of records, and its proof.
 
-    Raises
-    ------
-    JobError
-        How many records ask for more.
+    That is the nearest one where no choice keeps the frequencies.
     """
-    widest = domain.widest / domain.unit
-    far = int((delta > widest).sum())
-    if far:
-        raise JobError(
-            f"delta is out of reach in {many(far, 'record')} of {len(delta)}: no two "
-            f"levels are more than {widest:.6g} apart.",
-            fix="ask for less; left out, any other category will do.",
-        )
-
-
-def _asked(delta: npt.ArrayLike | None, categories: Categories) -> F64:
-    """Return the distance that each record asks for, (n,)."""
-    asked = _each("delta", OWN if delta is None else delta, len(categories.codes))
-    require_reach(asked, categories.domain)
-    return asked
-
-
-def _each(name: str, given: npt.ArrayLike, n: int) -> F64:
-    """Return one number from 0 up for each of n records."""
-    found = np.asarray(given)
-    if found.dtype.kind not in "iuf" or found.shape not in ((), (n,)):
-        raise JobError(
-            f"{name} has shape {found.shape} and type {found.dtype}.",
-            fix=f"pass a number, or one for each record ({n},).",
-        )
-    wrong = int((~(found >= 0) | ~np.isfinite(found)).sum())
-    if wrong:
-        raise JobError(
-            f"{name} has {many(wrong, 'entry', 'entries')} below 0, missing or "
-            "infinite.",
-            fix="pass numbers from 0 up.",
-        )
-    return np.broadcast_to(found.astype(np.float64), n)
-
-
-def _require_budget(budget: float | None) -> None:
-    if budget is not None and (not is_number(budget) or not 1 <= budget < np.inf):
-        raise JobError(
-            f"budget = {budget!r}.",
-            fix="pass a number from 1 up: multiples of the loss of frequencies.",
-        )
-
-
-def require_choice(
-    domain: Domain, asked: F64, insisted: F64, budget: float | None
-) -> None:
-    """Refuse distances and importances (n,) of which only a budget would decide.
-
-    Raises
-    ------
-    JobError
-        There is none, and all ask for the same of names without an order or a tree.
-    """
-    same = np.ptp(insisted) == 0 and (asked > 0).all()
-    if budget is None and domain.kind == "nominal" and same:
-        raise JobError(
-            "All records ask for the same, of names without an order or a tree: who is "
-            "satisfied is then just who is lost, and only the budget decides.",
-            fix="give importances that differ, an order or a tree; or a budget, such "
-            "as budget = 1.1.",
-        )
+    base = best(plain, time_limit)
+    if base.reading is None:
+        picked = candidates.losses.argmin(axis=1)
+        kept, unit = frequencies.MODEL, candidates.unit
+        return picked, certified(kept, plain, picked, base, unit, clock.spent)
+    asked, insisted, budget = wishes
+    loss = frequencies.objective(plain, frequencies.point(plain, base.reading))
+    data = _stated(plain, candidates, asked, insisted, (budget or BUDGET) * loss)
+    found = answer(
+        model.MODEL, data, solver, None, time_limit=time_limit, options=options
+    )
+    picked, found = _better(data, found, base.reading)
+    return picked, certified(model.MODEL, data, picked, found, 1.0, clock.spent)
 
 
 def _stated(
