@@ -4,20 +4,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from aggopt.checks import _weighing
+from aggopt.checks import _loss, _weighing
 from aggopt.checks._law import laws, not_tried, refused, require
 from aggopt.checks._partitioner import L, T, TriedPartitioner, alike
-from aggopt.checks._records import K, edges, normal, partitions
+from aggopt.checks._records import K, edges
 from aggopt.core.compile_time import compile_time
-from aggopt.core.types import F64
 from aggopt.errors import InfeasibleInputError, JobError, TableError
-from aggopt.partition import Partition
 from aggopt.partition._registry import Takes
-from aggopt.partition._shared.scaling import scaled
-from aggopt.partition._shared.sse import loss
 from aggopt.privacy import distinct_l, t_closeness
 
 LIMIT, SOON = 0.05, 5.0  # seconds allowed, and within which that is done
@@ -194,36 +189,6 @@ def unusable_records_are_refused(f: TriedPartitioner) -> None:
         refused(partial(f, records, f.k), what, TableError, says=says)
 
 
-def groups_lose_less_than_chance(f: TriedPartitioner) -> None:
-    """Groups lose less than random groups of the same sizes."""
-    X = scaled(np.asarray(f.records[:, : 1 if f.takes is not Takes.SEVERAL else None]))
-    labels = f.labels(f.records, f.k)
-    rng = np.random.default_rng(0)
-    own = loss(X, labels)
-    chance = min(loss(X, rng.permutation(labels)) for _ in range(5))
-    require(own < chance, f"they lose {own:.4g}, groups at random {chance:.4g}")
-
-
-def certificate_is_true(f: TriedPartitioner) -> None:
-    """The objective is what the groups lose, and no groups lose less than the bound."""
-    X = normal()[:7]
-    found = f(X, 2)
-    if not isinstance(found, Partition):
-        not_tried("it returns labels without a certificate")
-    if f.takes is not Takes.SEVERAL:
-        X = X[:, :1]
-    Z = scaled(X) if f.standardises else np.asarray(X)
-    own, certificate = _lost(Z, f.labels(normal()[:7], 2)), found.certificate
-    stated = certificate.objective
-    near = abs(stated - own) <= 1e-9 * max(1.0, own)
-    require(near, f"the objective is {stated:.9g}, and the groups lose {own:.9g}")
-    best = min(_of_groups(Z, groups) for groups in partitions(len(Z), 2))
-    bound = certificate.bound
-    if bound is not None:
-        held = bound <= best + 1e-9 * max(1.0, best)
-        require(held, f"it proves {bound:.9g}, and {best:.9g} is reached")
-
-
 def a_time_limit_is_kept(f: TriedPartitioner) -> None:
     """With a limit of 0.05 seconds it is back within 5, with groups of k or more."""
     if "time_limit" not in f.arguments or "time_limit" in f.settings:
@@ -271,15 +236,6 @@ def _require_standardised(f: TriedPartitioner) -> None:
         not_tried('with scale = "none" it takes distances as they are')
 
 
-def _lost(Z: F64, labels: npt.NDArray[Any]) -> float:
-    """Return the sum of squares within groups, the slow way."""
-    return _of_groups(Z, [np.flatnonzero(labels == g) for g in np.unique(labels)])
-
-
-def _of_groups(Z: F64, groups: Any) -> float:
-    return sum(float(((Z[g] - Z[g].mean(axis=0)) ** 2).sum()) for g in groups)
-
-
 LAWS = laws(
     groups_have_k_records,
     records_are_left_alone,
@@ -292,8 +248,7 @@ LAWS = laws(
     constant_attribute_does_not_matter,
     container_does_not_matter,
     copies_stay_together,
-    groups_lose_less_than_chance,
-    certificate_is_true,
+    *_loss.LAWS,
     *_weighing.LAWS,
     a_time_limit_is_kept,
     it_keeps_what_it_guarantees,
