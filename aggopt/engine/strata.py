@@ -9,19 +9,22 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 
-from aggopt.core.plural import many
 from aggopt.core.types import I64, Bool, Labels
 from aggopt.engine.config import Config, InLeaves
 from aggopt.engine.split_tree import blocks_of
 from aggopt.engine.workspace import hand_out, handed_out, load_table, save_table
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.input.released import plain
-from aggopt.input.strata import require_complete, said_of_small
-from aggopt.job import Job
+from aggopt.input.strata import require_complete, said_of_small, too_small
 from aggopt.output.counts import codes_of, together
 
 MOST = 100_000  # strata times leaves: files in between have a part for each
 COUNT = "records of stratum"
+LESS = (
+    'set small = "merge" under [strata], which puts each with the nearest one, or '
+    '"drop", which leaves their records out, where others are left; or name fewer '
+    "columns as stratum, or a smaller k."
+)
 
 Keep = Callable[[Sequence[int]], bool]
 Part = tuple[int, ...]  # buckets of one stratum, after each other in the tree
@@ -124,23 +127,12 @@ def strata_of(config: Config) -> Path:
     few = (sizes < config.job.privacy.k) & (not merged)
     small, records = int(few.sum()), int(sizes[few].sum())
     if few.all() or (small and config.job.strata.small == "refuse"):
-        raise _too_small(small, len(sizes), records, config.job)
+        raise too_small(small, len(sizes), records, config.job.privacy.k, fix=LESS)
     kept = np.sort(first[~few])
     strata = TableStrata(keys.take(pa.array(kept)), sizes[which[kept]], small, records)
     to = config.work / "of-strata"
     hand_out(to, strata)
     return to
-
-
-def _too_small(small: int, strata: int, records: int, job: Job) -> InfeasibleInputError:
-    return InfeasibleInputError(
-        f"{small} of {many(strata, 'stratum', 'strata')} "
-        f"{'has' if small == 1 else 'have'} fewer than k = {job.privacy.k} records, "
-        f"{many(records, 'record')} in all.",
-        fix='set small = "merge" under [strata], which puts each with the nearest one, '
-        'or "drop", which leaves their records out, where others are left; or name '
-        "fewer columns as stratum, or a smaller k.",
-    )
 
 
 def kept_rows(rows: pa.Table, first: int, config: Config) -> tuple[pa.Table, I64]:

@@ -21,6 +21,7 @@ from aggopt.core.types import I64, AnyInt
 from aggopt.core.validation import Floats
 from aggopt.engine.shares import in_phases
 from aggopt.errors import EngineError
+from aggopt.input.released import without_dictionary
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 STOP = "stop"  # the name of a file: once it is there, no task goes on
@@ -141,9 +142,9 @@ def without_dictionaries(rows: pa.Table) -> pa.Table:
     A file has one dictionary of a column, and rows of several files have several.
     """
     for place, each in enumerate(rows.schema):
-        if pa.types.is_dictionary(each.type):
-            column = rows.column(place).cast(each.type.value_type)
-            rows = rows.set_column(place, each.name, column)
+        column = rows.column(place)
+        if column.type != (plain := without_dictionary(column)).type:
+            rows = rows.set_column(place, each.name, plain)
     return rows
 
 

@@ -59,15 +59,22 @@ def _replaced(
     return column.cast(kind).scatter(rows, fresh)
 
 
-def plain(column: Any) -> Any:
-    """Return an Arrow column without a dictionary, or refuse one that is nested.
+def without_dictionary(column: Any) -> Any:
+    """Return an Arrow column with its entries in place of a dictionary and codes.
 
     A dictionary, as a categorical column has, also lists entries that no record has.
     """
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        return column.cast(column.type.value_type)
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
+def plain(column: Any) -> Any:
+    """Return an Arrow column as `without_dictionary`, or refuse one that is nested."""
+    import pyarrow as pa
+
+    column = without_dictionary(column)
     kind = column.type
     if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
         raise TypeError("nested")

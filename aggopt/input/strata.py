@@ -126,7 +126,15 @@ def stratified(table: Table, job: Job) -> tuple[Table, Stratified | None]:
         return table, Stratified(labels)
     small, records = int(few.sum()), int(sizes[few].sum())
     if job.strata.small == "refuse":
-        raise _too_small(small, len(sizes), records, job.privacy.k)
+        raise too_small(
+            small,
+            len(sizes),
+            records,
+            job.privacy.k,
+            fix='set small = "merge" under [strata], which puts each with the nearest '
+            'one, or "drop", which leaves their records out; or name fewer columns as '
+            "stratum, or a smaller k.",
+        )
     if few.all() and job.strata.small == "drop":
         raise InfeasibleInputError(
             f"All {len(sizes)} strata have fewer than k = {job.privacy.k} records: "
@@ -183,14 +191,15 @@ def _numbered(codes: I64) -> tuple[I64, Labels]:
     return keys, labels.ravel().astype(np.intp)
 
 
-def _too_small(small: int, strata: int, records: int, k: int) -> InfeasibleInputError:
+def too_small(
+    small: int, strata: int, records: int, k: int, *, fix: str
+) -> InfeasibleInputError:
+    """Return the error that `small` of all strata have fewer than k records."""
     return InfeasibleInputError(
         f"{small} of {many(strata, 'stratum', 'strata')} "
         f"{'has' if small == 1 else 'have'} fewer than k = {k} records, "
         f"{many(records, 'record')} in all.",
-        fix='set small = "merge" under [strata], which puts each with the nearest one, '
-        'or "drop", which leaves their records out; or name fewer columns as stratum, '
-        "or a smaller k.",
+        fix=fix,
     )
 
 
