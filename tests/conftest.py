@@ -97,6 +97,16 @@ def aggopt(handlers_of_signals, monkeypatch, capsys):
     return run
 
 
+@pytest.fixture
+def no_work(monkeypatch):
+    """Fail as soon as a partition is made."""
+
+    def work(*_, **__):
+        raise AssertionError("work was begun")
+
+    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", work)
+
+
 def pytest_collection_finish():
     """Look less often for garbage, and not among what was imported, which stays."""
     gc.collect()

@@ -175,14 +175,6 @@ def test_a_sweep_keeps_what_its_job_keeps_if_nothing_is_named():
     assert one.keep == "covariance"
 
 
-@pytest.fixture
-def no_work(monkeypatch):
-    def worked(*args, **settings):
-        raise AssertionError("work was begun")
-
-    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", worked)
-
-
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize(
     ("asked", "k", "keep", "message"),

@@ -14,16 +14,6 @@ from aggopt.input.wishes import require_reach
 P3M = {"method": "p3m"}
 
 
-@pytest.fixture
-def no_work(monkeypatch):
-    """Fail as soon as a partition is made."""
-
-    def work(*_, **__):
-        raise AssertionError("work was done")
-
-    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", work)
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_no_release_moves_a_value_farther(seed):
     """Whatever groups of k there are, and whatever keeps mean and variance."""

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -11,6 +10,7 @@ from category_instances import counts
 from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from programs import missed_by
 
 from aggopt.errors import JobError, TableError, UnknownNameError
 from aggopt.models import category_wish as model
@@ -44,13 +44,6 @@ def least(data: model.Data) -> float:
     return float(best)
 
 
-def missed(constraint: Any) -> float:
-    body = pyo.value(constraint.body)
-    low = pyo.value(constraint.lower) if constraint.has_lb() else -np.inf
-    high = pyo.value(constraint.upper) if constraint.has_ub() else np.inf
-    return max(low - body, body - high, 0.0)
-
-
 def test_both_languages_and_numpy_say_the_same():
     data = replace(stated(1), shares="any")
     y = np.random.default_rng(0).normal(size=len(data.costs))
@@ -63,7 +56,7 @@ def test_both_languages_and_numpy_say_the_same():
     assert pyo.value(also.cost) == pytest.approx(model.objective(data, at))
     worst = max(np.max(c.violation()) for c in declared.constraints)
     blocks = also.component_objects(pyo.Constraint)
-    assert max(missed(c) for b in blocks for c in b.values()) == pytest.approx(worst)
+    assert max(missed_by(c) for b in blocks for c in b.values()) == pytest.approx(worst)
     assert model.MODEL.violation(data, at) == pytest.approx(worst)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from conftest import require_solver
+from programs import missed_by
 from shift_instances import MODELS, instance, somewhere
 
 from aggopt.models import satisfaction
@@ -33,15 +34,8 @@ def in_pyomo(model: Any, data: Any, at: Any) -> tuple[float, list[np.ndarray]]:
         for i, value in enumerate(values):
             getattr(problem, name)[i] = value
     blocks = problem.component_objects(pyo.Constraint)
-    missed = [np.array([_missed(c) for c in block.values()]) for block in blocks]
+    missed = [np.array([missed_by(c) for c in block.values()]) for block in blocks]
     return float(pyo.value(problem.cost)), missed
-
-
-def _missed(constraint: Any) -> float:
-    body = pyo.value(constraint.body)
-    low = pyo.value(constraint.lower) if constraint.has_lb() else -np.inf
-    high = pyo.value(constraint.upper) if constraint.has_ub() else np.inf
-    return max(low - body, body - high, 0.0)
 
 
 @cases

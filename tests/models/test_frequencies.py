@@ -1,7 +1,6 @@
 """Frequencies of categories: both declarations, NumPy, all choices, and duality."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -10,6 +9,7 @@ from category_instances import beside, counts, least, nominal, ordinal
 from drawn import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from programs import missed_by
 
 from aggopt.errors import (
     AggoptError,
@@ -38,13 +38,6 @@ def anywhere(data: model.Data, seed: int) -> model.Point:
     return model.Point(rng.normal(size=len(data.costs)), over, under)
 
 
-def missed(constraint: Any) -> float:
-    body = pyo.value(constraint.body)
-    low = pyo.value(constraint.lower) if constraint.has_lb() else -np.inf
-    high = pyo.value(constraint.upper) if constraint.has_ub() else np.inf
-    return max(low - body, body - high, 0.0)
-
-
 @cases
 @pytest.mark.parametrize("shares", ["whole", "any"])
 def test_both_languages_and_numpy_say_the_same(case, shares):
@@ -60,7 +53,7 @@ def test_both_languages_and_numpy_say_the_same(case, shares):
     assert pyo.value(also.cost) == pytest.approx(model.objective(data, at))
     worst = max(np.max(c.violation()) for c in declared.constraints)
     blocks = also.component_objects(pyo.Constraint)
-    assert max(missed(c) for block in blocks for c in block.values()) == (
+    assert max(missed_by(c) for block in blocks for c in block.values()) == (
         pytest.approx(worst)
     )
     assert model.MODEL.violation(data, at) >= worst - 1e-9

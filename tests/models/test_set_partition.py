@@ -7,6 +7,7 @@ import pyomo.environ as pyo
 import pytest
 from conftest import require_solver
 from partition import exact
+from programs import missed_by
 
 from aggopt.errors import InfeasibleInputError, JobError, UnknownNameError
 from aggopt.models import set_partition as model
@@ -37,13 +38,6 @@ def loss(x, rows):
     return float(sum(exact.cost(exact.values(c), "sse") for c in x[rows].T))
 
 
-def _missed(constraint):
-    body = pyo.value(constraint.body)
-    low = pyo.value(constraint.lower) if constraint.has_lb() else -np.inf
-    high = pyo.value(constraint.upper) if constraint.has_ub() else np.inf
-    return max(low - body, body - high, 0.0)
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("shares", model.SHARES)
 def test_both_languages_and_numpy_say_the_same(seed, shares):
@@ -58,7 +52,7 @@ def test_both_languages_and_numpy_say_the_same(seed, shares):
     assert pyo.value(also.cost) == pytest.approx(model.objective(data, at))
     blocks = also.component_objects(pyo.Constraint)
     for one, block in zip(declared.constraints, blocks, strict=True):
-        other = [_missed(c) for c in block.values()]
+        other = [missed_by(c) for c in block.values()]
         assert np.sort(np.ravel(one.violation())) == pytest.approx(np.sort(other))
     worst = max(np.max(c.violation()) for c in declared.constraints)
     assert model.MODEL.violation(data, at) == pytest.approx(worst)

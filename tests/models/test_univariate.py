@@ -6,6 +6,7 @@ import pyomo.environ as pyo
 import pytest
 from conftest import require_solver
 from partition import exact
+from programs import missed_by
 
 from aggopt.errors import (
     InfeasibleInputError,
@@ -61,17 +62,10 @@ def test_both_languages_and_numpy_say_the_same(cost, centroids):
     assert pyo.value(also.cost) == pytest.approx(model.objective(data, at))
     leave, flow, sign = (np.atleast_1d(c.violation()) for c in declared.constraints)
     for block, missed in ((also.leave, leave), (also.sign, sign)):
-        assert [_missed(c) for c in block.values()] == pytest.approx(missed)
-    assert max(_missed(c) for c in also.flow.values()) == pytest.approx(flow.max())
+        assert [missed_by(c) for c in block.values()] == pytest.approx(missed)
+    assert max(missed_by(c) for c in also.flow.values()) == pytest.approx(flow.max())
     worst = max(m.max() for m in (leave, flow, sign))
     assert model.MODEL.violation(data, at) == pytest.approx(worst)
-
-
-def _missed(constraint):
-    body = pyo.value(constraint.body)
-    low = pyo.value(constraint.lower) if constraint.has_lb() else -np.inf
-    high = pyo.value(constraint.upper) if constraint.has_ub() else np.inf
-    return max(low - body, body - high, 0.0)
 
 
 def test_violation_by_hand():

@@ -11,16 +11,6 @@ from aggopt.solvers import Solver
 SEVERAL = [way for way in WAYS if len(way[1]) > 1]
 
 
-@pytest.fixture
-def no_work(monkeypatch):
-    """Fail as soon as a partition is made."""
-
-    def work(*_, **__):
-        raise AssertionError("work was done")
-
-    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", work)
-
-
 @pytest.mark.parametrize(("how", "blocks"), SEVERAL)
 def test_blocks_do_not_promise_the_combination(no_work, how, blocks):
     with pytest.raises(JobError) as refusal:

@@ -8,7 +8,6 @@ from tables import ROLES, job, people
 
 import aggopt
 from aggopt.errors import InfeasibleInputError, JobError
-from aggopt.pipeline import mask as way
 from aggopt.pipeline.covariance import _require_names
 
 KEEP = {"method": "mean", "keep": "covariance"}
@@ -34,15 +33,6 @@ def test_a_constant_is_named_in_a_note_and_has_a_certificate_of_its_own():
         "'note' has one value only: kept as it is, weight zero."
     ]
     assert list(release.certificates) == ["note", ", ".join(ROLES["quasi-identifier"])]
-
-
-@pytest.fixture
-def no_work(monkeypatch):
-    def worked(*args, **settings):
-        raise AssertionError("work was begun")
-
-    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", worked)
-    return way
 
 
 @pytest.mark.usefixtures("no_work")

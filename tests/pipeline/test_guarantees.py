@@ -321,14 +321,6 @@ def test_the_audit_trusts_no_labels():
 # --- refused before any work
 
 
-@pytest.fixture
-def no_work(monkeypatch):
-    def work(*_, **__):
-        raise AssertionError("work was done")
-
-    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", work)
-
-
 def test_levels_are_of_numbers(no_work):
     asked = {"l": 2, "repair": "merge", "confidential": {"illness": {"levels": 5}}}
     with pytest.raises(TableError, match="60 of 60 values are no numbers"):

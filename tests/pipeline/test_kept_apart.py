@@ -99,14 +99,6 @@ def test_a_release_that_was_made_by_a_table_is_made_again(keep, tmp_path):
     assert again.read_bytes() == (tmp_path / "masked.csv").read_bytes()
 
 
-@pytest.fixture
-def no_work(monkeypatch):
-    def worked(*args, **settings):
-        raise AssertionError("work was begun")
-
-    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", worked)
-
-
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize(
     ("keep", "problem", "fix"),

@@ -21,14 +21,6 @@ def asked(quasi: list[str], way: Any = "together", **sections: Any) -> Any:
     return job(roles=roles, partition=how, **sections)
 
 
-@pytest.fixture
-def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    def work(*_: object, **__: object) -> None:
-        raise AssertionError("work was done")
-
-    monkeypatch.setattr("aggopt.pipeline.partition_step.divided", work)
-
-
 def weight(name: str, by: float = 2.0) -> dict[str, Any]:
     return {"attributes": {name: {"weight": by}}}
 
