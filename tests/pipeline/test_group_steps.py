@@ -23,74 +23,70 @@ SAMPLING = SimpleNamespace(known="known")
 BLOCK = SimpleNamespace(partition=SimpleNamespace(interrupted=False))
 
 
-@pytest.fixture
-def grouped(monkeypatch):
-    """Group a stand-in of a table by steps that note what they are given."""
-    heard = []
+HELD = ("confidential", "of units", "of weights")
 
-    def noting(name, made):
+
+class Steps:
+    """Steps in the places of others, which note what they are given."""
+
+    def __init__(self, monkeypatch):
+        self.patch, self.heard = monkeypatch, []
+
+    def noting(self, name, made):
         def step(*of, **how):
-            heard.append((name, *of, *how.items()))
+            self.heard.append((name, *of, *how.items()))
             return made(*of) if callable(made) else made
 
         return step
 
+    def put(self, module, **made):
+        for name, each in made.items():
+            self.patch.setattr(module, name, self.noting(name, each))
+
+
+def before_groups(put, table, sampling, job):
+    """Put steps in the place of those that read, prepare and complete."""
+    made = {"by_unit": ("of units", "units"), "stratified": (table, "strata")}
+    made |= {"group_size": None, "weights_in": sampling, "with_means": "filled"}
+    put(prepared, **made)
+    made = {"widest": 7, "settled": (job, ("chosen",)), "with_categories": job}
+    made |= {"with_search": (job, ("added",)), "with_repair": (job, ("repaired",))}
+    put(completed_job, **made, with_dominance=(job, ("merged",)))
+    made = {"require_memory": None, "_require_one_kind": None, "secret": "new"}
+    made |= {"require_secret": lambda known: f"{known}, looked at"}
+    put(steps, **made, read_table=("read", "source"), blocks_of="columns")
+
+
+def of_groups(put, job):
+    """Put steps in the place of those that ask for groups, make and check them."""
+    put(steps, wishes_of={"delta": "asked"}, read_confidential=HELD[:1])
+    put(steps, of_units=HELD[1:2], of_weights=HELD[2:], require_kept=None)
+    put(steps, with_earlier_groups=job, parted=("parted",), partitioner="divide")
+    put(steps, by_weight={"weights": "known"}, require_variance=None)
+    put(steps, _by_policy=Blocks((BLOCK,), "kept"), proven="proof", require_solved=None)
+
+
+@pytest.fixture
+def grouped(monkeypatch):
+    """Group a stand-in of a table by steps that note what they are given."""
+    said = Steps(monkeypatch)
+
     def run(whole=COMPLETE, encoded=ENCODED, sampling=SAMPLING, job=JOB, **how):
         table = SimpleNamespace(
-            matrix=lambda: whole, encoded=noting("encoded", encoded)
+            matrix=lambda: whole, encoded=said.noting("encoded", encoded)
         )
-        for name, made in {
-            "by_unit": ("of units", "units"),
-            "stratified": (table, "strata"),
-            "group_size": None,
-            "weights_in": sampling,
-            "with_means": "filled",
-        }.items():
-            monkeypatch.setattr(prepared, name, noting(name, made))
-        for name, made in {
-            "widest": 7,
-            "settled": (job, ("chosen",)),
-            "with_categories": job,
-            "with_search": (job, ("added",)),
-            "with_repair": (job, ("repaired",)),
-            "with_dominance": (job, ("merged",)),
-        }.items():
-            monkeypatch.setattr(completed_job, name, noting(name, made))
-        for name, made in {
-            "job_of": SimpleNamespace(contained=lambda: job),
-            "listener": lambda told: noting("told", None),
-            "require_memory": None,
-            "_require_one_kind": None,
-            "secret": "new",
-            "require_secret": lambda known: f"{known}, looked at",
-            "read_table": ("read", "source"),
-            "blocks_of": "columns",
-            "before_work": [lambda: heard.append("checked")],
-            "wishes_of": {"delta": "asked"},
-            "read_confidential": ("confidential",),
-            "of_units": ("of units",),
-            "of_weights": ("of weights",),
-            "require_kept": None,
-            "with_earlier_groups": job,
-            "parted": ("parted",),
-            "by_weight": {"weights": "known"},
-            "partitioner": "divide",
-            "_by_policy": Blocks((BLOCK,), "kept"),
-            "require_variance": None,
-            "proven": "proof",
-            "require_solved": None,
-        }.items():
-            monkeypatch.setattr(steps, name, noting(name, made))
-        return group("data", "job", "hearer", **how), heard, table
+        before_groups(said.put, table, sampling, job)
+        of_groups(said.put, job)
+        said.put(steps, job_of=SimpleNamespace(contained=lambda: job))
+        said.put(steps, listener=lambda told: said.noting("told", None))
+        said.put(steps, before_work=[lambda: said.heard.append("checked")])
+        return group("data", "job", "hearer", **how), said.heard, table
 
     return run
 
 
-HELD = ("confidential", "of units", "of weights")
-
-
-def test_each_step_is_given_what_those_before_made(grouped) -> None:
-    found, heard, table = grouped()
+def test_each_step_before_groups_is_given_what_those_before_made(grouped) -> None:
+    _, heard, table = grouped()
     for step in (
         ("job_of", "job"),
         ("listener", "hearer"),
@@ -111,6 +107,17 @@ def test_each_step_is_given_what_those_before_made(grouped) -> None:
         ("with_dominance", JOB, SAMPLING, ("apart", False)),
         ("before_work", table, COMPLETE, JOB, "columns", "strata", "units"),
         "checked",
+    ):
+        assert step in heard
+    (asked,) = (of for of in heard if of[0] == "settled")
+    assert asked[1:4] == (JOB, 3, 7)
+    assert asked[4].args == (ENCODED, "columns")
+    assert asked[5:] == (("weighted", True),)
+
+
+def test_each_step_of_groups_is_given_what_those_before_made(grouped) -> None:
+    _, heard, table = grouped()
+    for step in (
         ("wishes_of", table, COMPLETE, JOB),
         ("read_confidential", table, JOB, ","),
         ("of_units", JOB, "units"),
@@ -126,10 +133,10 @@ def test_each_step_is_given_what_those_before_made(grouped) -> None:
         ("require_solved", "proof"),
     ):
         assert step in heard
-    (asked,) = (of for of in heard if of[0] == "settled")
-    assert asked[1:4] == (JOB, 3, 7)
-    assert asked[4].args == (ENCODED, "columns")
-    assert asked[5:] == (("weighted", True),)
+
+
+def test_what_the_steps_made_is_found(grouped) -> None:
+    found, _, table = grouped()
     assert (found.job, found.table, found.source) == (JOB, table, "source")
     assert (found.whole is COMPLETE, found.records) == (True, ENCODED)
     assert (found.blocks, found.kept, found.held) == ((BLOCK,), "kept", HELD)
