@@ -122,14 +122,11 @@ def _in_pyomo(data: Data, first: Point) -> Any:
 
     n, m = len(data.x), len(data.sizes)
     records, groups = range(n), range(m)
+    starts = [dict(enumerate(values)) for values in first]
     problem = pyo.ConcreteModel()
-    shift = problem.shift = pyo.Var(groups, initialize=dict(enumerate(first.shift)))
-    above = problem.above = pyo.Var(
-        records, domain=pyo.Binary, initialize=dict(enumerate(first.above))
-    )
-    below = problem.below = pyo.Var(
-        records, domain=pyo.Binary, initialize=dict(enumerate(first.below))
-    )
+    shift = problem.shift = pyo.Var(groups, initialize=starts[0])
+    above = problem.above = pyo.Var(records, domain=pyo.Binary, initialize=starts[1])
+    below = problem.below = pyo.Var(records, domain=pyo.Binary, initialize=starts[2])
 
     size, x = data.sizes.tolist(), data.x.tolist()
     delta, far = data.delta.tolist(), data.farthest.tolist()
@@ -149,12 +146,10 @@ def _in_pyomo(data: Data, first: Point) -> Any:
     problem.over = pyo.Constraint(records, rule=over)
     problem.under = pyo.Constraint(records, rule=under)
     problem.once = pyo.Constraint(records, rule=once)
-    problem.mean = pyo.Constraint(
-        expr=pyo.quicksum(size[j] * shift[j] for j in groups) == 0
-    )
-    problem.variance = pyo.Constraint(
-        expr=pyo.quicksum(size[j] * c[j] ** 2 for j in groups) == n
-    )
+    mean = pyo.quicksum(size[j] * shift[j] for j in groups)
+    problem.mean = pyo.Constraint(expr=mean == 0)
+    variance = pyo.quicksum(size[j] * c[j] ** 2 for j in groups)
+    problem.variance = pyo.Constraint(expr=variance == n)
     keep_within_in_pyomo(problem, c, data.lower, data.upper)
     moved = pyo.quicksum(size[j] * shift[j] ** 2 for j in groups)
     pleased = pyo.quicksum(worth[i] * (above[i] + below[i]) for i in records)

@@ -22,6 +22,19 @@ from aggopt.errors import JobError
 
 SIZE = 3  # attributes of a combination that makes a record special
 
+Weight = Annotated[
+    str, typer.Option(help="The column of sampling weights; else the job's.")
+]
+Unit = Annotated[
+    str, typer.Option(help="Columns that name the household; else the job's.")
+]
+Target = Annotated[
+    str, typer.Option(help="Columns that may be given away; else the job's, or all.")
+]
+Suda = Annotated[
+    int | None,
+    typer.Option(min=1, help="Attributes that may make a record special: else 3."),
+]
 Releases = Annotated[
     list[Path],
     typer.Argument(
@@ -78,20 +91,10 @@ def risk(
     masked: MaskedFile,
     job: JobFile,
     trust: Trust,
-    weight: Annotated[
-        str, typer.Option(help="The column of sampling weights; else the job's.")
-    ] = "",
-    unit: Annotated[
-        str, typer.Option(help="Columns that name the household; else the job's.")
-    ] = "",
-    target: Annotated[
-        str,
-        typer.Option(help="Columns that may be given away; else the job's, or all."),
-    ] = "",
-    suda: Annotated[
-        int | None,
-        typer.Option(min=1, help="Attributes that may make a record special: else 3."),
-    ] = None,
+    weight: Weight = "",
+    unit: Unit = "",
+    target: Target = "",
+    suda: Suda = None,
     same_order: SameOrder = False,
     private: PrivateFolder = None,
     as_json: AsJson = False,

@@ -92,15 +92,7 @@ def choose(
 
     files = _places(out, overwrite=overwrite, inputs=(table, job))
     require_jobs(jobs)
-    axes = {
-        "k": _each(k, "k", _whole),
-        "method": None if method is None else _methods(method),
-        "keep": None if keep is None else words(keep),
-        "t": _each(t, "t", _number),
-        "l": _each(l, "l", _whole),
-        "alpha": None if alpha is None else numbers(alpha, "alpha"),
-        "delta": None if delta is None else numbers(delta, "delta"),
-    }
+    axes = _axes(k, method, keep, t, l, alpha, delta)
     how: dict[str, Any] = {"at_most": at_most, "loss": loss, "time_limit": time_limit}
     with console.progress(quiet=as_json) as report:
         report("read", 0.0)
@@ -112,6 +104,27 @@ def choose(
     show_choice.chosen(found, files, as_json=as_json)
     if found.failures:
         raise typer.Exit(1)
+
+
+def _axes(
+    k: GroupSizes,
+    method: Methods,
+    keep: Kept,
+    t: Closeness,
+    l: Diversity,  # noqa: E741
+    alpha: Alphas,
+    delta: Deltas,
+) -> dict[str, Any]:
+    """Return what is gone through, by name; None where nothing is listed."""
+    return {
+        "k": _each(k, "k", _whole),
+        "method": None if method is None else _methods(method),
+        "keep": None if keep is None else words(keep),
+        "t": _each(t, "t", _number),
+        "l": _each(l, "l", _whole),
+        "alpha": None if alpha is None else numbers(alpha, "alpha"),
+        "delta": None if delta is None else numbers(delta, "delta"),
+    }
 
 
 def _go_through(

@@ -13,37 +13,40 @@ if TYPE_CHECKING:
     from aggopt.engine.converted import Converted
 
 
+Files = Annotated[
+    str,
+    typer.Argument(metavar="CSV", help='A CSV file, a folder of them, or "in/*.csv".'),
+]
+Folder = Annotated[
+    Path, typer.Argument(metavar="OUT", help="The folder that is to appear.")
+]
+ReadAs = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="JOB", help="Read them as this job says; its roles decide types."
+    ),
+]
+Separator = Annotated[
+    str | None, typer.Option(help="Between entries; else looked for.")
+]
+Decimal = Annotated[str | None, typer.Option(help="Decimal point; else looked for.")]
+Multiline = Annotated[
+    bool, typer.Option("--multiline", help="Entries may span several lines.")
+]
+Numbers = Annotated[
+    str,
+    typer.Option(metavar="COLUMNS", help="Are numbers, however spelled: age,income."),
+]
+
+
 def convert(
-    table: Annotated[
-        str,
-        typer.Argument(
-            metavar="CSV", help='A CSV file, a folder of them, or "in/*.csv".'
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The folder that is to appear.")
-    ],
-    job: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="JOB", help="Read them as this job says; its roles decide types."
-        ),
-    ] = None,
-    separator: Annotated[
-        str | None, typer.Option(help="Between entries; else looked for.")
-    ] = None,
-    decimal: Annotated[
-        str | None, typer.Option(help="Decimal point; else looked for.")
-    ] = None,
-    multiline: Annotated[
-        bool, typer.Option("--multiline", help="Entries may span several lines.")
-    ] = False,
-    numbers: Annotated[
-        str,
-        typer.Option(
-            metavar="COLUMNS", help="Are numbers, however spelled: age,income."
-        ),
-    ] = "",
+    table: Files,
+    out: Folder,
+    job: ReadAs = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    multiline: Multiline = False,
+    numbers: Numbers = "",
     as_json: AsJson = False,
 ) -> None:
     """Write CSV files of any size as a folder of Parquet files, for --engine of mask.

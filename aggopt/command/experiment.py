@@ -14,16 +14,19 @@ from aggopt.errors import JobError
 ENDINGS = (".csv", ".parquet")
 
 
+Grid = Annotated[Path, typer.Argument(metavar="GRID", help="The grid, a TOML file.")]
+Rows = Annotated[Path, typer.Option(help="Where to write: .csv or .parquet.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(help="Processes, in place of GRID's; -1 means one per core."),
+]
+
+
 def experiment(
-    grid: Annotated[
-        Path, typer.Argument(metavar="GRID", help="The grid, a TOML file.")
-    ],
-    out: Annotated[Path, typer.Option(help="Where to write: .csv or .parquet.")],
+    grid: Grid,
+    out: Rows,
     trust: Trust,
-    jobs: Annotated[
-        int | None,
-        typer.Option(help="Processes, in place of GRID's; -1 means one per core."),
-    ] = None,
+    jobs: Jobs = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -38,11 +41,7 @@ def experiment(
     from aggopt.experiments.experiment import experiment as found_in
     from aggopt.output.staging import check_places
 
-    if out.suffix.lower() not in ENDINGS:
-        raise JobError(
-            f"{out.name} ends in neither {' nor '.join(ENDINGS)}.",
-            fix="give it one of these endings.",
-        )
+    _require_ending(out)
     asked = GridFile.read(grid)
     inputs = (grid, *asked.tables.values())
     check_places(out, overwrite=overwrite, inputs=inputs)
@@ -66,3 +65,12 @@ def experiment(
         console.line(f"{found}\n{out}: {many(len(found), 'row')}")
     if failed:
         raise typer.Exit(1)
+
+
+def _require_ending(out: Path) -> None:
+    """Refuse a file that no rows are written to."""
+    if out.suffix.lower() not in ENDINGS:
+        raise JobError(
+            f"{out.name} ends in neither {' nor '.join(ENDINGS)}.",
+            fix="give it one of these endings.",
+        )

@@ -18,33 +18,40 @@ Report = Annotated[
 ]
 
 
+Page = Annotated[Path, typer.Option(help="Where to write: a file NAME.html.")]
+Original = Annotated[
+    Path | None,
+    typer.Option(metavar="TABLE", help="The table that was masked, to compare."),
+]
+Private = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="TABLE",
+        help="The same, and the report has what the office alone may see.",
+    ),
+]
+Manifests = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="The folder of manifest and key, if not beside MASKED."
+    ),
+]
+Promised = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="JOB", help="The job, to compare what the manifest promises with."
+    ),
+]
+
+
 def report(
     masked: MaskedOrParts,
-    out: Annotated[Path, typer.Option(help="Where to write: a file NAME.html.")],
+    out: Page,
     trust: Trust,
-    original: Annotated[
-        Path | None,
-        typer.Option(metavar="TABLE", help="The table that was masked, to compare."),
-    ] = None,
-    private: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="TABLE",
-            help="The same, and the report has what the office alone may see.",
-        ),
-    ] = None,
-    manifests: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="The folder of manifest and key, if not beside MASKED."
-        ),
-    ] = None,
-    job: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="JOB", help="The job, to compare what the manifest promises with."
-        ),
-    ] = None,
+    original: Original = None,
+    private: Private = None,
+    manifests: Manifests = None,
+    job: Promised = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:

@@ -13,7 +13,7 @@ from aggopt.errors import JobError, TableError
 from aggopt.input.files import as_released
 from aggopt.input.table import Table
 from aggopt.job import Job
-from aggopt.output.audit import audit
+from aggopt.output.audit import Audit, audit
 from aggopt.output.manifest import stated
 from aggopt.output.staging import sha256
 from aggopt.pipeline.reported import (
@@ -75,15 +75,7 @@ def reported_folder(
         ),
         original=None,
         job=job,
-        audit=audit(
-            rows,
-            job.roles,
-            job.privacy,
-            [names],
-            compatible=job.missing.report_compatible,
-            bounds=job.attributes,
-            dropped=job.dropped,
-        ),
+        audit=_recounted(rows, job),
         measures=None,
         certificates=proven,
         groups=groups,
@@ -91,6 +83,17 @@ def reported_folder(
         promised_by=BY_MANIFEST if asked is None else BY_BOTH,
         loss=loss / 100,
         stated=_dominance(of) if _asks_dominance(job) else (),
+    )
+
+
+def _recounted(rows: pa.Table, job: Job) -> Audit:
+    return audit(
+        rows,
+        job.roles,
+        job.privacy,
+        compatible=job.missing.report_compatible,
+        bounds=job.attributes,
+        dropped=job.dropped,
     )
 
 

@@ -28,7 +28,6 @@ def release_of(
     folders: tuple[Path, Path],
 ) -> FolderRelease:
     """Return the release whose `folders`, public and private, are about to appear."""
-    groups = proofs.groups
     measures = {
         LOSS: 100 * proofs.lost,
         "highest risk": 1 / audit.combination,
@@ -36,16 +35,7 @@ def release_of(
     }
     certificates = {GROUPS: proofs.partition, **proofs.attributes()}
     strata = None if config.strata is None else handed_out(config.strata)
-    notes = (
-        *_of_margins(config.job),
-        *config.reasons,
-        *(strata.notes if strata else ()),
-        *notes_of_weights(config),
-        *proofs.categories.notes(),
-        *_of_holes(audit),
-        "Linkage and interval disclosure are not measured: they compare all records.",
-        _of_blocks(config, groups.n),
-    )
+    notes = _notes(proofs, audit, config)
     known = {
         "blocks": config.border.parts if config.border else len(config.blocks),
         "audit": audit.to_dict(),
@@ -64,6 +54,21 @@ def release_of(
         certificates=certificates,
         measures=measures,
         notes=notes,
+    )
+
+
+def _notes(proofs: Proofs, audit: Audit, config: InBlocks) -> tuple[str, ...]:
+    """Return what is to be known of the release beside its figures."""
+    strata = None if config.strata is None else handed_out(config.strata)
+    return (
+        *_of_margins(config.job),
+        *config.reasons,
+        *(strata.notes if strata else ()),
+        *notes_of_weights(config),
+        *proofs.categories.notes(),
+        *_of_holes(audit),
+        "Linkage and interval disclosure are not measured: they compare all records.",
+        _of_blocks(config, proofs.groups.n),
     )
 
 

@@ -99,16 +99,8 @@ def choose(
     require_jobs(jobs)
     axes = {"k": k, "method": method, "keep": keep, "t": t, "l": l}
     axes |= {"alpha": alpha, "delta": delta}
-    asked = Choosing.of(
-        table,
-        job,
-        axes,
-        at_most=at_most,
-        loss=loss,
-        time_limit=time_limit,
-        cache=cache,
-        trust=trust,
-    )
+    how: dict[str, Any] = {"at_most": at_most, "loss": loss, "time_limit": time_limit}
+    asked = Choosing.of(table, job, axes, **how, cache=cache, trust=trust)
     try:
         with closing(asked.through(jobs)) as shares:
             for share in shares:

@@ -36,11 +36,7 @@ def native_options(
         The time limit is not positive, or given twice, or an option makes the solver
         print or write: what it writes holds values of records.
     """
-    if not (options is None or isinstance(options, Mapping)):
-        raise JobError(
-            f"options is a {type(options).__name__}.",
-            fix="pass a dict of the solver's own options.",
-        )
+    _require_mapping(options)
     if solver.run is not None:  # of the user's, which takes what it says
         check_time_limit(time_limit)
         return dict(options or {})
@@ -56,13 +52,7 @@ def native_options(
             f"{solver.name} takes no options and no time limit, but got {given}.",
             fix="leave them out, or name another solver.",
         )
-    for name in _names(options or {}):
-        if name in _LANGUAGE or any(word in name.lower() for word in _WRITING):
-            raise JobError(
-                f"The option {name!r} is not allowed: it is not a solver "
-                "option, or enables logging, which would write record values to disk.",
-                fix="leave it out.",
-            )
+    _require_silent(options or {})
     native = {**solver.fixed, **(options or {})}
     check_time_limit(time_limit)
     if time_limit is not None and solver.time_limit in (options or {}):
@@ -74,6 +64,25 @@ def native_options(
     if time_limit is not None and solver.time_limit is not None:
         native[solver.time_limit] = float(time_limit)  # Ipopt refuses an int
     return native
+
+
+def _require_mapping(options: object) -> None:
+    if not (options is None or isinstance(options, Mapping)):
+        raise JobError(
+            f"options is a {type(options).__name__}.",
+            fix="pass a dict of the solver's own options.",
+        )
+
+
+def _require_silent(options: Mapping[str, Any]) -> None:
+    """Refuse options that are none of a solver, or by which it prints or writes."""
+    for name in _names(options):
+        if name in _LANGUAGE or any(word in name.lower() for word in _WRITING):
+            raise JobError(
+                f"The option {name!r} is not allowed: it is not a solver "
+                "option, or enables logging, which would write record values to disk.",
+                fix="leave it out.",
+            )
 
 
 def require_limited(solver: Solver, time_limit: float | None) -> None:

@@ -1,6 +1,7 @@
 """Local search: partitions improved change by change, for as long as one likes."""
 
 import warnings
+from functools import partial
 from typing import Literal
 
 import numpy.typing as npt
@@ -182,16 +183,8 @@ def local_search(
     own = weights_of(known.of, len(records), k, dominance)
     kept = _constraints(asked, own, len(records)), own
     labels, status = _searched(records, k, (initial, initial_labels), how, kept, clock)
-    evidence = squares(
-        records,
-        labels,
-        k,
-        by="local search",
-        seconds=clock.spent,
-        status=status,
-        exponent=exponent,
-        weights=weights,
-    )
+    proven = partial(squares, by="local search", exponent=exponent, weights=weights)
+    evidence = proven(records, labels, k, seconds=clock.spent, status=status)
     return Partition(labels, evidence)
 
 

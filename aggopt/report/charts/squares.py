@@ -1,6 +1,6 @@
 """A square of correlations, the stronger the darker."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup
 
@@ -20,21 +20,7 @@ def square(
 ) -> Markup:
     """Return a square of values (d, d); `strongest` is the one with the full colour."""
     wide = (WIDTH - LEFT) / len(names)
-    letters = max(int(wide / 8), 1)
-    body = []
-    for j, name in enumerate(names):
-        middle = LEFT + (j + 0.5) * wide
-        body.append(
-            svg.text(
-                middle, 18, svg.short(name, letters), "tick", anchor="middle", full=name
-            )
-        )
-        end = TOP + (j + 0.65) * ROW
-        body.append(
-            svg.text(
-                LEFT - 8, end, svg.short(name, 11), "tick", anchor="end", full=name
-            )
-        )
+    body = [*_named(names, wide)]
     for i, row in enumerate(values):
         for j, value in enumerate(row):
             x, y = LEFT + j * wide, TOP + i * ROW
@@ -52,3 +38,13 @@ def square(
                     )
                 )
     return svg.canvas(WIDTH, TOP + ROW * len(names), label, body)
+
+
+def _named(names: Sequence[str], wide: float) -> Iterator[Markup]:
+    """Yield the name of each column above it, and of each row beside it."""
+    letters = max(int(wide / 8), 1)
+    for j, name in enumerate(names):
+        above, beside = svg.short(name, letters), svg.short(name, 11)
+        middle, end = LEFT + (j + 0.5) * wide, TOP + (j + 0.65) * ROW
+        yield svg.text(middle, 18, above, "tick", anchor="middle", full=name)
+        yield svg.text(LEFT - 8, end, beside, "tick", anchor="end", full=name)
