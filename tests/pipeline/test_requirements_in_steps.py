@@ -17,7 +17,7 @@ from aggopt.partition._registry import Confides
 from aggopt.pipeline import guarantees, partition_step
 from aggopt.pipeline.earlier_groups import require_earlier_groups, with_earlier_groups
 from aggopt.pipeline.guarantees import partitioner, require_guarantees
-from aggopt.pipeline.partition_step import _made
+from aggopt.pipeline.partition_step import _by_policy
 from aggopt.pipeline.strata import LESS, require_kept, require_there
 from aggopt.pipeline.units import of_units
 from aggopt.privacy._models.l_diversity import Diversity
@@ -153,7 +153,8 @@ def test_groups_are_mended_only_where_that_is_asked_for(
         strata=SimpleNamespace(jobs=4),
     )
     how = "divide", {}, "told"
-    found = _made(("records", None, strata, None), "columns", how, job, (), mended)
+    given = SimpleNamespace(records="records", holes=None, strata=strata, weights=None)
+    found = _by_policy(given, "columns", how, job, (), mended)
     assert found == ((one,), None)
     first, *rest = heard
     if strata:

@@ -331,7 +331,8 @@ def test_each_block_is_mended_by_its_own_columns(monkeypatch) -> None:
     heard = noting(monkeypatch, partition_step, "repaired", "mended")
     monkeypatch.setattr(partition_step, "part_of", lambda *of: of)
     one, two = SimpleNamespace(columns=(0,)), SimpleNamespace(columns=(1, 2))
-    of = "records", None, "job", "held", "told", W
+    given = SimpleNamespace(records="records", strata=None, weights=W)
+    of = given, "job", "held", "told"
     assert partition_step._repaired((one,), *of) == ("mended",)
     assert partition_step._repaired((one, two), *of) == ("mended", "mended")
     near = [(block, records) for (block, records, *_), _ in heard]
