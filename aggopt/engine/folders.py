@@ -133,14 +133,18 @@ def appearing(out: Path) -> Iterator[Path]:
         with held():
             made.rename(out)
     except OSError as error:
-        raise TableError(
-            f"{out} cannot be written: {error.strerror or 'the disk refuses'}.",
-            fix="make room, or choose a folder that may be written to; nothing was "
-            "left behind.",
-        ) from None
+        raise _unwritable(out, error) from None
     finally:
         with held():
             shutil.rmtree(made, ignore_errors=True)
+
+
+def _unwritable(out: Path, error: OSError) -> TableError:
+    return TableError(
+        f"{out} cannot be written: {error.strerror or 'the disk refuses'}.",
+        fix="make room, or choose a folder that may be written to; nothing was left "
+        "behind.",
+    )
 
 
 def _folder(parent: Path, ending: str = "") -> Path:
@@ -154,12 +158,22 @@ def _folder(parent: Path, ending: str = "") -> Path:
 
 
 def give_names(config: Config, out: Path, private: Path) -> None:
-    """Give both folders their names: both, or none; the public one last."""
+    """Give both folders their names: both, or none; the public one last.
+
+    Raises
+    ------
+    TableError
+        One has been made meanwhile, or cannot be made.
+    """
     with held():
-        config.private.rename(private)
+        require_new(out, private)
         try:
-            config.public.chmod(0o777 & ~umask())
-            config.public.rename(out)
-        except OSError:
-            private.rename(config.private)
-            raise
+            config.private.rename(private)
+            try:
+                config.public.chmod(0o777 & ~umask())
+                config.public.rename(out)
+            except OSError:
+                private.rename(config.private)
+                raise
+        except OSError as error:
+            raise _unwritable(out, error) from None

@@ -19,8 +19,14 @@ from aggopt.output.manifest import versions_of
 PACKAGES = ("aggopt", "numpy", "scipy", "pandas", "pyarrow", "narwhals", "numba")
 SAYS = "run"  # the name of the file that says whose the steps are
 DONE = "done-"  # how the names of files begin that say what a step returned
+PRIVATE = "private"  # the folder within the stage that has keys
 STAGE = "-stage"  # what the name of the second folder has beside that of the first
 _CARRIERS = {"name", "jobs", "workers", "scheduler", "insecure", "work", "resume"}
+
+
+def private_of(out: Path) -> Path:
+    """Return the folder of keys of a release."""
+    return out.with_name(f"{out.name}.private")
 
 
 class Identity(NamedTuple):
@@ -37,10 +43,8 @@ class Identity(NamedTuple):
         engine = said["engine"].items()
         said["engine"] = {key: value for key, value in engine if key not in _CARRIERS}
         said["code"] = [origin.to_dict() for origin in job.code]
-        files = []
-        for path in dict.fromkeys(piece.path for piece in parts.pieces):
-            seen = path.stat()
-            files.append((str(path.resolve()), seen.st_size, seen.st_mtime_ns))
+        states = {piece.path: piece.state for piece in parts.pieces}
+        files = [(str(path.resolve()), *state) for path, state in states.items()]
         return cls(said, files, versions_of(["python", *PACKAGES]))
 
     def differs(self, other: "Identity") -> list[str]:

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from aggopt.core.leftovers import adopted, left_in, own_part, remove_left
-from aggopt.engine.journal import DONE, SAYS, STAGE, Journal, LeftRun
+from aggopt.engine.journal import (
+    DONE,
+    PRIVATE,
+    SAYS,
+    STAGE,
+    Journal,
+    LeftRun,
+    private_of,
+)
 from aggopt.errors import EngineError
 
 ANEW = "begin anew: --no-resume, or resume = false, which removes it"
@@ -32,7 +40,9 @@ def resumed(asked: LeftRun, known: str | None) -> tuple[Journal, str] | None:
         if work is not None:
             for done in work.glob(f"{DONE}*"):
                 _read(done)
-            return Journal(adopted(work), adopted(stage)), left.secret
+            journal = Journal(adopted(work), adopted(stage))
+            _take_back(journal.stage, private_of(asked.out))
+            return journal, left.secret
         shutil.rmtree(stage, ignore_errors=True)  # half of it is of no use
     return None
 
@@ -67,6 +77,13 @@ def removed(asked: LeftRun, *, anew: bool) -> tuple[str, ...]:
     remove_left(asked.parent)
     remove_left(asked.out.parent)
     return tuple(notes)
+
+
+def _take_back(stage: Path, private: Path) -> None:
+    """Take the keys back that had their name already, when the release had not."""
+    own = stage / PRIVATE
+    if private.is_dir() and not own.exists():
+        private.rename(own)
 
 
 def _left_for(out: Path) -> Iterator[tuple[Path, LeftRun]]:

@@ -33,8 +33,9 @@ def described(number: int, config: Config) -> int:
     """Check a piece, and write its moments and a sample of it; return its records."""
     piece = config.pieces[number]
     job = config.job
+    read = piece.read(config.columns)
     with naming(piece.path.name):
-        rows = typed_dates(piece.read(config.columns), config)
+        rows = typed_dates(read, config)
         table = table_of(rows, config)
         confidential_of(table.frame, job.roles, job.privacy, job.input.decimal)
         require_weights(table, job)

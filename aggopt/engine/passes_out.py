@@ -28,7 +28,7 @@ from aggopt.engine.workspace import (
     without_column,
     without_dictionaries,
 )
-from aggopt.errors import PrivacyError
+from aggopt.errors import EngineError, PrivacyError
 from aggopt.input.files import as_released
 from aggopt.output.staging import sha256, umask
 from aggopt.output.table_file import write_table
@@ -154,6 +154,24 @@ def require_alone(folder: Path, names: Sequence[str]) -> None:
             f"The folder of the release differs by {many(len(others), 'file')} from "
             "what was counted.",
             fix="look for what else writes into that folder; nothing was left behind.",
+        )
+
+
+def require_keys(config: Config) -> None:
+    """Refuse a release of which keys are gone.
+
+    Raises
+    ------
+    EngineError
+        So many are not there any more.
+    """
+    gone = sum(not config.key(number).exists() for number in range(config.parts))
+    if gone:
+        raise EngineError(
+            f"{gone} of {many(config.parts, 'key')} of this release "
+            f"{'is' if gone == 1 else 'are'} gone: someone has removed what a killed "
+            "run had left.",
+            fix="mask the folder anew, without resume; nothing was released.",
         )
 
 

@@ -29,12 +29,15 @@ class Piece:
         The file, and the numbers of its row groups.
     first, records
         How many records lie before it, in the order of the files' names, and in it.
+    state
+        Size and time of change, in nanoseconds, of the file when the run began.
     """
 
     path: Path
     groups: tuple[int, ...]
     first: int
     records: int
+    state: tuple[int, int]
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         """Return these columns.
@@ -42,8 +45,21 @@ class Piece:
         Raises
         ------
         TableError
-            The file cannot be read any more; the message never quotes it.
+            The file cannot be read any more, or has changed since the run began; the
+            message never quotes it.
         """
+        found = self._read(columns)
+        if _state(self.path) != self.state:
+            raise TableError(
+                f"{self.path.name} has changed since this run began.",
+                fix="mask the folder again once nothing writes into it; nothing was "
+                "released.",
+            )
+        if found is None:
+            raise _unreadable(self.path)
+        return found
+
+    def _read(self, columns: Sequence[str]) -> pa.Table | None:
         try:
             file = pq.ParquetFile(self.path)
             found = file.read_row_groups(
@@ -51,8 +67,7 @@ class Piece:
             )
             return found.cast(nullable(found.schema))
         except (OSError, pa.ArrowException):
-            pass  # its message may quote the file
-        raise _unreadable(self.path)
+            return None  # its message may quote the file
 
 
 @dataclass(frozen=True)
@@ -90,6 +105,7 @@ class InputParts:
         pieces: list[Piece] = []
         schema, first = None, 0
         for path in paths:
+            state = _state(path)
             file = _opened(path)
             if not file.metadata.num_rows:  # whoever wrote it knew no types
                 continue
@@ -98,7 +114,7 @@ class InputParts:
                 check_names(own.names)
             schema = own if schema is None else schema
             _require_same(path, own, pieces[0].path if pieces else path, schema)
-            pieces += list(_pieces(path, file, first))
+            pieces += list(_pieces(path, file, first, state))
             first += file.metadata.num_rows
         if schema is None:
             raise TableError(
@@ -177,6 +193,14 @@ def _opened(path: Path) -> Any:
     raise _unreadable(path)
 
 
+def _state(path: Path) -> tuple[int, int]:
+    try:
+        seen = path.stat()
+    except OSError:
+        return (0, 0)  # which is no time that a file has
+    return seen.st_size, seen.st_mtime_ns
+
+
 def nullable(schema: pa.Schema) -> pa.Schema:
     """Return a schema of which no column is said to be complete: files may differ."""
     return pa.schema([each.with_nullable(True) for each in schema], schema.metadata)
@@ -208,7 +232,9 @@ def _require_same(path: Path, own: pa.Schema, first: Path, schema: pa.Schema) ->
     )
 
 
-def _pieces(path: Path, file: Any, first: int) -> Iterator[Piece]:
+def _pieces(
+    path: Path, file: Any, first: int, state: tuple[int, int]
+) -> Iterator[Piece]:
     """Yield consecutive row groups of about so many records as a task reads."""
     groups: list[int] = []
     records = 0
@@ -216,11 +242,11 @@ def _pieces(path: Path, file: Any, first: int) -> Iterator[Piece]:
         rows = file.metadata.row_group(number).num_rows
         _require_small(path, rows)
         if groups and records + rows > PIECE:
-            yield Piece(path, tuple(groups), first, records)
+            yield Piece(path, tuple(groups), first, records, state)
             first, groups, records = first + records, [], 0
         groups, records = [*groups, number], records + rows
     if records:
-        yield Piece(path, tuple(groups), first, records)
+        yield Piece(path, tuple(groups), first, records, state)
 
 
 def _require_small(path: Path, rows: int) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from aggopt.engine.journal import private_of
 from aggopt.engine.names import GROUPS, LOSS
 from aggopt.engine.pieces import ENDING
 from aggopt.engine.stated_files import MANIFEST, require_as_written
@@ -52,7 +53,7 @@ def reported_folder(
     UntrustedCodeError
         The job names a file of code that is not trusted.
     """
-    of = (private or folder.with_name(f"{folder.name}.private")) / MANIFEST
+    of = (private or private_of(folder)) / MANIFEST
     _require_described(folder, of)
     require_as_written(of)
     named = with_trusted_code(stated_as(of, "job", dict), stated(of, "code"))

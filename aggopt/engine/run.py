@@ -30,7 +30,7 @@ from aggopt.engine.hole_plan import (
     with_buckets,
     with_holes,
 )
-from aggopt.engine.journal import Journal
+from aggopt.engine.journal import PRIVATE, Journal, private_of
 from aggopt.engine.keeping import blocks_that_keep
 from aggopt.engine.limits import require_numbers, require_values
 from aggopt.engine.needs import require_room
@@ -46,6 +46,7 @@ from aggopt.engine.passes_out import (
     count_of_files,
     require_all,
     require_alone,
+    require_keys,
     require_unchanged,
     to_places,
 )
@@ -90,11 +91,12 @@ def released(
     require_types(parts.schema, job)
     require_unweighed(parts.schema, job)
     require_records(parts.records, job.privacy.k)
-    private = out.with_name(f"{out.name}.private")
-    require_new(out, private)
+    private = private_of(out)
+    require_new(out, *() if job.engine.resume else (private,))
     require_room(parts, job, out)
     began = compile_time.now()
     with staging(out, job, parts, known) as staged:
+        require_new(private)  # one that this run had named is taken back by now
         config = _config(parts, job, staged, reasons)
         run = _Run(carrier, told, staged.journal)
         config = _with_levels(run, _with_strata(run, config), parts.schema)
@@ -104,8 +106,9 @@ def released(
         blocks, figures = _published(run, blocks, groups.there)
         files, audit = _recounted(run, blocks, groups.n)
         audit.require()
-        require_alone(config.public, [file["file"] for file in files])
         require_unchanged(files, run.anew("hash", config.parts, blocks))
+        require_alone(config.public, [file["file"] for file in files])
+        require_keys(config)
         seconds = compile_time.now() - began
         of_categories = CategoryProofs.of(blocks, chosen)
         proofs = Proofs(blocks, groups, figures, ends, of_categories, seconds)
@@ -144,7 +147,7 @@ def _config(
 ) -> Config:
     n = parts.records
     work, stage = staged.folders
-    public, private = stage / "public", stage / "private"
+    public, private = stage / "public", stage / PRIVATE
     public.mkdir(exist_ok=True)
     private.mkdir(mode=0o700, exist_ok=True)
     leaves = 1 << levels_of(n, job.engine.block)

@@ -83,6 +83,16 @@ def test_a_run_goes_on_from_the_steps_that_are_done(folder, tmp_path, steps, ste
     assert found.audit == whole.audit
 
 
+@pytest.mark.usefixtures("dead")
+def test_keys_that_had_their_name_before_the_kill_are_taken_back(folder, tmp_path):
+    killed(folder, tmp_path / "out", "hash")
+    (stage,) = tmp_path.glob(f"*{journal.STAGE}")
+    (stage / journal.PRIVATE).rename(journal.private_of(tmp_path / "out"))
+    found = aggopt.mask(folder, job(engine=AGAIN), out=tmp_path / "out")
+    assert len([*found.private.glob("key-*")]) == 1
+    assert left(tmp_path) == []
+
+
 ANEW = "begin anew: --no-resume, or resume = false, which removes it"
 
 

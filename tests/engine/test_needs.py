@@ -69,7 +69,7 @@ def test_what_is_reckoned_is_what_was_measured(n, block, d, files, most):
     names = [f"x{j}" for j in range(d)]
     fields = [(name, pa.float64()) for name in names]
     schema = pa.schema([*fields, ("ill", pa.int8()), ("other", pa.int64())])
-    pieces = [Piece(Path("in"), (0,), j, n // files) for j in range(files)]
+    pieces = [Piece(Path("in"), (0,), j, n // files, (0, 0)) for j in range(files)]
     roles = {"quasi-identifier": names, "confidential": ["ill"], "other": ["other"]}
     asked = job(5, roles=roles, engine={"block": block})
     reckoned = needs.PROCESS + task_bytes(InputParts(schema, tuple(pieces)), asked)

@@ -10,7 +10,7 @@ from refusals import refused
 import aggopt
 from aggopt.engine import passes_out
 from aggopt.engine.passes_out import mixed_of
-from aggopt.errors import PrivacyError
+from aggopt.errors import EngineError, PrivacyError, TableError
 from aggopt.output.table_file import write_table
 
 ROW = {"a": True, "b": 3, "c": 0.5, "d": "x"}
@@ -59,9 +59,10 @@ def test_files_that_changed_while_they_were_counted_are_refused(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
-def test_files_beside_those_that_were_counted_are_refused(tmp_path):
+@pytest.mark.parametrize("at", ["recount", "hash"])
+def test_files_beside_those_that_were_counted_are_refused(tmp_path, at):
     def add(step, share):
-        if step == "recount" and share == 1:
+        if step == at and share == 1:
             (stage,) = tmp_path.glob("*-stage/public")
             (stage / ".part-00000.parquet").write_bytes(b"half")
 
@@ -71,6 +72,55 @@ def test_files_beside_those_that_were_counted_are_refused(tmp_path):
     fix = "look for what else writes into that folder; nothing was left behind."
     with refused(said, fix, PrivacyError):
         aggopt.mask(folder, asked, out=tmp_path / "out", progress=add)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.parametrize("at", ["describe", "scatter"])
+def test_a_file_that_changes_while_it_is_masked_is_refused(tmp_path, at):
+    def change(step, share):
+        if step == at and share == 0:
+            persons(60, seed=9).to_parquet(folder / "in-0.parquet", index=False)
+
+    folder = put(tmp_path / "in", persons(60))
+    fix = "mask the folder again once nothing writes into it; nothing was released."
+    with refused("in-0.parquet has changed since this run began.", fix, TableError):
+        aggopt.mask(
+            folder, job(engine={"block": 30}), out=tmp_path / "out", progress=change
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.parametrize("name", ["out", "out.private"])
+def test_a_folder_that_another_has_made_meanwhile_is_left_as_it_is(tmp_path, name):
+    def make(step, share):
+        if step == "hash" and share == 1:
+            (tmp_path / name).mkdir()
+
+    folder = put(tmp_path / "in", persons(60))
+    said = f"{tmp_path / name} is there already."
+    fix = "name a new folder; or remove that one, if no release needs it."
+    with refused(said, fix, TableError):
+        aggopt.mask(
+            folder, job(engine={"block": 30}), out=tmp_path / "out", progress=make
+        )
+    assert {path.name for path in tmp_path.iterdir()} == {"in", name}
+    assert not any((tmp_path / name).iterdir())
+
+
+def test_a_release_whose_keys_are_gone_is_refused(tmp_path):
+    def remove(step, share):
+        if step == "hash" and share == 1:
+            (key,) = tmp_path.glob("*-stage/private/key-*")
+            key.unlink()
+
+    folder = put(tmp_path / "in", persons(60))
+    said = "1 of 1 key of this release is gone: someone has removed what a killed run "
+    said += "had left."
+    fix = "mask the folder anew, without resume; nothing was released."
+    with refused(said, fix, EngineError):
+        aggopt.mask(
+            folder, job(engine={"block": 30}), out=tmp_path / "out", progress=remove
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
