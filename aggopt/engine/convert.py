@@ -13,7 +13,7 @@ from aggopt.engine.column_plan import ColumnPlan, columns_of
 from aggopt.engine.column_text import ColumnText
 from aggopt.engine.converted import Converted
 from aggopt.engine.csv_parts import CsvParts
-from aggopt.engine.folders import appearing, require_new
+from aggopt.engine.folders import appearing, require_new, require_no_file
 from aggopt.engine.pieces import PIECE, files_of
 from aggopt.engine.workspace import appear
 from aggopt.errors import JobError
@@ -91,6 +91,7 @@ def convert(
       'age': numbers, 1 missing
     """
     told, to = listener(progress), Path(out)
+    require_no_file(to)
     require_new(to)
     paths = files_of(data, ENDING)
     asked = Job.read(job) if isinstance(job, str | Path) else job

@@ -16,6 +16,7 @@ from aggopt.engine.left_runs import removed, resumed
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.workspace import STOP
 from aggopt.errors import TableError
+from aggopt.input.formats import ENDINGS
 from aggopt.job import Job
 from aggopt.job._engine import Engine
 from aggopt.output.staging import umask
@@ -41,6 +42,22 @@ def require_new(*folders: Path) -> None:
             raise TableError(
                 f"There is no folder {folder.parent}.", fix="make it first."
             )
+
+
+def require_no_file(folder: Path) -> None:
+    """Refuse the name of a file where a folder of Parquet files is to appear.
+
+    Raises
+    ------
+    TableError
+        It ends like a file of a table.
+    """
+    if folder.suffix.lower() in ENDINGS:
+        raise TableError(
+            f"{folder} is called like a file, and a folder of Parquet files is to "
+            "appear.",
+            fix=f"name a folder: {folder.stem}.",
+        )
 
 
 class Staged(NamedTuple):

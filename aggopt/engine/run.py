@@ -24,7 +24,13 @@ from aggopt.engine.coordinates import placed
 from aggopt.engine.counted import audit_of
 from aggopt.engine.engines import Carrier
 from aggopt.engine.folder_release import FolderRelease
-from aggopt.engine.folders import Staged, give_names, require_new, staging
+from aggopt.engine.folders import (
+    Staged,
+    give_names,
+    require_new,
+    require_no_file,
+    staging,
+)
 from aggopt.engine.hole_plan import (
     require_something,
     with_buckets,
@@ -92,6 +98,7 @@ def released(
     require_unweighed(parts.schema, job)
     require_records(parts.records, job.privacy.k)
     private = private_of(out)
+    require_no_file(out)
     require_new(out, *() if job.engine.resume else (private,))
     require_room(parts, job, out)
     began = compile_time.now()

@@ -233,6 +233,15 @@ def test_a_folder_that_is_there_is_never_overwritten(folder, tmp_path, name):
         masked(folder, job(), tmp_path / "out")
 
 
+def test_a_folder_that_is_called_like_a_file_is_refused(folder, tmp_path):
+    out = tmp_path / "out.CSV"
+    said = f"{out} is called like a file, and a folder of Parquet files is to appear."
+    with refused(said, "name a folder: out.", TableError):
+        masked(folder, job(), out)
+    with refused(said, "name a folder: out.", TableError):
+        aggopt.convert(folder / "in-0.parquet", out)
+
+
 def test_too_few_records_are_refused(tmp_path):
     folder = put(tmp_path / "in", persons(3))
     with refused(
