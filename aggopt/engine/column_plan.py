@@ -29,8 +29,8 @@ class ColumnPlan:
         What it is called, and what it becomes.
     found
         What its entries spell.
-    said
-        Whether the job or the caller says what it is.
+    said, masked
+        Whether the job or the caller says what it is; whether the job alone does.
     as_it_is
         Whether it is published as it is: text then keeps blanks, and words such as NA.
     """
@@ -39,6 +39,7 @@ class ColumnPlan:
     type: pa.DataType
     found: ColumnText
     said: bool
+    masked: bool
     as_it_is: bool
 
     def read(self, column: pa.ChunkedArray, how: Input) -> pa.ChunkedArray:
@@ -56,6 +57,7 @@ class ColumnPlan:
             _WORDS.get(self.type, TEXT),
             0 if text and self.as_it_is else records - own.there,
             words=own.mixed if text and among else 0,
+            respelled=not text and self.masked and not self.found.comes_back,
             coded=text and not self.said and own.there > 0 == own.mixed,
         )
 
@@ -85,6 +87,7 @@ def columns_of(
                 said.get(name, own),
                 text,
                 said=name in said,
+                masked=name in said and name not in numbers,
                 as_it_is=as_it_is and name not in said,
             )
         )

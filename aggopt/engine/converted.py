@@ -22,6 +22,8 @@ class ConvertedColumn:
         How many of its entries are no numbers, where others are: so it is text.
     coded
         Whether it is text because numbers would not tell how entries are spelled.
+    respelled
+        Whether it is numbers all the same, because the job masks it as such.
     """
 
     name: str
@@ -29,6 +31,7 @@ class ConvertedColumn:
     missing: int
     words: int = 0
     coded: bool = False
+    respelled: bool = False
 
     def __str__(self) -> str:
         missing = f", {self.missing} missing" if self.missing else ""
@@ -77,6 +80,14 @@ class Converted:
                     f"{column.name!r} is text: numbers would not tell how some entries "
                     "are spelled (01, 1.10 beside 1.1, 1E5, many digits). If it is to "
                     "have numbers, name it: --numbers, or numbers=[...]."
+                )
+
+            if column.respelled:
+                yield (
+                    f"{column.name!r} is numbers, as the job masks it, which do not "
+                    "tell how some entries are spelled (01, 1.10 beside 1.1, 1E5, many "
+                    'digits). If they are codes, say so: kind = "nominal" under '
+                    f"[attributes], for {column.name!r}."
                 )
 
     def to_dict(self) -> dict[str, Any]:

@@ -49,6 +49,21 @@ def parts(folder):
     return pa.concat_tables(map(pq.read_table, sorted(folder.glob("*.parquet"))))
 
 
+@pytest.mark.parametrize(
+    ("entries", "how", "noted"),
+    [
+        (["01", "2"], {"job": job()}, True),
+        (["1", "2"], {"job": job()}, False),
+        (["01", "2"], {"job": job(age={"kind": "nominal"})}, False),
+        (["01", "2"], {"numbers": ["age"]}, False),
+    ],
+    ids=["codes", "numbers", "names", "numbers by their name"],
+)
+def test_codes_that_the_job_masks_as_numbers_are_noted(tmp_path, entries, how, noted):
+    found = aggopt.convert(put(tmp_path, *entries), tmp_path / "out", **how)
+    assert any("as the job masks it" in note for note in found.notes) is noted
+
+
 ENTRIES = {
     "numbers": ("1", "-20", "3"),
     "numbers with blanks around": (" 1", "2 ", "\t3"),
@@ -353,6 +368,7 @@ def test_the_command_says_what_columns_became(tmp_path, monkeypatch, aggopt):
         "missing": 0,
         "words": 1,
         "coded": False,
+        "respelled": False,
     }
 
 
