@@ -121,9 +121,8 @@ class Processes:
                 told((len(done) + running) / count)
         except BrokenProcessPool:  # which ends all of them by itself
             raise
-        except BaseException:
-            for future in left:
-                future.cancel()
+        except BaseException:  # before anyone removes the folder that they write to
+            self.kill()
             raise
 
     def _running(self) -> ProcessPoolExecutor:
@@ -132,6 +131,13 @@ class Processes:
                 self._jobs, get_context("spawn"), initializer=_begun
             )
         return self._pool
+
+    def kill(self) -> None:
+        """End the processes at once: a task may take long, and leaves nothing half."""
+        if self._pool is not None:
+            for process in list(self._pool._processes.values()):  # as kill_workers
+                process.kill()
+        self.close()
 
     def close(self) -> None:
         """End the processes, as soon as their tasks do."""
@@ -163,5 +169,7 @@ def processes(jobs: int) -> Iterator[Carrier]:
     made = Processes(jobs)
     try:
         yield made
-    finally:
-        made.close()
+    except BaseException:
+        made.kill()
+        raise
+    made.close()

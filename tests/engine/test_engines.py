@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor as Threads
+from multiprocessing import active_children
 from threading import Event
 
 import numpy as np
@@ -155,6 +156,22 @@ class Dying:
 
 
 POOL = engines.ProcessPoolExecutor
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_processes_in_the_middle_of_their_tasks(tmp_path):
+    begun = []
+
+    def stop(step, share):
+        begun[:] = [p for p in active_children() if "Spawn" in p.name]
+        if step == "group" and begun:
+            raise KeyboardInterrupt
+
+    folder = put(tmp_path / "in", persons(300))
+    with pytest.raises(KeyboardInterrupt):
+        masked(folder, job(engine={"jobs": 2}), tmp_path / "out", progress=stop)
+    assert {process.exitcode for process in begun} == {-signal.SIGKILL}
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
 @pytest.mark.slow
