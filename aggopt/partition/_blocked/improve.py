@@ -49,7 +49,7 @@ SMALL = {
 }
 LARGE = {
     "fast": RegionEffort(0, 8, 100),
-    "default": RegionEffort(0, 10, 1000),
+    "default": RegionEffort(0, 10, 850),
     "best": RegionEffort(10, 12, 3000),
 }
 EFFORTS = tuple(SMALL)
