@@ -122,7 +122,7 @@ class Processes:
         except BrokenProcessPool:  # which ends all of them by itself
             raise
         except BaseException:  # before anyone removes the folder that they write to
-            self.kill()
+            self._kill()
             raise
 
     def _running(self) -> ProcessPoolExecutor:
@@ -132,10 +132,11 @@ class Processes:
             )
         return self._pool
 
-    def kill(self) -> None:
+    def _kill(self) -> None:
         """End the processes at once: a task may take long, and leaves nothing half."""
         if self._pool is not None:
-            for process in list(self._pool._processes.values()):  # as kill_workers
+            # Python 3.14 has kill_workers for this.
+            for process in list(self._pool._processes.values()):
                 process.kill()
         self.close()
 
@@ -169,7 +170,5 @@ def processes(jobs: int) -> Iterator[Carrier]:
     made = Processes(jobs)
     try:
         yield made
-    except BaseException:
-        made.kill()
-        raise
-    made.close()
+    finally:
+        made.close()

@@ -14,7 +14,7 @@ from aggopt.encoding import AttributeType
 from aggopt.encoding._clock import Clock
 from aggopt.encoding._iso import dated
 from aggopt.engine.config import Config
-from aggopt.engine.passes_of_levels import said_of
+from aggopt.engine.passes_of_levels import said_of, those_that
 from aggopt.engine.strata import kept_rows
 from aggopt.engine.workspace import hand_out, handed_out
 from aggopt.errors import TableError, naming
@@ -25,12 +25,7 @@ from aggopt.pipeline.rounding import step_of
 
 def dates_in(schema: pa.Schema, job: Job) -> tuple[str, ...]:
     """Return the quasi-identifiers that are dates, as their types or a job say."""
-    return tuple(
-        name
-        for name in job.roles.quasi_identifier
-        if name in schema.names
-        and _is_date(schema.field(name).type, said_of(job, name))
-    )
+    return those_that(_is_date, schema, job)
 
 
 def _is_date(kind: pa.DataType, said: str | None) -> bool:

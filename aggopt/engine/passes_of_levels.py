@@ -1,5 +1,6 @@
 """The pass before the others: levels of categories, on which all tasks then agree."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import narwhals.stable.v2 as nw
@@ -28,11 +29,17 @@ from aggopt.pipeline.category_job import (
 
 def categories_in(schema: pa.Schema, job: Job) -> tuple[str, ...]:
     """Return the quasi-identifiers that are categories, as their types or a job say."""
+    return those_that(_is_category, schema, job)
+
+
+def those_that(
+    are: Callable[[pa.DataType, str | None], bool], schema: pa.Schema, job: Job
+) -> tuple[str, ...]:
+    """Return the quasi-identifiers that are so, by their type and what the job says."""
     return tuple(
         name
         for name in job.roles.quasi_identifier
-        if name in schema.names
-        and _is_category(schema.field(name).type, said_of(job, name))
+        if name in schema.names and are(schema.field(name).type, said_of(job, name))
     )
 
 

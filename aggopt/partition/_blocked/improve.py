@@ -183,12 +183,13 @@ def _anneal(run: _Passes, rounds: int) -> None:
     try:
         for done in range(rounds):
             cooling = Cooling(*edges[done : done + 2])
-            given = run.k, run.clock, each, cooling, pause
+            of = run.k, run.clock
+            anneal = partial(annealed, *of, each, cooling, pause)
             if done < rounds - 1:
-                run.over([partial(annealed, *given)], done)
+                run.over([anneal], done)
             else:
-                descend = partial(searched, run.k, run.clock, 0)
-                run.over([partial(annealed_and_searched, *given), descend], done)
+                both = partial(annealed_and_searched, anneal, *of)
+                run.over([both, partial(searched, *of, 0)], done)
     finally:
         if _lost(where, before) < _lost(where, where.first):
             where.first[:] = before

@@ -4,7 +4,7 @@ import numpy as np
 
 from aggopt.core.deadline import Deadline
 from aggopt.core.validation import Labels
-from aggopt.partition._blocked.regions import Region
+from aggopt.partition._blocked.regions import Region, Search
 from aggopt.partition._local_search.cooling import Cooling
 from aggopt.partition._local_search.setup import weights_of
 
@@ -60,14 +60,8 @@ def annealed(
 
 
 def annealed_and_searched(
-    k: int,
-    clock: Deadline,
-    proposals: float,
-    cooling: Cooling,
-    pause: float | None,
-    region: Region,
+    anneal: Search, k: int, clock: Deadline, region: Region
 ) -> Labels:
     """Return the labels of one region after annealing and a descent of all."""
-    warm = annealed(k, clock, proposals, cooling, pause, region)
     everyone = np.arange(len(region.rows))
-    return searched(k, clock, 0, region._replace(labels=warm, turn=everyone))
+    return searched(k, clock, 0, region._replace(labels=anneal(region), turn=everyone))
