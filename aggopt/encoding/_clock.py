@@ -196,24 +196,28 @@ class Clock:
         within = self.start // self.whole % step
         return np.asarray(np.rint((numbers + within) / step) * step - within)
 
-    def filled(self, column: nw.Series[Any], numbers: F64) -> nw.Series[Any]:
+    def filled(
+        self, column: nw.Series[Any], numbers: F64, step: int = 1
+    ) -> nw.Series[Any]:
         """Return a column of this type with other values (n,) in place of its own.
 
-        They are the nearest whole ones that the type can have.
+        They are the nearest multiples of a step that the type can have, exactly: floats
+        count nanoseconds of more than some months by twos, and by more.
         """
         different, where = np.unique(numbers, return_inverse=True)
-        counts = [self._count(each) for each in different.tolist()]
+        size = step * self.whole
+        counts = [self._count(each, size) for each in different.tolist()]
         made = pa.array(counts, pa.int64()).cast(_storage(self.type)).cast(self.type)
         return like(column, made.take(pa.array(where)))
 
-    def _count(self, number: float) -> int | None:
+    def _count(self, number: float, size: int) -> int | None:
+        """Return the multiple of `size` units that is nearest to a number."""
         if np.isnan(number):
             return None
         least, most = limits(self.type)
         count = self.start + round(number) * self.whole
-        if count < least:
-            return -(-least // self.whole) * self.whole
-        return min(count, most // self.whole * self.whole)
+        times = (2 * count + size) // (2 * size)
+        return min(max(times, -(-least // size)), most // size) * size
 
 
 def nanoseconds(kind: pa.DataType) -> int:

@@ -26,6 +26,7 @@ from aggopt.engine.passes_of_categories import (
     nodes_of,
     together,
 )
+from aggopt.engine.passes_of_dates import steps_of
 from aggopt.engine.strata_merged import in_their_strata
 from aggopt.engine.two_levels import Spread
 from aggopt.engine.weights import each_of, known_of, with_weights
@@ -158,7 +159,10 @@ def _masked(table: Table, values: Floats, config: InBlocks) -> Table:
     job = config.job
     asked = [name for name in config.numbers if is_asked_whole(job, name)]
     whole = job.output.round_integers
-    return table.masked(values, round_integers=whole, integers=asked, levels=held)
+    steps = steps_of(config, config.scale)
+    return table.masked(
+        values, round_integers=whole, integers=asked, levels=held, steps=steps
+    )
 
 
 def with_solved(c: Floats, number: int, config: InBlocks) -> Floats:

@@ -176,6 +176,7 @@ class Table:
         round_integers: bool = False,
         integers: Collection[str] = (),
         levels: Mapping[str, nw.Series[Any]] = MappingProxyType({}),
+        steps: Mapping[str, int] = MappingProxyType({}),
     ) -> "Table":
         """Return the release of this table, values (n, d) in place of the originals.
 
@@ -184,13 +185,15 @@ class Table:
         quasi-identifier becomes a float, or with `round_integers` the nearest value its
         own type can hold, as a date does always; so do those that are named among
         `integers`.  Of a category the values are nodes of its domain; `levels` has the
-        entries of each, where these records are some of all.  What is nan is published
-        as missing.
+        entries of each, where these records are some of all.  Dates are multiples of so
+        many of their units as `steps` says.  What is nan is published as missing.
         """
         masked = [
             published(self.frame[name], self.domains[name], x, levels.get(name))
             if name in self.domains
-            else self._column(name, x, round_integers or name in integers)
+            else self._column(
+                name, x, round_integers or name in integers, steps.get(name, 1)
+            )
             for name, x in zip(self.roles.quasi_identifier, values.T, strict=True)
         ]
         frame = self.frame.with_columns(*masked).drop(*self.roles.dropped)
@@ -202,10 +205,12 @@ class Table:
         released = self.roles.released
         return replace(self, frame=bare(frame), roles=released, codebooks=books)
 
-    def _column(self, name: str, values: Floats, whole: bool) -> nw.Series[Any]:
+    def _column(
+        self, name: str, values: Floats, whole: bool, step: int
+    ) -> nw.Series[Any]:
         column = self.frame[name]
         if name in self.clocks:
-            return self.clocks[name].filled(column, values)
+            return self.clocks[name].filled(column, values, step)
         return replaced(column, values, whole)
 
     @property

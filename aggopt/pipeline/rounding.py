@@ -36,7 +36,9 @@ def released(given: Grouped, values: Floats) -> Table:
     rounded[:, given.table.places] = _rounded(given, given.of_numbers(values))
     whole = given.job.output.round_integers
     asked = frozenset(n for n in given.names if is_asked_whole(given.job, n))
-    made = given.table.masked(rounded, round_integers=whole, integers=asked)
+    made = given.table.masked(
+        rounded, round_integers=whole, integers=asked, steps=_steps(given)
+    )
     return with_pseudonyms(given, with_weights(given, made))
 
 

@@ -161,6 +161,31 @@ def test_the_grid_is_of_the_calendar_not_of_the_first_date(
     assert (np.abs(y - x) <= step / 2 * (1 + 1e-9)).all()
 
 
+@settings(deadline=None, max_examples=30)
+@given(
+    st.integers(-(2**62), 2**62),
+    st.integers(0, 2**62),
+    st.sampled_from([1000, 10**6, SECOND]),
+)
+def test_what_is_published_are_whole_steps_though_floats_count_by_twos(
+    start: int, apart: int, step: int
+) -> None:
+    kind = pa.timestamp("ns")
+    clock, exact = Clock(kind, start, 1), start + apart
+    x = clock.on_grid(np.array([float(apart)]), step)
+    made = clock.filled(series(arrow([0], kind)), x, step).to_arrow()
+    (count,) = made.cast(pa.int64()).to_pylist()
+    assert count % step == 0
+    assert abs(count - exact) <= step / 2 + np.spacing(float(apart)) * 2
+
+
+def test_the_last_of_a_day_is_a_whole_step_too() -> None:
+    column = series(arrow(CLOCKS, pa.time64("us")))
+    clock = Clock.of(Moments.of(column))
+    last = clock.filled(column, np.array([86_399_900_000.0, 0.0]), 10**6)
+    assert last.to_list() == [dt.time(23, 59, 59), dt.time(0)]
+
+
 def test_values_beyond_a_type_are_the_last_that_it_has() -> None:
     assert limits(pa.time64("us")) == (0, DAY // 1000 - 1)
     minutes = series(pd.Series([dt.time(1, 2), dt.time(3)]))

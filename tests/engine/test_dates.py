@@ -118,6 +118,17 @@ def test_dates_with_holes_are_filled_or_stay_missing(tmp_path):
     assert filled.audit.missing.least >= 4
 
 
+def test_seconds_of_nanoseconds_are_whole(tmp_path):
+    rng = np.random.default_rng(2)
+    parts = 86400 * 10**9 * rng.integers(0, 2000, 40) + rng.integers(0, 10**9, 40)
+    table = pa.table({"seen": np.datetime64("2020-01-01", "ns") + parts})
+    given = job(roles={"quasi-identifier": ["seen"]})
+    found = masked(put(tmp_path / "in", table), given, tmp_path / "out")
+    (part,) = found.path.iterdir()
+    assert found.manifest["rounding"]["seen"]["step"] == 1
+    assert not (np.asarray(pq.read_table(part)["seen"].cast("int64")) % 10**9).any()
+
+
 def test_files_that_spell_dates_in_two_ways_are_refused(tmp_path):
     later = dated(60, 1980, seed=1)
     place = later.schema.get_field_index("moved")

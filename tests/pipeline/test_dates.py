@@ -181,6 +181,14 @@ def test_parts_of_a_second_have_the_digits_of_the_job() -> None:
     assert steps == [1, 1e-3, 1e-6, 1e-3]
 
 
+def test_seconds_of_nanoseconds_are_whole() -> None:
+    rng = np.random.default_rng(2)
+    parts = 86400 * 10**9 * rng.integers(0, 2000, N) + rng.integers(0, 10**9, N)
+    made = one(np.datetime64("2020-01-01", "ns") + parts)
+    assert made.drift["x"].step == 1
+    assert not (made.table["x"].astype("int64") % 10**9).any()
+
+
 def test_p3m_moves_dates_and_keeps_their_variance() -> None:
     how = {"method": "p3m", "delta": 0.1, "solver": "lagrangian"}
     made = one(dated()["born"], aggregation=how)
