@@ -24,8 +24,8 @@ class ColumnText:
         What they are, and how those are written that are numbers.
     plain
         Whether all are whole numbers that are written as such: not 01, not +1.
-    bare
-        Whether none has blanks around it.
+    bare, tight
+        Whether none has blanks around it; none of those that are not missing.
     missing
         The words that stand for what is missing.
     """
@@ -34,6 +34,7 @@ class ColumnText:
     style: NumberStyle = field(default_factory=NumberStyle)
     plain: bool = True
     bare: bool = True
+    tight: bool = True
     missing: frozenset[str] = frozenset()
 
     @classmethod
@@ -42,12 +43,15 @@ class ColumnText:
         spelling = Spelling.of(column, how)
         trimmed = pc.utf8_trim_whitespace(column)
         there = stripped(column).drop_null()
-        absent = trimmed.filter(pc.is_in(trimmed, pa.array(MISSING)))
+        is_missing = pc.is_in(trimmed, pa.array(MISSING))
+        absent = trimmed.filter(is_missing)
+        same = pc.equal(column, trimmed)
         return cls(
             spelling,
             NumberStyle() if spelling.words else NumberStyle.of(there, how.decimal),
             _all(pc.match_substring_regex(there, PLAIN)),
-            _all(pc.equal(column, trimmed)),
+            _all(same),
+            _all(pc.or_(same, is_missing)),
             frozenset(pc.unique(absent).to_pylist()),
         )
 
@@ -58,6 +62,7 @@ class ColumnText:
             self.style + other.style,
             self.plain and other.plain,
             self.bare and other.bare,
+            self.tight and other.tight,
             self.missing | other.missing,
         )
 
@@ -76,8 +81,10 @@ class ColumnText:
     def comes_back(self) -> bool:
         """Whether each entry can be told from what it spells."""
         own = self.spelling
-        if own.words or not own.there:
+        if own.mixed or not own.there:
             return True
+        if own.truth or not self.tight:
+            return self.tight
         return self.plain if own.whole else self.style.one
 
 

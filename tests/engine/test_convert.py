@@ -207,9 +207,16 @@ def test_entries_that_do_not_come_back_stay_text(tmp_path, why):
     assert parts(tmp_path / "out")["age"].to_pylist() == entries
 
 
-def test_whole_numbers_in_one_style_are_whole_blanks_aside():
-    assert text_of(["1", "-20", " 3"]).type == pa.int64()
+def test_whole_numbers_in_one_style_are_whole():
+    assert text_of(["1", "-20", " NA "]).type == pa.int64()
     assert text_of(["1", "-20", "03"]).type == pa.string()
+
+
+@pytest.mark.parametrize("entry", [" 1", "1 ", " 1.5", "true\t"])
+def test_blanks_around_are_not_dropped(entry):
+    text = text_of([entry.strip()]) + text_of([entry])
+    assert text_of([entry.strip()]).type != text.type == pa.string()
+    assert text_of([" x", entry[:0]]).comes_back
 
 
 DIGITS = st.from_regex(r"-?[0-9]{0,3}[.]?[0-9]{0,2}(e[+-]?0?[0-6])?", fullmatch=True)
@@ -455,6 +462,7 @@ CASES = {
     "codes of more than 18 digits": entries(*NUMBERS[:-1], "1" * 19),
     "whole numbers of more than 15 digits, and a fraction": entries("1" * 16, ".5"),
     "whole numbers of 18 digits alone": entries("1" * 18, "1" * 17 + "2"),
+    "numbers with blanks around some": entries(*NUMBERS, " 1"),
     "semicolons and decimal commas": raw(b"id;age\na;1,5\nb;2\n"),
     "truth values spelled TRUE and FALSE": entries("TRUE", "FALSE"),
     "truth values spelled in two ways": entries("TRUE", "false"),
