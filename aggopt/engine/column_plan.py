@@ -52,6 +52,7 @@ class ColumnPlan:
         """Return what is told of it, of so many records."""
         own, text = self.found.spelling, self._is_text
         among = 0 < own.mixed < own.there
+        by_other = text and not self.said and self.found.other == own.mixed
         return ConvertedColumn(
             self.name,
             _WORDS.get(self.type, TEXT),
@@ -59,6 +60,7 @@ class ColumnPlan:
             words=own.mixed if text and among else 0,
             respelled=not text and self.masked and not self.found.comes_back,
             coded=text and not self.said and own.there > 0 == own.mixed,
+            other_point=self.found.other if by_other else 0,
         )
 
     @property

@@ -10,8 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aggopt.input.number_style import NumberStyle
-from aggopt.input.spelling import MISSING, PLAIN, Spelling, stripped
+from aggopt.input.spelling import MISSING, PLAIN, Spelling, spell_numbers, stripped
 from aggopt.job import Input
+
+POINT, COMMA = ".", ","
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class ColumnText:
         Whether none has blanks around it; none of those that are not missing.
     missing
         The words that stand for what is missing.
+    other
+        How many are numbers by the other decimal point, and by this one are not.
     """
 
     spelling: Spelling = field(default_factory=Spelling)
@@ -36,6 +40,7 @@ class ColumnText:
     bare: bool = True
     tight: bool = True
     missing: frozenset[str] = frozenset()
+    other: int = 0
 
     @classmethod
     def of(cls, column: pa.ChunkedArray, how: Input) -> "ColumnText":
@@ -53,6 +58,7 @@ class ColumnText:
             _all(same),
             _all(pc.or_(same, is_missing)),
             frozenset(pc.unique(absent).to_pylist()),
+            _by_other(there, how) if spelling.mixed else 0,
         )
 
     def __add__(self, other: "ColumnText") -> "ColumnText":
@@ -64,6 +70,7 @@ class ColumnText:
             self.bare and other.bare,
             self.tight and other.tight,
             self.missing | other.missing,
+            self.other + other.other,
         )
 
     @property
@@ -86,6 +93,18 @@ class ColumnText:
         if own.truth or not self.tight:
             return self.tight
         return self.plain if own.whole else self.style.one
+
+
+def _by_other(there: pa.ChunkedArray, how: Input) -> int:
+    """Return how many entries have the other decimal point, and are numbers by it."""
+    other = how.model_copy(update={"decimal": other_point(how.decimal)})
+    have_it = there.filter(pc.match_substring(there, other.decimal))
+    return int(pc.sum(spell_numbers(have_it, other), min_count=0).as_py())
+
+
+def other_point(decimal: str) -> str:
+    """Return the decimal point that another one is not."""
+    return COMMA if decimal == POINT else POINT
 
 
 def _all(which: pa.ChunkedArray) -> bool:

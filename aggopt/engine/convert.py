@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from aggopt.core.names import require_no_numbers
 from aggopt.engine.column_plan import ColumnPlan, columns_of
-from aggopt.engine.column_text import ColumnText
+from aggopt.engine.column_text import COMMA, POINT, ColumnText
 from aggopt.engine.converted import Converted
 from aggopt.engine.csv_parts import CsvParts
 from aggopt.engine.folders import appearing, require_new, require_no_file
@@ -23,7 +23,6 @@ from aggopt.pipeline.partition_step import Progress, listener
 
 PART = 1_000_000  # records of a file, about
 GROUP = 2**25  # bytes of a row group in memory, about
-POINT, COMMA = ".", ","
 ENDING = ".csv"
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aggopt.core.plural import many
+from aggopt.engine.column_text import other_point
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,9 @@ class ConvertedColumn:
         Whether it is text because numbers would not tell how entries are spelled.
     respelled
         Whether it is numbers all the same, because the job masks it as such.
+    other_point
+        How many of its entries are numbers by the other decimal point, if all are that
+        are none by that of the files: so it is text.
     """
 
     name: str
@@ -32,6 +36,7 @@ class ConvertedColumn:
     words: int = 0
     coded: bool = False
     respelled: bool = False
+    other_point: int = 0
 
     def __str__(self) -> str:
         missing = f", {self.missing} missing" if self.missing else ""
@@ -69,7 +74,17 @@ class Converted:
     def _notes(self) -> Iterator[str]:
         for column in self.columns:
             there = self.records - column.missing
-            if column.words:
+            if column.other_point:
+                points = f"{other_point(self.decimal)!r}, and not {self.decimal!r}"
+                yield (
+                    f"{column.name!r} is text: {column.other_point} of "
+                    f"{many(there, 'entry', 'entries')} would be numbers if the "
+                    f"decimal point were {points}. If they are, write all columns with "
+                    "one decimal point, and nothing between thousands; if all have "
+                    "that one, say so: --decimal, decimal=..., or under [input] of the "
+                    "job."
+                )
+            elif column.words:
                 be = "is no number" if column.words == 1 else "are no numbers"
                 yield (
                     f"{column.name!r} is text: {column.words} of "

@@ -153,6 +153,7 @@ def test_what_blocks_spell_adds_up_to_what_all_spell(entries, cut, decimal):
     for name in kinds:
         assert getattr(both.spelling, name) == getattr(all_.spelling, name)
     assert (both.type, both.type_as_it_is) == (all_.type, all_.type_as_it_is)
+    assert both.other == all_.other
 
 
 def text_of(entries, how=ANYHOW):
@@ -210,6 +211,23 @@ def test_entries_that_do_not_come_back_stay_text(tmp_path, why):
 def test_whole_numbers_in_one_style_are_whole():
     assert text_of(["1", "-20", " NA "]).type == pa.int64()
     assert text_of(["1", "-20", "03"]).type == pa.string()
+
+
+@pytest.mark.parametrize(
+    ("entries", "how", "noted"),
+    [
+        (["1,5", "2", ""], {}, 1),
+        (["1.234,5", "2,5"], {}, 0),
+        (["x", "2,5"], {}, 0),
+        (["x", "y"], {}, 0),
+        (["1,5", "-2,5"], {"job": job(age={"kind": "nominal"})}, 0),
+    ],
+    ids=["all", "thousands", "words", "words alone", "names by the job"],
+)
+def test_numbers_by_the_other_decimal_point_are_noted(tmp_path, entries, how, noted):
+    path = put(tmp_path, *(f'"{entry}"' for entry in entries))
+    column = aggopt.convert(path, tmp_path / "out", **how).columns[1]
+    assert (column.type, column.other_point) == ("text", noted)
 
 
 @pytest.mark.parametrize("entry", [" 1", "1 ", " 1.5", "true\t"])
@@ -376,6 +394,7 @@ def test_the_command_says_what_columns_became(tmp_path, monkeypatch, aggopt):
         "words": 1,
         "coded": False,
         "respelled": False,
+        "other_point": 0,
     }
 
 
@@ -464,6 +483,9 @@ CASES = {
     "whole numbers of 18 digits alone": entries("1" * 18, "1" * 17 + "2"),
     "numbers with blanks around some": entries(*NUMBERS, " 1"),
     "semicolons and decimal commas": raw(b"id;age\na;1,5\nb;2\n"),
+    "decimal commas in one column, points in another": raw(
+        b"id;age;cm;pay\na;1,5;9,5;1.5\nb;2;1;2.25\n"
+    ),
     "truth values spelled TRUE and FALSE": entries("TRUE", "FALSE"),
     "truth values spelled in two ways": entries("TRUE", "false"),
     "empty entries, NA and their like": entries(*NUMBERS, "", "NA"),
