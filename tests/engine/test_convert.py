@@ -488,6 +488,10 @@ CASES = {
     ),
     "truth values spelled TRUE and FALSE": entries("TRUE", "FALSE"),
     "truth values spelled in two ways": entries("TRUE", "false"),
+    "dates": entries("2020-12-31", "2021-01-01"),
+    "dates, and the job masks them as such": entries(
+        "2020-12-31", job=job(age={"kind": "date"})
+    ),
     "empty entries, NA and their like": entries(*NUMBERS, "", "NA"),
     "nothing in a column": entries(*[""] * 40),
     "lines of unequal length": entries(*NUMBERS, "1,2"),
