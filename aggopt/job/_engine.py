@@ -93,11 +93,22 @@ def require_engine(engine: Engine) -> None:
         raise JobError(
             f"[engine] {', '.join(idle)} {'does' if len(idle) == 1 else 'do'} nothing "
             f"where name = {engine.name!r}.",
-            fix=f"leave {'it' if len(idle) == 1 else 'them'} out, or name the engine "
-            "that it is for.",
+            fix=f"{_naming(engine)}; or leave {'it' if len(idle) == 1 else 'them'} "
+            "out.",
         )
     if engine.workers is not None and engine.scheduler is not None:
         raise JobError(
             "[engine] names workers, to be started here, and a scheduler that runs.",
             fix="leave one of the two out.",
         )
+
+
+def _naming(engine: Engine) -> str:
+    """Say how the engine is named that takes all that is said of it."""
+    wanted = engine_of(given(engine) - {"name"})
+    if wanted == ENGINES[0]:
+        return "name the engine that it is for"
+    return (
+        f'name the engine that it is for, name = "{wanted}" under [engine] or --engine '
+        f"{wanted}"
+    )

@@ -75,7 +75,11 @@ def test_engine_settings_without_a_name_are_those_of_the_engine_that_is_named(
     words = ["mask", "in", "job.toml", "--out", "out"]
     code, _, errors = aggopt(*words)
     assert code == 2
-    assert "[engine] block does nothing where name = 'memory'" in errors
+    assert " ".join(errors.split()) == (
+        "Error: [engine] block does nothing where name = 'memory'. To fix: name the "
+        'engine that it is for, name = "local" under [engine] or --engine local; or '
+        "leave it out."
+    )
     code, told, _ = aggopt(*words, "--engine", "local", "--json")
     stated = json.loads(told)
     assert (code, stated["blocks"]) == (0, 2)

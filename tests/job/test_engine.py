@@ -55,3 +55,18 @@ def test_keys_that_no_engine_takes_are_refused_all_the_same(tmp_path, said):
     file.write_text(f"{text}[engine]\n{said}\n")
     with pytest.raises(JobError):
         job_of_release(file)
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ({"jobs": 2}, ', name = "local" under [engine] or --engine local'),
+        ({"name": "local", "workers": 2}, ', name = "dask" under [engine]'),
+        ({"jobs": 2, "workers": 2}, "; or leave them out."),
+    ],
+    ids=["memory", "local", "of two engines"],
+)
+def test_keys_of_another_engine_are_refused_with_its_name(keys, named):
+    with pytest.raises(JobError, match="nothing where name =") as refused:
+        job(keys)
+    assert refused.value.fix.startswith(f"name the engine that it is for{named}")
