@@ -122,6 +122,19 @@ shuffle = true           # the order of records tells who is who
 round_integers = false   # true: whole numbers stay whole
 digits = 6               # of an attribute's standard deviation, in published values; or
 #                          "full"; or, in its place, decimals = 2 for all attributes
+
+# [engine]                 # where a folder of .parquet files is masked, of any size
+# name = "local"           # by processes of this machine; or "dask"
+# block = 100_000          # records that are partitioned together, about
+# borders = false          # true: groups near a block's border are searched once more
+# jobs = 1                 # of local: processes
+# workers = 2              # of dask: processes that are started here; or, in its place,
+# scheduler = "tls://HOST:8786"  # one that runs
+# insecure = false         # true: one that others can listen to, in a network of yours
+# work = "/scratch/me"     # for files in between, which hold originals; beside the
+#                          output where left out
+# resume = false           # true: go on where a run of this job to the same folder was
+#                          killed
 """
 
 

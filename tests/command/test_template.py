@@ -9,6 +9,7 @@ import pytest
 from aggopt import Job
 from aggopt.aggregate import AGGREGATORS, CATEGORY_AGGREGATORS
 from aggopt.command.draft import draft
+from aggopt.job._engine import Engine
 from aggopt.partition._registry import PARTITIONERS
 
 ROLES = {"quasi-identifier": ["age"]}
@@ -78,6 +79,26 @@ def test_each_aggregation_of_categories_stands_ready(text, name) -> None:
     how = Job(roles=ROLES, privacy={"k": 3}, aggregation={"categories": asked})
     made = how.aggregation.categories.model_dump(mode="json", by_alias=True)
     assert {key: made[key] for key in own} == asked
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("local", {"workers", "scheduler", "insecure"}),
+        ("dask", {"jobs", "scheduler"}),
+        ("dask", {"jobs", "workers"}),
+    ],
+    ids=["local", "dask, workers", "dask, a scheduler"],
+)
+def test_each_setting_of_an_engine_stands_ready(text, name, others) -> None:
+    lines = SETTING.findall(text.split("# [engine]")[1])
+    settings = {k: v for line in lines for k, v in tomllib.loads(line).items()}
+    assert set(settings) == set(Engine.model_fields)
+    asked = {key: settings[key] for key in settings.keys() - others} | {"name": name}
+    made = Job(roles=ROLES, privacy={"k": 3}, engine=asked).engine
+    assert made.model_dump().items() >= asked.items()
+    for key in asked.keys() - {"name", "workers", "scheduler", "work"}:
+        assert Engine.model_fields[key].default == asked[key]
 
 
 @pytest.mark.parametrize("name", PARTITIONERS)
