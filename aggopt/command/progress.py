@@ -9,11 +9,15 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 EVERY = 10.0  # seconds between lines
-ENOUGH = 0.01  # share of a step from which on its time left is told
+ENOUGH = 0.1  # share of a step that tells how fast the rest of it is
 
 
 class Steps:
-    """The step that is being done, its share, and how long the rest of it takes."""
+    """The step that is being done, its share, and how long the rest of it takes.
+
+    Its speed is that since its first share was told: before, processes start, and
+    compile what their tasks call.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self.clock, self.start = clock, clock()
@@ -22,13 +26,13 @@ class Steps:
 
     def tell(self, step: str, share: float) -> None:
         """Take note of the share of a step that is done."""
-        if step != self.step or share < self.share:
+        if step != self.step or share < self.share or not self.first:
             self.begun, self.first = self.clock(), share
         self.step, self.share = step, share
 
     @property
     def left(self) -> float | None:
-        """Seconds that the step still takes at its speed; None before there is one."""
+        """Seconds that the step still takes at its speed; None before a tenth of it."""
         done = self.share - self.first
         if done < ENOUGH:
             return None

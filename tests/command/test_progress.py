@@ -30,10 +30,12 @@ def test_a_step_says_its_share_and_the_time_that_it_takes(clock) -> None:
     clock.now += 4
     steps.tell("partition", 0.0)
     clock.now += 30
-    assert steps.left is None
     steps.tell("partition", 0.25)
+    clock.now += 30
+    assert str(steps) == "partition, 25 %, 1 min 4 s since the start"
+    steps.tell("partition", 0.5)
     assert str(steps) == (
-        "partition, 25 %, 34 s since the start, about 1 min 30 s left of this step"
+        "partition, 50 %, 1 min 4 s since the start, about 1 min 0 s left of this step"
     )
     steps.tell("partition", 1.0)
     assert steps.left == 0
@@ -51,6 +53,18 @@ def test_the_time_left_is_of_the_step_alone(clock) -> None:
     assert steps.left == 10
     steps.tell("aggregate", 0.1)  # it began anew
     assert steps.left is None
+
+
+def test_what_processes_compile_is_no_speed(clock) -> None:
+    steps = Steps(clock)
+    steps.tell("group", 0.0)
+    clock.now += 120
+    for share in (0.02, 0.1):
+        steps.tell("group", share)
+        assert steps.left is None
+        clock.now += 1
+    steps.tell("group", 0.15)
+    assert steps.left == pytest.approx(2 * 0.85 / 0.13)
 
 
 @pytest.mark.parametrize(
