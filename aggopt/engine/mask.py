@@ -121,7 +121,7 @@ def mask(
     _require_sent(asked)
     told = listener(progress)
     folder = _pattern(data)
-    with _carrier(asked, client) as carrier:
+    with _carrier(asked, client, told) as carrier:
         return released(folder, asked, Path(out), carrier, told, secret)
 
 
@@ -174,7 +174,7 @@ def by_engine(job: Job | str | Path, **keys: Any) -> Job:
 
 
 @contextmanager
-def _carrier(job: Job, client: Any) -> Iterator[Carrier]:
+def _carrier(job: Job, client: Any, told: Progress) -> Iterator[Carrier]:
     engine = job.engine
     if engine.name == "memory":
         raise JobError(
@@ -192,5 +192,6 @@ def _carrier(job: Job, client: Any) -> Iterator[Carrier]:
         return
     from aggopt.engine.dask_engine import connected  # an extra
 
+    told("start workers" if engine.workers else "find workers", 0.0)
     with connected(engine, client) as carrier:
         yield carrier

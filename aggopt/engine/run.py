@@ -92,6 +92,7 @@ def released(
     require_able(job)
     job, reasons = with_merging(with_partition(job))
     require_kept(job)
+    told("footers", 0.0)
     parts = InputParts.of(pattern)
     job.roles.check(parts.schema.names)
     require_types(parts.schema, job)

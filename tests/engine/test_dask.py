@@ -70,6 +70,25 @@ def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
         connected(engine, None).__enter__()
 
 
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ({"workers": 2}, "start workers"),
+        ({"scheduler": "tcp://127.0.0.1:9"}, "find workers"),
+    ],
+    ids=["here", "a scheduler"],
+)
+def test_that_workers_start_is_told_before_they_do(tmp_path, monkeypatch, named, told):
+    def begin(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dask_engine, "connected", begin)
+    steps, asked = [], job(engine={"name": "dask", **named})
+    with pytest.raises(KeyboardInterrupt):
+        masked(tmp_path, asked, tmp_path / "out", progress=lambda *s: steps.append(s))
+    assert steps == [(told, 0.0)]
+
+
 @pytest.mark.slow
 def test_a_cluster_gives_the_same_bytes_though_a_worker_is_killed(tmp_path):
     folder = put(tmp_path / "in", persons(230), persons(170, seed=1))

@@ -273,6 +273,13 @@ def test_a_folder_to_write_wants_a_folder_to_read(tmp_path):
         aggopt.mask(persons(5), job(), out=tmp_path / "out")
 
 
+def test_that_files_are_looked_at_is_told_before_they_are(tmp_path):
+    steps = []
+    with pytest.raises(TableError):
+        masked(tmp_path, job(), tmp_path / "out", progress=lambda *s: steps.append(s))
+    assert steps == [("footers", 0.0)]
+
+
 def test_an_engine_of_folders_wants_a_folder_to_write():
     with refused(
         "An engine is named for a folder, and no folder to write.",
