@@ -1,7 +1,7 @@
 """Masking, whoever carries it out: a table in memory, or a folder of any size."""
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, overload
@@ -36,6 +36,10 @@ def mask(
     *,
     out: str | Path,
     engine: str | None = ...,
+    jobs: int | None = ...,
+    workers: int | None = ...,
+    scheduler: str | None = ...,
+    resume: bool | None = ...,
     client: Any = ...,
     progress: Progress | None = ...,
     secret: str | None = ...,
@@ -50,6 +54,10 @@ def mask(
     *,
     out: str | Path | None = None,
     engine: str | None = None,
+    jobs: int | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    resume: bool | None = None,
     client: Any = None,
     progress: Progress | None = None,
     secret: str | None = None,
@@ -70,6 +78,8 @@ def mask(
         appears `OUT.private`, with manifest and keys, for you alone (docs/engines.md).
     engine
         Who carries that out, "local" or "dask", in place of [engine] name.
+    jobs, workers, scheduler, resume
+        In place of those keys of [engine], as the command's options are.
     client
         Of Dask, in place of [engine] workers or scheduler.
     progress
@@ -114,10 +124,11 @@ def mask(
     >>> release.audit.smallest
     3
     """
+    keys = {"jobs": jobs, "workers": workers, "scheduler": scheduler, "resume": resume}
     if out is None:
-        _require_memory(engine, client)
+        _require_memory(engine, client, keys)
         return in_memory(data, job, progress=progress, secret=secret, trust=trust)
-    asked = job_of(by_engine(job, name=engine), trust).contained()
+    asked = job_of(by_engine(job, name=engine, **keys), trust).contained()
     _require_sent(asked)
     told = listener(progress)
     folder = _pattern(data)
@@ -125,7 +136,14 @@ def mask(
         return released(folder, asked, Path(out), carrier, told, secret)
 
 
-def _require_memory(engine: str | None, client: Any) -> None:
+def _require_memory(engine: str | None, client: Any, keys: Mapping[str, Any]) -> None:
+    """Refuse what is said of an engine, where no folder is to be written."""
+    said = ", ".join(key for key, value in keys.items() if value is not None)
+    if said:
+        raise JobError(
+            f"Settings of an engine are named ({said}), and no folder to write.",
+            fix=f'name it: out = "masked"; or leave {said} out.',
+        )
     if engine not in (None, "memory") or client is not None:
         raise JobError(
             "An engine is named for a folder, and no folder to write.",

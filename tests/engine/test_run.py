@@ -287,6 +287,40 @@ def test_an_engine_of_folders_wants_a_folder_to_write():
         JobError,
     ):
         aggopt.mask(persons(5), job(), engine="local")
+    with refused(
+        "Settings of an engine are named (jobs, resume), and no folder to write.",
+        'name it: out = "masked"; or leave jobs, resume out.',
+        JobError,
+    ):
+        aggopt.mask(persons(5), job(), jobs=1, resume=False)
+
+
+class Reached(Exception):
+    """Has the section of an engine that is about to begin."""
+
+
+@pytest.mark.parametrize(
+    ("named", "section"),
+    [
+        ({"engine": "local", "jobs": 3, "resume": True}, {"jobs": 3, "resume": True}),
+        ({"engine": "dask", "workers": 2}, {"workers": 2}),
+        ({"engine": "dask", "scheduler": "tls://h:1"}, {"scheduler": "tls://h:1"}),
+        ({"engine": "local", "resume": False}, {"resume": False}),
+    ],
+    ids=["local", "dask, workers", "dask, a scheduler", "not to be resumed"],
+)
+def test_options_of_the_command_are_arguments(tmp_path, monkeypatch, named, section):
+    def reached(asked, *_):
+        raise Reached(asked.engine)
+
+    monkeypatch.setattr("aggopt.engine.mask._carrier", reached)
+    asked = Job(roles=ROLES, privacy={"k": 4})
+    with pytest.raises(Reached) as found:
+        aggopt.mask(tmp_path, asked, out=tmp_path / "out", **named)
+    (engine,) = found.value.args
+    assert engine.name == named["engine"]
+    assert engine.model_dump().items() >= section.items()
+    assert engine.model_fields_set == {"name", *section}
 
 
 def test_memory_masks_no_folder(folder, tmp_path):
