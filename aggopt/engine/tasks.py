@@ -1,6 +1,9 @@
 """What engines carry out: a step by its name, of one number, told what all know."""
 
-from collections.abc import Callable
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from traceback import walk_tb
@@ -22,6 +25,7 @@ from aggopt.engine.strata_merged import centred
 from aggopt.engine.two_levels import AGAIN, dealt
 from aggopt.engine.workspace import StoppedError, handed_out
 from aggopt.errors import AggoptError, EngineError
+from aggopt.partition._shared.result import INTERRUPTED
 
 TASKS: dict[str, Callable[[int, Any], Any]] = {
     "strata": strata_counted,
@@ -60,7 +64,7 @@ def carried_out(step: str, number: int, known: Path) -> Any:
         As the step; an error of another kind is told by its type and line alone.
     """
     try:
-        with noted(known.parent, number):
+        with noted(known.parent, number), _interrupts_raised():
             return TASKS[step.rstrip(ROUNDS)](number, handed_out(known))
     except (AggoptError, StoppedError, KeyboardInterrupt):
         raise
@@ -72,6 +76,22 @@ def carried_out(step: str, number: int, known: Path) -> Any:
     except Exception as error:
         failed = _told(step, number, error)
     raise failed  # not within the handler, which would chain it
+
+
+@contextmanager
+def _interrupts_raised() -> Iterator[None]:
+    """End a task as Ctrl-C ends a search, which else warns and returns its best."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread only
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", INTERRUPTED)
+        try:
+            yield
+        except UserWarning as warned:
+            if str(warned) != INTERRUPTED:
+                raise
+            raise KeyboardInterrupt from None
 
 
 def _told(step: str, number: int, error: Exception) -> EngineError:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor as Threads
 from multiprocessing import active_children
 from threading import Event
@@ -20,6 +21,7 @@ from aggopt.engine.engines import Here, Processes
 from aggopt.engine.tasks import carried_out
 from aggopt.engine.workspace import checker, hand_out
 from aggopt.errors import EngineError, TableError
+from aggopt.partition._shared.result import INTERRUPTED
 
 
 @pytest.fixture
@@ -96,6 +98,18 @@ def test_a_share_that_is_half_written_is_none(tmp_path):
     (tmp_path / "share-0").write_text("0.25")
     (tmp_path / "share-1").write_text("")
     assert shares_module.shares_of(tmp_path, range(3)) == 0.25
+
+
+def test_a_search_that_ctrl_c_ends_ends_its_task_without_a_warning(known, monkeypatch):
+    def search(number, folder):
+        warnings.warn("something else" if number else INTERRUPTED, stacklevel=2)
+        return number
+
+    monkeypatch.setitem(tasks.TASKS, "search", search)
+    with pytest.raises(KeyboardInterrupt):
+        carried_out("search", 0, known)
+    with pytest.warns(UserWarning, match="something else"):
+        assert carried_out("search", 1, known) == 1
 
 
 def test_what_an_error_says_is_not_repeated(known, monkeypatch):
