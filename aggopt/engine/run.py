@@ -58,7 +58,8 @@ from aggopt.engine.passes_out import (
 )
 from aggopt.engine.pieces import InputParts
 from aggopt.engine.programs import chosen_of, shifted
-from aggopt.engine.reduced import GroupSums, Proofs, PublishedSums
+from aggopt.engine.proofs import Proofs
+from aggopt.engine.reduced import GroupSums, PublishedSums
 from aggopt.engine.split_tree import SplitTree, levels_of
 from aggopt.engine.stated_files import write_stated
 from aggopt.engine.statement import release_of

@@ -11,7 +11,7 @@ from aggopt.engine.folder_release import FolderRelease
 from aggopt.engine.journal import PACKAGES
 from aggopt.engine.names import GROUPS, LOSS
 from aggopt.engine.pieces import firsts_of
-from aggopt.engine.reduced import Proofs
+from aggopt.engine.proofs import Proofs
 from aggopt.engine.weights import notes_of_weights
 from aggopt.engine.workspace import handed_out
 from aggopt.job import Job, P3m
