@@ -11,7 +11,7 @@ from aggopt.core.plural import many
 from aggopt.core.validation import Floats
 from aggopt.engine.config import Config, InLeaves
 from aggopt.engine.coordinates import placed
-from aggopt.engine.passes_in import AT_ONCE, table_of
+from aggopt.engine.passes_in import AT_ONCE, summary, table_of
 from aggopt.engine.strata import TableStrata
 from aggopt.engine.two_levels import Each
 from aggopt.engine.workspace import hand_out, handed_out, save, summed
@@ -40,11 +40,19 @@ def with_merged(each: Each, config: InLeaves) -> InLeaves:
     if (held.sizes >= config.job.privacy.k).all():
         return config
     _require_few(held, config)
-    each("centre", len(config.pieces), config)
+    each("centre", len(config.pieces), _unweighed(config))
     sums: Floats = summed(config.all("centred", len(config.pieces)), "sums")["sums"]
     to = config.work / "of-strata-merged"
     hand_out(to, _merged(held, sums / held.sizes[:, None], config.job))
     return replace(config, strata=to)
+
+
+def _unweighed(config: InLeaves) -> InLeaves:
+    """Return what tasks are told if all records weigh the same, as in memory."""
+    if config.mean_weight is None:
+        return config
+    config = replace(config, mean_weight=None)
+    return replace(config, scale=summary(config)[0].scale)
 
 
 def centred(number: int, config: InLeaves) -> int:
@@ -57,7 +65,8 @@ def centred(number: int, config: InLeaves) -> int:
     for start in range(0, len(X), AT_ONCE):
         part = slice(start, start + AT_ONCE)
         Z = placed(X[part], config, config.scale)
-        sums += np.stack([np.bincount(of[part], z, count) for z in Z.T], axis=1)
+        for j, z in enumerate(Z.T):
+            sums[:, j] += np.bincount(of[part], z, count)
     save(config.at("centred", number), sums=sums)
     return count
 

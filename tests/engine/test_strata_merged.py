@@ -52,6 +52,19 @@ def test_small_strata_go_where_they_go_in_memory(folder, tmp_path, near):
     assert sizes.min() == found.audit.combination >= 4
 
 
+def test_weights_move_no_stratum_elsewhere(tmp_path):
+    tables = [living(130, 2), living(90, 102)]
+    for table in tables:  # who weighs most has least
+        table["w"] = (1 / table["income"]).clip(0.05, 20)
+    roles = {**WITHIN["roles"], "weight": ["w"]}
+    how = {**WITHIN, "roles": roles, "weights": {"dominance": 1}}
+    folder = put(tmp_path / "in", *tables)
+    found = masked(folder, job(**how), tmp_path / "out")
+    once = aggopt.mask(read(folder), aggopt.Job(**how, privacy={"k": 4}))
+    expected = once.table.groupby(KEYS).size()
+    pd.testing.assert_series_equal(read(found.path).groupby(KEYS).size(), expected)
+
+
 def test_records_of_a_stratum_go_together_and_groups_within_them(folder, tmp_path):
     found = masked(folder, job(**WITHIN), tmp_path / "out")
     before, after = linked(folder, found)
