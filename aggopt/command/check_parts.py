@@ -15,7 +15,6 @@ from aggopt.engine.able import (
     unable,
 )
 from aggopt.engine.mask import by_engine
-from aggopt.engine.passes_of_levels import require_unweighed
 from aggopt.engine.pieces import InputParts, names_several
 from aggopt.engine.run import with_partition
 from aggopt.engine.weights import with_merging
@@ -94,7 +93,6 @@ def _of_parts(job: Job, parts: InputParts) -> Iterator[Obstacle]:
     checks: tuple[Callable[[], None], ...] = (
         partial(job.roles.check, parts.schema.names),
         partial(require_types, parts.schema, job),
-        partial(require_unweighed, parts.schema, job),
         partial(require_comparable, parts, job),
         partial(require_records, parts.records, job.privacy.k),
     )

@@ -24,20 +24,22 @@ class CategoryProofs:
         Which categories there are, and their levels.
     programs
         How the programs of all groups ended; none where each block chose by itself.
-    there, tied, apart : (c,)
-        How many records have a level; in how many groups several categories were
-        equally near; total distance of records from what is published, in units of the
-        domain.
-    counts
-        How many records publish each node, of each category.
+    there, whole, tied, apart : (c,)
+        How many records have a level, and what these weigh, which is as much where none
+        have weights; in how many groups several categories were equally near; total
+        distance of records, by weight, from what is published, in units of the domain.
+    counts, weights
+        How many records publish each node of each category, and what these weigh.
     """
 
     config: InBlocks
     programs: Sequence[Certificate]
     there: I64
+    whole: F64
     tied: I64
     apart: F64
     counts: Sequence[I64] = field(repr=False)
+    weights: Sequence[F64] = field(repr=False)
 
     @classmethod
     def of(cls, config: InBlocks, programs: Sequence[Certificate]) -> "CategoryProofs":
@@ -45,13 +47,13 @@ class CategoryProofs:
         width = len(config.categories)
         if not width:
             none = np.zeros(0, np.int64)
-            return cls(config, (), none, none, np.zeros(0), ())
+            return cls(config, (), none, np.zeros(0), none, np.zeros(0), (), ())
         paths = config.all("categories", len(config.blocks))
-        names = [f"counts {place}" for place in range(width)]
-        sums = summed(paths, "there", "tied", "apart", *names)
-        counts = [sums[name] for name in names]
-        found = sums["there"], sums["tied"], sums["apart"]
-        return cls(config, programs, *found, counts)
+        names = [f"{of} {j}" for of in ("counts", "weights") for j in range(width)]
+        sums = summed(paths, "there", "whole", "tied", "apart", *names)
+        nodes = [sums[name] for name in names]
+        found = sums["there"], sums["whole"], sums["tied"], sums["apart"]
+        return cls(config, programs, *found, nodes[:width], nodes[width:])
 
     def certificates(self) -> dict[str, Certificate]:
         """Return one for each category: no choice for these groups loses less."""
@@ -75,24 +77,38 @@ class CategoryProofs:
     def notes(self) -> Iterator[str]:
         """Yield what is to be said of trees, ties and roots."""
         for place, (name, levels) in enumerate(self.config.levels.items()):
-            released, m = self.counts[place], levels.domain.m
+            released = self.counts[place]
             if levels.note:
                 yield f"{name!r}: {levels.note}"
             if tied := int(self.tied[place]):
-                before = np.append(levels.counts, np.zeros(len(released) - m))
-                differ = float(np.abs(released - before).sum())
+                differ, weighted = self._differ(place), self.config.mean_weight
+                counts = "counts" if weighted is None else "weighted counts"
                 groups = many(sum(self.config.counts), "group")
                 yield (
                     f"{name!r}: in {tied} of {groups} several categories are equally "
                     "near; of these, block by block, such were published that the "
-                    f"counts of categories differ by {differ:g} records in all."
+                    f"{counts} of categories differ by {differ:g} records in all."
                 )
             if published_as(self.config.job, name) != "leaf":
                 yield from said_of_root(name, int(released[-1]), int(released.sum()))
 
+    def _differ(self, place: int) -> float:
+        """Return by how many records, of mean weight, counts differ from before."""
+        levels = self.config.levels[self.config.categories[place]]
+        before = np.zeros(len(levels.domain.nodes))
+        before[: levels.domain.m] = levels.shares * self.whole[place]
+        away = np.abs(self.weights[place] - before).sum()
+        return float(away * self._factor[place])
+
     def _distance(self, name: str) -> float:
+        """Return the total distance in a category, by weights of the mean 1."""
         place = self.config.categories.index(name)
-        return float(self.apart[place]) / self.config.levels[name].domain.unit
+        apart = float(self.apart[place] * self._factor[place])
+        return apart / self.config.levels[name].domain.unit
+
+    @property
+    def _factor(self) -> F64:
+        return np.asarray(self.there / self.whole)
 
 
 def _exact(distance: float) -> Certificate:

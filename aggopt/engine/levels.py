@@ -1,6 +1,6 @@
 """Categories of a table that is read in pieces: which levels there are, how often."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,8 +30,8 @@ class Levels:
     ----------
     kind, domain
         How they are compared.
-    counts : (m,)
-        How many records have each.
+    counts, shares : (m,)
+        How many records have each, and which share of all; by weight, if they have any.
     weight
         By which distances are multiplied; 0 where no record differs.
     asked
@@ -43,6 +43,7 @@ class Levels:
     kind: str
     domain: Domain = field(repr=False)
     counts: I64 = field(repr=False)
+    shares: F64 = field(repr=False)
     weight: float
     asked: float
     entries: pa.Array = field(repr=False)
@@ -68,8 +69,19 @@ class Levels:
         domain, records = categories.domain, each.column("count_sum").to_numpy()
         counts = np.bincount(categories.codes, records, domain.m).astype(np.int64)
         require_few(domain, counts)
-        weight = weight_of(domain, counts / counts.sum(), "variance")
-        return cls(kind, domain, counts, how.weight * weight, how.weight, entries)
+        made = cls(
+            kind, domain, counts, counts.astype(np.float64), 0.0, how.weight, entries
+        )
+        return made.weighed(made.shares)
+
+    def weighed(self, sums: F64) -> "Levels":
+        """Return the same of records that have each level with weights of these sums.
+
+        They are of all records, (m,).
+        """
+        shares = sums / sums.sum()
+        weight = weight_of(self.domain, shares, "variance")
+        return replace(self, shares=shares, weight=self.asked * weight)
 
     @cached_property
     def points(self) -> F64:
@@ -82,8 +94,7 @@ class Levels:
     @cached_property
     def middle(self) -> F64:
         """The mean of all records (q,), in these coordinates."""
-        shares = self.counts / self.counts.sum()
-        return np.asarray(shares @ self.points[: self.domain.m])
+        return np.asarray(self.shares @ self.points[: self.domain.m])
 
     @property
     def note(self) -> str:

@@ -16,7 +16,7 @@ from aggopt.engine.hole_buckets import patterns_of, there_in
 from aggopt.engine.limits import require_originals_inside
 from aggopt.engine.moments import PartMoments, ends_of, require_width
 from aggopt.engine.passes_of_dates import typed_dates
-from aggopt.engine.passes_of_levels import without_records
+from aggopt.engine.passes_of_levels import weights_of_levels, without_records
 from aggopt.engine.strata import bucket_of, buckets_of, kept_rows
 from aggopt.engine.two_levels import Spread
 from aggopt.engine.weights import described_weights, each_of, require_weights
@@ -56,6 +56,7 @@ def described(number: int, config: Config) -> int:
         **vars(PartMoments.of(numbers)),
         **{f"{name} by weight": value for name, value in by_weight.items()},
         **described_weights(each),
+        **weights_of_levels(X, each, config),
         **patterns_of(np.isnan(X)),
     )
     return len(X)

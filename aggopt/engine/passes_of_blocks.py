@@ -1,5 +1,7 @@
 """Tasks of one block of records that lie near each other: its groups, its release."""
 
+from typing import Any
+
 import numpy as np
 
 from aggopt.core.group_sums import group_sse
@@ -24,7 +26,7 @@ from aggopt.engine.passes_of_categories import (
     codes_of,
     in_their_types,
     nodes_of,
-    together,
+    told_together,
 )
 from aggopt.engine.passes_of_dates import steps_of
 from aggopt.engine.strata_merged import in_their_strata
@@ -53,7 +55,6 @@ def grouped(number: int, config: InBlocks) -> int:
     means, centroids = means_of(Z, labels, job.aggregation.method, weights)
     own, c = sizes[:, config.places], np.nan_to_num(centroids)
     lost, away = (np.nan_to_num(Z - x[labels]) for x in (means, centroids))
-    codes = {"codes": codes_of(X, kept, config)} if together(config) else {}
     save(
         config.at("grouped", number),
         labels=labels.astype(np.int32),
@@ -66,7 +67,7 @@ def grouped(number: int, config: InBlocks) -> int:
         sae=weighted(np.abs(away), weights).sum(axis=0),
         sums=np.einsum("ij,ij->j", own, c),
         products=np.einsum("ij,ij,ik->jk", own, c, c),
-        **codes,
+        **told_together(X, kept, weights, config),
     )
     return len(sizes)
 
@@ -90,26 +91,21 @@ def numbers_of(X: Floats, config: InBlocks) -> Floats:
 def published(number: int, config: InBlocks) -> list[int]:
     """Write the records of a block as they are published, by the file they go to."""
     rows, numbers = of_block(number, config)
-    held, scale = load(config.at("grouped", number), *HELD), config.scale
+    held = load(config.at("grouped", number), *HELD)
     labels, c = held["labels"], held["centroids"]
     if config.shift is not None:
         c = config.shift.of(c)
     c = with_solved(c, number, config)
     table = table_of(rows, config)
-    X = table.matrix()
-    values = np.empty((len(c), X.shape[1]))
-    own = ends_of(table, config).undone(c, scale)
-    sizes = held["sizes"][:, config.places]
-    values[:, config.places] = rounded(own, sizes, table, config, scale)
-    if config.categories:
-        codes = codes_of(X, held["kept"], config)
-        values[:, config.places_of_categories] = nodes_of(number, codes, labels, config)
-    masked, each = _masked(table, values[labels], config), each_of(table)
+    X, each = table.matrix(), each_of(table)
+    weights = known_of(each, config)
+    values = _values(number, table, c, held, weights, config)
+    masked = _masked(table, values[labels], config)
     released = masked.matrix()
     holes = holes_between(X, released, held["sizes"])
     save(config.at("holes", number), **holes)
     Z = numbers_of(np.where(held["kept"], X, np.nan), config)
-    both, weights = (c[labels], numbers_of(released, config)), known_of(each, config)
+    both = c[labels], numbers_of(released, config)
     save(config.at("figures", number), **_figures(Z, *both, weights))
     place = words(config.secret, f"order of block {number}", len(labels))
     group = named(labels, number)
@@ -121,6 +117,27 @@ def published(number: int, config: InBlocks) -> list[int]:
     part = (place >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
     to = config.at("published", number)
     return to_parts(config).write(to, out, part.astype(np.int64))
+
+
+def _values(
+    number: int,
+    table: Table,
+    c: Floats,
+    held: dict[str, Any],
+    weights: Floats | None,
+    config: InBlocks,
+) -> Floats:
+    """Return what groups publish (m, d), of numbers with centroids c (m, p)."""
+    X, labels, scale = table.matrix(), held["labels"], config.scale
+    values = np.empty((len(c), X.shape[1]))
+    own = ends_of(table, config).undone(c, scale)
+    sizes = held["sizes"][:, config.places]
+    values[:, config.places] = rounded(own, sizes, table, config, scale)
+    if config.categories:
+        codes = codes_of(X, held["kept"], config)
+        nodes = nodes_of(number, codes, labels, weights, config)
+        values[:, config.places_of_categories] = nodes
+    return values
 
 
 def to_parts(config: InBlocks) -> Spread:

@@ -1,6 +1,6 @@
 """Tasks that choose categories: of each block by itself, or of all by one program."""
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,19 @@ def codes_of(X: Floats, kept: Bool, config: Config) -> I64:
     return np.where(kept[:, own], X[:, own], -1).astype(np.int64)
 
 
+def told_together(
+    X: Floats, kept: Bool, weights: Floats | None, config: Config
+) -> dict[str, Any]:
+    """Return what one program of all is told of records X (n, d), by name, if any is.
+
+    They may have weights (n,).
+    """
+    if not together(config):
+        return {}
+    codes = {"codes": codes_of(X, kept, config)}
+    return codes if weights is None else {**codes, "weights": weights}
+
+
 def chosen(place: int, config: InBlocks) -> Certificate:
     """Choose the levels of a category for all groups; write them, return the proof.
 
@@ -41,50 +54,64 @@ def chosen(place: int, config: InBlocks) -> Certificate:
     InfeasibleInputError
         No choice keeps its counts as the job asks.
     """
+    weighed = config.mean_weight is not None
+    names = ("codes", "labels", "weights") if weighed else ("codes", "labels")
     codes, labels = [], []
+    weights: list[Floats] = []
     first = np.cumsum([0, *config.counts])
     for path, start in zip(
         config.all("grouped", len(config.blocks)), first[:-1], strict=True
     ):
-        held = load(path, "codes", "labels")
+        held = load(path, *names)
         codes.append(held["codes"][:, place].astype(np.int64))
         labels.append(held["labels"] + start)
+        weights += [held["weights"]] if weighed else []
     name = config.categories[place]
     own = np.concatenate(codes)
     of = Having.of(own >= 0, np.concatenate(labels))
-    made = _made(name, own[of.rows], of.labels, config, f"categories of {name}")
+    each = np.concatenate(weights)[of.rows] if weighed else None
+    given = name, own[of.rows], of.labels, each
+    made = _made(*given, config, f"categories of {name}")
     with naming(repr(name)):
-        require_chosen(made)
+        require_chosen(made, each)
     choice = np.full(sum(config.counts), np.nan)
     choice[of.there] = made.choice
     save(config.at("chosen", place), choice=choice)
     return made.certificate
 
 
-def nodes_of(number: int, codes: I64, labels: Labels, config: InBlocks) -> Floats:
+def nodes_of(
+    number: int, codes: I64, labels: Labels, weights: Floats | None, config: InBlocks
+) -> Floats:
     """Return the nodes that groups of a block publish (m, c), nan where nothing.
 
-    `codes` (n, c) are the levels of its records.  What changes is written: total
-    distances, counts of nodes, and ties.
+    `codes` (n, c) are the levels of its records, with these weights (n,).  What changes
+    is written: total distances, counts of nodes, and ties.
     """
     width = len(config.categories)
     nodes = np.full((int(labels.max()) + 1, width), np.nan)
-    tied, apart = np.zeros(width, np.int64), np.zeros(width)
+    tied, apart, whole = np.zeros(width, np.int64), np.zeros(width), np.zeros(width)
     counts = {}
     for place, name in enumerate(config.categories):
         domain, of = config.levels[name].domain, Having.of(codes[:, place] >= 0, labels)
         own = codes[of.rows, place]
+        each = None if weights is None else weights[of.rows]
         if together(config):
             nodes[:, place] = _of_program(place, number, config)
         elif len(own):
             purpose = f"categories of {name}, block {number}"
-            made = _made(name, own, of.labels, config, purpose)
+            made = _made(name, own, of.labels, each, config, purpose)
             nodes[of.there, place], tied[place] = made.choice, made.tied
         released = nodes[labels[of.rows], place].astype(np.int64)
-        apart[place] = domain.steps[own, released].sum()  # whole numbers: exact
-        counts[f"counts {place}"] = np.bincount(released, minlength=len(domain.nodes))
+        own_weights = np.ones(len(own)) if each is None else each
+        apart[place] = (own_weights * domain.steps[own, released]).sum()
+        whole[place] = own_weights.sum()
+        size = len(domain.nodes)
+        counts[f"counts {place}"] = np.bincount(released, minlength=size)
+        counts[f"weights {place}"] = np.bincount(released, own_weights, size)
+    sums = {"tied": tied, "apart": apart, "whole": whole}
     there = (codes >= 0).sum(axis=0)
-    save(config.at("categories", number), tied=tied, apart=apart, there=there, **counts)
+    save(config.at("categories", number), there=there, **sums, **counts)
     return nodes
 
 
@@ -105,15 +132,22 @@ def _of_program(place: int, number: int, config: InBlocks) -> Floats:
 
 
 def _made(
-    name: str, codes: I64, labels: Labels, config: Config, purpose: str
+    name: str,
+    codes: I64,
+    labels: Labels,
+    weights: Floats | None,
+    config: Config,
+    purpose: str,
 ) -> PublishedCategories:
-    """Return what the job publishes of a category, for some groups."""
+    """Return what the job publishes of a category, for groups of weighted records."""
     how, levels = _asked(config), config.levels[name]
     method = CATEGORY_AGGREGATORS[how.method]
     settings = {**how.settings, "seed": seed_of(config.secret, purpose)}
     settings.pop("with_", ())
     if method.nodes:
         settings["publish"] = published_as(config.job, name)
+    if weights is not None:
+        settings["weights"] = weights
     own = Categories(levels.domain, codes)
     attribute = EncodedAttribute(name, levels.kind, levels.weight, slice(0), own)
     with naming(repr(name)):

@@ -1,6 +1,6 @@
 """The pass before the others: levels of categories, on which all tasks then agree."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import narwhals.stable.v2 as nw
@@ -8,15 +8,16 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.aggregate.categories._frequencies import Frequencies
-from aggopt.aggregate.categories._kept import allowed_or_price
+from aggopt.aggregate.categories._kept import allowed_or_price, require_near
+from aggopt.core.types import F64
+from aggopt.core.validation import Floats
 from aggopt.encoding import AttributeType
 from aggopt.encoding._attribute_type import NUMERIC
-from aggopt.engine.able import MEMORY
 from aggopt.engine.config import Config
 from aggopt.engine.levels import Levels, counted
 from aggopt.engine.strata import kept_rows
-from aggopt.engine.workspace import gathered, shuffle
-from aggopt.errors import JobError, naming
+from aggopt.engine.workspace import gathered, shuffle, summed
+from aggopt.errors import naming
 from aggopt.input.categories import Types, types_of
 from aggopt.input.table import Table, kept_by
 from aggopt.job import Job
@@ -91,23 +92,6 @@ def levels_counted(number: int, config: Config) -> int:
     return len(rows)
 
 
-def require_unweighed(schema: pa.Schema, job: Job) -> None:
-    """Refuse categories of records that have weights, before any is read.
-
-    Raises
-    ------
-    JobError
-        Their names are in it.
-    """
-    found = categories_in(schema, job) if job.roles.weight else ()
-    if found:
-        raise JobError(
-            f"{', '.join(map(repr, found))}: categories, and records have "
-            "weights: an engine that works block by block does not do that.",
-            fix=f"list the weights as identifier, which drops them; {MEMORY}.",
-        )
-
-
 def with_levels(config: Config, schema: pa.Schema) -> Config:
     """Return what tasks are told, with the levels of the whole table.
 
@@ -129,18 +113,60 @@ def with_levels(config: Config, schema: pa.Schema) -> Config:
     job = publishing(config.job, table)
     if levels:
         require_published(job, table)
-        _require_counts(job, levels)
+    if not job.roles.weight:  # else once it is known what records weigh
+        _require_counts(made)
     return replace(made, job=job)
 
 
-def _require_counts(job: Job, levels: dict[str, Levels]) -> None:
+def weights_of_levels(X: Floats, each: Floats | None, config: Config) -> dict[str, F64]:
+    """Return the weights (n,) that records X (n, d) of each level have, by name."""
+    if each is None:
+        return {}
+    found = {}
+    for place, (name, x) in enumerate(_columns(X, config)):
+        there, m = ~np.isnan(x), config.levels[name].domain.m
+        codes = x[there].astype(np.int64)
+        sums = np.bincount(codes, each[there], m)
+        found[f"weight of {place}"] = np.asarray(sums, np.float64)
+    return found
+
+
+def _columns(X: Floats, config: Config) -> Iterator[tuple[str, Floats]]:
+    """Yield the name of each category and its column of records X (n, d)."""
+    yield from zip(config.categories, X[:, config.places_of_categories].T, strict=True)
+
+
+def with_weighed_levels(config: Config) -> Config:
+    """Return what tasks are told, with levels as the weights of records have them.
+
+    Raises
+    ------
+    JobError, InfeasibleInputError
+        Their counts are to be kept, and no groups of k keep them.
+    """
+    if not (config.job.roles.weight and config.levels):
+        return config
+    _require_counts(config)
+    if config.mean_weight is None:
+        return config
+    levels = dict(config.levels)
+    names = [f"weight of {place}" for place in range(len(levels))]
+    sums = summed(config.all("described", len(config.pieces)), *names)
+    for name, of in zip(levels, names, strict=True):
+        levels[name] = levels[name].weighed(sums[of])
+    return replace(config, levels=levels)
+
+
+def _require_counts(config: Config) -> None:
     """Refuse counts of levels that no groups of k can keep, where they are kept."""
-    said = job.aggregation.categories
-    if not isinstance(said, Frequencies):
+    said, weighted = config.job.aggregation.categories, config.mean_weight is not None
+    if not (isinstance(said, Frequencies) and config.levels):
         return
     slack, _ = allowed_or_price(said.slack, said.price, many_cells=False)
-    if slack is None:
+    require_near(slack, weighted=weighted)
+    if slack is None or weighted:
         return
-    for name, each in levels.items():
+    for name, each in config.levels.items():
         with naming(repr(name)):
-            require_possible(each.counts[each.counts > 0], job.privacy.k, slack)
+            counts = each.counts[each.counts > 0]
+            require_possible(counts, config.job.privacy.k, slack)

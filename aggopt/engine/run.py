@@ -45,8 +45,8 @@ from aggopt.engine.passes_of_blocks import to_parts
 from aggopt.engine.passes_of_dates import dates_in, with_clocks
 from aggopt.engine.passes_of_levels import (
     categories_in,
-    require_unweighed,
     with_levels,
+    with_weighed_levels,
 )
 from aggopt.engine.passes_out import (
     count_of_files,
@@ -97,7 +97,6 @@ def released(
     parts = InputParts.of(pattern)
     job.roles.check(parts.schema.names)
     require_types(parts.schema, job)
-    require_unweighed(parts.schema, job)
     require_records(parts.records, job.privacy.k)
     private = private_of(out)
     require_no_file(out)
@@ -210,7 +209,8 @@ def _partitioned(
     """Return how the records were cut into blocks, and the sums over their groups."""
     n = sum(run.each("describe", len(config.pieces), config))
     described = config.all("described", len(config.pieces))
-    config = replace(config, mean_weight=mean_weight(described, n, config.job))
+    mean = mean_weight(described, n, config.job)
+    config = with_weighed_levels(replace(config, mean_weight=mean))
     moments, sample = summary(config)
     scale = moments.scale
     require_values(config, schema, scale, moments.n)

@@ -52,7 +52,11 @@ def _unweighed(config: InLeaves) -> InLeaves:
     if config.mean_weight is None:
         return config
     config = replace(config, mean_weight=None)
-    return replace(config, scale=summary(config)[0].scale)
+    levels = {
+        name: each.weighed(each.counts.astype(np.float64))
+        for name, each in config.levels.items()
+    }
+    return replace(config, scale=summary(config)[0].scale, levels=levels)
 
 
 def centred(number: int, config: InLeaves) -> int:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from aggopt.core.plural import many
 from aggopt.core.types import Labels
 from aggopt.core.validation import Floats
 from aggopt.engine.config import Config
 from aggopt.engine.workspace import load
-from aggopt.errors import InfeasibleInputError, JobError, TableError
+from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.input.released import replaced
 from aggopt.input.table import Table
 from aggopt.input.weights import weights_in
@@ -49,21 +48,6 @@ def require_weights(table: Table, job: Job) -> None:
         weights_in(table)
         whole = table.matrix()
         require_done(job, whole, (tuple(range(whole.shape[1])),))
-        _require_numbers(table)
-
-
-def _require_numbers(table: Table) -> None:
-    """Refuse categories, which are not weighed part by part."""
-    count = len(table.domains)
-    if count:
-        (name,) = table.roles.weight
-        raise JobError(
-            f"{name!r} has sampling weights, and {many(count, 'quasi-identifier')} "
-            f"{'is a category' if count == 1 else 'are categories'}: an engine that "
-            "works block by block does not weigh them.",
-            fix='mask the table in memory, name = "memory" under [engine]; or list the '
-            "weights as identifier, which drops them.",
-        )
 
 
 def described_weights(each: Floats | None) -> dict[str, Any]:

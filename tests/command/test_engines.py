@@ -164,15 +164,6 @@ def test_what_looks_at_a_release_takes_a_job_without_the_name_of_an_engine(
     assert "reached 40" in errors
 
 
-def test_categories_of_records_with_weights_are_an_obstacle(here, aggopt):
-    wrong = JOB.replace('confidential = ["ill"]', 'weight = "age"')
-    wrong = wrong.replace('"age", ', "").replace('["height"', '["ill", "height"')
-    (here / "job.toml").write_text(wrong)
-    code, told, _ = aggopt(*CHECKED, "--engine", "local")
-    assert code == 2
-    assert "Obstacle 1: 'ill': categories, and records have weights" in told
-
-
 def test_parts_that_cannot_be_read_are_an_obstacle(here, aggopt):
     code, told, _ = aggopt("check", "none/*.parquet", "job.toml", "--engine", "local")
     assert code == 2

@@ -236,12 +236,6 @@ def test_a_second_look_across_borders_takes_categories(folder, release, tmp_path
     assert ours <= first * (1 + 1e-9)
 
 
-def test_categories_with_weights_are_refused(folder, tmp_path):
-    roles = {**TYPED, "other": [], "weight": ["height"]}
-    with pytest.raises(JobError, match="categories, and records have weights"):
-        masked(folder, asked(roles=roles), tmp_path / "out")
-
-
 def test_what_is_missing_is_a_level_where_a_job_says_so(tmp_path):
     tables = [typed(60), typed(60, seed=1).assign(ill=None)]
     tables[1]["ill"] = tables[1]["ill"].astype(tables[0]["ill"].dtype)

@@ -20,6 +20,7 @@ TOWNS = {
         "other": ["height", "income"],
     }
 }
+EXACT = {"method": "frequencies", "slack": "exact"}
 HEAVY = np.where(np.arange(60) == 7, 1e3, 1.0)
 
 
@@ -100,6 +101,11 @@ CASES = {
     "a category, and weights": beside(
         noted(),
         roles={**TOWNS["roles"], "other": ["height"], "weight": ["income"]},
+    ),
+    "the same, to be as frequent as before, to the last digit": beside(
+        noted(),
+        roles={**TOWNS["roles"], "other": ["height"], "weight": ["income"]},
+        aggregation={"method": "mean", "categories": EXACT},
     ),
     "a number below its bound": (
         persons(60).assign(age=[-1, *[50] * 59]),

@@ -65,6 +65,20 @@ def test_weights_move_no_stratum_elsewhere(tmp_path):
     pd.testing.assert_series_equal(read(found.path).groupby(KEYS).size(), expected)
 
 
+def test_weights_of_categories_move_no_stratum_elsewhere(tmp_path):
+    tables = [living(130), living(90, 100)]
+    for table in tables:
+        table["w"] = np.where(table["ill"] == "flu", 20.0, 0.05)
+    quasi = {"quasi-identifier": ["ill", "income"], "confidential": []}
+    roles = {**WITHIN["roles"], **quasi, "other": ["age", "height"], "weight": ["w"]}
+    how = {**WITHIN, "roles": roles, "weights": {"dominance": 1}}
+    folder = put(tmp_path / "in", *tables)
+    found = masked(folder, job(**how), tmp_path / "out")
+    once = aggopt.mask(read(folder), aggopt.Job(**how, privacy={"k": 4}))
+    expected = once.table.groupby(KEYS).size()
+    pd.testing.assert_series_equal(read(found.path).groupby(KEYS).size(), expected)
+
+
 def test_records_of_a_stratum_go_together_and_groups_within_them(folder, tmp_path):
     found = masked(folder, job(**WITHIN), tmp_path / "out")
     before, after = linked(folder, found)

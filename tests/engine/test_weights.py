@@ -9,9 +9,7 @@ from refusals import refused
 import aggopt
 from aggopt.engine import run
 from aggopt.engine.moments import PartMoments
-from aggopt.engine.weights import require_weights
-from aggopt.errors import InfeasibleInputError, JobError, PrivacyError, TableError
-from aggopt.input.table import Table
+from aggopt.errors import InfeasibleInputError, PrivacyError, TableError
 
 WEIGHED = {**ROLES, "weight": ["w"]}
 FULL = {"digits": "full"}
@@ -209,12 +207,3 @@ def test_moments_by_whole_weights_are_those_of_as_many_records():
     assert (ours.n == many.n).all()
     assert ours.mean == pytest.approx(many.mean)
     assert ours.products == pytest.approx(many.products)
-
-
-def test_categories_of_a_piece_are_not_weighed() -> None:
-    roles = {"quasi-identifier": ["sex", "age"], "weight": "w"}
-    asked = aggopt.Job(roles=roles, privacy={"k": 2})
-    frame = pd.DataFrame({"sex": list("fmfm"), "age": [1.0, 2.0, 3.0, 4.0], "w": 2.0})
-    with pytest.raises(JobError, match="1 quasi-identifier is a category: an engine"):
-        require_weights(Table.of(frame, asked.roles), asked)
-    require_weights(Table.of(frame.assign(sex=1.0), asked.roles), asked)
