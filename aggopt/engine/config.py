@@ -8,9 +8,11 @@ import numpy as np
 
 from aggopt.aggregate._bounds import Bounds
 from aggopt.core.standardise import Scale
+from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.encoding._clock import Clock
 from aggopt.engine.hole_buckets import Buckets
+from aggopt.engine.kept_values import KeptValues
 from aggopt.engine.levels import Levels
 from aggopt.engine.pieces import Piece
 from aggopt.engine.sources import Deal, Sources
@@ -191,10 +193,12 @@ class InBlocks(InLeaves):
         How those at the borders of blocks are looked at again; None where they are not.
     counts
         How many groups each block has, once they are made.
+    kept_values
+        What the numbers have that decide what is published; None where all do.
     shift
         How centroids are moved; None where they are published as they are.
     ends
-        Bounds of numbers, on z-scores.
+        Bounds of numbers, on z-scores of the values that decide what is published.
     solved
         Which numbers have centroids of a program of their own, whatever the shift.
     """
@@ -202,9 +206,17 @@ class InBlocks(InLeaves):
     blocks: tuple[Sources, ...]
     border: Border | None = field(default=None, repr=False)
     counts: tuple[int, ...] = ()
+    kept_values: KeptValues | None = field(default=None, repr=False)
     shift: Shift | None = None
     ends: Bounds | None = field(default=None, repr=False)
     solved: tuple[int, ...] = ()
+
+    @property
+    def constant(self) -> Bool:
+        """Which numbers have one value only, (p,), of those that are published."""
+        if self.kept_values is None:
+            return self.scale.constant
+        return np.asarray(self.scale.constant | self.kept_values.scale.constant)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from aggopt.core.validation import Floats
 from aggopt.engine.config import Config
-from aggopt.engine.weights import of_weights
+from aggopt.engine.weights import checks_of_weights
 from aggopt.engine.whole import held_of
 from aggopt.input.confidential import checks_of
 from aggopt.job import Job
@@ -53,10 +53,10 @@ class Counted:
     patterns: frozenset[bytes] = frozenset()
 
 
-def counted(rows: pa.Table, config: Config, weights: Floats | None = None) -> Counted:
+def counted(rows: pa.Table, weights: Floats | None, config: Config) -> Counted:
     """Return what is found in rows as they were written.
 
-    `weights` (n,) are those that the records had.
+    `weights` (n, w) are those that the records had, in each attribute or in all.
     """
     frame = nw.from_native(rows, eager_only=True)
     job, roles, privacy = config.job, config.job.roles, config.job.privacy
@@ -70,7 +70,7 @@ def counted(rows: pa.Table, config: Config, weights: Floats | None = None) -> Co
         others=Count.of(with_others, together(both), privacy.k) if beside else None,
         checks=(
             *checks_of(frame, roles.combination, held_of(frame, config)),
-            *(each.check(quasi) for each in of_weights(job, weights)),
+            *checks_of_weights(job, weights, quasi),
         ),
         columns=tuple(rows.column_names),
         within=found_within(frame, job.attributes, job.input.decimal),

@@ -11,31 +11,37 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.core.weights import weighted
 from aggopt.encoding import Encoded
 from aggopt.engine.config import InLeaves
+from aggopt.engine.weights import each_of, known_of
+from aggopt.engine.whole import held_of
 from aggopt.engine.workspace import checker
-from aggopt.input.confidential import Confidential
+from aggopt.input.table import Table
+from aggopt.input.weights import weights_in
 from aggopt.job import Mean
 from aggopt.partition._registry import PARTITIONERS
 from aggopt.pipeline.fill import by_policy
 from aggopt.pipeline.observed import Having
+from aggopt.pipeline.sampling_weights import by_weight, of_weights
 
 
 def grouped_by_policy(
-    records: Encoded, held: Sequence[Confidential], config: InLeaves
+    table: Table, records: Encoded, config: InLeaves
 ) -> tuple[Labels, Bool]:
     """Return the groups of records (n,), and which values (n, d) decide what they are.
 
-    As the policy of the job makes them of a table.  What is kept of means and variances
-    is kept over all blocks.
+    As the policy of the job makes them of a table, whose coordinates are `records`.
+    What is kept of means and variances is kept over all blocks.
     """
     told = checker(config.work, 2 if config.job.privacy.repair else 1)
     job = config.job.model_copy(update={"aggregation": Mean()})
+    weights, apart = known_of(each_of(table), config), job.missing.policy == "patterns"
     method = PARTITIONERS.of(job.partition)
-    columns = (tuple(range(len(records.attributes))),)
     one = {"jobs": 1, "region_size": len(records)}  # no border within the block
-    how = method.function, {**job.partition.settings, **one}, told
+    settings = {**job.partition.settings, **by_weight(job, weights, apart=apart), **one}
+    columns = (tuple(range(len(records.attributes))),)
+    held = (*held_of(table.frame, config), *of_weights(job, weights_in(table)))
     mended = told if job.privacy.repair else None
-    given = records, columns, how, job, held, mended
-    found = by_policy(*given, require=_require_nothing)
+    given = records, columns, (method.function, settings, told), job, held, mended
+    found = by_policy(*given, weights=weights, require=_require_nothing)
     (block,) = found.blocks
     return block.labels, found.kept
 
@@ -49,7 +55,7 @@ def means_of(
 ) -> tuple[Floats, Floats]:
     """Return means and centroids (m, p) of numbers Z (n, p), of those that are there.
 
-    nan where a group has none.  By weights (n,), if there are any: then all are there.
+    nan where a group has none.  By weights (n,), if there are any.
     """
     if not np.isnan(Z).any():
         return _of_whole(Z, labels, method, weights)
@@ -58,7 +64,8 @@ def means_of(
     for j, z in enumerate(Z.T):
         own = Having.of(~np.isnan(z), labels)
         if len(own.rows):
-            found = _of_whole(z[own.rows, None], own.labels, method, None)
+            each = None if weights is None else weights[own.rows]
+            found = _of_whole(z[own.rows, None], own.labels, method, each)
             means[own.there, j], centroids[own.there, j] = (x[:, 0] for x in found)
     return means, centroids
 
@@ -81,13 +88,13 @@ def sizes_of(kept: Bool, labels: Labels, weights: Floats | None) -> Floats:
     return np.stack([np.bincount(labels, x) for x in own.T], axis=1)
 
 
-def holes_between(X: Floats, released: Floats, sizes: Floats) -> dict[str, I64]:
+def holes_between(X: Floats, released: Floats, counts: Floats) -> dict[str, I64]:
     """Return what is missing in originals (n, d) and in their release, by name.
 
-    `sizes` (m, d) are the originals behind each value of a group.
+    `counts` (m, d) are the originals behind each value of a group.
     """
     before, after = np.isnan(X), np.isnan(released)
-    behind = sizes[sizes > 0]
+    behind = counts[counts > 0]
     least = int(behind.min()) if behind.size else np.iinfo(np.int64).max
     return {
         "suppressed": np.array((after & ~before).sum()),

@@ -8,6 +8,7 @@ import numpy as np
 from aggopt.core.types import I64, Bool
 from aggopt.engine.config import InBlocks, InLeaves
 from aggopt.engine.hole_buckets import Buckets, together
+from aggopt.engine.kept_values import KeptValues
 from aggopt.engine.passes_in import described_in
 from aggopt.engine.workspace import load, summed
 from aggopt.output.audit import Audit
@@ -71,10 +72,20 @@ def having(config: InLeaves) -> Callable[[Sequence[int]], bool]:
     return lambda leaves: bool((there[list(leaves)].sum(axis=0) >= least).all())
 
 
-def require_something(config: InBlocks) -> None:
-    """Refuse groups of which none publishes anything of an attribute."""
+def with_kept(config: InBlocks, n: int) -> InBlocks:
+    """Return what tasks are told, with what the values have that decide on a release.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Groups of n records publish nothing of an attribute.
+    """
     there = summed(config.all("grouped", len(config.blocks)), "there")["there"]
     require_published(there[None, :] > 0, config.job.roles.quasi_identifier)
+    if config.job.missing.policy == REFUSE:
+        return config
+    paths = config.all("kept", len(config.blocks))
+    return replace(config, kept_values=KeptValues.of(paths, n))
 
 
 def with_holes(found: Audit, config: InBlocks) -> Audit:

@@ -20,7 +20,7 @@ from aggopt.engine.passes_of_borders import grouped_anew
 from aggopt.engine.sources import Sources, read
 from aggopt.engine.strata import Part, parts_within, records_of, shared
 from aggopt.engine.two_levels import Each, Spread
-from aggopt.engine.weights import each_of, of_weights
+from aggopt.engine.weights import of_all_weights
 from aggopt.engine.whole import held_of
 from aggopt.errors import InfeasibleInputError, naming
 from aggopt.input.confidential import requirements_of
@@ -66,7 +66,7 @@ def _refusal(rows: pa.Table, config: InParts) -> InfeasibleInputError | None:
     job, own = config.job, rows.select(list(range(len(config.columns))))
     table = table_of(own, config)
     of_values = requirements_of(held_of(table.frame, config))
-    asked = (*of_values, *of_weights(job, each_of(table)))
+    asked = (*of_values, *of_all_weights(table, job))
     refusals = (requirement.infeasible(job.privacy.k) for requirement in asked)
     refusal = next(filter(None, refusals), None)
     if refusal is None and any(map(_groups_alone_may_keep, asked)):
@@ -84,7 +84,7 @@ def _not_grouped(table: Table, config: InParts) -> InfeasibleInputError | None:
     records = coordinates(table.matrix(), config, config.scale)
     try:
         if absent_of(records).any():
-            grouped_by_policy(records, held_of(table.frame, config), config)
+            grouped_by_policy(table, records, config)
         else:
             grouped_anew(table, records, config)
     except InfeasibleInputError as error:

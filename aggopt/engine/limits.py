@@ -69,8 +69,15 @@ def ends_of(table: Table, config: Config) -> Bounds:
 
 def with_ends(config: InBlocks, schema: pa.Schema) -> InBlocks:
     """Return what tasks are told, with the bounds of numbers on z-scores."""
-    ends = ends_of(without_records(schema, config), config)
-    return replace(config, ends=ends.standardised(config.scale))
+    table = without_records(schema, config)
+    return replace(config, ends=standardised_ends(table, config))
+
+
+def standardised_ends(table: Table, config: InBlocks) -> Bounds:
+    """Return the bounds of numbers (p,), on z-scores of what decides on a release."""
+    ends = ends_of(table, config).standardised(config.scale)
+    own = config.kept_values
+    return ends if own is None else ends.standardised(own.scale)
 
 
 def rounded(

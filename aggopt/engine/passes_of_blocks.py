@@ -19,6 +19,7 @@ from aggopt.engine.hole_groups import (
     means_of,
     sizes_of,
 )
+from aggopt.engine.kept_values import moments_of
 from aggopt.engine.limits import ends_of, rounded
 from aggopt.engine.passes_in import table_of
 from aggopt.engine.passes_of_borders import groups_of, named
@@ -31,12 +32,12 @@ from aggopt.engine.passes_of_categories import (
 from aggopt.engine.passes_of_dates import steps_of
 from aggopt.engine.strata_merged import in_their_strata
 from aggopt.engine.two_levels import Spread
-from aggopt.engine.weights import each_of, known_of, with_weights
-from aggopt.engine.whole import held_of
+from aggopt.engine.weights import beside, each_of, known_of, with_weights
 from aggopt.engine.workspace import load, save, with_column
 from aggopt.input.table import Table
 from aggopt.pipeline.grid import is_asked_whole
 from aggopt.pipeline.holes import absent_of, observed_sse
+from aggopt.privacy._values import REFUSE
 
 HELD = ("labels", "centroids", "kept", "sizes")
 
@@ -54,6 +55,8 @@ def grouped(number: int, config: InBlocks) -> int:
     Z = numbers_of(np.where(kept, X, np.nan), config)
     means, centroids = means_of(Z, labels, job.aggregation.method, weights)
     own, c = sizes[:, config.places], np.nan_to_num(centroids)
+    if job.missing.policy != REFUSE:
+        save(config.at("kept", number), **moments_of(Z, weights))
     lost, away = (np.nan_to_num(Z - x[labels]) for x in (means, centroids))
     save(
         config.at("grouped", number),
@@ -77,7 +80,7 @@ def _groups(
 ) -> tuple[Labels, Bool]:
     """Return the groups of records (n,), and which values (n, d) decide on them."""
     if absent_of(records).any():
-        return grouped_by_policy(records, held_of(table.frame, config), config)
+        return grouped_by_policy(table, records, config)
     kept = np.ones((len(records), len(records.attributes)), bool)
     return groups_of(number, table, records, config), kept
 
@@ -92,17 +95,14 @@ def published(number: int, config: InBlocks) -> list[int]:
     """Write the records of a block as they are published, by the file they go to."""
     rows, numbers = of_block(number, config)
     held = load(config.at("grouped", number), *HELD)
-    labels, c = held["labels"], held["centroids"]
-    if config.shift is not None:
-        c = config.shift.of(c)
-    c = with_solved(c, number, config)
+    labels, c = held["labels"], _moved(number, held["centroids"], config)
     table = table_of(rows, config)
     X, each = table.matrix(), each_of(table)
     weights = known_of(each, config)
     values = _values(number, table, c, held, weights, config)
     masked = _masked(table, values[labels], config)
     released = masked.matrix()
-    holes = holes_between(X, released, held["sizes"])
+    holes = holes_between(X, released, sizes_of(held["kept"], labels, None))
     save(config.at("holes", number), **holes)
     Z = numbers_of(np.where(held["kept"], X, np.nan), config)
     both = c[labels], numbers_of(released, config)
@@ -111,8 +111,8 @@ def published(number: int, config: InBlocks) -> list[int]:
     group = named(labels, number)
     out = in_their_types(with_weights(masked, labels, each, config.job).arrow(), config)
     out = in_their_strata(out, rows, config)
-    beside = (numbers, group, place.view(np.int64))
-    for column in beside if each is None else (each, *beside):
+    out = beside(out, each, held["kept"], config)
+    for column in (numbers, group, place.view(np.int64)):
         out = with_column(out, column)
     part = (place >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
     to = config.at("published", number)
@@ -140,6 +140,17 @@ def _values(
     return values
 
 
+def _moved(number: int, c: Floats, config: InBlocks) -> Floats:
+    """Return what is published in place of centroids c (m, p), nan where nothing is."""
+    if config.shift is None and not config.solved:
+        return c
+    moved = c if config.shift is None else config.shift.of(c)
+    moved = with_solved(moved, number, config)
+    if config.kept_values is not None:
+        moved = config.kept_values.scale.undo(moved)
+    return np.where(np.isnan(c), np.nan, moved)
+
+
 def to_parts(config: InBlocks) -> Spread:
     """Return how records of blocks are spread over the files of the release."""
     return Spread("published", len(config.blocks), config.parts)
@@ -149,9 +160,9 @@ def _lost(
     records: Encoded, labels: Labels, kept: Bool, weights: Floats | None
 ) -> float:
     """Return the squared error of groups, in the coordinates they were made in."""
-    if weights is not None:  # then nothing is missing
+    if weights is not None and kept.all():
         return group_sse(records.coordinates, labels, weights)
-    return observed_sse(records, labels, kept)
+    return observed_sse(records, labels, kept, weights)
 
 
 def _figures(

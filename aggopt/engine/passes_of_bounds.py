@@ -29,24 +29,26 @@ def may_leave(job: Job) -> bool:
 def drawn_in(j: int, config: InBlocks) -> ShiftEnd | None:
     """Write the centroids of a number within its bounds, all on z-scores.
 
-    Returns how their program ended; None where stretched means are within.
+    Those are of what decides on a release.  Returns how their program ended; None where
+    stretched means are within.
     """
     from aggopt.solvers._lagrangian.solve import solve  # imports numba
 
-    if config.shift is None or config.ends is None or config.scale.constant[j]:
+    if config.shift is None or config.ends is None or config.constant[j]:
         return None
     lower, upper = (float(end[j]) for end in config.ends)
-    means, sizes = _groups(j, config)
+    found, sizes = _groups(j, config)
     there = np.flatnonzero(sizes)
-    stretched = (means[there] - config.shift.centre[j]) * config.shift.map[j, j]
+    stretched = (found[there] - config.shift.centre[j]) * config.shift.map[j, j]
     if ((stretched >= lower - ROUNDING) & (stretched <= upper + ROUNDING)).all():
         return None
-    found = solve(_program(means[there], sizes[there], lower, upper))
-    if found.centroids is not None:
-        centroids = np.full(len(means), np.nan)
-        centroids[there] = found.centroids
+    means, own = _standardised(found[there], sizes[there], j, config)
+    solution = solve(_program(means, own, lower, upper))
+    if solution.centroids is not None:
+        centroids = np.full(len(sizes), np.nan)
+        centroids[there] = solution.centroids
         save(config.at("solved", j), centroids=centroids)
-    return ended(found)
+    return ended(solution)
 
 
 def _groups(j: int, config: InBlocks) -> tuple[Floats, Floats]:
@@ -55,6 +57,17 @@ def _groups(j: int, config: InBlocks) -> tuple[Floats, Floats]:
     place = config.places[j]
     means = np.concatenate([each["centroids"][:, j] for each in held])
     return means, np.concatenate([each["sizes"][:, place] for each in held])
+
+
+def _standardised(
+    means: Floats, sizes: Floats, j: int, config: InBlocks
+) -> tuple[Floats, Floats]:
+    """Return means and sizes (m,) on the scale of what decides on a release."""
+    own = config.kept_values
+    if own is None:
+        return means, sizes
+    scale, factor = own.scale, float(own.factor[j])
+    return (means - scale.mean[j]) / scale.spread[j], sizes * factor
 
 
 def _grouped(config: InBlocks) -> list[Path]:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from aggopt.core.plural import many
 from aggopt.core.types import I64
+from aggopt.engine import weights
 from aggopt.engine.config import Config, InBlocks
 from aggopt.engine.counted import Counted, counted
 from aggopt.engine.passes_of_blocks import to_parts
@@ -48,8 +49,8 @@ def written(number: int, config: InBlocks) -> tuple[int, str]:
     rows, group = without_column(rows)
     rows, numbers = without_column(rows)
     order = np.lexsort((numbers, place.view(np.uint64)))
-    if config.job.roles.weight:
-        rows, each = without_column(rows)
+    rows, each = weights.without(rows, config)
+    if each is not None:
         save(config.at("weights", number), each=each[order])
     public = rows.take(pa.array(order))
     to = config.part(number)
@@ -85,7 +86,8 @@ def sorted_out(number: int, config: Config) -> list[int]:
     bucket = (mixed >> np.uint64(32)) * np.uint64(config.parts) >> np.uint64(32)
     count_values(rows, "sorted", number, config)
     if job.roles.weight:  # those of the table that was masked, in the file's order
-        rows = with_column(rows, load(config.at("weights", number))["each"])
+        for each in load(config.at("weights", number))["each"].T:
+            rows = with_column(rows, each)
     to = config.at("sorted", number)
     return to_places(config).write(to, rows, bucket.astype(np.int64))
 
@@ -119,10 +121,7 @@ def recounted(number: int, config: Config) -> Counted | None:
     rows = read(to_places(config).sources([number], config), config.at)
     if not len(rows):
         return None
-    if not config.job.roles.weight:
-        return counted(rows, config)
-    rows, weights = without_column(rows)
-    return counted(rows, config, weights.astype(np.float64))
+    return counted(*weights.without(rows, config), config)
 
 
 def require_all(found: int, records: int) -> None:

@@ -27,7 +27,7 @@ def shifted(
         One has no answer that may be used; or no map keeps what is to be kept.
     """
     job, names = config.job, config.numbers
-    config = replace(config, shift=groups.shift(_restored(job), config.scale))
+    config = replace(config, shift=groups.shift(_restored(job), config.constant))
     ends: list[ShiftEnd | None]
     if job.aggregation.method == "p3m":
         each("state", len(config.blocks), config)

@@ -65,18 +65,22 @@ class Proofs:
     def _numbers(self) -> dict[str, Certificate]:
         """Return one for each number; of a covariance one of all."""
         names, how = self.config.numbers, self.config.job.aggregation
+        own = self.config.kept_values
         if not names:
             return {}
         if how.method == "median":
-            return _exact(names, self.groups.sae, 0.0)
+            sae = self.groups.sae
+            return _exact(names, sae if own is None else own.costs(sae, 1), 0.0)
         keep = getattr(how, "keep", "mean")
-        missed = self.figures.missed(self.groups.total, keep)
+        missed = self.figures.missed(self.groups.total, keep, own)
         if how.method == "p3m":
             ended = zip(names, self.shifts, strict=True)
             return {name: _of_shift(end, missed) for name, end in ended}
         if keep == "covariance":
             return {", ".join(names): self._covariance(missed)}
-        return _exact(names, self.figures.exact, missed) | self._drawn_in(missed)
+        sse = self.figures.exact
+        costs = sse if own is None else own.costs(sse, 2)
+        return _exact(names, costs, missed) | self._drawn_in(missed)
 
     def _drawn_in(self, missed: float) -> dict[str, Certificate]:
         """Return those of numbers whose stretched means left their bounds.
@@ -84,7 +88,8 @@ class Proofs:
         Their program has what centroids lose beside the means.
         """
         found: dict[str, Certificate] = {}
-        names, means = self.config.numbers, self.groups.sse.tolist()
+        names, own, sse = self.config.numbers, self.config.kept_values, self.groups.sse
+        means = (sse if own is None else own.costs(sse, 2)).tolist()
         for name, end, lost in zip(names, self.shifts, means, strict=False):
             if end is not None:
                 shares = end.objective + lost, max(end.bound, 0.0) + lost

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from aggopt.core.standardise import Scale
 from aggopt.core.types import Bool
 from aggopt.core.validation import Floats
 from aggopt.engine.config import InBlocks, Shift
+from aggopt.engine.kept_values import KeptValues
 from aggopt.engine.passes_of_dates import steps_of
 from aggopt.engine.workspace import summed
 from aggopt.errors import InfeasibleInputError
@@ -60,15 +60,17 @@ class GroupSums:
         within, lost = float(sums["within"]), (sums["sse"], sums["sae"])
         return cls(n, there, within, *lost, mean, between, total)
 
-    def shift(self, keep: str, scale: Scale) -> Shift | None:
+    def shift(self, keep: str, constant: Bool) -> Shift | None:
         """Return how centroids are to be moved; None where they stay.
+
+        `constant` (p,) are numbers of which one value is published.
 
         Raises
         ------
         InfeasibleInputError
             They coincide in an attribute, or in fewer directions than it has.
         """
-        varying = ~scale.constant
+        varying = ~constant
         if keep == "variance":
             spread = np.sqrt(np.maximum(np.diag(self.between), 0.0))
             _require_apart(int((spread[varying] < COINCIDE).sum()))
@@ -157,13 +159,17 @@ class PublishedSums:
             found[name] = Drift(step, float(abs(after[j] - mean[j])), float(share))
         return found
 
-    def missed(self, total: Floats, keep: str) -> float:
+    def missed(self, total: Floats, keep: str, own: KeptValues | None) -> float:
         """Return by how much the published centroids miss what they keep, per record.
 
-        `total` (d, d) is the covariance of the records.
+        `total` (d, d) is the covariance of the records; of those values alone that are
+        kept, where others are not, it is that of their `own`.
         """
         mean = self.kept / self.there
-        away = self.products / self.there - np.outer(mean, mean) - total
+        found = self.products / self.there - np.outer(mean, mean)
+        if own is not None:
+            mean, found, total = own.standardised(mean, found)
+        away = found - total
         missed = np.abs(mean).max()
         if keep == "variance":
             missed = max(missed, np.abs(np.diag(away)).max())

@@ -32,9 +32,9 @@ from aggopt.engine.folders import (
     staging,
 )
 from aggopt.engine.hole_plan import (
-    require_something,
     with_buckets,
     with_holes,
+    with_kept,
 )
 from aggopt.engine.journal import PRIVATE, Journal, private_of
 from aggopt.engine.keeping import blocks_that_keep
@@ -226,8 +226,7 @@ def _partitioned(
     if config.job.engine.borders:
         made = across(run.each, made, Z, n)
     counts = run.each("group", len(made.blocks), made)
-    made = replace(made, counts=tuple(counts))
-    require_something(made)
+    made = with_kept(replace(made, counts=tuple(counts)), n)
     return made, GroupSums.of(made, n, total_of(moments, scale))
 
 

@@ -6,28 +6,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from aggopt.core.types import Labels
+from aggopt.core.types import Bool, Labels
 from aggopt.core.validation import Floats
 from aggopt.engine.config import Config
-from aggopt.engine.workspace import load
+from aggopt.engine.workspace import load, with_column, without_column
 from aggopt.errors import InfeasibleInputError, TableError
 from aggopt.input.released import replaced
 from aggopt.input.table import Table
 from aggopt.input.weights import weights_in
 from aggopt.job import Job
-from aggopt.output.dominance import dominance_of
+from aggopt.output.dominance import dominance_of, most_dominated, of_values
 from aggopt.partition._shared.weighing import WIDEST
 from aggopt.pipeline.sampling_weights import merging, notes, require_done
 from aggopt.privacy._dominance import ROUNDING
-from aggopt.privacy._requirement import Requirement
+from aggopt.privacy._requirement import Check, Requirement
 
 
 def with_merging(job: Job) -> tuple[Job, tuple[str, ...]]:
     """Return the job with a repair for groups that one record dominates, and why."""
     if not job.roles.weight or job.privacy.repair or job.weights.dominance == 1:
         return job, ()
-    return merging(job)
+    return merging(job, apart=job.missing.policy == "patterns")
 
 
 def each_of(table: Table) -> Floats | None:
@@ -103,6 +104,53 @@ def known_of(each: Floats | None, config: Config) -> Floats | None:
 def of_weights(job: Job, each: Floats | None) -> tuple[Requirement, ...]:
     """Return what is required of the weights of some records."""
     return dominance_of(job, each)
+
+
+def of_all_weights(table: Table, job: Job) -> tuple[Requirement, ...]:
+    """Return the same of a table, and of the values that others are filled with."""
+    each = each_of(table)
+    asked = of_weights(job, each)
+    if each is not None and _of_values(job):
+        there = ~np.isnan(table.matrix())
+        asked += dominance_of(job, of_values(each, there))
+    return asked
+
+
+def checks_of_weights(job: Job, each: Floats | None, groups: Labels) -> list[Check]:
+    """Return what groups (n,) of records have of it, by weights (n, w) of `without`."""
+    if each is None:
+        return []
+    return most_dominated(dominance_of(job, each), [(range(each.shape[1]), groups)])
+
+
+def beside(rows: pa.Table, each: Floats | None, kept: Bool, config: Config) -> pa.Table:
+    """Return rows with the weights (n,) of their records as columns at their end.
+
+    One, or one for each attribute where records fill it that have no value of it: those
+    decide nothing of what is published, and have no weight in it.  `kept` (n, d) says
+    which do.
+    """
+    columns: list[Floats] = [] if each is None else [each]
+    if each is not None and _of_values(config.job):
+        columns = list(np.where(kept, each[:, None], 0.0).T)
+    for column in columns:
+        rows = with_column(rows, column)
+    return rows
+
+
+def without(rows: pa.Table, config: Config) -> tuple[pa.Table, Floats | None]:
+    """Return rows without these columns, and what stands in them, (n, w) if any."""
+    job, columns = config.job, []
+    if not job.roles.weight:
+        return rows, None
+    for _ in job.roles.quasi_identifier if _of_values(job) else job.roles.weight:
+        rows, column = without_column(rows)
+        columns.append(column.astype(np.float64))
+    return rows, np.stack(columns[::-1], axis=1)
+
+
+def _of_values(job: Job) -> bool:
+    return job.missing.policy == "fill"
 
 
 def notes_of_weights(config: Config) -> list[str]:

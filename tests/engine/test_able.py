@@ -66,13 +66,6 @@ UNABLE = {
         {"missing": {"policy": "patterns"}, "aggregation": P3M},
         'set method = "mean" or "median" under [aggregation]',
     ),
-    "[missing] policy = 'fill' with weights": (
-        {
-            "missing": {"policy": "fill"},
-            "roles": {**ROLES, "other": [], "weight": ["note"]},
-        },
-        OUT,
-    ),
     "[missing] policy = 'fill' within strata": (
         {
             "missing": {"policy": "fill"},

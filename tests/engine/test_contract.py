@@ -20,6 +20,7 @@ TOWNS = {
         "other": ["height", "income"],
     }
 }
+PATTERNS = {"policy": "patterns"}
 EXACT = {"method": "frequencies", "slack": "exact"}
 HEAVY = np.where(np.arange(60) == 7, 1e3, 1.0)
 
@@ -37,6 +38,12 @@ def told(values, whole):
 def beside(values, **sections):
     """Return 60 persons with values as notes, and a job."""
     return persons(60).assign(note=values), job(**sections)
+
+
+def holed(values, **sections):
+    """Return the same, the heights of the first six missing."""
+    table, asked = beside(values, **sections)
+    return table.assign(height=table["height"].where(np.arange(60) > 5)), asked
 
 
 def noted(*first):
@@ -106,6 +113,15 @@ CASES = {
         noted(),
         roles={**TOWNS["roles"], "other": ["height"], "weight": ["income"]},
         aggregation={"method": "mean", "categories": EXACT},
+    ),
+    "missing numbers, and weights": holed(
+        np.arange(60.0) + 9, **WEIGHED, missing=PATTERNS
+    ),
+    "missing numbers, their covariance kept": holed(
+        "a", missing=PATTERNS, aggregation={"method": "mean", "keep": "covariance"}
+    ),
+    "missing numbers, and borders": holed(
+        "a", missing=PATTERNS, engine={"borders": True}
     ),
     "a number below its bound": (
         persons(60).assign(age=[-1, *[50] * 59]),

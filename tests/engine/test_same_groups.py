@@ -2,39 +2,67 @@
 
 import numpy as np
 import pytest
-from folders import digest, job, linked, masked, of_same_groups, persons, put
+from folders import digest, job, linked, masked, of_same_groups, persons, put, read
 
 NUMBERS = ["age", "height", "income"]
 NAMES = ["ill", "town"]
-TYPED = {
+WEIGHED = {
     "identifier": ["name"],
+    "quasi-identifier": NUMBERS,
+    "other": ["ill", "town", "note"],
+    "weight": ["w"],
+}
+TYPED = {
+    **WEIGHED,
     "quasi-identifier": ["age", *NAMES],
     "other": ["height", "income", "note"],
-    "weight": ["w"],
+}
+KEPT = {
+    "aggregation": {"method": "mean", "keep": "variance"},
+    "attributes": {"age": {"lower": 18, "upper": 90}},
 }
 FREQUENT = {"method": "mean", "categories": {"method": "frequencies"}}
 CASES = {
     "categories, weights": ("refuse", TYPED, {}),
-    "frequencies, weights": ("refuse", TYPED, {"aggregation": FREQUENT}),
+    "frequencies, filled, weights": ("fill", TYPED, {"aggregation": FREQUENT}),
+    "medians, filled, weights": (
+        "fill",
+        WEIGHED,
+        {"aggregation": {"method": "median"}},
+    ),
+    "variances and bounds, patterns, weights": ("patterns", WEIGHED, KEPT),
 }
 
 
-def surveyed(n, seed=0):
-    """Persons with weights and towns."""
+def surveyed(n, seed=0, holes=True):
+    """Persons with weights and towns, of whom some values are missing.
+
+    No group mean leaves room beyond their ages.
+    """
     rng = np.random.default_rng(seed + 7)
     table = persons(n, seed).assign(w=1 + rng.gamma(2.0, 10.0, n).round(3))
-    return table.assign(town=rng.choice(list("abcd"), n))
+    table["town"] = rng.choice(list("abcd"), n)
+    table["age"] = rng.choice([18, 50, 90], n, p=[0.4, 0.2, 0.4])
+    shares = {"height": 0.3, "income": 0.1, "age": 0.03, "ill": 0.2, "town": 0.1}
+    for name, share in shares.items() if holes else ():
+        table[name] = table[name].where(rng.random(n) > share)
+    return table
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Two files."""
-    to = tmp_path_factory.mktemp("surveyed") / "in"
-    return put(to, surveyed(110), surveyed(70, 1))
+def folders(tmp_path_factory):
+    """Folders of two files, with holes and without."""
+    to = tmp_path_factory.mktemp("surveyed")
+    return {
+        holes: put(
+            to / str(holes), surveyed(110, holes=holes), surveyed(70, 1, holes=holes)
+        )
+        for holes in (True, False)
+    }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_values_and_certificates_are_those_of_memory(folder, tmp_path, case):
+def test_values_and_certificates_are_those_of_memory(folders, tmp_path, case):
     policy, roles, sections = CASES[case]
     asked = job(
         roles=roles,
@@ -43,12 +71,14 @@ def test_values_and_certificates_are_those_of_memory(folder, tmp_path, case):
         engine={"block": 60},
         **sections,
     )
+    folder, names = folders[policy != "refuse"], roles["quasi-identifier"]
     found = masked(folder, asked, tmp_path / "out")
     before, after = linked(folder, found)
-    whole = of_same_groups(found, before, asked)
+    there = (before[names].notna() & after[names].notna()).to_numpy()
+    whole = of_same_groups(found, before, asked, None if there.all() else there)
     expected = whole.masked.frame.to_pandas()
     assert found.manifest["blocks"] > 1
-    for name in roles["quasi-identifier"]:
+    for name in names:
         ours, theirs = found.certificates[name], whole.certificates[name]
         assert ours.objective == pytest.approx(theirs.objective, rel=1e-8)
         assert ours.bound == pytest.approx(theirs.bound, rel=1e-5)
@@ -57,13 +87,22 @@ def test_values_and_certificates_are_those_of_memory(folder, tmp_path, case):
         if name not in NAMES:
             own = expected[name].to_numpy(float)
             assert after[name].to_numpy() == pytest.approx(own, rel=1e-6, nan_ok=True)
-    assert after["w"].to_numpy() == pytest.approx(expected["w"].to_numpy())
-    il = whole.measures.il
-    assert found.measures["information loss"] == pytest.approx(100 * il, rel=1e-9)
+    if "attributes" in sections:
+        assert found.certificates["age"].solver == "lagrangian"
+        assert after["age"].dropna().between(18, 90).all()
+    if "weight" in roles:
+        assert after["w"].to_numpy() == pytest.approx(expected["w"].to_numpy())
+    if policy == "refuse":
+        il = whole.measures.il
+        assert found.measures["information loss"] == pytest.approx(100 * il, rel=1e-9)
+    else:
+        _require_same_holes(found.audit.missing, whole.audit.missing)
+    if policy == "patterns":
+        assert found.audit.missing.suppressed > 0
 
 
 def test_ties_are_said_in_weighted_counts(tmp_path):
-    table = surveyed(120)
+    table = surveyed(120, holes=False)
     folder = put(tmp_path / "in", table.assign(w=1.0 + (table["note"] == "a")))
     roles = {**TYPED, "quasi-identifier": [*NUMBERS, "town"], "other": ["ill", "note"]}
     light = {"town": {"weight": 0.01}}
@@ -76,14 +115,57 @@ def test_ties_are_said_in_weighted_counts(tmp_path):
     assert f"weighted counts of categories differ by {differ:g} records" in said
 
 
+def _require_same_holes(ours, theirs):
+    for figure in ("cells", "patterns", "suppressed", "imputed", "least"):
+        assert getattr(ours, figure) == getattr(theirs, figure)
+
+
+@pytest.mark.parametrize("policy", ["patterns", "fill"])
+def test_nobody_dominates_a_group(folders, tmp_path, policy):
+    asked = job(
+        roles=WEIGHED,
+        missing={"policy": policy},
+        engine={"block": 60},
+        weights={"dominance": 0.5},
+    )
+    found = masked(folders[True], asked, tmp_path / "out")
+    before, after = linked(folders[True], found)
+    group = read(found.private)["group"].to_numpy()
+    assert after.groupby(NUMBERS, dropna=False).size().min() >= 4
+    there = before[NUMBERS].notna() & after[NUMBERS].notna()
+    own = there.mul(before["w"], axis=0).groupby(group)
+    shares = (own.max() / own.sum().where(own.sum() > 0)).max(axis=None)
+    (check,) = found.audit.promises
+    assert 0.5 >= check.found == pytest.approx(shares)
+
+
+def test_blocks_go_together_until_nobody_dominates_what_others_are_filled_with(
+    tmp_path,
+):
+    table, at = surveyed(120, holes=False), np.arange(120)
+    table["income"] += 1e4 * (at < 60)
+    table["height"] = table["height"].mask((at >= 8) & (at < 60))
+    table["w"] = np.where(at == 0, 400.0, 10.0)  # of 470 with a height, 990 in all
+    asked = job(
+        roles=WEIGHED,
+        missing={"policy": "fill"},
+        engine={"block": 60},
+        weights={"dominance": 0.5},
+    )
+    found = masked(put(tmp_path / "in", table), asked, tmp_path / "out")
+    assert found.manifest["blocks"] == 1
+    (check,) = found.audit.promises
+    assert check.found <= 0.5
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-def test_two_processes_give_the_same_bytes(folder, tmp_path, case):
+def test_two_processes_give_the_same_bytes(folders, tmp_path, case):
     policy, roles, sections = CASES[case]
     given = {"roles": roles, "missing": {"policy": policy}, **sections}
     one, two = (
         masked(
-            folder,
+            folders[policy != "refuse"],
             job(engine={"block": 60, "jobs": jobs}, **given),
             tmp_path / str(jobs),
         )
