@@ -20,9 +20,11 @@ anew.
 
 import fnmatch
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import libcst as cst
@@ -90,8 +92,9 @@ def learn() -> None:
 def hurry(limit: int, seconds: float = SECONDS) -> None:
     """Run the tests of the changed file's own folder first, the quickest before.
 
-    Those of the test file that is called like it count as four times as quick.  What
-    the tests of a file share is made by whichever comes first, as its seconds show.
+    Those of the test file that is called like it, and of files that name the changed
+    function, count as four times as quick.  What the tests of a file share is made by
+    whichever comes first, as its seconds show.
     """
 
     def sorted_by_time(
@@ -100,10 +103,12 @@ def hurry(limit: int, seconds: float = SECONDS) -> None:
         module = name.rpartition(".")[0].split(".")
         own, called = f"tests/{module[1]}/", f"/test_{module[-1].strip('_')}.py"
         times, shared = state().duration_by_test, _longest(tests)
+        named = _naming(re.findall(r"\w+", name.partition("__mutmut")[0])[-1])
 
         def order(test: str) -> tuple[bool, float]:
-            cost = times[test] + shared[_file(test)]
-            return own not in test, cost * (0.25 if called in test else 1)
+            file = _file(test)
+            near = called in test or file in named
+            return own not in test, (times[test] + shared[file]) * (0.25 if near else 1)
 
         few, spent, seen = [], 0.0, set[str]()
         for test in sorted(tests, key=order):
@@ -121,6 +126,14 @@ def hurry(limit: int, seconds: float = SECONDS) -> None:
 
     ForkServerRunner.submit = sorted_by_time
     PytestRunner.run_tests = in_two
+
+
+@cache
+def _naming(mangled: str) -> set[str]:
+    """Return the test files in which a function's name stands."""
+    bare = mangled.removeprefix("x_").rpartition("ǁ")[2]
+    word = re.compile(rf"\b{bare}\b")
+    return {str(f) for f in Path("tests").rglob("*.py") if word.search(f.read_text())}
 
 
 def _file(test: str) -> str:

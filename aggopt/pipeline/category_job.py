@@ -222,9 +222,7 @@ def wishes_of_categories(job: Job, table: Table) -> dict[str, dict[str, Floats]]
     for name, domain in table.domains.items():
         much = asked[name]["importance"]
         far = asked[name].get("delta", np.full(len(much), OWN))
-        there = np.ones(len(much), dtype=bool)
-        if name in table.kept:
-            there = ~absent_in(table.frame[name])
+        there = ~absent_in(table.frame[name])
         with naming(repr(name)):
             require_reach(far, domain)
             require_choice(domain, far[there], much[there], how.budget)

@@ -114,7 +114,7 @@ def _require_units_within(strata: Stratified, units: Members, k: int) -> None:
     few = int((np.bincount(pairs) < k).sum())
     if few:
         raise InfeasibleInputError(
-            f"{few} of {many(len(strata.sizes), 'stratum', 'strata')} "
+            f"{few} of {len(strata.sizes)} strata "
             f"{'has' if few == 1 else 'have'} records of fewer than k = {k} units.",
             fix="choose a smaller k, or fewer columns as stratum.",
         )

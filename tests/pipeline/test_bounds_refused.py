@@ -158,6 +158,18 @@ def test_bounded_attributes_of_a_covariance_are_solved_together(keep, together) 
         assert bounded_together(job) == (together and "lower" in sides)
 
 
+def test_a_solver_that_keeps_no_bounds_is_refused_before_any_work() -> None:
+    job = aggopt.Job(
+        roles={"quasi-identifier": ["a", "b"], "identifier": ["s"]},
+        privacy={"k": 2},
+        attributes={"a": {"lower": -100}},
+        aggregation={"method": "p3m", "keep": "covariance", "solver": "stiefel"},
+    )
+    table = Table.of(FRAME, job.roles, job.attributes)
+    with pytest.raises(JobError, match=r"^stiefel cannot keep values within lower"):
+        require_bounds(table, table.matrix(), job)
+
+
 def test_what_a_table_does_not_name_is_kept_by_nothing() -> None:
     job = look(FRAME, {"lower": 0}, 2, OTHER)
     kept = [_kept_of(job, name) for name in ("a", "b", "s")]

@@ -245,13 +245,14 @@ def test_small_strata_of_units_are_neither_merged_nor_dropped(small, done):
 
 
 @pytest.mark.parametrize(
-    ("few", "has"), [(["a"], "1 of 3 strata has"), (["a", "b"], "2 of 4 strata have")]
+    ("few", "has"), [(["a"], "1 of 4 strata has"), (["a", "b"], "2 of 5 strata have")]
 )
 def test_strata_of_fewer_than_k_units_are_refused(few, has):
     frame = members()
     for place, region in enumerate(few):
         own = frame["household"].isin([103 + 4 * place, 123 - 8 * place])
         frame.loc[own, "region"] = region
+    frame.loc[frame["household"].isin([105, 109, 113]), "region"] = "of k units"
     assert refusal(frame, stratum=["region"]) == (
         f"{has} records of fewer than k = 3 units.",
         "choose a smaller k, or fewer columns as stratum.",
