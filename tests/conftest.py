@@ -28,6 +28,10 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.generate],
 )
 
+# begun in a shell's background, this process and all it starts would hear no Ctrl-C
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
