@@ -52,8 +52,13 @@ def test_attributes_apart_are_refused_before_work():
 @pytest.mark.parametrize(("k", "groups"), [(20, "2 groups"), (14, "2 groups")])
 def test_fewer_groups_than_the_covariance_needs_are_refused_before_work(k, groups):
     said = f"40 records with k = {k} make {groups} at most, and a covariance matrix"
-    with pytest.raises(InfeasibleInputError, match=f"{said} of rank 2 is kept by 3 or"):
+    with pytest.raises(
+        InfeasibleInputError, match=f"{said} of rank 2 is kept by 3 or"
+    ) as no:
         aggopt.mask(people(), job(k=k, aggregation=KEEP))
+    assert no.value.fix == (
+        'choose a smaller k, fewer quasi-identifiers, or keep = "variance".'
+    )
 
 
 def test_as_many_groups_as_it_needs_are_enough():

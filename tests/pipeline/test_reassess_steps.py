@@ -72,6 +72,36 @@ def test_weights_that_were_to_be_dropped_are_found_whatever_is_measured(
     )
 
 
+def test_what_was_written_is_recounted_as_the_job_says(files, monkeypatch) -> None:
+    heard = {}
+
+    def overhear(name):
+        work = getattr(reassess, name)
+
+        def heeded(*given, **named):
+            heard[name] = given, named
+            return work(*given, **named)
+
+        monkeypatch.setattr(reassess, name, heeded)
+
+    for name in ("audit", "compared", "wishes_of"):
+        overhear(name)
+    for path in files:
+        columns = pd.read_csv(path, dtype={"code": str})
+        columns.to_csv(path, index=False, sep=";", decimal=",")
+    read = {"separator": ";", "decimal": ","}
+    asked = {"policy": "patterns", "report_compatible": True}
+    job = aggopt.Job(roles=ROLES, **SECTIONS, input=read, missing=asked)
+    review(*files, job, same_order=True)
+    first, whole, _ = heard["wishes_of"][0]
+    assert whole.tolist() == first.matrix().tolist()
+    X, released, output, original = heard["compared"][0]
+    assert X.tolist() == released.tolist() == whole.tolist()
+    assert (output, original) == (job.output, first)
+    named = heard["audit"][1]
+    assert (named["decimal"], named["compatible"]) == (",", True)
+
+
 def test_own_measures_and_risks_are_those_that_the_job_asks_for(
     files, monkeypatch
 ) -> None:
