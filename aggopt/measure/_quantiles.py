@@ -35,7 +35,7 @@ def _of_attribute(z: F64, w: F64, by: F64) -> F64:
 
 def _sorted(z: F64, by: F64) -> tuple[F64, F64]:
     """Return values in order, and the weight below each (n + 1,), at last of all."""
-    order = np.argsort(z, kind="stable")
+    order = np.argsort(z)
     return z[order], np.concatenate([[0.0], np.cumsum(by[order])])
 
 
@@ -47,6 +47,6 @@ def _at(values: F64, below: F64) -> F64:
 
 def _within(values: F64, below: F64, centres: F64, radius: float) -> F64:
     """Return the weight of values strictly within reach of centres."""
-    above = np.searchsorted(values, centres + radius, side="left")
+    above = np.searchsorted(values, centres + radius)
     start = np.searchsorted(values, centres - radius, side="right")
     return np.asarray(below[above] - below[start])

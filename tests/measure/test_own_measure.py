@@ -89,6 +89,9 @@ def test_what_cannot_be_measured_is_refused_before_any_work(extra, said) -> None
 def test_a_name_that_is_taken_is_refused_with_what_to_do() -> None:
     with pytest.raises(JobError) as refused:
         assess(X, Y, extra={"sl": shift})
+    assert refused.value.problem == (
+        "An extra measure is called 'sl', which an assessment has already."
+    )
     assert refused.value.fix == (
         "give it another name; those of this package are measured anyway."
     )

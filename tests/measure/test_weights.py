@@ -1,6 +1,7 @@
 """Losses by sampling weights; risks count records."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
+from math import erf
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,8 @@ import pytest
 
 from aggopt import measure
 from aggopt.measure import assess
+from aggopt.measure._pair import Pair
+from aggopt.measure._quantiles import _at, _sorted, quantiles_moved
 from aggopt.measure._registry import TypedComparison
 
 rng = np.random.default_rng(3)
@@ -71,6 +74,25 @@ def slowly(x, y, w):
     return [np.mean(moved), *parts]
 
 
+def pairwise_slowly(one, other, w):
+    """Return shares by which the covariance and the correlation of two moved."""
+    w = w / w.mean()
+    n = len(w)
+    (x, y), (p, q) = one, other
+    found = []
+    for unit in (False, True):
+        a, b, c, e = (z - np.average(z, weights=w) for z in (x, p, y, q))
+        if unit:
+            a, b, c, e = (
+                z / np.sqrt(np.average(z**2, weights=w)) for z in (a, b, c, e)
+            )
+        r = np.average(a * b, weights=w)
+        own = a * b - (r * (a**2 + b**2) / 2 if unit else r)
+        gap = np.average(c * e, weights=w) - r
+        found.append(erf(abs(gap) / np.sqrt(2 * np.sum((w * own) ** 2)) * n))
+    return found
+
+
 def _quantile(x, w, q):
     order = np.argsort(x)
     ends = [0.0, *np.cumsum(w[order])]
@@ -87,8 +109,30 @@ def test_probabilistic_loss_by_weight_is_that_by_hand() -> None:
     assert [found.quantiles, found.means, found.variances] == pytest.approx(
         by_hand.tolist(), abs=1e-9
     )
-    assert 0 < found.covariances < 1
+    columns = zip(X.T, Y.T, strict=True)
+    pairs = [pairwise_slowly(*two, WEIGHTS) for two in combinations(columns, 2)]
+    assert [found.covariances, found.correlations] == pytest.approx(
+        np.mean(pairs, axis=0).tolist(), abs=1e-9
+    )
     assert measure.pil_parts(X, Y, weights=np.ones(30)) == measure.pil_parts(X, Y)
+
+
+@pytest.mark.parametrize("n", [2, 21, 30])
+def test_quantiles_by_weight_are_those_by_hand_where_first_or_last_weigh_most(
+    n,
+) -> None:
+    x = rng.permutation(np.arange(n) // 2 * 1.0)
+    for heavy in (None, x.argmin(), x.argmax()):
+        w = np.ones(n)
+        if heavy is not None:
+            w[heavy] = n
+        w /= w.mean()
+        at = _at(*_sorted(x, w))
+        assert at.tolist() == [_quantile(x, w, q / 100) for q in range(5, 100, 5)]
+
+
+def test_each_quantile_of_each_attribute_has_a_probability() -> None:
+    assert quantiles_moved(Pair.of(X, Y)).shape == (19, 3)
 
 
 def test_an_assessment_weighs_losses_and_no_risk() -> None:
