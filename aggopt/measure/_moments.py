@@ -20,5 +20,5 @@ def centred(z: Floats, weights: Floats | None = None) -> Floats:
 def unit_spread(v: Floats, weights: Floats | None = None) -> Floats:
     """Return centred v with spread 1, or 0 where it is constant up to rounding."""
     spread = np.sqrt(mean_of(v**2, weights))
-    flat = spread <= TOLERANCE
-    return np.where(flat, 0.0, v / np.where(flat, 1.0, spread))
+    spread[spread <= TOLERANCE] = np.inf
+    return np.asarray(v / spread)

@@ -257,6 +257,19 @@ def test_up_to_the_tolerance_no_change_is_lost_and_any_more_is() -> None:
     assert flat.tolist() == [[0, 1], [0, -1]]
 
 
+def test_a_table_that_cannot_be_measured_is_called_what_it_is() -> None:
+    for name in ("original", "released"):
+        tables = {"original": [[1.0], [2.0]], "released": [[1.0], [2.0]]}
+        tables[name] = [[1.0], [np.nan]]
+        with pytest.raises(TableError, match=f"^{name} has missing"):
+            Pair.of(**tables)
+
+
+def test_what_is_too_far_away_is_refused_and_warns_of_nothing() -> None:
+    with pytest.raises(TableError, match="more than a float can hold"):
+        Pair.of([[0.0], [1e-3]], [[1e308], [-1e308]])
+
+
 def test_released_as_far_as_can_be_measured() -> None:
     signs = np.array([[-1.0], [1.0]])
     assert measure.il(signs, signs + 1e100) == pytest.approx(1e200)

@@ -1,22 +1,17 @@
 """What each step asks of a job and its table, asked alone: when, and in which words."""
 
 import numpy as np
-import pandas as pd
 import pytest
+from asked import FRAME, ONE, XY, job, table
 from refusals import refused
 
 from aggopt.errors import InfeasibleInputError, JobError, SolverError, TableError
 from aggopt.input.confidential import Confidential
 from aggopt.input.strata import Stratified
-from aggopt.input.table import Table
-from aggopt.input.units import Members
 from aggopt.input.weights import weights_in
-from aggopt.job import Job
-from aggopt.pipeline.covariance import require_covariance
 from aggopt.pipeline.guarantees import require_guarantees, with_search
 from aggopt.pipeline.holes import require_values
 from aggopt.pipeline.partition_step import require_solved
-from aggopt.pipeline.pseudonyms import require_linkable
 from aggopt.pipeline.sampling_weights import require_weighed, with_dominance
 from aggopt.pipeline.strata import (
     LESS,
@@ -25,39 +20,13 @@ from aggopt.pipeline.strata import (
     require_twice,
     require_within,
 )
-from aggopt.pipeline.units import require_said, require_units, with_repair
 from aggopt.pipeline.wishes import require_all_read, wishes_of
 from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.solvers import Certificate, Status, _log
 
-FRAME = pd.DataFrame(
-    {
-        "a": [1.0, 2, 4, 8, 16, 32, 64],
-        "b": [3.0, 1, 4, 1, 5, 9, 2],
-        "s": [*"xxxyyyy"],
-        "h": [0, 0, 1, 1, 2, 2, 3],
-        "w": [1.0, 1, 1, 1, 1, 1, 4],
-        "far": np.full(7, 0.1),
-    }
-)
-NUMBERS = ["a", "b"]
-XY = Stratified(np.array([0, 0, 0, 1, 1, 1, 1]))
-ONE = Stratified(np.zeros(7, np.intp))
 SIX = Stratified(np.zeros(6, np.intp))
 VARIANCE = {"method": "mean", "keep": "variance"}
 NAMED = ('set repair = "merge" or "search" under [privacy].', JobError)
-
-
-def job(k=2, **sections):
-    roles = {"quasi-identifier": NUMBERS, **sections.pop("roles", {})}
-    privacy = {"k": k, **sections.pop("privacy", {})}
-    plain = {"partition": {"method": "mdav"}}
-    return Job(roles=roles, privacy=privacy, **{**plain, **sections})
-
-
-def table(asked, frame=FRAME):
-    named = [name for _, names in asked.roles for name in names]
-    return Table.of(frame[named], asked.roles, asked.attributes, missing=asked.missing)
 
 
 # --- strata
@@ -204,68 +173,6 @@ def test_promises_need_confidential_attributes_and_a_search_gets_a_repair() -> N
     )
 
 
-# --- units
-
-
-def of_units(**sections):
-    roles = {"unit": ["h"], **sections.pop("roles", {})}
-    return job(roles=roles, **sections)
-
-
-def test_groups_of_k_units_are_made_by_a_repair() -> None:
-    units = Members(np.array([0, 0, 1, 1, 2, 2, 3]))
-    asked = of_units()
-    assert with_repair(asked, None) == (asked, ())
-    assert with_repair(asked, Members(units.of, table(asked))) == (asked, ())
-    secret = {"privacy": {"l": 2, "repair": "merge"}, "roles": {"confidential": ["s"]}}
-    merged = of_units(**secret)
-    assert with_repair(merged, units) == (merged, ())
-    said = "k counts units: groups are merged until each has records of k units, "
-    found, why = with_repair(asked, units)
-    assert found.privacy.repair.method == "search"
-    assert found.model_copy(update={"privacy": asked.privacy}) == asked
-    assert why == (f'{said}then searched further, by repair = "search".',)
-    kept = of_units(partition={"method": "keep_groups", "keep_groups": "earlier.csv"})
-    found, why = with_repair(kept, units)
-    assert found.privacy.repair.method == "merge"
-    assert why == (f'{said}by repair = "merge".',)
-
-
-def test_numbers_of_units_that_nobody_named_are_refused_from_2k_on() -> None:
-    frame = FRAME.assign(a=FRAME["h"] * 2.0, b=FRAME["h"] % 3)
-    roles = {"other": ["h"]}
-    require_said(job(k=3, roles=roles), table(job(roles=roles), frame))
-    with pytest.raises(JobError, match=r"^3 values of 'h' are of several records each"):
-        require_said(job(roles=roles), table(job(roles=roles), frame))
-
-
-def test_blocks_are_of_units_alone_or_of_records_alone() -> None:
-    blocks = [[0], [1]]
-    units = Members(np.array([0, 0, 1, 1, 2, 2, 3]))
-    asked = of_units(roles={"quasi-identifier": NUMBERS})
-    with pytest.raises(JobError, match="are grouped in 2 blocks"):
-        require_units(asked, blocks, units, None)
-    apart = of_units(units={"attributes": ["a"]}, privacy={"scope": "blocks"})
-    require_units(apart, blocks, units, None)
-
-
-def test_pseudonyms_are_of_units_that_nothing_tells_apart() -> None:
-    pairs = Members(np.array([0, 0, 1, 1, 2, 2]))
-    alone = Members(np.arange(7))
-    asked = of_units(units={"attributes": NUMBERS, "published": "pseudonym"})
-    require_linkable(of_units(), pairs, None)
-    require_linkable(asked, None, None)
-    require_linkable(asked, alone, None)
-    with pytest.raises(JobError, match="records of a unit are masked each by itself"):
-        require_linkable(asked, pairs, None)
-    require_linkable(asked, Members(pairs.of, table(asked)), None)
-    sizes = Members(np.array([0, 0, 1, 2, 2, 3]), table(asked))
-    require_linkable(asked, sizes, Stratified(np.array([0, 1, 0, 1])))
-    for strata in (None, Stratified(np.array([0, 0, 1, 1]))):
-        with pytest.raises(JobError, match="4 units have 2 different numbers of rec"):
-            require_linkable(asked, sizes, strata)
-
-
 # --- values, wishes and answers
 
 
@@ -277,35 +184,6 @@ def test_attributes_without_holes_have_as_many_values_as_there_are_records() -> 
     own = table(asked, FRAME.assign(a=holed))
     with pytest.raises(InfeasibleInputError, match="'a' has 2 values that are not"):
         require_values(own, own.matrix(), asked)
-
-
-def test_a_covariance_is_asked_of_each_stratum_that_is_aggregated_by_itself() -> None:
-    kept = {"aggregation": {"method": "mean", "keep": "covariance"}}
-    within = {"roles": {"stratum": ["s"]}}
-    fix = 'choose a smaller k, fewer quasi-identifiers, or keep = "variance".'
-    X, both = FRAME[NUMBERS].to_numpy(), [[0, 1]]
-
-    def ask(asked, strata=None, places=both, values=X):
-        require_covariance(table(asked), values, places, asked, strata)
-
-    ask(job(**kept))
-    ask(job(k=7, aggregation=VARIANCE))
-    ask(job(k=7, **kept), values=np.where(X == 1, np.nan, X))
-    ask(job(k=3, **kept), values=X * [0, 1])
-    ask(job(**kept, **within, strata={"keep": "overall"}), XY)
-    ask(job(**kept, **within), ONE)
-    says = "{} with k = {} make {} at most, and a covariance matrix of rank 2 is kept "
-    says += "by 3 or more."
-    with refused(says.format("7 records", 3, "2 groups"), fix, InfeasibleInputError):
-        ask(job(k=3, **kept))
-    one = says.format("3 records of one stratum", 2, "1 group")
-    with refused(one, fix, InfeasibleInputError):
-        ask(job(**kept, **within), XY)
-    apart = 'keep = "covariance" is of attributes that are grouped together, and '
-    apart += "[partition] attributes puts the numbers into 2 blocks."
-    with pytest.raises(JobError) as no:
-        ask(job(**kept), places=[[0], [1]])
-    assert no.value.problem == apart
 
 
 def test_columns_of_wishes_are_read_by_what_the_job_shifts() -> None:
