@@ -57,7 +57,7 @@ def require_linkable(
             fix="name every quasi-identifier as attributes under [units], if they are "
             'the same within a unit; or set published = "drop" there.',
         )
-    labels = np.zeros(len(sizes), np.intp)
+    labels = np.zeros_like(sizes)
     if strata is not None and units.records is not None:
         labels = strata.labels
     differ = len({*zip(labels.tolist(), sizes.tolist(), strict=True)})

@@ -92,7 +92,7 @@ def require_within(job: Job) -> None:
             "is of one process.",
             fix="set jobs = 1, or keep no log.",
         )
-    if getattr(job.partition, "centroids", "any") == "integer":
+    if getattr(job.partition, "centroids", None) == "integer":
         raise JobError(
             'centroids = "integer" is of values in their own units, and within strata '
             "distances are measured in standard deviations of all records.",

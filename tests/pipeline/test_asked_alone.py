@@ -197,6 +197,20 @@ def test_columns_of_wishes_are_read_by_what_the_job_shifts() -> None:
     assert found["delta"].tolist() == [[0.1, 0.1]] * 7
 
 
+def test_columns_of_wishes_are_read_by_what_the_job_says_of_categories() -> None:
+    roles = {"quasi-identifier": ["a", "s"], "wish": ["far"]}
+    alike = {"method": "wish", "importance": {"column": "far"}}
+    for solved in ({**alike, "budget": 1.5}, alike):
+        asked = job(roles=roles, aggregation={"method": "mean", "categories": solved})
+        require_all_read(asked)
+        own = table(asked)
+        if "budget" in solved:
+            assert wishes_of(own, own.matrix(), asked) == {}
+            continue
+        with pytest.raises(JobError, match=r"^'s': All records ask for the same"):
+            wishes_of(own, own.matrix(), asked)
+
+
 def test_what_failed_is_named_with_its_solver() -> None:
     failed = {
         name: Certificate(status, np.nan, None, np.nan, "own", 0.0)
