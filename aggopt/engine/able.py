@@ -79,8 +79,6 @@ def _unable(job: Job) -> Iterator[tuple[str, str]]:
                 f"[attributes.{name}] lower or upper, with keep = {keep!r}",
                 'set keep = "variance", or leave it out',
             )
-    if job.missing.policy != REFUSE and job.roles.stratum:
-        yield f"[missing] policy = {job.missing.policy!r} within strata", out
     if job.missing.policy != REFUSE and job.engine.borders:
         yield f"[missing] policy = {job.missing.policy!r} with borders", out
     if job.missing.report_compatible:

@@ -63,7 +63,7 @@ def counted(rows: pa.Table, weights: Floats | None, config: Config) -> Counted:
     quasi = together([codes_of(frame[name]) for name in job.combination])
     beside = (*roles.confidential, *roles.other)
     both = [quasi, *(codes_of(frame[name]) for name in beside)]
-    absent = np.stack([holes_in(frame[name]) for name in roles.combination], axis=1)
+    absent = np.stack([holes_in(frame[n]) for n in roles.quasi_identifier], axis=1)
     with_others = (*roles.combination, *beside)
     return Counted(
         whole=Count.of(roles.combination, quasi, privacy.k),

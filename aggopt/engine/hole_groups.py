@@ -13,7 +13,8 @@ from aggopt.encoding import Encoded
 from aggopt.engine.config import InLeaves
 from aggopt.engine.weights import each_of, known_of
 from aggopt.engine.whole import held_of
-from aggopt.engine.workspace import checker
+from aggopt.engine.workspace import checker, handed_out
+from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.input.weights import weights_in
 from aggopt.job import Mean
@@ -32,7 +33,8 @@ def grouped_by_policy(
     What is kept of means and variances is kept over all blocks.
     """
     told = checker(config.work, 2 if config.job.privacy.repair else 1)
-    job = config.job.model_copy(update={"aggregation": Mean()})
+    strata = config.job.strata.model_copy(update={"jobs": 1})
+    job = config.job.model_copy(update={"aggregation": Mean(), "strata": strata})
     weights, apart = known_of(each_of(table), config), job.missing.policy == "patterns"
     method = PARTITIONERS.of(job.partition)
     one = {"jobs": 1, "region_size": len(records)}  # no border within the block
@@ -41,9 +43,18 @@ def grouped_by_policy(
     held = (*held_of(table.frame, config), *of_weights(job, weights_in(table)))
     mended = told if job.privacy.repair else None
     given = records, columns, (method.function, settings, told), job, held, mended
-    found = by_policy(*given, weights=weights, require=_require_nothing)
+    within = strata_of_rows(table, config), weights
+    found = by_policy(*given, *within, require=_require_nothing)
     (block,) = found.blocks
     return block.labels, found.kept
+
+
+def strata_of_rows(table: Table, config: InLeaves) -> Stratified | None:
+    """Return the strata of some records, if there are any."""
+    if config.strata is None:
+        return None
+    own = handed_out(config.strata).of(table.frame.to_arrow())
+    return Stratified(np.unique(own, return_inverse=True)[1])
 
 
 def _require_nothing(kept: Bool, names: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from aggopt.pipeline.holes import (
     require_no_covariance,
     require_published,
 )
+from aggopt.pipeline.strata import require_none_of
 from aggopt.privacy._values import REFUSE
 
 
@@ -63,13 +64,36 @@ def least_of(config: InLeaves) -> int:
 
 
 def having(config: InLeaves) -> Callable[[Sequence[int]], bool]:
-    """Return what says whether some leaves have values enough for groups that fill."""
+    """Return what says whether some leaves have values enough for groups that fill.
+
+    They are of one stratum, if there are any.
+
+    Raises
+    ------
+    InfeasibleInputError
+        Some stratum has fewer than k values of an attribute.
+    """
     if config.job.missing.policy != "fill":
         return lambda leaves: True
     paths = config.all("there", len(config.pieces))
     there: I64 = summed(paths, "there")["there"]
-    least = np.minimum(2 * config.job.privacy.k, there.sum(axis=0))
-    return lambda leaves: bool((there[list(leaves)].sum(axis=0) >= least).all())
+    strata = there.reshape(-1, config.leaves, there.shape[1]).sum(axis=1)
+    if config.strata is not None:
+        _require_in_strata(strata, config)
+    least = np.minimum(2 * config.job.privacy.k, strata)
+
+    def have(leaves: Sequence[int]) -> bool:
+        own = least[leaves[0] // config.leaves]
+        return bool((there[list(leaves)].sum(axis=0) >= own).all())
+
+    return have
+
+
+def _require_in_strata(there: I64, config: InLeaves) -> None:
+    """Refuse strata with too few values (s, d) of an attribute to fill others by."""
+    k = config.job.privacy.k
+    for name, count in zip(config.job.roles.quasi_identifier, there.T, strict=True):
+        require_none_of(count < k, name, k, k)
 
 
 def with_kept(config: InBlocks, n: int) -> InBlocks:

@@ -113,11 +113,12 @@ def _leaf(rows: pa.Table, numbers: I64, number: int, config: InLeaves) -> I64:
         config.tree.leaf(placed(X[part], config, config.scale), numbers[part])
         for part in parts
     ]
-    leaf = bucket_of(np.concatenate(found), rows, config)
+    leaf = np.concatenate(found)
     if config.buckets is not None:
         leaf = config.buckets.bucket(np.isnan(X), leaf)
+    leaf = bucket_of(leaf, rows, config)
     if config.job.missing.policy == "fill":
-        save(config.at("there", number), **there_in(X, leaf, config.leaves))
+        save(config.at("there", number), **there_in(X, leaf, buckets_of(config)))
     return leaf
 
 

@@ -170,7 +170,7 @@ def bucket_of(leaf: I64, rows: pa.Table, config: InLeaves) -> I64:
     """Return the part of each row (n,): its leaf, among those of its stratum."""
     if config.strata is None:
         return leaf
-    return np.asarray(handed_out(config.strata).of(rows) * config.tree.leaves + leaf)
+    return np.asarray(handed_out(config.strata).of(rows) * config.leaves + leaf)
 
 
 def elsewhere(rows: pa.Table, config: Config) -> Bool:
@@ -196,7 +196,7 @@ def parts_within(sizes: I64, config: InLeaves, keep: Keep, least: int) -> list[P
         return blocks_of(sizes, least, keep)
     least = max(least, config.job.engine.block // 2)
     found: list[Part] = []
-    for own in np.split(np.arange(len(sizes)), len(sizes) // config.tree.leaves):
+    for own in np.split(np.arange(len(sizes)), len(sizes) // config.leaves):
         there = own[sizes[own] > 0]
         found += _of_stratum(there, sizes[there], least, keep)
     return found

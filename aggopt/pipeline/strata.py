@@ -120,14 +120,25 @@ def require_there(
         least = 2 * k if twice and name not in table.domains else k * fill
         few = count < least
         few &= fill | (count > 0)  # what is missing altogether stays so
-        if few.any():
-            raise InfeasibleInputError(
-                f"{name!r} has fewer than {least} values that are not missing in "
-                f"{few.sum()} of {many(len(count), 'stratum', 'strata')}, with k = {k}"
-                f"{' and its variance to be kept in each' if least > k else ''}.",
-                fix="drop it, as identifier, choose a smaller k, or fewer columns as "
-                "stratum.",
-            )
+        require_none_of(few, name, least, k)
+
+
+def require_none_of(few: Bool, name: str, least: int, k: int) -> None:
+    """Refuse an attribute if some strata (s,) have too few values of it.
+
+    Raises
+    ------
+    InfeasibleInputError
+        The message has how many those are, and how many values are needed.
+    """
+    if few.any():
+        raise InfeasibleInputError(
+            f"{name!r} has fewer than {least} values that are not missing in "
+            f"{few.sum()} of {many(len(few), 'stratum', 'strata')}, with k = {k}"
+            f"{' and its variance to be kept in each' if least > k else ''}.",
+            fix="drop it, as identifier, choose a smaller k, or fewer columns as "
+            "stratum.",
+        )
 
 
 def require_kept(

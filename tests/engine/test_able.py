@@ -66,13 +66,6 @@ UNABLE = {
         {"missing": {"policy": "patterns"}, "aggregation": P3M},
         'set method = "mean" or "median" under [aggregation]',
     ),
-    "[missing] policy = 'fill' within strata": (
-        {
-            "missing": {"policy": "fill"},
-            "roles": {**ROLES, "other": [], "stratum": ["note"]},
-        },
-        OUT,
-    ),
     "[missing] policy = 'fill' with borders": (
         {"missing": {"policy": "fill"}, "engine": {"borders": True}},
         OUT,
@@ -154,6 +147,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
         {"attributes": {"age": {"kind": "nominal", "weight": 2.0}}},
         {"attributes": {"age": {"lower": 0, "integer": True}}},
         {"missing": {"policy": "fill"}},
+        {"missing": {"policy": "fill"}, "roles": WITH_MORE["stratum"]},
     ],
     ids=[
         *(
@@ -167,7 +161,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
             "median",
             "p3m",
         ),
-        *("frequencies", "names", "bounds", "holes"),
+        *("frequencies", "names", "bounds", "holes", "holes within strata"),
     ],
 )
 def test_what_blocks_can_do_is_not_refused(sections):

@@ -117,6 +117,12 @@ CASES = {
     "missing numbers, and weights": holed(
         np.arange(60.0) + 9, **WEIGHED, missing=PATTERNS
     ),
+    "missing numbers, filled within strata": holed(
+        noted(), **WITHIN, missing={"policy": "fill"}
+    ),
+    "the same, in one stratum almost all": holed(
+        np.where(np.arange(60) < 8, "a", "b"), **WITHIN, missing={"policy": "fill"}
+    ),
     "missing numbers, their covariance kept": holed(
         "a", missing=PATTERNS, aggregation={"method": "mean", "keep": "covariance"}
     ),

@@ -2,7 +2,22 @@
 
 import numpy as np
 import pytest
-from folders import digest, job, linked, masked, of_same_groups, persons, put, read
+from folders import (
+    SECRET,
+    digest,
+    job,
+    linked,
+    masked,
+    of_same_groups,
+    persons,
+    put,
+    read,
+)
+from refusals import refused
+
+import aggopt
+from aggopt.engine.run import with_partition
+from aggopt.errors import InfeasibleInputError
 
 NUMBERS = ["age", "height", "income"]
 NAMES = ["ill", "town"]
@@ -17,6 +32,7 @@ TYPED = {
     "quasi-identifier": ["age", *NAMES],
     "other": ["height", "income", "note"],
 }
+WITHIN = {**WEIGHED, "other": ["ill", "town"], "stratum": ["note"]}
 KEPT = {
     "aggregation": {"method": "mean", "keep": "variance"},
     "attributes": {"age": {"lower": 18, "upper": 90}},
@@ -25,9 +41,9 @@ FREQUENT = {"method": "mean", "categories": {"method": "frequencies"}}
 CASES = {
     "categories, weights": ("refuse", TYPED, {}),
     "frequencies, filled, weights": ("fill", TYPED, {"aggregation": FREQUENT}),
-    "medians, filled, weights": (
+    "medians, filled, weights, strata": (
         "fill",
-        WEIGHED,
+        WITHIN,
         {"aggregation": {"method": "median"}},
     ),
     "variances and bounds, patterns, weights": ("patterns", WEIGHED, KEPT),
@@ -121,9 +137,9 @@ def _require_same_holes(ours, theirs):
 
 
 @pytest.mark.parametrize("policy", ["patterns", "fill"])
-def test_nobody_dominates_a_group(folders, tmp_path, policy):
+def test_groups_lie_within_strata_and_nobody_dominates_them(folders, tmp_path, policy):
     asked = job(
-        roles=WEIGHED,
+        roles=WITHIN,
         missing={"policy": policy},
         engine={"block": 60},
         weights={"dominance": 0.5},
@@ -131,7 +147,9 @@ def test_nobody_dominates_a_group(folders, tmp_path, policy):
     found = masked(folders[True], asked, tmp_path / "out")
     before, after = linked(folders[True], found)
     group = read(found.private)["group"].to_numpy()
-    assert after.groupby(NUMBERS, dropna=False).size().min() >= 4
+    assert after.groupby([*NUMBERS, "note"], dropna=False).size().min() >= 4
+    assert (before["note"].groupby(group).nunique() == 1).all()
+    assert (before["note"] == after["note"]).all()
     there = before[NUMBERS].notna() & after[NUMBERS].notna()
     own = there.mul(before["w"], axis=0).groupby(group)
     shares = (own.max() / own.sum().where(own.sum() > 0)).max(axis=None)
@@ -156,6 +174,36 @@ def test_blocks_go_together_until_nobody_dominates_what_others_are_filled_with(
     assert found.manifest["blocks"] == 1
     (check,) = found.audit.promises
     assert check.found <= 0.5
+
+
+@pytest.mark.parametrize("policy", ["patterns", "fill"])
+def test_one_block_of_strata_is_the_table(folders, tmp_path, policy):
+    quasi = {"quasi-identifier": NAMES, "other": [*NUMBERS, "w"], "weight": []}
+    asked = job(
+        roles={**WITHIN, **quasi}, missing={"policy": policy}, engine={"block": 1000}
+    )
+    found = masked(folders[True], asked, tmp_path / "out")
+    plain = with_partition(aggopt.Job(**{**dict(asked), "engine": {}}))
+    whole = aggopt.mask(read(folders[True]), plain, secret=SECRET)
+    of_groups = whole.blocks[0].certificate.objective
+    assert found.certificates["groups"].objective == pytest.approx(of_groups, rel=1e-9)
+    _require_same_holes(found.audit.missing, whole.audit.missing)
+
+
+def test_strata_with_too_few_values_to_fill_by_are_refused(tmp_path):
+    table = surveyed(60)
+    own = np.flatnonzero(table["note"] == "a")
+    table.loc[own[3:], "income"] = np.nan
+    table.loc[own[:3], "income"] = 1.0
+    folder = put(tmp_path / "in", table)
+    with refused(
+        "'income' has fewer than 4 values that are not missing in 1 of 2 strata, with "
+        "k = 4.",
+        "drop it, as identifier, choose a smaller k, or fewer columns as stratum.",
+        InfeasibleInputError,
+    ):
+        masked(folder, job(roles=WITHIN, missing={"policy": "fill"}), tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
 @pytest.mark.slow

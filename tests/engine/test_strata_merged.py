@@ -52,12 +52,28 @@ def test_small_strata_go_where_they_go_in_memory(folder, tmp_path, near):
     assert sizes.min() == found.audit.combination >= 4
 
 
-def test_weights_move_no_stratum_elsewhere(tmp_path):
+@pytest.mark.parametrize("share", [0.0, 0.3], ids=["all values", "missing heights"])
+def test_weights_move_no_stratum_elsewhere(tmp_path, share):
     tables = [living(130, 2), living(90, 102)]
+    rng = np.random.default_rng(5)
     for table in tables:  # who weighs most has least
         table["w"] = (1 / table["income"]).clip(0.05, 20)
-    roles = {**WITHIN["roles"], "weight": ["w"]}
-    how = {**WITHIN, "roles": roles, "weights": {"dominance": 1}}
+        table["height"] = table["height"].where(rng.random(len(table)) >= share)
+        days = pd.to_timedelta(rng.integers(0, 99, len(table)), unit="D")
+        table["day"] = (pd.Timestamp(2026, 1, 1) + days).astype(str)
+    if share:
+        tables[1]["day"] = pd.Series(pd.NA, tables[1].index, dtype="string")
+    how = {
+        "roles": {
+            **WITHIN["roles"],
+            "quasi-identifier": [*QUASI, "day"],
+            "weight": ["w"],
+        },
+        "attributes": {"day": {"kind": "date", "weight": 0.001}},
+        "strata": WITHIN["strata"],
+        "weights": {"dominance": 1},
+        "missing": {"policy": "patterns"},
+    }
     folder = put(tmp_path / "in", *tables)
     found = masked(folder, job(**how), tmp_path / "out")
     once = aggopt.mask(read(folder), aggopt.Job(**how, privacy={"k": 4}))

@@ -8,9 +8,10 @@ from stratified import KEYS, residents, within
 import aggopt
 from aggopt.aggregate import p3m
 from aggopt.command.policies import _suppressed
-from aggopt.errors import AggoptError
+from aggopt.errors import AggoptError, InfeasibleInputError
 from aggopt.input.strata import Stratified
 from aggopt.missing import patterns
+from aggopt.pipeline.strata import require_none_of
 
 QUASI = ["age", "income"]
 KEEP, FILL = ({"missing": {"policy": policy}} for policy in ("patterns", "fill"))
@@ -121,6 +122,11 @@ def lacking(region, count, n=14):
 
 VARIANCE = {"aggregation": {"method": "mean", "keep": "variance"}}
 FIX = "drop it, as identifier, choose a smaller k, or fewer columns as stratum."
+
+
+def test_one_stratum_of_one_is_said_as_one():
+    with pytest.raises(InfeasibleInputError, match="in 1 of 1 stratum, with k = 4"):
+        require_none_of(np.array([True]), "age", 4, 4)
 
 
 @pytest.mark.parametrize(
