@@ -133,7 +133,8 @@ def _naming(mangled: str) -> set[str]:
     """Return the test files in which a function's name stands."""
     bare = mangled.removeprefix("x_").rpartition("ǁ")[2]
     word = re.compile(rf"\b{bare}\b")
-    return {str(f) for f in Path("tests").rglob("*.py") if word.search(f.read_text())}
+    files = Path("tests").rglob("*.py")
+    return {str(file) for file in files if word.search(file.read_text("utf-8"))}
 
 
 def _file(test: str) -> str:

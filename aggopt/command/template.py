@@ -113,7 +113,7 @@ attributes = "together"  # which quasi-identifiers are grouped together, or
 
 [input]
 separator = {separator}          # of a CSV file; the release is written with it too
-decimal = {decimal}            # or ","
+decimal = {decimal}            # "." or ","
 multiline = false        # true: entries may span lines (stray quotes can hide records)
 
 [output]

@@ -58,7 +58,7 @@ class Holes:
             said.append(
                 f"{many(self.suppressed, 'value')} of the original "
                 f"{'is' if self.suppressed == 1 else 'are'} suppressed, because fewer "
-                "than k records would have shared what is missing."
+                "than k would have shared what is missing."
             )
         if self.imputed:
             say = "is" if self.imputed == 1 else "are"

@@ -27,7 +27,8 @@ class Unchanged:
         How many records are of a group that is identical in all quasi-identifiers,
         whatever is published for it.
     identical_cells
-        How many values of each quasi-identifier are of a group that is identical there.
+        How many values of each quasi-identifier are of a group that is identical there,
+        and publishes a value.
     differing
         How many groups differ, in each quasi-identifier of more than two values.
     own
@@ -134,7 +135,7 @@ def unchanged(
         records=int((some & (both | missing).all(axis=1)).sum()),
         cells=_counts(names, both),
         identical=int((some & (same | missing).all(axis=1)).sum()),
-        identical_cells=_counts(names, same),
+        identical_cells=_counts(names, same & ~np.isnan(Y)),
         differing=differing,
         own=own,
     )

@@ -95,7 +95,10 @@ def notes(job: Job, weights: Floats | None) -> list[str]:
         "weights, of which the certificate says the weighted loss"
     )
     (name,) = job.roles.weight
-    return [f"{name!r} weighs records: {made}. k counts records, whatever they weigh."]
+    counted = "units" if job.roles.unit else "records"
+    return [
+        f"{name!r} weighs records: {made}. k counts {counted}, whatever they weigh."
+    ]
 
 
 def require_weighed(job: Job, table: Table, whole: Floats, columns: Columns) -> None:

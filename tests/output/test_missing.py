@@ -24,7 +24,7 @@ from aggopt.output.missing import (
             [
                 "1 value of quasi-identifiers is missing, in 1 pattern: k counts what "
                 "is missing as a value of its own.",
-                "1 value of the original is suppressed, because fewer than k records "
+                "1 value of the original is suppressed, because fewer than k "
                 "would have shared what is missing.",
             ],
         ),
@@ -33,7 +33,7 @@ from aggopt.output.missing import (
             [
                 "4 values of quasi-identifiers are missing, in 2 patterns: k counts "
                 "what is missing as a value of its own.",
-                "3 values of the original are suppressed, because fewer than k records "
+                "3 values of the original are suppressed, because fewer than k "
                 "would have shared what is missing.",
                 "If what is missing equalled anything, 7 records would share the "
                 "rarest combination: a figure, not k.",

@@ -203,6 +203,15 @@ def test_records_of_identical_groups_are_counted_however_moved(after, unchanged)
     )
 
 
+def test_a_group_that_publishes_nothing_gives_no_identical_values_away():
+    found = audited(column(1, 1, None, 6, 9, 9), column(None, None, None, 6, 8, 8))
+    assert found.unchanged.identical_cells == {"a": 3}
+    assert found.unchanged.cells == {"a": 1}
+    (note,) = [note for note in found.notes if note.startswith("Moved")]
+    assert note.startswith("Moved, of 6 values each, though their group is identical")
+    assert "there: 'a' 2." in note
+
+
 def test_one_record_of_an_identical_group_is_said_as_one():
     one = audited(column(1, 2), column(1, 2)).unchanged.__class__
     assert one(0, {"a": 0}, 1).said(9) == (

@@ -81,3 +81,7 @@ def test_what_is_weighed_is_said(method, made) -> None:
     said = f"'w' weighs records: {made}. k counts records, whatever they weigh."
     assert notes(job, SPREAD) == [said]
     assert notes(job, None) == []
+    units = job.model_copy(
+        update={"roles": job.roles.model_copy(update={"unit": ("household",)})}
+    )
+    assert notes(units, SPREAD) == [said.replace("counts records", "counts units")]
