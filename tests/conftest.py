@@ -6,16 +6,19 @@ import pickle
 import signal
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typer
 from _pytest.doctest import DoctestModule
 from forked import forks
 from hypothesis import Phase, settings
 
 from aggopt.command import cli
 from aggopt.errors import AggoptError
+from aggopt.output import manifest
 from aggopt.solvers import SOLVERS, _child
 from aggopt.solvers._answer import answer_here
 
@@ -59,6 +62,16 @@ def solvers_in_this_process():
     here = SimpleNamespace(**{**vars(subprocess), "run": answered_here})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_child, "subprocess", here)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def asked_once():
+    """Look up versions and commands once, and wait for no disk: no power fails here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest, "version", cache(manifest.version))
+        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
+        patch.setattr(os, "fsync", os.fstat)
         yield
 
 
