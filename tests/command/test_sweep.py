@@ -106,7 +106,10 @@ GRID = {"alpha": [0.3, 0.7], "delta": [0.1, 0.5]}
 
 @pytest.mark.parametrize(
     ("jobs", "how"),
-    [(1, P3M), (2, {"method": "p3m", "margin": 0})],  # others load no solver's package
+    [
+        (1, P3M),
+        pytest.param(2, {"method": "p3m", "margin": 0}, marks=pytest.mark.slow),
+    ],
 )
 def test_a_sweep_measures_every_point(jobs, how):
     points = list(sweep.sweep(people(), job(aggregation=how), **GRID, jobs=jobs))
