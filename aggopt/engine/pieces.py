@@ -169,18 +169,18 @@ def files_of(pattern: str | Path, ending: str = ENDING) -> list[Path]:
     named = str(folder / f"*{ending}") if folder.is_dir() else str(pattern)
     one = [folder] if folder.is_file() else []  # whose name may look like a pattern
     found = one or sorted(Path(name) for name in glob(named, recursive=True))
+    more = "; `aggopt convert` makes them of CSV files" * (ending == ENDING)
     if not found:
         raise TableError(
             f"No file is called {named}.",
-            fix=f'name a folder of {ending} files, or a pattern: "in/*{ending}".',
+            fix=f'name a folder of {ending} files, or a pattern: "in/*{ending}"{more}.',
         )
     other = [path.name for path in found if path.suffix.lower() != ending]
     if other:
-        convert = "; `aggopt convert` makes them of CSV files" * (ending == ENDING)
         raise TableError(
             f"{many(len(other), 'file')} of {len(found)} are no {ending} files: "
             f"{other[0]}, ...",
-            fix=f'name those that are, "in/*{ending}"{convert}.',
+            fix=f'name those that are, "in/*{ending}"{more}.',
         )
     return found
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from aggopt.core.plural import many
 from aggopt.job import Job
 from aggopt.report.facts import Facts
 
@@ -25,6 +26,17 @@ WEIGHTED = (
 UNCHANGED = (
     "of masked numbers, as in the originals but for rounding; other figures within the "
     "changes shown above."
+)
+MEANS = "of masked numbers, as in the originals but for rounding."
+EMPTY = (
+    "They were missing in the originals, or are suppressed, where fewer than k would "
+    "have shared what is missing: means, and what is kept, are of the values that are "
+    "there."
+)
+COMPLETE = " Attacks and losses are of the records without any missing."
+FILLED = (
+    "what was missing in the originals has what its group publishes: variances and "
+    "relations are not those of values that somebody observed."
 )
 SMALLER = (
     "variances of masked numbers: they are smaller than in the originals, by the "
@@ -68,7 +80,9 @@ def _shown(section: Any) -> Any:
 def advice(facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield what to do with a release: one word, and what it is about."""
     if facts.columns:
-        yield from _of_moments(facts.job.aggregation.keeps)
+        weighted = "weighted " if facts.job.roles.weight else ""
+        yield from _of_moments(facts.job.aggregation.keeps, weighted)
+    yield from _of_missing(facts)
     yield "With care:", SUBSETS
     if any(name not in facts.columns for name in facts.names):
         yield "With care:", "rare categories, which their group may have replaced."
@@ -82,12 +96,25 @@ def advice(facts: Facts) -> Iterator[tuple[str, str]]:
     yield "Do not:", ERRORS
 
 
-def _of_moments(keeps: Collection[str]) -> Iterator[tuple[str, str]]:
+def _of_missing(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield what empty entries, or filled ones, are."""
+    holes = facts.audit.missing
+    if holes is None:
+        return
+    if holes.cells:
+        measured = COMPLETE if facts.measures else ""
+        many_are = many(holes.cells, "value")
+        yield "Missing:", f"{many_are} of quasi-identifiers. {EMPTY}{measured}"
+    if holes.imputed:
+        yield "Filled:", FILLED
+
+
+def _of_moments(keeps: Collection[str], weighted: str) -> Iterator[tuple[str, str]]:
     """Yield what may be done with means and variances, of which some are kept."""
     if "variance" in keeps:
         three = "means, variances and covariances"
         kept = three if "covariance" in keeps else "means and variances"
-        yield "Safe:", f"{kept} {UNCHANGED}"
+        yield "Safe:", f"{weighted}{kept} {UNCHANGED}"
     elif "mean" in keeps:
-        yield "Safe:", "means of masked numbers, as in the originals but for rounding."
+        yield "Safe:", f"{weighted}means {MEANS}"
         yield "Biased:", SMALLER

@@ -117,7 +117,7 @@ def _cards(facts: Facts) -> Iterator[tuple[str, str, str]]:
             yield "Best attack links", "none", none
             yield "Information lost", "none", none
         else:
-            yield "Best attack links", "none", "not measured where parts are masked"
+            yield "Best attack links", "not measured", "where parts are masked"
             yield _lost(facts.loss)
     else:
         best = as_share(max(found["linkage"], found["dld"]))

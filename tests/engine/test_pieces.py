@@ -62,7 +62,8 @@ def test_an_empty_part_is_no_piece(tmp_path):
 def test_an_empty_folder_is_refused(tmp_path):
     with refused(
         f"No file is called {tmp_path}/*.parquet.",
-        'name a folder of .parquet files, or a pattern: "in/*.parquet".',
+        'name a folder of .parquet files, or a pattern: "in/*.parquet"; '
+        "`aggopt convert` makes them of CSV files.",
         TableError,
     ):
         InputParts.of(tmp_path)

@@ -54,7 +54,7 @@ def test_the_page_says_what_the_files_hold(made, tmp_path):
     assert f"What was promised is stated by {BY_MANIFEST}." in text
     lost = made.measures["information loss"]
     assert f"Information lost {round(lost)} %" in text
-    assert "Best attack links none not measured where parts are masked" in text
+    assert "Best attack links not measured where parts are masked" in text
     rows = table(page, "Certificates of published values")[1:]
     assert [row[0] for row in rows] == QUASI
     sizes = pd.read_parquet(made.path).groupby(QUASI).size()

@@ -1,5 +1,6 @@
 """What a report says, and what it says of odd tables."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -163,6 +164,16 @@ def test_strata_are_said_and_compared_within(says):
     assert "strata" not in says
 
 
+def test_what_is_missing_is_said_where_it_is_told_how_to_use_the_file(says):
+    found = text(aggopt.mask(persons(), with_holes(missing={"policy": "patterns"})))
+    assert re.search(r"Missing: \d+ values of quasi-identifiers\. They were", found)
+    assert "Attacks and losses are of the records without any missing." in found
+    assert "Missing:" not in says
+    filled = text(aggopt.mask(persons(), with_holes(missing={"policy": "fill"})))
+    assert "Missing:" not in filled
+    assert "Filled: what was missing in the originals has what its group" in filled
+
+
 def test_weights_say_what_is_by_them_and_what_is_not(says):
     frame = people(60).assign(weight=np.arange(1, 61) % 7 + 1.0)
     roles = {"quasi-identifier": ["age", "income"], "weight": "weight"}
@@ -172,6 +183,7 @@ def test_weights_say_what_is_by_them_and_what_is_not(says):
     assert (
         "By weight: what is kept, lost and proven is by the sampling weights" in found
     )
+    assert "Safe: weighted means of masked numbers, as in the originals" in found
     assert "By weight:" not in says
 
 
