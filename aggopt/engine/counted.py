@@ -69,7 +69,7 @@ def counted(rows: pa.Table, weights: Floats | None, config: Config) -> Counted:
         whole=Count.of(roles.combination, quasi, privacy.k),
         others=Count.of(with_others, together(both), privacy.k) if beside else None,
         checks=(
-            *checks_of(frame, roles.combination, held_of(frame, config)),
+            *checks_of(frame, job.combination, held_of(frame, config)),
             *checks_of_weights(job, weights, quasi),
         ),
         columns=tuple(rows.column_names),

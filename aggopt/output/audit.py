@@ -146,6 +146,7 @@ def _counted(
     """Return the audit of combinations, confidential attributes and units alone."""
     k, whole = privacy.k, shared.whole
     confidential = confidential_of(frame, roles, privacy, decimal)
+    equal = (*roles.combination, *([shared.weight] if shared.weight else []))
     others = {n: codes_of(frame[n]) for n in (*roles.confidential, *roles.other)}
     own = next((codes_of(frame[n]) for n in frame.columns if n == pseudonym), None)
     return Audit(
@@ -155,7 +156,7 @@ def _counted(
         whole=Count.of(roles.combination, whole, k, units),
         blocks=shared.counts(roles.stratum, k, units),
         identifiers=(),
-        promises=checks_of(frame, roles.combination, confidential),
+        promises=checks_of(frame, equal, confidential),
         beside=beside(roles.combination, whole, others, k),
         notes=(
             *(note for each in confidential for note in each.notes),

@@ -88,7 +88,8 @@ def measured(
     if asked:
         importance = asked["importance"]
         given["importance"] = importance if importance.any() else 1.0
-        given["delta"] = in_plain_spreads(asked["delta"], X, weights)
+        numbers = X[:, original.places]
+        given["delta"] = in_plain_spreads(asked["delta"], numbers, weights)
     if not original.domains:
         return assess(X, released.matrix(), weights=weights, **given)
     names = list(original.roles.quasi_identifier)

@@ -509,6 +509,16 @@ def test_strata_and_published_weights_count_in_each_combination():
     assert (plain.groups, plain.strata, plain.weight) == (3, (), None)
 
 
+def test_promises_of_confidential_values_are_counted_among_equal_weights():
+    frame = pd.DataFrame({"age": 1, "w": [1, 1, 2, 2], "ill": ["a", "b", "a", "a"]})
+    roles = {"quasi-identifier": ["age"], "confidential": ["ill"], "weight": ["w"]}
+    privacy = Privacy(k=2, l=2, repair={"method": "merge"})
+    (found,) = audit(frame, Roles(**roles), privacy).promises
+    assert (found.found, found.groups, found.broken) == (1, 2, 1)
+    (dropped,) = audit(frame.drop(columns="w"), Roles(**roles), privacy).promises
+    assert (dropped.found, dropped.groups) == (2, 1)
+
+
 def test_bounds_are_of_numbers_as_the_file_spells_them():
     bounds = {"pay": AttributeSection(lower=2, upper=8)}
     assert asked(ROLE).within == ()

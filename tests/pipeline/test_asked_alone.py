@@ -209,6 +209,9 @@ def test_columns_of_wishes_are_read_by_what_the_job_says_of_categories() -> None
             continue
         with pytest.raises(JobError, match=r"^'s': All records ask for the same"):
             wishes_of(own, own.matrix(), asked)
+    how = {"method": "mean", "categories": {**alike, "delta": 2.0, "budget": 1.5}}
+    with pytest.raises(JobError, match=r"^'s': delta is out of reach in 7 records"):
+        wishes_of(own, own.matrix(), job(roles=roles, aggregation=how))
 
 
 def test_what_failed_is_named_with_its_solver() -> None:

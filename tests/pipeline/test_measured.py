@@ -81,6 +81,21 @@ def test_losses_and_distances_are_by_weight(monkeypatch) -> None:
             assert found["delta"].tolist() == [[1.0]] * 4
 
 
+def test_distances_by_weight_are_of_numbers_alone(monkeypatch) -> None:
+    """Of names beside them there is no standard deviation."""
+    monkeypatch.setattr("aggopt.pipeline.measured.assess", lambda *of, **how: how)
+    frame = pd.DataFrame(
+        {"s": [*"xyyx"], "a": [0.0, 2.0, 4.0, 6.0], "w": [1.0, 199.0, 199.0, 1.0]}
+    )
+    asked = {"delta": np.ones((4, 1)), "importance": np.ones((4, 1))}
+    found = []
+    for names in (["s", "a"], ["a"]):
+        roles = Roles(**{"quasi-identifier": names, "weight": ["w"]})
+        table = Table.of(frame[[*names, "w"]], roles)
+        found.append(measured(table, table, asked)["delta"].tolist())
+    assert found[0] == found[1] != asked["delta"].tolist()
+
+
 def test_a_release_has_what_assess_finds_of_the_two_tables(release) -> None:
     names = list(NAMES)
     found = assess(mixed()[names], release.table[names], TYPES)

@@ -15,6 +15,7 @@ from aggopt.pipeline.rounding import (
     _asked,
     _inside,
     _on_grid,
+    _steps,
     place_for,
     released,
 )
@@ -44,6 +45,25 @@ def given(attributes=None, **output):
     X = table.matrix()
     blocks = (Block((0, 1, 2, 3), Partition(PAIRS, PROVEN)),)
     return Grouped(job, table, None, X, X, blocks, {})
+
+
+def test_a_table_is_told_what_is_whole_and_in_which_steps(monkeypatch) -> None:
+    heard = []
+
+    def masked(table, rounded, **how):
+        heard.append(how)
+        return table
+
+    monkeypatch.setattr(Table, "masked", masked)
+    table = given({"n": WHOLE}, round_integers=True)
+    released(table, table.X)
+    (how,) = heard
+    assert how == {
+        "round_integers": True,
+        "integers": frozenset("n"),
+        "steps": _steps(table),
+    }
+    assert [*how["steps"]] == ["day"]
 
 
 def test_whole_numbers_that_are_asked_for_keep_the_mean() -> None:
