@@ -207,3 +207,21 @@ def test_moments_by_whole_weights_are_those_of_as_many_records():
     assert (ours.n == many.n).all()
     assert ours.mean == pytest.approx(many.mean)
     assert ours.products == pytest.approx(many.products)
+
+
+def test_promises_are_counted_among_records_of_equal_published_weights(tmp_path):
+    frame = weighed(90).assign(ill=lambda f: f["age"].rank().astype(int) % 5)
+    frame["age"] = frame["age"].rank().astype(int) % 3 * 20
+    roles = {
+        "quasi-identifier": ["age"],
+        "confidential": ["ill"],
+        "weight": "w",
+        "identifier": [n for n in frame if n not in ("age", "ill", "w")],
+    }
+    privacy = {"k": 5, "l": 2, "repair": "merge"}
+    asked = job(roles=roles, privacy=privacy, weights={"dominance": 1.0}, output=FULL)
+    release = masked(put(tmp_path / "in", frame), asked, tmp_path / "out")
+    published = read(release.path).groupby(["age", "w"])["ill"]
+    (found,) = release.audit.promises
+    assert found.groups == published.ngroups > 3
+    assert found.found == published.nunique().min()
