@@ -1,6 +1,7 @@
 """Groups of a block of which some values are missing, and what they publish."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from aggopt.core.validation import Floats, Labels
 from aggopt.core.weights import weighted
 from aggopt.encoding import Encoded
 from aggopt.engine.config import InLeaves
+from aggopt.engine.coordinates import coordinates
+from aggopt.engine.strata import within
 from aggopt.engine.weights import each_of, known_of
 from aggopt.engine.whole import held_of
 from aggopt.engine.workspace import checker, handed_out
-from aggopt.input.strata import Stratified
 from aggopt.input.table import Table
 from aggopt.input.weights import weights_in
 from aggopt.job import Mean
@@ -29,12 +31,26 @@ def grouped_by_policy(
 ) -> tuple[Labels, Bool]:
     """Return the groups of records (n,), and which values (n, d) decide what they are.
 
-    As the policy of the job makes them of a table, whose coordinates are `records`.
-    What is kept of means and variances is kept over all blocks.
+    As the policy of the job makes them of a table, whose coordinates are `records`, or
+    of each stratum by itself.  What is kept of means and variances is kept over all
+    blocks.
     """
+    if config.strata is None:
+        return _by_policy(table, records, config)
+    kept = np.empty((len(records), len(records.attributes)), np.bool_)
+
+    def made(own: I64) -> Labels:
+        part = replace(table, frame=table.frame[own])
+        alone = coordinates(part.matrix(), config, config.scale)
+        labels, kept[own] = _by_policy(part, alone, config)
+        return labels
+
+    return within(handed_out(config.strata).of(table.frame.to_arrow()), made), kept
+
+
+def _by_policy(table: Table, records: Encoded, config: InLeaves) -> tuple[Labels, Bool]:
     told = checker(config.work, 2 if config.job.privacy.repair else 1)
-    strata = config.job.strata.model_copy(update={"jobs": 1})
-    job = config.job.model_copy(update={"aggregation": Mean(), "strata": strata})
+    job = config.job.model_copy(update={"aggregation": Mean()})
     weights, apart = known_of(each_of(table), config), job.missing.policy == "patterns"
     method = PARTITIONERS.of(job.partition)
     one = {"jobs": 1, "region_size": len(records)}  # no border within the block
@@ -43,18 +59,9 @@ def grouped_by_policy(
     held = (*held_of(table.frame, config), *of_weights(job, weights_in(table)))
     mended = told if job.privacy.repair else None
     given = records, columns, (method.function, settings, told), job, held, mended
-    within = strata_of_rows(table, config), weights
-    found = by_policy(*given, *within, require=_require_nothing)
+    found = by_policy(*given, weights=weights, require=_require_nothing)
     (block,) = found.blocks
     return block.labels, found.kept
-
-
-def strata_of_rows(table: Table, config: InLeaves) -> Stratified | None:
-    """Return the strata of some records, if there are any."""
-    if config.strata is None:
-        return None
-    own = handed_out(config.strata).of(table.frame.to_arrow())
-    return Stratified(np.unique(own, return_inverse=True)[1])
 
 
 def _require_nothing(kept: Bool, names: Sequence[str]) -> None:

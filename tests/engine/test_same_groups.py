@@ -176,18 +176,26 @@ def test_blocks_go_together_until_nobody_dominates_what_others_are_filled_with(
     assert check.found <= 0.5
 
 
-@pytest.mark.parametrize("policy", ["patterns", "fill"])
-def test_one_block_of_strata_is_the_table(folders, tmp_path, policy):
+def test_one_block_of_strata_is_the_table(folders, tmp_path):
     quasi = {"quasi-identifier": NAMES, "other": [*NUMBERS, "w"], "weight": []}
-    asked = job(
-        roles={**WITHIN, **quasi}, missing={"policy": policy}, engine={"block": 1000}
-    )
+    how = {"missing": {"policy": "patterns"}, "engine": {"block": 1000}}
+    asked = job(roles={**WITHIN, **quasi}, **how)
     found = masked(folders[True], asked, tmp_path / "out")
     plain = with_partition(aggopt.Job(**{**dict(asked), "engine": {}}))
     whole = aggopt.mask(read(folders[True]), plain, secret=SECRET)
     of_groups = whole.blocks[0].certificate.objective
     assert found.certificates["groups"].objective == pytest.approx(of_groups, rel=1e-9)
     _require_same_holes(found.audit.missing, whole.audit.missing)
+
+
+def test_merging_until_enough_values_are_there_stays_within_strata(tmp_path):
+    table, rng = surveyed(100, 27, holes=False), np.random.default_rng(27)
+    for name in NUMBERS:
+        table[name] = table[name].where(rng.random(100) < 0.6)
+    roles = {**WITHIN, "other": ["ill", "town", "w"], "weight": []}
+    asked = job(roles=roles, missing={"policy": "fill"})
+    found = masked(put(tmp_path / "in", table), asked, tmp_path / "out")
+    assert found.audit.missing.least >= 4
 
 
 def test_strata_with_too_few_values_to_fill_by_are_refused(tmp_path):
