@@ -83,9 +83,6 @@ def _unable(job: Job) -> Iterator[tuple[str, str]]:
         yield f"[missing] policy = {job.missing.policy!r} with borders", out
     if job.missing.report_compatible:
         yield "[missing] report_compatible is given", out
-    if job.missing.policy != REFUSE and isinstance(job.aggregation, P3m):
-        fix = 'set method = "mean" or "median" under [aggregation]'
-        yield f"[missing] policy = {job.missing.policy!r} with method = 'p3m'", fix
     if job.measures.extra:
         yield "[measures] is given", out
     if job.risk != Risk():

@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from aggopt.aggregate._margin import margins
-from aggopt.core.types import Labels
+from aggopt.core.types import I64, Labels
 from aggopt.core.validation import Floats
 from aggopt.engine.able import SOLVER
 from aggopt.engine.block_rows import of_block
 from aggopt.engine.config import InBlocks
-from aggopt.engine.limits import ends_of
+from aggopt.engine.limits import standardised_ends
 from aggopt.engine.passes_in import table_of
+from aggopt.engine.passes_of_blocks import numbers_of
 from aggopt.engine.weights import each_of, known_of
 from aggopt.engine.workspace import load, save
+from aggopt.input.table import Table
 from aggopt.input.wishes import resolved
 from aggopt.job import P3m
 from aggopt.models import p3m
 from aggopt.models._shift import FARTHEST
+from aggopt.pipeline.observed import Having
 from aggopt.solvers import Certificate, Status
 from aggopt.solvers._certificate import closed
 from aggopt.solvers._lagrangian.piecewise_quartics import program_of
@@ -50,26 +53,52 @@ def asked_of(config: InBlocks) -> P3m:
 
 
 def stated(number: int, config: InBlocks) -> int:
-    """Write the programs of a block, one for each attribute that varies."""
+    """Write the programs of a block, one for each attribute that varies.
+
+    Each is of the records that have the attribute, and of the groups that publish it.
+    """
     rows, _ = of_block(number, config)
-    table, how = table_of(rows, config), asked_of(config)
-    Z = config.scale.standardise(table.matrix()[:, config.places])
-    labels = load(config.at("grouped", number), "labels")["labels"].astype(np.intp)
-    delta = resolved(how.delta, table, Z, "delta")
-    importance = resolved(how.importance, table, Z, "importance")
-    own = f"{config.secret} block {number}"
-    added = margins(labels, delta, how.margin, own, np.zeros(Z.shape[1]))
-    wider = np.minimum(delta + added, np.maximum(delta, FARTHEST))
-    ends = ends_of(table, config).standardised(config.scale)
-    found: dict[str, Any] = {}
+    table = table_of(rows, config)
+    held = load(config.at("grouped", number), "labels", "kept")
+    labels, kept = held["labels"].astype(np.intp), held["kept"][:, config.places]
+    Z = numbers_of(table.matrix(), config)
+    wider, importance = _wishes(number, table, Z, labels, config)
+    own, ends = config.kept_values, standardised_ends(table, config)
     weights = known_of(each_of(table), config)
-    for j in np.flatnonzero(~config.scale.constant).tolist():
-        asked = wider[:, j], importance[:, j], how.alpha
+    if own is not None:
+        Z = own.scale.standardise(Z)
+    found: dict[str, Any] = {}
+    for j in np.flatnonzero(~config.constant).tolist():
+        having = Having.of(kept[:, j], labels)
+        found[f"{j} there"] = having.there
+        if not len(having.rows):
+            continue
+        asked = wider[having.rows, j], importance[having.rows, j]
         within = float(ends.lower[j]), float(ends.upper[j])
-        program = _program(Z[:, j], labels, asked, within, weights)
+        each = None if weights is None else weights[having.rows]
+        if each is not None and own is not None:
+            each = each * own.factor[j]
+        z, alpha = Z[having.rows, j], asked_of(config).alpha
+        program = _program(z, having.labels, (*asked, alpha), within, each)
         found |= {f"{j} {name}": value for name, value in program._asdict().items()}
     save(config.at("stated", number), **found)
     return len(labels)
+
+
+def _wishes(
+    number: int, table: Table, Z: Floats, labels: Labels, config: InBlocks
+) -> tuple[Floats, Floats]:
+    """Return the distances that records ask for, with secret margins, and how much.
+
+    Of each number (n, p); Z are their z-scores, nan where one is missing.
+    """
+    how, there = asked_of(config), ~np.isnan(Z)
+    z = np.where(there, Z, 0.0)
+    delta = np.where(there, resolved(how.delta, table, z, "delta"), 0.0)
+    importance = resolved(how.importance, table, z, "importance")
+    own = f"{config.secret} block {number}"
+    added = margins(labels, delta, how.margin, own, np.zeros(Z.shape[1]))
+    return np.minimum(delta + added, np.maximum(delta, FARTHEST)), importance
 
 
 def _program(
@@ -106,12 +135,14 @@ def solved(j: int, config: InBlocks) -> ShiftEnd | None:
     """Solve the program of an attribute, and write its centroids; None if constant."""
     from aggopt.solvers._lagrangian.solve import solve  # imports numba
 
-    if config.scale.constant[j]:
+    if config.constant[j]:
         save(config.at("solved", j), centroids=np.zeros(sum(config.counts)))
         return None
     found = solve(whole_program(j, config), **asked_of(config).options)
     if found.centroids is not None:
-        save(config.at("solved", j), centroids=found.centroids)
+        centroids = np.full(sum(config.counts), np.nan)
+        centroids[_there(j, config)] = found.centroids
+        save(config.at("solved", j), centroids=centroids)
     return ended(found)
 
 
@@ -121,11 +152,23 @@ def ended(found: "LagrangianSolution") -> ShiftEnd:
     return ShiftEnd(*proven, found.evaluations, found.seconds)
 
 
+def _there(j: int, config: InBlocks) -> I64:
+    """Return which groups of all blocks publish an attribute."""
+    first = np.cumsum([0, *config.counts])[:-1].tolist()
+    paths = config.all("stated", len(config.blocks))
+    held = [load(path, f"{j} there")[f"{j} there"] for path in paths]
+    return np.concatenate(
+        [own + before for own, before in zip(held, first, strict=True)]
+    )
+
+
 def whole_program(j: int, config: InBlocks) -> Separable:
     """Return the program of an attribute: those of all blocks, one after the other."""
     parts: dict[str, list[Any]] = {name: [] for name in Separable._fields}
     pieces = 0
     for path in config.all("stated", len(config.blocks)):
+        if not len(load(path, f"{j} there")[f"{j} there"]):
+            continue
         held = load(path, *(f"{j} {name}" for name in parts))
         for name, found in parts.items():
             found.append(held[f"{j} {name}"])

@@ -62,10 +62,6 @@ UNABLE = {
         {"aggregation": MEAN | {"categories": PLAIN | {"time_limit": 1.0}}},
         OUT,
     ),
-    "[missing] policy = 'patterns' with method = 'p3m'": (
-        {"missing": {"policy": "patterns"}, "aggregation": P3M},
-        'set method = "mean" or "median" under [aggregation]',
-    ),
     "[missing] policy = 'fill' with borders": (
         {"missing": {"policy": "fill"}, "engine": {"borders": True}},
         OUT,
@@ -148,6 +144,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
         {"attributes": {"age": {"lower": 0, "integer": True}}},
         {"missing": {"policy": "fill"}},
         {"missing": {"policy": "fill"}, "roles": WITH_MORE["stratum"]},
+        {"missing": {"policy": "patterns"}, "aggregation": P3M},
     ],
     ids=[
         *(
@@ -162,6 +159,7 @@ def test_what_needs_all_records_is_refused_with_a_way_out(what):
             "p3m",
         ),
         *("frequencies", "names", "bounds", "holes", "holes within strata"),
+        "holes and p3m",
     ],
 )
 def test_what_blocks_can_do_is_not_refused(sections):

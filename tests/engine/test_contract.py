@@ -114,6 +114,9 @@ CASES = {
         roles={**TOWNS["roles"], "other": ["height"], "weight": ["income"]},
         aggregation={"method": "mean", "categories": EXACT},
     ),
+    "missing numbers, moved by P3M": holed(
+        "a", missing=PATTERNS, aggregation={"method": "p3m"}
+    ),
     "missing numbers, and weights": holed(
         np.arange(60.0) + 9, **WEIGHED, missing=PATTERNS
     ),

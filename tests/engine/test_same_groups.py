@@ -38,6 +38,8 @@ KEPT = {
     "attributes": {"age": {"lower": 18, "upper": 90}},
 }
 FREQUENT = {"method": "mean", "categories": {"method": "frequencies"}}
+P3M = {"method": "p3m", "margin": 0.0, "delta": 0.1, "importance": 0.2}
+ALONE = {"other": ["ill", "town", "w"], "weight": []}
 CASES = {
     "categories, weights": ("refuse", TYPED, {}),
     "frequencies, filled, weights": ("fill", TYPED, {"aggregation": FREQUENT}),
@@ -47,6 +49,12 @@ CASES = {
         {"aggregation": {"method": "median"}},
     ),
     "variances and bounds, patterns, weights": ("patterns", WEIGHED, KEPT),
+    "p3m and bounds, filled, weights": ("fill", WEIGHED, {**KEPT, "aggregation": P3M}),
+    "p3m, patterns, strata": (
+        "patterns",
+        {**WITHIN, **ALONE},
+        {"aggregation": P3M, "strata": {"keep": "overall"}},
+    ),
 }
 
 
@@ -106,7 +114,7 @@ def test_values_and_certificates_are_those_of_memory(folders, tmp_path, case):
     if "attributes" in sections:
         assert found.certificates["age"].solver == "lagrangian"
         assert after["age"].dropna().between(18, 90).all()
-    if "weight" in roles:
+    if roles["weight"]:
         assert after["w"].to_numpy() == pytest.approx(expected["w"].to_numpy())
     if policy == "refuse":
         il = whole.measures.il
@@ -196,6 +204,18 @@ def test_merging_until_enough_values_are_there_stays_within_strata(tmp_path):
     asked = job(roles=roles, missing={"policy": "fill"})
     found = masked(put(tmp_path / "in", table), asked, tmp_path / "out")
     assert found.audit.missing.least >= 4
+
+
+def test_a_missing_value_of_a_constant_stays_missing(tmp_path):
+    table = surveyed(60)
+    table["income"] = table["income"].where(table["income"].isna(), 7.0)
+    given = {"roles": WEIGHED, "missing": {"policy": "patterns"}, "aggregation": P3M}
+    folder = put(tmp_path / "in", table)
+    found = masked(folder, job(**given), tmp_path / "out")
+    before, after = linked(folder, found)
+    assert (after["income"].isna() | ~before["income"].isna()).all()
+    assert set(after["income"].dropna()) == {7.0}
+    assert found.certificates["income"].solver == "constant attribute"
 
 
 def test_strata_with_too_few_values_to_fill_by_are_refused(tmp_path):
