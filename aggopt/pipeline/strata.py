@@ -35,6 +35,7 @@ class Inside(Requirement):
     model: ClassVar[str] = "strata"
     sign: ClassVar[str] = "<="
     additive: ClassVar[bool] = False
+    lasting: ClassVar[bool] = True
 
     strata: Labels = field(repr=False)
     attribute: str = "stratum"

@@ -86,12 +86,16 @@ class Requirement(ABC):
     additive
         Whether a union of groups that satisfy it satisfies it: then no groups do
         where one group of all records does not.
+    lasting
+        Whether a group that breaks it does so with any records more, so that groups are
+        never merged to one that does.
     """
 
     attribute: str
     model: ClassVar[str]
     sign: ClassVar[str] = ">="
     additive: ClassVar[bool] = True
+    lasting: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -35,8 +35,8 @@ def merge_until_satisfied(
     In rounds: each group that breaks a requirement, those that fall shortest first, is
     merged with one of the `NEAR` groups whose centroids are nearest and that were not
     merged in this round: the nearest with which it satisfies all, or, if there is
-    none, the one with which it falls shortest least.  Ends at the latest with one
-    group.
+    none, the one with which it falls shortest least; never one with which it breaks
+    what no group that breaks it can be mended of.  Ends at the latest with one group.
 
     Raises
     ------
@@ -61,7 +61,10 @@ def merge_until_satisfied(
             break
         told(1 - found / first)
         centroids = plain_group_means(Z, labels, known.of)
-        labels = _joined(labels, _partners(centroids, labels, short, requirements))
+        partners = _partners(centroids, labels, short, requirements)
+        if not partners:
+            break
+        labels = _joined(labels, partners)
     _require_satisfied(labels, requirements)
     told(1.0)
     return labels
@@ -138,11 +141,15 @@ def _partners(
 ) -> dict[int, int]:
     """Return with which group each group that breaks one is merged."""
     near = _nearest(centroids, np.flatnonzero(short))
-    left = _left_short(labels, near, requirements)
+    left = _left_short(labels, near, requirements)  # inf: never
     partner: dict[int, int] = {}
     taken: set[int] = set()
     for group in sorted(near, key=lambda g: -short[g]):
-        free = [j for j, other in enumerate(near[group]) if int(other) not in taken]
+        free = [
+            j
+            for j, other in enumerate(near[group].tolist())
+            if other not in taken and np.isfinite(left[group][j])
+        ]
         if group in taken or not free:
             continue
         best = min(free, key=lambda j: (left[group][j], j))
@@ -172,9 +179,11 @@ def _left_short(
 
     pairs = [(g, int(other)) for g, row in near.items() for other in row]
     unions = [np.concatenate([own(g), own(other)]) for g, other in pairs]
-    found = _short(
-        requirements, np.concatenate(unions), starts_of(list(map(len, unions)))
-    )
+    united = np.concatenate(unions), starts_of(list(map(len, unions)))
+    found = _short(requirements, *united)
+    for each in requirements:
+        if each.lasting:
+            found[each.broken(*united)] = np.inf
     ends = np.cumsum([len(row) for row in near.values()])[:-1]
     return dict(zip(near, np.split(found, ends), strict=True))
 

@@ -18,6 +18,7 @@ from aggopt.errors import AggoptError, InfeasibleInputError
 from aggopt.input.strata import Stratified
 from aggopt.partition import mdav
 from aggopt.pipeline.strata import Inside, kept_within
+from aggopt.privacy._models.l_diversity import Diversity
 from aggopt.repair._merge_until_satisfied import merge_until_satisfied
 from aggopt.solvers._certificate import Claim
 
@@ -304,6 +305,16 @@ def test_what_merging_does_not_find_within_strata_is_refused() -> None:
     assert error.value.fix == LESS
     with kept_within(None) as more:
         assert more == ()
+
+
+def test_a_group_whose_stratum_is_taken_waits_and_is_not_merged_with_another() -> None:
+    groups = np.repeat([0, 1, 2, 3], 2)
+    ill = np.array([0, 0, 0, 0, 0, 1, 0, 1])
+    X = np.repeat([[0.0], [1.0], [2.0], [100.0]], 2, axis=0)
+    strata = Stratified(np.array([0, 0, 0, 0, 0, 0, 1, 1]))
+    with kept_within(strata) as more:
+        made = merge_until_satisfied(X, groups, (Diversity("ill", ill, 2), *more))
+    assert made.tolist() == strata.labels.tolist()
 
 
 def test_a_group_of_several_strata_falls_shorter_than_anything_else_does() -> None:
