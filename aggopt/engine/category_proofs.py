@@ -63,16 +63,16 @@ class CategoryProofs:
         return {name: _exact(self._distance(name)) for name in names}
 
     def lost(self) -> float:
-        """Return the loss of one record in all categories, as they weigh."""
+        """Return the loss of one record in all categories, which weigh alike."""
         named = zip(self.config.levels.items(), self.there.tolist(), strict=True)
         lost = 0.0
         for (name, levels), there in named:
-            lost += levels.weight * self._distance(name) / there
+            lost += levels.weight / levels.asked * self._distance(name) / there
         return lost
 
-    def weight(self) -> float:
-        """Return what one record loses if one value were published for all."""
-        return sum(each.asked for each in self.config.levels.values() if each.weight)
+    def varying(self) -> int:
+        """Return how many categories have several levels, and so something to lose."""
+        return sum(each.weight > 0 for each in self.config.levels.values())
 
     def notes(self) -> Iterator[str]:
         """Yield what is to be said of trees, ties and roots."""

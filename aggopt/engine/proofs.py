@@ -10,7 +10,6 @@ from aggopt.aggregate._together import CONSTANT
 from aggopt.core.validation import Floats
 from aggopt.engine.category_proofs import CategoryProofs
 from aggopt.engine.config import InBlocks
-from aggopt.engine.coordinates import asked_weight
 from aggopt.engine.passes_of_shifts import ShiftEnd
 from aggopt.engine.reduced import GroupSums, PublishedSums
 from aggopt.solvers import Certificate, Status
@@ -53,13 +52,14 @@ class Proofs:
 
     @property
     def lost(self) -> float:
-        """The share of the variance that is lost, of the values that are there."""
-        scale, config = self.config.scale, self.config
-        asked = np.array([asked_weight(name, config) for name in config.numbers])
-        weights = np.where(scale.constant, 0.0, asked)
-        whole = float(weights.sum()) + self.categories.weight()
+        """The share of the variance that is lost, of the values that are there.
+
+        Each attribute weighs as much as another, whatever the job says, as in memory.
+        """
+        varying = ~self.config.scale.constant
+        whole = float(varying.sum()) + self.categories.varying()
         each = self.figures.sse / self.figures.there
-        lost = float(weights @ each) + self.categories.lost()
+        lost = float(varying @ each) + self.categories.lost()
         return lost / whole if whole else 0.0
 
     def _numbers(self) -> dict[str, Certificate]:

@@ -1,5 +1,7 @@
 """Categories of a folder are published as those of one table are."""
 
+from dataclasses import replace
+
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
@@ -124,7 +126,8 @@ def test_groups_and_loss_are_measured_as_of_the_whole_table(folder, tmp_path):
     labels = np.unique(group, return_inverse=True)[1]
     lost = group_sse(whole.coordinates, labels)
     assert found.certificates["groups"].objective == pytest.approx(lost, rel=1e-9)
-    measured = TypedPair.of(whole, after[NAMES]).embedded
+    alike = {name: replace(how, weight=1.0) for name, how in types.items()}
+    measured = TypedPair.of(aggopt.encode(before[NAMES], alike), after[NAMES]).embedded
     il = measured.difference.ravel() @ measured.difference.ravel() / measured.total
     assert found.measures["information loss"] == pytest.approx(100 * il, rel=1e-6)
 
