@@ -22,6 +22,7 @@ from aggopt.partition._shared.weighing import WIDEST
 from aggopt.pipeline.sampling_weights import merging, notes, require_done
 from aggopt.privacy._dominance import ROUNDING
 from aggopt.privacy._requirement import Check, Requirement
+from aggopt.privacy._values import REFUSE
 
 
 def with_merging(job: Job) -> tuple[Job, tuple[str, ...]]:
@@ -110,7 +111,7 @@ def of_all_weights(table: Table, job: Job) -> tuple[Requirement, ...]:
     """Return the same of a table, and of the values that others are filled with."""
     each = each_of(table)
     asked = of_weights(job, each)
-    if each is not None and _of_values(job):
+    if each is not None and job.missing.policy == "fill":
         there = ~np.isnan(table.matrix())
         asked += dominance_of(job, of_values(each, there))
     return asked
@@ -126,9 +127,9 @@ def checks_of_weights(job: Job, each: Floats | None, groups: Labels) -> list[Che
 def beside(rows: pa.Table, each: Floats | None, kept: Bool, config: Config) -> pa.Table:
     """Return rows with the weights (n,) of their records as columns at their end.
 
-    One, or one for each attribute where records fill it that have no value of it: those
-    decide nothing of what is published, and have no weight in it.  `kept` (n, d) says
-    which do.
+    One, or one for each attribute where values may be missing: a record that decides
+    nothing of what is published of it has no weight in it.  `kept` (n, d) says which
+    do.
     """
     columns: list[Floats] = [] if each is None else [each]
     if each is not None and _of_values(config.job):
@@ -150,7 +151,7 @@ def without(rows: pa.Table, config: Config) -> tuple[pa.Table, Floats | None]:
 
 
 def _of_values(job: Job) -> bool:
-    return job.missing.policy == "fill"
+    return job.missing.policy != REFUSE
 
 
 def notes_of_weights(config: Config) -> list[str]:

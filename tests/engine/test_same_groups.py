@@ -1,6 +1,9 @@
 """What a folder publishes of groups is what memory publishes of the same groups."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from folders import (
     SECRET,
@@ -17,6 +20,7 @@ from refusals import refused
 
 import aggopt
 from aggopt.engine.run import with_partition
+from aggopt.engine.weights import beside, without
 from aggopt.errors import InfeasibleInputError
 
 NUMBERS = ["age", "height", "income"]
@@ -163,6 +167,16 @@ def test_groups_lie_within_strata_and_nobody_dominates_them(folders, tmp_path, p
     shares = (own.max() / own.sum().where(own.sum() > 0)).max(axis=None)
     (check,) = found.audit.promises
     assert 0.5 >= check.found == pytest.approx(shares)
+
+
+@pytest.mark.parametrize("policy", ["patterns", "fill"])
+def test_who_decides_nothing_of_an_attribute_has_no_weight_in_it(policy):
+    config = SimpleNamespace(job=job(roles=WEIGHED, missing={"policy": policy}))
+    rows = pa.table({"age": [1.0, 2.0]})
+    kept = np.array([[True, False, True], [True, True, False]])
+    found = without(beside(rows, np.array([3.0, 5.0]), kept, config), config)
+    assert found[0].equals(rows)
+    assert found[1].tolist() == [[3, 0, 3], [5, 5, 0]]
 
 
 def test_blocks_go_together_until_nobody_dominates_what_others_are_filled_with(
