@@ -72,8 +72,8 @@ def checked_parts(
         wrong += _of_parts(job, parts)
     files = len({piece.path for piece in parts.pieces})
     notes = (
-        f"In {many(files, 'file')}, of which no record was read: what is missing or "
-        "infinite is refused when they are masked, in the first pass.",
+        f"In {many(files, 'file')}, of which no record was read: values that cannot be "
+        "masked, such as infinite ones, are refused in the first pass of mask.",
     )
     columns = with_roles(seen, job, parts.schema.names)
     return Checked(parts.records, columns, tuple(wrong), notes)

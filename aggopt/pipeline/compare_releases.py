@@ -135,7 +135,7 @@ def _originals(
 
 def job_in(stated: dict[str, Any]) -> Job:
     """Return of the job in a manifest what tables are read and counted by."""
-    read = ("roles", "strata", "weights", "attributes", "missing")
+    read = ("roles", "strata", "units", "weights", "attributes", "missing")
     sections = (*read, "input", "output")
     own = {name: stated[name] for name in sections if name in stated}
     own["privacy"] = {name: stated["privacy"][name] for name in ("k", "scope")}

@@ -109,7 +109,8 @@ def _says(facts: Facts) -> Iterator[str]:
 
 def _cards(facts: Facts) -> Iterator[tuple[str, str, str]]:
     audit, found = facts.audit, facts.measures
-    shared = f"{facts.what}s share the rarest combination; {audit.k} promised"
+    of = "" if audit.scope == "combination" else " of a block"
+    shared = f"{facts.what}s share the rarest combination{of}; {audit.k} promised"
     yield "Privacy", str(audit.smallest), shared
     if found is None:
         none = "not said of fewer than 10" if facts.few else "nothing was measured"

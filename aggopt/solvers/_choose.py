@@ -7,6 +7,8 @@ from aggopt.solvers._by_language import of_language
 from aggopt.solvers._registry import RENAMED, SOLVERS
 from aggopt.solvers._solver import CLASSES, Solver
 
+NONE = "; or name none, and the first that fits is taken"
+
 
 def choose(
     name: object,
@@ -45,11 +47,11 @@ def choose(
         return _first_installed(able, problems, language)
     solver = _named(name, able)
     if not (solver.fits(*problems) and _reads(solver, language)):
-        raise JobError(_unfit(solver, problems, language), fix=_instead(able))
+        raise JobError(_unfit(solver, problems, language), fix=_instead(able, NONE))
     if within and not solver.boxes:
         raise JobError(
             f"{solver.name} cannot keep values within lower and upper bounds.",
-            fix=_instead(able),
+            fix=_instead(able, NONE),
         )
     if solver.lacks:
         raise SolverError(
@@ -111,10 +113,10 @@ def _unfit(
     )
 
 
-def _instead(able: list[Solver]) -> str:
+def _instead(able: list[Solver], more: str = "") -> str:
     if not able:
         return "state it in another way; `aggopt solvers` lists what each one takes."
-    return f"choose one of {', '.join(s.name for s in able)}."
+    return f"choose one of {', '.join(s.name for s in able)}{more}."
 
 
 def _bare(solver: Solver) -> str:

@@ -309,7 +309,8 @@ def test_units_are_counted_where_a_release_counts_them(tmp_path) -> None:
     one, two = 100 * (home // 3) + home % 3, 100 * (home % 3) + home // 3
     wide = pd.DataFrame({"home": home, "one": one, "two": two})
     wide.loc[wide.index.repeat(3)].to_csv(tmp_path / "people.csv", index=False)
-    for name, masked, dropped in (("a", "one", "two"), ("b", "two", "one")):
+    kinds = {"a": ("one", "two", "pseudonym"), "b": ("two", "one", "drop")}
+    for name, (masked, dropped, published) in kinds.items():
         roles = {
             "unit": ["home"],
             "quasi-identifier": [masked],
@@ -318,7 +319,7 @@ def test_units_are_counted_where_a_release_counts_them(tmp_path) -> None:
         asked = aggopt.Job(
             roles=roles,
             privacy={"k": 3},
-            units={"attributes": [masked]},
+            units={"attributes": [masked], "published": published},
             partition={"method": "mdav"},
         )
         aggopt.mask(tmp_path / "people.csv", asked).write(tmp_path / f"{name}.csv")

@@ -251,6 +251,7 @@ def test_blocks_say_that_the_combination_is_not_k_anonymous():
     )
     assert "NOT 3-anonymous on the combination" in found
     assert "groups in each of 5 blocks of attributes" in found
+    assert "share the rarest combination of a block; " in found
     assert "Groups of age: proven best" in found
     assert "Where attributes are grouped in blocks, no other k is tried" in found
 
