@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from aggopt.core.plural import many
-from aggopt.core.types import I64
 from aggopt.core.validation import Floats
 from aggopt.engine.config import Config, InLeaves
-from aggopt.engine.coordinates import coordinates
+from aggopt.engine.coordinates import placed
 from aggopt.engine.passes_in import AT_ONCE, summary, table_of
 from aggopt.engine.passes_of_dates import typed_dates
 from aggopt.engine.strata import TableStrata
@@ -42,10 +41,10 @@ def with_merged(each: Each, config: InLeaves) -> InLeaves:
     if (held.sizes >= config.job.privacy.k).all():
         return config
     _require_few(held, config)
-    plain = _unweighed(config)
-    each("centre", len(config.pieces), plain)
+    each("centre", len(config.pieces), _unweighed(config))
+    sums: Floats = summed(config.all("centred", len(config.pieces)), "sums")["sums"]
     to = config.work / "of-strata-merged"
-    hand_out(to, _merged(held, _centres(held, plain), config.job))
+    hand_out(to, _merged(held, sums / held.sizes[:, None], config.job))
     return replace(config, strata=to)
 
 
@@ -61,22 +60,10 @@ def _unweighed(config: InLeaves) -> InLeaves:
     return replace(config, scale=summary(config)[0].scale, levels=levels)
 
 
-def _centres(held: TableStrata, config: InLeaves) -> Floats:
-    """Return the mean of each stratum's records (s, p), as `centred` has summed them.
-
-    What is missing counts as the mean of all.
-    """
-    found = summed(config.all("centred", len(config.pieces)), "sums", "absent")
-    sums, sizes = found["sums"], held.sizes[:, None]
-    absent = found["absent"][:, _owner(config)]
-    there = np.maximum(sizes.sum() - absent.sum(axis=0), 1)
-    return np.asarray((sums + absent * (sums.sum(axis=0) / there)) / sizes)
-
-
 def centred(number: int, config: InLeaves) -> int:
     """Write the sums of coordinates of a piece's records over strata; return these.
 
-    And how many values of each attribute are missing, of which no sum has anything.
+    What is missing counts as the mean of all.
     """
     rows = typed_dates(config.pieces[number].read(config.columns), config)
     strata = _strata(config.strata)
@@ -85,11 +72,10 @@ def centred(number: int, config: InLeaves) -> int:
     sums = np.zeros((count, _width(config)))
     for start in range(0, len(X), AT_ONCE):
         part = slice(start, start + AT_ONCE)
-        Z = np.nan_to_num(coordinates(X[part], config, config.scale).coordinates)
+        Z = placed(X[part], config, config.scale)
         for j, z in enumerate(Z.T):
             sums[:, j] += np.bincount(of[part], z, count)
-    absent = [np.bincount(of, x, count) for x in np.isnan(X).T]
-    save(config.at("centred", number), sums=sums, absent=np.stack(absent, axis=1))
+    save(config.at("centred", number), sums=sums)
     return count
 
 
@@ -114,13 +100,9 @@ def _strata(path: Path | None) -> TableStrata:
 
 def _width(config: InLeaves) -> int:
     """Return how many coordinates a record has."""
-    return len(_owner(config))
-
-
-def _owner(config: InLeaves) -> I64:
-    """Return of which attribute each of them is."""
-    nothing = np.zeros((0, len(config.job.roles.quasi_identifier)))
-    return np.asarray(coordinates(nothing, config, config.scale).owner)
+    names = config.job.roles.quasi_identifier
+    nothing = np.zeros((0, len(names)))
+    return int(placed(nothing, config, config.scale).shape[1])
 
 
 def _require_few(held: TableStrata, config: InLeaves) -> None:

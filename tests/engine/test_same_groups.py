@@ -43,7 +43,6 @@ KEPT = {
 }
 FREQUENT = {"method": "mean", "categories": {"method": "frequencies"}}
 P3M = {"method": "p3m", "margin": 0.0, "delta": 0.1, "importance": 0.2}
-ALONE = {"other": ["ill", "town", "w"], "weight": []}
 CASES = {
     "categories, weights": ("refuse", TYPED, {}),
     "frequencies, filled, weights": ("fill", TYPED, {"aggregation": FREQUENT}),
@@ -53,11 +52,10 @@ CASES = {
         {"aggregation": {"method": "median"}},
     ),
     "variances and bounds, patterns, weights": ("patterns", WEIGHED, KEPT),
-    "p3m and bounds, filled, weights": ("fill", WEIGHED, {**KEPT, "aggregation": P3M}),
-    "p3m, patterns, strata": (
+    "p3m and bounds, patterns, weights, strata": (
         "patterns",
-        {**WITHIN, **ALONE},
-        {"aggregation": P3M, "strata": {"keep": "overall"}},
+        WITHIN,
+        {**KEPT, "aggregation": P3M, "strata": {"keep": "overall"}},
     ),
 }
 
@@ -148,11 +146,10 @@ def _require_same_holes(ours, theirs):
         assert getattr(ours, figure) == getattr(theirs, figure)
 
 
-@pytest.mark.parametrize("policy", ["patterns", "fill"])
-def test_groups_lie_within_strata_and_nobody_dominates_them(folders, tmp_path, policy):
+def test_groups_lie_within_strata_and_nobody_dominates_them(folders, tmp_path):
     asked = job(
         roles=WITHIN,
-        missing={"policy": policy},
+        missing={"policy": "fill"},
         engine={"block": 60},
         weights={"dominance": 0.5},
     )
