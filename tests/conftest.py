@@ -1,6 +1,7 @@
 """What the tests share: the reference data, and solvers that may be missing."""
 
 import gc
+import inspect
 import os
 import pickle
 import signal
@@ -72,6 +73,8 @@ def asked_once():
         patch.setattr(manifest, "version", cache(manifest.version))
         patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
         patch.setattr(os, "fsync", os.fstat)
+        if sys.version_info < (3, 12):  # which remembers it: narwhals asks all the time
+            patch.setattr(inspect, "_shadowed_dict", cache(inspect._shadowed_dict))
         yield
 
 
