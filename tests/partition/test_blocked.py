@@ -157,7 +157,7 @@ def test_the_search_goes_on_while_there_is_time(k, regions_of_70):
 
 
 @pytest.mark.parametrize(
-    ("k", "n", "size", "seconds"), [(3, 2000, 400, 1.5), (9, 800, 200, 1.0)]
+    ("k", "n", "size", "seconds"), [(3, 1000, 200, 0.6), (9, 800, 200, 1.0)]
 )
 def test_a_short_time_is_shared_by_all_regions(
     k, n, size, seconds, regions_of_70, monkeypatch
@@ -303,7 +303,7 @@ def test_ctrl_c_at_any_moment_leaves_groups_or_is_raised():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     ended = []
     try:
-        for after in np.linspace(0.0, 0.3, 6):
+        for after in np.linspace(0.0, 0.3, 4):
             timer = Timer(after, interrupt_main)
             try:
                 timer.start()

@@ -144,8 +144,8 @@ def test_labels_are_numbered_by_first_records() -> None:
 def test_time_is_kept() -> None:
     local_search(NORMAL, 3, time_limit=0.01)
     clock, shares = Deadline(None), []
-    local_search(NORMAL, 9, time_limit=0.5, progress=shares.append)
-    assert 0.5 <= clock.spent < 1.0
+    local_search(NORMAL, 9, time_limit=0.2, progress=shares.append)
+    assert 0.2 <= clock.spent < 1.0
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
 

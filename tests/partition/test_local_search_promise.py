@@ -56,7 +56,7 @@ def test_a_changed_group_is_judged_as_the_changed_labels_are(options) -> None:
         labels = RNG.permutation(np.arange(80) % m)
         space = setup.space(NORMAL, neighbours(NORMAL, 5), 1, given.kept)
         groups, already = setup.groups(space, labels), given.broken(labels)
-        for i, j in RNG.integers(80, size=(40, 2)):
+        for i, j in RNG.integers(80, size=(20, 2)):
             g, h = labels[i], labels[j]
             if g == h:
                 continue
@@ -164,8 +164,8 @@ def test_duplicates_by_the_thousand_keep_t() -> None:
 def test_time_is_kept() -> None:
     local_search(NORMAL, 3, time_limit=0.01, **KEPT["t"])
     clock, shares = Deadline(None), []
-    local_search(NORMAL, 3, time_limit=0.5, progress=shares.append, **KEPT["t"])
-    assert 0.5 <= clock.spent < 1.5
+    local_search(NORMAL, 3, time_limit=0.2, progress=shares.append, **KEPT["t"])
+    assert 0.2 <= clock.spent < 1.5
     assert shares[-1] == 1.0
 
 

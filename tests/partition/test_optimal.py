@@ -347,14 +347,14 @@ from aggopt.partition._neighbours.neighbours import neighbours
 
 Z = np.random.default_rng(0).normal(size=(1500, 13))
 pricer, duals = Pricer(Z, 3, neighbours(Z, 8)), Duals(np.full(1500, 9.0))
-groups = groups_of(np.arange(1500) // 3, 3).at(np.tile(np.arange(500), 100))
+groups = groups_of(np.arange(1500) // 3, 3).at(np.tile(np.arange(500), 40))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for work in (
     lambda seconds: pricer.paying(duals, PricingEffort(), Deadline(seconds)),
     lambda _: pricer.priced_heuristically(duals, groups),
 ):
     work(0.05)  # loads
-    press = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    press = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
     press.start()
     try:
         while press.is_alive():

@@ -137,17 +137,17 @@ def test_exchanging_ends_in_time_and_merges_no_single_records(monkeypatch):
     monkeypatch.delattr(ilp_module, "made_close")
     nothing = np.full(60, -1)
     monkeypatch.setattr(ilp_module, "searched", lambda *given: nothing)
-    found = exchanged(task, labels, highs, Deadline(0.9))
+    found = exchanged(task, labels, highs, Deadline(0.4))
     assert task.sse(found.labels) <= task.sse(labels)
     looked = []
 
     def slowly(*given):
         looked.append(given)
-        time.sleep(0.2)
+        time.sleep(0.05)
         return []
 
     monkeypatch.setattr(exchange_module, "_changed", slowly)
-    found = exchanged(task, labels, highs, Deadline(0.6))
+    found = exchanged(task, labels, highs, Deadline(0.15))
     assert 0 < len(looked) < labels.max()
     assert (found.labels == labels).all()
     assert found.status is Status.LIMIT
