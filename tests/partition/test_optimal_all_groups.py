@@ -15,8 +15,8 @@ from aggopt.partition._optimal.incumbent import Incumbent
 from aggopt.partition._shared.sse import loss
 from aggopt.solvers import Status
 
-CASES = [(13, 4), (15, 3), (16, 2), (20, 2)]
-LONGER = [(13, 6), (17, 3), (20, 3)]
+CASES = [(11, 4), (15, 3), (16, 2), (20, 2)]
+LONGER = [(13, 4), (13, 6), (17, 3), (20, 3)]
 
 
 @pytest.fixture(autouse=True)
