@@ -59,7 +59,10 @@ def test_research_is_shown_cell_by_cell(script: str) -> None:
     assert not any(" # %%" in cell for cell in cells)
 
 
-@pytest.mark.parametrize("script", [name for name in SAYS if name != ALONE])
+LONG = pytest.param(ACCURACY, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("script", [*(name for name in SAYS if name != ACCURACY), LONG])
 def test_script(script: str, capsys: pytest.CaptureFixture[str]) -> None:
     run_path(str(EXAMPLES / script), run_name="__main__")
     printed = capsys.readouterr().out
@@ -68,6 +71,7 @@ def test_script(script: str, capsys: pytest.CaptureFixture[str]) -> None:
         REQUIRE[script](printed)
 
 
+@pytest.mark.slow
 def test_a_script_runs_as_its_head_says() -> None:
     script = EXAMPLES / ALONE
     run = subprocess.run(
