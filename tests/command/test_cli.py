@@ -21,8 +21,8 @@ from aggopt.solvers import SOLVERS
 
 JOB = f"""{ROLES_AND_K}[aggregation]
 method = "p3m"
-solver = "uno"
 """
+UNO = f'{JOB}solver = "uno"\n'
 
 
 @pytest.fixture
@@ -44,6 +44,7 @@ MASK = ("mask", "people.csv", "job.toml", "--out", "masked.csv")
 
 
 def test_mask_writes_an_audited_release(here, aggopt):
+    (here / "job.toml").write_text(UNO)
     code, out, err = aggopt(*MASK)
     assert (code, err) == (0, "")
     assert "k = 4 holds on the masked attributes: 40 records" in out
@@ -60,6 +61,7 @@ def test_mask_writes_an_audited_release(here, aggopt):
 
 
 def test_mask_as_json(here, aggopt):
+    (here / "job.toml").write_text(UNO)
     code, out, _ = aggopt(*MASK, "--json")
     stated = json.loads(out)
     assert code == 0
