@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from contract_rows import rows_of
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import aggopt
@@ -143,7 +144,7 @@ SPELT = st.sampled_from(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(SPELT, max_size=8), st.integers(0, 8), st.sampled_from(".,"))
 def test_what_blocks_spell_adds_up_to_what_all_spell(entries, cut, decimal):
     how = Input(separator=";", decimal=decimal)
@@ -241,7 +242,7 @@ DIGITS = st.from_regex(r"-?[0-9]{0,3}[.]?[0-9]{0,2}(e[+-]?0?[0-6])?", fullmatch=
 FLOATS = st.floats(allow_nan=False).map(repr) | st.integers(-(10**7), 10**7).map(str)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(DIGITS | FLOATS, min_size=1, max_size=4))
 def test_no_two_entries_become_one_number(entries):
     text = text_of(entries)
@@ -255,7 +256,7 @@ def test_no_two_entries_become_one_number(entries):
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(FINITE.map(lambda number: repr(number + 0.0)), min_size=1))
 def test_what_python_writes_of_floats_is_numbers(entries):
     assert text_of(entries).type == pa.float64()

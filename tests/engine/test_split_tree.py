@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggopt.engine.split_tree import UNEVEN, SplitTree, blocks_of, hashed
@@ -18,7 +19,7 @@ def test_records_as_dense_everywhere_are_halved_exactly():
     assert np.bincount(leaves(Z, 3)).tolist() == [8] * 8
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_no_leaf_is_much_larger_or_smaller_than_another(seed, clusters):
     rng = np.random.default_rng(seed)
@@ -91,7 +92,7 @@ def test_hashes_are_uniform_and_differ_between_nodes():
     assert abs(np.corrcoef(first, second)[0, 1]) < 0.05
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=12), st.integers(1, 8))
 def test_blocks_hold_each_leaf_once_and_enough_records(sizes, least):
     found = blocks_of(np.array(sizes), least)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from drawn import examples
 from folders import digest, job, masked, persons, put
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggopt.engine import engines, passes_out, two_levels
@@ -18,7 +19,7 @@ def test_few_fragments_are_written_at_once():
 
 
 @given(st.integers(1, 50), st.integers(1, 50), st.integers(0, 1), st.integers(1, 60))
-@settings(max_examples=60)
+@examples(60)
 def test_regions_hold_each_bucket_once(files, buckets, alone, most):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(two_levels, "MOST", most)
