@@ -204,7 +204,7 @@ def test_a_bound_of_scip_is_recomputed_where_it_can_be():
     assert 4 - 1e-12 < outcome.bound <= 4  # SCIP's own would be less by 1e-7
 
 
-def test_a_model_proves_its_own_bound_by_multipliers_found_for_scip(own_process):
+def test_a_model_proves_its_own_bound_by_multipliers_found_for_scip():
     require_solver("pyomo:scip")
     x = np.sort(np.random.default_rng(0).normal(size=30))
     found = univariate(x, 3, solver="pyomo:scip").certificate
