@@ -92,9 +92,9 @@ def learn() -> None:
 def hurry(limit: int, seconds: float = SECONDS) -> None:
     """Run the tests of the changed file's own folder first, the quickest before.
 
-    Those of the test file that is called like it, and of files that name the changed
-    function, count as four times as quick.  What the tests of a file share is made by
-    whichever comes first, as its seconds show.
+    Those of the test file that is called like it, and of files that call the changed
+    function by its name, count as four times as quick.  What the tests of a file share
+    is made by whichever comes first, as its seconds show.
     """
 
     def sorted_by_time(
@@ -130,9 +130,9 @@ def hurry(limit: int, seconds: float = SECONDS) -> None:
 
 @cache
 def _naming(mangled: str) -> set[str]:
-    """Return the test files in which a function's name stands."""
+    """Return the test files in which a function is called by its name."""
     bare = mangled.removeprefix("x_").rpartition("ǁ")[2]
-    word = re.compile(rf"\b{bare}\b")
+    word = re.compile(rf"\b{bare}\(")
     files = Path("tests").rglob("*.py")
     return {str(file) for file in files if word.search(file.read_text("utf-8"))}
 

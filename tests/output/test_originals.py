@@ -212,6 +212,18 @@ def test_a_group_that_publishes_nothing_gives_no_identical_values_away():
     assert "there: 'a' 2." in note
 
 
+def test_a_record_of_which_all_is_missing_is_not_among_the_unchanged():
+    before = [[1, 5], [1, 5], [None, None], [None, None], [2, 6], [3, 7]]
+    found = audited(before, [*before[:4], [2.5, 6.5], [2.5, 6.5]]).unchanged
+    assert (found.records, found.identical) == (2, 2)
+
+
+def test_own_values_are_looked_for_behind_an_attribute_of_two_values():
+    before = [[0, 1], [1, 3], [0, 4], [1, 8]]
+    found = audited(before, [[0, 3], [0, 3], [1, 6], [1, 6]]).unchanged
+    assert (found.differing, found.own) == ({"b": 2}, {"b": 1})
+
+
 def test_one_record_of_an_identical_group_is_said_as_one():
     one = audited(column(1, 2), column(1, 2)).unchanged.__class__
     assert one(0, {"a": 0}, 1).said(9) == (

@@ -73,6 +73,21 @@ def test_strata_have_as_many_values_as_they_need(case) -> None:
         require_there(table, HOLED, job, STRATA)
 
 
+def test_an_attribute_that_a_stratum_has_nowhere_is_not_asked_of_it() -> None:
+    strata = Stratified(np.array([0, 0, 0, 0, 1, 1, 1, 1]))
+    job = Job(
+        roles={"quasi-identifier": ["a"], "stratum": ["s"]},
+        privacy={"k": 2},
+        missing={"policy": "patterns"},
+        aggregation=VARIANCE,
+    )
+    whole = np.array([1.0, 2, 3, 4, *[np.nan] * 4])[:, None]
+    require_there(SimpleNamespace(domains={}), whole, job, strata)
+    whole[4] = 1.0
+    with pytest.raises(InfeasibleInputError, match=r"^'a' has fewer than 4 values"):
+        require_there(SimpleNamespace(domains={}), whole, job, strata)
+
+
 def test_what_k_counts_is_asked_of_records_as_diversity() -> None:
     job = SimpleNamespace(privacy=SimpleNamespace(k=3))
     units = SimpleNamespace(of=np.array([0, 1, 1], np.intp), records=None)
