@@ -188,14 +188,7 @@ def _require_same_version(client: Any) -> None:
     EngineError
         How many of them, and what to do.
     """
-    for _ in range(100):
-        if client.scheduler_info()["workers"]:
-            break
-        sleep(0.1)
-    try:
-        found = client.run(_version)
-    except ModuleNotFoundError:
-        found = {"": None}
+    found = _versions(client)
     other = [has for has in found.values() if has != _version()]
     if other or not found:
         raise EngineError(
@@ -205,6 +198,25 @@ def _require_same_version(client: Any) -> None:
             else "The scheduler has no worker.",
             fix="install it there as well, of this version." if found else "start one.",
         )
+
+
+def _versions(client: Any) -> dict[str, str | None]:
+    """Return the version that each worker has; {} of none within ten seconds.
+
+    One that ends while it is asked is asked anew, when it is there again.
+    """
+    from distributed.comm import CommClosedError
+
+    for _ in range(100):
+        if client.scheduler_info()["workers"]:
+            try:
+                return dict(client.run(_version))
+            except ModuleNotFoundError:
+                return {"": None}
+            except CommClosedError:
+                pass
+        sleep(0.1)
+    return {}
 
 
 def _version() -> str:
