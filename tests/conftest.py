@@ -15,7 +15,7 @@ import pytest
 import typer
 from _pytest.doctest import DoctestModule
 from forked import forks
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from aggopt.command import cli
 from aggopt.errors import AggoptError
@@ -23,10 +23,16 @@ from aggopt.output import manifest
 from aggopt.solvers import SOLVERS, _child
 from aggopt.solvers._answer import answer_here
 
+# a slow machine fails no law: examples have no deadline, and may be drawn slowly
+settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("unhurried")
+
 # `make mutants` wants to know whether a test fails, the same each time, not why
 settings.register_profile(
     "mutants",
-    deadline=None,
+    settings.get_profile("unhurried"),
     derandomize=True,
     database=None,
     phases=[Phase.explicit, Phase.generate],

@@ -188,7 +188,10 @@ CODE = st.integers(-9, 12).map(float)
 NAME = st.text(st.characters(codec="ascii", categories=["L", "N"]), max_size=4)
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=20,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(
     st.dictionaries(CODE, NAME, max_size=6),
     st.lists(CODE | st.none(), min_size=1, max_size=9),
