@@ -17,6 +17,13 @@ from _pytest.doctest import DoctestModule
 from forked import forks
 from hypothesis import HealthCheck, Phase, settings
 
+from aggopt.checks import (
+    _aggregators,
+    _partitioners,
+    _repairs,
+    _solver_functions,
+    _solvers,
+)
 from aggopt.command import cli
 from aggopt.errors import AggoptError
 from aggopt.output import manifest
@@ -38,11 +45,39 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.generate],
 )
 
-# begun in a shell's background, this process and all it starts would hear no Ctrl-C
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
 SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals_reach_new_processes():
+    """Ignore no signal that a shell ignores, in its background or under nohup.
+
+    A process that a test starts inherits what is ignored, and no handler.  So a handler
+    that does nothing lets the run go on, and lets these processes be ended.
+    """
+    for number in SIGNALS:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            interrupts = number == signal.SIGINT
+            handler = signal.default_int_handler if interrupts else lambda *_: None
+            signal.signal(number, handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def laws_in_no_hurry():
+    """Let a loaded machine take longer than a user's for limits that laws look at."""
+    with pytest.MonkeyPatch.context() as patch:
+        for laws in (
+            _aggregators,
+            _partitioners,
+            _repairs,
+            _solvers,
+            _solver_functions,
+        ):
+            patch.setattr(laws, "SOON", 60.0)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -97,11 +132,32 @@ def forked():
         yield run
 
 
+class TickingClock:
+    """A clock that moves when it is read, and when a test lets it."""
+
+    def __init__(self, tick: float) -> None:
+        self.at, self.tick = 0.0, tick
+
+    def perf_counter(self) -> float:
+        self.at += self.tick
+        return self.at
+
+    def sleep(self, seconds: float) -> None:
+        self.at += seconds
+
+
+@pytest.fixture
+def ticking(monkeypatch):
+    """Replace the clock of the package, so that time limits ask no machine."""
+    clock = TickingClock(1e-3)
+    monkeypatch.setattr("aggopt.core.compile_time.time", clock)
+    return clock
+
+
 @pytest.fixture(autouse=True)
 def handlers_of_signals():
     """Give back what the command, run within a test, made of signals."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-    before = {number: signal.getsignal(number) for number in numbers}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
     yield before
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -239,7 +239,7 @@ def test_a_wrong_method_is_caught(wrong, law):
 
 def test_one_that_ignores_its_limit_is_caught(monkeypatch):
     monkeypatch.setattr(_partitioners, "SOON", 0.1)
-    assert "it took 0.3 seconds" in caught("a_time_limit_is_kept", takes_its_time)
+    assert "it took" in caught("a_time_limit_is_kept", takes_its_time)
 
 
 def test_one_that_guarantees_what_it_does_not_keep_is_caught():

@@ -74,11 +74,13 @@ def sleeping(model, data, *, time_limit=None):
 
 
 def deaf(model, data, *, time_limit=None):
-    for _ in range(2):
+    interrupted = model.name != "lasting"
+    while not interrupted:
         try:
-            time.sleep(0.5 if model.name == "lasting" else 0.0)
+            time.sleep(1.0)
         except BaseException:
-            continue
+            interrupted = True
+            time.sleep(0.3)
     return centres(model, data)
 
 
@@ -135,14 +137,14 @@ def test_what_was_seen_is_said():
 def test_one_that_takes_its_time_is_caught(monkeypatch):
     monkeypatch.setattr(_solver_functions, "SOON", 0.1)
     said = caught("a_time_limit_is_kept", sleeping)
-    assert said.startswith("with a limit of 0.05 seconds it took 0.")
+    assert said.startswith("with a limit of 0.05 seconds it took ")
 
 
 def test_one_that_hears_an_interrupt_is_right(monkeypatch):
-    monkeypatch.setattr(_solver_functions, "SOON", 0.5)
     assert by("an_interrupt_is_raised", sleeping).ending is Ending.KEPT
+    monkeypatch.setattr(_solver_functions, "SOON", 0.3)
     said = caught("an_interrupt_is_raised", deaf)
-    assert said.startswith("it took 0.")
+    assert said.startswith("it took ")
     assert said.endswith(" seconds to hear it")
 
 

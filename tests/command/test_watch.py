@@ -10,8 +10,26 @@ import pytest
 from aggopt.command.watch import watched
 from aggopt.core.signals import Waiting
 
-NUMBER = signal.SIGTERM
-GRACE = 0.05
+NUMBER, LAST = signal.SIGTERM, signal.SIGHUP
+GRACE = 0.3
+
+
+def endings_of(heard, handler) -> list[int]:
+    """Return which of two signals ended it: the last one has no handler that hears."""
+    ended, over = [], threading.Event()
+
+    def end(number: int) -> None:
+        ended.append(number)
+        if number == LAST:
+            over.set()
+
+    signal.signal(NUMBER, handler)
+    signal.signal(LAST, lambda *_: None)
+    with watched(heard, end, GRACE):
+        signal.raise_signal(NUMBER)
+        signal.raise_signal(LAST)
+        over.wait()
+    return ended
 
 
 @pytest.mark.parametrize(
@@ -19,36 +37,28 @@ GRACE = 0.05
     [(False, True, [NUMBER]), (True, True, []), (False, False, [])],
 )
 def test_a_signal_ends_what_does_not_hear_it(hears, known, ends) -> None:
-    heard, ended = {NUMBER: -inf} if known else {}, []
+    heard = {NUMBER: -inf, LAST: -inf} if known else {LAST: -inf}
 
     def handler(*_: object) -> None:
         if hears:
             heard[NUMBER] = time.monotonic()
 
-    signal.signal(NUMBER, handler)
-    with watched(heard, ended.append, GRACE):
-        signal.raise_signal(NUMBER)
-        time.sleep(6 * GRACE)
-    assert ended == ends
+    assert endings_of(heard, handler) == [*ends, LAST]
 
 
 def test_a_signal_that_waits_for_files_ends_nothing() -> None:
-    ended: list[int] = []
-    signal.signal(NUMBER, Waiting())
-    with watched({NUMBER: -inf}, ended.append, GRACE):
-        signal.raise_signal(NUMBER)
-        time.sleep(6 * GRACE)
-    assert ended == []
+    heard = {NUMBER: -inf, LAST: -inf}
+    assert endings_of(heard, Waiting()) == [LAST]
 
 
 def test_what_comes_at_the_end_ends_nothing_and_nothing_is_left() -> None:
     ended, before = [], {*threading.enumerate()}
     signal.signal(NUMBER, lambda *_: None)
-    with watched({NUMBER: -inf}, ended.append, GRACE):
+    with watched({NUMBER: -inf}, ended.append, grace=3600.0):
+        (listener,) = {*threading.enumerate()} - before
         signal.raise_signal(NUMBER)
-    time.sleep(6 * GRACE)
+    listener.join()
     assert ended == []
-    assert {*threading.enumerate()} <= before  # another test's may have ended
     assert signal.set_wakeup_fd(-1) == -1
 
 

@@ -23,12 +23,12 @@ SLOW = 0.3  # seconds that something takes to compile
 ROUNDING = 1e-6  # of clocks that are subtracted
 
 
-def slowly(real):
+def slowly(real, clock):
     """The same function, as if it were compiled when it is called."""
 
     def compiled(*given, **named):
         with compile_time.passing():
-            time.sleep(SLOW)
+            clock.sleep(SLOW)
         return real(*given, **named)
 
     return compiled
@@ -49,53 +49,38 @@ def test_the_clock_stands_still_while_kernels_compile():
     assert 0 <= passed <= time.perf_counter() - outer - slept + ROUNDING
 
 
-def test_a_deadline_does_not_count_it():
+def test_a_deadline_does_not_count_it(ticking):
     clock = Deadline(SLOW / 2)
     with compile_time.passing():
-        time.sleep(SLOW)
+        ticking.sleep(SLOW)
     assert not clock.over
-    time.sleep(SLOW / 2)
+    ticking.sleep(SLOW / 2)
     assert clock.over
 
 
-def test_local_search_has_its_time_whatever_compiles(monkeypatch):
-    monkeypatch.setattr(search.Search, "descend", slowly(search.Search.descend))
+def test_local_search_has_its_time_whatever_compiles(monkeypatch, ticking):
     X = np.random.default_rng(0).normal(size=(60, 2))
     shares: list[float] = []
-    local_search(X, 3)
-    monkeypatch.undo()
     once = local_search(X, 3).certificate.seconds
-    monkeypatch.setattr(search.Search, "descend", slowly(search.Search.descend))
+    descend = search.Search.descend
+    monkeypatch.setattr(search.Search, "descend", slowly(descend, ticking))
     again = local_search(X, 3, progress=shares.append).certificate
     assert again.status is Status.LOCAL
     assert again.seconds < once + SLOW / 2
 
 
-def test_p3m_has_its_time_whatever_compiles(monkeypatch):
+def test_p3m_has_its_time_whatever_compiles(monkeypatch, ticking):
     rng = np.random.default_rng(0)
     x, labels = rng.normal(size=24), np.arange(24) // 4
     data = p3m.Data((x - x.mean()) / x.std(), labels, x * 0 + 1.5, x * 0 + 0.01, 0.5)
     program = program_of(data)
     freely = lagrangian.solve(program)
-    monkeypatch.setattr(
-        lagrangian, "meets_every_group", slowly(lagrangian.meets_every_group)
-    )
+    meets = slowly(lagrangian.meets_every_group, ticking)
+    monkeypatch.setattr(lagrangian, "meets_every_group", meets)
     found = lagrangian.solve(program, time_limit=freely.seconds + SLOW / 2)
     assert freely.nodes > 1
     assert (found.status, found.nodes) == (freely.status, freely.nodes)
     assert found.seconds < freely.seconds + SLOW / 2
-
-
-class Clock:
-    """A clock that no processor moves."""
-
-    at = 0.0
-
-    def perf_counter(self) -> float:
-        return self.at
-
-    def sleep(self, seconds: float) -> None:
-        self.at += seconds
 
 
 @pytest.mark.parametrize(
@@ -107,22 +92,23 @@ class Clock:
         (lambda x: aggregate.median(x[:, None], LABELS), _median, "numbers"),
     ],
 )
-def test_seconds_that_were_spent_leave_it_out(call, module, within, monkeypatch):
-    clock, real = Clock(), getattr(module, within)
+def test_seconds_that_were_spent_leave_it_out(
+    call, module, within, monkeypatch, ticking
+):
+    real = getattr(module, within)
 
     def compiled_for(spent, counted):
         def called(*given, **named):
             with compile_time.passing():
-                clock.sleep(spent)
-            clock.sleep(counted)
+                ticking.sleep(spent)
+            ticking.sleep(counted)
             return real(*given, **named)
 
         return called
 
-    monkeypatch.setattr("aggopt.core.compile_time.time", clock)
     monkeypatch.setattr(module, within, compiled_for(100.0, 2.0))
     certificates = call(np.arange(12.0)).certificates
-    assert [c.seconds for c in certificates] == [pytest.approx(2.0)]
+    assert [c.seconds for c in certificates] == [pytest.approx(2.0, abs=0.1)]
 
 
 def test_there_is_no_other_clock():

@@ -318,7 +318,7 @@ def test_an_interrupt_leaves_the_best_so_far(when):
     assert start.bound <= found.certificate.bound <= found.certificate.objective
 
 
-def test_each_kernel_that_python_calls_is_compiled_once():
+def test_each_kernel_that_python_calls_is_compiled_once(ticking):
     from aggopt.partition._optimal import (
         exact_pricing_kernels,
         heuristic_pricing_kernels,
@@ -333,7 +333,7 @@ def test_each_kernel_that_python_calls_is_compiled_once():
         exact_pricing_kernels.price,
     )
     for k in (3, 6):
-        optimal(records(27, 40, 2), k, time_limit=0.6)
+        optimal(records(27, 40, 2), k, time_limit=0.05)
     assert max(len(kernel.signatures) for kernel in kernels) == 1
 
 
@@ -458,9 +458,9 @@ def test_units_whose_squares_are_no_floats_do_not_matter(unit):
     np.testing.assert_array_equal(found.labels, optimal(X, 3, scale="none").labels)
 
 
-def test_many_records_and_little_time_are_not_priced():
+def test_many_records_and_little_time_are_not_priced(ticking):
     X = records(27, 4000, 3)
-    found = optimal(X, 3, time_limit=0.5).certificate
+    found = optimal(X, 3, time_limit=0.05).certificate
     assert found.solver == "local search"
     assert found.status is Status.LIMIT
     assert found.objective < 0.9 * optimal(X, 3, time_limit=0).certificate.objective
