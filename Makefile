@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 IPOPT := $(VENV)/ipopt-tried
 
-.PHONY: help demo test slow mutants lint docs pictures bench clean
+.PHONY: help demo test slow mutants lint docs lock pictures bench clean
 
 help: ## say what each target does (this)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -35,10 +35,11 @@ lint: $(READY) ## check style and types, change nothing
 	@$(BIN)/python -m mypy --strict
 
 docs: $(READY) ## build the site in docs/_build/html; a warning fails it
-	@$(BIN)/python -c 'import sphinx, myst_parser, furo, sphinxcontrib.typer' 2>/dev/null || \
-		$(BIN)/python -m pip install --quiet --group docs
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
+
+lock: $(READY) ## renew .ci/lock: the newest versions that fit together, with their hashes
+	@$(BIN)/python .ci/lock.py
 
 pictures: $(READY) ## draw those of README, in docs/pictures (needs Chromium)
 	@$(BIN)/python docs/pictures/draw.py
@@ -52,16 +53,13 @@ clean: ## remove all that make, pip and the tools have written here
 	rm -rf $(VENV) build dist docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml .ci/install $(wildcard .ci/lock/*.txt)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "$(PYTHON) is missing or older than 3.11." \
 			"To fix: make PYTHON=/path/to/a/newer/python" >&2; exit 1; }
 	@echo "Building $(VENV): a few minutes the first time."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --editable '.[dask,data,excel,polars,stats]' --group dev
-	@$(BIN)/python -m pip install --quiet --editable '.[pounce,ripopt,scip]' || \
-		echo "Not all optional solvers come as wheels for this machine: going on without."
+	@.ci/install $(BIN)/python
 	@touch $@
 
 $(IPOPT): $(READY) .ci/install-ipopt
